@@ -4526,6 +4526,7 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
 typedef struct pm__operation {
   uint64_t id;
   unsigned char kind, ack_req, op, type, fail, list;
+  unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
@@ -4966,6 +4967,8 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);
 PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure, uint64_t value);
+PM__PRIVATE bool pm__fires_hold(pm_world *w);
+PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
@@ -5090,6 +5093,19 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
   const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
   return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
 }
+/* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
+   ret whether there was another */
+static bool pm__eq_lose(pm__eq *eq) {
+  uint32_t k = 0;
+  while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
+    k++;
+  if (k == eq->used) return 0;
+  for (; k; k--) /* those before it move up */
+    eq->ring[(eq->first + k) % eq->ring_max] = eq->ring[(eq->first + k - 1) % eq->ring_max];
+  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->used--;
+  return 1;
+}
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
    how the implementation to be modelled does it, the new one. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
@@ -5098,9 +5114,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (eq->used >= eq->count &&
       (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
     eq->dropped = 1;
-    if (ni->proc->world->desc.semantics.eq_drops_newest) return;
-    eq->first = (eq->first + 1) % eq->ring_max;
-    eq->used--;
+    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return;
   }
   if (eq->used == eq->ring_max &&
       !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
@@ -5319,6 +5333,17 @@ static void pm__fire_all(pm_world *w) {
     }
   }
   w->is_firing = 0;
+}
+/* Between these two nothing fires: what fires could take away the entries and headers that are being
+   walked through. Then all that was due fires. */
+PM__PRIVATE bool pm__fires_hold(pm_world *w) {
+  const bool was_firing = w->is_firing;
+  w->is_firing = 1;
+  return was_firing;
+}
+PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
+  w->is_firing = was_firing;
+  pm__fire_all(w);
 }
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
@@ -5560,6 +5585,11 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
       if (!me->in_flight) pm__pool_free(ni, &me->o);
     }
 }
+/* Nothing new is let in, and what runs may finish. */
+static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
+  ni->pt[index].enabled = 0;
+  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
+}
 PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   pm__pt *pt = pm__pt_at(ni, index);
@@ -5567,6 +5597,10 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   if (!pt) return PTL_ARG_INVALID;
   if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
     return PTL_PT_IN_USE;
+  /* what is being written here is told here, and to nobody who gets this index next */
+  pm__pt_settle(ni, index);
+  pt = pm__pt_at(ni, index);
+  if (!ni->refs || !pt) return PTL_ARG_INVALID; /* closed, or freed by another thread */
   pm__pt_purge(ni, pt);
   eq = pm__eq_at(ni, pt->eq_handle);
   if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
@@ -5576,8 +5610,7 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
-  ni->pt[index].enabled = 0;
-  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause(); /* what runs may finish */
+  pm__pt_settle(ni, index);
   return PTL_OK;
 }
 PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
@@ -5815,6 +5848,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = &ni->pt[me->pt];
   const unsigned int options = me->me.options;
+  const bool was_firing = pm__fires_hold(ni->proc->world);
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
     const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
     if (found && ((options & PTL_ME_USE_ONCE) ||
@@ -5823,12 +5857,14 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__pool_free(ni, &me->o);
+      pm__fires_go(ni->proc->world, was_firing);
       return;
     }
   }
   pm__me_link(ni, me);
   if (!(options & PTL_ME_EVENT_LINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
+  pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
   return ni->pt[index].list_count >= ni->limits.max_list_size;
@@ -5849,9 +5885,11 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
                       void *user_ptr) {
   pm_world *w = ni->proc->world;
   const int once = (me->options & PTL_ME_USE_ONCE) != 0;
+  bool was_firing;
   int found;
   if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
     return PTL_ARG_INVALID;
+  was_firing = pm__fires_hold(w);
   found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
   if (!found || (!once && w->desc.semantics.search_closing_event)) {
     ptl_event_t e;
@@ -5866,6 +5904,7 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   }
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
+  pm__fires_go(w, was_firing);
   return PTL_OK;
 }
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
@@ -6267,15 +6306,42 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   pm__pt_tell_disabled(ni, m->what.pt);
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
-/* Whether the events that this message will bring have room, counting those already promised. */
-static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
-  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
-  return !eq || eq->used + eq->promised + 2 <= eq->count ||
-         (eq->count < 2 && !eq->used && !eq->promised);
+/* Where in the entry the message begins, and how much of it fits there. */
+static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options),
+                 offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
+                 left = offset > room ? 0 : room - offset;
+  *mlength = m->what.length < left ? m->what.length : left;
+  return offset;
 }
-static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
+/* How many events the message brings at once when it takes this entry. */
+static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
+  const unsigned int o = me->me.options;
+  pm__me after = *me;
+  uint64_t mlength;
+  int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
+          (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+  (void)pm__place(me, m, &mlength);
+  if (o & PTL_ME_MANAGE_LOCAL) after.offset += mlength;
+  if (!((o & PTL_ME_USE_ONCE) || pm__is_used_up(&after)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
+    return (unsigned char)n;
+  n++; /* AUTO_UNLINK, and AUTO_FREE when no header keeps the buffer */
+  if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
+  return (unsigned char)n;
+}
+/* Whether they have room, beside those promised to messages that are being written. */
+static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
+  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
+}
+static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m, bool is_kept) {
   pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
-  if (eq) eq->promised = (uint32_t)((int)eq->promised + (eq->promised || change > 0 ? change : 0));
+  const uint32_t n = m->what.promised;
+  if (!eq) return;
+  if (!is_kept)
+    eq->promised += n;
+  else
+    eq->promised -= n < eq->promised ? n : eq->promised;
 }
 /* 1: m->what.me is the entry. 0: m->what.fail says why not. */
 static int pm__match(pm__ni *ni, pm__message *m) {
@@ -6286,19 +6352,21 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (!pt)
     return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
   if (!pt->enabled) return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
-  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt))
-    return pm__no_resource(ni, pt, m, NULL);
   me = pm__find_entry(ni, pt, m, PTL_PRIORITY_LIST);
   if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
   if (!me) return pm__no_resource(ni, pt, m, NULL);
-  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
-      ni->header_count >= ni->limits.max_unexpected_headers)
-    return pm__no_resource(ni, pt, m, me);
+  /* who may not do this needs no room either */
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
+      ni->header_count >= ni->limits.max_unexpected_headers)
+    return pm__no_resource(ni, pt, m, me);
+  m->what.promised = pm__events_due(me, m, s);
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt, m))
+    return pm__no_resource(ni, pt, m, me);
   m->what.me = me;
   return 1;
 }
@@ -6332,14 +6400,10 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
    the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
-  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  m->what.offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
-  if (m->what.offset_used > room) {
-    m->what.mlength = 0;
-    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->what.fail = PTL_NI_SEGV;
-  } else
-    m->what.mlength =
-        m->what.length < room - m->what.offset_used ? m->what.length : room - m->what.offset_used;
+  m->what.offset_used = pm__place(me, m, &m->what.mlength);
+  if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
+      m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
+    m->what.fail = PTL_NI_SEGV;
   m->what.list = me->list;
   m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
   m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))
@@ -6349,7 +6413,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
   ni->pt[m->what.pt].in_flight++;
-  pm__promise(ni, &ni->pt[m->what.pt], 2);
+  pm__promise(ni, &ni->pt[m->what.pt], m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
@@ -6421,6 +6485,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__me *me = m->what.me;
   pm__pt *pt;
   ptl_event_t e;
+  bool was_firing;
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
@@ -6431,10 +6496,11 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
       pm__atomic(m, operand, m->what.mlength);
     }
   }
+  was_firing = pm__fires_hold(w);
   pt = &ni->pt[m->what.pt];
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(ni, pt, -2);
+  pm__promise(ni, pt, m, 1);
   pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
@@ -6447,6 +6513,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__header_done(ni, pt, m);
   pm__me_free_if_empty(ni, me);
   pm__pt_tell_disabled(ni, m->what.pt);
+  pm__fires_go(w, was_firing);
 }
 /* The data of an unexpected message is in: its header may be taken, or was claimed already. */
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {

@@ -11,6 +11,7 @@ typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__
 typedef struct pm__operation {
   uint64_t id;
   unsigned char kind, ack_req, op, type, fail, list;
+  unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;

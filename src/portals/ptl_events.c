@@ -114,6 +114,19 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
   const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
   return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
 }
+/* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
+   ret whether there was another */
+static bool pm__eq_lose(pm__eq *eq) {
+  uint32_t k = 0;
+  while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
+    k++;
+  if (k == eq->used) return 0;
+  for (; k; k--) /* those before it move up */
+    eq->ring[(eq->first + k) % eq->ring_max] = eq->ring[(eq->first + k - 1) % eq->ring_max];
+  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->used--;
+  return 1;
+}
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
    how the implementation to be modelled does it, the new one. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
@@ -122,9 +135,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (eq->used >= eq->count &&
       (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
     eq->dropped = 1;
-    if (ni->proc->world->desc.semantics.eq_drops_newest) return;
-    eq->first = (eq->first + 1) % eq->ring_max;
-    eq->used--;
+    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return;
   }
   if (eq->used == eq->ring_max &&
       !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
@@ -343,6 +354,17 @@ static void pm__fire_all(pm_world *w) {
     }
   }
   w->is_firing = 0;
+}
+/* Between these two nothing fires: what fires could take away the entries and headers that are being
+   walked through. Then all that was due fires. */
+PM__PRIVATE bool pm__fires_hold(pm_world *w) {
+  const bool was_firing = w->is_firing;
+  w->is_firing = 1;
+  return was_firing;
+}
+PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
+  w->is_firing = was_firing;
+  pm__fire_all(w);
 }
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;

@@ -12,6 +12,8 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);
 PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failure, uint64_t value);
+PM__PRIVATE bool pm__fires_hold(pm_world *w);
+PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);

@@ -69,6 +69,11 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
       if (!me->in_flight) pm__pool_free(ni, &me->o);
     }
 }
+/* Nothing new is let in, and what runs may finish. */
+static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
+  ni->pt[index].enabled = 0;
+  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
+}
 PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   pm__pt *pt = pm__pt_at(ni, index);
@@ -76,6 +81,10 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   if (!pt) return PTL_ARG_INVALID;
   if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
     return PTL_PT_IN_USE;
+  /* what is being written here is told here, and to nobody who gets this index next */
+  pm__pt_settle(ni, index);
+  pt = pm__pt_at(ni, index);
+  if (!ni->refs || !pt) return PTL_ARG_INVALID; /* closed, or freed by another thread */
   pm__pt_purge(ni, pt);
   eq = pm__eq_at(ni, pt->eq_handle);
   if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
@@ -85,8 +94,7 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
-  ni->pt[index].enabled = 0;
-  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause(); /* what runs may finish */
+  pm__pt_settle(ni, index);
   return PTL_OK;
 }
 PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
@@ -324,6 +332,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = &ni->pt[me->pt];
   const unsigned int options = me->me.options;
+  const bool was_firing = pm__fires_hold(ni->proc->world);
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
     const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
     if (found && ((options & PTL_ME_USE_ONCE) ||
@@ -332,12 +341,14 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__pool_free(ni, &me->o);
+      pm__fires_go(ni->proc->world, was_firing);
       return;
     }
   }
   pm__me_link(ni, me);
   if (!(options & PTL_ME_EVENT_LINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
+  pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
   return ni->pt[index].list_count >= ni->limits.max_list_size;
@@ -358,9 +369,11 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
                       void *user_ptr) {
   pm_world *w = ni->proc->world;
   const int once = (me->options & PTL_ME_USE_ONCE) != 0;
+  bool was_firing;
   int found;
   if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
     return PTL_ARG_INVALID;
+  was_firing = pm__fires_hold(w);
   found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
   if (!found || (!once && w->desc.semantics.search_closing_event)) {
     ptl_event_t e;
@@ -375,6 +388,7 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   }
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
+  pm__fires_go(w, was_firing);
   return PTL_OK;
 }
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {

@@ -72,15 +72,42 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   pm__pt_tell_disabled(ni, m->what.pt);
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
-/* Whether the events that this message will bring have room, counting those already promised. */
-static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt) {
-  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
-  return !eq || eq->used + eq->promised + 2 <= eq->count ||
-         (eq->count < 2 && !eq->used && !eq->promised);
+/* Where in the entry the message begins, and how much of it fits there. */
+static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
+  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options),
+                 offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
+                 left = offset > room ? 0 : room - offset;
+  *mlength = m->what.length < left ? m->what.length : left;
+  return offset;
 }
-static void pm__promise(const pm__ni *ni, const pm__pt *pt, int change) {
+/* How many events the message brings at once when it takes this entry. */
+static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
+  const unsigned int o = me->me.options;
+  pm__me after = *me;
+  uint64_t mlength;
+  int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
+          (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+  (void)pm__place(me, m, &mlength);
+  if (o & PTL_ME_MANAGE_LOCAL) after.offset += mlength;
+  if (!((o & PTL_ME_USE_ONCE) || pm__is_used_up(&after)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
+    return (unsigned char)n;
+  n++; /* AUTO_UNLINK, and AUTO_FREE when no header keeps the buffer */
+  if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
+  return (unsigned char)n;
+}
+/* Whether they have room, beside those promised to messages that are being written. */
+static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
+  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+  return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
+}
+static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m, bool is_kept) {
   pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
-  if (eq) eq->promised = (uint32_t)((int)eq->promised + (eq->promised || change > 0 ? change : 0));
+  const uint32_t n = m->what.promised;
+  if (!eq) return;
+  if (!is_kept)
+    eq->promised += n;
+  else
+    eq->promised -= n < eq->promised ? n : eq->promised;
 }
 /* 1: m->what.me is the entry. 0: m->what.fail says why not. */
 static int pm__match(pm__ni *ni, pm__message *m) {
@@ -91,19 +118,21 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   if (!pt)
     return pm__refuse(ni, m, s->pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED);
   if (!pt->enabled) return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
-  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt))
-    return pm__no_resource(ni, pt, m, NULL);
   me = pm__find_entry(ni, pt, m, PTL_PRIORITY_LIST);
   if (!me) me = pm__find_entry(ni, pt, m, PTL_OVERFLOW_LIST);
   if (!me) return pm__no_resource(ni, pt, m, NULL);
-  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
-      ni->header_count >= ni->limits.max_unexpected_headers)
-    return pm__no_resource(ni, pt, m, me);
+  /* who may not do this needs no room either */
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
   if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
+  if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
+      ni->header_count >= ni->limits.max_unexpected_headers)
+    return pm__no_resource(ni, pt, m, me);
+  m->what.promised = pm__events_due(me, m, s);
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt, m))
+    return pm__no_resource(ni, pt, m, me);
   m->what.me = me;
   return 1;
 }
@@ -137,14 +166,10 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
    the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
-  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  m->what.offset_used = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
-  if (m->what.offset_used > room) {
-    m->what.mlength = 0;
-    if (ni->proc->world->desc.semantics.offset_beyond_is_segv) m->what.fail = PTL_NI_SEGV;
-  } else
-    m->what.mlength =
-        m->what.length < room - m->what.offset_used ? m->what.length : room - m->what.offset_used;
+  m->what.offset_used = pm__place(me, m, &m->what.mlength);
+  if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
+      m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
+    m->what.fail = PTL_NI_SEGV;
   m->what.list = me->list;
   m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
   m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))
@@ -154,7 +179,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
   ni->pt[m->what.pt].in_flight++;
-  pm__promise(ni, &ni->pt[m->what.pt], 2);
+  pm__promise(ni, &ni->pt[m->what.pt], m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
@@ -226,6 +251,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__me *me = m->what.me;
   pm__pt *pt;
   ptl_event_t e;
+  bool was_firing;
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
@@ -236,10 +262,11 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
       pm__atomic(m, operand, m->what.mlength);
     }
   }
+  was_firing = pm__fires_hold(w);
   pt = &ni->pt[m->what.pt];
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(ni, pt, -2);
+  pm__promise(ni, pt, m, 1);
   pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
@@ -252,6 +279,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__header_done(ni, pt, m);
   pm__me_free_if_empty(ni, me);
   pm__pt_tell_disabled(ni, m->what.pt);
+  pm__fires_go(w, was_firing);
 }
 /* The data of an unexpected message is in: its header may be taken, or was claimed already. */
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {

@@ -311,6 +311,76 @@ static void many_body(void *unused) {
 }
 static void triggers_fire_in_order_of_thresholds(void) { run_world(1, many_body, NULL); }
 
+/* ---- what fires in the middle of something ----------------------------------------------------------- */
+static void firing_body(void *unused) {
+  side s_, *s = &s_;
+  ptl_handle_me_t h;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  const unsigned int counted = PUT_GET | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW;
+  if (pm_rank() == 0) {
+    /* the message that an entry's counter counts takes the entry out */
+    ptl_me_t me = entry(s->memory + 2048, 100, 1, counted);
+    me.ct_handle = s->ct;
+    h = append(s, me, PTL_PRIORITY_LIST, s);
+    CHECK(PtlTriggeredMEUnlink(h, s->ct, 1) == PTL_OK);
+    CHECK(put(s, 0, 8, PTL_NO_ACK_REQ, 1, 0, 1) == PTL_OK);
+    EXPECT(s, PUT);
+    CHECK(PtlMEUnlink(h) == PTL_ARG_INVALID && count_of(s->ct).success == 1);
+    /* and its place is given once, not twice */
+    const ptl_handle_me_t first = append(s, entry(s->memory + 2048, 8, 2, PUT_GET | QUIET), PTL_PRIORITY_LIST, s);
+    const ptl_handle_me_t second = append(s, entry(s->memory + 2056, 8, 3, PUT_GET | QUIET), PTL_PRIORITY_LIST, s);
+    CHECK((first & 0xFFFFu) != (second & 0xFFFFu) && PtlMEUnlink(first) == PTL_OK && PtlMEUnlink(second) == PTL_OK);
+    /* three early messages; the entry that finds them lets another go for the same ones */
+    append(s, entry(s->memory + 2048, 1000, 0, PUT_GET | QUIET | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE), PTL_OVERFLOW_LIST, NULL);
+    for (ptl_hdr_data_t k = 1; k <= 3; k++) CHECK(put(s, 0, 8, PTL_NO_ACK_REQ, 0, 0, k) == PTL_OK);
+    pm_sleep_ns(1000000);
+    CHECK(PtlTriggeredMEAppend(s->ni, s->pt, &me, PTL_PRIORITY_LIST, NULL, &h, s->ct, 2) == PTL_OK);
+    me = entry(s->memory, 100, 0, counted);
+    me.ct_handle = s->ct;
+    append(s, me, PTL_PRIORITY_LIST, s);
+    for (ptl_hdr_data_t k = 1; k <= 3; k++) {
+      const ptl_event_t e = EXPECT(s, PUT_OVERFLOW);
+      CHECK(e.hdr_data == k && e.user_ptr == s);
+    }
+    CHECK(count_of(s->ct).success == 4);
+    EXPECT_NOTHING(s);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void what_fires_does_not_change_what_is_under_way(void) {
+  run_world(1, firing_body, NULL);
+}
+/* A portal is freed when what is being written through it is there; its index serves another queue then. */
+static void freed_body(void *unused) {
+  side s_, *s = &s_;
+  static unsigned char there[65536], here[65536];
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  const ptl_md_t md = {here, sizeof here, 0, s->eq, PTL_CT_NONE};
+  ptl_handle_eq_t other;
+  ptl_event_t e;
+  CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK && PtlEQAlloc(s->ni, 8, &other) == PTL_OK);
+  append(s, entry(there, sizeof there, 0, PUT_GET | QUIET | PTL_ME_USE_ONCE | PTL_ME_UNEXPECTED_HDR_DISABLE), PTL_OVERFLOW_LIST, s);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    CHECK(put(s, 1, sizeof here, PTL_NO_ACK_REQ, 0, 0, 7) == PTL_OK);
+  } else {
+    int code = PTL_PT_IN_USE; /* until the message has matched, its entry is in the list */
+    while ((code = PtlPTFree(s->ni, s->pt)) == PTL_PT_IN_USE) pm_sleep_ns(10);
+    CHECK(code == PTL_OK && PtlPTAlloc(s->ni, 0, other, s->pt, &s->pt) == PTL_OK);
+    CHECK(PtlEQGet(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT && e.hdr_data == 7);
+    pm_sleep_ns(1000000);
+    CHECK(PtlEQGet(other, &e) == PTL_EQ_EMPTY);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void a_freed_portal_tells_its_own_queue(void) {
+  run_world(2, freed_body, NULL);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(what_was_put_arrives_after_its_initiator_left);
@@ -323,5 +393,7 @@ int main(int argc, char **argv) {
   RUN(after_abort_stale_handles_say_so_too);
   RUN(triggered_unlink_may_name_an_entry_to_come);
   RUN(triggers_fire_in_order_of_thresholds);
+  RUN(what_fires_does_not_change_what_is_under_way);
+  RUN(a_freed_portal_tells_its_own_queue);
   return TEST_END();
 }

@@ -4,6 +4,8 @@
 
 enum { PROCESSES = 3, HANDLES = 24, AREA = 2048 };
 static unsigned char area[PROCESSES][AREA];
+enum { VECTORS = 600 };
+static ptl_iovec_t vectors[PROCESSES][VECTORS][3]; /* must stay as they are while somebody uses them */
 typedef struct bag { ptl_handle_any_t h[HANDLES]; int n; } bag;
 static int calls_made, calls_good;
 static int calls_per_process;
@@ -42,8 +44,10 @@ static void calls_body(void *unused) {
     const ptl_datatype_t type = (ptl_datatype_t)below(15);
     const uint64_t operand[4] = {below(9), 0, 0, 0};
     v = (ptl_ct_event_t){below(3), below(8) == 0};
-    switch (below(30)) {
-    case 0: done(PtlNIInit(PTL_IFACE_DEFAULT, (below(2) ? 1u : 2u) | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &h)); keep(&ni, h); break;
+    ptl_iovec_t *const pieces = vectors[pm_rank()][i % VECTORS];
+    for (int k = 0; k < 3; k++) pieces[k] = (ptl_iovec_t){mine + below(AREA / 2), below(4) ? below(300) : 0};
+    switch (below(36)) {
+    case 0: done(PtlNIInit(PTL_IFACE_DEFAULT, (below(2) ? 1u : 2u) | (below(4) ? PTL_NI_PHYSICAL : PTL_NI_LOGICAL), PTL_PID_ANY, NULL, NULL, &h)); keep(&ni, h); break;
     case 1: if (below(20) == 0) done(PtlNIFini(any(&ni))); break;
     case 2: { const int code = PtlEQAlloc(any(&ni), 1 + below(6), &h); done(code); if (!code) keep(&eq, h); break; }
     case 3: if (below(4) == 0) done(PtlEQFree(any(&eq))); break;
@@ -54,6 +58,7 @@ static void calls_body(void *unused) {
     case 9: if (below(4) == 0) done(PtlPTDisable(any(&ni), p)); else done(PtlPTEnable(any(&ni), p)); break;
     case 10: case 11: {
       ptl_md_t d = {mine + start, below(room + 1), o & ~1u, below(3) ? any(&eq) : PTL_EQ_NONE, below(3) ? any(&ct) : PTL_CT_NONE};
+      if (below(4) == 0) d.start = pieces, d.length = below(4), d.options |= PTL_IOVEC;
       const int code = PtlMDBind(any(&ni), &d, &h);
       done(code);
       if (!code) keep(&md, h);
@@ -65,6 +70,7 @@ static void calls_body(void *unused) {
       m.ct_handle = below(2) ? any(&ct) : PTL_CT_NONE;
       m.min_free = below(300);
       if (below(10) == 0) m.uid = 5;
+      if (below(4) == 0) m.start = pieces, m.length = below(4), m.options |= PTL_IOVEC;
       const int code = PtlMEAppend(any(&ni), p, &m, (ptl_list_t)below(2), NULL, &h);
       done(code);
       if (!code) keep(&me, h);
@@ -93,6 +99,37 @@ static void calls_body(void *unused) {
     case 26: if (below(2)) done(PtlTriggeredCTInc(any(&ct), v, any(&ct), threshold)); else done(PtlTriggeredCTSet(any(&ct), v, any(&ct), threshold)); break;
     case 27: if (below(8) == 0) done(PtlCTCancelTriggered(any(&ct))); else if (below(2)) done(PtlCTInc(any(&ct), v)); else done(PtlCTGet(any(&ct), &v)); break;
     case 28: done(PtlEQGet(any(&eq), &e)); break;
+    case 29: case 30: {
+      ptl_me_t m = entry(mine + start, below(room + 1), below(3), oe);
+      m.ct_handle = below(2) ? any(&ct) : PTL_CT_NONE;
+      const int code = PtlTriggeredMEAppend(any(&ni), p, &m, (ptl_list_t)below(2), NULL, &h, any(&ct), threshold);
+      done(code);
+      if (!code) keep(&me, h);
+      break;
+    }
+    case 31: done(PtlTriggeredMEUnlink(any(&me), any(&ct), threshold)); break;
+    case 32: {
+      ptl_process_t map[PROCESSES];
+      for (int k = 0; k < PROCESSES; k++) map[k] = pm_process_id(k);
+      done(PtlSetMap(any(&ni), PROCESSES, map));
+      break;
+    }
+    case 33: {
+      const ptl_handle_any_t both[2] = {any(&eq), any(&eq)}, counts[2] = {any(&ct), any(&ct)};
+      const ptl_size_t tests[2] = {below(9), below(9)};
+      unsigned int which;
+      if (below(2)) done(PtlEQPoll(both, 2, (ptl_time_t)below(2), &e, &which)); else done(PtlCTPoll(counts, tests, 2, (ptl_time_t)below(2), &v, &which));
+      break;
+    }
+    case 34: {
+      ptl_le_t l = {mine, AREA, any(&ct), PTL_UID_ANY, oe & 0xFFFFu};
+      done(PtlLESearch(any(&ni), p, &l, (ptl_search_op_t)below(2), NULL));
+      break;
+    }
+    case 35:
+      if (below(2)) done(PtlTriggeredGet(any(&md), 0, bytes(), to, p, below(3), 0, NULL, any(&ct), threshold));
+      else done(PtlTriggeredFetchAtomic(any(&md), 0, any(&md), 8, 8 * below(9), to, p, below(3), 0, NULL, 0, op, type, any(&ct), threshold));
+      break;
     default: done(PtlNIStatus(any(&ni), (ptl_sr_index_t)below(4), &value)); break;
     }
     if (below(10) == 0) pm_sleep_ns((int64_t)below(3000));
