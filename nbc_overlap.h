@@ -166,6 +166,11 @@ extern "C" {
 /* Numbers and words in text, whatever the locale says. */
 
 #ifdef NBC_LINES
+#line 1 "src/base/locale.h"
+#endif
+/* Numbers with a point, also in a program that has set a locale with a comma. */
+
+#ifdef NBC_LINES
 #line 1 "src/base/status.h"
 #endif
 /* Status codes, errors with text. */
@@ -2927,6 +2932,37 @@ NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
 }
 #endif /* NBC__BASE_TEXT_C */
 #ifdef NBC_LINES
+#line 4 "src/base/locale.h"
+#endif
+#ifndef NBC__BASE_LOCALE_H
+#  define NBC__BASE_LOCALE_H
+
+#  include <locale.h>
+
+NBC__PRIVATE locale_t nbc__locale_begin(void);
+NBC__PRIVATE void nbc__locale_end(locale_t before);
+#endif /* NBC__BASE_LOCALE_H */
+#ifdef NBC_LINES
+#line 1 "src/base/locale.c"
+#endif
+/* locale.c: numbers with a point, also in a program that has set a locale with a comma. */
+#ifndef NBC__BASE_LOCALE_C
+#define NBC__BASE_LOCALE_C
+
+
+/* From here to nbc__locale_end, what this thread prints and scans is as in the locale "C"; other threads
+   see nothing of it. glibc and musl keep that locale ready: no memory is taken, nothing can fail; were
+   there none, numbers would stay as the program wants them. */
+NBC__PRIVATE locale_t nbc__locale_begin(void) {
+  return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+NBC__PRIVATE void nbc__locale_end(locale_t before) {
+  const locale_t plain = uselocale(before);
+  if (plain != before && plain != LC_GLOBAL_LOCALE) freelocale(plain);
+}
+#endif /* NBC__BASE_LOCALE_C */
+#ifdef NBC_LINES
 #line 72 "src/base/status.h"
 #endif
 #ifdef __GNUC__
@@ -2939,6 +2975,7 @@ NBC__PRIVATE void *nbc__zalloc(size_t size_bytes);
 #line 1 "src/base/status.c"
 #endif
 /* status.c: status codes, errors with text. */
+
 
 
 /* ============================================================================================== */
@@ -2984,9 +3021,11 @@ NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int 
   if (!err) return status;
   err->status = status;
   err->line = line;
+  const locale_t before = nbc__locale_begin();
   va_start(args, format);
   vsnprintf(err->text, sizeof err->text, format, args);
   va_end(args);
+  nbc__locale_end(before);
   return status;
 }
 
@@ -3483,6 +3522,7 @@ NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *c
 /* stats.c: medians, quantiles, confidence intervals; the four ratios and the diagnosis. */
 
 
+
 /* ============================================================================================== */
 /* [STATS] 4. Statistics, ratios, diagnosis                                                       */
 /* ============================================================================================== */
@@ -3605,6 +3645,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics
   if (!text || text_bytes == 0) return d;
   const char *name = nbc_diagnosis_text(d);
   const int head = (int)strcspn(name, ":");
+  const locale_t before = nbc__locale_begin();
   if (d == NBC_DIAGNOSIS_REFERENCE_IMPRECISE)
     snprintf(text, text_bytes,
              "%.*s: measured %.4g us, less than the longer reference alone (computation %.4g us, "
@@ -3620,6 +3661,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics
              "(0 perfect, 1 as serialized)",
              head, name, fmax(0, hidden_ratio) * 100, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3,
              m->comm_ratio, m->slowdown_ratio, m->overhead_ratio);
+  nbc__locale_end(before);
   return d;
 }
 
@@ -6280,6 +6322,7 @@ NBC__PRIVATE const char *nbc__rep_class(const nbc_report *r, int c, char *text, 
 
 
 
+
 /* ---- text ---------------------------------------------------------------------------------- */
 NBC__PRIVATE double nbc__rep_share(int64_t part, int64_t whole) {
   return whole > 0 ? (double)part / (double)whole : 0;
@@ -6471,8 +6514,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
   }
 }
 
-NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+static nbc_status nbc__rep_text(const nbc_report *r, FILE *out) {
   nbc_status status = NBC_OK;
   char a[1024], b[256];
   nbc__rep_text_head(r, out);
@@ -6504,6 +6546,14 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   for (size_t i = 0; i < r->note_count; i++)
     fprintf(out, "  note: %s\n", nbc__rep_plain(r->notes[i], a, sizeof a));
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
+  return status;
+}
+
+NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
+  if (!r || !out) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
+  const nbc_status status = nbc__rep_text(r, out);
+  nbc__locale_end(before);
   return status;
 }
 #ifdef NBC_LINES
@@ -7601,6 +7651,7 @@ NBC_API nbc_status nbc_report_read_json(const char *path, nbc_report **report, n
 
 
 
+
 typedef struct nbc__rep_pair { /* one line of a comparison */
   size_t key;
   nbc_totals before, after;
@@ -7835,12 +7886,14 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
       memcmp(before->class_edges_bytes, after->class_edges_bytes,
              before->class_edge_count * sizeof(uint64_t)) != 0)
     return NBC_E_MISMATCH;
+  const locale_t locale = nbc__locale_begin();
   nbc__rep_diff_head(before, after, out);
   for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
     if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
       status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
   if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
   nbc__rep_diff_cautions(before, after, out);
+  nbc__locale_end(locale);
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }
@@ -17998,6 +18051,7 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
 
 
 
+
 /* ============================================================================================== */
 /* [MODEL] 21. Models of what was measured                                                        */
 /* ============================================================================================== */
@@ -18688,8 +18742,8 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp) {
 }
 
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
-  if (!l) return NBC_E_INVAL;
-  if (l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
           low->recv_overhead_ns);
@@ -18711,23 +18765,26 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
               time->noise.modes[k].mean_ratio, time->noise.modes[k].sigma_ratio);
     fputc('\n', out);
   }
+  nbc__locale_end(before);
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
-  if (!l) return NBC_E_INVAL;
-  if (l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
   fprintf(
       out,
       "# the shortest calls as measured; times and counts of the application are to be added\n");
   fprintf(out, "min_nb_s %.4e\nmin_test_s %.4e\nmin_wait_s %.4e\n", l->min_post_ns * 1e-9,
           l->min_test_ns * 1e-9, l->min_wait_ns * 1e-9);
+  nbc__locale_end(before);
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
 #line 1 "src/time/dedicated.c"
 #endif
 /* dedicated.c: the dedicated-core model: would a core of its own for communication pay?. */
+
 
 
 
@@ -18848,6 +18905,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   const nbc_status status = nbc__ded_check(input, err);
   memset(result, 0, sizeof *result);
   if (status) return status;
+  const locale_t before = nbc__locale_begin();
   nbc__ded_scaling(input, refined, result);
   nbc__ded_waits(input, refined, result);
   if (input->progressed_ratio < 0)
@@ -18859,6 +18917,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
              "%.1f %% of the transfer time is hidden already without it",
              100 * input->progressed_ratio);
   }
+  nbc__locale_end(before);
   const double alpha = input->alpha_ratio;
   result->nb_s = input->nb_count * input->min_nb_s;
   result->test_s = input->test_count * input->min_test_s;
@@ -19071,10 +19130,8 @@ static nbc_category nbc__ded_category(const char *name) {
 /* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
    milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left
    out. */
-NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
-                                            nbc_dedicated_input *input, nbc_error *err) {
-  if (!text || !input)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
+static nbc_status nbc__ded_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                      nbc_dedicated_input *input, nbc_error *err) {
   nbc__ded_lines l;
   enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
   int tasks = 0, sites = 0;
@@ -19115,6 +19172,16 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
   input->nb_count /= tasks, input->test_count /= tasks, input->wait_count /= tasks;
   input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
   return NBC_OK;
+}
+
+NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                            nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
+  const locale_t before = nbc__locale_begin();
+  const nbc_status status = nbc__ded_parse_mpip(text, text_bytes, name, input, err);
+  nbc__locale_end(before);
+  return status;
 }
 #endif
 #ifdef NBC_LINES

@@ -152,6 +152,11 @@ extern "C" {
 /* Numbers and words in text, whatever the locale says. */
 
 #ifdef NBC_LINES
+#line 1 "src/base/locale.h"
+#endif
+/* Numbers with a point, also in a program that has set a locale with a comma. */
+
+#ifdef NBC_LINES
 #line 1 "src/portals/status.h"
 #endif
 /* Status codes of the pm_ functions. */
@@ -1741,6 +1746,37 @@ NBC__PRIVATE void nbc__text_read_word(const char **at, char word[32]) {
   word[n] = 0;
 }
 #endif /* NBC__BASE_TEXT_C */
+#ifdef NBC_LINES
+#line 4 "src/base/locale.h"
+#endif
+#ifndef NBC__BASE_LOCALE_H
+#  define NBC__BASE_LOCALE_H
+
+#  include <locale.h>
+
+NBC__PRIVATE locale_t nbc__locale_begin(void);
+NBC__PRIVATE void nbc__locale_end(locale_t before);
+#endif /* NBC__BASE_LOCALE_H */
+#ifdef NBC_LINES
+#line 1 "src/base/locale.c"
+#endif
+/* locale.c: numbers with a point, also in a program that has set a locale with a comma. */
+#ifndef NBC__BASE_LOCALE_C
+#define NBC__BASE_LOCALE_C
+
+
+/* From here to nbc__locale_end, what this thread prints and scans is as in the locale "C"; other threads
+   see nothing of it. glibc and musl keep that locale ready: no memory is taken, nothing can fail; were
+   there none, numbers would stay as the program wants them. */
+NBC__PRIVATE locale_t nbc__locale_begin(void) {
+  return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+NBC__PRIVATE void nbc__locale_end(locale_t before) {
+  const locale_t plain = uselocale(before);
+  if (plain != before && plain != LC_GLOBAL_LOCALE) freelocale(plain);
+}
+#endif /* NBC__BASE_LOCALE_C */
 #ifdef NBC_LINES
 #line 1 "src/portals/status.c"
 #endif
@@ -3583,6 +3619,7 @@ PM__PRIVATE double pm__ratio(pm_world *w);
 #endif
 
 
+
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
@@ -3695,13 +3732,16 @@ PM_API void pm_exit(int status) {
 
 /* ---- the run ----------------------------------------------------------------------------------- */
 static void pm__world_error(pm_world *w, pm_status status, const char *format, ...) {
+  locale_t before;
   va_list args;
   if (w->status) return;
   w->status = status;
   w->stopped = 1;
+  before = nbc__locale_begin();
   va_start(args, format);
   vsnprintf(w->error, sizeof w->error, format, args);
   va_end(args);
+  nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
   pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
@@ -9916,6 +9956,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 #line 1 "src/portals/links.c"
 #endif
 
+
 /* ============================================================================================== */
 /* [LINKS] 11. Use of links over time: table, tracks, heat map                                    */
 /* ============================================================================================== */
@@ -10075,10 +10116,12 @@ PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name
 /* ---- what is written ------------------------------------------------------------------------------ */
 PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out) {
   pm_link_bin bin[PM_LINK_BINS];
+  locale_t before;
   char name[80];
   int link, i;
   if (!world || !out) return PM_E_INVAL;
   if (!world->uses) return PM_E_STATE;
+  before = nbc__locale_begin();
   fprintf(out, "link,tier,name,t_begin_ns,t_end_ns,use_ratio,flow_count,queue_bytes\n");
   for (link = 0; link < pm_link_count(world); link++) {
     const int tier = pm_link_name(world, link, name, sizeof name),
@@ -10089,6 +10132,7 @@ PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out) {
                 (long long)bin[i].t_begin_ns, (long long)bin[i].t_end_ns, bin[i].use_ratio,
                 bin[i].flow_count, bin[i].queue_bytes);
   }
+  nbc__locale_end(before);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 typedef struct pm__ranked {
@@ -10127,11 +10171,13 @@ enum { PM__TRACKS = 32, PM__WORST = 24, PM__CELLS = 64, PM__TIER_CELLS = 4096, P
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out) {
   pm__ranked *all;
   pm_link_bin bin[PM_LINK_BINS];
+  locale_t before;
   char name[80];
   int k, i;
   if (!w->uses) return PM_OK;
   all = pm__links_ranked(w);
   if (!all) return PM_E_NOMEM;
+  before = nbc__locale_begin();
   fprintf(out,
           "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%lld,\"args\":{\"name\":\"links\"}},\n",
           (long long)w->plat.node_count);
@@ -10155,6 +10201,7 @@ PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out) {
           i < n ? 100 * bin[i].use_ratio : 0, i < n ? bin[i].flow_count : 0,
           i < n ? bin[i].queue_bytes : 0);
   }
+  nbc__locale_end(before);
   PM_FREE(all);
   return PM_OK;
 }
@@ -10231,6 +10278,7 @@ PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out) {
   use = (double *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *use);
   tier = (int *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *tier);
   if (all && use && tier) {
+    const locale_t before = nbc__locale_begin();
     for (i = 0; i < world->net_link_count; i++) {
       use[all[i].link] = all[i].use_ratio;
       tier[all[i].link] = all[i].tier;
@@ -10254,6 +10302,7 @@ PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out) {
       if (link < world->net_link_count) pm__page_tier(world, out, use, tier, i);
     }
     fprintf(out, "</body></html>\n");
+    nbc__locale_end(before);
   }
   PM_FREE(all);
   PM_FREE(use);

@@ -50,6 +50,17 @@
 #ifndef NIC_HW_H_INCLUDED
 #  define NIC_HW_H_INCLUDED
 #ifdef NBC_LINES
+#line 1 "src/base/private.h"
+#endif
+/* What is shared between pieces and by nobody else. base/ stands in both single headers: the first
+   one implemented in a file brings it, so its parts carry guards that both know. */
+
+#ifdef NBC_LINES
+#line 1 "src/base/locale.h"
+#endif
+/* Numbers with a point, also in a program that has set a locale with a comma. */
+
+#ifdef NBC_LINES
 #line 1 "src/nic/options.h"
 #endif
 /* Options of nic_hw.h, and what its pieces need of the system. */
@@ -775,6 +786,56 @@ NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 /* ============================================================================================== */
 #if defined(NIC_HW_IMPLEMENTATION) && !defined(NIC_HW_IMPLEMENTATION_ONCE)
 #  define NIC_HW_IMPLEMENTATION_ONCE
+#ifdef NBC_LINES
+#line 5 "src/base/private.h"
+#endif
+#ifndef NBC__PRIVATE
+#  if defined(NBC_PIECES)
+#    define NBC__PRIVATE __attribute__((visibility("hidden")))
+#  elif defined(__GNUC__)
+#    define NBC__PRIVATE __attribute__((unused)) static
+#  else
+#    define NBC__PRIVATE static
+#  endif
+#endif
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef NBC_LINES
+#line 4 "src/base/locale.h"
+#endif
+#ifndef NBC__BASE_LOCALE_H
+#  define NBC__BASE_LOCALE_H
+
+#  include <locale.h>
+
+NBC__PRIVATE locale_t nbc__locale_begin(void);
+NBC__PRIVATE void nbc__locale_end(locale_t before);
+#endif /* NBC__BASE_LOCALE_H */
+#ifdef NBC_LINES
+#line 1 "src/base/locale.c"
+#endif
+/* locale.c: numbers with a point, also in a program that has set a locale with a comma. */
+#ifndef NBC__BASE_LOCALE_C
+#define NBC__BASE_LOCALE_C
+
+
+/* From here to nbc__locale_end, what this thread prints and scans is as in the locale "C"; other threads
+   see nothing of it. glibc and musl keep that locale ready: no memory is taken, nothing can fail; were
+   there none, numbers would stay as the program wants them. */
+NBC__PRIVATE locale_t nbc__locale_begin(void) {
+  return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+NBC__PRIVATE void nbc__locale_end(locale_t before) {
+  const locale_t plain = uselocale(before);
+  if (plain != before && plain != LC_GLOBAL_LOCALE) freelocale(plain);
+}
+#endif /* NBC__BASE_LOCALE_C */
 #ifdef NBC_LINES
 #line 29 "src/nic/options.h"
 #endif
@@ -2502,6 +2563,7 @@ NIC__PRIVATE nic_status nic__open_pmu(nic_counters *c, const char *folder);
 /* Counters of performance monitoring units that look at NICs and PCIe: perf_event without the perf tool. */
 
 
+
 /* Sources: the kernel's Documentation/ABI/testing/sysfs-bus-event_source-devices-{events,format}; for the
    units Documentation/admin-guide/perf/: hns3-pmu.rst, hisi-pcie-pmu.rst, dwc_pcie_pmu.rst, nvidia-pmu.rst,
    mrvl-pem-pmu.rst; Intel's uncore manuals for IIO. */
@@ -2624,7 +2686,9 @@ static void nic__pmu_unit(const char *folder, const char *name, nic_counter *cou
   if (!nic__path(path, folder, "events", file, (char *)NULL) ||
       nic__read_line(path, scale, sizeof scale) <= 0)
     return;
+  const locale_t before = nbc__locale_begin();
   const double step_bytes = strtod(scale, NULL) * 1048576;
+  nbc__locale_end(before);
   if (!(step_bytes > 0.999 && step_bytes < 1e6)) return;
   counter->unit = NIC_UNIT_BYTES;
   counter->scale = (uint32_t)(step_bytes + 0.5);
@@ -4145,6 +4209,7 @@ NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path);
 
 
 
+
 /* ============================================================================================== */
 /* [RECORD] 8. A machine in a file                                                                */
 /* ============================================================================================== */
@@ -4212,9 +4277,11 @@ static void nic__record_registers(nic_registers *r, FILE *out) {
 static void nic__record_clock(nic_clock *c, size_t count, FILE *out) {
   const nic_clock_info *i = &c->info;
   nic_reading r;
+  const locale_t before = nbc__locale_begin();
   fprintf(out, "#nic-clock %d %.17g %.17g %.17g %d %d %llu %s\n", (int)i->kind, i->nominal_hz[0],
           i->nominal_hz[1], i->nominal_hz[2], i->low_bits, i->counter_bits,
           (unsigned long long)i->step_ticks, i->name);
+  nbc__locale_end(before);
   for (size_t k = 0; k < count && nic_clock_read(c, &r, NULL) == NIC_OK; k++) {
     const struct timespec wait = {0, 5000000};
     fprintf(out, "#nic-reading %lld %llu %lld\n", (long long)r.t_before_ns,
@@ -4313,7 +4380,9 @@ static bool nic__record_hz(nic__record_line *l, double *value) {
   char *end;
   if (*l->at == ' ') l->at++;
   if (*l->at < '0' || *l->at > '9') return false;
+  const locale_t before = nbc__locale_begin();
   *value = strtod(l->at, &end);
+  nbc__locale_end(before);
   if ((*end != ' ' && *end != 0) || !isfinite(*value) || *value < 0 || *value > 1e12) return false;
   l->at = end;
   return true;
@@ -4570,6 +4639,7 @@ NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info 
 
 
 
+
 static int nic__pci_order(const void *a, const void *b) {
   return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
 }
@@ -4792,6 +4862,15 @@ static void nic__offer_registers(const nic_machine *m, nic_info *n) {
   }
 }
 
+/* "2.5 Gb/sec (1X SDR)": bit/s, 0 for what is no rate. */
+static uint64_t nic__find_rate_bps(const char *text) {
+  double gbit_per_s = 0;
+  const locale_t before = nbc__locale_begin();
+  const bool found = sscanf(text, "%lf Gb/sec", &gbit_per_s) == 1;
+  nbc__locale_end(before);
+  return found && gbit_per_s > 0 && gbit_per_s < 1e6 ? (uint64_t)(gbit_per_s * 1e9) : 0;
+}
+
 /* A NIC of a fabric is up when a port is: InfiniBand says "4: ACTIVE", Slingshot's port/link "up"; where
    nothing says that it is not, it is taken for up. */
 static void nic__fill_fabric(nic_machine *m, nic_info *n) {
@@ -4808,16 +4887,14 @@ static void nic__fill_fabric(nic_machine *m, nic_info *n) {
   m->is_cut |= ports.is_cut;
   for (size_t i = 0; i < ports.count; i++) {
     const char *folder = "class/infiniband", *port = ports.name[i], *end = NULL;
-    double gbit_per_s;
     if (!nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "state", end) ||
         nic__read_line(path, text, sizeof text) <= 0 || strncmp(text, "4:", 2) != 0)
       continue;
     n->is_up = true;
-    if (nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "rate", end) &&
-        nic__read_line(path, text, sizeof text) > 0 &&
-        sscanf(text, "%lf Gb/sec", &gbit_per_s) == 1 && gbit_per_s > 0 && gbit_per_s < 1e6 &&
-        n->speed_bps == 0)
-      n->speed_bps = (uint64_t)(gbit_per_s * 1e9);
+    if (n->speed_bps == 0 &&
+        nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "rate", end) &&
+        nic__read_line(path, text, sizeof text) > 0)
+      n->speed_bps = nic__find_rate_bps(text);
   }
   nic__names_free(&ports);
 }

@@ -4,10 +4,12 @@
      int main(int argc, char **argv) { TEST_INIT(argc, argv); RUN(bounds_contain_truth); return TEST_END(); }
 
    Arguments: --list names the tests; any other word runs the tests whose name contains it.
-   TEST_SEED=n repeats a random run: random tests draw from test_rand(). Last line, always:
+   TEST_SEED=n repeats a random run: random tests draw from test_rand(). TEST_LOCALE=name: in a program that
+   writes numbers as this locale does (tests/report/comma_locale.sh). Last line, always:
    "N passed, N failed, N skipped". */
 #ifndef TEST_H_INCLUDED
 #define TEST_H_INCLUDED
+#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,6 +71,8 @@ static void test_init(int argc, char **argv) {
   const char *seed = getenv("TEST_SEED");
   test_seed = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
   if (argc > 1) { if (strcmp(argv[1], "--list") == 0) test_list = 1; else test_filter = argv[1]; }
+  const char *locale = getenv("TEST_LOCALE");
+  if (locale && !setlocale(LC_NUMERIC, locale)) printf("no locale %s\n", locale), exit(1);
   if (!test_list) printf("%s: TEST_SEED=%llu\n", argv[0], (unsigned long long)test_seed);
 }
 static int test_end(void) {

@@ -1,5 +1,6 @@
 /* status.c: status codes, errors with text. */
 #include "status.h"
+#include "locale.h"
 
 /* ============================================================================================== */
 /* [STATUS] 2. Status codes, errors with text; versions                                           */
@@ -44,9 +45,11 @@ NBC__PRIVATE nbc_status nbc__status_fail(nbc_error *err, nbc_status status, int 
   if (!err) return status;
   err->status = status;
   err->line = line;
+  const locale_t before = nbc__locale_begin();
   va_start(args, format);
   vsnprintf(err->text, sizeof err->text, format, args);
   va_end(args);
+  nbc__locale_end(before);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* Counters of performance monitoring units that look at NICs and PCIe: perf_event without the perf tool. */
 #include "count_pmu.h"
+#include "../base/locale.h"
 
 /* Sources: the kernel's Documentation/ABI/testing/sysfs-bus-event_source-devices-{events,format}; for the
    units Documentation/admin-guide/perf/: hns3-pmu.rst, hisi-pcie-pmu.rst, dwc_pcie_pmu.rst, nvidia-pmu.rst,
@@ -123,7 +124,9 @@ static void nic__pmu_unit(const char *folder, const char *name, nic_counter *cou
   if (!nic__path(path, folder, "events", file, (char *)NULL) ||
       nic__read_line(path, scale, sizeof scale) <= 0)
     return;
+  const locale_t before = nbc__locale_begin();
   const double step_bytes = strtod(scale, NULL) * 1048576;
+  nbc__locale_end(before);
   if (!(step_bytes > 0.999 && step_bytes < 1e6)) return;
   counter->unit = NIC_UNIT_BYTES;
   counter->scale = (uint32_t)(step_bytes + 0.5);

@@ -1,4 +1,5 @@
 /* Finds the NICs of a machine and says what each offers. */
+#include "../base/locale.h"
 #include "options.h"
 #include "status.h"
 #include "machine.h"
@@ -231,6 +232,15 @@ static void nic__offer_registers(const nic_machine *m, nic_info *n) {
   }
 }
 
+/* "2.5 Gb/sec (1X SDR)": bit/s, 0 for what is no rate. */
+static uint64_t nic__find_rate_bps(const char *text) {
+  double gbit_per_s = 0;
+  const locale_t before = nbc__locale_begin();
+  const bool found = sscanf(text, "%lf Gb/sec", &gbit_per_s) == 1;
+  nbc__locale_end(before);
+  return found && gbit_per_s > 0 && gbit_per_s < 1e6 ? (uint64_t)(gbit_per_s * 1e9) : 0;
+}
+
 /* A NIC of a fabric is up when a port is: InfiniBand says "4: ACTIVE", Slingshot's port/link "up"; where
    nothing says that it is not, it is taken for up. */
 static void nic__fill_fabric(nic_machine *m, nic_info *n) {
@@ -247,16 +257,14 @@ static void nic__fill_fabric(nic_machine *m, nic_info *n) {
   m->is_cut |= ports.is_cut;
   for (size_t i = 0; i < ports.count; i++) {
     const char *folder = "class/infiniband", *port = ports.name[i], *end = NULL;
-    double gbit_per_s;
     if (!nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "state", end) ||
         nic__read_line(path, text, sizeof text) <= 0 || strncmp(text, "4:", 2) != 0)
       continue;
     n->is_up = true;
-    if (nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "rate", end) &&
-        nic__read_line(path, text, sizeof text) > 0 &&
-        sscanf(text, "%lf Gb/sec", &gbit_per_s) == 1 && gbit_per_s > 0 && gbit_per_s < 1e6 &&
-        n->speed_bps == 0)
-      n->speed_bps = (uint64_t)(gbit_per_s * 1e9);
+    if (n->speed_bps == 0 &&
+        nic__path(path, m->sysfs_root, folder, n->name, "ports", port, "rate", end) &&
+        nic__read_line(path, text, sizeof text) > 0)
+      n->speed_bps = nic__find_rate_bps(text);
   }
   nic__names_free(&ports);
 }

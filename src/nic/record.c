@@ -1,5 +1,6 @@
 /* A machine in a file: writes and reads it. */
 #include "record.h"
+#include "../base/locale.h"
 #include "options.h"
 #include "status.h"
 #include "machine.h"
@@ -77,9 +78,11 @@ static void nic__record_registers(nic_registers *r, FILE *out) {
 static void nic__record_clock(nic_clock *c, size_t count, FILE *out) {
   const nic_clock_info *i = &c->info;
   nic_reading r;
+  const locale_t before = nbc__locale_begin();
   fprintf(out, "#nic-clock %d %.17g %.17g %.17g %d %d %llu %s\n", (int)i->kind, i->nominal_hz[0],
           i->nominal_hz[1], i->nominal_hz[2], i->low_bits, i->counter_bits,
           (unsigned long long)i->step_ticks, i->name);
+  nbc__locale_end(before);
   for (size_t k = 0; k < count && nic_clock_read(c, &r, NULL) == NIC_OK; k++) {
     const struct timespec wait = {0, 5000000};
     fprintf(out, "#nic-reading %lld %llu %lld\n", (long long)r.t_before_ns,
@@ -178,7 +181,9 @@ static bool nic__record_hz(nic__record_line *l, double *value) {
   char *end;
   if (*l->at == ' ') l->at++;
   if (*l->at < '0' || *l->at > '9') return false;
+  const locale_t before = nbc__locale_begin();
   *value = strtod(l->at, &end);
+  nbc__locale_end(before);
   if ((*end != ' ' && *end != 0) || !isfinite(*value) || *value < 0 || *value > 1e12) return false;
   l->at = end;
   return true;

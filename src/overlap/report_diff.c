@@ -1,5 +1,6 @@
 /* report_diff.c: two reports side by side. */
 #include "report_diff.h"
+#include "../base/locale.h"
 #include "../base/sums.h"
 #include "cells.h"
 #include "report_text.h"
@@ -238,12 +239,14 @@ NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_rep
       memcmp(before->class_edges_bytes, after->class_edges_bytes,
              before->class_edge_count * sizeof(uint64_t)) != 0)
     return NBC_E_MISMATCH;
+  const locale_t locale = nbc__locale_begin();
   nbc__rep_diff_head(before, after, out);
   for (size_t i = 0; i < 4 && status == NBC_OK && (before->total.count || after->total.count); i++)
     if (order[i] != 0 || before->section_count > 1 || after->section_count > 1)
       status = nbc__rep_diff_by(before, after, order[i], titles[order[i]], out);
   if (before->call_count || after->call_count) nbc__rep_diff_calls(before, after, out);
   nbc__rep_diff_cautions(before, after, out);
+  nbc__locale_end(locale);
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
   return status;
 }

@@ -1,5 +1,6 @@
 /* report_text.c: reports for people, as text. */
 #include "report_text.h"
+#include "../base/locale.h"
 #include "../base/sums.h"
 #include "clock.h"
 #include "cells.h"
@@ -196,8 +197,7 @@ static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
   }
 }
 
-NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+static nbc_status nbc__rep_text(const nbc_report *r, FILE *out) {
   nbc_status status = NBC_OK;
   char a[1024], b[256];
   nbc__rep_text_head(r, out);
@@ -229,5 +229,13 @@ NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
   for (size_t i = 0; i < r->note_count; i++)
     fprintf(out, "  note: %s\n", nbc__rep_plain(r->notes[i], a, sizeof a));
   if (status == NBC_OK && (fflush(out) != 0 || ferror(out))) status = NBC_E_IO;
+  return status;
+}
+
+NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
+  if (!r || !out) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
+  const nbc_status status = nbc__rep_text(r, out);
+  nbc__locale_end(before);
   return status;
 }

@@ -1,5 +1,6 @@
 /* stats.c: medians, quantiles, confidence intervals; the four ratios and the diagnosis. */
 #include "stats.h"
+#include "../base/locale.h"
 
 /* ============================================================================================== */
 /* [STATS] 4. Statistics, ratios, diagnosis                                                       */
@@ -123,6 +124,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics
   if (!text || text_bytes == 0) return d;
   const char *name = nbc_diagnosis_text(d);
   const int head = (int)strcspn(name, ":");
+  const locale_t before = nbc__locale_begin();
   if (d == NBC_DIAGNOSIS_REFERENCE_IMPRECISE)
     snprintf(text, text_bytes,
              "%.*s: measured %.4g us, less than the longer reference alone (computation %.4g us, "
@@ -138,6 +140,7 @@ NBC_API nbc_diagnosis nbc_diagnose(const nbc_overlap_times *t, const nbc_metrics
              "(0 perfect, 1 as serialized)",
              head, name, fmax(0, hidden_ratio) * 100, t->comp_ref_ns / 1e3, t->comm_ref_ns / 1e3,
              m->comm_ratio, m->slowdown_ratio, m->overhead_ratio);
+  nbc__locale_end(before);
   return d;
 }
 

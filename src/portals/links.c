@@ -1,4 +1,5 @@
 #include "links.h"
+#include "../base/locale.h"
 /* ============================================================================================== */
 /* [LINKS] 11. Use of links over time: table, tracks, heat map                                    */
 /* ============================================================================================== */
@@ -158,10 +159,12 @@ PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name
 /* ---- what is written ------------------------------------------------------------------------------ */
 PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out) {
   pm_link_bin bin[PM_LINK_BINS];
+  locale_t before;
   char name[80];
   int link, i;
   if (!world || !out) return PM_E_INVAL;
   if (!world->uses) return PM_E_STATE;
+  before = nbc__locale_begin();
   fprintf(out, "link,tier,name,t_begin_ns,t_end_ns,use_ratio,flow_count,queue_bytes\n");
   for (link = 0; link < pm_link_count(world); link++) {
     const int tier = pm_link_name(world, link, name, sizeof name),
@@ -172,6 +175,7 @@ PM_API pm_status pm_links_write_csv(const pm_world *world, FILE *out) {
                 (long long)bin[i].t_begin_ns, (long long)bin[i].t_end_ns, bin[i].use_ratio,
                 bin[i].flow_count, bin[i].queue_bytes);
   }
+  nbc__locale_end(before);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 typedef struct pm__ranked {
@@ -210,11 +214,13 @@ enum { PM__TRACKS = 32, PM__WORST = 24, PM__CELLS = 64, PM__TIER_CELLS = 4096, P
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out) {
   pm__ranked *all;
   pm_link_bin bin[PM_LINK_BINS];
+  locale_t before;
   char name[80];
   int k, i;
   if (!w->uses) return PM_OK;
   all = pm__links_ranked(w);
   if (!all) return PM_E_NOMEM;
+  before = nbc__locale_begin();
   fprintf(out,
           "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%lld,\"args\":{\"name\":\"links\"}},\n",
           (long long)w->plat.node_count);
@@ -238,6 +244,7 @@ PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out) {
           i < n ? 100 * bin[i].use_ratio : 0, i < n ? bin[i].flow_count : 0,
           i < n ? bin[i].queue_bytes : 0);
   }
+  nbc__locale_end(before);
   PM_FREE(all);
   return PM_OK;
 }
@@ -314,6 +321,7 @@ PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out) {
   use = (double *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *use);
   tier = (int *)pm__zalloc(((size_t)world->net_link_count + 1) * sizeof *tier);
   if (all && use && tier) {
+    const locale_t before = nbc__locale_begin();
     for (i = 0; i < world->net_link_count; i++) {
       use[all[i].link] = all[i].use_ratio;
       tier[all[i].link] = all[i].tier;
@@ -337,6 +345,7 @@ PM_API pm_status pm_links_write_html(const pm_world *world, FILE *out) {
       if (link < world->net_link_count) pm__page_tier(world, out, use, tier, i);
     }
     fprintf(out, "</body></html>\n");
+    nbc__locale_end(before);
   }
   PM_FREE(all);
   PM_FREE(use);

@@ -1,4 +1,5 @@
 #include "run.h"
+#include "../base/locale.h"
 #include "outages.h"
 /* ---- processes --------------------------------------------------------------------------------- */
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
@@ -112,13 +113,16 @@ PM_API void pm_exit(int status) {
 
 /* ---- the run ----------------------------------------------------------------------------------- */
 static void pm__world_error(pm_world *w, pm_status status, const char *format, ...) {
+  locale_t before;
   va_list args;
   if (w->status) return;
   w->status = status;
   w->stopped = 1;
+  before = nbc__locale_begin();
   va_start(args, format);
   vsnprintf(w->error, sizeof w->error, format, args);
   va_end(args);
+  nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
   pm__world_error(world, status, "%s", text ? text : pm_status_text(status));

@@ -1,5 +1,6 @@
 /* dedicated.c: the dedicated-core model: would a core of its own for communication pay?. */
 #include "dedicated.h"
+#include "../base/locale.h"
 #include "../base/text.h"
 #include "../overlap/cells.h"
 
@@ -119,6 +120,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   const nbc_status status = nbc__ded_check(input, err);
   memset(result, 0, sizeof *result);
   if (status) return status;
+  const locale_t before = nbc__locale_begin();
   nbc__ded_scaling(input, refined, result);
   nbc__ded_waits(input, refined, result);
   if (input->progressed_ratio < 0)
@@ -130,6 +132,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
              "%.1f %% of the transfer time is hidden already without it",
              100 * input->progressed_ratio);
   }
+  nbc__locale_end(before);
   const double alpha = input->alpha_ratio;
   result->nb_s = input->nb_count * input->min_nb_s;
   result->test_s = input->test_count * input->min_test_s;
@@ -342,10 +345,8 @@ static nbc_category nbc__ded_category(const char *name) {
 /* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
    milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left
    out. */
-NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
-                                            nbc_dedicated_input *input, nbc_error *err) {
-  if (!text || !input)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
+static nbc_status nbc__ded_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                      nbc_dedicated_input *input, nbc_error *err) {
   nbc__ded_lines l;
   enum { OUTSIDE, TIMES, SITES } where = OUTSIDE;
   int tasks = 0, sites = 0;
@@ -386,4 +387,14 @@ NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes,
   input->nb_count /= tasks, input->test_count /= tasks, input->wait_count /= tasks;
   input->blocking_count /= tasks, input->blocking_s /= tasks, input->other_s /= tasks;
   return NBC_OK;
+}
+
+NBC_API nbc_status nbc_dedicated_parse_mpip(const char *text, size_t text_bytes, const char *name,
+                                            nbc_dedicated_input *input, nbc_error *err) {
+  if (!text || !input)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "text and input: must not be NULL");
+  const locale_t before = nbc__locale_begin();
+  const nbc_status status = nbc__ded_parse_mpip(text, text_bytes, name, input, err);
+  nbc__locale_end(before);
+  return status;
 }

@@ -1,5 +1,6 @@
 /* model.c: models of what was measured: ranges of sizes, noise, LogGP. */
 #include "model.h"
+#include "../base/locale.h"
 #include "../overlap/stats.h"
 #include "measure.h"
 
@@ -693,8 +694,8 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp) {
 }
 
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
-  if (!l) return NBC_E_INVAL;
-  if (l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
           low->recv_overhead_ns);
@@ -716,16 +717,18 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
               time->noise.modes[k].mean_ratio, time->noise.modes[k].sigma_ratio);
     fputc('\n', out);
   }
+  nbc__locale_end(before);
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
-  if (!l) return NBC_E_INVAL;
-  if (l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  const locale_t before = nbc__locale_begin();
   fprintf(
       out,
       "# the shortest calls as measured; times and counts of the application are to be added\n");
   fprintf(out, "min_nb_s %.4e\nmin_test_s %.4e\nmin_wait_s %.4e\n", l->min_post_ns * 1e-9,
           l->min_test_ns * 1e-9, l->min_wait_ns * 1e-9);
+  nbc__locale_end(before);
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }

@@ -12,7 +12,6 @@ $(eval $(call test,model/packets))
 $(eval $(call test,model/constants))
 $(eval $(call test,model/out_of_memory))
 $(eval $(call script,model/traces_are_equal)) # builds trace_hash.c itself
-$(eval $(call script,model/comma_locale))
 $(eval $(call script,model/rules))
 $(eval $(call test,model/random_calls))
 $(eval $(call test,model/levels_agree))

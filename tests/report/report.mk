@@ -5,4 +5,6 @@ $(eval $(call tool,overlap_report))
 $(eval $(call tool,overlap_trace,$(if $(HAVE_OTF2),-DTRACE_WITH_OTF2 $(shell pkg-config --cflags otf2 2>/dev/null)),$(if $(HAVE_OTF2),$(shell pkg-config --libs otf2 2>/dev/null))))
 $(eval $(call program,$(B)/tests/report/page_tool,tests/report/page_tool.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 $(eval $(call script,report/overlap_report))
+$(eval $(call script,report/comma_locale))
+NEEDS_report += $(patsubst %,$(B)/tests/%,$(shell sed -n '/for program/,/do$$/p' tests/report/comma_locale.sh | grep -oE '[a-z]+/[a-z_]+'))
 NEEDS_report += $(B)/overlap_report $(B)/tests/report/page_tool
