@@ -127,6 +127,9 @@ static uint64_t nic__le64(const uint8_t *bytes, size_t count) {
   for (size_t i = 0; i < count; i++) word |= (uint64_t)bytes[i] << 8 * i;
   return word;
 }
+__attribute__((unused)) static void nic__to_le64(uint8_t *bytes, uint64_t word) {
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(word >> 8 * i);
+}
 NIC_API void nic_siphash(const uint8_t key[16], const void *data, size_t size_bytes,
                          uint8_t result[16]) {
   const uint8_t *at = (const uint8_t *)data;

@@ -17,6 +17,11 @@ static void nic__queue_push(nic__queue *q, nbc_op *op) {
     q->first = op;
   q->last = op;
 }
+__attribute__((unused)) static void nic__queue_push_front(nic__queue *q, nbc_op *op) {
+  op->slot.next = q->first;
+  q->first = op;
+  if (!q->last) q->last = op;
+}
 static nbc_op *nic__queue_pop(nic__queue *q) {
   nbc_op *op = q->first;
   if (op) q->first = op->slot.next;
@@ -43,6 +48,58 @@ static bool nic__queue_remove(nic__queue *q, nbc_op *op) {
   for (; at && at != op; at = at->slot.next) before = at;
   if (at) nic__queue_unlink(q, before, at);
   return at != NULL;
+}
+
+/* ---- announced messages -----------------------------------------------------------------------
+   A sender knows how much of the peer's room for early messages is free; a message that does not fit is
+   announced, and its data wait where they are until a receive takes them. Both sides name such a message
+   by a place of their own. */
+enum {
+  NIC__COST_BYTES = 128,         /* of an early message, besides its data */
+  NIC__PLACES_MOST = 1 << 22,    /* a peer that announces more is none of ours */
+  NIC__LEAST_EARLY_BYTES = 4096, /* that a rank keeps per peer */
+  NIC__EARLY_BYTES = 64 << 20    /* when nobody says how much */
+};
+typedef struct nic__places {
+  void **at;              /* NULL: free, or reserved */
+  uint32_t *free_numbers; /* a stack */
+  uint32_t capacity, free_count;
+} nic__places;
+
+/* false: no memory now, or too many. The place stays NULL until its owner fills it. */
+static bool nic__places_reserve(nic__places *p, uint32_t *number) {
+  if (p->free_count == 0) {
+    const uint32_t old = p->capacity, capacity = old ? old * 2 : 16;
+    void **at = (void **)nic__zalloc(capacity * sizeof *at);
+    uint32_t *free_numbers = (uint32_t *)nic__zalloc(capacity * sizeof *free_numbers);
+    if (!at || !free_numbers || capacity > NIC__PLACES_MOST) {
+      NIC_FREE(at);
+      NIC_FREE(free_numbers);
+      return false;
+    }
+    if (old) memcpy(at, p->at, old * sizeof *at);
+    NIC_FREE(p->at);
+    NIC_FREE(p->free_numbers);
+    p->at = at;
+    p->free_numbers = free_numbers;
+    p->capacity = capacity;
+    while (p->free_count < capacity - old)
+      p->free_numbers[p->free_count] = old + p->free_count, p->free_count++;
+  }
+  *number = p->free_numbers[--p->free_count];
+  return true;
+}
+static void *nic__places_at(const nic__places *p, uint32_t number) {
+  return number < p->capacity ? p->at[number] : NULL;
+}
+static void nic__places_leave(nic__places *p, uint32_t number) {
+  p->at[number] = NULL;
+  p->free_numbers[p->free_count++] = number;
+}
+static void nic__places_free(nic__places *p) {
+  NIC_FREE(p->at);
+  NIC_FREE(p->free_numbers);
+  memset(p, 0, sizeof *p);
 }
 
 static void nic__request_begin(nbc_op *op, int peer, const void *buffer, uint64_t size_bytes,

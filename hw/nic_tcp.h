@@ -132,21 +132,19 @@ enum {
   NIC__TCP_WORD = 8,           /* yes */
   NIC__TCP_BYE = 9,            /* nothing follows; sequence: messages that receives took */
   NIC__TCP_KINDS = 10,
-  NIC__TCP_NOTED = 0x100,            /* flag of data: a note will follow */
-  NIC__TCP_STAMPED = 0x200,          /* flag of data: its acknowledgement is stamped */
-  NIC__TCP_ARRIVED = 0x400,          /* flag of NOTE: from the receiver, when the last byte came */
-  NIC__TCP_JOIN_BYTES = 1024,        /* header and data in one packet up to here */
-  NIC__TCP_COST_BYTES = 128,         /* of an early message, besides its data */
-  NIC__TCP_MOST_ANNOUNCED = 1 << 22, /* a peer with more of them is none of ours */
-  NIC__TCP_RING = 1024,              /* messages whose times are awaited, per peer */
-  NIC__TCP_TURN_BYTES = 1 << 22,     /* read from one peer per progress, so that none starves */
-  NIC__TCP_NIC_WAIT_NS = 20000000,   /* a driver hands out its NIC's stamp later than the rest, */
-  NIC__TCP_NIC_SILENT = 16,          /* but nobody waits after so many without one */
-  NIC__TCP_NIC_READ_NS = 100000,     /* between two readings of its clock */
-  NIC__TCP_SPIN_MOST = 16,           /* looks before sleeping */
-  NIC__TCP_SPIN_AGAIN = 1024,        /* waits after which spinning is tried again */
-  NIC__TCP_TELL_MOST = 8,            /* progress in a row that only tells */
-  NIC__TCP_FIN_NS = 100000000        /* destroy waits so long for a peer that has all */
+  NIC__TCP_NOTED = 0x100,          /* flag of data: a note will follow */
+  NIC__TCP_STAMPED = 0x200,        /* flag of data: its acknowledgement is stamped */
+  NIC__TCP_ARRIVED = 0x400,        /* flag of NOTE: from the receiver, when the last byte came */
+  NIC__TCP_JOIN_BYTES = 1024,      /* header and data in one packet up to here */
+  NIC__TCP_RING = 1024,            /* messages whose times are awaited, per peer */
+  NIC__TCP_TURN_BYTES = 1 << 22,   /* read from one peer per progress, so that none starves */
+  NIC__TCP_NIC_WAIT_NS = 20000000, /* a driver hands out its NIC's stamp later than the rest, */
+  NIC__TCP_NIC_SILENT = 16,        /* but nobody waits after so many without one */
+  NIC__TCP_NIC_READ_NS = 100000,   /* between two readings of its clock */
+  NIC__TCP_SPIN_MOST = 16,         /* looks before sleeping */
+  NIC__TCP_SPIN_AGAIN = 1024,      /* waits after which spinning is tried again */
+  NIC__TCP_TELL_MOST = 8,          /* progress in a row that only tells */
+  NIC__TCP_FIN_NS = 100000000      /* destroy waits so long for a peer that has all */
 };
 typedef struct nic__tcp_head {
   uint32_t magic, kind;
@@ -209,8 +207,7 @@ typedef struct nic__tcp_peer {
   nic__queue send;
   nic__tcp_head out; /* of send.first, whose data has out_data_bytes */
   uint64_t out_data_bytes;
-  nbc_op **waiting; /* announced; index = slot, NULL = free */
-  uint32_t *free_slots, waiting_capacity, free_count;
+  nic__places waiting;               /* announced operations */
   uint64_t credit_bytes;             /* what the peer keeps for us, in all */
   uint64_t spent_bytes, freed_bytes; /* of it; sums that only grow */
   uint64_t lost_count;               /* sends that were told an error */
@@ -307,9 +304,9 @@ static void nic__tcp_mute(nic__tcp *n, nic__tcp_peer *p) {
     nbc_op *op = nic__queue_pop(&p->send);
     nic__tcp_drop_send(n, p, op);
   }
-  for (uint32_t i = 0; i < p->waiting_capacity; i++) {
-    if (p->waiting[i]) nic__tcp_drop_send(n, p, p->waiting[i]);
-    p->waiting[i] = NULL;
+  for (uint32_t i = 0; i < p->waiting.capacity; i++) {
+    if (p->waiting.at[i]) nic__tcp_drop_send(n, p, (nbc_op *)p->waiting.at[i]);
+    p->waiting.at[i] = NULL;
   }
 }
 
@@ -419,38 +416,14 @@ static long nic__tcp_send_some(nic__tcp_peer *p, nbc_op *op) {
                         (size_t)(p->out_data_bytes + head_bytes - done_bytes), stamped, true);
 }
 
-/* A place for an announced message; false: no memory now. */
-static bool nic__tcp_slot(nic__tcp_peer *p, uint32_t *slot) {
-  if (p->free_count == 0) {
-    const uint32_t old = p->waiting_capacity, capacity = old ? old * 2 : 16;
-    nbc_op **waiting = (nbc_op **)nic__zalloc(capacity * sizeof *waiting);
-    uint32_t *free_slots = (uint32_t *)nic__zalloc(capacity * sizeof *free_slots);
-    if (!waiting || !free_slots || capacity > NIC__TCP_MOST_ANNOUNCED) {
-      NIC_FREE(waiting);
-      NIC_FREE(free_slots);
-      return false;
-    }
-    if (old) memcpy(waiting, p->waiting, old * sizeof *waiting);
-    NIC_FREE(p->waiting);
-    NIC_FREE(p->free_slots);
-    p->waiting = waiting;
-    p->free_slots = free_slots;
-    p->waiting_capacity = capacity;
-    while (p->free_count < capacity - old)
-      p->free_slots[p->free_count] = old + p->free_count, p->free_count++;
-  }
-  *slot = p->free_slots[--p->free_count];
-  return true;
-}
-
 /* The front of the queue, for the first time: its header. A message for which the peer keeps no room
    any more is announced, and its data wait here. false: no memory now. */
 static bool nic__tcp_begin_send(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   uint32_t kind = op->slot.kind & 0xff, slot = 0;
   const bool is_data = kind == NIC__TCP_DATA;
-  const uint64_t cost_bytes = op->slot.limit_bytes + NIC__TCP_COST_BYTES;
+  const uint64_t cost_bytes = op->slot.limit_bytes + NIC__COST_BYTES;
   if (is_data && cost_bytes > p->credit_bytes - (p->spent_bytes - p->freed_bytes)) {
-    if (!nic__tcp_slot(p, &slot)) return false;
+    if (!nic__places_reserve(&p->waiting, &slot)) return false;
     op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_ANNOUNCE;
     kind = NIC__TCP_ANNOUNCE;
   } else if (is_data)
@@ -487,7 +460,7 @@ static void nic__tcp_sent(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   op->slot.started = false;
   switch (op->slot.kind & 0xff) {
   case NIC__TCP_NOTE: NIC_FREE(op); break;
-  case NIC__TCP_ANNOUNCE: p->waiting[p->out.slot] = op; break; /* for its grant */
+  case NIC__TCP_ANNOUNCE: p->waiting.at[p->out.slot] = op; break; /* for its grant */
   case NIC__TCP_GRANT: nic__queue_push(&p->granted, op); break;
   case NIC__TCP_DATA:
   case NIC__TCP_GRANTED:
@@ -858,7 +831,7 @@ static void nic__tcp_grant(nic__tcp_peer *p, nbc_op *op, const nic__tcp_head *an
 
 /* NBC_PENDING: no memory for it now */
 static nbc_status nic__tcp_take_announced(nic__tcp_peer *p) {
-  if (p->announced_count >= NIC__TCP_MOST_ANNOUNCED) return NBC_E_PEER;
+  if (p->announced_count >= NIC__PLACES_MOST) return NBC_E_PEER;
   nbc_op *op = nic__queue_match(&p->posted, p->in.tag);
   if (op) {
     nic__tcp_grant(p, op, &p->in);
@@ -875,11 +848,10 @@ static nbc_status nic__tcp_take_announced(nic__tcp_peer *p) {
 
 static nbc_status nic__tcp_take_grant(nic__tcp_peer *p) {
   const nic__tcp_head *h = &p->in;
-  nbc_op *op = h->slot < p->waiting_capacity ? p->waiting[h->slot] : NULL;
+  nbc_op *op = (nbc_op *)nic__places_at(&p->waiting, h->slot);
   if (!op || op->slot.order != h->sequence || h->size_bytes > op->slot.limit_bytes)
     return NBC_E_PEER;
-  p->waiting[h->slot] = NULL;
-  p->free_slots[p->free_count++] = h->slot;
+  nic__places_leave(&p->waiting, h->slot);
   op->slot.granted_bytes = h->size_bytes;
   op->slot.kind = (op->slot.kind & ~(uint32_t)0xff) | NIC__TCP_GRANTED;
   op->slot.started = false;
@@ -943,7 +915,7 @@ static bool nic__tcp_bind(nic__tcp *n, nic__tcp_peer *p) {
     p->in_whole_bytes = p->in_op->size_bytes;
     return p->in_bound = true;
   }
-  const uint64_t cost_bytes = p->in.size_bytes + NIC__TCP_COST_BYTES;
+  const uint64_t cost_bytes = p->in.size_bytes + NIC__COST_BYTES;
   p->in_op = nic__queue_match(&p->posted, p->in.tag);
   if (p->in_op) {
     p->consumed_bytes += cost_bytes;
@@ -1073,8 +1045,8 @@ static bool nic__tcp_take_early(nic__tcp *n, nic__tcp_peer *p, nbc_op *op,
     nic__tcp_take_own(n, p, op, own);
     return true;
   }
-  p->early_bytes -= e->head.size_bytes + NIC__TCP_COST_BYTES;
-  p->consumed_bytes += e->head.size_bytes + NIC__TCP_COST_BYTES;
+  p->early_bytes -= e->head.size_bytes + NIC__COST_BYTES;
+  p->consumed_bytes += e->head.size_bytes + NIC__COST_BYTES;
   n->stats.early_count++;
   if (op->peer != n->t.rank) nic__tcp_begun(n, p, op, e->head.size_bytes);
   if (e->got_bytes && op->slot.limit_bytes)

@@ -9,7 +9,7 @@
 /* A message to this rank itself goes straight into the posted receive, or is an early one; one that is
    too long for that waits in the sender's buffer. */
 static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
-  const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__TCP_COST_BYTES;
+  const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__COST_BYTES;
   nbc_op *receive = nic__queue_match(&p->posted, op->slot.tag);
   if (receive) {
     nic__tcp_take_own(n, p, receive, op);
@@ -334,10 +334,6 @@ static void nic__tcp_fill(nic__tcp *n) {
   n->host.user = &n->clock;
 }
 
-static void nic__tcp_store64(uint8_t *bytes, uint64_t value) {
-  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
-}
-
 static nbc_status nic__tcp_meet(nic__tcp *n, nbc_error *err) {
   const nic_tcp_desc *d = &n->desc;
   nic_meet_desc m;
@@ -356,7 +352,7 @@ static nbc_status nic__tcp_meet(nic__tcp *n, nbc_error *err) {
   m.opened = nic__tcp_opened;
   m.dropped = nic__tcp_dropped;
   m.user = n;
-  nic__tcp_store64(m.mine, d->max_early_bytes);
+  nic__to_le64(m.mine, d->max_early_bytes);
   const nbc_status status = nic_meet(&m, found, err);
   for (int i = 0; i < n->t.size && status == NBC_OK; i++) {
     nic__tcp_peer *p = &n->peers[i];
@@ -381,8 +377,9 @@ NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, n
   nic__tcp *n = (nic__tcp *)nic__zalloc(sizeof *n);
   if (!n) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
   n->desc = *desc;
-  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
-  if (n->desc.max_early_bytes < 4096) n->desc.max_early_bytes = 4096;
+  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = NIC__EARLY_BYTES;
+  if (n->desc.max_early_bytes < NIC__LEAST_EARLY_BYTES)
+    n->desc.max_early_bytes = NIC__LEAST_EARLY_BYTES;
   if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
   if (!n->desc.close_limit_ns) n->desc.close_limit_ns = 10000000000;
   n->t.rank = desc->rank;
@@ -501,8 +498,7 @@ static void nic__tcp_free_peer(nic__tcp_peer *p) {
   nic_stamping_close(p->stamping);
   NIC_FREE(p->flights);
   NIC_FREE(p->awaited);
-  NIC_FREE(p->waiting);
-  NIC_FREE(p->free_slots);
+  nic__places_free(&p->waiting);
 }
 
 NIC_API nbc_status nic_tcp_destroy(nbc_transport *t) {

@@ -6,14 +6,17 @@
    nobody but this code decides when something is sent again.
 
    HOW. Ranks meet over TCP (nic_meet.h: token, job), and that connection stays: its end tells that a peer
-   is gone (a host that vanishes does so after a minute, see silence_limit_ns). Data travel in datagrams of at most datagram_bytes, each with the number of its message, its
-   place in it and the connection's key, so that datagrams of strangers are thrown away, and its own that
-   come back. What was taken is
+   is gone (a host that vanishes does so after a minute, see silence_limit_ns). Data travel in datagrams
+   of at most datagram_bytes, each with the number of its message, its place in it and the connection's
+   key, so that datagrams of strangers are thrown away, and its own that come back. What was taken is
    acknowledged, one by one; what is not acknowledged within twice the usual time, or while three later
    ones were, is sent again. At most 256 datagrams are on their way per peer, fewer after losses.
    A send is done when the peer's transport has all of it, so nothing is lost in silence; nic_udp_close
-   says so too. Messages are matched in their order. A message whose receive is not posted is kept up to
-   max_early_bytes per peer; beyond that it, and those behind it, wait at the sender.
+   says so too. Messages are matched in their order.
+   MEMORY. Each rank keeps max_early_bytes per peer for messages whose receive is not posted yet. A
+   sender knows how much of it is free (128 bytes count for each message besides its data); a message
+   that does not fit is announced, and its data wait at the sender until a receive takes them. So no
+   message ever stands in the way of another one.
 
    STAMPS. Of a send: begin = the kernel handed its first datagram to the device; end = between the
    hand-off of its last one, sent for the first time, and its acknowledgement. Of a receive: from its post,
@@ -34,8 +37,9 @@ typedef struct nic_udp_desc {
   const int *sockets;           /* or size connected stream sockets; become the transport's */
   const nbc_clock *clock;       /* copied; NULL = nbc_clock_create with defaults */
   bool no_stamps;
-  uint32_t datagram_bytes;  /* 256 to 65000; 0 = 1400, which every Ethernet carries in one piece */
-  uint64_t max_early_bytes; /* 0 = 64 MiB */
+  uint32_t datagram_bytes; /* 256 to 65000; 0 = 1400, which every Ethernet carries in one piece */
+  uint64_t
+      max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
   double pace_bytes_per_s;  /* per peer; 0 = as fast as it goes */
   int64_t connect_limit_ns; /* 0 = 30 s */
   int64_t close_limit_ns;   /* of nic_udp_destroy; 0 = 10 s */
@@ -89,10 +93,14 @@ extern "C" {
 #  include "nic_requests.h" /* queues of operations */
 
 enum {
-  NIC__UDP_MAGIC = 0x6e696375, /* "nicu", in the byte order of the sender */
+  NIC__UDP_MAGIC = 0x6e696376, /* "nicv", in the byte order of the sender */
+  /* Kinds differ in two bits at least, so that one wrong bit makes none of them. */
   NIC__UDP_DATA = 1,
   NIC__UDP_ACK = 2,
   NIC__UDP_FROM_ABOVE = 4, /* added to the kind: from the higher rank of the two */
+  NIC__UDP_ANNOUNCE = 8,   /* a message whose data wait at the sender */
+  NIC__UDP_GRANT = 16,     /* so many bytes of an announced one may come */
+  NIC__UDP_GRANTED = 32,   /* they */
   NIC__UDP_WINDOW = 256 /* datagrams on their way, per peer; acknowledgements have a bit for each */
 };
 static const uint64_t nic__udp_least = 4; /* of them at least, whatever was lost */
@@ -104,32 +112,39 @@ typedef struct nic__udp_head {
   uint8_t key[16];
   uint64_t number; /* of the datagram; ACK: all below it were taken */
   uint64_t message, tag, size_bytes, offset_bytes;
+  uint64_t
+      consumed_bytes; /* of what came the other way and waited here: so much in all is free again */
+  uint32_t place, reply; /* of an announced message: at its sender; at its receiver */
   uint64_t taken[NIC__UDP_WINDOW / 64]; /* ACK: those from number on, one bit each */
 } nic__udp_head;
 enum { NIC__UDP_DATA_HEAD = (int)offsetof(nic__udp_head, taken) };
 
 typedef struct nic__udp_packet { /* on its way, or to be sent again */
-  nbc_op *op;
-  uint64_t message, offset_bytes;
-  uint32_t bytes, tries;
+  nbc_op *op;                    /* of data, till it is taken; else NULL */
+  uint64_t message, tag, size_bytes, offset_bytes;
+  uint32_t kind, place, reply, bytes, tries;
   int64_t t_sent_ns;
   bool is_taken;
 } nic__udp_packet;
 
-typedef struct nic__udp_early {
+typedef struct nic__udp_coming nic__udp_coming;
+typedef struct nic__udp_early { /* a message that came before its receive */
   struct nic__udp_early *next;
+  nic__udp_coming *announced; /* its data wait at the sender; else NULL */
   uint64_t message, tag, size_bytes, got_bytes;
   char *data;
 } nic__udp_early;
 
-/* A message that is coming: into a receive, or an early one. */
-typedef struct nic__udp_coming {
-  struct nic__udp_coming *next;
-  uint64_t message, size_bytes, got_bytes;
+/* A message that is coming: into a receive, or an early one; or one that was announced. */
+struct nic__udp_coming {
+  nic__udp_coming *next;
+  uint64_t message, whole_bytes, size_bytes, got_bytes; /* as sent; that come here; came */
   nbc_op *op;
   nic__udp_early *early;
+  bool is_announced;
+  uint32_t place, reply;
   int64_t begin_hi_ns, end_lo_ns; /* arrival of its first datagram; before that of its last */
-} nic__udp_coming;
+};
 
 typedef struct nic__udp_peer {
   int control, fd; /* stream, datagrams */
@@ -140,19 +155,25 @@ typedef struct nic__udp_peer {
   uint32_t from_us, from_it; /* added to the kind of what goes, of what comes */
   uint64_t lost_count;       /* sends that it did not take before it went */
   /* sending */
-  nic__queue send;            /* not all of it was sent once */
-  nic__udp_packet *window;    /* ring */
-  uint64_t low, next;         /* oldest that is not taken, next number */
-  uint64_t messages, allowed; /* posted so far; datagrams on their way at most */
-  uint64_t grown;             /* taken since allowed grew */
-  uint64_t recover;           /* losses below this number were answered already */
+  nic__queue send;                   /* not all of it was sent once */
+  nic__places waiting;               /* announced sends */
+  uint64_t credit_bytes;             /* what the peer keeps for us, in all */
+  uint64_t spent_bytes, freed_bytes; /* of it; sums that only grow */
+  nic__udp_packet *window;           /* ring */
+  uint64_t low, next;                /* oldest that is not taken, next number */
+  uint64_t messages, allowed;        /* posted so far; datagrams on their way at most */
+  uint64_t grown;                    /* taken since allowed grew */
+  uint64_t recover;                  /* losses below this number were answered already */
   int64_t rtt_ns, rto_ns, t_pace_ns;
   /* receiving */
   uint64_t in_low, bound; /* all datagrams below came; all messages below have a place */
   uint64_t in_taken[NIC__UDP_WINDOW / 64];
   nic__udp_coming *coming;
+  nic__places granted;                       /* those of announced messages that may come */
+  nic__udp_coming *grant_first, *grant_last; /* of them, the peer was not told */
   nic__udp_early *early_first, *early_last;
-  uint64_t early_bytes, thrown_end; /* of a message below this one something was thrown away */
+  uint64_t early_bytes, thrown_end;    /* of a message below this one something was thrown away */
+  uint64_t consumed_bytes, told_bytes; /* freed here; what the peer was told of it */
   nic__queue posted;
   bool owes_ack;
   int64_t t_empty_ns;
@@ -191,45 +212,78 @@ static void nic__udp_stamp(nic__udp *n, const nbc_op *op, int64_t b_lo_ns, int64
   n->stats.stamped_count++;
 }
 
-/* All that was to go to or come from a peer fails; what has come whole can still be received. */
-static void nic__udp_drop_peer(nic__udp *n, nic__udp_peer *p) {
-  p->gone = true;
+static void nic__udp_lose(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
+  p->lost_count++;
+  nic__udp_finish(n, op, NBC_E_PEER, 0);
+}
+/* Announced sends that no receive will ask for. */
+static void nic__udp_lose_waiting(nic__udp *n, nic__udp_peer *p) {
+  for (uint32_t i = 0; i < p->waiting.capacity; i++)
+    if (p->waiting.at[i]) {
+      nic__udp_lose(n, p, (nbc_op *)p->waiting.at[i]);
+      nic__places_leave(&p->waiting, i);
+    }
+}
+
+static void nic__udp_drop_sends(nic__udp *n, nic__udp_peer *p) {
   nbc_op *last = NULL; /* packets of one send follow each other */
   for (; p->low < p->next; p->low++) {
     nbc_op *op = p->window[p->low % NIC__UDP_WINDOW].op;
-    if (!op) continue; /* taken */
-    if (op != last && op != p->send.first) {
-      p->lost_count++;
-      nic__udp_finish(n, op, NBC_E_PEER, 0);
-    }
+    if (!op) continue; /* taken, or no data */
+    if (op != last && op != p->send.first) nic__udp_lose(n, p, op);
     last = op;
   }
-  nbc_op *lists[2] = {p->send.first, p->posted.first};
-  p->send.first = p->send.last = p->posted.first = p->posted.last = NULL;
-  for (int i = 0; i < 2; i++)
-    for (nbc_op *op = lists[i], *next; op; op = next) {
-      next = op->slot.next;
-      p->lost_count += i == 0;
-      nic__udp_finish(n, op, NBC_E_PEER, 0);
-    }
+  while (p->send.first) {
+    nbc_op *op = nic__queue_pop(&p->send);
+    nic__udp_lose(n, p, op);
+  }
+  nic__udp_lose_waiting(n, p);
+}
+
+/* Frees all of a peer's messages that did not come whole; their receives fail, if told: what came need not
+   be their beginning, so it counts as nothing. */
+static void nic__udp_drop_coming(nic__udp *n, nic__udp_peer *p, bool tell) {
   for (nic__udp_coming *c = p->coming, *next; c; c = next) {
     next = c->next;
-    if (c->op) nic__udp_finish(n, c->op, NBC_E_PEER, c->got_bytes);
-    if (c->early) { /* half of it came: not to be received */
-      nic__udp_early **link = &p->early_first;
-      for (p->early_last = NULL; *link != c->early; link = &(*link)->next) p->early_last = *link;
-      *link = c->early->next;
-      for (nic__udp_early *e = *link; e; e = e->next) p->early_last = e;
-      NIC_FREE(c->early);
-    }
+    if (c->op && tell) nic__udp_finish(n, c->op, NBC_E_PEER, 0);
+    if (c->early) c->early->announced = c; /* half of it came: not to be received */
+    if (!c->early) NIC_FREE(c);
+  }
+  for (uint32_t i = 0; i < p->granted.capacity; i++) {
+    nic__udp_coming *c = (nic__udp_coming *)p->granted.at[i];
+    if (c && tell) nic__udp_finish(n, c->op, NBC_E_PEER, 0);
     NIC_FREE(c);
   }
-  p->coming = NULL;
+  nic__places_free(&p->granted);
+  p->coming = p->grant_first = p->grant_last = NULL;
+  nic__udp_early **link = &p->early_first, *e;
+  p->early_last = NULL;
+  while ((e = *link) != NULL)
+    if (e->announced) {
+      *link = e->next;
+      NIC_FREE(e->announced);
+      NIC_FREE(e);
+    } else {
+      p->early_last = e;
+      link = &e->next;
+    }
+}
+
+/* All that was to go to or come from a peer fails; what has come whole can still be received. */
+static void nic__udp_drop_peer(nic__udp *n, nic__udp_peer *p) {
+  p->gone = true;
+  nic__udp_drop_sends(n, p);
+  while (p->posted.first) {
+    nbc_op *op = nic__queue_pop(&p->posted);
+    nic__udp_finish(n, op, NBC_E_PEER, 0);
+  }
+  nic__udp_drop_coming(n, p, true);
 }
 
 /* ---- sending ---------------------------------------------------------------------------------- */
-/* The slot of a send: flying_count and kind = number of the message, posted_bytes = sent once,
-   granted_bytes = taken by the peer; queued = its begin is stamped, between remote_id and order;
+/* The slot of a send: arrived_bytes = number of the message, kind = of its datagrams, flying_count = its
+   place at the receiver, when granted; posted_bytes = sent once, granted_bytes = taken by the peer, both
+   of op->size_bytes (until it is finished: what is to go); queued = its begin is stamped, between remote_id and order;
    remote_address = when its last datagram was handed over, at the earliest; 0 = no stamp. Times are host
    time. The slot of a receive: remote_id = its post. */
 static void nic__udp_take_stamps(nic__udp_peer *p, bool all) {
@@ -246,23 +300,30 @@ static void nic__udp_take_stamps(nic__udp_peer *p, bool all) {
       op->slot.remote_id = (uint64_t)d.sent.t_before_ns;
       op->slot.order = (uint64_t)d.sent.t_after_ns;
     }
-    if (k->offset_bytes + k->bytes == op->slot.limit_bytes)
+    if (k->offset_bytes + k->bytes == k->size_bytes)
       op->slot.remote_address = (void *)(uintptr_t)(uint64_t)d.sent.t_before_ns;
   }
+}
+
+static void nic__udp_head_fill(nic__udp_peer *p, uint32_t kind, nic__udp_head *head) {
+  memset(head, 0, sizeof *head);
+  head->magic = NIC__UDP_MAGIC;
+  head->kind = kind + p->from_us;
+  memcpy(head->key, p->key, sizeof head->key);
+  head->consumed_bytes = p->told_bytes = p->consumed_bytes;
 }
 
 static bool nic__udp_put(nic__udp *n, nic__udp_peer *p, uint64_t number, bool first) {
   nic__udp_packet *k = &p->window[number % NIC__UDP_WINDOW];
   nic__udp_head head;
-  memset(&head, 0, sizeof head);
-  head.magic = NIC__UDP_MAGIC;
-  head.kind = NIC__UDP_DATA + p->from_us;
-  memcpy(head.key, p->key, sizeof head.key);
+  nic__udp_head_fill(p, k->kind, &head);
   head.number = number;
   head.message = k->message;
-  head.tag = k->op->slot.tag;
-  head.size_bytes = k->op->slot.limit_bytes;
+  head.tag = k->tag;
+  head.size_bytes = k->size_bytes;
   head.offset_bytes = k->offset_bytes;
+  head.place = k->place;
+  head.reply = k->reply;
   memcpy(n->buffer, &head, NIC__UDP_DATA_HEAD);
   if (k->bytes)
     memcpy(n->buffer + NIC__UDP_DATA_HEAD, (const char *)k->op->slot.buffer + k->offset_bytes,
@@ -270,8 +331,8 @@ static bool nic__udp_put(nic__udp *n, nic__udp_peer *p, uint64_t number, bool fi
   const size_t bytes = NIC__UDP_DATA_HEAD + (size_t)k->bytes;
   const bool stamped = p->datagrams && n->t.recorder;
   long sent = -1;
-  if (stamped && first &&
-      (k->offset_bytes == 0 || k->offset_bytes + k->bytes == k->op->slot.limit_bytes)) {
+  if (stamped && first && k->op &&
+      (k->offset_bytes == 0 || k->offset_bytes + k->bytes == k->size_bytes)) {
     sent = nic_datagrams_send(p->datagrams, number, n->buffer, bytes, NULL, 0);
     if (sent < 0 && errno == ENOBUFS) { /* nobody took the stamps for long: these are lost */
       nic__udp_take_stamps(p, true);
@@ -301,26 +362,88 @@ static bool nic__udp_may_send(nic__udp *n, nic__udp_peer *p, uint64_t bytes) {
   return true;
 }
 
-static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
+/* One datagram more on its way; false: not now. */
+static bool nic__udp_put_new(nic__udp *n, nic__udp_peer *p, const nic__udp_packet *packet) {
+  if (!nic__udp_may_send(n, p, packet->bytes + (uint64_t)NIC__UDP_DATA_HEAD)) return false;
+  p->window[p->next % NIC__UDP_WINDOW] = *packet;
+  if (!nic__udp_put(n, p, p->next, true)) return false;
+  p->next++;
+  return true;
+}
+
+/* Tells the sender of an announced message that a receive takes it. */
+static bool nic__udp_put_grant(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c) {
+  nic__udp_packet k;
+  memset(&k, 0, sizeof k);
+  k.kind = NIC__UDP_GRANT;
+  k.message = c->message;
+  k.size_bytes = c->size_bytes;
+  k.place = c->place;
+  k.reply = c->reply;
+  if (!nic__udp_put_new(n, p, &k)) return false;
+  p->grant_first = c->next;
+  if (!p->grant_first) p->grant_last = NULL;
+  return true;
+}
+
+/* A message for which the peer keeps no room now. */
+static bool nic__udp_put_announce(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
+  nic__udp_packet k;
+  if (p->said_end) { /* nobody posts a receive there any more */
+    nic__queue_pop(&p->send);
+    nic__udp_lose(n, p, op);
+    return true;
+  }
+  memset(&k, 0, sizeof k);
+  k.kind = NIC__UDP_ANNOUNCE;
+  k.message = op->slot.arrived_bytes;
+  k.tag = op->slot.tag;
+  k.size_bytes = op->slot.limit_bytes;
+  if (!nic__places_reserve(&p->waiting, &k.place)) return false;
+  if (!nic__udp_put_new(n, p, &k)) {
+    nic__places_leave(&p->waiting, k.place);
+    return false;
+  }
+  nic__queue_pop(&p->send);
+  p->waiting.at[k.place] = op;
+  return true;
+}
+
+/* The next datagram of the message in front. */
+static bool nic__udp_put_data(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
   const uint64_t most = n->desc.datagram_bytes - (uint64_t)NIC__UDP_DATA_HEAD;
-  while (p->send.first && !p->gone && p->next - p->low < p->allowed) {
-    nbc_op *op = p->send.first;
-    const uint64_t left = op->slot.limit_bytes - op->slot.posted_bytes;
-    nic__udp_packet *k = &p->window[p->next % NIC__UDP_WINDOW];
-    memset(k, 0, sizeof *k);
-    k->op = op;
-    k->message = op->slot.flying_count | (uint64_t)op->slot.kind << 32;
-    k->offset_bytes = op->slot.posted_bytes;
-    k->bytes = (uint32_t)(left < most ? left : most);
-    if (!nic__udp_may_send(n, p, k->bytes + (uint64_t)NIC__UDP_DATA_HEAD)) return;
-    if (!op->slot.started && n->t.recorder && op->slot.xfer_id)
-      nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, op->slot.limit_bytes, NBC_KIND_ISEND,
-                     nic__udp_class(p));
-    op->slot.started = true;
-    if (!nic__udp_put(n, p, p->next, true)) return;
-    p->next++;
-    op->slot.posted_bytes += k->bytes;
-    if (op->slot.posted_bytes == op->slot.limit_bytes) nic__queue_pop(&p->send);
+  const uint64_t left = op->size_bytes - op->slot.posted_bytes;
+  const uint64_t cost_bytes = op->slot.limit_bytes + NIC__COST_BYTES;
+  nic__udp_packet k;
+  if (!op->slot.started && op->slot.kind == NIC__UDP_DATA) {
+    if (cost_bytes > p->credit_bytes - (p->spent_bytes - p->freed_bytes))
+      return nic__udp_put_announce(n, p, op);
+    p->spent_bytes += cost_bytes;
+  }
+  if (!op->slot.started && n->t.recorder && op->slot.xfer_id)
+    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, op->size_bytes, NBC_KIND_ISEND,
+                   nic__udp_class(p));
+  op->slot.started = true;
+  memset(&k, 0, sizeof k);
+  k.op = op;
+  k.kind = op->slot.kind;
+  k.message = op->slot.arrived_bytes;
+  k.tag = op->slot.tag;
+  k.size_bytes = op->size_bytes;
+  k.offset_bytes = op->slot.posted_bytes;
+  k.reply = op->slot.flying_count;
+  k.bytes = (uint32_t)(left < most ? left : most);
+  if (!nic__udp_put_new(n, p, &k)) return false;
+  op->slot.posted_bytes += k.bytes;
+  if (op->slot.posted_bytes == op->size_bytes) nic__queue_pop(&p->send);
+  return true;
+}
+
+static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
+  while (!p->gone && p->next - p->low < p->allowed) {
+    if (p->grant_first ? !nic__udp_put_grant(n, p, p->grant_first)
+                       : !p->send.first || !nic__udp_put_data(n, p, p->send.first))
+      return;
   }
 }
 
@@ -361,8 +484,9 @@ static void nic__udp_taken(nic__udp *n, nic__udp_peer *p, nic__udp_packet *k) {
     if (p->rto_ns > nic__udp_most_rto_ns) p->rto_ns = nic__udp_most_rto_ns;
   }
   if (++p->grown >= 2 && p->allowed < NIC__UDP_WINDOW) p->grown = 0, p->allowed++;
+  if (!op) return;
   op->slot.granted_bytes += k->bytes;
-  if (op->slot.granted_bytes < op->slot.limit_bytes) return;
+  if (op->slot.granted_bytes < op->size_bytes) return;
   if (n->t.recorder && op->slot.xfer_id) {
     nbc_xfer_end(n->t.recorder, op->slot.xfer_id);
     const int64_t last_ns = (int64_t)(uintptr_t)op->slot.remote_address;
@@ -395,10 +519,7 @@ static void nic__udp_take_ack(nic__udp *n, nic__udp_peer *p, const nic__udp_head
 /* ---- receiving -------------------------------------------------------------------------------- */
 static void nic__udp_ack(nic__udp *n, nic__udp_peer *p) {
   nic__udp_head head;
-  memset(&head, 0, sizeof head);
-  head.magic = NIC__UDP_MAGIC;
-  head.kind = NIC__UDP_ACK + p->from_us;
-  memcpy(head.key, p->key, sizeof head.key);
+  nic__udp_head_fill(p, NIC__UDP_ACK, &head);
   head.number = p->in_low;
   memcpy(head.taken, p->in_taken, sizeof head.taken);
   const bool stamped = p->datagrams && n->t.recorder; /* it counts all datagrams of the socket */
@@ -408,6 +529,24 @@ static void nic__udp_ack(nic__udp *n, nic__udp_peer *p) {
   p->owes_ack = k < 0;
 }
 
+static void nic__udp_keep(nic__udp_peer *p, nic__udp_early *e, const nic__udp_head *h) {
+  memset(e, 0, sizeof *e);
+  e->message = h->message;
+  e->tag = h->tag;
+  e->size_bytes = h->size_bytes;
+  if (p->early_last)
+    p->early_last->next = e;
+  else
+    p->early_first = e;
+  p->early_last = e;
+}
+
+/* Room that became free is told with what goes there next; much of it at once. */
+static void nic__udp_consumed(const nic__udp *n, nic__udp_peer *p, uint64_t size_bytes) {
+  p->consumed_bytes += size_bytes + NIC__COST_BYTES;
+  if (p->consumed_bytes - p->told_bytes > n->desc.max_early_bytes / 4) p->owes_ack = true;
+}
+
 /* The place of a datagram's message; NULL: none now, it comes again. */
 static nic__udp_coming *nic__udp_place(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
   nic__udp_coming *c = p->coming;
@@ -415,36 +554,89 @@ static nic__udp_coming *nic__udp_place(nic__udp *n, nic__udp_peer *p, const nic_
   if (c) return c->size_bytes == h->size_bytes ? c : NULL;
   if (h->message != p->bound) return NULL; /* in their order only */
   nbc_op *op = nic__queue_match(&p->posted, h->tag);
-  if (!op && h->size_bytes + sizeof *c > n->desc.max_early_bytes - p->early_bytes) return NULL;
+  if (!op && h->size_bytes + NIC__COST_BYTES > n->desc.max_early_bytes - p->early_bytes)
+    return NULL; /* more than we ever granted */
   c = (nic__udp_coming *)nic__zalloc(sizeof *c);
   nic__udp_early *e =
       c && !op ? (nic__udp_early *)NIC_MALLOC(sizeof *e + (size_t)h->size_bytes) : NULL;
   if (!c || (!op && !e)) {
     NIC_FREE(c);
-    if (op) nic__queue_push(&p->posted, op);
+    if (op) nic__queue_push_front(&p->posted, op);
     return NULL;
   }
   if (e) {
-    memset(e, 0, sizeof *e);
-    e->message = h->message;
-    e->tag = h->tag;
-    e->size_bytes = h->size_bytes;
+    nic__udp_keep(p, e, h);
     e->data = (char *)(e + 1);
-    p->early_bytes += h->size_bytes + sizeof *c;
-    if (p->early_last)
-      p->early_last->next = e;
-    else
-      p->early_first = e;
-    p->early_last = e;
-  }
+    p->early_bytes += h->size_bytes + NIC__COST_BYTES;
+  } else
+    nic__udp_consumed(n, p, h->size_bytes);
   c->message = h->message;
-  c->size_bytes = h->size_bytes;
+  c->whole_bytes = c->size_bytes = h->size_bytes;
   c->op = op;
   c->early = e;
   c->next = p->coming;
   p->coming = c;
   p->bound++;
   return c;
+}
+
+/* This receive takes an announced message; as much of it as it has room for. */
+static void nic__udp_grant(nic__udp_peer *p, nic__udp_coming *c, nbc_op *op) {
+  c->op = op;
+  c->size_bytes = c->whole_bytes < op->slot.limit_bytes ? c->whole_bytes : op->slot.limit_bytes;
+  p->granted.at[c->reply] = c;
+  c->next = NULL;
+  if (p->grant_last)
+    p->grant_last->next = c;
+  else
+    p->grant_first = c;
+  p->grant_last = c;
+}
+
+/* false: not now, it comes again */
+static bool nic__udp_take_announce(nic__udp_peer *p, const nic__udp_head *h) {
+  if (h->message != p->bound) return false;
+  nic__udp_coming *c = (nic__udp_coming *)nic__zalloc(sizeof *c);
+  nic__udp_early *e = c ? (nic__udp_early *)NIC_MALLOC(sizeof *e) : NULL;
+  if (!e || !nic__places_reserve(&p->granted, &c->reply)) {
+    NIC_FREE(c);
+    NIC_FREE(e);
+    return false;
+  }
+  c->is_announced = true;
+  c->message = h->message;
+  c->whole_bytes = h->size_bytes;
+  c->place = h->place;
+  p->bound++;
+  nbc_op *op = nic__queue_match(&p->posted, h->tag);
+  if (op) {
+    nic__udp_grant(p, c, op);
+    NIC_FREE(e);
+    return true;
+  }
+  nic__udp_keep(p, e, h);
+  e->announced = c;
+  return true;
+}
+
+/* A receive takes what was announced: its data follow. */
+static void nic__udp_take_grant(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
+  nbc_op *op = (nbc_op *)nic__places_at(&p->waiting, h->place);
+  if (!op || op->slot.arrived_bytes != h->message || h->size_bytes > op->slot.limit_bytes) {
+    n->stats.refused_count++;
+    return;
+  }
+  nic__places_leave(&p->waiting, h->place);
+  op->slot.kind = NIC__UDP_GRANTED;
+  op->slot.flying_count = h->reply;
+  op->size_bytes = h->size_bytes;
+  nic__queue_push(&p->send, op);
+}
+
+/* Where these data go; NULL: nowhere, or not now. */
+static nic__udp_coming *nic__udp_granted(const nic__udp_peer *p, const nic__udp_head *h) {
+  nic__udp_coming *c = (nic__udp_coming *)nic__places_at(&p->granted, h->reply);
+  return c && c->message == h->message && c->size_bytes == h->size_bytes ? c : NULL;
 }
 
 static void nic__udp_received(nic__udp *n, nic__udp_peer *p, nbc_op *op, uint64_t size_bytes) {
@@ -459,11 +651,15 @@ static void nic__udp_received(nic__udp *n, nic__udp_peer *p, nbc_op *op, uint64_
 
 static void nic__udp_complete(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c,
                               const nic_stamp *stamp) {
-  nic__udp_coming **link = &p->coming;
-  while (*link != c) link = &(*link)->next;
-  *link = c->next;
+  if (c->is_announced)
+    nic__places_leave(&p->granted, c->reply);
+  else {
+    nic__udp_coming **link = &p->coming;
+    while (*link != c) link = &(*link)->next;
+    *link = c->next;
+  }
   if (c->op) {
-    nic__udp_received(n, p, c->op, c->size_bytes);
+    nic__udp_received(n, p, c->op, c->whole_bytes);
     if (n->t.recorder && c->op->slot.xfer_id && stamp->kind && c->begin_hi_ns)
       nic__udp_stamp(n, c->op, (int64_t)c->op->slot.remote_id, c->begin_hi_ns, c->end_lo_ns,
                      stamp->t_after_ns);
@@ -473,21 +669,19 @@ static void nic__udp_complete(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c,
   NIC_FREE(c);
 }
 
-static void nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h,
+/* Data of a message. false: they have no place now, and come again. */
+static bool nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h,
                                const char *data, uint64_t bytes, const nic_stamp *stamp,
                                int64_t t_empty_ns) {
-  const uint64_t at = h->number - p->in_low;
-  p->owes_ack = true;
-  if (h->number < p->in_low || at >= NIC__UDP_WINDOW || (p->in_taken[at / 64] >> at % 64 & 1) ||
-      h->size_bytes > (uint64_t)1 << 48 || h->offset_bytes > h->size_bytes ||
-      bytes > h->size_bytes - h->offset_bytes || (bytes == 0 && h->size_bytes != 0)) {
-    n->stats.refused_count++;
-    return;
+  const bool is_granted = h->kind - p->from_it == NIC__UDP_GRANTED;
+  nic__udp_coming *c = is_granted ? nic__udp_granted(p, h) : nic__udp_place(n, p, h);
+  if (!c) { /* but it had begun to come */
+    if (!is_granted && h->message >= p->thrown_end) p->thrown_end = h->message + 1;
+    return false;
   }
-  nic__udp_coming *c = nic__udp_place(n, p, h);
-  if (!c) { /* it comes again; but it had begun to come */
-    if (h->message >= p->thrown_end) p->thrown_end = h->message + 1;
-    return;
+  if (bytes > c->size_bytes - c->got_bytes) { /* no rank of ours sends the same part twice */
+    n->stats.refused_count++;
+    return false;
   }
   if (c->op && h->offset_bytes < c->op->slot.limit_bytes) {
     const uint64_t room = c->op->slot.limit_bytes - h->offset_bytes;
@@ -500,6 +694,29 @@ static void nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_hea
   if (c->early) c->early->got_bytes = c->got_bytes;
   if (!c->begin_hi_ns && stamp->kind) c->begin_hi_ns = stamp->t_after_ns;
   c->end_lo_ns = t_empty_ns;
+  if (c->got_bytes == c->size_bytes) nic__udp_complete(n, p, c, stamp);
+  return true;
+}
+
+/* A datagram that is acknowledged: all but acknowledgements. */
+static void nic__udp_take_numbered(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h,
+                                   const char *data, uint64_t bytes, const nic_stamp *stamp,
+                                   int64_t t_empty_ns) {
+  const uint64_t at = h->number - p->in_low;
+  const uint32_t kind = h->kind - p->from_it;
+  const bool has_data = kind == NIC__UDP_DATA || kind == NIC__UDP_GRANTED;
+  p->owes_ack = true;
+  if (h->number < p->in_low || at >= NIC__UDP_WINDOW || (p->in_taken[at / 64] >> at % 64 & 1) ||
+      h->size_bytes > (uint64_t)1 << 48 || (!has_data && bytes) ||
+      (has_data && (h->offset_bytes > h->size_bytes || bytes > h->size_bytes - h->offset_bytes ||
+                    (bytes == 0 && h->size_bytes != 0)))) {
+    n->stats.refused_count++;
+    return;
+  }
+  if (has_data ? !nic__udp_take_data(n, p, h, data, bytes, stamp, t_empty_ns)
+               : kind == NIC__UDP_ANNOUNCE && !nic__udp_take_announce(p, h))
+    return;
+  if (kind == NIC__UDP_GRANT) nic__udp_take_grant(n, p, h);
   p->in_taken[at / 64] |= (uint64_t)1 << at % 64;
   while (p->in_taken[0] & 1) { /* all below in_low came: the bits move along */
     for (int i = 0; i < NIC__UDP_WINDOW / 64; i++)
@@ -507,12 +724,20 @@ static void nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_hea
           p->in_taken[i] >> 1 | (i + 1 < NIC__UDP_WINDOW / 64 ? p->in_taken[i + 1] << 63 : 0);
     p->in_low++;
   }
-  if (c->got_bytes == c->size_bytes) nic__udp_complete(n, p, c, stamp);
+}
+
+/* Is this datagram one that the peer's transport would send now? */
+static bool nic__udp_is_right(const nic__udp_peer *p, const nic__udp_head *h, long bytes) {
+  const uint32_t kind = h->kind - p->from_it;
+  return bytes >= NIC__UDP_DATA_HEAD && h->magic == NIC__UDP_MAGIC &&
+         nic__same_secret(h->key, p->key, sizeof h->key) &&
+         (kind == NIC__UDP_DATA || kind == NIC__UDP_ANNOUNCE || kind == NIC__UDP_GRANT ||
+          kind == NIC__UDP_GRANTED || (kind == NIC__UDP_ACK && bytes == (long)sizeof *h)) &&
+         h->consumed_bytes <= p->spent_bytes;
 }
 
 /* Reads what is there. */
 static void nic__udp_pump(nic__udp *n, nic__udp_peer *p) {
-  const uint32_t data = NIC__UDP_DATA + p->from_it, ack = NIC__UDP_ACK + p->from_it;
   for (int turn = 0; turn < NIC__UDP_WINDOW && !p->gone; turn++) {
     nic__udp_head head;
     nic_stamp stamp;
@@ -528,20 +753,31 @@ static void nic__udp_pump(nic__udp *n, nic__udp_peer *p) {
     }
     memset(&head, 0, sizeof head);
     memcpy(&head, n->buffer, (size_t)k < sizeof head ? (size_t)k : sizeof head);
-    if (k < NIC__UDP_DATA_HEAD || head.magic != NIC__UDP_MAGIC ||
-        !nic__same_secret(head.key, p->key, sizeof head.key) ||
-        (head.kind != data && (head.kind != ack || k != (long)sizeof head)))
+    if (!nic__udp_is_right(p, &head, k)) {
       n->stats.refused_count++;
-    else if (head.kind == ack)
+      continue;
+    }
+    if (head.consumed_bytes > p->freed_bytes)
+      p->freed_bytes = head.consumed_bytes; /* not an old one */
+    if (head.kind - p->from_it == NIC__UDP_ACK)
       nic__udp_take_ack(n, p, &head);
     else
-      nic__udp_take_data(n, p, &head, n->buffer + NIC__UDP_DATA_HEAD,
-                         (uint64_t)k - NIC__UDP_DATA_HEAD, &stamp, t_empty_ns);
+      nic__udp_take_numbered(n, p, &head, n->buffer + NIC__UDP_DATA_HEAD,
+                             (uint64_t)k - NIC__UDP_DATA_HEAD, &stamp, t_empty_ns);
   }
   if (p->owes_ack && !p->gone) nic__udp_ack(n, p);
 }
 
-/* A receive whose message has come, or begun to. */
+/* Of a receive nothing of whose message has come. */
+static void nic__udp_begin_receive(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
+  const int64_t t_ns = nbc_clock_now_ns(&n->clock);
+  op->slot.xfer_id = ++n->next_id;
+  op->slot.remote_id = (uint64_t)t_ns;
+  nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, op->slot.limit_bytes, NBC_KIND_IRECV,
+                 nic__udp_class(p));
+}
+
+/* A receive whose message has come, or begun to, or was announced. */
 static bool nic__udp_take_early(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
   nic__udp_early *before = NULL, *e = p->early_first;
   for (; e && e->tag != op->slot.tag; e = e->next) before = e;
@@ -551,7 +787,14 @@ static bool nic__udp_take_early(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
   else
     p->early_first = e->next;
   if (p->early_last == e) p->early_last = before;
-  p->early_bytes -= e->size_bytes + sizeof(nic__udp_coming);
+  if (e->announced) { /* nothing of its data has come */
+    if (n->t.recorder) nic__udp_begin_receive(n, p, op);
+    nic__udp_grant(p, e->announced, op);
+    NIC_FREE(e);
+    return true;
+  }
+  p->early_bytes -= e->size_bytes + NIC__COST_BYTES;
+  nic__udp_consumed(n, p, e->size_bytes);
   const uint64_t room = op->slot.limit_bytes < e->size_bytes ? op->slot.limit_bytes : e->size_bytes;
   if (room) memcpy(op->slot.buffer, e->data, (size_t)room);
   nic__udp_coming *c = p->coming;
@@ -595,9 +838,9 @@ static nbc_status nic__udp_isend(void *ctx, const void *buffer, uint64_t size_by
     return NBC_OK;
   }
   if (p->gone) return NBC_E_PEER;
-  op->slot.flying_count = (uint32_t)p->messages;
-  op->slot.kind = (uint32_t)(p->messages >> 32);
-  p->messages++;
+  op->slot.kind = NIC__UDP_DATA;
+  op->slot.arrived_bytes = p->messages++;
+  op->size_bytes = size_bytes;
   if (n->t.recorder) op->slot.xfer_id = ++n->next_id;
   nic__queue_push(&p->send, op);
   nic__udp_flush(n, p);
@@ -617,14 +860,13 @@ static nbc_status nic__udp_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
     return NBC_OK;
   }
   if (n->t.recorder && !p->gone) nic__udp_pump(n, p); /* so that what is early is known */
-  if (nic__udp_take_early(n, p, op)) return NBC_OK;
-  if (p->gone) return NBC_E_PEER;
-  if (n->t.recorder && p->bound >= p->thrown_end) { /* nothing of it can have come */
-    const int64_t t_ns = nbc_clock_now_ns(&n->clock);
-    op->slot.xfer_id = ++n->next_id;
-    op->slot.remote_id = (uint64_t)t_ns;
-    nbc_xfer_begin(n->t.recorder, op->slot.xfer_id, size_bytes, NBC_KIND_IRECV, nic__udp_class(p));
+  if (nic__udp_take_early(n, p, op)) {
+    nic__udp_flush(n, p);
+    return NBC_OK;
   }
+  if (p->gone) return NBC_E_PEER;
+  if (n->t.recorder && p->bound >= p->thrown_end) /* nothing of it can have come */
+    nic__udp_begin_receive(n, p, op);
   nic__queue_push(&p->posted, op);
   return NBC_OK;
 }
@@ -641,9 +883,10 @@ static nbc_status nic__udp_cancel(void *ctx, nbc_op *op) {
 static void nic__udp_look_at_control(nic__udp *n, nic__udp_peer *p) {
   char word;
   const ssize_t k = recv(p->control, &word, 1, MSG_DONTWAIT);
-  if (k > 0 && word == 'e')
+  if (k > 0 && word == 'e') {
     p->said_end = true;
-  else if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    nic__udp_lose_waiting(n, p);
+  } else if (k == 0 || (k < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
     nic__udp_pump(n, p); /* what it sent before */
     nic__udp_drop_peer(n, p);
   }
@@ -688,7 +931,9 @@ NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns) {
     nic__udp_progress(n);
     for (int i = 0; i < n->t.size; i++) {
       const nic__udp_peer *p = &n->peers[i];
-      if (i != n->t.rank && !p->gone && (p->send.first || p->low < p->next)) over = false;
+      if (i != n->t.rank && !p->gone &&
+          (p->send.first || p->low < p->next || p->waiting.free_count < p->waiting.capacity))
+        over = false;
       lost |= p->lost_count > 0;
     }
     if (over) return lost ? NBC_E_PEER : NBC_OK;
@@ -718,15 +963,13 @@ NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns) {
   return status;
 }
 
-static void nic__udp_free_peer(nic__udp_peer *p) {
+static void nic__udp_free_peer(nic__udp *n, nic__udp_peer *p) {
+  nic__udp_drop_coming(n, p, false);
   for (nic__udp_early *e = p->early_first, *next; e; e = next) {
     next = e->next;
     NIC_FREE(e);
   }
-  for (nic__udp_coming *c = p->coming, *next; c; c = next) {
-    next = c->next;
-    NIC_FREE(c);
-  }
+  nic__places_free(&p->waiting);
   nic_datagrams_close(p->datagrams);
   NIC_FREE(p->window);
   if (p->fd >= 0) close(p->fd);
@@ -737,7 +980,7 @@ NIC_API nbc_status nic_udp_destroy(nbc_transport *t) {
   nic__udp *n = (nic__udp *)t;
   if (!t) return NBC_OK;
   const nbc_status status = n->is_closed ? NBC_OK : nic_udp_close(t, n->desc.close_limit_ns);
-  for (int i = 0; n->peers && i < n->t.size; i++) nic__udp_free_peer(&n->peers[i]);
+  for (int i = 0; n->peers && i < n->t.size; i++) nic__udp_free_peer(n, &n->peers[i]);
   NIC_FREE(n->peers);
   NIC_FREE(n->polls);
   NIC_FREE(n->buffer);
@@ -826,6 +1069,7 @@ static nbc_status nic__udp_meet(nic__udp *n, nbc_error *err) {
   m.open_to_all = n->desc.open_to_all;
   m.limit_ns = n->desc.connect_limit_ns;
   m.clock = &n->clock;
+  nic__to_le64(m.mine, n->desc.max_early_bytes);
   nbc_status status = nic_meet(&m, found, err);
   for (int i = 0; i < n->t.size && status == NBC_OK; i++) {
     nic__udp_peer *p = &n->peers[i];
@@ -834,6 +1078,7 @@ static nbc_status nic__udp_meet(nic__udp *n, nbc_error *err) {
     *(i > n->t.rank ? &p->from_it : &p->from_us) = NIC__UDP_FROM_ABOVE;
     if (p->control >= 0) nic__meet_watch(p->control, n->desc.silence_limit_ns);
     memcpy(p->key, found[i].key, sizeof p->key);
+    p->credit_bytes = nic__le64(found[i].theirs, 8);
   }
   for (int i = 0; i < n->t.size && status == NBC_OK; i++)
     if (i != n->t.rank) status = nic__udp_join(n, i, err);
@@ -871,7 +1116,9 @@ NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, n
   if (!n) return nic__nbc_fail(err, NBC_E_NOMEM, "out of memory");
   n->desc = *desc;
   if (!n->desc.datagram_bytes) n->desc.datagram_bytes = 1400;
-  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = (uint64_t)64 << 20;
+  if (!n->desc.max_early_bytes) n->desc.max_early_bytes = NIC__EARLY_BYTES;
+  if (n->desc.max_early_bytes < NIC__LEAST_EARLY_BYTES)
+    n->desc.max_early_bytes = NIC__LEAST_EARLY_BYTES;
   if (!n->desc.connect_limit_ns) n->desc.connect_limit_ns = 30000000000;
   if (!n->desc.close_limit_ns) n->desc.close_limit_ns = 10000000000;
   n->t.rank = desc->rank;

@@ -1,18 +1,29 @@
-/* A user of nic_tcp.h in any language and mode: a transport of one rank, a message to itself, the end. */
+/* A user of nic_tcp.h, or of nic_udp.h, in any language and mode: a transport of one rank, a message to
+   itself, the end. */
 #include "nbc_overlap.h"
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
 #include "hw/nic_meet.h"
-#include "hw/nic_tcp.h"
+#ifdef USE_NIC_UDP
+#  include "hw/nic_udp.h"
+#  define WIRE(name) nic_udp_##name
+#  define USE use_nic_udp
+#  define CLOSE(t) nic_udp_close(t, 1000000000)
+#else
+#  include "hw/nic_tcp.h"
+#  define WIRE(name) nic_tcp_##name
+#  define USE use_nic_tcp
+#  define CLOSE(t) nic_tcp_close(t, 1000000000, &err)
+#endif
 #include <string.h>
 
 #ifdef __cplusplus
 extern "C"
 #endif
-int use_nic_tcp(void);
+int USE(void);
 
-int use_nic_tcp(void) {
-  nic_tcp_desc desc;
+int USE(void) {
+  WIRE(desc) desc;
   nbc_transport *t;
   nbc_error err;
   nbc_op send, receive;
@@ -20,12 +31,12 @@ int use_nic_tcp(void) {
   memset(&desc, 0, sizeof desc);
   memset(&send, 0, sizeof send);
   memset(&receive, 0, sizeof receive);
-  if (nic_tcp_create(&desc, &t, &err) != NBC_E_INVAL || t) return 1;
+  if (WIRE(create)(&desc, &t, &err) != NBC_E_INVAL || t) return 1;
   desc.size = 1;
-  if (nic_tcp_create(&desc, &t, &err) != NBC_OK) return 2;
+  if (WIRE(create)(&desc, &t, &err) != NBC_OK) return 2;
   if (nbc_irecv(t, &in, 1, 0, 3, &receive) || nbc_isend(t, &out, 1, 0, 3, &send)) return 3;
   if (nbc_wait(t, &receive, 1000000000) || nbc_wait(t, &send, 1000000000) || in != 7) return 4;
-  if (nic_tcp_stats_of(t).received_count != 1) return 5;
-  if (nic_tcp_close(t, 1000000000, &err) || nic_tcp_destroy(t)) return 6;
+  if (WIRE(stats_of)(t).received_count != 1) return 5;
+  if (CLOSE(t) || WIRE(destroy)(t)) return 6;
   return 0;
 }

@@ -7,11 +7,12 @@ $(eval $(call test,hw/tcp_moves_messages))
 $(eval $(call test,hw/tcp_overlap_is_exact))
 $(eval $(call test,hw/tcp_loses_nothing_silently))
 $(eval $(call test,hw/udp_moves_messages))
+$(eval $(call test,hw/udp_loses_nothing_silently))
 $(eval $(call test,hw/ranks_prove_who_they_are))
 $(eval $(call test,hw/clocks_are_enclosed))
 $(eval $(call test,hw/recordings_come_back,$$(HW_CFLAGS),$$(HW_LIBS)))
 # qemu-user does not hand on what the kernel says about stamps, nor netlink and events
-NO_CROSS += hw/stamps_keep_their_order hw/tcp_% hw/udp_moves_messages hw/clocks_are_enclosed hw/netlink_is_read hw/pmu_events_are_counted
+NO_CROSS += hw/stamps_keep_their_order hw/tcp_% hw/udp_% hw/clocks_are_enclosed hw/netlink_is_read hw/pmu_events_are_counted
 $(eval $(call test,hw/netlink_is_read))
 $(eval $(call test,hw/pmu_events_are_counted))
 $(eval $(call script,hw/nicstat_speaks))

@@ -46,9 +46,4 @@ static nic__tcp_head mad_head(uint32_t kind, uint64_t tag, uint64_t size_bytes, 
   const nic__tcp_head head = {NIC__TCP_MAGIC, kind, tag, size_bytes, sequence, 0, 0, 0};
   return head;
 }
-/* The connection ends with a reset instead of a good end. */
-__attribute__((unused)) static void mad_reset(int fd) {
-  const struct linger hard = {1, 0};
-  setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
-}
 #endif

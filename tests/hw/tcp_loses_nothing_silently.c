@@ -11,6 +11,7 @@
 #include "tests/test.h"
 #include "tests/hw/world.h"
 #include "tests/hw/mad_peer.h"
+#include "tests/hw/cut.h"
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -333,46 +334,7 @@ static void times_of_a_mad_peer_are_refused(void) {
 }
 
 /* ---- a connection that is cut ------------------------------------------------------------------- */
-/* Both ranks talk through a relay, which lets so many bytes of one direction through and then resets
-   both sides. What a rank was told must fit what the other one was told. */
-typedef struct relay {
-  int a, b;        /* towards rank 0 and rank 1 */
-  long left_bytes; /* of the direction 1 to 0 */
-  pthread_t thread;
-} relay;
-static void *relay_main(void *arg) {
-  relay *r = (relay *)arg;
-  char data[4096];
-  bool cut = r->left_bytes == 0;
-  while (!cut) {
-    struct pollfd p[2] = {{r->a, POLLIN, 0}, {r->b, POLLIN, 0}};
-    if (poll(p, 2, 20000) <= 0) break;
-    if (p[1].revents) {
-      const size_t want = r->left_bytes < (long)sizeof data ? (size_t)r->left_bytes : sizeof data;
-      const ssize_t k = recv(r->b, data, want, 0);
-      if (k <= 0 || send(r->a, data, (size_t)k, MSG_NOSIGNAL) != k) break;
-      r->left_bytes -= k;
-      cut = r->left_bytes == 0;
-    }
-    if (p[0].revents) {
-      const ssize_t k = recv(r->a, data, sizeof data, 0);
-      if (k < 0) break;
-      if (k == 0) { /* an end in good order goes on */
-        shutdown(r->b, SHUT_WR);
-        for (ssize_t n; (n = recv(r->b, data, sizeof data, 0)) > 0 &&
-                        send(r->a, data, (size_t)n, MSG_NOSIGNAL) == n;) {
-        }
-        break;
-      }
-      if (send(r->b, data, (size_t)k, MSG_NOSIGNAL) != k) break;
-    }
-  }
-  if (cut) mad_reset(r->a), mad_reset(r->b);
-  close(r->a);
-  close(r->b);
-  return NULL;
-}
-
+/* What a rank was told must fit what the other one was told. */
 typedef struct talk {
   nic_tcp_desc desc;
   nbc_status created, sent, received, closed;
@@ -403,14 +365,12 @@ static void a_connection_may_break_at_any_byte(void) {
   const long whole = 2 * (long)sizeof(nic__hello); /* more than all of it */
   long good = 0, bad = 0;
   for (long at = 0; at <= whole + 200; at++) {
-    int left[2], right[2];
-    if (!sockets_pair(SOCK_STREAM, left) || !sockets_pair(SOCK_STREAM, right))
-      SKIP("no loopback interface");
-    const int at_0[2] = {-1, left[0]}, at_1[2] = {right[0], -1};
-    relay r = {.a = left[1], .b = right[1], .left_bytes = at};
+    int ends[2];
+    cut r;
+    if (!cut_start(&r, at, ends)) SKIP("no loopback interface");
+    const int at_0[2] = {-1, ends[0]}, at_1[2] = {ends[1], -1};
     talk k[2] = {{.desc = {.rank = 0, .size = 2, .sockets = at_0, .connect_limit_ns = LIMIT_NS}},
                  {.desc = {.rank = 1, .size = 2, .sockets = at_1, .connect_limit_ns = LIMIT_NS}}};
-    pthread_create(&r.thread, NULL, relay_main, &r);
     for (int i = 0; i < 2; i++) pthread_create(&k[i].thread, NULL, talk_main, &k[i]);
     for (int i = 0; i < 2; i++) pthread_join(k[i].thread, NULL);
     pthread_join(r.thread, NULL);
