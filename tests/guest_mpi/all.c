@@ -22,7 +22,8 @@ void say_error(const char *what, int code) {
 void say_ints(const char *what, const int *v, int count) {
   char text[3000];
   int at = snprintf(text, sizeof text, "%s:", what);
-  for (int i = 0; i < count && at < 2900; i++) at += snprintf(text + at, sizeof text - (size_t)at, " %d", v[i]);
+  for (int i = 0; i < count && at < 2900; i++)
+    at += snprintf(text + at, sizeof text - (size_t)at, " %d", v[i]);
   say("%s", text);
 }
 void say_status(const char *what, const MPI_Status *s, MPI_Datatype type) {
@@ -30,7 +31,8 @@ void say_status(const char *what, const MPI_Status *s, MPI_Datatype type) {
   MPI_Get_count(s, type, &count);
   MPI_Get_elements(s, type, &elements);
   MPI_Test_cancelled(s, &cancelled);
-  say("%s: from %d tag %d count %d elements %d cancelled %d", what, s->MPI_SOURCE, s->MPI_TAG, count, elements, cancelled);
+  say("%s: from %d tag %d count %d elements %d cancelled %d", what, s->MPI_SOURCE, s->MPI_TAG,
+      count, elements, cancelled);
 }
 uint64_t hash_of(const void *data, size_t bytes) {
   uint64_t h = 1469598103934665603u;
@@ -62,12 +64,31 @@ void flush_said(void) {
   }
   fflush(stdout);
 }
-static const struct { const char *name; void (*run)(void); } tests[] = {
-    {"environment", test_environment}, {"messages", test_messages}, {"requests", test_requests}, {"types", test_types},
-    {"collectives", test_collectives}, {"nonblocking", test_nonblocking}, {"persistent", test_persistent}, {"more_collectives", test_more_collectives}, {"communicators", test_communicators},
-    {"topologies", test_topologies}, {"large", test_large}, {"windows", test_windows}, {"files", test_files},
-    {"more_files", test_more_files}, {"more_neighbours", test_more_neighbours}, {"old_names", test_old_names}, {"status_forms", test_status_forms},
-    {"more_windows", test_more_windows}, {"sessions", test_sessions}, {"tools", test_tools},
+static const struct {
+  const char *name;
+  void (*run)(void);
+} tests[] = {
+    {"environment", test_environment},
+    {"messages", test_messages},
+    {"requests", test_requests},
+    {"types", test_types},
+    {"collectives", test_collectives},
+    {"nonblocking", test_nonblocking},
+    {"persistent", test_persistent},
+    {"more_collectives", test_more_collectives},
+    {"communicators", test_communicators},
+    {"topologies", test_topologies},
+    {"large", test_large},
+    {"windows", test_windows},
+    {"files", test_files},
+    {"more_files", test_more_files},
+    {"more_neighbours", test_more_neighbours},
+    {"old_names", test_old_names},
+    {"status_forms", test_status_forms},
+    {"more_windows", test_more_windows},
+    {"sessions", test_sessions},
+    {"tools", test_tools},
+    {"repaired", test_repaired},
 };
 int main(int argc, char **argv) {
   int provided;

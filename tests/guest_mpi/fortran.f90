@@ -1,8 +1,37 @@
 ! MPI from Fortran by the module mpi: what its library does with constants that are addresses. Prints the same
 ! with MPICH and under pm_run, at any number of processes.
+subroutine query(extra, status, ierr)
+  use mpi
+  integer(MPI_ADDRESS_KIND) :: extra
+  integer :: status(MPI_STATUS_SIZE), ierr
+  status(MPI_SOURCE) = 3
+  status(MPI_TAG) = int(extra)
+  call MPI_Status_set_cancelled(status, .false., ierr)
+  call MPI_Status_set_elements(status, MPI_BYTE, 0, ierr)
+  ierr = MPI_SUCCESS
+end subroutine
+subroutine gone(extra, ierr)
+  use mpi
+  integer(MPI_ADDRESS_KIND) :: extra
+  integer :: ierr
+  extra = extra - 1
+  ierr = MPI_SUCCESS
+end subroutine
+subroutine cancelled(extra, complete, ierr)
+  use mpi
+  integer(MPI_ADDRESS_KIND) :: extra
+  logical :: complete
+  integer :: ierr
+  extra = merge(extra, extra + 10, complete)
+  ierr = MPI_SUCCESS
+end subroutine
 program fortran
   use mpi
   implicit none
+  external query, gone, cancelled
+  integer(MPI_ADDRESS_KIND) :: value, extra, bytes
+  logical :: flag
+  integer :: window, general
   integer, parameter :: n = 20
   integer :: ierr, rank, size, left, right, i, x, y, column, total
   integer :: request(2 * n), from(n), to(n), matrix(4, 6), status(MPI_STATUS_SIZE)
@@ -45,5 +74,23 @@ program fortran
   if (rank == 0) print '(a, l1)', 'rank is refused: ', i == MPI_ERR_RANK
   call MPI_Error_string(MPI_ERR_TAG, text, i, ierr)
   if (rank == 0) print '(a, l1)', 'clock goes on: ', MPI_Wtime() >= 0.0
+  ! attributes are numbers here, and a request of one's own calls Fortran
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, value, flag, ierr)
+  if (rank == 0) print '(a, 2l2)', 'tags: ', flag, value >= 32767
+  bytes = 80
+  call MPI_Win_create(to, bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, window, ierr)
+  call MPI_Win_get_attr(window, MPI_WIN_SIZE, value, flag, ierr)
+  if (rank == 0) print '(a, i0)', 'window: ', value
+  call MPI_Win_get_attr(window, MPI_WIN_DISP_UNIT, value, flag, ierr)
+  if (rank == 0) print '(a, i0)', 'window in units of ', value
+  call MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, value, flag, ierr)
+  if (rank == 0) print '(a, l1)', 'window made by create: ', value == MPI_WIN_FLAVOR_CREATE
+  call MPI_Win_free(window, ierr)
+  extra = 40
+  call MPI_Grequest_start(query, gone, cancelled, extra, general, ierr)
+  call MPI_Cancel(general, ierr)
+  call MPI_Grequest_complete(general, ierr)
+  call MPI_Wait(general, status, ierr)
+  if (rank == 0) print '(a, 3(1x, i0))', 'request of one''s own:', status(MPI_SOURCE), status(MPI_TAG), extra
   call MPI_Finalize(ierr)
 end program

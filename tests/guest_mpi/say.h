@@ -10,14 +10,17 @@
 #include <string.h>
 extern int me, n; /* rank and size of MPI_COMM_WORLD */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void say_error(const char *what, int code);            /* its class, as text */
+void say_error(const char *what, int code); /* its class, as text */
 void say_ints(const char *what, const int *v, int count);
 void say_status(const char *what, const MPI_Status *s, MPI_Datatype type);
 void flush_said(void); /* collective over MPI_COMM_WORLD */
 uint64_t hash_of(const void *data, size_t bytes);
-void test_messages(void), test_requests(void), test_types(void), test_collectives(void), test_more_collectives(void);
-void test_communicators(void), test_topologies(void), test_windows(void), test_files(void), test_environment(void);
-void test_more_files(void), test_more_neighbours(void), test_old_names(void), test_status_forms(void), test_more_windows(void);
-void test_sessions(void), test_tools(void);
+void test_messages(void), test_requests(void), test_types(void), test_collectives(void),
+    test_more_collectives(void);
+void test_communicators(void), test_topologies(void), test_windows(void), test_files(void),
+    test_environment(void);
+void test_more_files(void), test_more_neighbours(void), test_old_names(void),
+    test_status_forms(void), test_more_windows(void);
+void test_sessions(void), test_tools(void), test_repaired(void);
 void test_large(void), test_nonblocking(void), test_persistent(void);
 #endif

@@ -15,7 +15,7 @@ real() { timeout 300 mpiexec.mpich -n "$@" >"$T/real" 2>&1; }
 # MPICH 4.0.2 fails in persistent collectives: ours are compared with the blocking ones below.
 same_as_mpich() { simulated "$1" "$set" -persistent && real "$1" "$set" -persistent && diff "$T/simulated" "$T/real" && test -s "$T/real"; }
 sum_of() { sha256sum <"$1" | cut -d' ' -f1; }
-not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools"
+not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools -repaired"
 # shellcheck disable=SC2086 # names are words
 same_as_remembered() {
   simulated "$1" "$set" $not_remembered && test -s "$T/simulated" || return 1

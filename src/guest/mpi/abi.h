@@ -94,7 +94,7 @@ int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to);
 int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
 int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
                 void *value, int type);
-int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag);
+int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag, int type);
 int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval); /* ret an error class */
 struct gm_errh {
   int refs, kind; /* 0 fatal, 1 return, 2 abort, 3 user's */
@@ -108,6 +108,12 @@ struct gm_info {
 };
 gm_info *info_of(gm_proc *p, MPI_Info h);
 gm_info *gm_info_copy(const gm_info *info);
+void gm_info_put(gm_info *info, const char *key, const char *value);
+/* An object keeps the hints that it knows, and gives nothing else back. */
+typedef struct gm_hint {
+  const char *key, *at_first; /* "false", "true": no other value is taken; key NULL: the end */
+} gm_hint;
+void gm_info_take(gm_info **own, const gm_info *from, const gm_hint *known);
 void gm_info_free(gm_info *info);
 MPI_Info info_handle(gm_proc *p, gm_info *info);
 const char *gm_info_value(const gm_info *info, const char *key); /* NULL: none */

@@ -107,6 +107,7 @@ typedef struct job {
   int is_neighbour, is_in_place, is_reduction, root, elem_is_extent;
   side s, r;
   gm_op *op;
+  uint32_t sequence;      /* of a persistent one: the order of the calls that make them; else 0 */
   nbc_schedule *schedule; /* written here: intercommunicators, neighbours */
 } job;
 static int64_t wide(const void *array, int is_wide, int i) {
@@ -149,6 +150,37 @@ static int is_direct(const side *s) {
   }
   return 1;
 }
+/* Blocks that lie over each other are an error of the program, which MPI libraries do not notice; a schedule
+   would wait for one before the other. They are received apart and laid down in their order. */
+typedef struct span {
+  char *begin, *end;
+} span;
+static int by_begin(const void *a, const void *b) {
+  const span *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+static int blocks_overlap(const side *s) {
+  char *end = NULL;
+  int is_sorted = 1, found = 0;
+  for (int i = 0; i < s->blocks && is_sorted; i++) {
+    if (!s->counts[i]) continue;
+    is_sorted = block_user(s, i) >= end;
+    end = block_user(s, i) + s->counts[i] * (int64_t)block_type(s, i)->size;
+  }
+  if (is_sorted) return 0;
+  span *all = gm_alloc((size_t)s->blocks * sizeof *all);
+  int n = 0;
+  for (int i = 0; i < s->blocks; i++)
+    if (s->counts[i]) {
+      all[n].begin = block_user(s, i);
+      all[n].end = all[n].begin + s->counts[i] * (int64_t)block_type(s, i)->size;
+      n++;
+    }
+  qsort(all, (size_t)n, sizeof *all, by_begin);
+  for (int i = 1; i < n && !found; i++) found = all[i].begin < all[i - 1].end;
+  free(all);
+  return found;
+}
 static void pack_side(side *s) {
   for (int i = 0; i < s->blocks; i++)
     gm_pack(block_user(s, i), (uint64_t)block_count(s, i), block_type(s, i),
@@ -164,9 +196,10 @@ static void unpack_side(side *s) {
   }
 }
 /* Where the schedule finds the bytes of this side. */
-static void side_begin(side *s, int fill) {
+static void side_begin(side *s, int fill, int is_written) {
   uint64_t total = 0;
-  const int direct = s->is_there == 1 && is_direct(s);
+  const int direct =
+      s->is_there == 1 && is_direct(s) && !(is_written && s->is_vector && blocks_overlap(s));
   if (!s->is_there) return;
   if (s->is_vector) {
     s->bytes = gm_alloc((size_t)(s->blocks + 1) * sizeof *s->bytes);
@@ -347,8 +380,8 @@ static void job_start(job *j, gm_coll *c) {
     const gm_type *t = s->is_there ? s->type : r->type;
     elem = !t ? 1 : j->elem_is_extent ? (uint64_t)GM_EXTENT(t) : t->size;
   } else {
-    side_begin(s, 1);
-    side_begin(r, j->is_in_place || (j->coll == NBC_COLL_BCAST));
+    side_begin(s, 1, 0);
+    side_begin(r, j->is_in_place || j->coll == NBC_COLL_BCAST, 1);
   }
   a.op = j->op;
   a.type = s->is_there ? s->type : r->type;
@@ -393,7 +426,11 @@ static void request_start(gm_req *r) {
     r->coll = gm_alloc(sizeof *r->coll);
   r->coll->done = request_done;
   r->coll->user = r;
-  job_start(r->extra, r->coll);
+  job *const j = r->extra;
+  const uint32_t next = j->comm->sequence;
+  if (j->sequence) j->comm->sequence = j->sequence; /* starts may come in any order */
+  job_start(j, r->coll);
+  if (j->sequence) j->comm->sequence = next;
 }
 static void request_release(gm_req *r) {
   job_free(r->extra);
@@ -577,6 +614,7 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
   r->start = request_start;
   r->release = request_release;
   r->is_persistent = how == 2;
+  if (how == 2) j->sequence = GM_PERSISTENT | j->comm->persistent++;
   *request = gm_req_handle(p, r);
   if (how == 1) gm_req_start(r);
   return MPI_SUCCESS;

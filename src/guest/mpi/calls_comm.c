@@ -230,19 +230,27 @@ CALL(Comm_get_name, MPI_Comm comm, char *name, int *length) {
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", c->name ? c->name : "");
   return MPI_SUCCESS;
 }
+static void comm_info_take(gm_comm *c, const gm_info *from) {
+  static const gm_hint known[] = {{"mpi_assert_no_any_tag", "false"},
+                                  {"mpi_assert_no_any_source", "false"},
+                                  {"mpi_assert_exact_length", "false"},
+                                  {"mpi_assert_allow_overtaking", "false"},
+                                  {NULL, NULL}};
+  gm_info_take(&c->info, from, known);
+}
 CALL(Comm_set_info, MPI_Comm comm, MPI_Info info) {
   IN("Comm_set_info");
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   if (!info_of(p, info)) return MPI_SUCCESS;
-  gm_info_free(c->info);
-  c->info = gm_info_copy(info_of(p, info));
+  comm_info_take(c, info_of(p, info));
   return MPI_SUCCESS;
 }
 CALL(Comm_get_info, MPI_Comm comm, MPI_Info *info) {
   IN("Comm_get_info");
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
+  if (!c->info) comm_info_take(c, NULL);
   *info = info_handle(p, gm_info_copy(c->info));
   return MPI_SUCCESS;
 }
@@ -290,10 +298,12 @@ static int duplicate(gm_proc *p, const char *name, MPI_Comm comm, const gm_info 
   gm_comm *d = make_like(p, c->local, c->remote, context, c->is_low);
   d->errh = c->errh;
   d->topo = topo_copy(c->topo);
-  if (info) d->info = gm_info_copy(info);
+  if (info) comm_info_take(d, info);
   *new = comm_handle(p, d);
   const int code = gm_attrs_copy(p, comm, c->attrs, &d->attrs);
-  return code ? gm_raise(p, c, code, name) : MPI_SUCCESS;
+  if (!code) return MPI_SUCCESS;
+  PMPI_Comm_free(new); /* sets it to MPI_COMM_NULL; all agree, or the program is wrong */
+  return gm_raise(p, c, code, name);
 }
 CALL(Comm_dup, MPI_Comm comm, MPI_Comm *new) {
   IN("Comm_dup");
@@ -309,22 +319,49 @@ CALL(Comm_dup_with_info, MPI_Comm comm, MPI_Info info, MPI_Comm *new) {
 }
 /* Without waiting: the context is agreed by a nonblocking reduction; it is set when that is done. */
 typedef struct later {
-  int64_t next;
-  gm_comm *comm;
+  int64_t next, other;
+  gm_comm *comm, *parent;
+  uint32_t sequence; /* of the second step, taken when the first one starts */
+  gm_coll swap;
   gm_op op;
   gm_type *type;
 } later;
+static uint32_t contexts_of(const gm_comm *c) { return (c->remote ? 3 : 1) * GM_CONTEXTS; }
 static void idup_done(gm_coll *k) {
   gm_req *r = k->user;
   later *l = r->extra;
-  l->comm->context = (uint32_t)l->next;
-  if (l->comm->context + GM_CONTEXTS > r->proc->next_context)
-    r->proc->next_context = l->comm->context + GM_CONTEXTS;
+  gm_comm *n = l->comm;
+  if (l->other > l->next) l->next = l->other;
+  n->context = (uint32_t)l->next;
+  if (n->remote) n->local_comm->context = n->context + GM_CONTEXTS + (n->is_low ? 0 : GM_CONTEXTS);
+  const uint32_t end = n->context + contexts_of(n);
+  if (end > r->proc->next_context) r->proc->next_context = end;
   gm_req_complete(r);
 }
+/* The own side of an intercommunicator has agreed: its first process tells the other side. */
+static void idup_half_done(gm_coll *k) {
+  gm_req *r = k->user;
+  later *l = r->extra;
+  gm_comm *c = l->comm;
+  gm_draft d;
+  memset(&d, 0, sizeof d);
+  for (int i = 0; i < c->remote->size && c->rank == 0; i++)
+    gm_draft_send(&d, i, 0, NBC_AREA_SEND, 0, sizeof l->next);
+  gm_draft_recv(&d, 0, 0, NBC_AREA_RECV, 0, sizeof l->other);
+  l->swap.done = idup_done;
+  l->swap.user = r;
+  const uint32_t next = l->parent->sequence;
+  l->parent->sequence = l->sequence;
+  gm_coll_start_schedule(r->proc, l->parent, gm_draft_finish(&d, 1), 1, &l->next, &l->other, NULL,
+                         NULL, &l->swap);
+  l->parent->sequence = next;
+}
 static void idup_release(gm_req *r) {
-  gm_comm_unref(((later *)r->extra)->comm);
-  free(r->extra);
+  later *l = r->extra;
+  gm_coll_clear(&l->swap);
+  gm_comm_unref(l->comm);
+  gm_comm_unref(l->parent);
+  free(l);
 }
 static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info, MPI_Comm *new,
                 MPI_Request *request) {
@@ -332,23 +369,28 @@ static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info
   gm_req *r = gm_req_new(p, REQ_COLL);
   later *l = r->extra = gm_alloc(sizeof *l);
   gm_coll_args a;
-  const int code = duplicate(p, name, comm, info, c->remote ? agree(p, c) : 0, new);
+  const int code = duplicate(p, name, comm, info, 0, new);
+  if (code) {
+    free(l);
+    r->extra = NULL;
+    gm_req_unref(r);
+    return code;
+  }
   l->comm = comm_of(p, *new);
   l->comm->refs++;
+  l->parent = c;
+  c->refs++;
   l->next = p->next_context;
-  p->next_context += GM_CONTEXTS; /* so that several under way do not meet */
+  p->next_context += contexts_of(c); /* so that several under way do not meet */
+  if (c->remote) l->sequence = c->sequence++;
   r->release = idup_release;
   r->is_active = 1;
   *request = gm_req_handle(p, r);
-  if (c->remote || code) {
-    gm_req_complete(r);
-    return code;
-  }
   l->op.id = GM_MAX;
   l->op.is_commutative = 1;
   l->type = type_of(p, MPI_INT64_T);
   r->coll = gm_alloc(sizeof *r->coll);
-  r->coll->done = idup_done;
+  r->coll->done = c->remote ? idup_half_done : idup_done;
   r->coll->user = r;
   memset(&a, 0, sizeof a);
   a.desc.coll = NBC_COLL_ALLREDUCE;
@@ -358,7 +400,7 @@ static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info
   a.send = a.recv = &l->next;
   a.op = &l->op;
   a.type = l->type;
-  gm_coll_start(p, c, &a, r->coll);
+  gm_coll_start(p, inter_local(c), &a, r->coll);
   return MPI_SUCCESS;
 }
 CALL(Comm_idup, MPI_Comm comm, MPI_Comm *new, MPI_Request *request) {
@@ -539,15 +581,42 @@ CALL(Comm_split, MPI_Comm comm, int color, int key, MPI_Comm *new) {
   FAIL_IF(color < 0 && color != MPI_UNDEFINED, c, MPI_ERR_ARG);
   return split(p, c, color, key, new);
 }
+static const char resource[] = "mpi_hw_resource_type";
+/* The next smaller part of the machine: nodes, when there are several of them. */
+static int split_further(gm_proc *p, gm_comm *c, int node, int key, gm_info *info, MPI_Comm *new) {
+  const int code = split(p, c, node, key, new);
+  const gm_comm *made = comm_of(p, *new);
+  if (!code && made->local->size == c->local->size) return PMPI_Comm_free(new);
+  if (!code && info) gm_info_put(info, resource, "machine");
+  return code;
+}
+/* MPICH's own: who shares a folder. All do; but all must have asked for the same one. */
+static int split_neighbours(gm_proc *p, gm_comm *c, int key, const gm_info *info, MPI_Comm *new) {
+  const char *folder = gm_info_value(info, "nbhd_common_dirname");
+  int64_t hash[2] = {-1, 1};
+  for (const char *at = folder; at && *at; at++) hash[0] = (hash[0] * 31 + *at) & INT32_MAX;
+  hash[1] = -hash[0];
+  gm_allreduce_max(p, inter_local(c), hash, 2);
+  return split(p, c, folder && hash[0] == -hash[1] ? 0 : MPI_UNDEFINED, key, new);
+}
 CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new) {
   IN("Comm_split_type");
   gm_comm *c = comm_of(p, comm);
-  (void)info;
+  gm_info *i = info_of(p, info);
+  const int node = pm_process_node(pm_self());
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
-  FAIL_IF(type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED &&
-              type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_HW_UNGUIDED,
-          c, MPI_ERR_ARG);
-  return split(p, c, type == MPI_UNDEFINED ? MPI_UNDEFINED : pm_process_node(pm_self()), key, new);
+  switch (type) {
+  case MPI_COMM_TYPE_SHARED: return split(p, c, node, key, new);
+  case MPI_COMM_TYPE_HW_GUIDED: { /* a node is the only resource that processes share here */
+    const char *what = gm_info_value(i, resource);
+    const int is_node = what && (!strcmp(what, "machine") || !strcmp(what, "mpi_shared_memory"));
+    return split(p, c, is_node ? node : MPI_UNDEFINED, key, new);
+  }
+  case MPI_COMM_TYPE_HW_UNGUIDED: return split_further(p, c, node, key, i, new);
+  case MPIX_COMM_TYPE_NEIGHBORHOOD: return split_neighbours(p, c, key, i, new);
+  case MPI_UNDEFINED: return split(p, c, MPI_UNDEFINED, key, new);
+  default: FAIL(c, MPI_ERR_ARG);
+  }
 }
 
 /* ---- intercommunicators ------------------------------------------------------------------------------------------------ */

@@ -491,11 +491,12 @@ int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **
   attr_put(list, keyval, value, type);
   return MPI_SUCCESS;
 }
-int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag) {
+/* C gets the address of what Fortran has set, Fortran the address that C has set as a number. */
+int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag, int type) {
   *flag = 0;
   for (; list; list = list->next)
     if (list->keyval == keyval) {
-      *(void **)value = list->value;
+      *(const void **)value = list->type && !type ? (const void *)&list->value : list->value;
       *flag = 1;
     }
   return MPI_SUCCESS;
@@ -510,14 +511,14 @@ static int predefined_attr(gm_proc *p, int keyval, int **value) {
   v[5] = (int)(USER_CODES - 2 + extras_of(p)->codes.count);
   v[6] = 0;
   *value = NULL;
-  switch (keyval & ~1) { /* Fortran's are one more */
-  case MPI_TAG_UB & ~1: *value = &v[0]; break;
-  case MPI_HOST & ~1: *value = &v[1]; break;
-  case MPI_IO & ~1: *value = &v[2]; break;
-  case MPI_WTIME_IS_GLOBAL & ~1: *value = &v[3]; break;
-  case MPI_UNIVERSE_SIZE & ~1: *value = &v[4]; break;
-  case MPI_LASTUSEDCODE & ~1: *value = &v[5]; break;
-  case MPI_APPNUM & ~1: *value = &v[6]; break;
+  switch (keyval % 2 ? keyval : keyval - 1) { /* Fortran's are one more */
+  case MPI_TAG_UB: *value = &v[0]; break;
+  case MPI_HOST: *value = &v[1]; break;
+  case MPI_IO: *value = &v[2]; break;
+  case MPI_WTIME_IS_GLOBAL: *value = &v[3]; break;
+  case MPI_UNIVERSE_SIZE: *value = &v[4]; break;
+  case MPI_LASTUSEDCODE: *value = &v[5]; break;
+  case MPI_APPNUM: *value = &v[6]; break;
   default: break;
   }
   return *value != NULL;
@@ -528,7 +529,7 @@ int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval) {
                                          : MPI_ERR_KEYVAL;
 }
 static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value,
-                         int *flag) {
+                         int *flag, int type) {
   gm_comm *c = comm_of(p, comm);
   int *known;
   if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
@@ -538,7 +539,7 @@ static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval
     return MPI_SUCCESS;
   }
   if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
-  return gm_attr_get(c->attrs, keyval, value, flag);
+  return gm_attr_get(c->attrs, keyval, value, flag, type);
 }
 static int comm_attr_set(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value) {
   gm_comm *c = comm_of(p, comm);
@@ -573,11 +574,11 @@ KEYVAL_FREE(Type_free_keyval)
 KEYVAL_FREE(Win_free_keyval)
 CALL(Comm_get_attr, MPI_Comm comm, int keyval, void *value, int *flag) {
   IN("Comm_get_attr");
-  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag, 0);
 }
 CALL(Attr_get, MPI_Comm comm, int keyval, void *value, int *flag) {
   IN("Attr_get");
-  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag, 0);
 }
 CALL(Comm_set_attr, MPI_Comm comm, int keyval, void *value) {
   IN("Comm_set_attr");
@@ -595,12 +596,16 @@ CALL(Attr_delete, MPI_Comm comm, int keyval) {
   IN("Attr_delete");
   return comm_attr_delete(p, scope.name, comm, keyval);
 }
+static int type_attr_get(gm_proc *p, const char *name, MPI_Datatype type, int keyval, void *value,
+                         int *flag, int how) {
+  gm_type *t = type_of(p, type);
+  if (!t) return gm_raise(p, NULL, MPI_ERR_TYPE, name);
+  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, NULL, MPI_ERR_KEYVAL, name);
+  return gm_attr_get(t->attrs, keyval, value, flag, how);
+}
 CALL(Type_get_attr, MPI_Datatype type, int keyval, void *value, int *flag) {
   IN("Type_get_attr");
-  gm_type *t = type_of(p, type);
-  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), NULL, MPI_ERR_KEYVAL);
-  return gm_attr_get(t->attrs, keyval, value, flag);
+  return type_attr_get(p, scope.name, type, keyval, value, flag, 0);
 }
 CALL(Type_set_attr, MPI_Datatype type, int keyval, void *value) {
   IN("Type_set_attr");
@@ -638,17 +643,15 @@ FOR_FORTRAN int MPII_Keyval_set_proxy(int keyval,
                                       int (*copy)(void *, int, int, void *, int, void *, void **,
                                                   int *),
                                       int (*delete)(void *, int, int, int, void *, void *));
-FOR_FORTRAN void MPII_Grequest_set_lang_f77(MPI_Request request);
 int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag, int type) {
   IN("Comm_get_attr");
   int *known;
-  (void)type;
   if (predefined_attr(p, keyval, &known)) {
     *flag = 1;
     *(void **)value = (void *)(intptr_t)*known;
     return MPI_SUCCESS;
   }
-  return comm_attr_get(p, scope.name, comm, keyval, value, flag);
+  return comm_attr_get(p, scope.name, comm, keyval, value, flag, type);
 }
 int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type) {
   IN("Comm_set_attr");
@@ -657,8 +660,8 @@ int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void *value, int type) {
   return gm_attr_set(p, scope.name, c, comm, &c->attrs, keyval, value, type);
 }
 int MPII_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag, int how) {
-  (void)how;
-  return PMPI_Type_get_attr(type, keyval, value, flag);
+  IN("Type_get_attr");
+  return type_attr_get(p, scope.name, type, keyval, value, flag, how);
 }
 int MPII_Type_set_attr(MPI_Datatype type, int keyval, void *value, int how) {
   IN("Type_set_attr");
@@ -673,10 +676,13 @@ int MPII_Keyval_set_proxy(int keyval,
   if (k) k->copy_proxy = copy, k->delete_proxy = delete;
   return MPI_SUCCESS;
 }
-void MPII_Grequest_set_lang_f77(MPI_Request request) { (void)request; }
 
 /* ---- info ----------------------------------------------------------------------------------------------------------- */
-gm_info *info_of(gm_proc *p, MPI_Info h) { return gm_find(p, GM_T_INFO, h); }
+static gm_info
+    of_start; /* MPI_INFO_ENV: as in MPICH, a program that mpiexec started finds nothing in it */
+gm_info *info_of(gm_proc *p, MPI_Info h) {
+  return h == MPI_INFO_ENV ? &of_start : gm_find(p, GM_T_INFO, h);
+}
 MPI_Info info_handle(gm_proc *p, gm_info *info) {
   return info->handle = GM_HANDLE(GM_T_INFO, gm_put(&p->table[GM_T_INFO], info));
 }
@@ -694,7 +700,7 @@ const char *gm_info_value(const gm_info *info, const char *key) {
   const int i = info_index(info, key);
   return i < 0 ? NULL : info->value[i];
 }
-static void info_put(gm_info *info, const char *key, const char *value) {
+void gm_info_put(gm_info *info, const char *key, const char *value) {
   int i = info_index(info, key);
   if (i < 0) {
     i = info->count++;
@@ -708,8 +714,21 @@ static void info_put(gm_info *info, const char *key, const char *value) {
 }
 gm_info *gm_info_copy(const gm_info *info) {
   gm_info *copy = gm_alloc(sizeof *copy);
-  for (int i = 0; info && i < info->count; i++) info_put(copy, info->key[i], info->value[i]);
+  for (int i = 0; info && i < info->count; i++) gm_info_put(copy, info->key[i], info->value[i]);
   return copy;
+}
+static int is_flag(const char *text) {
+  return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+}
+void gm_info_take(gm_info **own, const gm_info *from, const gm_hint *known) {
+  if (!*own) *own = gm_info_copy(NULL);
+  for (; known->key; known++) {
+    const char *value = gm_info_value(from, known->key);
+    if (value && (is_flag(value) || !is_flag(known->at_first)))
+      gm_info_put(*own, known->key, value);
+    else if (!gm_info_value(*own, known->key))
+      gm_info_put(*own, known->key, known->at_first);
+  }
 }
 CALL(Info_create, MPI_Info *info) {
   IN_ALWAYS("Info_create");
@@ -720,9 +739,9 @@ CALL(Info_create_env, int argc, char *argv[], MPI_Info *info) {
   IN_ALWAYS("Info_create_env");
   gm_info *i = gm_alloc(sizeof *i);
   char text[32];
-  if (argc > 0 && argv) info_put(i, "command", argv[0]);
+  if (argc > 0 && argv) gm_info_put(i, "command", argv[0]);
   snprintf(text, sizeof text, "%d", p->size);
-  info_put(i, "maxprocs", text);
+  gm_info_put(i, "maxprocs", text);
   *info = info_handle(p, i);
   return MPI_SUCCESS;
 }
@@ -735,7 +754,7 @@ CALL(Info_dup, MPI_Info info, MPI_Info *copy) {
 CALL(Info_free, MPI_Info *info) {
   IN_ALWAYS("Info_free");
   gm_info *i = info_of(p, *info);
-  FAIL_IF(!i, NULL, MPI_ERR_INFO);
+  FAIL_IF(!i || i == &of_start, NULL, MPI_ERR_INFO);
   gm_drop(&p->table[GM_T_INFO], GM_INDEX(*info));
   gm_info_free(i);
   *info = MPI_INFO_NULL;
@@ -743,10 +762,10 @@ CALL(Info_free, MPI_Info *info) {
 }
 CALL(Info_set, MPI_Info info, const char *key, const char *value) {
   IN_ALWAYS("Info_set");
-  FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  FAIL_IF(!info_of(p, info) || info == MPI_INFO_ENV, NULL, MPI_ERR_INFO);
   FAIL_IF(!key || !*key || strlen(key) > MPI_MAX_INFO_KEY, NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!value || strlen(value) > MPI_MAX_INFO_VAL, NULL, MPI_ERR_INFO_VALUE);
-  info_put(info_of(p, info), key, value);
+  gm_info_put(info_of(p, info), key, value);
   return MPI_SUCCESS;
 }
 CALL(Info_delete, MPI_Info info, const char *key) {
@@ -848,7 +867,7 @@ CALL(Session_get_info, MPI_Session s, MPI_Info *info) {
   IN_ALWAYS("Session_get_info");
   FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
   gm_info *i = gm_alloc(sizeof *i);
-  info_put(i, "thread_level", "MPI_THREAD_MULTIPLE");
+  gm_info_put(i, "thread_level", "MPI_THREAD_MULTIPLE");
   *info = info_handle(p, i);
   return MPI_SUCCESS;
 }
@@ -859,7 +878,7 @@ CALL(Session_get_pset_info, MPI_Session s, const char *name, MPI_Info *info) {
   FAIL_IF(strcasecmp(name, psets[0]) != 0 && strcasecmp(name, psets[1]) != 0, NULL, MPI_ERR_ARG);
   gm_info *i = gm_alloc(sizeof *i);
   snprintf(text, sizeof text, "%d", strcasecmp(name, psets[0]) == 0 ? p->size : 1);
-  info_put(i, "mpi_size", text);
+  gm_info_put(i, "mpi_size", text);
   *info = info_handle(p, i);
   return MPI_SUCCESS;
 }

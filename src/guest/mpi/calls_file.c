@@ -268,35 +268,6 @@ CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *re
   (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
   return register_datarep(p, name, scope.name);
 }
-CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-     const char *rep, MPI_Info info) {
-  IN("File_set_view");
-  FILE_OF(f, fh);
-  gm_type *e = type_of(p, etype), *t = type_of(p, filetype);
-  (void)info;
-  FILE_FAIL_IF(gm_check_type(e, 0) || gm_check_type(t, 0), f, MPI_ERR_TYPE);
-  FILE_FAIL_IF(!rep || strcmp(rep, "native") != 0, f, MPI_ERR_UNSUPPORTED_DATAREP);
-  FILE_FAIL_IF(disp < 0 || !e->size || t->size % e->size, f, MPI_ERR_ARG);
-  set_view(f, disp, e, t);
-  gm_barrier(p, f->comm);
-  f->shared->at = 0;
-  return MPI_SUCCESS;
-}
-static MPI_Datatype handle_again(gm_proc *p, gm_type *t) {
-  if (t->is_static) return t->handle;
-  gm_type_ref(t);
-  return GM_HANDLE(GM_T_TYPE, gm_put(&p->table[GM_T_TYPE], t));
-}
-CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype,
-     char *rep) {
-  IN("File_get_view");
-  FILE_OF(f, fh);
-  *disp = f->disp;
-  *etype = handle_again(p, f->etype);
-  *filetype = handle_again(p, f->filetype);
-  strcpy(rep, "native");
-  return MPI_SUCCESS;
-}
 /* Where a byte of the view lies in the file; *run: how many follow it there. */
 static int64_t place(const file *f, uint64_t at, uint64_t *run) {
   const gm_type *t = f->filetype;
@@ -320,6 +291,41 @@ static int64_t place(const file *f, uint64_t at, uint64_t *run) {
   *run = f->piece[low].bytes - (rest - f->piece[low].before);
   return f->disp + (int64_t)tile * GM_EXTENT(t) + f->piece[low].offset +
          (int64_t)(rest - f->piece[low].before);
+}
+CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+     const char *rep, MPI_Info info) {
+  IN("File_set_view");
+  FILE_OF(f, fh);
+  gm_type *e = type_of(p, etype), *t = type_of(p, filetype);
+  (void)info;
+  if (disp == MPI_DISPLACEMENT_CURRENT && f->amode & MPI_MODE_SEQUENTIAL) {
+    uint64_t run;
+    gm_barrier(p, f->comm); /* all writes before are counted */
+    disp = place(f, (uint64_t)f->shared->at * f->etype->size, &run);
+  }
+  FILE_FAIL_IF(gm_check_type(e, 0) || gm_check_type(t, 0), f, MPI_ERR_TYPE);
+  FILE_FAIL_IF(!rep || (strcmp(rep, "native") != 0 && strcmp(rep, "internal") != 0), f,
+               MPI_ERR_UNSUPPORTED_DATAREP);
+  FILE_FAIL_IF(disp < 0 || !e->size || t->size % e->size, f, MPI_ERR_ARG);
+  set_view(f, disp, e, t);
+  gm_barrier(p, f->comm);
+  f->shared->at = 0;
+  return MPI_SUCCESS;
+}
+static MPI_Datatype handle_again(gm_proc *p, gm_type *t) {
+  if (t->is_static) return t->handle;
+  gm_type_ref(t);
+  return GM_HANDLE(GM_T_TYPE, gm_put(&p->table[GM_T_TYPE], t));
+}
+CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype,
+     char *rep) {
+  IN("File_get_view");
+  FILE_OF(f, fh);
+  *disp = f->disp;
+  *etype = handle_again(p, f->etype);
+  *filetype = handle_again(p, f->filetype);
+  strcpy(rep, "native");
+  return MPI_SUCCESS;
 }
 /* ret bytes moved, or -1 and errno */
 static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int is_write) {

@@ -148,15 +148,38 @@ typedef struct general {
   MPI_Grequest_free_function *release;
   MPI_Grequest_cancel_function *cancel;
   void *extra;
-  int lang_is_fortran;
+  int is_fortran; /* its functions give their error code by one more argument */
 } general;
+/* A function of Fortran with one argument more: the same address with another type. */
+#  define AS_FORTRAN(fn, ...)                                                                      \
+    void (*as_fortran)(__VA_ARGS__, int *error);                                                   \
+    int fortran_error = MPI_SUCCESS;                                                               \
+    memcpy(&as_fortran, &(fn), sizeof as_fortran)
+static int general_query(const general *g, MPI_Status *s) {
+  AS_FORTRAN(g->query, void *, MPI_Status *);
+  if (!g->is_fortran) return g->query(g->extra, s);
+  as_fortran(g->extra, s, &fortran_error);
+  return fortran_error;
+}
+static int general_cancel(const general *g, int is_done) {
+  AS_FORTRAN(g->cancel, void *, int *);
+  if (!g->is_fortran) return g->cancel(g->extra, is_done);
+  as_fortran(g->extra, &is_done, &fortran_error);
+  return fortran_error;
+}
+static int general_free(const general *g) {
+  AS_FORTRAN(g->release, void *);
+  if (!g->is_fortran) return g->release(g->extra);
+  as_fortran(g->extra, &fortran_error);
+  return fortran_error;
+}
 void gm_req_status(gm_req *r, MPI_Status *s) {
   if (r->kind == REQ_GENERAL) {
     general *g = r->extra;
     MPI_Status own;
     MPI_Status *to = s == MPI_STATUS_IGNORE ? &own : s;
     status_empty(to);
-    const int code = g->query(g->extra, to);
+    const int code = general_query(g, to);
     if (code) r->error = code;
     return;
   }
@@ -462,7 +485,7 @@ CALL(Cancel, MPI_Request *request) {
   FAIL_IF(is_idle(r), NULL, MPI_ERR_REQUEST);
   if (r->kind == REQ_GENERAL) {
     general *g = r->extra;
-    const int code = g->cancel(g->extra, r->done);
+    const int code = general_cancel(g, r->done);
     FAIL_IF(code, NULL, code);
   } else if (r->kind == REQ_RECV && !r->done && gm_cancel(p, &r->msg)) {
     free(r->packed);
@@ -501,7 +524,7 @@ CALL(Status_set_cancelled, MPI_Status *status, int flag) {
 /* ---- generalized requests ---------------------------------------------------------------------------------- */
 static void general_release(gm_req *r) {
   general *g = r->extra;
-  if (g->release) g->release(g->extra);
+  if (g->release) general_free(g);
   free(g);
 }
 CALL(Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
@@ -517,6 +540,12 @@ CALL(Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_free_funct
   r->is_active = 1;
   *request = gm_req_handle(p, r);
   return MPI_SUCCESS;
+}
+/* What Debian's Fortran library says of a request that it has made. */
+__attribute__((visibility("default"))) void MPII_Grequest_set_lang_f77(MPI_Request request);
+void MPII_Grequest_set_lang_f77(MPI_Request request) {
+  gm_req *r = req_of(gm_self(), request);
+  if (r) ((general *)r->extra)->is_fortran = 1;
 }
 CALL(Grequest_complete, MPI_Request request) {
   IN("Grequest_complete");

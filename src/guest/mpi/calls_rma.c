@@ -71,6 +71,17 @@ static void open_memory(gm_proc *p) {
   p->has_win_entry = 1;
 }
 /* Collective: the table is made by the first process; where it lies is told to the others. */
+static void win_info_take(gm_win *w, const gm_info *from) {
+  static const gm_hint known[] = {{"no_locks", "false"},
+                                  {"accumulate_ordering", "rar,raw,war,waw"},
+                                  {"accumulate_ops", "same_op_no_op"},
+                                  {"alloc_shared_noncontig", "false"},
+                                  {"same_size", "false"},
+                                  {"same_disp_unit", "false"},
+                                  {"alloc_shm", "true"},
+                                  {NULL, NULL}};
+  gm_info_take(&w->info, from, known);
+}
 static gm_win *win_make(gm_proc *p, gm_comm *c, int flavor, char *base, int64_t size, int64_t unit,
                         MPI_Info info) {
   gm_win *w = gm_alloc(sizeof *w);
@@ -94,7 +105,7 @@ static gm_win *win_make(gm_proc *p, gm_comm *c, int flavor, char *base, int64_t 
   all->place[w->rank].disp_unit = unit;
   w->pending = gm_alloc((size_t)all->size * sizeof *w->pending);
   w->locked = gm_alloc((size_t)all->size);
-  if (info_of(p, info)) w->info = gm_info_copy(info_of(p, info));
+  win_info_take(w, info_of(p, info));
   gm_barrier(p, w->comm);
   w->handle = GM_HANDLE(GM_T_WIN, gm_put(&p->table[GM_T_WIN], w));
   return w;
@@ -233,9 +244,7 @@ CALL(Win_get_name, MPI_Win win, char *name, int *length) {
 CALL(Win_set_info, MPI_Win win, MPI_Info info) {
   IN("Win_set_info");
   WIN(w, win);
-  if (!info_of(p, info)) return MPI_SUCCESS;
-  gm_info_free(w->info);
-  w->info = gm_info_copy(info_of(p, info));
+  win_info_take(w, info_of(p, info));
   return MPI_SUCCESS;
 }
 CALL(Win_get_info, MPI_Win win, MPI_Info *info) {
@@ -263,19 +272,27 @@ CALL(Win_call_errhandler, MPI_Win win, int code) {
   raise_win(p, w, code, scope.name);
   return MPI_SUCCESS;
 }
+/* ret where the value is of an attribute that every window has (its base itself); NULL: none of these */
+static void *predefined_attr(gm_win *w, int keyval, int *is_base) {
+  const int known = keyval % 2 ? keyval : keyval - 1; /* Fortran's are one more */
+  *is_base = known == MPI_WIN_BASE;
+  switch (known) {
+  case MPI_WIN_BASE: return w->all->place[w->rank].base;
+  case MPI_WIN_SIZE: return &w->size_value;
+  case MPI_WIN_DISP_UNIT: return &w->unit_value;
+  case MPI_WIN_CREATE_FLAVOR: return &w->flavor;
+  case MPI_WIN_MODEL: return &w->model;
+  default: return NULL;
+  }
+}
 CALL(Win_get_attr, MPI_Win win, int keyval, void *value, int *flag) {
   IN("Win_get_attr");
   WIN(w, win);
-  void *known = NULL;
-  switch (keyval) {
-  case MPI_WIN_BASE: known = w->all->place[w->rank].base; break;
-  case MPI_WIN_SIZE: known = &w->size_value; break;
-  case MPI_WIN_DISP_UNIT: known = &w->unit_value; break;
-  case MPI_WIN_CREATE_FLAVOR: known = &w->flavor; break;
-  case MPI_WIN_MODEL: known = &w->model; break;
-  default:
+  int is_base;
+  void *known = predefined_attr(w, keyval, &is_base);
+  if (!known && !is_base) {
     WIN_FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), w, MPI_ERR_KEYVAL);
-    return gm_attr_get(w->attrs, keyval, value, flag);
+    return gm_attr_get(w->attrs, keyval, value, flag, 0);
   }
   *flag = 1;
   *(void **)value = known;
@@ -300,17 +317,13 @@ __attribute__((visibility("default"))) int MPII_Win_set_attr(MPI_Win win, int ke
 int MPII_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag, int type) {
   IN("Win_get_attr");
   WIN(w, win);
-  (void)type;
-  const int known = keyval & ~1; /* Fortran asks for the values themselves */
-  *flag = 1;
-  if (known == (MPI_WIN_BASE & ~1))
-    *(void **)value = w->all->place[w->rank].base;
-  else if (known == (MPI_WIN_SIZE & ~1))
-    *(void **)value = (void *)(intptr_t)w->size_value;
-  else if (known == (MPI_WIN_DISP_UNIT & ~1))
-    *(void **)value = (void *)(intptr_t)w->unit_value;
-  else
-    return gm_attr_get(w->attrs, keyval, value, flag);
+  int is_base;
+  void *known = predefined_attr(w, keyval, &is_base);
+  if (!known && !is_base) return gm_attr_get(w->attrs, keyval, value, flag, type);
+  *flag = 1; /* Fortran asks for the values themselves */
+  *(void **)value = is_base                   ? known
+                    : known == &w->size_value ? (void *)(intptr_t)w->size_value
+                                              : (void *)(intptr_t) * (int *)known;
   return MPI_SUCCESS;
 }
 int MPII_Win_set_attr(MPI_Win win, int keyval, void *value, int type) {
@@ -625,7 +638,8 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   const int sends = f && f->id != GM_NO_OP;
   if (!bad && sends) bad = gm_check_type(ot, k->origin_count);
   if (!bad && rt) bad = gm_check_type(rt, k->result_count);
-  if (!bad && (!f || f->id == GM_OP_USER || !gm_kind_of(t) || !gm_op_fits(f, t))) bad = MPI_ERR_OP;
+  if (!bad && (!f || f->id == GM_OP_USER || (t->size && !gm_kind_of(t)) || !gm_op_fits(f, t)))
+    bad = MPI_ERR_OP;
   if (bad) return raise_win(p, w, bad, name);
   const uint64_t unit = t->elements ? t->size / t->elements : 1;
   ptl_datatype_t ptype = 0;

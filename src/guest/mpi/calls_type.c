@@ -65,7 +65,7 @@ static const known types[] = {K(MPI_CHAR, CHAR, 1, 1),
                               K(MPI_UINT32_T, U32, 4, 4),
                               K(MPI_UINT64_T, U64, 8, 8),
                               K(MPI_C_BOOL, BOOL, 1, 1),
-                              K(MPI_C_FLOAT_COMPLEX, C32, 8, 4),
+                              K(MPI_C_COMPLEX, C32, 8, 4),
                               K(MPI_C_DOUBLE_COMPLEX, C64, 16, 8),
                               K(MPI_C_LONG_DOUBLE_COMPLEX, C80, 32, 16),
                               K(MPI_AINT, I64, 8, 8),
@@ -86,6 +86,7 @@ static gm_type *make_basic(const known *k) {
     t->ub = (k->size / k->align + 1) * k->align;
   }
   t->handle = k->handle;
+  if (k->handle == MPI_LONG || k->handle == MPI_UNSIGNED_LONG) t->external_bytes = 4;
   t->name = strdup(k->name);
   return t;
 }
@@ -191,6 +192,7 @@ CALL(Type_dup, MPI_Datatype old, MPI_Datatype *new) {
   remember_type(remember(t, MPI_COMBINER_DUP, 0, 0, 0, 1), 0, o);
   *new = type_handle(p, t);
   const int code = gm_attrs_copy(p, old, o->attrs, &t->attrs);
+  if (code) PMPI_Type_free(new);
   FAIL_IF(code, NULL, code);
   return MPI_SUCCESS;
 }
@@ -669,6 +671,7 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
     if (olds[i] == MPI_LB) t->lb = displs[i], t->has_lb = 1;
     if (olds[i] == MPI_UB) t->ub = displs[i], t->has_ub = 1;
   }
+  if (t->has_lb && !t->has_ub && !t->size) t->ub = 0; /* as in MPICH: nothing ends at 0 */
   if (!t->has_ub && GM_EXTENT(t) % t->align) t->ub += t->align - GM_EXTENT(t) % t->align;
   *new = type_handle(p, t);
   return MPI_SUCCESS;

@@ -50,7 +50,8 @@ static void reduce(gm_coll *c, const nbc_node *n) {
   gm_op_apply(c->op, c->type, (const char *)left - lb, (char *)dst - lb, count);
 }
 static uint32_t tag_of(const gm_coll *c, uint32_t tag) {
-  return (c->sequence & 0x7FF) << 20 | (tag & 0xFFFFF);
+  const uint32_t kind = c->sequence & GM_PERSISTENT ? 0x400u : 0;
+  return (kind | (c->sequence & 0x3FF)) << 20 | (tag & 0xFFFFF);
 }
 static void fire(gm_coll *c, uint32_t i) {
   const nbc_node *n = &c->schedule->nodes[i];

@@ -260,7 +260,8 @@ struct gm_type {
   int has_lb, has_ub; /* fixed by resized, subarray, darray, MPI_LB, MPI_UB */
   int is_dense;       /* its bytes lie in one piece, in order, from true_lb on */
   int align;
-  uint64_t repeat; /* > 1 or vector: part[0] repeat times, stride apart */
+  uint8_t external_bytes; /* of a basic type in external32, where not as here; 0: as here */
+  uint64_t repeat;        /* > 1 or vector: part[0] repeat times, stride apart */
   int64_t stride;
   gm_part *part;
   /* envelope and contents */
@@ -352,10 +353,10 @@ typedef struct gm_plan { /* a schedule that may be used again */
 enum { GM_PLANS = 6 };
 struct gm_comm {
   int refs, rank, handle, is_freed;
-  uint32_t context, sequence;
-  gm_group *local, *remote; /* remote: NULL in an intracommunicator */
-  gm_comm *local_comm;      /* of an intercommunicator, for its collectives */
-  int is_low;               /* which side of an intercommunicator comes first */
+  uint32_t context, sequence, persistent; /* collectives so far, persistent ones made so far */
+  gm_group *local, *remote;               /* remote: NULL in an intracommunicator */
+  gm_comm *local_comm;                    /* of an intercommunicator, for its collectives */
+  int is_low;                             /* which side of an intercommunicator comes first */
   gm_topo *topo;
   gm_attr *attrs;
   gm_errh *errh;
@@ -373,6 +374,7 @@ static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remot
 uint32_t gm_comm_agree(gm_proc *p, gm_comm *c);
 
 /* ---- collectives (coll.c) ------------------------------------------------------------------------ */
+#define GM_PERSISTENT 0x80000000u /* in the number of a collective */
 typedef struct gm_coll_args {
   nbc_schedule_desc desc; /* rank, size filled in */
   const void *send;

@@ -88,6 +88,7 @@ static int apply_logical(int id, const void *in, void *inout, uint64_t n, gm_kin
 }
 static int apply_integers(int id, const void *in, void *inout, uint64_t n, gm_kind kind) {
   switch (kind) {
+  case GM_K_CHAR: INTEGERS(char, uint32_t) /* not of the standard: MPICH and Open MPI have it */
   case GM_K_I8: INTEGERS(int8_t, uint32_t)
   case GM_K_U8: INTEGERS(uint8_t, uint32_t)
   case GM_K_I16: INTEGERS(int16_t, uint32_t)
@@ -131,7 +132,7 @@ static int apply(int id, gm_kind kind, const void *in, void *inout, uint64_t n) 
   }
 }
 int gm_op_fits(const gm_op *op, const gm_type *t) {
-  if (op->id >= GM_OP_USER) return 1;
+  if (op->id >= GM_OP_USER || !t->size) return 1;
   if (op->id == GM_REPLACE || op->id == GM_NO_OP) return 1;
   return apply(op->id, gm_kind_of(t), NULL, NULL, 0);
 }

@@ -288,12 +288,14 @@ static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2]
   default: break;
   }
   if (t->kind != GM_K_WCHAR) there[0] = here[0], there[1] = here[1];
+  if (t->external_bytes) there[0] = t->external_bytes;
   if (here[1] && !*second_at) *second_at = here[0];
 }
 static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes,
-                   int from_is_big) {
+                   int from_is_big, int has_sign) {
   const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
-  memset(to, 0, to_bytes);
+  const char top = from[from_is_big ? 0 : from_bytes - 1];
+  memset(to, has_sign && top < 0 ? 0xFF : 0, to_bytes);
   for (uint64_t i = 0; i < n; i++) { /* i counts from the lowest byte */
     const char byte = from_is_big ? from[from_bytes - 1 - i] : from[i];
     to[from_is_big ? i : to_bytes - 1 - i] = byte;
@@ -315,9 +317,9 @@ static void move_external(char *base, uint64_t count, const gm_type *t, cursor *
       char *at = base + (k ? second_at : 0);
       if (!here[k] || c->left < there[k]) continue;
       if (is_unpack)
-        turned(at, here[k], c->at, there[k], 1);
+        turned(at, here[k], c->at, there[k], 1, t->kind == GM_K_I64);
       else if (c->at)
-        turned(c->at, there[k], at, here[k], 0);
+        turned(c->at, there[k], at, here[k], 0, 0);
       if (c->at) c->at += there[k];
       c->left -= there[k];
     }
