@@ -205,6 +205,14 @@ PM_API int pm_version(void);
 /* ============================================================================================== */
 /* [PLATFORM] 3. The machine: every constant, topologies, text format                             */
 /* ============================================================================================== */
+/* RAILS: with nic_count N a node has N NICs, and the network is there N times: NIC k of a node talks to NIC
+   k of others over copy k of the topology, rail k. A process uses NIC (its number on its node) modulo N, for
+   what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
+   longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
+   match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
+   each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
+   roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
+   outages of cables, inflight_per_node_count. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -243,6 +251,9 @@ typedef enum pm_topology_kind {
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
   X(nic_engine_count, 4, "list-matching engines [S 2.2.3]")                                        \
+  X(nic_count, 1, "NICs of a node (rails), each on a network of its own, see RAILS")               \
+  X(pci_root_count, 1, "PCI roots of a node: NIC k hangs on root k modulo this")                   \
+  X(rail_split_bytes, 0, "payload from which a message goes over all rails at once, 0 = never")    \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
@@ -274,7 +285,7 @@ typedef enum pm_topology_kind {
 
 #define PM_PLATFORM_REAL_LIST(X)                                                                   \
   X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                           \
-  X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")    \
+  X(pci_bytes_per_s, 15.75e9, "a PCI root, all transfers of one direction together [S 4.1]")       \
   X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
   X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
@@ -1095,7 +1106,7 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 /* ============================================================================================== */
 /* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
 /* ============================================================================================== */
-/* A transfer of so many bytes between nodes over the platform's way, sharing its links with all
+/* A transfer of so many bytes between nodes over the platform's way (of rail 0), sharing its links with all
    others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
    not included), outside any process. For studies of the network alone.
    ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
@@ -1806,10 +1817,10 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 139 "src/portals/platform.h"
+#line 150 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
-enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
+enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
@@ -1824,7 +1835,7 @@ typedef struct pm__graph {
 } pm__graph;
 PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
-PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p); /* of one rail */
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps);
 /* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way
@@ -1966,18 +1977,21 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
-      p->node_count,       p->procs_per_node_count, p->cores_per_node_count,
-      p->pci_packet_bytes, p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engine_count, p->e2e_entry_count,      p->cpu_poll_ns,
-      p->packet_bytes,     p->packet_output_bytes,  p->packet_input_bytes};
+      p->node_count,        p->procs_per_node_count, p->cores_per_node_count, p->pci_packet_bytes,
+      p->link_packet_bytes, p->command_queue_count,  p->nic_engine_count,     p->e2e_entry_count,
+      p->cpu_poll_ns,       p->packet_bytes,         p->packet_output_bytes,  p->packet_input_bytes,
+      p->nic_count,         p->pci_root_count};
   const char *const names[] = {"node_count",       "procs_per_node_count", "cores_per_node_count",
                                "pci_packet_bytes", "link_packet_bytes",    "command_queue_count",
                                "nic_engine_count", "e2e_entry_count",      "cpu_poll_ns",
-                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes"};
+                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes",
+                               "nic_count",        "pci_root_count"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
   if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
+  if (p->nic_count > PM__NICS_MAX) return "nic_count";
+  if (p->pci_root_count > PM__NICS_MAX) return "pci_root_count";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
@@ -2345,10 +2359,16 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   if (!p) return PM_E_INVAL;
   bad = pm__platform_range(p);
   if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
+  if (p->pci_root_count > p->nic_count)
+    return pm__platform_error(error, error_bytes, "pci_root_count: %lld roots for %lld NICs",
+                              (long long)p->pci_root_count, (long long)p->nic_count);
+  if (p->nic_count > 1 && p->inflight_per_node_count)
+    return pm__platform_error(error, error_bytes, "inflight_per_node_count: not with several NICs");
   status = pm__topology_check(p, error, error_bytes);
-  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX)
-    return pm__platform_error(error, error_bytes, "topo: %lld links, at most %d",
-                              (long long)pm__topology_links(p), (int)PM__LINKS_MAX);
+  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX / p->nic_count)
+    return pm__platform_error(error, error_bytes, "topo: %lld links on %lld rails, at most %d",
+                              (long long)pm__topology_links(p), (long long)p->nic_count,
+                              (int)PM__LINKS_MAX);
   return status;
 }
 
@@ -2558,7 +2578,7 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
+  int rank, node, nic, status, ended, live_threads, init_count, aborted, has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
   pm__lane memory_lane;
@@ -2573,6 +2593,7 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
+/* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
   pm_process *processes, **by_pid;
   int pids_max, process_count;
@@ -2707,6 +2728,15 @@ static inline int64_t pm__whole_ps(double d_ps) {
 static inline int64_t pm__next_ps(const pm_world *w) {
   return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
 }
+/* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
+   of a rail. With one rail NICs and nodes have the same numbers. */
+#define PM__ONE_NIC "the levels packet and rtl know one NIC of a node: nic_count must be 1"
+static inline int pm__nic_node(const pm_world *w, int nic) {
+  return w->plat.nic_count == 1 ? nic : nic % (int)w->plat.node_count;
+}
+static inline int pm__nic_rail(const pm_world *w, int nic) {
+  return w->plat.nic_count == 1 ? 0 : nic / (int)w->plat.node_count;
+}
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
@@ -2766,7 +2796,12 @@ PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
-  return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
+  const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
+                                                     pm__nic_node(w, dst), out, latency_ps);
+  int h;
+  for (h = 0; rail && h < n; h++)
+    out[h] += (uint32_t)(rail * (w->net_link_count / (int)w->plat.nic_count));
+  return n;
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
   const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;
@@ -3123,7 +3158,8 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   int i, n;
   if (from == to) return false; /* the NIC turns it round */
   for (i = 0; i < f->outage_count; i++)
-    if ((f->outages[i].node == from + 1 || f->outages[i].node == to + 1) &&
+    if ((f->outages[i].node == pm__nic_node(w, from) + 1 ||
+         f->outages[i].node == pm__nic_node(w, to) + 1) &&
         pm__outage_holds(&f->outages[i], t_ps))
       return true;
   if (!w->net) return false;
@@ -3901,9 +3937,29 @@ static void pm__run_caught(pm_world *w) {
   PM_FREE(ours.ss_sp);
 }
 #endif
+static bool pm__cables_fail(const pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int i = 0;
+  while (i < f->outage_count && f->outages[i].node) i++;
+  return i < f->outage_count;
+}
+/* Levels that know one NIC of a node only: the run fails and says why. */
+static void pm__rails_check(pm_world *w) {
+  const pm_world_desc *desc = &w->desc;
+  int i;
+  if (w->plat.nic_count == 1) return;
+  if (pm__cables_fail(w))
+    pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
+  for (i = -1; i < desc->link_phase_count; i++) {
+    const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
+    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER)
+      pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
+  }
+}
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
+  pm__rails_check(world);
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
@@ -3971,12 +4027,6 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
-static bool pm__cables_fail(const pm_world *w) {
-  const pm_faults *f = &w->desc.faults;
-  int i = 0;
-  while (i < f->outage_count && f->outages[i].node) i++;
-  return i < f->outage_count;
-}
 static bool pm__outages_are_bad(const pm_world_desc *desc) {
   const pm_faults *f = &desc->faults;
   int i;
@@ -4027,7 +4077,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.node_count * sizeof *w->nodes);
+  w->nodes =
+      (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
@@ -4037,12 +4088,13 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && !pm__net_make(w))) {
+      (pm__cables_fail(w) && w->plat.nic_count == 1 && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes +=
-      sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes + w->way_max * sizeof *w->ways;
+  w->stats.memory_bytes += sizeof *w +
+                           (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes +
+                           w->way_max * sizeof *w->ways;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -4082,7 +4134,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(slab);
   }
   pm__graph_free(w->graph, (int)w->plat.node_count);
-  for (i = 0; w->nodes && i < (int)w->plat.node_count; i++) {
+  for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
@@ -4126,6 +4178,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->rank = world->proc_count;
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
+  p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return pm__spawn_without_memory(world);
@@ -4154,7 +4207,7 @@ PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_link_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
+PM_API int pm_link_count(const pm_world *world) { return world->net_link_count; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
@@ -4591,7 +4644,8 @@ typedef struct pm__operation {
 typedef struct pm__journey {
   pm__event event; /* first: the travel itself */
   pm__event target, send;
-  int pending; /* events and travels that still need this */
+  int pending;    /* events and travels that still need this */
+  int part_count; /* flows of the present travel that are not there yet */
   unsigned char lane, link;
   bool is_reply, has_slot;
   bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
@@ -4625,6 +4679,10 @@ struct pm__message {
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
+static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail */
+  const pm_process *p = m->what.from->proc;
+  return p->nic - p->node + pm__to_node(m);
+}
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */
@@ -6482,12 +6540,12 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
 }
 /* One step of a message. */
 PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
+                           int64_t t_end_ps, int from, int to_nic, uint64_t bytes) {
   const pm_process *to;
   if (!w->desc.trace) return;
   to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
-             t_end_ps, from_node, to_node, bytes);
+             t_end_ps, pm__nic_node(w, from), pm__nic_node(w, to_nic), bytes);
 }
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
@@ -7295,16 +7353,17 @@ struct pm__flow {
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
-  int from, to; /* nodes */
+  int from, to; /* NICs */
   pm__flow *next, *next_made;
 };
 typedef struct pm__share {
   double share;
   uint32_t link;
 } pm__share;
-/* Resources: the directed links of the network, then per node PCI reads, PCI writes, memory. */
-enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
-PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
+/* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
+   PCI root, and memory. */
+enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);
@@ -7315,9 +7374,11 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
 /* Flows: see flow.h. */
 
 
-PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
-  return (uint32_t)(w->net_link_count + PM__PER_NODE * node + which);
+  const int roots = (int)w->plat.pci_root_count, node = pm__nic_node(w, nic);
+  const int at = which == PM__MEMORY ? 2 * roots : 2 * (pm__nic_rail(w, nic) % roots) + which;
+  return (uint32_t)(w->net_link_count + (2 * roots + 1) * node + at);
 }
 /* Payload takes its share of header bytes on the wire. */
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
@@ -7325,18 +7386,19 @@ PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
-  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->node_count;
+  const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
+                per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
   w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
   if (!w->links) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   for (i = 0; i < net; i++)
-    w->links[i].cap =
-        (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
+    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
+                      pm__payload_ratio(p);
   for (i = net; i < all; i++)
     w->links[i].cap =
-        (i - net) % PM__PER_NODE == PM__MEMORY ? p->intra_bytes_per_s : p->pci_bytes_per_s;
+        (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }
@@ -7778,12 +7840,13 @@ PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
 PM__PRIVATE int pm__job_from(const pm__message *m);
 PM__PRIVATE int pm__job_to(const pm__message *m);
+PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes);
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
-PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns);
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
@@ -7868,10 +7931,15 @@ PM__PRIVATE double pm__wire_bytes(const pm_world *w,
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
 PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? pm__to_node(m) : m->what.from->proc->node;
+  return m->way.is_reply ? pm__to_nic(m) : m->what.from->proc->nic;
 }
 PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->node : pm__to_node(m);
+  return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
+}
+/* Whether all NICs of the node move this payload together. */
+PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes) {
+  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
+         bytes >= (uint64_t)w->plat.rail_split_bytes;
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -7915,15 +7983,16 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
-PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
-                                  : d_ns * PM__PS;
+  return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
+             ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
+             : d_ns * PM__PS;
 }
-static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
   const int64_t t_down_ps = pm__ps(f->t_down_ns);
-  return f->down_node == node + 1 && t_ps >= t_down_ps &&
+  return f->down_node && f->down_node == pm__nic_node(w, nic) + 1 && t_ps >= t_down_ps &&
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
@@ -8033,14 +8102,24 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 }
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
-static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
-  pm__node *n = &w->nodes[node];
-  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
-                g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
-  n->t_gap_ps = pm__later(t_ps, pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps));
+static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
+  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
+}
+/* Split payload waits for all NICs of the node and takes them all. */
+static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
+  const bool is_split = pm__is_split(w, bytes);
+  const int step = (int)w->plat.node_count, first = is_split ? pm__nic_node(w, nic) : nic,
+            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
+  int64_t t_ps = w->now_ps, gap_ps;
+  int k;
+  for (k = first; k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
+  gap_ps = pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
+                      pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+  for (k = first; k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
   return t_ps;
 }
-static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
+static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload);
   return pm__later(w->plat.loggp_latency_ns * PM__PS,
                    pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
@@ -8055,7 +8134,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  const pm__node *n = &w->nodes[m->what.from->proc->nic];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
@@ -8063,16 +8142,16 @@ static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__to_node(m), to = m->what.from->proc->node;
+  const int from = pm__to_nic(m), to = m->what.from->proc->nic;
   int64_t t_ps = w->now_ps, d_ps;
-  double bytes = 0;
+  uint64_t bytes = 0;
   if (pm__arrive(w, m)) {
     m->way.t_done_ps = w->now_ps;
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
-      bytes = (double)m->what.mlength;
-      t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
+      bytes = m->what.mlength;
+      t_ps = pm__loggp_depart(w, from, bytes);
       w->stats.sent_bytes += m->what.mlength;
       pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
@@ -8086,19 +8165,17 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
     pm__come_back(w, m);
     return;
   }
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
-  const double bytes = m->what.kind == PM__GET ? 0 : (double)m->what.length;
-  const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
-                d_ps = pm__loggp_travel_ps(w, bytes);
-  const int from = m->what.from->proc->node;
+  const uint64_t bytes = m->what.kind == PM__GET ? 0 : m->what.length;
+  const int from = m->what.from->proc->nic, to = pm__to_nic(m);
+  const int64_t t_ps = pm__loggp_depart(w, from, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, pm__to_node(m),
-            (uint64_t)bytes);
-  pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
+  pm__travel(w, m, from, to, 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }
 #ifdef NBC_LINES
@@ -8217,6 +8294,7 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
 static void pm__job_flown(pm_world *w, void *arg) {
   pm__message *m = (pm__message *)arg;
   pm__lane *lane = pm__lane_of(w, m);
+  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
@@ -8264,44 +8342,48 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
-   once, since packets follow each other [S 4.3.3]. */
-static void pm__job_flow(pm_world *w, pm__event *event) {
-  pm__message *m = (pm__message *)event;
-  const int from = pm__job_from(m), to = pm__job_to(m);
-  const int inside = pm__is_inside(w, m);
+   once, since packets follow each other [S 4.3.3]. ret 0: out of memory */
+static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
+  const bool inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
-  pm__flow *f;
+  pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
-  m->way.t_begin_ps = w->now_ps;
-  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
-    pm__job_lost(w, m);
-    return;
-  }
-  f = pm__flow_new(w, way);
-  if (!f) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
-    return;
-  }
+  if (!f) return 0;
   f->from = from;
   f->to = to;
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__MEMORY);
-    cap = w->plat.intra_bytes_per_s;
-  } else {
-    if (w->plat.no_pci)
-      cap = 1e18;
-    else {
-      f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
-      if (from != to || !w->plat.pci_half_duplex)
-        f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
-    }
-    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
-    cap = credit < cap ? credit : cap;
+    return pm__flow_go(w, f, bytes, w->plat.intra_bytes_per_s);
   }
-  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  if (w->plat.no_pci)
+    cap = 1e18;
+  else {
+    f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
+    if (from != to || !w->plat.pci_half_duplex)
+      f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+  }
+  credit = pm__credit_bytes_per_s(w, bytes, way->latency_ps);
+  return pm__flow_go(w, f, bytes, credit < cap ? credit : cap);
+}
+static void pm__job_flow(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  int from = pm__job_from(m), to = pm__job_to(m), k;
+  const int nodes = (int)w->plat.node_count;
+  const bool inside = pm__is_inside(w, m);
+  m->way.t_begin_ps = w->now_ps;
+  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
+    pm__job_lost(w, m);
+    return;
+  }
+  m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
+  if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
+  for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
+    if (!pm__job_part(w, m, from, to, (double)pm__job_bytes(m) / m->way.part_count)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+      return;
+    }
 }
 /* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
    there; with dma_ahead that is asked for while earlier ones leave. */
@@ -8428,7 +8510,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[pm__to_node(m)];
+  pm__node *n = &w->nodes[pm__to_nic(m)];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
   uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
   int64_t t_ps = pm__later(
@@ -8464,7 +8546,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   if (!m->way.has_slot) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -8477,7 +8559,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -8504,7 +8586,7 @@ static pm_link_model pm__link_now(pm_world *w) {
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  const pm__node *n = &w->nodes[p->node];
+  const pm__node *n = &w->nodes[p->nic];
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
@@ -8512,7 +8594,7 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
    writes, and for a free command slot. */
 PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  pm__node *n = &w->nodes[p->node];
+  pm__node *n = &w->nodes[p->nic];
   const int64_t t_ps = w->now_ps;
   if (pm__link_now(w) == PM_LINK_LOGGP) {
     pm__cpu(w->plat.loggp_overhead_ns);
@@ -8544,7 +8626,7 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
-  const int node = m->what.from->proc->node;
+  const int node = m->what.from->proc->nic;
   pm__node *n = &w->nodes[node];
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
@@ -8560,8 +8642,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from->proc->node].in_flight++;
-  w->nodes[m->what.from->proc->node].link = m->way.link;
+  w->nodes[m->what.from->proc->nic].in_flight++;
+  w->nodes[m->what.from->proc->nic].link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -8582,7 +8664,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  const pm__node *n = &w->nodes[m->what.from->proc->nic];
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -8590,7 +8672,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   pm__note(w, m, 0);
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
@@ -8610,7 +8692,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
 /* One has come back: the first of those held back that may go, goes; when it was the last of its level, all
    of the next one that may. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from->proc->node];
+  pm__node *n = &w->nodes[done->what.from->proc->nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
   n->in_flight--;
@@ -8636,6 +8718,8 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL,
                   "pm_world_set_link: outages are for the levels flow and LogGP");
+  else if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->plat.nic_count > 1)
+    pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else
@@ -10084,10 +10168,10 @@ static int pm__name_graph(const pm_world *w, char *name, size_t bytes, int link)
     if (strchr("<>&\"'\\", *name)) *name = '_';
   return g->end[link ^ 1] < nodes ? 0 : g->end[link] < nodes ? 1 : 2;
 }
-PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
-  const pm_platform *p = world ? &world->plat : NULL;
+/* Of one rail. ret its tier */
+static int pm__link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
+  const pm_platform *p = &world->plat;
   int64_t i;
-  if (!world || !name || !name_bytes || link < 0 || link >= world->net_link_count) return -1;
   if (p->topology == PM_TOPO_FILE) return pm__name_graph(world, name, name_bytes, link);
   if (p->topology == PM_TOPO_FATTREE) return pm__name_fattree(p, name, name_bytes, link);
   if (link < 2 * p->node_count) return pm__name_node(name, name_bytes, link);
@@ -10111,6 +10195,17 @@ PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name
              (long long)(i / cables % g), (long long)(i % cables));
   }
   return 3;
+}
+PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
+  int tier, rail_links;
+  if (!world || !name || !name_bytes || link < 0 || link >= world->net_link_count) return -1;
+  rail_links = world->net_link_count / (int)world->plat.nic_count;
+  tier = pm__link_name(world, link % rail_links, name, name_bytes);
+  if (world->plat.nic_count > 1) {
+    const size_t used = strlen(name);
+    snprintf(name + used, name_bytes - used, ", rail %d", link / rail_links);
+  }
+  return tier;
 }
 
 /* ---- what is written ------------------------------------------------------------------------------ */

@@ -1,9 +1,11 @@
 /* Flows: see flow.h. */
 #include "flow.h"
 #include "outages.h"
-PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which) {
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
   if (which == PM__PCI_WRITE && w->plat.pci_half_duplex) which = PM__PCI_READ;
-  return (uint32_t)(w->net_link_count + PM__PER_NODE * node + which);
+  const int roots = (int)w->plat.pci_root_count, node = pm__nic_node(w, nic);
+  const int at = which == PM__MEMORY ? 2 * roots : 2 * (pm__nic_rail(w, nic) % roots) + which;
+  return (uint32_t)(w->net_link_count + (2 * roots + 1) * node + at);
 }
 /* Payload takes its share of header bytes on the wire. */
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
@@ -11,18 +13,19 @@ PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
-  const int64_t net = pm__topology_links(p), all = net + PM__PER_NODE * p->node_count;
+  const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
+                per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
   w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
   if (!w->links) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   for (i = 0; i < net; i++)
-    w->links[i].cap =
-        (w->graph ? w->graph->bytes_per_s[i / 2] : p->link_bytes_per_s) * pm__payload_ratio(p);
+    w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
+                      pm__payload_ratio(p);
   for (i = net; i < all; i++)
     w->links[i].cap =
-        (i - net) % PM__PER_NODE == PM__MEMORY ? p->intra_bytes_per_s : p->pci_bytes_per_s;
+        (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }

@@ -4,7 +4,7 @@
 /* ============================================================================================== */
 /* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
 /* ============================================================================================== */
-/* A transfer of so many bytes between nodes over the platform's way, sharing its links with all
+/* A transfer of so many bytes between nodes over the platform's way (of rail 0), sharing its links with all
    others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
    not included), outside any process. For studies of the network alone.
    ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
@@ -52,16 +52,17 @@ struct pm__flow {
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
-  int from, to; /* nodes */
+  int from, to; /* NICs */
   pm__flow *next, *next_made;
 };
 typedef struct pm__share {
   double share;
   uint32_t link;
 } pm__share;
-/* Resources: the directed links of the network, then per node PCI reads, PCI writes, memory. */
-enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY, PM__PER_NODE };
-PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int node, int which);
+/* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
+   PCI root, and memory. */
+enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
+PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);

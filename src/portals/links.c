@@ -127,10 +127,10 @@ static int pm__name_graph(const pm_world *w, char *name, size_t bytes, int link)
     if (strchr("<>&\"'\\", *name)) *name = '_';
   return g->end[link ^ 1] < nodes ? 0 : g->end[link] < nodes ? 1 : 2;
 }
-PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
-  const pm_platform *p = world ? &world->plat : NULL;
+/* Of one rail. ret its tier */
+static int pm__link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
+  const pm_platform *p = &world->plat;
   int64_t i;
-  if (!world || !name || !name_bytes || link < 0 || link >= world->net_link_count) return -1;
   if (p->topology == PM_TOPO_FILE) return pm__name_graph(world, name, name_bytes, link);
   if (p->topology == PM_TOPO_FATTREE) return pm__name_fattree(p, name, name_bytes, link);
   if (link < 2 * p->node_count) return pm__name_node(name, name_bytes, link);
@@ -154,6 +154,17 @@ PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name
              (long long)(i / cables % g), (long long)(i % cables));
   }
   return 3;
+}
+PM_API int pm_link_name(const pm_world *world, int link, char *name, size_t name_bytes) {
+  int tier, rail_links;
+  if (!world || !name || !name_bytes || link < 0 || link >= world->net_link_count) return -1;
+  rail_links = world->net_link_count / (int)world->plat.nic_count;
+  tier = pm__link_name(world, link % rail_links, name, name_bytes);
+  if (world->plat.nic_count > 1) {
+    const size_t used = strlen(name);
+    snprintf(name + used, name_bytes - used, ", rail %d", link / rail_links);
+  }
+  return tier;
 }
 
 /* ---- what is written ------------------------------------------------------------------------------ */

@@ -6,7 +6,12 @@ PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
-  return pm__way(&w->plat, w->graph, src, dst, out, latency_ps);
+  const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
+                                                     pm__nic_node(w, dst), out, latency_ps);
+  int h;
+  for (h = 0; rail && h < n; h++)
+    out[h] += (uint32_t)(rail * (w->net_link_count / (int)w->plat.nic_count));
+  return n;
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
   const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;

@@ -90,7 +90,7 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, status, ended, live_threads, init_count, aborted, has_pid;
+  int rank, node, nic, status, ended, live_threads, init_count, aborted, has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
   pm__lane memory_lane;
@@ -105,6 +105,7 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
+/* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
   pm_process *processes, **by_pid;
   int pids_max, process_count;
@@ -238,6 +239,15 @@ static inline int64_t pm__whole_ps(double d_ps) {
 /* When something happens next; PM__FOREVER: never. */
 static inline int64_t pm__next_ps(const pm_world *w) {
   return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
+}
+/* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
+   of a rail. With one rail NICs and nodes have the same numbers. */
+#define PM__ONE_NIC "the levels packet and rtl know one NIC of a node: nic_count must be 1"
+static inline int pm__nic_node(const pm_world *w, int nic) {
+  return w->plat.nic_count == 1 ? nic : nic % (int)w->plat.node_count;
+}
+static inline int pm__nic_rail(const pm_world *w, int nic) {
+  return w->plat.nic_count == 1 ? 0 : nic / (int)w->plat.node_count;
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);

@@ -36,7 +36,8 @@ typedef struct pm__operation {
 typedef struct pm__journey {
   pm__event event; /* first: the travel itself */
   pm__event target, send;
-  int pending; /* events and travels that still need this */
+  int pending;    /* events and travels that still need this */
+  int part_count; /* flows of the present travel that are not there yet */
   unsigned char lane, link;
   bool is_reply, has_slot;
   bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
@@ -70,6 +71,10 @@ struct pm__message {
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
+static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail */
+  const pm_process *p = m->what.from->proc;
+  return p->nic - p->node + pm__to_node(m);
+}
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */

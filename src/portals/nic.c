@@ -99,6 +99,7 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
 static void pm__job_flown(pm_world *w, void *arg) {
   pm__message *m = (pm__message *)arg;
   pm__lane *lane = pm__lane_of(w, m);
+  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
@@ -146,44 +147,48 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
-   once, since packets follow each other [S 4.3.3]. */
-static void pm__job_flow(pm_world *w, pm__event *event) {
-  pm__message *m = (pm__message *)event;
-  const int from = pm__job_from(m), to = pm__job_to(m);
-  const int inside = pm__is_inside(w, m);
+   once, since packets follow each other [S 4.3.3]. ret 0: out of memory */
+static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
+  const bool inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
-  pm__flow *f;
+  pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
-  m->way.t_begin_ps = w->now_ps;
-  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
-    pm__job_lost(w, m);
-    return;
-  }
-  f = pm__flow_new(w, way);
-  if (!f) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
-    return;
-  }
+  if (!f) return 0;
   f->from = from;
   f->to = to;
   f->done = pm__job_flown;
   f->arg = m;
   if (inside) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__MEMORY);
-    cap = w->plat.intra_bytes_per_s;
-  } else {
-    if (w->plat.no_pci)
-      cap = 1e18;
-    else {
-      f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
-      if (from != to || !w->plat.pci_half_duplex)
-        f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
-    }
-    credit = pm__credit_bytes_per_s(w, (double)pm__job_bytes(m), way->latency_ps);
-    cap = credit < cap ? credit : cap;
+    return pm__flow_go(w, f, bytes, w->plat.intra_bytes_per_s);
   }
-  if (!pm__flow_go(w, f, (double)pm__job_bytes(m), cap))
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+  if (w->plat.no_pci)
+    cap = 1e18;
+  else {
+    f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
+    if (from != to || !w->plat.pci_half_duplex)
+      f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+  }
+  credit = pm__credit_bytes_per_s(w, bytes, way->latency_ps);
+  return pm__flow_go(w, f, bytes, credit < cap ? credit : cap);
+}
+static void pm__job_flow(pm_world *w, pm__event *event) {
+  pm__message *m = (pm__message *)event;
+  int from = pm__job_from(m), to = pm__job_to(m), k;
+  const int nodes = (int)w->plat.node_count;
+  const bool inside = pm__is_inside(w, m);
+  m->way.t_begin_ps = w->now_ps;
+  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
+    pm__job_lost(w, m);
+    return;
+  }
+  m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
+  if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
+  for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
+    if (!pm__job_part(w, m, from, to, (double)pm__job_bytes(m) / m->way.part_count)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
+      return;
+    }
 }
 /* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
    there; with dma_ahead that is asked for while earlier ones leave. */
@@ -310,7 +315,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[pm__to_node(m)];
+  pm__node *n = &w->nodes[pm__to_nic(m)];
   const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
   uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
   int64_t t_ps = pm__later(
@@ -346,7 +351,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   if (!m->way.has_slot) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -359,7 +364,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -386,7 +391,7 @@ static pm_link_model pm__link_now(pm_world *w) {
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  const pm__node *n = &w->nodes[p->node];
+  const pm__node *n = &w->nodes[p->nic];
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
@@ -394,7 +399,7 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
    writes, and for a free command slot. */
 PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  pm__node *n = &w->nodes[p->node];
+  pm__node *n = &w->nodes[p->nic];
   const int64_t t_ps = w->now_ps;
   if (pm__link_now(w) == PM_LINK_LOGGP) {
     pm__cpu(w->plat.loggp_overhead_ns);
@@ -426,7 +431,7 @@ PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
-  const int node = m->what.from->proc->node;
+  const int node = m->what.from->proc->nic;
   pm__node *n = &w->nodes[node];
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
@@ -442,8 +447,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from->proc->node].in_flight++;
-  w->nodes[m->what.from->proc->node].link = m->way.link;
+  w->nodes[m->what.from->proc->nic].in_flight++;
+  w->nodes[m->what.from->proc->nic].link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -464,7 +469,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  const pm__node *n = &w->nodes[m->what.from->proc->nic];
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -472,7 +477,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->node];
+  pm__node *n = &w->nodes[m->what.from->proc->nic];
   pm__note(w, m, 0);
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
@@ -492,7 +497,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
 /* One has come back: the first of those held back that may go, goes; when it was the last of its level, all
    of the next one that may. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from->proc->node];
+  pm__node *n = &w->nodes[done->what.from->proc->nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
   n->in_flight--;
@@ -518,6 +523,8 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL,
                   "pm_world_set_link: outages are for the levels flow and LogGP");
+  else if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->plat.nic_count > 1)
+    pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else

@@ -140,7 +140,8 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   int i, n;
   if (from == to) return false; /* the NIC turns it round */
   for (i = 0; i < f->outage_count; i++)
-    if ((f->outages[i].node == from + 1 || f->outages[i].node == to + 1) &&
+    if ((f->outages[i].node == pm__nic_node(w, from) + 1 ||
+         f->outages[i].node == pm__nic_node(w, to) + 1) &&
         pm__outage_holds(&f->outages[i], t_ps))
       return true;
   if (!w->net) return false;

@@ -125,18 +125,21 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
-      p->node_count,       p->procs_per_node_count, p->cores_per_node_count,
-      p->pci_packet_bytes, p->link_packet_bytes,    p->command_queue_count,
-      p->nic_engine_count, p->e2e_entry_count,      p->cpu_poll_ns,
-      p->packet_bytes,     p->packet_output_bytes,  p->packet_input_bytes};
+      p->node_count,        p->procs_per_node_count, p->cores_per_node_count, p->pci_packet_bytes,
+      p->link_packet_bytes, p->command_queue_count,  p->nic_engine_count,     p->e2e_entry_count,
+      p->cpu_poll_ns,       p->packet_bytes,         p->packet_output_bytes,  p->packet_input_bytes,
+      p->nic_count,         p->pci_root_count};
   const char *const names[] = {"node_count",       "procs_per_node_count", "cores_per_node_count",
                                "pci_packet_bytes", "link_packet_bytes",    "command_queue_count",
                                "nic_engine_count", "e2e_entry_count",      "cpu_poll_ns",
-                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes"};
+                               "packet_bytes",     "packet_output_bytes",  "packet_input_bytes",
+                               "nic_count",        "pci_root_count"};
   size_t i;
   for (i = 0; i < sizeof at_least_1 / sizeof *at_least_1; i++)
     if (at_least_1[i] < 1) return names[i];
   if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
+  if (p->nic_count > PM__NICS_MAX) return "nic_count";
+  if (p->pci_root_count > PM__NICS_MAX) return "pci_root_count";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
@@ -504,10 +507,16 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   if (!p) return PM_E_INVAL;
   bad = pm__platform_range(p);
   if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
+  if (p->pci_root_count > p->nic_count)
+    return pm__platform_error(error, error_bytes, "pci_root_count: %lld roots for %lld NICs",
+                              (long long)p->pci_root_count, (long long)p->nic_count);
+  if (p->nic_count > 1 && p->inflight_per_node_count)
+    return pm__platform_error(error, error_bytes, "inflight_per_node_count: not with several NICs");
   status = pm__topology_check(p, error, error_bytes);
-  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX)
-    return pm__platform_error(error, error_bytes, "topo: %lld links, at most %d",
-                              (long long)pm__topology_links(p), (int)PM__LINKS_MAX);
+  if (status == PM_OK && pm__topology_links(p) > PM__LINKS_MAX / p->nic_count)
+    return pm__platform_error(error, error_bytes, "topo: %lld links on %lld rails, at most %d",
+                              (long long)pm__topology_links(p), (long long)p->nic_count,
+                              (int)PM__LINKS_MAX);
   return status;
 }
 

@@ -6,6 +6,14 @@
 /* ============================================================================================== */
 /* [PLATFORM] 3. The machine: every constant, topologies, text format                             */
 /* ============================================================================================== */
+/* RAILS: with nic_count N a node has N NICs, and the network is there N times: NIC k of a node talks to NIC
+   k of others over copy k of the topology, rail k. A process uses NIC (its number on its node) modulo N, for
+   what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
+   longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
+   match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
+   each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
+   roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
+   outages of cables, inflight_per_node_count. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -44,6 +52,9 @@ typedef enum pm_topology_kind {
   X(nic_get_ns, 250, "... by a get request [S]")                                                   \
   X(nic_response_ns, 300, "... by a response with data [S]")                                       \
   X(nic_engine_count, 4, "list-matching engines [S 2.2.3]")                                        \
+  X(nic_count, 1, "NICs of a node (rails), each on a network of its own, see RAILS")               \
+  X(pci_root_count, 1, "PCI roots of a node: NIC k hangs on root k modulo this")                   \
+  X(rail_split_bytes, 0, "payload from which a message goes over all rails at once, 0 = never")    \
   X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
   X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
@@ -75,7 +86,7 @@ typedef enum pm_topology_kind {
 
 #define PM_PLATFORM_REAL_LIST(X)                                                                   \
   X(link_bytes_per_s, 12.5e9, "a link, one way [S 4.1]")                                           \
-  X(pci_bytes_per_s, 15.75e9, "PCI of a node, all transfers of one direction together [S 4.1]")    \
+  X(pci_bytes_per_s, 15.75e9, "a PCI root, all transfers of one direction together [S 4.1]")       \
   X(pci_flow_bytes_per_s, 12.5e9, "... one transfer alone [S 4.1]")                                \
   X(pio_bytes_per_s, 12.5e9, "payload that the CPU writes (assumed: as fast as a transfer)")       \
   X(intra_bytes_per_s, 10e9, "memory copies and reductions of a node (assumed)")                   \
@@ -137,7 +148,7 @@ PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, siz
 
 /* ---- for later pieces ---- */
 enum { PM__LINKS_MAX = 200000000 };
-enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64 };
+enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
 /* A network read from a file: vertices (nodes first), cables as two directed links, and per
    destination the next link of every vertex, made when first asked for. */
 typedef struct pm__graph {
@@ -152,7 +163,7 @@ typedef struct pm__graph {
 } pm__graph;
 PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
-PM__PRIVATE int64_t pm__topology_links(const pm_platform *p);
+PM__PRIVATE int64_t pm__topology_links(const pm_platform *p); /* of one rail */
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps);
 /* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way

@@ -208,12 +208,12 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
 }
 /* One step of a message. */
 PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes) {
+                           int64_t t_end_ps, int from, int to_nic, uint64_t bytes) {
   const pm_process *to;
   if (!w->desc.trace) return;
   to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
-             t_end_ps, from_node, to_node, bytes);
+             t_end_ps, pm__nic_node(w, from), pm__nic_node(w, to_nic), bytes);
 }
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */

@@ -282,9 +282,29 @@ static void pm__run_caught(pm_world *w) {
   PM_FREE(ours.ss_sp);
 }
 #endif
+static bool pm__cables_fail(const pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int i = 0;
+  while (i < f->outage_count && f->outages[i].node) i++;
+  return i < f->outage_count;
+}
+/* Levels that know one NIC of a node only: the run fails and says why. */
+static void pm__rails_check(pm_world *w) {
+  const pm_world_desc *desc = &w->desc;
+  int i;
+  if (w->plat.nic_count == 1) return;
+  if (pm__cables_fail(w))
+    pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
+  for (i = -1; i < desc->link_phase_count; i++) {
+    const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
+    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER)
+      pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
+  }
+}
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
+  pm__rails_check(world);
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
@@ -352,12 +372,6 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
-static bool pm__cables_fail(const pm_world *w) {
-  const pm_faults *f = &w->desc.faults;
-  int i = 0;
-  while (i < f->outage_count && f->outages[i].node) i++;
-  return i < f->outage_count;
-}
 static bool pm__outages_are_bad(const pm_world_desc *desc) {
   const pm_faults *f = &desc->faults;
   int i;
@@ -408,7 +422,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes = (pm__node *)pm__zalloc((size_t)w->plat.node_count * sizeof *w->nodes);
+  w->nodes =
+      (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->solve.fn = pm__solve_now;
@@ -418,12 +433,13 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && !pm__net_make(w))) {
+      (pm__cables_fail(w) && w->plat.nic_count == 1 && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes +=
-      sizeof *w + (size_t)w->plat.node_count * sizeof *w->nodes + w->way_max * sizeof *w->ways;
+  w->stats.memory_bytes += sizeof *w +
+                           (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes +
+                           w->way_max * sizeof *w->ways;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
@@ -463,7 +479,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     PM_FREE(slab);
   }
   pm__graph_free(w->graph, (int)w->plat.node_count);
-  for (i = 0; w->nodes && i < (int)w->plat.node_count; i++) {
+  for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
   }
@@ -507,6 +523,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->rank = world->proc_count;
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
+  p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return pm__spawn_without_memory(world);
@@ -535,7 +552,7 @@ PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_link_count(const pm_world *world) { return (int)pm__topology_links(&world->plat); }
+PM_API int pm_link_count(const pm_world *world) { return world->net_link_count; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];

@@ -73,10 +73,15 @@ PM__PRIVATE double pm__wire_bytes(const pm_world *w,
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
 PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? pm__to_node(m) : m->what.from->proc->node;
+  return m->way.is_reply ? pm__to_nic(m) : m->what.from->proc->nic;
 }
 PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->node : pm__to_node(m);
+  return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
+}
+/* Whether all NICs of the node move this payload together. */
+PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes) {
+  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
+         bytes >= (uint64_t)w->plat.rail_split_bytes;
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -120,15 +125,16 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
-PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int node, int64_t d_ns) {
+PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node == node + 1 ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
-                                  : d_ns * PM__PS;
+  return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
+             ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
+             : d_ns * PM__PS;
 }
-static bool pm__is_down(const pm_world *w, int node, int64_t t_ps) {
+static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
   const int64_t t_down_ps = pm__ps(f->t_down_ns);
-  return f->down_node == node + 1 && t_ps >= t_down_ps &&
+  return f->down_node && f->down_node == pm__nic_node(w, nic) + 1 && t_ps >= t_down_ps &&
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
@@ -238,14 +244,24 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 }
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
-static int64_t pm__loggp_depart(pm_world *w, int node, double bytes) {
-  pm__node *n = &w->nodes[node];
-  const int64_t t_ps = pm__max_ps(w->now_ps, n->t_gap_ps),
-                g_ps = pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
-  n->t_gap_ps = pm__later(t_ps, pm__max_ps(pm__slow_ps(w, node, w->plat.loggp_gap_ns), g_ps));
+static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
+  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
+}
+/* Split payload waits for all NICs of the node and takes them all. */
+static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
+  const bool is_split = pm__is_split(w, bytes);
+  const int step = (int)w->plat.node_count, first = is_split ? pm__nic_node(w, nic) : nic,
+            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
+  int64_t t_ps = w->now_ps, gap_ps;
+  int k;
+  for (k = first; k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
+  gap_ps = pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
+                      pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+  for (k = first; k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
   return t_ps;
 }
-static int64_t pm__loggp_travel_ps(const pm_world *w, double bytes) {
+static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload);
   return pm__later(w->plat.loggp_latency_ns * PM__PS,
                    pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
@@ -260,7 +276,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from->proc->node];
+  const pm__node *n = &w->nodes[m->what.from->proc->nic];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
@@ -268,16 +284,16 @@ static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__to_node(m), to = m->what.from->proc->node;
+  const int from = pm__to_nic(m), to = m->what.from->proc->nic;
   int64_t t_ps = w->now_ps, d_ps;
-  double bytes = 0;
+  uint64_t bytes = 0;
   if (pm__arrive(w, m)) {
     m->way.t_done_ps = w->now_ps;
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
-      bytes = (double)m->what.mlength;
-      t_ps = pm__loggp_depart(w, pm__to_node(m), bytes);
+      bytes = m->what.mlength;
+      t_ps = pm__loggp_depart(w, from, bytes);
       w->stats.sent_bytes += m->what.mlength;
       pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
@@ -291,18 +307,16 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
     pm__come_back(w, m);
     return;
   }
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, (uint64_t)bytes);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
   pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
-  const double bytes = m->what.kind == PM__GET ? 0 : (double)m->what.length;
-  const int64_t t_ps = pm__loggp_depart(w, m->what.from->proc->node, bytes),
-                d_ps = pm__loggp_travel_ps(w, bytes);
-  const int from = m->what.from->proc->node;
+  const uint64_t bytes = m->what.kind == PM__GET ? 0 : m->what.length;
+  const int from = m->what.from->proc->nic, to = pm__to_nic(m);
+  const int64_t t_ps = pm__loggp_depart(w, from, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, pm__to_node(m),
-            (uint64_t)bytes);
-  pm__travel(w, m, from, pm__to_node(m), 0, t_ps, d_ps, pm__loggp_there);
+  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
+  pm__travel(w, m, from, to, 0, t_ps, d_ps, pm__loggp_there);
   pm__send_early(w, m, t_ps);
 }

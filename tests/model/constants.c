@@ -2,7 +2,7 @@
    defaults and with one constant changed, and at least one of them must go another way. */
 #include "tests/model/ptl.h"
 
-enum { WORLDS = 6 };
+enum { WORLDS = 7 };
 static unsigned char memory[64][3][80000];
 static uint64_t noted;
 static void note(uint64_t value) { noted = (noted ^ value) * 0x9E3779B97F4A7C15u; }
@@ -82,11 +82,13 @@ static void dedicated_body(void *unused) {
 }
 /* ret 0: the platform is refused */
 static int play(pm_platform p, int which, uint64_t *hash) {
-  static void (*const bodies[WORLDS])(void *) = {mixed_body, mixed_body, mixed_body, mixed_body, messages_body, dedicated_body};
-  static const pm_link_model links[WORLDS] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW};
+  static void (*const bodies[WORLDS])(void *) = {mixed_body, mixed_body, mixed_body, mixed_body, messages_body, dedicated_body, mixed_body};
+  static const pm_link_model links[WORLDS] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW};
   pm_world_desc desc = {.platform = &p, .link = links[which], .seed = 3};
   pm_world *w;
   if (which == 2) p.topology = PM_TOPO_FATTREE, p.topo[0] = 2, p.topo[1] = 2, p.topo[2] = 2, p.topo[3] = 1, p.topo[4] = 2;
+  if (which == 6) p.nic_count += 3, p.inflight_per_node_count = 0;
+  else p.pci_root_count = 1;
   if (which == 3) desc.faults = (pm_faults){.loss_ratio = 0.2, .duplicate_ratio = 0.2};
   noted = 1;
   if (pm_world_create(&desc, &w)) return 0;
@@ -119,7 +121,7 @@ static int64_t another(const char *name, int64_t value) {
     int64_t value;
   } special[] = {{"link_credit_bytes", 100}, {"inflight_per_process_count", 1}, {"inflight_per_node_count", 1}, {"e2e_entry_count", 2},
                  {"e2e_retry_count", 0}, {"command_queue_count", 1}, {"nic_pipeline_count", 2}, {"nic_engine_count", 1}, {"cores_per_node_count", 4},
-                 {"cpu_poll_max_ns", 30}, {"nic_match_ns", 40}, {"procs_per_node_count", 1}, {"packet_bytes", 700}, {"packet_input_bytes", 700}, {"packet_output_bytes", 1}, {"early_send_bytes", 8}};
+                 {"cpu_poll_max_ns", 30}, {"nic_count", 2}, {"pci_root_count", 2}, {"rail_split_bytes", 4000}, {"nic_match_ns", 40}, {"procs_per_node_count", 1}, {"packet_bytes", 700}, {"packet_input_bytes", 700}, {"packet_output_bytes", 1}, {"early_send_bytes", 8}};
   for (size_t i = 0; i < sizeof special / sizeof *special; i++)
     if (strcmp(special[i].name, name) == 0) return special[i].value;
   return value <= 1 ? 1 - value : value / 2 + 1;

@@ -1,0 +1,239 @@
+/* Several NICs in a node, each on a network of its own, and PCI roots that they share: known bandwidths, order,
+   faults, names, and what does not know rails says so. */
+#include "tests/model/ptl.h"
+
+enum { MESSAGES = 8, BYTES = 4 << 20 };
+static double stream_gb_per_s, bytes_each;
+static int64_t t_last_ns;
+static unsigned char *memory;
+
+/* Every process of node 0 streams to its like on node 1. */
+static void stream_body(void *unused) {
+  const int half = pm_size() / 2, me = pm_rank();
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_md_t md;
+  ptl_handle_me_t h;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 3, &pt));
+  const ptl_md_t d = {memory, BYTES, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
+  ptl_me_t m = entry(memory, BYTES, 0, PTL_ME_OP_PUT);
+  CHECK(!PtlMDBind(ni, &d, &md) && !PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  pm_barrier();
+  if (me < half) {
+    for (int i = 0; i < MESSAGES; i++) CHECK(!PtlPut(md, 0, (ptl_size_t)bytes_each, PTL_CT_ACK_REQ, pm_process_id(half + me), 3, 0, 0, NULL, 0));
+    CHECK(!PtlCTWait(ct, MESSAGES, &v) && !v.failure);
+    if (pm_now_ns() > t_last_ns) t_last_ns = pm_now_ns();
+  }
+  pm_barrier();
+  CHECK(!PtlNIFini(ni));
+  PtlFini();
+}
+/* GB/s of all together, of `bytes` each. */
+static double stream(pm_link_model link, int processes, int nics, int roots, int64_t split_bytes, double bytes) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  p.procs_per_node_count = processes;
+  p.nic_count = nics, p.pci_root_count = roots, p.rail_split_bytes = split_bytes;
+  desc.platform = &p, desc.link = link;
+  desc.no_data = true;
+  t_last_ns = 0, bytes_each = bytes;
+  run_world(2, stream_body, &desc);
+  stream_gb_per_s = processes * MESSAGES * bytes / (double)t_last_ns;
+  return stream_gb_per_s;
+}
+static void two_rails_carry_twice_as_much(void) {
+  const double wire = 12.5 * 64 / 72; /* what headers leave of a link */
+  for (int link = PM_LINK_FLOW; link <= PM_LINK_LOGGP; link++) {
+    const pm_link_model l = (pm_link_model)link;
+    CHECK_NEAR(stream(l, 1, 1, 1, 0, BYTES), wire, 0.02 * wire);
+    CHECK_NEAR(stream(l, 2, 1, 1, 0, BYTES), wire, 0.02 * wire);
+    CHECK_NEAR(stream(l, 2, 2, 2, 0, BYTES), 2 * wire, 0.02 * 2 * wire);      /* a process each */
+    CHECK_NEAR(stream(l, 1, 2, 2, 0, BYTES), wire, 0.02 * wire);              /* one process: its own rail */
+    CHECK_NEAR(stream(l, 1, 2, 2, 65536, BYTES), 2 * wire, 0.02 * 2 * wire);  /* and both when split */
+    CHECK_NEAR(stream(l, 1, 4, 4, 65536, BYTES), 4 * wire, 0.03 * 4 * wire);
+    CHECK_NEAR(stream(l, 1, 2, 2, BYTES + 1, BYTES), wire, 0.02 * wire);
+    CHECK_NEAR(stream(l, 3, 2, 2, 0, BYTES), 1.5 * wire, 0.03 * wire); /* two share a rail, and end last */
+    CHECK_NEAR(stream(l, 2, 2, 2, 65536, BYTES), 2 * wire, 0.03 * wire);
+  }
+}
+static void a_shared_pci_root_limits_its_nics(void) {
+  CHECK_NEAR(stream(PM_LINK_FLOW, 2, 2, 1, 0, BYTES), 15.75, 0.02 * 15.75);
+  CHECK_NEAR(stream(PM_LINK_FLOW, 1, 2, 1, 65536, BYTES), 15.75, 0.02 * 15.75);
+  CHECK_NEAR(stream(PM_LINK_FLOW, 4, 4, 2, 0, BYTES), 31.5, 0.02 * 31.5);
+  CHECK_NEAR(stream(PM_LINK_FLOW, 4, 4, 4, 0, BYTES), 44.44, 0.02 * 44.44);
+}
+
+/* Short messages: each NIC has a gap of its own. */
+static void gaps_are_of_a_nic(void) {
+  const double one = stream(PM_LINK_LOGGP, 2, 1, 1, 0, 8), two = stream(PM_LINK_LOGGP, 2, 2, 2, 0, 8);
+  CHECK(two > 1.2 * one);
+  CHECK_NEAR(two, 2 * stream(PM_LINK_LOGGP, 1, 1, 1, 0, 8), 1e-9); /* as if alone */
+}
+
+/* Split or not, messages of a process match and end in order, and bring their bytes. */
+enum { ORDERED = 60, ROOM = 20000 };
+static unsigned char out[8][ORDERED][ROOM], in[8][ORDERED][ROOM];
+static int sizes[8][ORDERED];
+static void order_body(void *unused) {
+  const int me = pm_rank(), half = pm_size() / 2, peer = (me + half) % pm_size();
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq, told;
+  ptl_handle_md_t md;
+  ptl_handle_me_t h;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlEQAlloc(ni, 4 * ORDERED, &eq) && !PtlEQAlloc(ni, 4 * ORDERED, &told) && !PtlPTAlloc(ni, 0, told, 3, &pt));
+  const ptl_md_t d = {out[me], sizeof out[me], 0, eq, PTL_CT_NONE};
+  CHECK(!PtlMDBind(ni, &d, &md));
+  for (int i = 0; i < ORDERED; i++) {
+    const ptl_me_t m = entry(in[me][i], ROOM, 0, PTL_ME_OP_PUT | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE);
+    CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, (void *)(uintptr_t)(i + 1), &h));
+  }
+  pm_barrier();
+  for (int i = 0; i < ORDERED; i++) CHECK(!PtlPut(md, (ptl_size_t)i * ROOM, (ptl_size_t)sizes[me][i], PTL_ACK_REQ, pm_process_id(peer), 3, 0, 0, NULL, (ptl_hdr_data_t)i));
+  for (int i = 0; i < ORDERED; i++) {
+    CHECK(!PtlEQWait(told, &e) && e.type == PTL_EVENT_PUT && e.hdr_data == (ptl_hdr_data_t)i && e.user_ptr == (void *)(uintptr_t)(i + 1));
+    CHECK(e.mlength == (ptl_size_t)sizes[peer][i] && memcmp(in[me][i], out[peer][i], (size_t)sizes[peer][i]) == 0);
+  }
+  for (int i = 0; i < 2 * ORDERED; i++) CHECK(!PtlEQWait(eq, &e) && !e.ni_fail_type);
+  pm_barrier();
+  CHECK(!PtlNIFini(ni));
+  PtlFini();
+}
+static void rails_keep_the_order_of_a_process(void) {
+  for (int round = 0; round < 12; round++) {
+    pm_platform p = pm_platform_bxi2(2);
+    pm_world_desc desc = {0};
+    p.procs_per_node_count = 1 + (int64_t)test_below(4);
+    p.nic_count = 1 + (int64_t)test_below(5);
+    p.pci_root_count = 1 + (int64_t)test_below((uint64_t)p.nic_count);
+    p.rail_split_bytes = test_below(3) ? 1 + (int64_t)test_below(9000) : 0;
+    desc.platform = &p, desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    desc.seed = test_rand();
+    if (round % 3 == 2) desc.faults.loss_ratio = 0.05, p.e2e_retry_ns = 20000, p.e2e_retry_count = 20;
+    for (int k = 0; k < 8; k++)
+      for (int i = 0; i < ORDERED; i++) {
+        sizes[k][i] = (int)test_below(test_below(2) ? 600 : ROOM);
+        for (int b = 0; b < sizes[k][i]; b += 7) out[k][i][b] = (unsigned char)test_rand();
+      }
+    const pm_stats a = run_world(0, order_body, &desc), b = run_world(0, order_body, &desc);
+    CHECK(a.hash_id == b.hash_id && a.sent_bytes == a.delivered_bytes);
+  }
+}
+
+/* A node that is down is down on all its rails; a process on the second one is held up as on the first. */
+static void a_node_fails_on_all_rails(void) {
+  for (int link = PM_LINK_FLOW; link <= PM_LINK_LOGGP; link++) {
+    pm_platform p = pm_platform_bxi2(2);
+    pm_world_desc desc = {0};
+    const pm_outage outage = {2, 0, 0, 1000000};
+    p.procs_per_node_count = p.nic_count = 2;
+    p.e2e_retry_ns = 300000;
+    desc.platform = &p, desc.link = (pm_link_model)link, desc.no_data = true;
+    desc.faults.outages = &outage, desc.faults.outage_count = 1;
+    t_last_ns = 0, bytes_each = 8;
+    const pm_stats s = run_world(2, stream_body, &desc);
+    CHECK(t_last_ns >= 1000000 && t_last_ns < 1400000 && s.lost_count >= 2 * MESSAGES);
+  }
+}
+
+static void links_are_named_by_rail(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  char name[80];
+  pm_link_bin bins[PM_LINK_BINS];
+  double used[8] = {0};
+  p.procs_per_node_count = p.nic_count = p.pci_root_count = 2;
+  desc.platform = &p, desc.link_use = true, desc.no_data = true;
+  bytes_each = BYTES;
+  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_link_count(w) == 8);
+  CHECK(pm_link_name(w, 1, name, sizeof name) == 1);
+  CHECK_STR(name, "node 0 down, rail 0");
+  CHECK(pm_link_name(w, 6, name, sizeof name) == 0);
+  CHECK_STR(name, "node 1 up, rail 1");
+  CHECK(pm_link_bytes_per_s(w, 6) > 0 && pm_link_name(w, 8, name, sizeof name) < 0);
+  CHECK(pm_spawn_all(w, stream_body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  for (int link = 0; link < 8; link++)
+    for (int i = pm_link_use(w, link, bins, PM_LINK_BINS) - 1; i >= 0; i--) used[link] += bins[i].use_ratio * (double)(bins[i].t_end_ns - bins[i].t_begin_ns);
+  CHECK(used[0] > 0 && used[3] > 0); /* node 0 up, node 1 down, of rail 0 */
+  CHECK_NEAR(used[4], used[0], 1e-3 * used[0]);
+  CHECK_NEAR(used[7], used[3], 1e-3 * used[3]);
+  pm_world_destroy(w);
+}
+
+static void change_body(void *unused) {
+  (void)unused;
+  pm_world_set_link(pm_world_of(pm_self()), PM_LINK_PACKET);
+  pm_sleep_ns(10);
+}
+static void idle_body(void *unused) { (void)unused; }
+static const char *refusal(pm_world_desc *desc, void (*body)(void *arg)) {
+  static char text[5000];
+  pm_world *w = NULL;
+  text[0] = 0;
+  if (pm_world_create(desc, &w) != PM_OK) return "not made";
+  CHECK(pm_spawn_all(w, body, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_E_PLATFORM);
+  snprintf(text, sizeof text, "%s", pm_world_error(w));
+  pm_world_destroy(w);
+  return text;
+}
+static void what_does_not_know_rails_says_so(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  const pm_link_phase phase = {1000, PM_LINK_PACKET};
+  const pm_outage cable = {0, 1, 0, 0};
+  pm_world_desc desc = {0};
+  const char *one = "the levels packet and rtl know one NIC of a node: nic_count must be 1";
+  p.nic_count = 2;
+  desc.platform = &p, desc.link = PM_LINK_PACKET;
+  CHECK_STR(refusal(&desc, idle_body), one);
+  desc.link = PM_LINK_FLOW;
+  CHECK_STR(refusal(&desc, change_body), one);
+  desc.link_phases = &phase, desc.link_phase_count = 1;
+  CHECK_STR(refusal(&desc, idle_body), one);
+  desc.link_phase_count = 0;
+  desc.faults.outages = &cable, desc.faults.outage_count = 1;
+  CHECK_STR(refusal(&desc, idle_body), "outages of cables are for platforms with nic_count 1");
+}
+static void platforms_say_what_rails_they_have(void) {
+  const struct { const char *text, *error; } rows[] = {
+      {"pci_root_count 2\nnic_count 4\nrail_split_bytes 16384\n", ""},
+      {"nic_count 0\n", "nic_count: value out of range"},
+      {"nic_count 17\n", "nic_count: value out of range"},
+      {"pci_root_count 0\n", "pci_root_count: value out of range"},
+      {"nic_count 2\npci_root_count 3\n", "pci_root_count: 3 roots for 2 NICs"},
+      {"nic_count 2\ninflight_per_node_count 3\n", "inflight_per_node_count: not with several NICs"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    pm_platform p;
+    char error[200] = "";
+    const pm_status status = pm_platform_read(rows[i].text, strlen(rows[i].text), &p, error, sizeof error);
+    CHECK((status == PM_OK) == !rows[i].error[0] && strstr(error, rows[i].error));
+    if (!strstr(error, rows[i].error)) printf("  %s\n", error);
+    if (status) continue;
+    CHECK(p.nic_count == 4 && p.pci_root_count == 2 && p.rail_split_bytes == 16384);
+    pm_platform_free(&p);
+  }
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  memory = (unsigned char *)malloc(BYTES);
+  RUN(two_rails_carry_twice_as_much);
+  RUN(a_shared_pci_root_limits_its_nics);
+  RUN(gaps_are_of_a_nic);
+  RUN(rails_keep_the_order_of_a_process);
+  RUN(a_node_fails_on_all_rails);
+  RUN(links_are_named_by_rail);
+  RUN(what_does_not_know_rails_says_so);
+  RUN(platforms_say_what_rails_they_have);
+  free(memory);
+  return TEST_END();
+}
