@@ -227,6 +227,14 @@ typedef struct nic_pcie {
   uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */
 } nic_pcie;
 
+/* The link of a network interface as its kernel tells it; not of a sysfs tree. Source: the kernel's
+   Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET. */
+typedef struct nic_link {
+  bool is_known, has_link;
+  int state, substate;       /* why there is none, in the kernel's numbers; -1: not told */
+  int quality, most_quality; /* of the signal (SQI) now, and at most; -1: not told */
+} nic_link;
+
 /* Owned by the machine; read-only. Texts are empty when unknown. */
 typedef struct nic_info {
   char name[32]; /* "eth0", "mlx5_0", "cxi0"; the PCI address when there is no interface */
@@ -238,6 +246,7 @@ typedef struct nic_info {
   char model[96];
   nic_bar bars[6];
   nic_pcie pcie;
+  nic_link link;
   bool is_up, is_loopback;
   uint64_t speed_bps; /* 0: unknown */
   uint32_t mtu_bytes;
@@ -279,6 +288,14 @@ NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
 /* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
 NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index);
+/* Why there is no link, in words: "no cable", "autonegotiation: no partner detected"; "" when the numbers
+   have no meaning here. */
+NIC_API const char *nic_link_state_name(int state);
+NIC_API const char *nic_link_substate_name(int state, int substate);
+/* What is wrong with the link of an interface that is up; finding counts from 0. Without a link: only of a
+   PCI device, or where its driver says why. Signal quality: less than half of the most.
+   ret false: nothing more */
+NIC_API bool nic_link_finding(const nic_info *nic, int finding, char *text, size_t text_bytes);
 
 #ifdef NBC_LINES
 #line 1 "src/nic/counters.h"
@@ -392,10 +409,22 @@ NIC_API const char *nic_change_name(
 
 
 #ifdef NBC_LINES
+#line 1 "src/nic/link.h"
+#endif
+/* What the kernel says of an interface besides its counters, by the netlink family ethtool: which stamps it
+   can make, its link, and why there is none. */
+
+
+
+
+
+
+#ifdef NBC_LINES
 #line 1 "src/nic/count_netlink.h"
 #endif
 /* Counters that the kernel gives by netlink: standard groups of Ethernet, pauses, FEC, queues, stamps,
    links, health of drivers, RDMA. */
+
 
 
 
@@ -995,7 +1024,7 @@ NIC__PRIVATE void nic__copy(char *to, size_t to_bytes, const char *from) {
   to[n] = 0;
 }
 #ifdef NBC_LINES
-#line 109 "src/nic/machine.h"
+#line 126 "src/nic/machine.h"
 #endif
 enum { NIC__PATH = 512 };
 
@@ -1144,6 +1173,7 @@ NIC__PRIVATE nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name)
   nic__copy(n->name, sizeof n->name, name);
   n->kind = kind;
   n->ptp_index = -1;
+  n->link.state = n->link.substate = n->link.quality = n->link.most_quality = -1;
   return n;
 }
 
@@ -1759,7 +1789,9 @@ NIC__PRIVATE nic_status nic__open_ethtool(nic_counters *c);
 
 
 
-/* Netlink has no message for these values: the kernel gives them by the older call only. */
+/* Netlink has no message for these values: the kernel gives them by the older call only (ETHTOOL_GSTATS in the
+   table "Request translation" of Documentation/networking/ethtool-netlink.rst). Their names could be asked
+   by STRSET_GET; they come by the same call as the values, so that both are of one driver's state. */
 typedef struct nic__driver_group {
   nic__group group;
   struct ethtool_gstrings *names;
@@ -1950,6 +1982,7 @@ typedef struct nic__question {
   uint8_t room[512];
   size_t bytes;
 } nic__question;
+enum { NIC__GENL_HEAD = 4 }; /* bytes of generic netlink's own header */
 /* genl_command 0: no generic netlink. */
 NIC__PRIVATE void nic__question_begin(nic__question *q, unsigned type, bool all, int genl_command);
 NIC__PRIVATE void nic__question_put(nic__question *q, unsigned type, const void *data,
@@ -1984,7 +2017,7 @@ NIC__PRIVATE unsigned nic__netlink_family(nic__netlink *n, const char *name);
 /* Netlink: questions to the kernel, and answers that are checked at every byte. */
 
 
-enum { NIC__NETLINK_ROOM = 1 << 16, NIC__GENL_HEAD = 4 };
+enum { NIC__NETLINK_ROOM = 1 << 16 };
 
 static size_t nic__netlink_pad(size_t bytes) { return (bytes + 3) & ~(size_t)3; }
 
@@ -2149,7 +2182,174 @@ NIC__PRIVATE unsigned nic__netlink_family(nic__netlink *n, const char *name) {
   return nic__netlink_ask(n, &q, NIC__GENL_HEAD, nic__family_take, &id) == NIC_OK ? id : 0;
 }
 #ifdef NBC_LINES
-#line 11 "src/nic/count_netlink.h"
+#line 10 "src/nic/link.h"
+#endif
+/* Numbers of messages and attributes are the kernel's ABI. They stand here because older systems' headers
+   lack them. Source: include/uapi/linux/ethtool_netlink.h. */
+enum {
+  NIC__ETHTOOL_LINKSTATE_GET = 6,
+  NIC__ETHTOOL_TSINFO_GET = 25,
+  NIC__ETHTOOL_HEADER_NAME = 2,
+  NIC__ETHTOOL_HEADER_FLAGS = 3,
+  NIC__ETHTOOL_FLAG_COMPACT = 1,
+  NIC__ETHTOOL_FLAG_STATS = 4,
+  NIC__ETHTOOL_LINK = 2,
+  NIC__ETHTOOL_SQI = 3,
+  NIC__ETHTOOL_SQI_MAX = 4,
+  NIC__ETHTOOL_EXT_STATE = 5,
+  NIC__ETHTOOL_EXT_SUBSTATE = 6,
+  NIC__ETHTOOL_TIMESTAMPING = 2,
+  NIC__ETHTOOL_PHC_INDEX = 5,
+  NIC__BITSET_NOMASK = 1,
+  NIC__BITSET_BITS = 3,
+  NIC__BITSET_VALUE = 4
+};
+
+/* A question of the family about one interface. header: the attribute of the message's header. */
+NIC__PRIVATE void nic__ethtool_question(nic__question *q, unsigned family, int command,
+                                        unsigned header, const char *interface_name,
+                                        uint32_t flags);
+
+/* The family, opened once for many interfaces; family 0: this kernel does not have it. */
+typedef struct nic__link_asker {
+  nic__netlink netlink;
+  unsigned family;
+} nic__link_asker;
+NIC__PRIVATE void nic__link_open(nic__link_asker *asker);
+NIC__PRIVATE void nic__link_close(nic__link_asker *asker);
+/* false: the kernel, or the driver, does not answer: then nothing is changed. */
+NIC__PRIVATE bool nic__link_stamps(nic__link_asker *asker, nic_info *n);
+NIC__PRIVATE bool nic__link_state(nic__link_asker *asker, nic_info *n);
+/* One answer each. */
+NIC__PRIVATE void nic__take_tsinfo(void *nic_info_of, nic__attr row);
+NIC__PRIVATE void nic__take_linkstate(void *nic_info_of, nic__attr row);
+#ifdef NBC_LINES
+#line 1 "src/nic/link.c"
+#endif
+/* What the kernel says of an interface besides its counters, by the netlink family ethtool: which stamps it
+   can make, its link, and why there is none. */
+
+
+/* Names by number. Source: Documentation/networking/ethtool-netlink.rst, link extended states. */
+enum { NIC__LINK_MORE = 6 };
+static const struct {
+  const char *name, *more[NIC__LINK_MORE]; /* more[0] is substate 1 */
+} nic__link_states[] = {
+    {"autonegotiation",
+     {"no partner detected", "no acknowledgement from the partner", "exchange of next pages failed",
+      "no partner detected in forced mode", "FEC of both sides differs in override mode",
+      "no speed that both sides have"}},
+    {"training of the link failed",
+     {"frames were not locked", "too late", "the partner did not become ready",
+      "fault at the partner"}},
+    {"both sides differ",
+     {"no block lock", "no lock of alignment markers", "no alignment", "FC-FEC is not locked",
+      "RS-FEC is not locked"}},
+    {"bad signal",
+     {"many physical errors", "unsupported rate", "reference clock of the serdes lost",
+      "no signal at the serdes"}},
+    {"no cable", {NULL}},
+    {"fault of the cable", {"unsupported cable", "test of the cable failed"}},
+    {"EEPROM of the module cannot be read", {NULL}},
+    {"calibration failed", {NULL}},
+    {"more power needed than the port gives", {NULL}},
+    {"too hot", {NULL}},
+    {"module", {"not ready"}}};
+enum { NIC__LINK_STATES = sizeof nic__link_states / sizeof nic__link_states[0] };
+
+NIC_API const char *nic_link_state_name(int state) {
+  return state >= 0 && state < NIC__LINK_STATES ? nic__link_states[state].name : "";
+}
+NIC_API const char *nic_link_substate_name(int state, int substate) {
+  if (state < 0 || state >= NIC__LINK_STATES || substate < 1 || substate > NIC__LINK_MORE)
+    return "";
+  const char *name = nic__link_states[state].more[substate - 1];
+  return name ? name : "";
+}
+
+NIC_API bool nic_link_finding(const nic_info *nic, int finding, char *text, size_t text_bytes) {
+  const nic_link *l = &nic->link;
+  if (!nic->is_up || !l->is_known) return false;
+  if (!l->has_link && (nic->pci_address[0] || l->state >= 0)) {
+    const char *why = nic_link_state_name(l->state),
+               *more = nic_link_substate_name(l->state, l->substate);
+    if (finding == 0)
+      snprintf(text, text_bytes, "it is up and has no link%s%s%s%s", *why ? ": " : "", why,
+               *more ? ": " : "", more);
+    if (finding == 0 && !*why && l->state >= 0)
+      snprintf(text, text_bytes, "it is up and has no link: state %d of the kernel", l->state);
+    return finding == 0;
+  }
+  if (!l->has_link || l->quality < 0 || l->quality * 2 >= l->most_quality || finding > 0)
+    return false;
+  snprintf(text, text_bytes, "the quality of its signal (SQI) is %d of %d", l->quality,
+           l->most_quality);
+  return true;
+}
+
+NIC__PRIVATE void nic__ethtool_question(nic__question *q, unsigned family, int command,
+                                        unsigned header, const char *interface_name,
+                                        uint32_t flags) {
+  nic__question_begin(q, family, false, command);
+  const size_t head = nic__question_nest(q, header);
+  nic__question_put(q, NIC__ETHTOOL_HEADER_NAME, interface_name, strlen(interface_name) + 1);
+  if (flags) nic__question_number(q, NIC__ETHTOOL_HEADER_FLAGS, flags);
+  nic__question_close(q, head);
+}
+
+NIC__PRIVATE void nic__take_tsinfo(void *nic_info_of, nic__attr row) {
+  nic_info *n = (nic_info *)nic_info_of;
+  nic__attr set, value, a;
+  uint64_t number;
+  n->stamp_flags = 0;
+  n->ptp_index = -1; /* not told where there is none */
+  if (nic__attr_find(row, NIC__ETHTOOL_TIMESTAMPING, &set) &&
+      nic__attr_find(set, NIC__BITSET_VALUE, &value) && value.bytes >= sizeof n->stamp_flags)
+    memcpy(&n->stamp_flags, value.data, sizeof n->stamp_flags);
+  if (nic__attr_find(row, NIC__ETHTOOL_PHC_INDEX, &a) && nic__attr_number(&a, &number) &&
+      number < 1u << 20)
+    n->ptp_index = (int)number;
+}
+
+static int nic__link_number(nic__attr row, unsigned type) {
+  nic__attr a;
+  uint64_t number;
+  return nic__attr_find(row, type, &a) && nic__attr_number(&a, &number) && number < INT32_MAX
+             ? (int)number
+             : -1;
+}
+NIC__PRIVATE void nic__take_linkstate(void *nic_info_of, nic__attr row) {
+  nic_link *l = &((nic_info *)nic_info_of)->link;
+  const int link = nic__link_number(row, NIC__ETHTOOL_LINK);
+  l->is_known = link >= 0;
+  l->has_link = link > 0;
+  l->state = nic__link_number(row, NIC__ETHTOOL_EXT_STATE);
+  l->substate = nic__link_number(row, NIC__ETHTOOL_EXT_SUBSTATE);
+  l->quality = nic__link_number(row, NIC__ETHTOOL_SQI);
+  l->most_quality = nic__link_number(row, NIC__ETHTOOL_SQI_MAX);
+}
+
+NIC__PRIVATE void nic__link_open(nic__link_asker *asker) {
+  asker->family = 0;
+  if (nic__netlink_open(&asker->netlink, NETLINK_GENERIC) == NIC_OK)
+    asker->family = nic__netlink_family(&asker->netlink, "ethtool");
+}
+NIC__PRIVATE void nic__link_close(nic__link_asker *asker) { nic__netlink_close(&asker->netlink); }
+
+static bool nic__link_ask(nic__link_asker *asker, int command, nic__take *take, nic_info *n) {
+  nic__question q;
+  if (!asker->family) return false;
+  nic__ethtool_question(&q, asker->family, command, 1, n->name, NIC__ETHTOOL_FLAG_COMPACT);
+  return nic__netlink_ask(&asker->netlink, &q, NIC__GENL_HEAD, take, n) == NIC_OK;
+}
+NIC__PRIVATE bool nic__link_stamps(nic__link_asker *asker, nic_info *n) {
+  return nic__link_ask(asker, NIC__ETHTOOL_TSINFO_GET, nic__take_tsinfo, n);
+}
+NIC__PRIVATE bool nic__link_state(nic__link_asker *asker, nic_info *n) {
+  return nic__link_ask(asker, NIC__ETHTOOL_LINKSTATE_GET, nic__take_linkstate, n);
+}
+#ifdef NBC_LINES
+#line 12 "src/nic/count_netlink.h"
 #endif
 /* Each: none is not an error. ret NIC_OK | NIC_E_NOMEM */
 NIC__PRIVATE nic_status nic__open_ethernet(nic_counters *c, const nic_info *nic);
@@ -2167,25 +2367,28 @@ NIC__PRIVATE nic_status nic__open_rdma(nic_counters *c);
    include/uapi/linux/netdev.h and Documentation/netlink/specs/netdev.yaml; include/uapi/linux/devlink.h and
    Documentation/networking/devlink/devlink-health.rst; include/uapi/rdma/rdma_netlink.h. */
 enum {
-  NIC__ETHTOOL_LINKSTATE_GET = 6,
   NIC__ETHTOOL_PAUSE_GET = 21,
-  NIC__ETHTOOL_TSINFO_GET = 25,
   NIC__ETHTOOL_FEC_GET = 29,
   NIC__ETHTOOL_STATS_GET = 32,
-  NIC__ETHTOOL_HEADER_NAME = 2,
-  NIC__ETHTOOL_HEADER_FLAGS = 3,
-  NIC__ETHTOOL_FLAG_STATS = 4,
   NIC__ETHTOOL_STATS_GROUPS = 3, /* a set of bits: bits, bit, its index */
   NIC__ETHTOOL_STATS_GROUP = 4,
-  NIC__BITSET_NOMASK = 1,
-  NIC__BITSET_BITS = 3,
   NIC__NETDEV_QSTATS_GET = 12,
   NIC__DEVLINK_HEALTH_GET = 52,
   NIC__RDMA_PROTOCOL = 20,
   NIC__RDMA_CLIENT = 5 << 10,
   NIC__RDMA_GET = 1,
   NIC__RDMA_STAT_GET = 17,
-  NIC__GENL_SKIP = 4
+  NIC__RDMA_STAT_RES = 75,
+  NIC__RDMA_RES_QP = 19,
+  NIC__RDMA_RES_QP_ENTRY = 20,
+  NIC__RDMA_RES_LQPN = 21,
+  NIC__RDMA_STAT_COUNTER = 77,
+  NIC__RDMA_STAT_COUNTER_ENTRY = 78,
+  NIC__RDMA_STAT_COUNTER_ID = 79,
+  NIC__RDMA_HWCOUNTERS = 80,
+  NIC__RDMA_HWCOUNTER_ENTRY = 81,
+  NIC__RDMA_HWCOUNTER_NAME = 82,
+  NIC__RDMA_HWCOUNTER_VALUE = 83
 };
 
 /* A value by its place in an answer: family, group, attribute. */
@@ -2395,11 +2598,8 @@ static bool nic__ethernet_ask(nic__group *group) {
   for (size_t i = 0; i < sizeof commands / sizeof commands[0] && g->family; i++) {
     const char *name = group->counters->name;
     g->which = (unsigned)commands[i];
-    nic__question_begin(&q, g->family, false, commands[i]);
-    const size_t head = nic__question_nest(&q, commands[i] == NIC__ETHTOOL_STATS_GET ? 2 : 1);
-    nic__question_put(&q, NIC__ETHTOOL_HEADER_NAME, name, strlen(name) + 1);
-    nic__question_number(&q, NIC__ETHTOOL_HEADER_FLAGS, NIC__ETHTOOL_FLAG_STATS);
-    nic__question_close(&q, head);
+    nic__ethtool_question(&q, g->family, commands[i], commands[i] == NIC__ETHTOOL_STATS_GET ? 2 : 1,
+                          name, NIC__ETHTOOL_FLAG_STATS);
     if (commands[i] == NIC__ETHTOOL_STATS_GET) {
       const size_t set = nic__question_nest(&q, NIC__ETHTOOL_STATS_GROUPS);
       nic__question_put(&q, NIC__BITSET_NOMASK, NULL, 0);
@@ -2412,7 +2612,7 @@ static bool nic__ethernet_ask(nic__group *group) {
       nic__question_close(&q, bits);
       nic__question_close(&q, set);
     }
-    answered |= nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_ethtool, g) == NIC_OK;
+    answered |= nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_ethtool, g) == NIC_OK;
   }
   if (!g->netdev) return answered;
   g->which = NIC__NETDEV_QSTATS_GET;
@@ -2420,7 +2620,7 @@ static bool nic__ethernet_ask(nic__group *group) {
   nic__question_number(&q, 1, g->interface_index);
   const uint64_t each_queue = 1;
   nic__question_put(&q, 4, &each_queue, sizeof each_queue);
-  return (nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_queue, g) == NIC_OK) |
+  return (nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_queue, g) == NIC_OK) |
          answered;
 }
 
@@ -2482,7 +2682,7 @@ static bool nic__health_ask(nic__group *group) {
   nic__question q;
   if (!g->family) return false;
   nic__question_begin(&q, g->family, true, NIC__DEVLINK_HEALTH_GET);
-  return nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_reporter, g) == NIC_OK;
+  return nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_reporter, g) == NIC_OK;
 }
 NIC__PRIVATE nic_status nic__open_health(nic_counters *c, const nic_info *nic) {
   nic_status status = NIC_OK;
@@ -2508,23 +2708,61 @@ static void nic__take_device(void *user, nic__attr row) {
   g->device_index = (uint32_t)index;
   g->port_count = ports < 256 ? (uint32_t)ports : 0;
 }
-/* Those that sysfs shows as well are left out: they have the same names there. */
-static void nic__take_rdma(void *user, nic__attr row) {
-  nic__netlink_group *g = (nic__netlink_group *)user;
-  nic__attr list, entry, a;
+/* A table of names and values. one: bound counters, of which sysfs knows nothing; else those that sysfs shows
+   as well are left out: they have the same names there. */
+static void nic__take_hwcounters(nic__netlink_group *g, nic__attr list, const char *folder,
+                                 unsigned where, uint32_t one) {
+  nic__attr entry, a;
   uint64_t value;
   unsigned index = 0;
-  char name[56], folder[16], known[72];
-  if (!nic__attr_find(row, 80, &list)) return;
-  snprintf(folder, sizeof folder, "rdma%u", g->port);
+  char name[40], known[72];
   for (; nic__attr_next(&list, &entry); index++) {
-    if (entry.type != 81 || !nic__attr_find(entry, 82, &a) ||
-        !nic__attr_text(&a, name, sizeof name) || !nic__attr_find(entry, 83, &a) ||
-        !nic__attr_number(&a, &value))
+    if (entry.type != NIC__RDMA_HWCOUNTER_ENTRY ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTER_NAME, &a) ||
+        !nic__attr_text(&a, name, sizeof name) ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTER_VALUE, &a) || !nic__attr_number(&a, &value))
       continue;
     snprintf(known, sizeof known, "hw%u/%s", g->port, name);
-    if (g->group.is_opening && nic__source_known(g->group.counters, known)) continue;
-    nic__group_tell(&g->group, nic__netlink_key(80, g->port, index), folder, name, value);
+    if (!one && g->group.is_opening && nic__source_known(g->group.counters, known)) continue;
+    nic__group_tell(&g->group, nic__netlink_key(where, one ? one : g->port, index), folder, name,
+                    value);
+  }
+}
+static void nic__take_rdma(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr list;
+  char folder[16];
+  if (!nic__attr_find(row, NIC__RDMA_HWCOUNTERS, &list)) return;
+  snprintf(folder, sizeof folder, "rdma%u", g->port);
+  nic__take_hwcounters(g, list, folder, NIC__RDMA_HWCOUNTERS, 0);
+}
+
+/* Counters bound to queue pairs: "rdma1-qp17/out_of_sequence", or by their own number where they count for
+   several. A pair that is bound later is not among those that were there when this NIC's counters were
+   opened. */
+static void nic__take_bound(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr table, entry, a, pairs;
+  uint64_t port, id, pair = 0;
+  char folder[32];
+  if (!nic__attr_find(row, NIC__RDMA_STAT_COUNTER, &table)) return;
+  while (nic__attr_next(&table, &entry)) {
+    if (entry.type != NIC__RDMA_STAT_COUNTER_ENTRY || !nic__attr_find(entry, 3, &a) ||
+        !nic__attr_number(&a, &port) || port != g->port ||
+        !nic__attr_find(entry, NIC__RDMA_STAT_COUNTER_ID, &a) || !nic__attr_number(&a, &id) ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTERS, &a))
+      continue;
+    unsigned pair_count = 0;
+    nic__attr list;
+    if (nic__attr_find(entry, NIC__RDMA_RES_QP, &pairs))
+      for (nic__attr one; nic__attr_next(&pairs, &one);)
+        if (nic__attr_find(one, NIC__RDMA_RES_LQPN, &list) && nic__attr_number(&list, &pair))
+          pair_count++;
+    if (pair_count == 1)
+      snprintf(folder, sizeof folder, "rdma%u-qp%u", g->port, (unsigned)pair);
+    else
+      snprintf(folder, sizeof folder, "rdma%u-counter%u", g->port, (unsigned)id);
+    nic__take_hwcounters(g, a, folder, NIC__RDMA_HWCOUNTERS + g->port, (uint32_t)id + 1);
   }
 }
 static bool nic__rdma_ask(nic__group *group) {
@@ -2540,6 +2778,11 @@ static bool nic__rdma_ask(nic__group *group) {
     nic__question_number(&q, 1, g->device_index);
     nic__question_number(&q, 3, g->port);
     answered |= nic__netlink_ask(&g->netlink, &q, 0, nic__take_rdma, g) == NIC_OK;
+    nic__question_begin(&q, NIC__RDMA_CLIENT + NIC__RDMA_STAT_GET, true, 0);
+    nic__question_number(&q, 1, g->device_index);
+    nic__question_number(&q, 3, g->port);
+    nic__question_number(&q, NIC__RDMA_STAT_RES, NIC__RDMA_RES_QP);
+    answered |= nic__netlink_ask(&g->netlink, &q, 0, nic__take_bound, g) == NIC_OK;
   }
   return answered;
 }
@@ -4301,6 +4544,9 @@ static nic_status nic__record_one(const nic_machine *m, const nic_info *n, const
           n->driver[0] ? n->driver : "-");
   fprintf(out, "#nic-model %04x %04x %04x %s\n", n->vendor_id, n->device_id, (unsigned)n->pci_class,
           n->model);
+  if (n->link.is_known)
+    fprintf(out, "#nic-link %d %d %d %d %d\n", n->link.has_link, n->link.state, n->link.substate,
+            n->link.quality, n->link.most_quality);
   for (int k = 0; k < NIC_OFFER_COUNT; k++)
     fprintf(out, "#nic-offer %d %d %s\n", k, (int)n->offers[k].answer, n->offers[k].text);
   nic_status status = nic__record_counters(m, n, d->apart_ns, out);
@@ -4428,6 +4674,16 @@ static bool nic__record_begin(nic_machine *m, nic__record_line *l) {
   return true;
 }
 
+static bool nic__record_link(nic_link *link, nic__record_line *l) {
+  int64_t has, v[4];
+  if (!nic__record_number(l, 10, 0, 1, &has)) return false;
+  for (int i = 0; i < 4; i++)
+    if (!nic__record_number(l, 10, -1, INT32_MAX, &v[i])) return false;
+  const nic_link told = {true, has != 0, (int)v[0], (int)v[1], (int)v[2], (int)v[3]};
+  *link = told;
+  return true;
+}
+
 static bool nic__record_counter(nic__kept *k, nic__record_line *l) {
   int64_t unit, end, bits, scale;
   nic__kept_counter c;
@@ -4543,6 +4799,7 @@ static bool nic__record_take(nic_machine *m, nic__record_line *l, bool *inside) 
   if (strcmp(word, "end") == 0) return *inside = false, true;
   if (strcmp(word, "model") == 0 || strcmp(word, "offer") == 0)
     return nic__record_describe(n, l, word[0] == 'm');
+  if (strcmp(word, "link") == 0) return nic__record_link(&n->link, l);
   if (strcmp(word, "counter") == 0) return nic__record_counter(k, l);
   if (strcmp(word, "register") == 0) return nic__record_register(k, l);
   if (strcmp(word, "clock") == 0) return nic__record_clock_line(k, l);
@@ -4640,6 +4897,7 @@ NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info 
 
 
 
+
 static int nic__pci_order(const void *a, const void *b) {
   return strcmp(((const nic__pci *)a)->address, ((const nic__pci *)b)->address);
 }
@@ -4707,7 +4965,7 @@ static void nic__take_pci(nic_info *n, const nic__pci *p) {
   if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
 }
 
-static void nic__fill_net(nic_machine *m, nic_info *n) {
+static void nic__fill_net(nic_machine *m, nic__link_asker *asker, nic_info *n) {
   char path[NIC__PATH], text[64];
   int64_t value;
   nic__names ptp;
@@ -4731,14 +4989,15 @@ static void nic__fill_net(nic_machine *m, nic_info *n) {
     nic__names_free(&ptp);
   }
   if (!m->is_live) return;
-  struct ethtool_ts_info ts;
+  nic__link_state(asker, n);
+  struct ethtool_ts_info ts; /* for kernels before 5.7, or without this netlink */
   memset(&ts, 0, sizeof ts);
   ts.cmd = ETHTOOL_GET_TS_INFO;
-  if (nic__ethtool(n->name, &ts)) {
+  if (!nic__link_stamps(asker, n) && nic__ethtool(n->name, &ts)) {
     n->stamp_flags = ts.so_timestamping;
     n->ptp_index = ts.phc_index;
   }
-  struct ethtool_drvinfo info;
+  struct ethtool_drvinfo info; /* of interfaces without a device; netlink has no message for it */
   memset(&info, 0, sizeof info);
   info.cmd = ETHTOOL_GDRVINFO;
   if (!n->driver[0] && nic__ethtool(n->name, &info)) {
@@ -4921,7 +5180,9 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
   char path[NIC__PATH];
   nic__names names;
   nic_status status = NIC_OK;
+  nic__link_asker asker = {{-1, 0, NULL}, 0};
   if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
+  if (m->is_live && kind == NIC_KIND_NET) nic__link_open(&asker);
   nic__names_read(path, &names);
   m->is_cut |= names.is_cut;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
@@ -4936,12 +5197,13 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
     else {
       nic__find_pci_of(m, n, nic_kind_name(kind));
       if (kind == NIC_KIND_NET)
-        nic__fill_net(m, n);
+        nic__fill_net(m, &asker, n);
       else
         nic__fill_fabric(m, n);
     }
   }
   nic__names_free(&names);
+  nic__link_close(&asker);
   return status;
 }
 

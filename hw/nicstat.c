@@ -123,7 +123,17 @@ static void list_json(const nic_info *n) {
              (unsigned long long)n->bars[i].size_bytes, n->bars[i].is_memory ? "true" : "false");
       first = 0;
     }
-  printf("],\"offers\":{");
+  fputs("],\"link\":", stdout);
+  if (n->link.is_known) {
+    printf("{\"up\":%s,\"state\":%d,\"substate\":%d,\"sqi\":%d,\"most_sqi\":%d",
+           n->link.has_link ? "true" : "false", n->link.state, n->link.substate, n->link.quality,
+           n->link.most_quality);
+    print_json_member("why", nic_link_state_name(n->link.state));
+    print_json_member("more", nic_link_substate_name(n->link.state, n->link.substate));
+    putchar('}');
+  } else
+    fputs("null", stdout);
+  printf(",\"offers\":{");
   for (int k = 0; k < NIC_OFFER_COUNT; k++) {
     printf("%s\"%s\":{\"answer\":\"%s\"", k ? "," : "", nic_offer_name((nic_offer)k),
            nic_answer_name(n->offers[k].answer));
@@ -138,6 +148,10 @@ static void list_text(const nic_info *n) {
   if (n->pci_address[0] && strcmp(n->pci_address, n->name) != 0) printf(" at %s", n->pci_address);
   if (n->driver[0]) printf(", driver %s", n->driver);
   if (n->kind == NIC_KIND_NET) printf(", %s", n->is_up ? "up" : "down");
+  if (n->is_up && n->link.is_known && !n->link.has_link) {
+    const char *why = nic_link_state_name(n->link.state);
+    printf(", no link%s%s", *why ? ": " : "", why);
+  }
   if (n->speed_bps) printf(", %g Gb/s", (double)n->speed_bps * 1e-9);
   putchar('\n');
   for (int k = 0; k < NIC_OFFER_COUNT; k++)

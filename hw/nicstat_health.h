@@ -150,6 +150,14 @@ static void health_link(const options *o, const nic_info *n, int *count) {
     health_say(o, n, what, "a narrower slot, or lanes that failed in training", look, count);
   }
 }
+static void health_state(const options *o, const nic_info *n, int *count) {
+  char what[240];
+  for (int i = 0; nic_link_finding(n, i, what, sizeof what); i++)
+    health_say(o, n, what,
+               n->link.has_link ? "noise on the cable: losses will follow"
+                                : "cable, transceiver, partner, or settings of both sides",
+               n->link.has_link ? "ethtool %s | grep SQI" : "ethtool %s", count);
+}
 /* Bits of AER in the device itself: for kernels that do not count these errors, and for dumps. */
 static void health_aer_bits(const options *o, const nic_info *n, int *count) {
   for (int kind = 0; kind < 2; kind++) {
@@ -207,6 +215,7 @@ static int run_health(const options *o, const nic_machine *m) {
     if (o->nic && strcmp(n->name, o->nic) != 0 && strcmp(n->pci_address, o->nic) != 0) continue;
     looked++;
     health_counters(o, m, n, &count);
+    health_state(o, n, &count);
     health_pcie(o, n, &count);
   }
   if (o->json)

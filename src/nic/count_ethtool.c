@@ -5,7 +5,9 @@
 #include "machine.h"
 #include "counters.h"
 
-/* Netlink has no message for these values: the kernel gives them by the older call only. */
+/* Netlink has no message for these values: the kernel gives them by the older call only (ETHTOOL_GSTATS in the
+   table "Request translation" of Documentation/networking/ethtool-netlink.rst). Their names could be asked
+   by STRSET_GET; they come by the same call as the values, so that both are of one driver's state. */
 typedef struct nic__driver_group {
   nic__group group;
   struct ethtool_gstrings *names;

@@ -7,25 +7,28 @@
    include/uapi/linux/netdev.h and Documentation/netlink/specs/netdev.yaml; include/uapi/linux/devlink.h and
    Documentation/networking/devlink/devlink-health.rst; include/uapi/rdma/rdma_netlink.h. */
 enum {
-  NIC__ETHTOOL_LINKSTATE_GET = 6,
   NIC__ETHTOOL_PAUSE_GET = 21,
-  NIC__ETHTOOL_TSINFO_GET = 25,
   NIC__ETHTOOL_FEC_GET = 29,
   NIC__ETHTOOL_STATS_GET = 32,
-  NIC__ETHTOOL_HEADER_NAME = 2,
-  NIC__ETHTOOL_HEADER_FLAGS = 3,
-  NIC__ETHTOOL_FLAG_STATS = 4,
   NIC__ETHTOOL_STATS_GROUPS = 3, /* a set of bits: bits, bit, its index */
   NIC__ETHTOOL_STATS_GROUP = 4,
-  NIC__BITSET_NOMASK = 1,
-  NIC__BITSET_BITS = 3,
   NIC__NETDEV_QSTATS_GET = 12,
   NIC__DEVLINK_HEALTH_GET = 52,
   NIC__RDMA_PROTOCOL = 20,
   NIC__RDMA_CLIENT = 5 << 10,
   NIC__RDMA_GET = 1,
   NIC__RDMA_STAT_GET = 17,
-  NIC__GENL_SKIP = 4
+  NIC__RDMA_STAT_RES = 75,
+  NIC__RDMA_RES_QP = 19,
+  NIC__RDMA_RES_QP_ENTRY = 20,
+  NIC__RDMA_RES_LQPN = 21,
+  NIC__RDMA_STAT_COUNTER = 77,
+  NIC__RDMA_STAT_COUNTER_ENTRY = 78,
+  NIC__RDMA_STAT_COUNTER_ID = 79,
+  NIC__RDMA_HWCOUNTERS = 80,
+  NIC__RDMA_HWCOUNTER_ENTRY = 81,
+  NIC__RDMA_HWCOUNTER_NAME = 82,
+  NIC__RDMA_HWCOUNTER_VALUE = 83
 };
 
 /* A value by its place in an answer: family, group, attribute. */
@@ -235,11 +238,8 @@ static bool nic__ethernet_ask(nic__group *group) {
   for (size_t i = 0; i < sizeof commands / sizeof commands[0] && g->family; i++) {
     const char *name = group->counters->name;
     g->which = (unsigned)commands[i];
-    nic__question_begin(&q, g->family, false, commands[i]);
-    const size_t head = nic__question_nest(&q, commands[i] == NIC__ETHTOOL_STATS_GET ? 2 : 1);
-    nic__question_put(&q, NIC__ETHTOOL_HEADER_NAME, name, strlen(name) + 1);
-    nic__question_number(&q, NIC__ETHTOOL_HEADER_FLAGS, NIC__ETHTOOL_FLAG_STATS);
-    nic__question_close(&q, head);
+    nic__ethtool_question(&q, g->family, commands[i], commands[i] == NIC__ETHTOOL_STATS_GET ? 2 : 1,
+                          name, NIC__ETHTOOL_FLAG_STATS);
     if (commands[i] == NIC__ETHTOOL_STATS_GET) {
       const size_t set = nic__question_nest(&q, NIC__ETHTOOL_STATS_GROUPS);
       nic__question_put(&q, NIC__BITSET_NOMASK, NULL, 0);
@@ -252,7 +252,7 @@ static bool nic__ethernet_ask(nic__group *group) {
       nic__question_close(&q, bits);
       nic__question_close(&q, set);
     }
-    answered |= nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_ethtool, g) == NIC_OK;
+    answered |= nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_ethtool, g) == NIC_OK;
   }
   if (!g->netdev) return answered;
   g->which = NIC__NETDEV_QSTATS_GET;
@@ -260,7 +260,7 @@ static bool nic__ethernet_ask(nic__group *group) {
   nic__question_number(&q, 1, g->interface_index);
   const uint64_t each_queue = 1;
   nic__question_put(&q, 4, &each_queue, sizeof each_queue);
-  return (nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_queue, g) == NIC_OK) |
+  return (nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_queue, g) == NIC_OK) |
          answered;
 }
 
@@ -322,7 +322,7 @@ static bool nic__health_ask(nic__group *group) {
   nic__question q;
   if (!g->family) return false;
   nic__question_begin(&q, g->family, true, NIC__DEVLINK_HEALTH_GET);
-  return nic__netlink_ask(&g->netlink, &q, NIC__GENL_SKIP, nic__take_reporter, g) == NIC_OK;
+  return nic__netlink_ask(&g->netlink, &q, NIC__GENL_HEAD, nic__take_reporter, g) == NIC_OK;
 }
 NIC__PRIVATE nic_status nic__open_health(nic_counters *c, const nic_info *nic) {
   nic_status status = NIC_OK;
@@ -348,23 +348,61 @@ static void nic__take_device(void *user, nic__attr row) {
   g->device_index = (uint32_t)index;
   g->port_count = ports < 256 ? (uint32_t)ports : 0;
 }
-/* Those that sysfs shows as well are left out: they have the same names there. */
-static void nic__take_rdma(void *user, nic__attr row) {
-  nic__netlink_group *g = (nic__netlink_group *)user;
-  nic__attr list, entry, a;
+/* A table of names and values. one: bound counters, of which sysfs knows nothing; else those that sysfs shows
+   as well are left out: they have the same names there. */
+static void nic__take_hwcounters(nic__netlink_group *g, nic__attr list, const char *folder,
+                                 unsigned where, uint32_t one) {
+  nic__attr entry, a;
   uint64_t value;
   unsigned index = 0;
-  char name[56], folder[16], known[72];
-  if (!nic__attr_find(row, 80, &list)) return;
-  snprintf(folder, sizeof folder, "rdma%u", g->port);
+  char name[40], known[72];
   for (; nic__attr_next(&list, &entry); index++) {
-    if (entry.type != 81 || !nic__attr_find(entry, 82, &a) ||
-        !nic__attr_text(&a, name, sizeof name) || !nic__attr_find(entry, 83, &a) ||
-        !nic__attr_number(&a, &value))
+    if (entry.type != NIC__RDMA_HWCOUNTER_ENTRY ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTER_NAME, &a) ||
+        !nic__attr_text(&a, name, sizeof name) ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTER_VALUE, &a) || !nic__attr_number(&a, &value))
       continue;
     snprintf(known, sizeof known, "hw%u/%s", g->port, name);
-    if (g->group.is_opening && nic__source_known(g->group.counters, known)) continue;
-    nic__group_tell(&g->group, nic__netlink_key(80, g->port, index), folder, name, value);
+    if (!one && g->group.is_opening && nic__source_known(g->group.counters, known)) continue;
+    nic__group_tell(&g->group, nic__netlink_key(where, one ? one : g->port, index), folder, name,
+                    value);
+  }
+}
+static void nic__take_rdma(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr list;
+  char folder[16];
+  if (!nic__attr_find(row, NIC__RDMA_HWCOUNTERS, &list)) return;
+  snprintf(folder, sizeof folder, "rdma%u", g->port);
+  nic__take_hwcounters(g, list, folder, NIC__RDMA_HWCOUNTERS, 0);
+}
+
+/* Counters bound to queue pairs: "rdma1-qp17/out_of_sequence", or by their own number where they count for
+   several. A pair that is bound later is not among those that were there when this NIC's counters were
+   opened. */
+static void nic__take_bound(void *user, nic__attr row) {
+  nic__netlink_group *g = (nic__netlink_group *)user;
+  nic__attr table, entry, a, pairs;
+  uint64_t port, id, pair = 0;
+  char folder[32];
+  if (!nic__attr_find(row, NIC__RDMA_STAT_COUNTER, &table)) return;
+  while (nic__attr_next(&table, &entry)) {
+    if (entry.type != NIC__RDMA_STAT_COUNTER_ENTRY || !nic__attr_find(entry, 3, &a) ||
+        !nic__attr_number(&a, &port) || port != g->port ||
+        !nic__attr_find(entry, NIC__RDMA_STAT_COUNTER_ID, &a) || !nic__attr_number(&a, &id) ||
+        !nic__attr_find(entry, NIC__RDMA_HWCOUNTERS, &a))
+      continue;
+    unsigned pair_count = 0;
+    nic__attr list;
+    if (nic__attr_find(entry, NIC__RDMA_RES_QP, &pairs))
+      for (nic__attr one; nic__attr_next(&pairs, &one);)
+        if (nic__attr_find(one, NIC__RDMA_RES_LQPN, &list) && nic__attr_number(&list, &pair))
+          pair_count++;
+    if (pair_count == 1)
+      snprintf(folder, sizeof folder, "rdma%u-qp%u", g->port, (unsigned)pair);
+    else
+      snprintf(folder, sizeof folder, "rdma%u-counter%u", g->port, (unsigned)id);
+    nic__take_hwcounters(g, a, folder, NIC__RDMA_HWCOUNTERS + g->port, (uint32_t)id + 1);
   }
 }
 static bool nic__rdma_ask(nic__group *group) {
@@ -380,6 +418,11 @@ static bool nic__rdma_ask(nic__group *group) {
     nic__question_number(&q, 1, g->device_index);
     nic__question_number(&q, 3, g->port);
     answered |= nic__netlink_ask(&g->netlink, &q, 0, nic__take_rdma, g) == NIC_OK;
+    nic__question_begin(&q, NIC__RDMA_CLIENT + NIC__RDMA_STAT_GET, true, 0);
+    nic__question_number(&q, 1, g->device_index);
+    nic__question_number(&q, 3, g->port);
+    nic__question_number(&q, NIC__RDMA_STAT_RES, NIC__RDMA_RES_QP);
+    answered |= nic__netlink_ask(&g->netlink, &q, 0, nic__take_bound, g) == NIC_OK;
   }
   return answered;
 }

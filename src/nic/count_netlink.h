@@ -6,6 +6,7 @@
 #include "machine.h"
 #include "counters.h"
 #include "netlink.h"
+#include "link.h"
 
 /* ---- for later pieces ---- */
 /* Each: none is not an error. ret NIC_OK | NIC_E_NOMEM */

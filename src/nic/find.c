@@ -3,6 +3,7 @@
 #include "options.h"
 #include "status.h"
 #include "machine.h"
+#include "link.h"
 #include "maps.h"
 #include "registers.h"
 #include "stamps.h"
@@ -77,7 +78,7 @@ static void nic__take_pci(nic_info *n, const nic__pci *p) {
   if (!n->driver[0]) memcpy(n->driver, p->driver, sizeof n->driver);
 }
 
-static void nic__fill_net(nic_machine *m, nic_info *n) {
+static void nic__fill_net(nic_machine *m, nic__link_asker *asker, nic_info *n) {
   char path[NIC__PATH], text[64];
   int64_t value;
   nic__names ptp;
@@ -101,14 +102,15 @@ static void nic__fill_net(nic_machine *m, nic_info *n) {
     nic__names_free(&ptp);
   }
   if (!m->is_live) return;
-  struct ethtool_ts_info ts;
+  nic__link_state(asker, n);
+  struct ethtool_ts_info ts; /* for kernels before 5.7, or without this netlink */
   memset(&ts, 0, sizeof ts);
   ts.cmd = ETHTOOL_GET_TS_INFO;
-  if (nic__ethtool(n->name, &ts)) {
+  if (!nic__link_stamps(asker, n) && nic__ethtool(n->name, &ts)) {
     n->stamp_flags = ts.so_timestamping;
     n->ptp_index = ts.phc_index;
   }
-  struct ethtool_drvinfo info;
+  struct ethtool_drvinfo info; /* of interfaces without a device; netlink has no message for it */
   memset(&info, 0, sizeof info);
   info.cmd = ETHTOOL_GDRVINFO;
   if (!n->driver[0] && nic__ethtool(n->name, &info)) {
@@ -291,7 +293,9 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
   char path[NIC__PATH];
   nic__names names;
   nic_status status = NIC_OK;
+  nic__link_asker asker = {{-1, 0, NULL}, 0};
   if (!nic__path(path, m->sysfs_root, "class", nic_kind_name(kind), (char *)NULL)) return NIC_OK;
+  if (m->is_live && kind == NIC_KIND_NET) nic__link_open(&asker);
   nic__names_read(path, &names);
   m->is_cut |= names.is_cut;
   for (size_t i = 0; i < names.count && status == NIC_OK; i++) {
@@ -306,12 +310,13 @@ static nic_status nic__find_class(nic_machine *m, nic_kind kind) {
     else {
       nic__find_pci_of(m, n, nic_kind_name(kind));
       if (kind == NIC_KIND_NET)
-        nic__fill_net(m, n);
+        nic__fill_net(m, &asker, n);
       else
         nic__fill_fabric(m, n);
     }
   }
   nic__names_free(&names);
+  nic__link_close(&asker);
   return status;
 }
 

@@ -91,6 +91,7 @@ NIC__PRIVATE nic_info *nic__add(nic_machine *m, nic_kind kind, const char *name)
   nic__copy(n->name, sizeof n->name, name);
   n->kind = kind;
   n->ptp_index = -1;
+  n->link.state = n->link.substate = n->link.quality = n->link.most_quality = -1;
   return n;
 }
 

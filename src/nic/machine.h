@@ -52,6 +52,14 @@ typedef struct nic_pcie {
   uint32_t correctable, uncorrectable; /* AER status: a bit stays until somebody clears it */
 } nic_pcie;
 
+/* The link of a network interface as its kernel tells it; not of a sysfs tree. Source: the kernel's
+   Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET. */
+typedef struct nic_link {
+  bool is_known, has_link;
+  int state, substate;       /* why there is none, in the kernel's numbers; -1: not told */
+  int quality, most_quality; /* of the signal (SQI) now, and at most; -1: not told */
+} nic_link;
+
 /* Owned by the machine; read-only. Texts are empty when unknown. */
 typedef struct nic_info {
   char name[32]; /* "eth0", "mlx5_0", "cxi0"; the PCI address when there is no interface */
@@ -63,6 +71,7 @@ typedef struct nic_info {
   char model[96];
   nic_bar bars[6];
   nic_pcie pcie;
+  nic_link link;
   bool is_up, is_loopback;
   uint64_t speed_bps; /* 0: unknown */
   uint32_t mtu_bytes;
@@ -104,6 +113,14 @@ NIC_API const char *nic_offer_meaning(nic_offer offer); /* one line */
 NIC_API const char *nic_answer_name(nic_answer answer); /* "unknown", "no", "blocked", "yes" */
 /* A bit of nic_pcie.correctable or uncorrectable, as lspci names it; "" when it has no meaning. */
 NIC_API const char *nic_pcie_error_name(bool is_correctable, int bit_index);
+/* Why there is no link, in words: "no cable", "autonegotiation: no partner detected"; "" when the numbers
+   have no meaning here. */
+NIC_API const char *nic_link_state_name(int state);
+NIC_API const char *nic_link_substate_name(int state, int substate);
+/* What is wrong with the link of an interface that is up; finding counts from 0. Without a link: only of a
+   PCI device, or where its driver says why. Signal quality: less than half of the most.
+   ret false: nothing more */
+NIC_API bool nic_link_finding(const nic_info *nic, int finding, char *text, size_t text_bytes);
 
 /* ---- for later pieces ---- */
 enum { NIC__PATH = 512 };

@@ -1,7 +1,7 @@
 /* Netlink: questions to the kernel, and answers that are checked at every byte. */
 #include "netlink.h"
 
-enum { NIC__NETLINK_ROOM = 1 << 16, NIC__GENL_HEAD = 4 };
+enum { NIC__NETLINK_ROOM = 1 << 16 };
 
 static size_t nic__netlink_pad(size_t bytes) { return (bytes + 3) & ~(size_t)3; }
 

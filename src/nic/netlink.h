@@ -24,6 +24,7 @@ typedef struct nic__question {
   uint8_t room[512];
   size_t bytes;
 } nic__question;
+enum { NIC__GENL_HEAD = 4 }; /* bytes of generic netlink's own header */
 /* genl_command 0: no generic netlink. */
 NIC__PRIVATE void nic__question_begin(nic__question *q, unsigned type, bool all, int genl_command);
 NIC__PRIVATE void nic__question_put(nic__question *q, unsigned type, const void *data,

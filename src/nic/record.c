@@ -102,6 +102,9 @@ static nic_status nic__record_one(const nic_machine *m, const nic_info *n, const
           n->driver[0] ? n->driver : "-");
   fprintf(out, "#nic-model %04x %04x %04x %s\n", n->vendor_id, n->device_id, (unsigned)n->pci_class,
           n->model);
+  if (n->link.is_known)
+    fprintf(out, "#nic-link %d %d %d %d %d\n", n->link.has_link, n->link.state, n->link.substate,
+            n->link.quality, n->link.most_quality);
   for (int k = 0; k < NIC_OFFER_COUNT; k++)
     fprintf(out, "#nic-offer %d %d %s\n", k, (int)n->offers[k].answer, n->offers[k].text);
   nic_status status = nic__record_counters(m, n, d->apart_ns, out);
@@ -229,6 +232,16 @@ static bool nic__record_begin(nic_machine *m, nic__record_line *l) {
   return true;
 }
 
+static bool nic__record_link(nic_link *link, nic__record_line *l) {
+  int64_t has, v[4];
+  if (!nic__record_number(l, 10, 0, 1, &has)) return false;
+  for (int i = 0; i < 4; i++)
+    if (!nic__record_number(l, 10, -1, INT32_MAX, &v[i])) return false;
+  const nic_link told = {true, has != 0, (int)v[0], (int)v[1], (int)v[2], (int)v[3]};
+  *link = told;
+  return true;
+}
+
 static bool nic__record_counter(nic__kept *k, nic__record_line *l) {
   int64_t unit, end, bits, scale;
   nic__kept_counter c;
@@ -344,6 +357,7 @@ static bool nic__record_take(nic_machine *m, nic__record_line *l, bool *inside) 
   if (strcmp(word, "end") == 0) return *inside = false, true;
   if (strcmp(word, "model") == 0 || strcmp(word, "offer") == 0)
     return nic__record_describe(n, l, word[0] == 'm');
+  if (strcmp(word, "link") == 0) return nic__record_link(&n->link, l);
   if (strcmp(word, "counter") == 0) return nic__record_counter(k, l);
   if (strcmp(word, "register") == 0) return nic__record_register(k, l);
   if (strcmp(word, "clock") == 0) return nic__record_clock_line(k, l);

@@ -96,7 +96,7 @@ static void standard_groups_have_their_names(void) {
   uint64_t value;
   begin("eth7", NIC__ETHTOOL_STATS_GET);
   build_standard();
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK);
   CHECK(counters.count == 6);
   CHECK(counter_of("eth-phy/SymbolErrorDuringCarrier", &value) && value == 1000);
   const nic_counter *c = counter_of("eth-mac/OctetsTransmittedOK", &value);
@@ -108,7 +108,7 @@ static void standard_groups_have_their_names(void) {
   /* the second answer updates and adds nothing */
   group.group.is_opening = false;
   group.group.at = 0;
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK && counters.count == 6);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK && counters.count == 6);
   nic__group_tell(&group.group, 12345, "later", "value", 1);
   CHECK(counters.count == 6);
   for (size_t i = 0; i < sizeof nic__standard / sizeof nic__standard[0]; i++)
@@ -126,7 +126,7 @@ static void pauses_fec_stamps_and_links_are_counted(void) {
   number64(2, 11);
   number64(3, 12);
   close_nest(at);
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK);
   CHECK(counter_of("pause/tx_pause_frames", &value) && value == 11);
   CHECK(counter_of("pause/rx_pause_frames", &value) && value == 12);
   group.which = NIC__ETHTOOL_FEC_GET;
@@ -135,7 +135,7 @@ static void pauses_fec_stamps_and_links_are_counted(void) {
   nic__question_put(&built, 2, lanes, sizeof lanes);
   nic__question_put(&built, 3, lanes, 8);
   close_nest(at);
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK);
   CHECK(counter_of("fec/fec_corrected_blocks", &value) && value == sum);
   CHECK(counter_of("fec/fec_uncorrectable_blocks", &value) && value == sum);
   group.which = NIC__ETHTOOL_TSINFO_GET;
@@ -143,12 +143,12 @@ static void pauses_fec_stamps_and_links_are_counted(void) {
   at = nest(6);
   number32(2, 3);
   close_nest(at);
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK);
   CHECK(counter_of("stamps/tx_stamps_lost", &value) && value == 3);
   group.which = NIC__ETHTOOL_LINKSTATE_GET;
   nic__question_begin(&built, 0x20, false, 6);
   number32(7, 9);
-  CHECK(take_built(nic__take_ethtool, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_ethtool, NIC__GENL_HEAD) == NIC_OK);
   const nic_counter *c = counter_of("link/link_down_events", &value);
   CHECK(c && value == 9 && c->width_bits == 32);
   CHECK(counters.count == 6);
@@ -168,12 +168,12 @@ static void queues_are_told_apart(void) {
   begin("eth7", NIC__NETDEV_QSTATS_GET);
   for (uint32_t id = 0; id < 3; id++) {
     build_queue(7, 0, id);
-    CHECK(take_built(nic__take_queue, NIC__GENL_SKIP) == NIC_OK);
+    CHECK(take_built(nic__take_queue, NIC__GENL_HEAD) == NIC_OK);
     build_queue(7, 1, id);
-    CHECK(take_built(nic__take_queue, NIC__GENL_SKIP) == NIC_OK);
+    CHECK(take_built(nic__take_queue, NIC__GENL_HEAD) == NIC_OK);
   }
   build_queue(8, 0, 3); /* another interface's */
-  CHECK(take_built(nic__take_queue, NIC__GENL_SKIP) == NIC_OK && counters.count == 12);
+  CHECK(take_built(nic__take_queue, NIC__GENL_HEAD) == NIC_OK && counters.count == 12);
   CHECK(counter_of("rxq2/rx_packets", &value) && value == 102);
   const nic_counter *c = counter_of("txq1/tx_bytes", &value);
   CHECK(c && value == (uint64_t)1 << 40 && c->unit == NIC_UNIT_BYTES);
@@ -205,13 +205,92 @@ static void build_rdma(void) {
   }
   close_nest(list);
 }
+/* Counters bound to queue pairs: one of a single pair, one of two, one of another port. */
+static void build_bound(void) {
+  nic__question_begin(&built, NIC__RDMA_CLIENT + NIC__RDMA_STAT_GET, false, 0);
+  const size_t table = nest(77);
+  for (uint32_t i = 0; i < 3; i++) {
+    const size_t entry = nest(78);
+    number32(3, i == 2 ? 2 : 1);
+    number32(79, 5 + i);
+    const size_t pairs = nest(19);
+    for (uint32_t k = 0; k <= i; k++) {
+      const size_t pair = nest(20);
+      number32(21, 300 + 10 * i + k);
+      close_nest(pair);
+    }
+    close_nest(pairs);
+    const size_t list = nest(80), one = nest(81);
+    text(82, "out_of_sequence");
+    number64(83, 70 + i);
+    close_nest(one);
+    close_nest(list);
+    close_nest(entry);
+  }
+  close_nest(table);
+}
+static void bound_counters_name_their_queue_pairs(void) {
+  uint64_t value;
+  begin("mlx5_0", 0);
+  CHECK(nic__source_add(&counters, "hw1", "out_of_sequence") != NULL); /* of the port: another one */
+  build_bound();
+  CHECK(take_built(nic__take_bound, 0) == NIC_OK && counters.count == 3);
+  CHECK(counter_of("rdma1-qp300/out_of_sequence", &value) && value == 70);
+  CHECK(counter_of("rdma1-counter6/out_of_sequence", &value) && value == 71);
+  CHECK(*nic_counter_meaning("rdma1-qp300/out_of_sequence"));
+  group.port = 2;
+  CHECK(take_built(nic__take_bound, 0) == NIC_OK && counters.count == 4);
+  CHECK(counter_of("rdma2-counter7/out_of_sequence", &value) && value == 72);
+  end();
+}
+
+static void stamps_and_links_of_interfaces_are_known(void) {
+  nic_info n;
+  bool over = false;
+  struct nlmsghdr head;
+  memset(&n, 0, sizeof n);
+  nic__question_begin(&built, 0x20, false, 26);
+  size_t set = nest(2);
+  number32(2, 20);
+  number32(4, 0x5f);
+  close_nest(set);
+  number32(5, 3);
+  memcpy(&head, built.room, sizeof head);
+  head.nlmsg_len = (uint32_t)built.bytes;
+  memcpy(built.room, &head, sizeof head);
+  CHECK(nic__netlink_walk(built.room, built.bytes, 0, NIC__GENL_HEAD, nic__take_tsinfo, &n, &over) ==
+        NIC_OK);
+  CHECK(n.stamp_flags == 0x5f && n.ptp_index == 3);
+  nic__attr none = {0, NULL, 0}; /* neither flags nor clock */
+  nic__take_tsinfo(&n, none);
+  CHECK(n.stamp_flags == 0 && n.ptp_index == -1);
+  nic__question_begin(&built, 0x20, false, 6);
+  nic__question_put(&built, 2, "\0", 1);
+  nic__question_put(&built, 5, "\1", 1);
+  nic__question_put(&built, 6, "\4", 1);
+  const nic__attr row = {0, built.room + 20, built.bytes - 20};
+  nic__take_linkstate(&n, row);
+  CHECK(n.link.is_known && !n.link.has_link && n.link.state == 1 && n.link.substate == 4);
+  CHECK(n.link.quality == -1 && n.link.most_quality == -1);
+  CHECK_STR(nic_link_substate_name(1, 4), "fault at the partner");
+  char what[240];
+  n.is_up = true;
+  CHECK(nic_link_finding(&n, 0, what, sizeof what) && !nic_link_finding(&n, 1, what, sizeof what));
+  CHECK_STR(what, "it is up and has no link: training of the link failed: fault at the partner");
+  n.is_up = false; /* switched off */
+  CHECK(!nic_link_finding(&n, 0, what, sizeof what));
+  for (int state = -2; state < 300; state++) /* no number is beyond the names */
+    for (int substate = -2; substate < 300; substate++)
+      CHECK(nic_link_state_name(state) && nic_link_substate_name(state, substate));
+}
+
 static void health_and_rdma_are_counted(void) {
   uint64_t value;
   begin("eth7", 0);
   build_reporter("0000:03:00.0", "fw fatal");
-  CHECK(take_built(nic__take_reporter, NIC__GENL_SKIP) == NIC_OK);
+  CHECK(take_built(nic__take_reporter, NIC__GENL_HEAD) == NIC_OK);
   build_reporter("0000:04:00.0", "tx"); /* another device's */
-  CHECK(take_built(nic__take_reporter, NIC__GENL_SKIP) == NIC_OK && counters.count == 2);
+  CHECK(take_built(nic__take_reporter, NIC__GENL_HEAD) == NIC_OK && counters.count == 2);
   CHECK(counter_of("devlink-fw_fatal/health_errors", &value) && value == 4);
   CHECK(counter_of("devlink-fw_fatal/health_recoveries", &value) && value == 3);
   end();
@@ -266,18 +345,18 @@ static void errors_and_late_answers_are_known(void) {
 
 /* Every message is changed at random places and cut anywhere, in memory of just its size. */
 static void damaged_answers_are_survived(void) {
-  static void (*const builds[])(void) = {build_standard, build_rdma};
+  static void (*const builds[])(void) = {build_standard, build_rdma, build_bound};
   static nic__take *const takes[] = {nic__take_ethtool, nic__take_queue, nic__take_reporter,
-                                     nic__take_device, nic__take_rdma};
+                                     nic__take_device, nic__take_rdma,     nic__take_bound};
   static const unsigned commands[] = {NIC__ETHTOOL_STATS_GET, NIC__ETHTOOL_PAUSE_GET,
                                       NIC__ETHTOOL_FEC_GET, NIC__ETHTOOL_LINKSTATE_GET};
   const int rounds = test_rounds(20000);
   for (int i = 0; i < rounds; i++) {
-    const uint64_t kind = test_below(4);
+    const uint64_t kind = test_below(5);
     begin("mlx5_0", commands[test_below(4)]);
-    if (kind < 2)
+    if (kind < 3)
       builds[kind]();
-    else if (kind == 2)
+    else if (kind == 3)
       build_queue(7, (uint32_t)test_below(2), (uint32_t)test_below(3));
     else
       build_reporter("0000:03:00.0", "tx");
@@ -293,7 +372,7 @@ static void damaged_answers_are_survived(void) {
     uint8_t *exact = (uint8_t *)malloc(bytes ? bytes : 1);
     memcpy(exact, built.room, bytes);
     bool over = false;
-    nic__netlink_walk(exact, bytes, 5, test_below(2) * NIC__GENL_SKIP, takes[test_below(5)], &group,
+    nic__netlink_walk(exact, bytes, 5, test_below(2) * NIC__GENL_HEAD, takes[test_below(6)], &group,
                       &over);
     for (size_t k = 0; k < counters.count; k++) CHECK(strchr(counters.sources[k].counter.name, '/'));
     free(exact);
@@ -320,6 +399,14 @@ static void numbers_are_the_kernels(void) {
   CHECK(SAME(ETHTOOL_A_STATS_ETH_MAC_25_TOO_LONG_ERR, 21) && SAME(ETHTOOL_A_STATS_ETH_MAC_8_TX_BYTES, 6) &&
         SAME(ETHTOOL_A_STATS_ETH_MAC_14_RX_BYTES, 12) && SAME(ETHTOOL_A_STATS_RMON_JABBER, 3) &&
         SAME(ETHTOOL_STATS_RMON, 3) && SAME(ETHTOOL_STATS_ETH_MAC, 1));
+  CHECK(SAME(ETHTOOL_A_LINKSTATE_LINK, NIC__ETHTOOL_LINK) && SAME(ETHTOOL_A_LINKSTATE_SQI, NIC__ETHTOOL_SQI) &&
+        SAME(ETHTOOL_A_LINKSTATE_SQI_MAX, NIC__ETHTOOL_SQI_MAX) &&
+        SAME(ETHTOOL_A_LINKSTATE_EXT_STATE, NIC__ETHTOOL_EXT_STATE) &&
+        SAME(ETHTOOL_A_LINKSTATE_EXT_SUBSTATE, NIC__ETHTOOL_EXT_SUBSTATE) &&
+        SAME(ETHTOOL_A_TSINFO_TIMESTAMPING, NIC__ETHTOOL_TIMESTAMPING) &&
+        SAME(ETHTOOL_A_TSINFO_PHC_INDEX, NIC__ETHTOOL_PHC_INDEX) &&
+        SAME(ETHTOOL_A_BITSET_VALUE, NIC__BITSET_VALUE) &&
+        SAME(ETHTOOL_FLAG_COMPACT_BITSETS, NIC__ETHTOOL_FLAG_COMPACT));
   CHECK(SAME(ETHTOOL_A_PAUSE_STATS, 5) && SAME(ETHTOOL_A_PAUSE_STAT_TX_FRAMES, 2) &&
         SAME(ETHTOOL_A_FEC_STATS, 5) && SAME(ETHTOOL_A_FEC_STAT_CORR_BITS, 4));
   compared++;
@@ -339,7 +426,11 @@ static void numbers_are_the_kernels(void) {
   CHECK(SAME(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_STAT_GET), NIC__RDMA_CLIENT + NIC__RDMA_STAT_GET) &&
         SAME(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS, 80) && SAME(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, 81) &&
         SAME(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, 82) &&
-        SAME(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 83) && SAME(NETLINK_RDMA, NIC__RDMA_PROTOCOL));
+        SAME(RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 83) &&
+        SAME(RDMA_NLDEV_ATTR_STAT_RES, NIC__RDMA_STAT_RES) && SAME(RDMA_NLDEV_ATTR_RES_QP, 19) &&
+        SAME(RDMA_NLDEV_ATTR_RES_QP_ENTRY, 20) && SAME(RDMA_NLDEV_ATTR_RES_LQPN, 21) &&
+        SAME(RDMA_NLDEV_ATTR_STAT_COUNTER, 77) && SAME(RDMA_NLDEV_ATTR_STAT_COUNTER_ENTRY, 78) &&
+        SAME(RDMA_NLDEV_ATTR_STAT_COUNTER_ID, 79) && SAME(RDMA_NLDEV_ATTR_PORT_INDEX, 3) && SAME(NETLINK_RDMA, NIC__RDMA_PROTOCOL));
   compared++;
 #endif
   if (!compared) SKIP("no headers of the kernel");
@@ -357,6 +448,21 @@ static void this_kernel_answers(void) {
   CHECK(nic__netlink_family(&n, "nlctrl") == GENL_ID_CTRL); /* and goes on */
   nic__netlink_close(&n);
   CHECK(nic_find(NULL, &m, &error) == NIC_OK);
+  nic__link_asker asker; /* what netlink says of stamps is what the older call says */
+  nic__link_open(&asker);
+  int same = 0;
+  for (size_t i = 0; m && i < nic_count(m); i++) {
+    nic_info own = *nic_at(m, i);
+    struct ethtool_ts_info ts;
+    memset(&ts, 0, sizeof ts);
+    ts.cmd = ETHTOOL_GET_TS_INFO;
+    if (own.kind != NIC_KIND_NET || !nic__link_stamps(&asker, &own) || !nic__ethtool(own.name, &ts)) continue;
+    CHECK(own.stamp_flags == ts.so_timestamping && own.ptp_index == ts.phc_index);
+    CHECK(nic__link_state(&asker, &own)); /* of some its driver does not know the link */
+    same++;
+  }
+  nic__link_close(&asker);
+  printf("  %d interfaces answer by netlink about stamps and link\n", same);
   for (size_t i = 0; m && i < nic_count(m); i++) {
     nic_counters *c;
     if (nic_at(m, i)->kind != NIC_KIND_NET || nic_counters_open(m, nic_at(m, i), NULL, &c, NULL))
@@ -391,6 +497,8 @@ int main(int argc, char **argv) {
   RUN(standard_groups_have_their_names);
   RUN(pauses_fec_stamps_and_links_are_counted);
   RUN(queues_are_told_apart);
+  RUN(bound_counters_name_their_queue_pairs);
+  RUN(stamps_and_links_of_interfaces_are_known);
   RUN(health_and_rdma_are_counted);
   RUN(errors_and_late_answers_are_known);
   RUN(damaged_answers_are_survived);

@@ -90,6 +90,18 @@ check health_finds_losses 1 'TcpRetransSegs grew by 5000 of 1000000 .*more than 
 check health_says_what_shows_more 1 'more: ethtool -m eth0' out health --dump "$dir/ill.txt" --interval 0.01
 check health_json 1 '"what":"net/rx_crc_errors grew by 1 ' out health --json --dump "$dir/ill.txt" --interval 0.01
 check health_of_a_well_one 0 'nothing wrong' out health --dump "$dir/well.txt" --interval 0.01
+# A link that is gone, and why; one with a bad signal; numbers of a later kernel.
+link() { printf '#nic-record 1\n#nic-begin 1 1 0 -1 0 1500 0 eth0 - mlxsw\n#nic-link %s\n#nic-end\n' "$1"; }
+link '0 0 5 -1 -1' >"$dir/partner.txt"; link '0 4 -1 -1 -1' >"$dir/cable.txt"; link '1 -1 -1 3 7' >"$dir/noise.txt"
+link '1 -1 -1 4 7' >"$dir/clear.txt"; link '0 99 3 -1 -1' >"$dir/later.txt"; link '0 0 9999999999 -1 -1' >"$dir/wrong.txt"
+check health_finds_a_missing_link 1 'no link: autonegotiation: FEC of both sides differs in override mode' out health --dump "$dir/partner.txt" --interval 0.01
+check health_finds_a_missing_cable 1 'it is up and has no link: no cable' out health --dump "$dir/cable.txt" --interval 0.01
+check health_finds_noise 1 'the quality of its signal (SQI) is 3 of 7' out health --dump "$dir/noise.txt" --interval 0.01
+check health_of_a_clear_signal 0 'nothing wrong' out health --dump "$dir/clear.txt" --interval 0.01
+check health_of_a_later_kernel 1 'no link: state 99 of the kernel' out health --dump "$dir/later.txt" --interval 0.01
+check wrong_link 1 'wrong.txt:3: malformed, or out of range' err --dump "$dir/wrong.txt"
+check list_says_why 0 'up, no link: no cable' out --dump "$dir/cable.txt"
+check list_says_why_in_json 0 '"link":{"up":false,"state":4,"substate":-1,"sqi":-1,"most_sqi":-1,"why":"no cable","more":""}' out --json --dump "$dir/cable.txt"
 check health_of_no_nic 2 'no such NIC' err health nope --dump "$dir/well.txt" --interval 0.01
 pci=$dir/sys/bus/pci/devices/0000:03:00.0 && mkdir -p "$pci/net" "$dir/sys/class/net/eth9" && ln -s ../../../bus/pci/devices/0000:03:00.0 "$dir/sys/class/net/eth9/device"
 echo '0x8086' >"$pci/vendor"; echo '0x1533' >"$pci/device"; echo '0x020000' >"$pci/class"
