@@ -58,9 +58,12 @@
    stays a minimum. That a send is complete does not tell that its data has arrived (small messages
    are buffered): up to the table's eager size, and when the window is shorter than the transfer, only
    its begin counts as seen, and all of it or nothing may have been hidden. Of a larger one, also of
-   MPI_Ssend, the last bytes may still be in a socket: the table's tail_bytes. A receive of such a size may
-   have come before it was posted: no minimum. The same for collectives in which a process
-   sends more than it receives, and for puts up to a local flush or a fence. A call that fails moves nothing.
+   MPI_Ssend, the last bytes may still be in a socket: the table's tail_bytes. A receive up to the eager
+   size may have come before it was posted: only its end counts as seen; of a larger one as many bytes
+   may have gone ahead. Of collectives, of buffered, ready and partitioned transfers nothing counts as
+   seen: they are made of messages, or of copies, that move before or after as the MPI likes. One-sided
+   operations have no minimum: the table says how long messages take, and a put may be faster. A call
+   that fails moves nothing.
      point-to-point  count x size of the type; receives by the bytes that came, known at completion
                      (MPI_Isendrecv, partitioned: as posted). Nothing from or to MPI_PROC_NULL.
                      Freed while active: case 3.
@@ -278,6 +281,7 @@ static nbc_status make_monitor(bool start_off) {
   desc.counters = setting_nics();
   desc.max_transfers = 1024;
   desc.grow_transfers = true;
+  desc.tables_of_messages = true;
   desc.start_off = start_off;
   if (setting_trace()) desc.on_seen = trace_seen;
   calibrate(&desc);

@@ -4,7 +4,7 @@
      COUNT   type of counts         DISP   type of displacements         N(x)   name with suffix
 
    WRAP(name, kind, parameters, arguments, record)
-   COLL(name, nonblocking name, kind, parameters, arguments, bytes, way)   both and the persistent form
+   COLL(name, nonblocking name, kind, parameters, arguments, bytes)   both and the persistent form
 
    What is read after success only, and only where MPI says that it is significant: a wrong handle
    must come to the MPI's own check, not to ours. */
@@ -25,12 +25,12 @@ static uint64_t N(sum_w)(const COUNT counts[], const MPI_Datatype types[], MPI_C
   return sum;
 }
 /* Elements that a reduce_scatter moves: all parts but our own go out, our own comes in. */
-static MPI_Count N(scattered)(call *c, const COUNT counts[], MPI_Comm comm) {
+static MPI_Count N(scattered)(const COUNT counts[], MPI_Comm comm) {
   const peers *p = peers_of_comm(comm);
   const MPI_Count own = p->inter ? 0 : (MPI_Count)counts[p->rank];
   MPI_Count sum = -own;
   for (int i = 0; i < p->size; i++) sum += (MPI_Count)counts[i];
-  return (MPI_Count)exchange(c, (uint64_t)sum, (uint64_t)own);
+  return sum > own ? sum : own;
 }
 /* The same over neighbours: `out` chooses those that we send to. types[0] serves all when `one`. */
 static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm,
@@ -51,25 +51,25 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
 #define P_REQ  MPI_Request *request
 
 WRAP(N(Send), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
-WRAP(N(Bsend), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
+WRAP(N(Bsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, comm))
 WRAP(N(Ssend), SEND, (P_SEND), (A_SEND), sent_all(c, SEND, count, type, dest, comm))
-WRAP(N(Rsend), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
+WRAP(N(Rsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, comm))
 WRAP(N(Isend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, false, STANDARD))
 WRAP(N(Ibsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, false, UNSEEN))
 WRAP(N(Issend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
      post_send(c, *request, count, type, dest, comm, false, SYNCHRONOUS))
 WRAP(N(Irsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, false, UNSEEN))
 WRAP(N(Send_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, true, STANDARD))
 WRAP(N(Bsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, true, UNSEEN))
 WRAP(N(Ssend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
      post_send(c, *request, count, type, dest, comm, true, SYNCHRONOUS))
 WRAP(N(Rsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, BUFFERED))
+     post_send(c, *request, count, type, dest, comm, true, UNSEEN))
 WRAP(N(Recv), RECV, (P_RECV, MPI_Status *status), (A_RECV, OWN(status)),
      received(c, RECV, source, OWN(status), comm))
 WRAP(N(Irecv), IRECV, (P_RECV, P_REQ), (A_RECV, request),
@@ -121,92 +121,74 @@ WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
 #define A_ALLW sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes
 #define OUT(b) (sendbuf == MPI_IN_PLACE ? 0 : (b)) /* in place: the send arguments mean nothing */
 
-/* Who only sends, who only receives; between two groups the root is MPI_ROOT. */
-#define FROM_ROOT  (is_root(comm, root) ? LEAVES : COMES)
-#define TO_ROOT    (is_root(comm, root) ? COMES : LEAVES)
-#define FROM_FIRST (peers_of_comm(comm)->rank == 0 ? LEAVES : ROUND)
 COLL(Bcast, Ibcast, BCAST, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
-     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
-     FROM_ROOT)
+     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
 COLL(Reduce, Ireduce, REDUCE, (P_OP, int root, MPI_Comm comm), (A_OP, root, comm),
-     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)), TO_ROOT)
+     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
 COLL(Gather, Igather, GATHER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)), TO_ROOT)
+     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)))
 COLL(Scatter, Iscatter, SCATTER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)), FROM_ROOT)
+     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)))
 COLL(Gatherv, Igatherv, GATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, int root,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)), TO_ROOT)
+     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)))
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
      (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
-     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)), FROM_ROOT)
+     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)))
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))),
-              others(comm) * bytes_of(recvcount, recvtype)),
-     LARGER)
+     larger(SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)))
 COLL(Allgatherv, Iallgatherv, ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     exchange(c, SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)),
-     LARGER)
+     larger(SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)))
 COLL(Alltoall, Ialltoall, ALLTOALL, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     others(comm) * exchange(c, OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
-     LARGER)
+     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)))
 COLL(Alltoallv, Ialltoallv, ALLTOALL, (P_ALLV, MPI_Comm comm), (A_ALLV, comm),
-     exchange(c, OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
-     LARGER)
+     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)))
 COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, comm),
-     exchange(c, OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
-     LARGER)
+     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)))
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
-     SOME(bytes_of(count, type)), ROUND)
+     SOME(bytes_of(count, type)))
 COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcounts, type, op, comm),
-     SOME(bytes_of(N(scattered)(c, recvcounts, comm), type)), LARGER)
+     SOME(bytes_of(N(scattered)(recvcounts, comm), type)))
 COLL(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcount, type, op, comm),
-     exchange(c, others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))), LARGER)
-COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
-     FROM_FIRST)
-COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
-     FROM_FIRST)
+     larger(others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))))
+COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
+COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
 COLL(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
-     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-              other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
-     LARGER)
+     larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)))
 COLL(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-              N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
-     LARGER)
+     larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+            N(sum_nb)(recvcounts, &recvtype, true, comm, false)))
 COLL(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
-     exchange(c, other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-              other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
-     LARGER)
+     larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
+            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)))
 COLL(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALL, (P_ALLV, MPI_Comm comm),
      (A_ALLV, comm),
-     exchange(c, N(sum_nb)(sendcounts, &sendtype, true, comm, true),
-              N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
-     LARGER)
+     larger(N(sum_nb)(sendcounts, &sendtype, true, comm, true),
+            N(sum_nb)(recvcounts, &recvtype, true, comm, false)))
 COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Aint), MPI_Comm comm),
      (A_ALLW, comm),
-     exchange(c, N(sum_nb)(sendcounts, sendtypes, false, comm, true),
-              N(sum_nb)(recvcounts, recvtypes, false, comm, false)),
-     LARGER)
+     larger(N(sum_nb)(sendcounts, sendtypes, false, comm, true),
+            N(sum_nb)(recvcounts, recvtypes, false, comm, false)))
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 #define P_RMA(ORIGIN)                                                                              \

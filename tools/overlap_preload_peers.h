@@ -386,12 +386,8 @@ static uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
   return (uint64_t)count * (uint64_t)size;
 }
-/* Of a collective in which this process sends and receives: the larger of both. That it is over tells that
-   what it receives is here, not that what it sent has arrived. */
-static uint64_t exchange(call *c, uint64_t out, uint64_t in) {
-  c->more_leaves = out > in;
-  return out > in ? out : in;
-}
+/* Of a collective in which this process sends and receives. */
+static uint64_t larger(uint64_t out, uint64_t in) { return out > in ? out : in; }
 
 static uint64_t others(MPI_Comm comm) { /* processes that this one exchanges data with */
   const peers *p = peers_of_comm(comm);

@@ -67,7 +67,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 
 /* One intercepted call. */
 typedef struct call {
-  bool active, more_leaves; /* `exchange` */
+  bool active;
   int64_t t0_ns, t1_ns;
   const char *name;
   uintptr_t address, frame; /* where the call came from */

@@ -21,7 +21,8 @@ typedef struct transfer {
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool leaves;  /* goes out, and its end is told before it has arrived */
-  bool parts;   /* a collective: of messages that nobody sees */
+  bool comes;   /* comes in, as many bytes as posted */
+  bool unseen;  /* a collective: of messages that nobody sees; or copied, and sent later */
   bool claimed; /* a thread is in the MPI's wait for it */
 } transfer;
 
@@ -215,8 +216,9 @@ static void post(call *c, MPI_Request request, transfer x, bool moves) {
 static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
 
 /* What the end of a send tells. A synchronous one ends when its receive has begun: all has arrived only
-   of what fits into the packet that was answered; the rest may be in a socket. */
-typedef enum sending { BUFFERED, SYNCHRONOUS } sending;
+   of what fits into the packet that was answered; the rest may be in a socket. A buffered one has been
+   copied, a ready one may be pushed whatever its size, partitions are messages of their own: nothing. */
+typedef enum sending { STANDARD, SYNCHRONOUS, UNSEEN } sending;
 enum { ONE_PACKET = 1024 };
 static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
                       MPI_Comm comm, bool persistent, sending how) {
@@ -226,7 +228,8 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
   const bool moves = dest != MPI_PROC_NULL;
   if (moves) {
     x.size_bytes = bytes_of(count, type);
-    x.leaves = how == BUFFERED || x.size_bytes > ONE_PACKET;
+    x.leaves = how == STANDARD || x.size_bytes > ONE_PACKET;
+    x.unseen = how == UNSEEN;
     x.comm = peers_of_comm(comm);
     x.comm_made = x.comm->made;
     x.tally = x.comm->tally;
@@ -270,7 +273,7 @@ static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Data
 static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
                           MPI_Datatype send_type, int dest, MPI_Count recv_count,
                           MPI_Datatype recv_type, int source, MPI_Comm comm) {
-  transfer x = {.kind = NBC_KIND_IRECV};
+  transfer x = {.kind = NBC_KIND_IRECV, .comes = true};
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
@@ -287,27 +290,22 @@ static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
 /* A partitioned receive moves what was agreed on; its status need not tell the bytes. */
 static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
                        MPI_Comm comm) {
-  transfer x = {.kind = NBC_KIND_START, .persistent = true, .target = source != MPI_PROC_NULL};
+  transfer x = {.kind = NBC_KIND_START,
+                .persistent = true,
+                .unseen = true,
+                .target = source != MPI_PROC_NULL};
   x.size_bytes = x.target ? bytes_of(count, type) : 0;
   x.peer = (unsigned char)class_of(peers_of_comm(comm), source);
   post(c, request, x, x.target);
 }
 #endif
 
-/* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived; LARGER: what
-   `exchange` found. */
-typedef enum way { ROUND, LEAVES, COMES, LARGER } way;
-static way way_of(const call *c, way goes) {
-  return goes != LARGER ? goes : c->more_leaves ? LEAVES : ROUND;
-}
-
 static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_t size_bytes,
-                            MPI_Comm comm, way goes, bool persistent) {
+                            MPI_Comm comm, bool persistent) {
   const transfer x = {.kind = persistent ? NBC_KIND_START : (unsigned char)kind,
                       .persistent = persistent,
                       .size_bytes = size_bytes,
-                      .leaves = way_of(c, goes) == LEAVES,
-                      .parts = true,
+                      .unseen = true,
                       .tally = peers_of_comm(comm)->tally,
                       .peer = (unsigned char)peers_of_comm(comm)->all,
                       .target = size_bytes > 0};
@@ -325,16 +323,21 @@ static void started(call *c, MPI_Request request) {
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 static void end(call *c, const transfer *x) {
-  if (x->owner == me.recorder && x->parts)
-    nbc_xfer_end_parts_at(me.recorder, x->id, x->leaves, returned(c));
-  else if (x->parts)
-    nbc_foreign_end_parts(x->owner, x->id, x->leaves);
+  const nbc_peer peer = (nbc_peer)x->peer;
+  if (x->owner == me.recorder && x->unseen)
+    nbc_xfer_end_parts_at(me.recorder, x->id, returned(c));
+  else if (x->unseen)
+    nbc_foreign_end_parts(x->owner, x->id);
   else if (x->owner == me.recorder && x->leaves)
     nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
-  else if (x->owner == me.recorder)
-    nbc_xfer_end_at(me.recorder, x->id, returned(c));
   else if (x->leaves)
     nbc_foreign_end_local(x->owner, x->id);
+  else if (x->owner == me.recorder && x->comes)
+    nbc_xfer_end_early_at(me.recorder, x->id, x->size_bytes, peer, returned(c));
+  else if (x->comes)
+    nbc_foreign_end_early(x->owner, x->id, x->size_bytes, peer);
+  else if (x->owner == me.recorder)
+    nbc_xfer_end_at(me.recorder, x->id, returned(c));
   else
     nbc_foreign_end(x->owner, x->id);
 }
@@ -444,6 +447,9 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
 }
 
 /* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */
+/* Which way the data of a transfer goes. ROUND: both, or the end tells that it has arrived; ANY_TIME:
+   nothing tells when it moves. */
+typedef enum way { ROUND, LEAVES, COMES, ANY_TIME } way;
 static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, way goes) {
   if (!me.on) return;
   const uint64_t id = ++me.next_id;
@@ -452,6 +458,8 @@ static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, wa
     nbc_xfer_end_local_at(me.recorder, id, returned(c));
   else if (goes == COMES)
     nbc_xfer_end_early_at(me.recorder, id, size_bytes, peer, returned(c));
+  else if (goes == ANY_TIME)
+    nbc_xfer_end_parts_at(me.recorder, id, returned(c));
   else
     nbc_xfer_end_at(me.recorder, id, returned(c));
 }
@@ -469,6 +477,8 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \
   moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, LEAVES)
+#define sent_copy(c, kind, count, type, dest, comm)                                                \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, ANY_TIME)
 #define sent_all(c, kind, count, type, dest, comm)                                                 \
   moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm,                               \
            bytes_of((MPI_Count)(count), type) > ONE_PACKET ? LEAVES : ROUND)
@@ -507,13 +517,11 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
   me.message_peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
 }
 
-static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm, way goes) {
+static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
   if (!size_bytes || !me.on) return;
-  const uint64_t id = ++me.next_id;
   const peers *p = peers_of_comm(comm);
   count_transfer(p->tally, size_bytes, returned(c) - c->t0_ns);
-  nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, (nbc_peer)p->all, c->t0_ns);
-  nbc_xfer_end_parts_at(me.recorder, id, way_of(c, goes) == LEAVES, returned(c));
+  moved(c, kind, size_bytes, (nbc_peer)p->all, ANY_TIME);
 }
 
 /* ---- one-sided ------------------------------------------------------------------------------- */

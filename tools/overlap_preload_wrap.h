@@ -38,15 +38,14 @@
 #else
 #  define COLL_INIT(name, parameters, arguments, record)
 #endif
-#define COLL(name, iname, kind, parameters, arguments, bytes, way)                                 \
-  WRAP(N(name), kind, parameters, arguments,                                                       \
-       moved_collective(c, NBC_KIND_##kind, bytes, comm, way))                                     \
+#define COLL(name, iname, kind, parameters, arguments, bytes)                                      \
+  WRAP(N(name), kind, parameters, arguments, moved_collective(c, NBC_KIND_##kind, bytes, comm))    \
   WRAP(N(iname), I##kind, (UNPAREN parameters, MPI_Request * request),                             \
        (UNPAREN arguments, request),                                                               \
-       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, way, false))                    \
+       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, false))                         \
   COLL_INIT(N(name##_init), (UNPAREN parameters, MPI_Info info, MPI_Request * request),            \
             (UNPAREN arguments, info, request),                                                    \
-            post_collective(c, *request, NBC_KIND_START, bytes, comm, way, true))
+            post_collective(c, *request, NBC_KIND_START, bytes, comm, true))
 
 #define N(name) name
 #define COUNT   int

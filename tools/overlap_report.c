@@ -3,11 +3,12 @@
 
    Question: my run left one report per process; where does its communication time go?
    Command:  build/overlap_report FOLDER            or the files: nbc_overlap.program.*.json
-   Output:   a summary on standard output, and overlap_report.html: one page without scripts or links
+   Output:   a summary on standard output, and overlap_report.html beside the reports: one page without
+             scripts or links
 
    usage: overlap_report [-o PAGE.html | --no-html] [--json] [--reference REF] FILE|FOLDER...
           overlap_report --diff BEFORE AFTER        each a file or a folder
-     -o FILE     where the page goes; default: overlap_report.html in the working folder
+     -o FILE     where the page goes; default: overlap_report.html in the folder of the (first) report
      --no-html   no page
      --json      print the sum of all reports as JSON (itself a report) instead of the summary; a page
                  only with -o
@@ -31,6 +32,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -444,115 +446,7 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
   return w->text;
 }
 
-/* ---- what to do about it ---------------------------------------------------------------------- */
-/* A verdict rests only on what the reports of one run hold. nbc_diagnose wants more: the computation
-   alone, the communication alone; see --reference. */
-typedef enum verdict {
-  VERDICT_FINE,
-  VERDICT_LEFT,
-  VERDICT_ONE_END,
-  VERDICT_WAITING,
-  VERDICT_BLOCKING,
-  VERDICT_SAME_CALL,
-  VERDICT_TOO_LITTLE,
-  VERDICT_NO_PROGRESS,
-  VERDICT_UNKNOWN,
-  VERDICT_PARTLY
-} verdict;
-
-static const struct {
-  const char *name, *why, *what;
-} verdicts[] = {
-    [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.",
-                      "Nothing to do here."},
-    [VERDICT_LEFT] = {"left before it arrived",
-                      "These sends ended as soon as their data was copied; when it arrived, nobody "
-                      "here saw: all of it, or "
-                      "nothing, may have been hidden.",
-                      "A nonblocking send gains nothing at this size. Time in such calls is "
-                      "copying, or waiting for room at "
-                      "the receiver."},
-    [VERDICT_ONE_END] =
-        {"only one end seen",
-         "Most of these transfers began or ended outside of what the library saw.",
-         "Wait for requests instead of freeing them, and post receives before the data comes."},
-    [VERDICT_WAITING] =
-        {"waits for others",
-         "Its calls waited more than ten times as long as its transfers take: others came late, or "
-         "computed "
-         "without progress. Hiding the transfers themselves would gain little.",
-         "Balance the work, or let the others make progress while they compute (nbc get): who "
-         "waits for whom "
-         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
-    [VERDICT_BLOCKING] =
-        {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
-         "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
-         "possible."},
-    [VERDICT_SAME_CALL] =
-        {"done inside one call",
-         "Posted and completed in the same call: there was no computation in between.",
-         "Post earlier or wait later, with computation between the two calls."},
-    [VERDICT_TOO_LITTLE] =
-        {"too little computation",
-         "There is less computation between post and completion than the transfers take.",
-         "Post earlier, wait later, or move independent work between the two; send less, or in "
-         "fewer and larger messages."},
-    [VERDICT_NO_PROGRESS] =
-        {"no progress while computing",
-         "By the NIC's stamps the data moved inside calls, although there was enough computation "
-         "to hide it.",
-         "The library makes progress only when it is called: give it a progress thread or a core "
-         "of its own, call a test now and then, or use a NIC that matches by itself."},
-    [VERDICT_UNKNOWN] =
-        {"cannot be told",
-         "There is enough computation, but also so much time in calls that all could have moved "
-         "there: "
-         "either the library makes progress only inside calls, or the partner came late.",
-         "Run once with a progress thread (for MPICH: MPICH_ASYNC_PROGRESS=1) and compare with "
-         "--diff: "
-         "less time in waits means that progress was missing. NIC stamps decide it without a "
-         "second "
-         "run."},
-    [VERDICT_PARTLY] =
-        {"partly hidden", "Some of the time is hidden, some is not.",
-         "Look at the sizes and ranks where it is not; post earlier or wait later there."},
-};
-
-static verdict judge(const row *x) {
-  const nbc_totals *t = &x->t;
-  const double least = share(t->min_overlap_ns, t->xfer_ns),
-               most = share(t->max_overlap_ns, t->xfer_ns);
-  /* xfer_ns counts all cases, available_ns only case 2. */
-  const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
-  const bool enough = (double)x->available_ns >= two_ends_ns;
-  const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
-  if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
-    return VERDICT_FINE;
-  const bool sends =
-      x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
-  if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
-  if (t->case_count[2] > t->count / 2) return sends ? VERDICT_LEFT : VERDICT_ONE_END;
-  if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
-  if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
-  if (!enough) return VERDICT_TOO_LITTLE;
-  if (stamped && exact_most(t) < 0.2) return VERDICT_NO_PROGRESS;
-  return most >= 0.8 && least < 0.2 && !stamped ? VERDICT_UNKNOWN : VERDICT_PARTLY;
-}
-
-/* The rows worth a line: up to `max`, each with at least a hundredth of all transfer time at stake. */
-static size_t offenders(const nbc_report *r, row **rows, size_t max) {
-  size_t count, kept = 0;
-  *rows = group(r, BY_CELL, &count);
-  for (size_t i = 0; i < count && kept < max; i++) {
-    const row *x = &(*rows)[i];
-    const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
-    const bool waits = share(x->t.waited_ns, r->call_ns) >= 0.01;
-    if (judge(x) != VERDICT_FINE &&
-        (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
-      (*rows)[kept++] = *x;
-  }
-  return kept;
-}
+#include "overlap_report_advice.h"
 
 /* ---- against a reference ---------------------------------------------------------------------- */
 static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_ns";
@@ -1378,7 +1272,7 @@ static const char help_text[] =
     "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as "
     "the preload writes\n"
     "                them; of a folder, the newest run\n"
-    "  -o FILE       where the page goes (overlap_report.html)\n"
+    "  -o FILE       where the page goes (overlap_report.html in the folder of the first report)\n"
     "  --no-html     no page\n"
     "  --json        the sum of all reports as JSON instead of the summary\n"
     "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited "
@@ -1426,10 +1320,23 @@ static int compare(char **paths) {
   return code;
 }
 
+/* Where the page goes when nobody says where: into the folder of the reports, as `nbc see` does it. */
+static const char *page_beside(const char *path) {
+  static char page[PATH_MAX];
+  struct stat st;
+  const bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+  const char *slash = strrchr(path, '/');
+  int length = is_folder ? (int)strlen(path) : slash ? (int)(slash - path) : 0;
+  while (length > 1 && path[length - 1] == '/') length--;
+  snprintf(page, sizeof page, "%.*s%soverlap_report.html", length, path,
+           length || slash ? "/" : "");
+  return page;
+}
+
 int main(int argc, char **argv) {
-  const char *page = "overlap_report.html", *csv = NULL;
+  const char *page = NULL, *csv = NULL;
   char *reference_path = NULL;
-  bool json = false, page_asked = false;
+  bool json = false, wants_page = true;
   int i = 1;
   run r, reference;
   output_begin("overlap_report");
@@ -1439,18 +1346,18 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--json") == 0)
       json = true;
     else if (strcmp(argv[i], "--no-html") == 0)
-      page = NULL;
+      wants_page = false, page = NULL;
     else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc)
       reference_path = argv[++i];
     else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
       csv = argv[++i];
     else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-      page = argv[++i], page_asked = true;
+      page = argv[++i];
     else
       return usage();
   }
   if (i == argc) return usage();
-  if (json && !page_asked) page = NULL;
+  if (!page && wants_page && !json) page = page_beside(argv[i]);
   read_run(&r, argv + i, argc - i);
   if (!r.process_count) {
     fputs("overlap_report: nothing to report\n", stderr);

@@ -15,8 +15,7 @@ enum {
   NBC__MON_STAMP,
   NBC__MON_END_LOCAL,
   NBC__MON_END_EARLY,
-  NBC__MON_END_PARTS_OUT,
-  NBC__MON_END_PARTS_IN
+  NBC__MON_END_PARTS
 };
 #define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
@@ -434,14 +433,13 @@ NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
   if (!r) return;
   nbc_xfer_end_local_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
-NBC_API void nbc_xfer_end_parts_at(nbc_recorder *r, uint64_t id, bool leaves, int64_t t_ns) {
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0, NBC_KIND_OTHER,
-                NBC_PEER_UNKNOWN, t_ns);
+  nbc__mon_push(r, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
 }
-NBC_API void nbc_xfer_end_parts(nbc_recorder *r, uint64_t id, bool leaves) {
+NBC_API void nbc_xfer_end_parts(nbc_recorder *r, uint64_t id) {
   if (!r) return;
-  nbc_xfer_end_parts_at(r, id, leaves, nbc_clock_now_ns(&r->monitor->clock));
+  nbc_xfer_end_parts_at(r, id, nbc_clock_now_ns(&r->monitor->clock));
 }
 NBC_API void nbc_xfer_end_only(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind, nbc_peer peer) {
   if (!r) return;
@@ -657,10 +655,10 @@ NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
 }
-NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves) {
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
-  nbc__mon_foreign(owner, leaves ? NBC__MON_END_PARTS_OUT : NBC__MON_END_PARTS_IN, id, 0,
-                   NBC_KIND_OTHER, NBC_PEER_UNKNOWN, nbc_clock_now_ns(&owner->monitor->clock));
+  nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
+                   nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
@@ -792,16 +790,18 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
   return other_ns > t_ns ? other_ns : t_ns;
 }
 
-/* May a message of this size be on its way when its send has ended, or here before its receive begins? */
-static bool nbc__mon_may_be_eager(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
+/* How much of a message may be here before its receive is posted, or on its way when its send has ended:
+   what is sent before the receiver answers. Of a larger message, too, so much may go ahead. */
+static uint64_t nbc__mon_eager_bytes(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const int64_t same = nbc_table_eager_bytes(d->table_same_node),
                 other = nbc_table_eager_bytes(d->table_other_node);
   const uint64_t most_same = same < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)same;
   const uint64_t most_other = other < 0 ? NBC__MON_MAYBE_EAGER : (uint64_t)other;
-  if (peer == NBC_PEER_SAME_NODE || peer == NBC_PEER_SELF) return size_bytes <= most_same;
-  if (peer == NBC_PEER_OTHER_NODE) return size_bytes <= most_other;
-  return size_bytes <= most_same || size_bytes <= most_other;
+  uint64_t most = most_same > most_other ? most_same : most_other; /* of a peer that is not known */
+  if (peer == NBC_PEER_SAME_NODE || peer == NBC_PEER_SELF) most = most_same;
+  if (peer == NBC_PEER_OTHER_NODE) most = most_other;
+  return size_bytes < most ? size_bytes : most;
 }
 
 /* How much of what a send was to move may be on its way when it has ended. */
@@ -817,13 +817,30 @@ static uint64_t nbc__mon_tail_bytes(const nbc_recorder *r, nbc_peer peer, uint64
   return (uint64_t)most < size_bytes ? (uint64_t)most : size_bytes;
 }
 
+/* Measured with messages: the tables say nothing of how fast a put, a get or an update may be. */
+static bool nbc__mon_is_off_table(const nbc_recorder *r, int kind) {
+  return r->monitor->desc.tables_of_messages &&
+         (kind == NBC_KIND_PUT || kind == NBC_KIND_GET || kind == NBC_KIND_ATOMIC);
+}
+
+/* How much of a transfer may have moved outside of the window between its stamps; all of it: one of
+   them is not believed. */
+static uint64_t nbc__mon_outside_bytes(const nbc_recorder *r, const nbc__mon_event *e,
+                                       uint64_t size_bytes, nbc_peer peer) {
+  const uint64_t eager_bytes = nbc__mon_eager_bytes(r, peer, size_bytes);
+  if (e->what == NBC__MON_END_PARTS) return size_bytes;
+  if (e->what == NBC__MON_END_EARLY) return eager_bytes;
+  if (e->what != NBC__MON_END_LOCAL) return 0;
+  return eager_bytes == size_bytes ? size_bytes : nbc__mon_tail_bytes(r, peer, size_bytes);
+}
+
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
 static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
                                           const nbc__mon_event *e, uint64_t size_bytes,
                                           nbc_peer peer, int64_t *comp_ns) {
   nbc__mon_bounds o;
-  int64_t fastest_ns, window_ns = 0, tail_ns = 0;
-  o.tail_bytes = 0;
+  int64_t fastest_ns, window_ns = 0, outside_ns = 0;
+  o.outside_bytes = 0;
   o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
@@ -834,17 +851,11 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     b = NULL;
   }
   if (b && e) {
-    const bool out = e->what == NBC__MON_END_LOCAL || e->what == NBC__MON_END_PARTS_OUT;
-    const bool in = e->what == NBC__MON_END_EARLY || e->what == NBC__MON_END_PARTS_IN;
-    const bool parts = e->what == NBC__MON_END_PARTS_OUT || e->what == NBC__MON_END_PARTS_IN;
-    const bool eager = parts || ((in || out) && nbc__mon_may_be_eager(r, peer, size_bytes));
     window_ns = e->t_ns - b->t_ns;
-    if (eager) fastest_ns = 0; /* one of its ends may be outside of the window */
-    if (out) {
-      o.tail_bytes = nbc__mon_tail_bytes(r, peer, size_bytes);
-      if (eager || o.x_ns > window_ns || (o.tail_bytes && o.tail_bytes == size_bytes)) b = NULL;
-    }
-    if (in && eager && o.x_ns > window_ns) b = NULL;
+    o.outside_bytes = nbc__mon_outside_bytes(r, e, size_bytes, peer);
+    if ((o.outside_bytes && o.outside_bytes == size_bytes) ||
+        (e->what == NBC__MON_END_LOCAL && o.x_ns > window_ns))
+      b = NULL;
   }
   o.case_of = 2;
   o.min_ns = 0;
@@ -853,25 +864,27 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   *comp_ns = e->comp_ns - b->comp_ns;
   if (*comp_ns < 0) *comp_ns = 0;
   if (*comp_ns > window_ns) *comp_ns = window_ns;
-  if (o.x_ns > window_ns) {
-    nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
-    o.x_ns = window_ns;
-  }
-  if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
-  if (o.tail_bytes) { /* of a peer that is known, and so its table */
+  if (o.outside_bytes) {
     int64_t any_ns;
-    tail_ns = nbc__mon_xfer_ns(r, peer, o.tail_bytes, &any_ns);
-    if (tail_ns > o.x_ns) tail_ns = o.x_ns;
+    outside_ns = nbc__mon_xfer_ns(r, peer, o.outside_bytes, &any_ns);
   }
+  if (o.x_ns > window_ns + outside_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
+    o.x_ns = window_ns + outside_ns;
+    fastest_ns = 0; /* this one was faster than the table: who knows how much */
+  }
+  if (outside_ns > o.x_ns) outside_ns = o.x_ns;
+  if (nbc__mon_is_off_table(r, b->kind)) fastest_ns = 0;
+  if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
      them, where the owner left call 7 and the other thread had looked before. So C has the last
      word. */
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
-  o.max_ns = *comp_ns < o.x_ns - tail_ns ? *comp_ns + tail_ns : o.x_ns;
-  o.min_ns = fastest_ns - tail_ns > noncomp_ns ? fastest_ns - tail_ns - noncomp_ns : 0;
-  if (tail_ns && o.case_of == 0) o.case_of = 2; /* its end was not seen, only most of it */
+  o.max_ns = *comp_ns < o.x_ns - outside_ns ? *comp_ns + outside_ns : o.x_ns;
+  o.min_ns = fastest_ns - outside_ns > noncomp_ns ? fastest_ns - outside_ns - noncomp_ns : 0;
+  if (outside_ns && o.case_of == 0) o.case_of = 2; /* most of it was seen, not all */
   return o;
 }
 
@@ -937,7 +950,8 @@ static nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *
   const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
                            : peer == NBC_PEER_OTHER_NODE ? d->table_other_node
                                                          : NULL;
-  if (!table || !(nbc_table_link_bytes_per_s(table) > 0)) return NULL;
+  if (!table || !(nbc_table_link_bytes_per_s(table) > 0) || nbc__mon_is_off_table(r, b->kind))
+    return NULL;
   switch ((nbc_kind)b->kind) {
   case NBC_KIND_SEND:
   case NBC_KIND_ISEND:
@@ -990,14 +1004,12 @@ static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_eve
   if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
     const nbc_monitor_desc *d = &r->monitor->desc;
     const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;
-    int64_t work_ns =
-        (int64_t)((double)(size_bytes - o->tail_bytes) * 1e9 / nbc_table_link_bytes_per_s(table));
+    int64_t work_ns = (int64_t)((double)(size_bytes - o->outside_bytes) * 1e9 /
+                                nbc_table_link_bytes_per_s(table));
     if (work_ns > o->x_ns) work_ns = o->x_ns;
     const int64_t latency_ns = o->x_ns - work_ns;
     j->latency_ns += latency_ns < o->max_ns ? latency_ns : o->max_ns;
-    /* what may have moved before its receive was posted is no work of this period for certain */
-    if (e && (e->what != NBC__MON_END_EARLY || !nbc__mon_may_be_eager(r, peer, size_bytes)))
-      j->work_ns += work_ns;
+    j->work_ns += work_ns;
     to = &j->period;
   }
   if (o) {

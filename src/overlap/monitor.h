@@ -28,10 +28,13 @@
        tail_bytes; all of them where no table says) may move after the end: with their time y,
        min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
        call: case 3.
-     - that a receive's data came after the receive was posted (nbc_xfer_end_early): where it may have
-       been sent eagerly, min is 0, and with a window shorter than x its begin was not seen: case 3.
+     - that a receive's data came after the receive was posted (nbc_xfer_end_early): as much as may be
+       sent eagerly may have come before, also of a larger message, whose first part goes ahead. With
+       the time y of that, as above; where that is all of it: case 3.
      - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
-       are sent eagerly. Where it sends more than it receives: case 3; else as for an eager receive.
+       are sent eagerly, and they may come before it is called: case 3.
+     - a table that says x > window: the transfer was faster than that, so min is 0.
+     - that a put, get or update takes as long as a message (desc.tables_of_messages): min is 0.
      - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
    Joint bounds: transfers of one direction that are under way to one class of peers at the same time
@@ -110,6 +113,8 @@ typedef struct nbc_monitor_desc {
      thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
   void (*on_seen)(void *user, const nbc_seen *seen);
   void *on_seen_user;
+  bool
+      tables_of_messages; /* measured by sends and receives: puts, gets and atomics may be faster */
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -160,10 +165,10 @@ NBC_API void nbc_xfer_end_early_at(nbc_recorder *recorder, uint64_t id, uint64_t
    that the data has arrived. */
 NBC_API void nbc_xfer_end_local(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
-/* As these two, for what moves in several messages whose sizes nobody tells, a collective: all of them may be
-   sent eagerly. leaves: it sends more than it receives. */
-NBC_API void nbc_xfer_end_parts(nbc_recorder *recorder, uint64_t id, bool leaves);
-NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, bool leaves, int64_t t_ns);
+/* As these two at once, for what moves in messages that nobody sees, a collective, or from a buffer that was
+   copied first: any part of it may come before the begin or arrive after the end. Case 3. */
+NBC_API void nbc_xfer_end_parts(nbc_recorder *recorder, uint64_t id);
+NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
    end of the call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
@@ -193,7 +198,7 @@ NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns);
-NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id, bool leaves);
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id);
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
@@ -411,8 +416,8 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
 /* What the bounds say of one transfer. */
 typedef struct nbc__mon_bounds {
   int64_t x_ns, min_ns, max_ns;
-  uint64_t tail_bytes; /* what of it may have moved after its end */
-  int case_of;         /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+  uint64_t outside_bytes; /* what of it may have moved before its begin or after its end */
+  int case_of;            /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
 } nbc__mon_bounds;
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,

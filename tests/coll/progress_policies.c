@@ -246,8 +246,8 @@ static void recorders_hear_workers(void) {
 static void hidden_work_is_seen_as_hidden(void) {
   nbc_progress *progress = engine(NBC_POLICY_DEDICATED);
   const nbc_threads_desc desc = {.size = SIZE, .protocol = NBC_PROTOCOL_DIRECT_READ};
-  nbc_table *table = NULL; /* a minimum is claimed only where there is a table */
-  CHECK(nbc_table_create_linear(500, 5e9, "threads", &table) == NBC_OK);
+  nbc_table *table = NULL; /* a minimum is claimed only where there is a table, and no transfer faster than it */
+  CHECK(nbc_table_create_linear(1, 1e15, "threads", &table) == NBC_OK);
   const nbc_monitor_desc monitor_desc = {.table_same_node = table, .table_other_node = table};
   nbc_monitor *monitor;
   nbc_recorder *recorders[SIZE];

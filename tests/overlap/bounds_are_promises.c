@@ -37,7 +37,7 @@ static nbc_report *report_of(nbc_monitor *m, int64_t t_ns) {
   return r;
 }
 
-typedef enum ending { SEEN, LOCAL, EARLY, PARTS_OUT, PARTS_IN } ending;
+typedef enum ending { SEEN, LOCAL, EARLY, PARTS } ending;
 /* One transfer: posted in a call [0, 10], comp_ns of computation, ended in a call of 10. */
 static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
   nbc_monitor *m;
@@ -48,7 +48,7 @@ static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_pee
   nbc_call_enter_at(r, NBC_KIND_WAIT, 10 + comp_ns);
   if (how == LOCAL) nbc_xfer_end_local_at(r, 1, 20 + comp_ns);
   else if (how == EARLY) nbc_xfer_end_early_at(r, 1, bytes, peer, 20 + comp_ns);
-  else if (how >= PARTS_OUT) nbc_xfer_end_parts_at(r, 1, how == PARTS_OUT, 20 + comp_ns);
+  else if (how == PARTS) nbc_xfer_end_parts_at(r, 1, 20 + comp_ns);
   else nbc_xfer_end_at(r, 1, 20 + comp_ns);
   nbc_call_exit_at(r, 20 + comp_ns);
   nbc_report *report = report_of(m, 20 + comp_ns);
@@ -91,7 +91,7 @@ static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
   nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_SEND, NBC_PEER_SAME_NODE, 0);
   nbc_xfer_end_local_at(r, 1, 6000);
   nbc_xfer_begin_at(r, 2, 5000, NBC_KIND_BCAST, NBC_PEER_SAME_NODE, 0); /* of messages that nobody sees */
-  nbc_xfer_end_parts_at(r, 2, true, 6000);
+  nbc_xfer_end_parts_at(r, 2, 6000);
   nbc_call_exit_at(r, 6000);
   nbc_report *report = report_of(m, 7000);
   CHECK(report->total.max_overlap_ns == 2100 + 5100 && report->total.min_overlap_ns == 0 && report->total.case_count[2] == 2);
@@ -104,20 +104,51 @@ static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
 /* Of messages of any size: each may leave before it has arrived, or come before it is asked for. */
 static void the_messages_of_a_collective_may_all_be_eager(void) {
   nbc_table *t = table_of(MEASURED);
-  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60000, PARTS_OUT), 50100, 0, 50100, 2);
-  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60000, PARTS_IN), 50100, 0, 50100, 1);
-  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60, PARTS_IN), 50100, 0, 50100, 2); /* most of it came before */
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60000, PARTS), 50100, 0, 50100, 2);
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 60, PARTS), 50100, 0, 50100, 2);
   nbc_table_free(t);
 }
 
 static void a_receive_may_be_late(void) {
-  nbc_table *t = table_of(MEASURED);
+  nbc_table *t = table_of(MEASURED), *other = table_of("# eager_bytes 6000\n# tail_bytes 0\n0 1e-7\n1000000 1.0001e-3\n");
   nbc_totals o = one(t, t, 500, NBC_PEER_SAME_NODE, 50, EARLY); /* it was there before */
   IS(o, 600, 0, 600, 2);
-  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, EARLY); /* maybe: no minimum */
-  IS(o, 600, 0, 600, 1);
-  o = one(t, t, 5000, NBC_PEER_SAME_NODE, 6000, EARLY);
-  IS(o, 5100, 5080, 5100, 1);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 5000, EARLY); /* maybe, however long the window: others ended late */
+  IS(o, 600, 0, 600, 2);
+  o = one(t, t, 500, NBC_PEER_SAME_NODE, 0, EARLY);
+  IS(o, 600, 0, 600, 2);
+  /* of a larger one 1000 bytes may have gone ahead, 1100 ns of it */
+  IS(one(t, t, 5000, NBC_PEER_SAME_NODE, 6000, EARLY), 5100, 5100 - 1100 - 20, 5100, 1);
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 6000, EARLY), 6020 + 1100, 0, 6000 + 1100, 1); /* faster than the table */
+  IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 0, EARLY), 20 + 1100, 0, 1100, 1);
+  IS(one(t, other, 5000, NBC_PEER_UNKNOWN, 6000, EARLY), 5100, 0, 5100, 2); /* one of them */
+  nbc_table_free(t);
+  nbc_table_free(other);
+}
+
+/* Tables that were measured with messages say nothing of how fast a put may be. */
+static void one_sided_operations_are_not_in_the_table(void) {
+  static const nbc_kind kinds[] = {NBC_KIND_PUT, NBC_KIND_GET, NBC_KIND_ATOMIC, NBC_KIND_ISEND};
+  nbc_table *t = table_of(MEASURED);
+  for (size_t i = 0; i < 4; i++)
+    for (int of_messages = 0; of_messages < 2; of_messages++) {
+      nbc_monitor *m;
+      nbc_monitor_desc desc = plain;
+      desc.tables_of_messages = of_messages;
+      nbc_recorder *r = monitor_with(desc, t, t, &m);
+      nbc_call_enter_at(r, kinds[i], 0);
+      nbc_xfer_begin_at(r, 1, 5000, kinds[i], NBC_PEER_SAME_NODE, 0);
+      nbc_call_exit_at(r, 10);
+      nbc_call_enter_at(r, NBC_KIND_WAIT, 6010);
+      nbc_xfer_end_at(r, 1, 6020);
+      nbc_call_exit_at(r, 6020);
+      nbc_report *report = report_of(m, 6020);
+      const bool off = of_messages && i < 3;
+      CHECK(report->total.min_overlap_ns == (off ? 0 : 5080) && report->total.max_overlap_ns == 5100);
+      CHECK(report->joint_count == (off || i == 2 ? 0 : 1));
+      nbc_report_free(report);
+      nbc_monitor_destroy(m);
+    }
   nbc_table_free(t);
 }
 
@@ -128,6 +159,8 @@ static void no_minimum_without_a_measurement(void) {
   CHECK(one(t, NULL, 100000, NBC_PEER_SAME_NODE, 1000000, SEEN).min_overlap_ns == 100080);
   CHECK(one(t, NULL, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN).min_overlap_ns == 0);
   CHECK(one(t, t, 100000, NBC_PEER_SELF, 1000000, SEEN).min_overlap_ns == 0);
+  const nbc_totals faster = one(t, t, 5000, NBC_PEER_SAME_NODE, 4000, SEEN); /* than the table: by how much? */
+  CHECK(faster.xfer_ns == 4020 && faster.min_overlap_ns == 0 && faster.max_overlap_ns == 4000);
   /* a peer that is not known: the slower time, and the faster one as lower bound */
   const nbc_totals o = one(fast, t, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN);
   CHECK(o.xfer_ns == 100100 && o.min_overlap_ns == 0 && o.max_overlap_ns == 100100);
@@ -283,6 +316,7 @@ int main(int argc, char **argv) {
   RUN(the_end_of_a_send_may_not_tell_of_its_last_bytes);
   RUN(the_messages_of_a_collective_may_all_be_eager);
   RUN(a_receive_may_be_late);
+  RUN(one_sided_operations_are_not_in_the_table);
   RUN(no_minimum_without_a_measurement);
   RUN(own_cost_is_not_computation);
   RUN(concurrent_transfers_share_their_link);

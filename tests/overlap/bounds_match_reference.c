@@ -47,11 +47,12 @@ static void ref_account(reference *ref, const begun *b, int64_t end_ns, int end_
   if (both && end_ns < b->t_ns) ref->problems[NBC_PROBLEM_ended_before_begin]++;
   else if (both) {
     const int64_t window = end_ns - b->t_ns, comp = ref_comp(ref, b->t_ns, end_ns);
-    if (x > window) x = window, ref->problems[NBC_PROBLEM_table_too_slow]++;
+    const bool faster = x > window; /* than the table: no minimum */
+    if (faster) x = window, ref->problems[NBC_PROBLEM_table_too_slow]++;
     if (b->call && b->call == end_call) which = 1, hi = 0;
     else {
       which = 2;
-      lo = x - (window - comp) > 0 ? x - (window - comp) : 0;
+      lo = !faster && x - (window - comp) > 0 ? x - (window - comp) : 0;
       hi = comp < x ? comp : x;
     }
   }

@@ -25,7 +25,13 @@ stamps_up_to_all() { "$report" --no-html "$run" >"$T/out" && printed "by NIC sta
 sum_is_a_report() { status 0 "$report" --no-html "$T/sum.json" && printed "4 processes"; }
 terminal_is_safe() { "$report" --no-html "$run" >"$T/out" && ! LC_ALL=C grep -q "$(printf '\033')" "$T/out"; }
 page_by_default() {
-  (cd "$T" && "$report" --json run >"json.out") && test ! -e "$T/overlap_report.html" && (cd "$T" && "$report" run) && test -s "$T/overlap_report.html"
+  mkdir -p "$T/here" && cp -r "$run" "$T/mine" && (cd "$T/here" && "$report" --json ../mine >../json.out) &&
+    test ! -e "$T/mine/overlap_report.html" && (cd "$T/here" && "$report" ../mine/ >../out) &&
+    test -s "$T/mine/overlap_report.html" && grep -q '^Page: ../mine/overlap_report.html$' "$T/out" &&
+    rm "$T/mine/overlap_report.html" && (cd "$T/mine" && "$report" "$base.1.json" >../out) &&
+    test -s "$T/mine/overlap_report.html" && rm "$T/mine/overlap_report.html" &&
+    (cd "$T/here" && "$report" ../mine/"$base.1.json" >../out) && test -s "$T/mine/overlap_report.html" &&
+    test -z "$(ls "$T/here")"
 }
 cut_off() {
   copy && head -c 700 "$run/$base.2.json" >"$T/copy/$base.2.json" && status 1 "$report" -o "$T/cut.html" "$T/copy" &&
@@ -103,7 +109,7 @@ check "files and their folder give the same" files_like_folder
 check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
-check "the page goes to the working folder" page_by_default
+check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off
 check "a wrong number: file, line and field" names_the_line
 check "a file of other size classes" other_classes

@@ -1,0 +1,130 @@
+/* overlap_report_advice.h: what to do about it: a verdict on each kind of transfer, worst first. Part of
+   overlap_report.c. */
+/* A verdict rests only on what the reports of one run hold. nbc_diagnose wants more: the computation
+   alone, the communication alone; see --reference. */
+typedef enum verdict {
+  VERDICT_FINE,
+  VERDICT_LEFT,
+  VERDICT_ONE_END,
+  VERDICT_CAME,
+  VERDICT_COLLECTIVE,
+  VERDICT_WAITING,
+  VERDICT_BLOCKING,
+  VERDICT_SAME_CALL,
+  VERDICT_TOO_LITTLE,
+  VERDICT_NO_PROGRESS,
+  VERDICT_UNKNOWN,
+  VERDICT_PARTLY
+} verdict;
+
+static const struct {
+  const char *name, *why, *what;
+} verdicts[] = {
+    [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.",
+                      "Nothing to do here."},
+    [VERDICT_LEFT] = {"left before it arrived",
+                      "These sends ended as soon as their data was copied; when it arrived, nobody "
+                      "here saw: all of it, or "
+                      "nothing, may have been hidden.",
+                      "A nonblocking send gains nothing at this size. Time in such calls is "
+                      "copying, or waiting for room at "
+                      "the receiver."},
+    [VERDICT_ONE_END] =
+        {"only one end seen",
+         "Most of these transfers began or ended outside of what the library saw.",
+         "Wait for requests instead of freeing them, and post receives before the data comes."},
+    [VERDICT_CAME] =
+        {"may have come before",
+         "Messages of this size are sent at once: when they came, before they were received or "
+         "after, nobody here saw: all, or nothing, may have been hidden.",
+         "What can be won is the time waited: post the receive early, compute, wait as late as "
+         "possible."},
+    [VERDICT_COLLECTIVE] =
+        {"moved unseen",
+         "A collective is made of messages that nobody here sees: they may come before it is "
+         "called and arrive after it returned: all, or nothing, may have been hidden.",
+         "What can be won is the time waited: a nonblocking collective, computation, and the wait "
+         "as late as possible."},
+    [VERDICT_WAITING] =
+        {"waits for others",
+         "Its calls waited more than ten times as long as its transfers take: others came late, or "
+         "computed "
+         "without progress. Hiding the transfers themselves would gain little.",
+         "Balance the work, or let the others make progress while they compute (nbc get): who "
+         "waits for whom "
+         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
+    [VERDICT_BLOCKING] =
+        {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
+         "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
+         "possible."},
+    [VERDICT_SAME_CALL] =
+        {"done inside one call",
+         "Posted and completed in the same call: there was no computation in between.",
+         "Post earlier or wait later, with computation between the two calls."},
+    [VERDICT_TOO_LITTLE] =
+        {"too little computation",
+         "There is less computation between post and completion than the transfers take.",
+         "Post earlier, wait later, or move independent work between the two; send less, or in "
+         "fewer and larger messages."},
+    [VERDICT_NO_PROGRESS] =
+        {"no progress while computing",
+         "By the NIC's stamps the data moved inside calls, although there was enough computation "
+         "to hide it.",
+         "The library makes progress only when it is called: give it a progress thread or a core "
+         "of its own, call a test now and then, or use a NIC that matches by itself."},
+    [VERDICT_UNKNOWN] =
+        {"cannot be told",
+         "There is enough computation, but also so much time in calls that all could have moved "
+         "there: "
+         "either the library makes progress only inside calls, or the partner came late.",
+         "Run once with a progress thread (for MPICH: MPICH_ASYNC_PROGRESS=1) and compare with "
+         "--diff: "
+         "less time in waits means that progress was missing. NIC stamps decide it without a "
+         "second "
+         "run."},
+    [VERDICT_PARTLY] =
+        {"partly hidden", "Some of the time is hidden, some is not.",
+         "Look at the sizes and ranks where it is not; post earlier or wait later there."},
+};
+
+static verdict judge(const row *x) {
+  const nbc_totals *t = &x->t;
+  const double least = share(t->min_overlap_ns, t->xfer_ns),
+               most = share(t->max_overlap_ns, t->xfer_ns);
+  /* xfer_ns counts all cases, available_ns only case 2. */
+  const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
+  const bool enough = (double)x->available_ns >= two_ends_ns;
+  const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
+  if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
+    return VERDICT_FINE;
+  const bool sends =
+      x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
+  const bool receives =
+      x->kind == NBC_KIND_RECV || x->kind == NBC_KIND_IRECV || x->kind == NBC_KIND_SENDRECV;
+  if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
+  if (t->case_count[2] > t->count / 2) {
+    if (x->kind >= NBC_KIND_BARRIER && x->kind <= NBC_KIND_INEIGHBOR_ALLTOALL)
+      return VERDICT_COLLECTIVE;
+    return sends ? VERDICT_LEFT : receives ? VERDICT_CAME : VERDICT_ONE_END;
+  }
+  if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
+  if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
+  if (!enough) return VERDICT_TOO_LITTLE;
+  if (stamped && exact_most(t) < 0.2) return VERDICT_NO_PROGRESS;
+  return most >= 0.8 && least < 0.2 && !stamped ? VERDICT_UNKNOWN : VERDICT_PARTLY;
+}
+
+/* The rows worth a line: up to `max`, each with at least a hundredth of all transfer time at stake. */
+static size_t offenders(const nbc_report *r, row **rows, size_t max) {
+  size_t count, kept = 0;
+  *rows = group(r, BY_CELL, &count);
+  for (size_t i = 0; i < count && kept < max; i++) {
+    const row *x = &(*rows)[i];
+    const int64_t at_stake_ns = x->t.xfer_ns - x->t.min_overlap_ns;
+    const bool waits = share(x->t.waited_ns, r->call_ns) >= 0.01;
+    if (judge(x) != VERDICT_FINE &&
+        (waits || (r->total.waited_ns == 0 && share(at_stake_ns, r->total.xfer_ns) >= 0.01)))
+      (*rows)[kept++] = *x;
+  }
+  return kept;
+}
