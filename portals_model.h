@@ -63,6 +63,8 @@
      [R] Reynier, progression of MPI communications by dedicated resources, 2022.
 
    CONVENTIONS
+     NULL where a pointer is wanted: what returns a status returns PM_E_INVAL, the rest 0, NULL, an
+     error of Portals or nothing; where NULL means something, the comment of the function says so.
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
      take 0.64 ns on the wire. Names end with their unit. pm_ functions return pm_status, Ptl* functions
      the codes of Portals. A world and all its processes live on ONE thread of the host; several worlds
@@ -2067,12 +2069,14 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
 
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes) {
-  FILE *in = path ? fopen(path, "rb") : NULL;
+  FILE *in;
   char *text = NULL;
   int max = 0, n = 0, got;
   pm_status status;
+  if (!path || !platform) return PM_E_INVAL;
+  in = fopen(path, "rb");
   if (!in) {
-    pm__platform_error(error, error_bytes, "%s: %s", path ? path : "(null)", strerror(errno));
+    pm__platform_error(error, error_bytes, "%s: %s", path, strerror(errno));
     return PM_E_IO;
   }
   do {
@@ -2114,6 +2118,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
   int64_t k;
+  if (!p || !out) return PM_E_INVAL;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
           pm__topology_names[p->topology]);
   if (p->topo[0]) {
@@ -3666,7 +3671,7 @@ PM_API int pm_process_node(const pm_process *process) { return process ? process
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid = uid; }
 PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
-PM_API void *pm_process_user(const pm_process *process) { return process->user; }
+PM_API void *pm_process_user(const pm_process *process) { return process ? process->user : NULL; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
@@ -3780,7 +3785,7 @@ static void pm__world_error(pm_world *w, pm_status status, const char *format, .
   nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
-  pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
+  if (world) pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
 }
 PM_API const char *pm_world_error(const pm_world *world) {
   return world ? world->error : "no world";
@@ -4149,14 +4154,21 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->moments);
   PM_FREE(w);
 }
-PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
+PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {
+  pm_world_desc none;
+  memset(&none, 0, sizeof none);
+  return world ? world->desc : none;
+}
 PM_API pm_stats pm_world_stats(const pm_world *world) {
-  pm_stats s = world->stats;
+  pm_stats s;
+  memset(&s, 0, sizeof s);
+  if (!world) return s;
+  s = world->stats;
   s.pending_count =
       world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
-PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
+PM_API int64_t pm_world_now_ns(const pm_world *world) { return world ? world->now_ps / PM__PS : 0; }
 
 static pm_status pm__spawn_without_memory(pm_world *w) {
   if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
@@ -4203,11 +4215,13 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
+PM_API uint64_t pm_random(pm_world *world) { return world ? nbc__random(&world->rng) : 0; }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_link_count(const pm_world *world) { return world->net_link_count; }
+PM_API int pm_link_count(const pm_world *world) {
+  return world ? world->net_link_count : 0;
+}
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
@@ -4273,11 +4287,13 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
 }
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
-  *count = (size_t)world->record_count;
+  if (count) *count = world ? (size_t)world->record_count : 0;
+  if (!world) return NULL;
   return world->records;
 }
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   int i;
+  if (!world || !out) return PM_E_INVAL;
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
   for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
@@ -4291,6 +4307,7 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
 /* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   int i;
+  if (!world || !out) return PM_E_INVAL;
   fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   for (i = 0; i < world->plat.node_count; i++)
     fprintf(out,
@@ -4463,6 +4480,7 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
 PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   pm__page p;
   int i;
+  if (!world || !out) return PM_E_INVAL;
   memset(&p, 0, sizeof p);
   p.out = out;
   p.records = world->records;
@@ -7797,15 +7815,16 @@ PM__PRIVATE void pm__stranded_go(pm_world *w) {
   }
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
-  return link >= 0 && link < world->net_link_count
+  return world && link >= 0 && link < world->net_link_count
              ? world->links[link].cap / pm__payload_ratio(&world->plat)
              : 0;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
-  if (link < 0 || link >= world->link_count) return 0;
+  if (!world || link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
-  for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
+  for (i = 0; bytes_per_s && i < n && i < max; i++)
+    bytes_per_s[i] = world->links[link].flows[i].flow->rate;
   return n;
 }
 PM__PRIVATE void pm__flows_free(pm_world *w) {
@@ -8715,6 +8734,7 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   }
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
+  if (!world) return;
   if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL,
                   "pm_world_set_link: outages are for the levels flow and LogGP");
@@ -9525,10 +9545,14 @@ PM_API void pm_msg_close(pm_msg *msg) {
   msg->proc->msg = NULL;
   pm__msg_free(msg);
 }
-PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
+PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) {
+  pm_msg_desc none;
+  memset(&none, 0, sizeof none);
+  return msg ? msg->desc : none;
+}
 
 PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
+  if (msg && d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
 }
 static void pm__msg_do_work(pm_msg *msg) {
   const int64_t d_ps = msg->d_work_ps;
@@ -9650,13 +9674,14 @@ static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, u
 }
 PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes > PM__MSG_SIZE)
+  if (!msg || !op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) ||
+      size_bytes > PM__MSG_SIZE)
     return PM_E_INVAL;
   return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 1);
 }
 PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
+  if (!msg || !op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
     return PM_E_INVAL;
   return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 0);
 }
@@ -9890,7 +9915,7 @@ static void pm__msg_worker_main(void *arg) {
   }
 }
 PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns <= 0) return;
+  if (!msg || d_ns <= 0) return;
   if (msg->desc.by == PM_MSG_DEDICATED)
     d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
@@ -9906,6 +9931,7 @@ PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
 PM_API void pm_msg_progress(pm_msg *msg) {
   ptl_event_t e;
   int code;
+  if (!msg) return;
   if (msg->worker) {
     if (msg->desc.by == PM_MSG_TIMER && !msg->holder && pm__msg_has_work(msg))
       pm__msg_drain(msg);
@@ -9937,7 +9963,9 @@ static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
   ptl_event_t e;
-  int once = !op && !msg->worker;
+  int once;
+  if (!msg) return PM_E_INVAL;
+  once = !op && !msg->worker;
   if (msg->worker && !(op && op->finished)) pm__msg_wait_beside_worker(msg, op);
   while (op ? !op->finished : once) {
     const int code = PtlEQWait(msg->eq, &e);
@@ -9949,6 +9977,7 @@ PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
   pm_msg_op *before = NULL, *q;
+  if (!msg || !op) return PM_E_INVAL;
   if (op->finished || op->is_send || op->stage == PM__MSG_MOVING) return PM_E_STATE;
   for (q = op->stage == PM__MSG_QUEUED ? msg->queue : NULL; q && q != op; q = q->next) before = q;
   if (q) { /* still with us */
@@ -9987,9 +10016,11 @@ static double pm__log(double x) {
 }
 PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
                                double k_count) {
-  const double s = pm__polynomial_s(kernel->mnk_s, kernel->mn_s, kernel->mk_s, kernel->nk_s,
-                                    m_count, n_count, k_count) +
-                   kernel->one_s;
+  double s;
+  if (!kernel) return 0;
+  s = pm__polynomial_s(kernel->mnk_s, kernel->mn_s, kernel->mk_s, kernel->nk_s, m_count, n_count,
+                       k_count) +
+      kernel->one_s;
   return s > 0 ? s : 0;
 }
 /* Normal numbers by Marsaglia's polar method: a point of the unit disc. */
@@ -10014,12 +10045,12 @@ static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
 }
 PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
                                double n_count, double k_count) {
-  const double mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
-  const double sigma_s =
-      fabs(pm__times(kernel->sigma_ratio, mean_s) + kernel->sigma_one_s +
-           pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
-                            kernel->sigma_nk_s, m_count, n_count, k_count));
-  double s;
+  double mean_s, sigma_s, s;
+  mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
+  if (!kernel || !world) return mean_s;
+  sigma_s = fabs(pm__times(kernel->sigma_ratio, mean_s) + kernel->sigma_one_s +
+                 pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
+                                  kernel->sigma_nk_s, m_count, n_count, k_count));
   if (kernel->mode_count > 0) return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
   if (sigma_s > 0) {
     s = mean_s + pm__times(sigma_s, pm__normal(world));
@@ -10032,7 +10063,7 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
 PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
                               double k_count) {
   double s;
-  if (!pm__current) return;
+  if (!pm__current || !kernel) return;
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
   pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }
@@ -10589,9 +10620,11 @@ static nbc_status pm__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
 static uint64_t pm__nbc_lost_count(void *ctx) { return ((pm_nbc *)ctx)->lost; }
 
 PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
-  pm_nbc *n = (pm_nbc *)pm__zalloc(sizeof *n);
+  pm_nbc *n;
   pm_msg_desc msg;
   pm_status status;
+  if (!endpoint) return NBC_E_INVAL;
+  n = (pm_nbc *)pm__zalloc(sizeof *n);
   *endpoint = NULL;
   if (!n) return NBC_E_NOMEM;
   memset(&msg, 0, sizeof msg);
@@ -10641,11 +10674,12 @@ PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
   PM_FREE(endpoint->stamps);
   PM_FREE(endpoint);
 }
-PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return &endpoint->t; }
-PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint) { return endpoint->msg; }
-PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return &endpoint->nic; }
+PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return endpoint ? &endpoint->t : NULL; }
+PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint) { return endpoint ? endpoint->msg : NULL; }
+PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return endpoint ? &endpoint->nic : NULL; }
 PM_API nbc_status pm_nbc_clock(nbc_clock *clock) {
   nbc_clock_desc desc;
+  if (!clock) return NBC_E_INVAL;
   memset(&desc, 0, sizeof desc);
   desc.source = NBC_CLOCK_USER;
   desc.now_ns = pm__nbc_now_ns;

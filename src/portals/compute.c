@@ -20,9 +20,11 @@ static double pm__log(double x) {
 }
 PM_API double pm_kernel_mean_s(const pm_kernel *kernel, double m_count, double n_count,
                                double k_count) {
-  const double s = pm__polynomial_s(kernel->mnk_s, kernel->mn_s, kernel->mk_s, kernel->nk_s,
-                                    m_count, n_count, k_count) +
-                   kernel->one_s;
+  double s;
+  if (!kernel) return 0;
+  s = pm__polynomial_s(kernel->mnk_s, kernel->mn_s, kernel->mk_s, kernel->nk_s, m_count, n_count,
+                       k_count) +
+      kernel->one_s;
   return s > 0 ? s : 0;
 }
 /* Normal numbers by Marsaglia's polar method: a point of the unit disc. */
@@ -47,12 +49,12 @@ static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
 }
 PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double m_count,
                                double n_count, double k_count) {
-  const double mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
-  const double sigma_s =
-      fabs(pm__times(kernel->sigma_ratio, mean_s) + kernel->sigma_one_s +
-           pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
-                            kernel->sigma_nk_s, m_count, n_count, k_count));
-  double s;
+  double mean_s, sigma_s, s;
+  mean_s = pm_kernel_mean_s(kernel, m_count, n_count, k_count);
+  if (!kernel || !world) return mean_s;
+  sigma_s = fabs(pm__times(kernel->sigma_ratio, mean_s) + kernel->sigma_one_s +
+                 pm__polynomial_s(kernel->sigma_mnk_s, kernel->sigma_mn_s, kernel->sigma_mk_s,
+                                  kernel->sigma_nk_s, m_count, n_count, k_count));
   if (kernel->mode_count > 0) return mean_s * pm__mixture(kernel->modes, kernel->mode_count, world);
   if (sigma_s > 0) {
     s = mean_s + pm__times(sigma_s, pm__normal(world));
@@ -65,7 +67,7 @@ PM_API double pm_kernel_draw_s(const pm_kernel *kernel, pm_world *world, double 
 PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_count,
                               double k_count) {
   double s;
-  if (!pm__current) return;
+  if (!pm__current || !kernel) return;
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
   pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }

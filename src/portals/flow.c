@@ -424,15 +424,16 @@ PM__PRIVATE void pm__stranded_go(pm_world *w) {
   }
 }
 PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
-  return link >= 0 && link < world->net_link_count
+  return world && link >= 0 && link < world->net_link_count
              ? world->links[link].cap / pm__payload_ratio(&world->plat)
              : 0;
 }
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
-  if (link < 0 || link >= world->link_count) return 0;
+  if (!world || link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
-  for (i = 0; i < n && i < max; i++) bytes_per_s[i] = world->links[link].flows[i].flow->rate;
+  for (i = 0; bytes_per_s && i < n && i < max; i++)
+    bytes_per_s[i] = world->links[link].flows[i].flow->rate;
   return n;
 }
 PM__PRIVATE void pm__flows_free(pm_world *w) {

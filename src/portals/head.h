@@ -63,6 +63,8 @@
      [R] Reynier, progression of MPI communications by dedicated resources, 2022.
 
    CONVENTIONS
+     NULL where a pointer is wanted: what returns a status returns PM_E_INVAL, the rest 0, NULL, an
+     error of Portals or nothing; where NULL means something, the comment of the function says so.
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
      take 0.64 ns on the wire. Names end with their unit. pm_ functions return pm_status, Ptl* functions
      the codes of Portals. A world and all its processes live on ONE thread of the host; several worlds

@@ -204,10 +204,14 @@ PM_API void pm_msg_close(pm_msg *msg) {
   msg->proc->msg = NULL;
   pm__msg_free(msg);
 }
-PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) { return msg->desc; }
+PM_API pm_msg_desc pm_msg_desc_of(const pm_msg *msg) {
+  pm_msg_desc none;
+  memset(&none, 0, sizeof none);
+  return msg ? msg->desc : none;
+}
 
 PM_API void pm_msg_work_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
+  if (msg && d_ns > 0) msg->d_work_ps = pm__later(msg->d_work_ps, pm__ps(d_ns));
 }
 static void pm__msg_do_work(pm_msg *msg) {
   const int64_t d_ps = msg->d_work_ps;
@@ -329,13 +333,14 @@ static pm_status pm__msg_start(pm_msg *msg, pm_msg_op *op, const void *buffer, u
 }
 PM_API pm_status pm_msg_isend(pm_msg *msg, const void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  if (!op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) || size_bytes > PM__MSG_SIZE)
+  if (!msg || !op || peer < 0 || peer >= pm_size() || (!buffer && size_bytes) ||
+      size_bytes > PM__MSG_SIZE)
     return PM_E_INVAL;
   return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 1);
 }
 PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, int peer,
                               uint64_t tag, pm_msg_op *op) {
-  if (!op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
+  if (!msg || !op || peer < PM_MSG_ANY_PEER || peer >= pm_size() || (!buffer && size_bytes))
     return PM_E_INVAL;
   return pm__msg_start(msg, op, buffer, size_bytes, peer, tag, 0);
 }
@@ -569,7 +574,7 @@ static void pm__msg_worker_main(void *arg) {
   }
 }
 PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
-  if (d_ns <= 0) return;
+  if (!msg || d_ns <= 0) return;
   if (msg->desc.by == PM_MSG_DEDICATED)
     d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
@@ -585,6 +590,7 @@ PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
 PM_API void pm_msg_progress(pm_msg *msg) {
   ptl_event_t e;
   int code;
+  if (!msg) return;
   if (msg->worker) {
     if (msg->desc.by == PM_MSG_TIMER && !msg->holder && pm__msg_has_work(msg))
       pm__msg_drain(msg);
@@ -616,7 +622,9 @@ static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
   ptl_event_t e;
-  int once = !op && !msg->worker;
+  int once;
+  if (!msg) return PM_E_INVAL;
+  once = !op && !msg->worker;
   if (msg->worker && !(op && op->finished)) pm__msg_wait_beside_worker(msg, op);
   while (op ? !op->finished : once) {
     const int code = PtlEQWait(msg->eq, &e);
@@ -628,6 +636,7 @@ PM_API pm_status pm_msg_wait(pm_msg *msg, pm_msg_op *op) {
 }
 PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
   pm_msg_op *before = NULL, *q;
+  if (!msg || !op) return PM_E_INVAL;
   if (op->finished || op->is_send || op->stage == PM__MSG_MOVING) return PM_E_STATE;
   for (q = op->stage == PM__MSG_QUEUED ? msg->queue : NULL; q && q != op; q = q->next) before = q;
   if (q) { /* still with us */

@@ -170,9 +170,11 @@ static nbc_status pm__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
 static uint64_t pm__nbc_lost_count(void *ctx) { return ((pm_nbc *)ctx)->lost; }
 
 PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
-  pm_nbc *n = (pm_nbc *)pm__zalloc(sizeof *n);
+  pm_nbc *n;
   pm_msg_desc msg;
   pm_status status;
+  if (!endpoint) return NBC_E_INVAL;
+  n = (pm_nbc *)pm__zalloc(sizeof *n);
   *endpoint = NULL;
   if (!n) return NBC_E_NOMEM;
   memset(&msg, 0, sizeof msg);
@@ -222,11 +224,12 @@ PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
   PM_FREE(endpoint->stamps);
   PM_FREE(endpoint);
 }
-PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return &endpoint->t; }
-PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint) { return endpoint->msg; }
-PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return &endpoint->nic; }
+PM_API nbc_transport *pm_nbc_transport(pm_nbc *endpoint) { return endpoint ? &endpoint->t : NULL; }
+PM_API pm_msg *pm_nbc_msg(pm_nbc *endpoint) { return endpoint ? endpoint->msg : NULL; }
+PM_API const nbc_nic *pm_nbc_nic(pm_nbc *endpoint) { return endpoint ? &endpoint->nic : NULL; }
 PM_API nbc_status pm_nbc_clock(nbc_clock *clock) {
   nbc_clock_desc desc;
+  if (!clock) return NBC_E_INVAL;
   memset(&desc, 0, sizeof desc);
   desc.source = NBC_CLOCK_USER;
   desc.now_ns = pm__nbc_now_ns;

@@ -520,6 +520,7 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   }
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
+  if (!world) return;
   if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL,
                   "pm_world_set_link: outages are for the levels flow and LogGP");

@@ -215,12 +215,14 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
 
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes) {
-  FILE *in = path ? fopen(path, "rb") : NULL;
+  FILE *in;
   char *text = NULL;
   int max = 0, n = 0, got;
   pm_status status;
+  if (!path || !platform) return PM_E_INVAL;
+  in = fopen(path, "rb");
   if (!in) {
-    pm__platform_error(error, error_bytes, "%s: %s", path ? path : "(null)", strerror(errno));
+    pm__platform_error(error, error_bytes, "%s: %s", path, strerror(errno));
     return PM_E_IO;
   }
   do {
@@ -262,6 +264,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
   int64_t k;
+  if (!p || !out) return PM_E_INVAL;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
           pm__topology_names[p->topology]);
   if (p->topo[0]) {

@@ -11,7 +11,7 @@ PM_API int pm_process_node(const pm_process *process) { return process ? process
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid = uid; }
 PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
-PM_API void *pm_process_user(const pm_process *process) { return process->user; }
+PM_API void *pm_process_user(const pm_process *process) { return process ? process->user : NULL; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
@@ -125,7 +125,7 @@ static void pm__world_error(pm_world *w, pm_status status, const char *format, .
   nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
-  pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
+  if (world) pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
 }
 PM_API const char *pm_world_error(const pm_world *world) {
   return world ? world->error : "no world";
@@ -494,14 +494,21 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->moments);
   PM_FREE(w);
 }
-PM_API pm_world_desc pm_world_desc_of(const pm_world *world) { return world->desc; }
+PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {
+  pm_world_desc none;
+  memset(&none, 0, sizeof none);
+  return world ? world->desc : none;
+}
 PM_API pm_stats pm_world_stats(const pm_world *world) {
-  pm_stats s = world->stats;
+  pm_stats s;
+  memset(&s, 0, sizeof s);
+  if (!world) return s;
+  s = world->stats;
   s.pending_count =
       world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
-PM_API int64_t pm_world_now_ns(const pm_world *world) { return world->now_ps / PM__PS; }
+PM_API int64_t pm_world_now_ns(const pm_world *world) { return world ? world->now_ps / PM__PS : 0; }
 
 static pm_status pm__spawn_without_memory(pm_world *w) {
   if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
@@ -548,11 +555,13 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-PM_API uint64_t pm_random(pm_world *world) { return nbc__random(&world->rng); }
+PM_API uint64_t pm_random(pm_world *world) { return world ? nbc__random(&world->rng) : 0; }
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_link_count(const pm_world *world) { return world->net_link_count; }
+PM_API int pm_link_count(const pm_world *world) {
+  return world ? world->net_link_count : 0;
+}
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];

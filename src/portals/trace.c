@@ -41,11 +41,13 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
 }
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
-  *count = (size_t)world->record_count;
+  if (count) *count = world ? (size_t)world->record_count : 0;
+  if (!world) return NULL;
   return world->records;
 }
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   int i;
+  if (!world || !out) return PM_E_INVAL;
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
   for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
@@ -59,6 +61,7 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
 /* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   int i;
+  if (!world || !out) return PM_E_INVAL;
   fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   for (i = 0; i < world->plat.node_count; i++)
     fprintf(out,
@@ -231,6 +234,7 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
 PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   pm__page p;
   int i;
+  if (!world || !out) return PM_E_INVAL;
   memset(&p, 0, sizeof p);
   p.out = out;
   p.records = world->records;
