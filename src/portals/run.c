@@ -559,9 +559,7 @@ PM_API uint64_t pm_random(pm_world *world) { return world ? nbc__random(&world->
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
-PM_API int pm_link_count(const pm_world *world) {
-  return world ? world->net_link_count : 0;
-}
+PM_API int pm_link_count(const pm_world *world) { return world ? world->net_link_count : 0; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
   uint32_t way[PM__ROUTE_MAX + 2];
