@@ -74,7 +74,8 @@
      same trace. Processes switch only inside calls of this file: no locks are needed between them.
 
    LIMITS, told honestly
-     One process computes on a core of its own: more threads than cores are not slowed down.
+     One thread computes on a core of its own, and more threads than cores are not slowed down, unless
+     cores_are_shared is set.
      Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
      one after the other, in the order in which they come to its end, and take nothing from the longer
      ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
@@ -215,6 +216,10 @@ PM_API int pm_version(void);
    each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
    roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
    outages of cables, inflight_per_node_count. */
+/* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
+   kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
+   under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
+   looks, waits, sleeps and the work of a pm_msg's worker take none of it. With 0 every thread has a core. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -232,6 +237,7 @@ typedef enum pm_topology_kind {
   X(node_count, 2, "nodes of the machine")                                                         \
   X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
   X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
+  X(cores_are_shared, 0, "1: threads that compute at once share the cores, see SHARED CORES")      \
   X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
   X(switch_latency_ns, 130, "added per switch on the way")                                         \
   X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                               \
@@ -1819,7 +1825,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 150 "src/portals/platform.h"
+#line 155 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2552,6 +2558,7 @@ struct pm_thread {
   bool is_idle;         /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
   bool is_vain;         /* it looked in vain last */
+  bool is_computing;    /* on shared cores */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -2563,7 +2570,9 @@ struct pm_thread {
   const char *what; /* for deadlock reports */
   void (*describe)(const pm_thread *thread, char *text,
                    size_t text_bytes); /* more of it, or NULL */
-  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
+  pm_thread *next_computing;           /* of those that share the cores of the node */
+  int64_t v_end_ps;    /* ... what each of them has to have computed when this one ends */
+  const void *wait_on; /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
@@ -2598,6 +2607,13 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
+/* Threads of a node that compute now, the first to end first. While all of them have had the same share,
+   what one has had since the beginning is the same for all: v_ps. */
+typedef struct pm__cores {
+  pm__event event; /* the first one ends */
+  pm_thread *first;
+  int64_t count, t_ps, v_ps; /* v_ps: at t_ps */
+} pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
   pm_process *processes, **by_pid;
@@ -2610,6 +2626,7 @@ typedef struct pm__node {
   pm_thread *slot_waiters;
   struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
   unsigned char link;                   /* level of what is in flight */
+  pm__cores *cores;                     /* NULL: nobody has shared them yet */
 } pm__node;
 
 typedef struct pm__stack {
@@ -3526,6 +3543,7 @@ PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = 0;
 }
 
+static void pm__cores_leave(pm_world *w, pm_thread *t);
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
@@ -3537,6 +3555,7 @@ PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
 }
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
   t->state = PM__ENDED;
+  if (t->is_computing) pm__cores_leave(w, t);
   w->live_threads--;
   if (t->joiner) pm__resume(w, t->joiner);
   if (--t->proc->live_threads == 0 && !t->proc->ended) {
@@ -3603,10 +3622,92 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+/* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
+/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
+static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
+  const int64_t whole = a_ps / c, rest = a_ps % c * b;
+  if (whole > PM__END / b) return PM__END;
+  return pm__later(whole * b, (rest + (is_up ? c - 1 : 0)) / c);
+}
+static bool pm__cores_are_short(const pm_world *w, const pm__cores *c) {
+  return c->count > w->plat.cores_per_node_count;
+}
+/* What each has had by now. */
+static void pm__cores_advance(const pm_world *w, pm__cores *c) {
+  const int64_t d_ps = w->now_ps - c->t_ps;
+  c->v_ps = pm__later(c->v_ps, pm__cores_are_short(w, c)
+                                   ? pm__share_ps(d_ps, w->plat.cores_per_node_count, c->count, 0)
+                                   : d_ps);
+  c->t_ps = w->now_ps;
+}
+static void pm__cores_next(pm_world *w, pm__cores *c) {
+  int64_t d_ps;
+  pm__unschedule(w, &c->event);
+  if (!c->first) return;
+  d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
+  if (pm__cores_are_short(w, c))
+    d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
+  pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
+}
+static void pm__cores_event(pm_world *w, pm__event *event) {
+  pm__cores *c = (pm__cores *)event;
+  pm__cores_advance(w, c);
+  while (c->first && c->first->v_end_ps <= c->v_ps) {
+    pm_thread *t = c->first;
+    c->first = t->next_computing;
+    c->count--;
+    t->is_computing = 0;
+    pm__resume(w, t);
+  }
+  pm__cores_next(w, c);
+}
+/* One that computes is ended by another thread of its process. */
+static void pm__cores_leave(pm_world *w, pm_thread *t) {
+  pm__cores *c = w->nodes[t->proc->node].cores;
+  pm_thread **at = &c->first;
+  while (*at != t) at = &(*at)->next_computing;
+  pm__cores_advance(w, c);
+  *at = t->next_computing;
+  c->count--;
+  t->is_computing = 0;
+  pm__cores_next(w, c);
+}
+/* The running thread computes beside those that do. */
+static void pm__cores_compute(pm_world *w, int64_t d_ps) {
+  pm_thread *t = pm__current, **at;
+  pm__node *n = &w->nodes[t->proc->node];
+  pm__cores *c = n->cores;
+  if (!c) {
+    c = n->cores = (pm__cores *)pm__zalloc(sizeof *c);
+    if (!c) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: cores");
+      return;
+    }
+    c->event.fn = pm__cores_event;
+    w->stats.memory_bytes += sizeof *c;
+  }
+  pm__cores_advance(w, c);
+  if (!c->count) c->v_ps = 0;
+  t->v_end_ps = pm__later(c->v_ps, d_ps);
+  for (at = &c->first; *at && (*at)->v_end_ps <= t->v_end_ps;) at = &(*at)->next_computing;
+  t->next_computing = *at;
+  *at = t;
+  t->is_computing = 1;
+  t->poll_streak = 0;
+  c->count++;
+  pm__cores_next(w, c);
+  pm__block(PM__FOREVER, "computation");
+}
 static void pm__compute(int64_t d_ns) {
   pm_world *w = pm__current->proc->world;
-  pm__trace_compute(w, w->now_ps, pm__later(w->now_ps, pm__ps(d_ns)));
+  const int64_t t_ps = w->now_ps;
   pm__current->is_vain = 0;
+  if (w->plat.cores_are_shared && d_ns > 0) {
+    pm__cores_compute(w, pm__ps(d_ns));
+    pm__trace_compute(w, t_ps, w->now_ps);
+    return;
+  }
+  pm__trace_compute(w, t_ps, pm__later(t_ps, pm__ps(d_ns)));
   pm__busy(pm__ps(d_ns), "computation");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {
@@ -4142,6 +4243,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
+    PM_FREE(w->nodes[i].cores);
   }
   pm__uses_free(w);
   pm__net_free(w);

@@ -74,7 +74,8 @@
      same trace. Processes switch only inside calls of this file: no locks are needed between them.
 
    LIMITS, told honestly
-     One process computes on a core of its own: more threads than cores are not slowed down.
+     One thread computes on a core of its own, and more threads than cores are not slowed down, unless
+     cores_are_shared is set.
      Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
      one after the other, in the order in which they come to its end, and take nothing from the longer
      ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but

@@ -59,6 +59,7 @@ struct pm_thread {
   bool is_idle;         /* what it waits for now is time between looks in vain */
   int counts_idle;      /* and its timer is one of idle_count */
   bool is_vain;         /* it looked in vain last */
+  bool is_computing;    /* on shared cores */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
   void *sp;
@@ -70,7 +71,9 @@ struct pm_thread {
   const char *what; /* for deadlock reports */
   void (*describe)(const pm_thread *thread, char *text,
                    size_t text_bytes); /* more of it, or NULL */
-  const void *wait_on;                 /* the queue or counter; NULL: any of the process */
+  pm_thread *next_computing;           /* of those that share the cores of the node */
+  int64_t v_end_ps;    /* ... what each of them has to have computed when this one ends */
+  const void *wait_on; /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
@@ -105,6 +108,13 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
+/* Threads of a node that compute now, the first to end first. While all of them have had the same share,
+   what one has had since the beginning is the same for all: v_ps. */
+typedef struct pm__cores {
+  pm__event event; /* the first one ends */
+  pm_thread *first;
+  int64_t count, t_ps, v_ps; /* v_ps: at t_ps */
+} pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
   pm_process *processes, **by_pid;
@@ -117,6 +127,7 @@ typedef struct pm__node {
   pm_thread *slot_waiters;
   struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
   unsigned char link;                   /* level of what is in flight */
+  pm__cores *cores;                     /* NULL: nobody has shared them yet */
 } pm__node;
 
 typedef struct pm__stack {

@@ -14,6 +14,10 @@
    each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
    roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
    outages of cables, inflight_per_node_count. */
+/* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
+   kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
+   under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
+   looks, waits, sleeps and the work of a pm_msg's worker take none of it. With 0 every thread has a core. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -31,6 +35,7 @@ typedef enum pm_topology_kind {
   X(node_count, 2, "nodes of the machine")                                                         \
   X(procs_per_node_count, 1, "processes that pm_spawn_all starts on each node")                    \
   X(cores_per_node_count, 64, "cores of a node (see LIMITS, pm_msg_compute_ns)")                   \
+  X(cores_are_shared, 0, "1: threads that compute at once share the cores, see SHARED CORES")      \
   X(wire_latency_ns, 300, "from leaving a NIC to arriving at the next, without the switches")      \
   X(switch_latency_ns, 130, "added per switch on the way")                                         \
   X(pci_latency_ns, 200, "one way over PCI [S 4.3]")                                               \

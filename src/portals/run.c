@@ -482,6 +482,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
+    PM_FREE(w->nodes[i].cores);
   }
   pm__uses_free(w);
   pm__net_free(w);

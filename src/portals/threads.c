@@ -235,6 +235,7 @@ PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = 0;
 }
 
+static void pm__cores_leave(pm_world *w, pm_thread *t);
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
@@ -246,6 +247,7 @@ PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
 }
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
   t->state = PM__ENDED;
+  if (t->is_computing) pm__cores_leave(w, t);
   w->live_threads--;
   if (t->joiner) pm__resume(w, t->joiner);
   if (--t->proc->live_threads == 0 && !t->proc->ended) {
@@ -312,10 +314,92 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+/* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
+/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
+static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
+  const int64_t whole = a_ps / c, rest = a_ps % c * b;
+  if (whole > PM__END / b) return PM__END;
+  return pm__later(whole * b, (rest + (is_up ? c - 1 : 0)) / c);
+}
+static bool pm__cores_are_short(const pm_world *w, const pm__cores *c) {
+  return c->count > w->plat.cores_per_node_count;
+}
+/* What each has had by now. */
+static void pm__cores_advance(const pm_world *w, pm__cores *c) {
+  const int64_t d_ps = w->now_ps - c->t_ps;
+  c->v_ps = pm__later(c->v_ps, pm__cores_are_short(w, c)
+                                   ? pm__share_ps(d_ps, w->plat.cores_per_node_count, c->count, 0)
+                                   : d_ps);
+  c->t_ps = w->now_ps;
+}
+static void pm__cores_next(pm_world *w, pm__cores *c) {
+  int64_t d_ps;
+  pm__unschedule(w, &c->event);
+  if (!c->first) return;
+  d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
+  if (pm__cores_are_short(w, c))
+    d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
+  pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
+}
+static void pm__cores_event(pm_world *w, pm__event *event) {
+  pm__cores *c = (pm__cores *)event;
+  pm__cores_advance(w, c);
+  while (c->first && c->first->v_end_ps <= c->v_ps) {
+    pm_thread *t = c->first;
+    c->first = t->next_computing;
+    c->count--;
+    t->is_computing = 0;
+    pm__resume(w, t);
+  }
+  pm__cores_next(w, c);
+}
+/* One that computes is ended by another thread of its process. */
+static void pm__cores_leave(pm_world *w, pm_thread *t) {
+  pm__cores *c = w->nodes[t->proc->node].cores;
+  pm_thread **at = &c->first;
+  while (*at != t) at = &(*at)->next_computing;
+  pm__cores_advance(w, c);
+  *at = t->next_computing;
+  c->count--;
+  t->is_computing = 0;
+  pm__cores_next(w, c);
+}
+/* The running thread computes beside those that do. */
+static void pm__cores_compute(pm_world *w, int64_t d_ps) {
+  pm_thread *t = pm__current, **at;
+  pm__node *n = &w->nodes[t->proc->node];
+  pm__cores *c = n->cores;
+  if (!c) {
+    c = n->cores = (pm__cores *)pm__zalloc(sizeof *c);
+    if (!c) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: cores");
+      return;
+    }
+    c->event.fn = pm__cores_event;
+    w->stats.memory_bytes += sizeof *c;
+  }
+  pm__cores_advance(w, c);
+  if (!c->count) c->v_ps = 0;
+  t->v_end_ps = pm__later(c->v_ps, d_ps);
+  for (at = &c->first; *at && (*at)->v_end_ps <= t->v_end_ps;) at = &(*at)->next_computing;
+  t->next_computing = *at;
+  *at = t;
+  t->is_computing = 1;
+  t->poll_streak = 0;
+  c->count++;
+  pm__cores_next(w, c);
+  pm__block(PM__FOREVER, "computation");
+}
 static void pm__compute(int64_t d_ns) {
   pm_world *w = pm__current->proc->world;
-  pm__trace_compute(w, w->now_ps, pm__later(w->now_ps, pm__ps(d_ns)));
+  const int64_t t_ps = w->now_ps;
   pm__current->is_vain = 0;
+  if (w->plat.cores_are_shared && d_ns > 0) {
+    pm__cores_compute(w, pm__ps(d_ns));
+    pm__trace_compute(w, t_ps, w->now_ps);
+    return;
+  }
+  pm__trace_compute(w, t_ps, pm__later(t_ps, pm__ps(d_ns)));
   pm__busy(pm__ps(d_ns), "computation");
 }
 PM_API void pm_compute_ns(int64_t d_ns) {

@@ -2,7 +2,7 @@
    defaults and with one constant changed, and at least one of them must go another way. */
 #include "tests/model/ptl.h"
 
-enum { WORLDS = 7 };
+enum { WORLDS = 8 };
 static unsigned char memory[64][3][80000];
 static uint64_t noted;
 static void note(uint64_t value) { noted = (noted ^ value) * 0x9E3779B97F4A7C15u; }
@@ -80,10 +80,22 @@ static void dedicated_body(void *unused) {
   note((uint64_t)pm_now_ns());
   pm_msg_close(msg);
 }
+/* More threads than cores. */
+static void crowd_main(void *unused) {
+  (void)unused;
+  pm_compute_ns(1000);
+}
+static void crowd_body(void *unused) {
+  pm_thread *t[100];
+  (void)unused;
+  for (int i = 0; i < 100; i++) t[i] = pm_thread_create(crowd_main, NULL, 0);
+  for (int i = 0; i < 100; i++) pm_thread_join(t[i]);
+  note((uint64_t)pm_now_ns());
+}
 /* ret 0: the platform is refused */
 static int play(pm_platform p, int which, uint64_t *hash) {
-  static void (*const bodies[WORLDS])(void *) = {mixed_body, mixed_body, mixed_body, mixed_body, messages_body, dedicated_body, mixed_body};
-  static const pm_link_model links[WORLDS] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW};
+  static void (*const bodies[WORLDS])(void *) = {mixed_body, mixed_body, mixed_body, mixed_body, messages_body, dedicated_body, mixed_body, crowd_body};
+  static const pm_link_model links[WORLDS] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW};
   pm_world_desc desc = {.platform = &p, .link = links[which], .seed = 3};
   pm_world *w;
   if (which == 2) p.topology = PM_TOPO_FATTREE, p.topo[0] = 2, p.topo[1] = 2, p.topo[2] = 2, p.topo[3] = 1, p.topo[4] = 2;
