@@ -2367,15 +2367,15 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc
 /* The bound that holds if rates wander by at most so much, which is the caller's to know or to have
    estimated (nbc_sync_info's wander_seen_ppm_per_s): extrapolating by X after watching for B, the
    limit of the desc costs X (B + X) / 2 times itself. Not for old times.
-   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it: the
-   rate wandered faster) | NBC_E_RANGE */
+   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it:
+   the rate wandered faster) | NBC_E_RANGE */
 NBC_API nbc_status nbc_sync_global_if(const nbc_sync *sync, double wander_ppm_per_s,
                                       int64_t t_local_ns, nbc_time *global);
 /* The most probable global time of a local one, within the interval of nbc_sync_global: by the
-   fastest trip of each burst, weighted by the inverse square of what its trips leave open beyond the
-   best burst. One burst says nothing of drift, so it
-   adds none; of two or more only drift counts that their trips cannot have made by chance. For
-   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+   fastest trip of each burst, weighted by the inverse square of what its trips leave open beyond
+   the best burst. One burst says nothing of drift, so it adds none; of two or more only drift
+   counts that their trips cannot have made by chance. For differences between ranks; a bound goes
+   with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
@@ -16962,6 +16962,8 @@ static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low
 }
 
 /* ---- mail: operations that survive a time-out ---------------------------------------------- */
+/* A mail has memory of its own, since an operation that timed out may still be written to later:
+   what cannot be cancelled waits among the orphans until the synchronisation is destroyed. */
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
                                        uint64_t bytes) {
   nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
@@ -17019,6 +17021,9 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   s->info.trip_count++;
   if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
     s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
+  /* The ping left before the parent read its clock, and the answer came after: so the time at the
+     sending is at most the first reading, and the time at the return at least the second one.
+     Nothing is assumed of the way there and back being alike. */
   const nbc_status there =
       nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns);
   const nbc_status back =
@@ -17026,7 +17031,11 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   if (there == NBC_E_CLOCK || back == NBC_E_CLOCK) nbc__sync_begin_burst(s, best), s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
+  /* Offsets are kept as differences to the first one: small numbers, which doubles hold to the
+     ns. */
   if (s->fit_count == 0 && best->rtt_ns == INT64_MAX) s->fit_offset_ns = reference_ns - t_middle_ns;
+  /* What a burst leaves open is kept for itself, at the rate assumed so far: between bursts drift
+     is more than what one burst leaves. */
   const double sent_ns =
       s->burst_rate * (double)(t_sent_ns - s->t_burst_ns); /* drift since its begin */
   const double back_ns = s->burst_rate * (double)(t_back_ns - s->t_burst_ns);
@@ -17107,16 +17116,17 @@ static void nbc__sync_line(nbc_sync *s) {
   s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : s->fits[n - 1].between_ns;
 }
 
-/* How much a burst counts: what its offset may be wrong by is half of what its trips leave open beyond
-   what the best of all bursts does, and a little for what that one does not show. */
+/* How much a burst counts: what its offset may be wrong by is half of what its trips leave open
+   beyond what the best of all bursts does, and a little for what that one does not show. */
 static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   const double more_ns = 0.5 * (fit->width_ns - least_ns), floor_ns = least_ns / 32 + 1;
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error, squared,
-   from what the slope leaves, and at least what the weights say. How many bursts that rests on: as many
-   as would weigh as much if all weighed alike. 0 without doubt for less than two. */
+/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error,
+   squared, from what the slope leaves, and at least what the weights say. How many bursts that
+   rests on: as many as would weigh as much if all weighed alike. 0 without doubt for less than
+   two. */
 static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
   const nbc__sync_fit *fits = s->fits + first;
   const int n = count;
@@ -17150,10 +17160,10 @@ static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *d
   return xy / xx;
 }
 
-/* The probable rate, within what the polygon leaves, and the middle of the offsets that it leaves at
-   that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein shrink a
-   mean): what chance could have made is no drift. The polygon's own middle would make drift of the
-   width of what is not known, and carry it on until the next burst. */
+/* The probable rate, within what the polygon leaves, and the middle of the offsets that it leaves
+   at that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein
+   shrink a mean): what chance could have made is no drift. The polygon's own middle would make
+   drift of the width of what is not known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
@@ -17186,8 +17196,8 @@ static void nbc__sync_watch_wander(nbc_sync *s) {
     s->info.wander_seen_ppm_per_s = 1e6 * (fabs(b - a) + sqrt(doubt_a + doubt_b)) / apart_s;
 }
 
-/* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was assumed
-   meanwhile was wrong by more than they leave, the fastest alone. */
+/* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was
+   assumed meanwhile was wrong by more than they leave, the fastest alone. */
 static void nbc__sync_end_burst(nbc_sync *s, nbc__sync_fit *fastest) {
   const double moved_ns = s->burst_rate * (double)(fastest->t_local_ns - s->t_burst_ns);
   fastest->width_ns = s->burst_high_ns - s->burst_low_ns;
@@ -17221,6 +17231,8 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
 }
 
 /* ---- parent's side ------------------------------------------------------------------------- */
+/* Reads its clock twice: as soon as the question is here (no answer to it was later) and just
+   before the answer leaves (no question was earlier): its own error goes into both bounds. */
 /* Answers one child until it says that this was the last. *heard: it asked at least once. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
@@ -17301,6 +17313,7 @@ static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
   return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, parent, s);
 }
 
+/* As copy_from, seen from above: the farthest child first, which has most below it. */
 static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   nbc__sync_state state;
   memset(&state, 0, sizeof state);
@@ -17357,6 +17370,7 @@ static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
   return status;
 }
 
+/* Ranks that read one and the same clock: only the first of them measures. */
 static nbc_status nbc__sync_find_group(nbc_sync *s) {
   const nbc_transport *t = s->t;
   int count = 0, room = 0;
@@ -17626,7 +17640,8 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
 
 /* How many independent samples say as much about the median: count / (1 + 2 sum of the
    autocorrelations of "above or below it"), summed until six times what they add up to (Sokal's
-   window), and that sum's own standard error taken on top. Correlation that chance makes is none. */
+   window), and that sum's own standard error taken on top. Correlation that chance makes is
+   none. */
 static double nbc__measure_independent(const double *values, size_t count, double median) {
   double mean = 0, power = 0, times = 1;
   const double n = (double)count;
@@ -18114,6 +18129,7 @@ static void nbc__model_solve(const nbc__model_work *w, int i, int k, const doubl
   line->base_ns = sy - line->per_byte_ns * sx;
 }
 
+/* Distance of a size from a line, in units of what its median scatters by. */
 static double nbc__model_off(const nbc__model_work *w, int p, const nbc__model_line *line) {
   return fabs(w->y[p] - line->base_ns - line->per_byte_ns * w->x[p]) / (w->y[p] * w->sigma_ratio);
 }
@@ -18162,7 +18178,9 @@ static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio)
   return status;
 }
 
-/* best[r][k]: the least cost of covering the first k sizes with r ranges of three sizes or more. */
+/* best[r][k]: the least cost of covering the first k sizes with r ranges of three sizes or more:
+   the last range begins somewhere, and what is before it is covered best by r - 1 (dynamic
+   programming, as in Bellman and Roth's segmented line). */
 static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
   enum { LEAST = 3 };
   const int n = w->n;
@@ -18188,6 +18206,9 @@ static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
   return chosen;
 }
 
+/* One range as the user gets it: its line, how far the medians are from it, and the noise of single
+   calls as ratios to the line; sizes beside the line are counted, and leave no trace in the
+   noise. */
 static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model_sample *sample,
                                       double *scratch, int i, int k, nbc_model_range *range) {
   const nbc__model_line line = nbc__model_line_of(w, i, k);
@@ -18215,6 +18236,7 @@ static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model
   return status;
 }
 
+/* Sorted samples become one point per size: the median, which a disturbed call does not move. */
 static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *sample,
                                    size_t count, nbc_error *err) {
   w->n = 0;
@@ -18286,7 +18308,9 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
 }
 
 /* ---- noise: a mixture of normal distributions ---------------------------------------------- */
-/* One step of expectation-maximisation; returns the log-likelihood of the mixture before it. */
+/* One step of expectation-maximisation (Dempster, Laird and Rubin 1977): each value belongs to each
+   mode by the share of its density there, then each mode gets the mean and spread of what belongs
+   to it; returns the log-likelihood of the mixture before it. */
 static double nbc__model_em(const double *v, size_t n, int modes, double least_sigma,
                             nbc_model_mode *m) {
   double sum[NBC_MODEL_MAX_MODES] = {0}, mean[NBC_MODEL_MAX_MODES] = {0},
@@ -18296,6 +18320,8 @@ static double nbc__model_em(const double *v, size_t n, int modes, double least_s
     height[k] = log(m[k].weight_ratio / m[k].sigma_ratio) - 0.918938533204672742; /* ln sqrt 2 pi */
   const double centre = v[n / 2]; /* squares of small differences, not of large values */
   for (size_t i = 0; i < n; i++) {
+    /* Shares by differences to the largest exponent: far from all modes, the densities themselves
+       are 0. */
     double p[NBC_MODEL_MAX_MODES], most = -INFINITY, all = 0;
     for (int k = 0; k < modes; k++) {
       const double d = (v[i] - m[k].mean_ratio) / m[k].sigma_ratio;
@@ -18358,6 +18384,8 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
   return most;
 }
 
+/* The number of modes by Schwarz's criterion (BIC): a mode costs three parameters, and must gain
+   more likelihood than that. */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise) {
   if (!values || !noise) return NBC_E_INVAL;
   enum { MOST = 1000 }; /* more are thinned out in sorted order: that keeps the distribution */
@@ -18800,7 +18828,7 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out
 #ifdef NBC_LINES
 #line 1 "src/time/dedicated.c"
 #endif
-/* dedicated.c: the dedicated-core model: would a core of its own for communication pay?. */
+/* dedicated.c: the dedicated-core model: would a core of its own for communication pay? */
 
 
 
@@ -18858,7 +18886,7 @@ static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) 
 }
 
 /* Time on n threads from the list: speeds are interpolated, outside the list they stay as at its
- * end. */
+   end. */
 static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
   size_t i = 0;
   while (i < in->scaling_size && in->scaling_threads[i] < n) i++;
@@ -18869,6 +18897,9 @@ static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
   return 1 / (speed_a + (speed_b - speed_a) * (n - a) / (b - a));
 }
 
+/* Assumption 3 of the model: on N - 1 of N cores a computation takes N / (N - 1) times as long.
+   Held, when what was measured is off by no more than half of what the missing core costs; else the
+   refined mode takes the measured factor. */
 static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
                              nbc_dedicated_result *out) {
   const double linear = (double)in->core_count / (in->core_count - 1);
@@ -18888,8 +18919,10 @@ static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
   if (refined) out->comp_s = in->comp_s * measured;
 }
 
-/* The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for each
-   wait, and what exceeds it for each transfer. */
+/* Assumption 1: behind each transfer there is computation enough, so that a wait only costs its
+   call. It holds while what stays visible is below 1 % of the computation. The refined mode adds
+   that. The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for
+   each wait, and what exceeds it for each transfer. */
 static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedicated_result *out) {
   double exposed_s = 0, short_count = 0, all_count = 0, beyond_s = 0;
   out->wait_s = in->wait_count * in->min_wait_s;
@@ -18925,6 +18958,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   const locale_t before = nbc__locale_begin();
   nbc__ded_scaling(input, refined, result);
   nbc__ded_waits(input, refined, result);
+  /* assumption 2: without the core nothing moves outside of calls, so there is all to win */
   if (input->progressed_ratio < 0)
     snprintf(result->evidence[1], sizeof result->evidence[1],
              "overlap without the dedicated core was not measured");

@@ -1,4 +1,4 @@
-/* dedicated.c: the dedicated-core model: would a core of its own for communication pay?. */
+/* dedicated.c: the dedicated-core model: would a core of its own for communication pay? */
 #include "dedicated.h"
 #include "../base/locale.h"
 #include "../base/text.h"
@@ -56,7 +56,7 @@ static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) 
 }
 
 /* Time on n threads from the list: speeds are interpolated, outside the list they stay as at its
- * end. */
+   end. */
 static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
   size_t i = 0;
   while (i < in->scaling_size && in->scaling_threads[i] < n) i++;
@@ -67,6 +67,9 @@ static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
   return 1 / (speed_a + (speed_b - speed_a) * (n - a) / (b - a));
 }
 
+/* Assumption 3 of the model: on N - 1 of N cores a computation takes N / (N - 1) times as long.
+   Held, when what was measured is off by no more than half of what the missing core costs; else the
+   refined mode takes the measured factor. */
 static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
                              nbc_dedicated_result *out) {
   const double linear = (double)in->core_count / (in->core_count - 1);
@@ -86,8 +89,10 @@ static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
   if (refined) out->comp_s = in->comp_s * measured;
 }
 
-/* The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for each
-   wait, and what exceeds it for each transfer. */
+/* Assumption 1: behind each transfer there is computation enough, so that a wait only costs its
+   call. It holds while what stays visible is below 1 % of the computation. The refined mode adds
+   that. The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for
+   each wait, and what exceeds it for each transfer. */
 static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedicated_result *out) {
   double exposed_s = 0, short_count = 0, all_count = 0, beyond_s = 0;
   out->wait_s = in->wait_count * in->min_wait_s;
@@ -123,6 +128,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   const locale_t before = nbc__locale_begin();
   nbc__ded_scaling(input, refined, result);
   nbc__ded_waits(input, refined, result);
+  /* assumption 2: without the core nothing moves outside of calls, so there is all to win */
   if (input->progressed_ratio < 0)
     snprintf(result->evidence[1], sizeof result->evidence[1],
              "overlap without the dedicated core was not measured");

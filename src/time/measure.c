@@ -62,7 +62,8 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
 
 /* How many independent samples say as much about the median: count / (1 + 2 sum of the
    autocorrelations of "above or below it"), summed until six times what they add up to (Sokal's
-   window), and that sum's own standard error taken on top. Correlation that chance makes is none. */
+   window), and that sum's own standard error taken on top. Correlation that chance makes is
+   none. */
 static double nbc__measure_independent(const double *values, size_t count, double median) {
   double mean = 0, power = 0, times = 1;
   const double n = (double)count;

@@ -49,6 +49,7 @@ static void nbc__model_solve(const nbc__model_work *w, int i, int k, const doubl
   line->base_ns = sy - line->per_byte_ns * sx;
 }
 
+/* Distance of a size from a line, in units of what its median scatters by. */
 static double nbc__model_off(const nbc__model_work *w, int p, const nbc__model_line *line) {
   return fabs(w->y[p] - line->base_ns - line->per_byte_ns * w->x[p]) / (w->y[p] * w->sigma_ratio);
 }
@@ -97,7 +98,9 @@ static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio)
   return status;
 }
 
-/* best[r][k]: the least cost of covering the first k sizes with r ranges of three sizes or more. */
+/* best[r][k]: the least cost of covering the first k sizes with r ranges of three sizes or more:
+   the last range begins somewhere, and what is before it is covered best by r - 1 (dynamic
+   programming, as in Bellman and Roth's segmented line). */
 static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
   enum { LEAST = 3 };
   const int n = w->n;
@@ -123,6 +126,9 @@ static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
   return chosen;
 }
 
+/* One range as the user gets it: its line, how far the medians are from it, and the noise of single
+   calls as ratios to the line; sizes beside the line are counted, and leave no trace in the
+   noise. */
 static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model_sample *sample,
                                       double *scratch, int i, int k, nbc_model_range *range) {
   const nbc__model_line line = nbc__model_line_of(w, i, k);
@@ -150,6 +156,7 @@ static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model
   return status;
 }
 
+/* Sorted samples become one point per size: the median, which a disturbed call does not move. */
 static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *sample,
                                    size_t count, nbc_error *err) {
   w->n = 0;
@@ -221,7 +228,9 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
 }
 
 /* ---- noise: a mixture of normal distributions ---------------------------------------------- */
-/* One step of expectation-maximisation; returns the log-likelihood of the mixture before it. */
+/* One step of expectation-maximisation (Dempster, Laird and Rubin 1977): each value belongs to each
+   mode by the share of its density there, then each mode gets the mean and spread of what belongs
+   to it; returns the log-likelihood of the mixture before it. */
 static double nbc__model_em(const double *v, size_t n, int modes, double least_sigma,
                             nbc_model_mode *m) {
   double sum[NBC_MODEL_MAX_MODES] = {0}, mean[NBC_MODEL_MAX_MODES] = {0},
@@ -231,6 +240,8 @@ static double nbc__model_em(const double *v, size_t n, int modes, double least_s
     height[k] = log(m[k].weight_ratio / m[k].sigma_ratio) - 0.918938533204672742; /* ln sqrt 2 pi */
   const double centre = v[n / 2]; /* squares of small differences, not of large values */
   for (size_t i = 0; i < n; i++) {
+    /* Shares by differences to the largest exponent: far from all modes, the densities themselves
+       are 0. */
     double p[NBC_MODEL_MAX_MODES], most = -INFINITY, all = 0;
     for (int k = 0; k < modes; k++) {
       const double d = (v[i] - m[k].mean_ratio) / m[k].sigma_ratio;
@@ -293,6 +304,8 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
   return most;
 }
 
+/* The number of modes by Schwarz's criterion (BIC): a mode costs three parameters, and must gain
+   more likelihood than that. */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise) {
   if (!values || !noise) return NBC_E_INVAL;
   enum { MOST = 1000 }; /* more are thinned out in sorted order: that keeps the distribution */

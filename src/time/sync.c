@@ -33,6 +33,8 @@ static bool nbc__sync_bounds(const nbc_sync *s, int64_t t_local_ns, int64_t *low
 }
 
 /* ---- mail: operations that survive a time-out ---------------------------------------------- */
+/* A mail has memory of its own, since an operation that timed out may still be written to later:
+   what cannot be cancelled waits among the orphans until the synchronisation is destroyed. */
 NBC__PRIVATE nbc_status nbc__sync_post(nbc_sync *s, nbc__sync_mail **mail, int peer, uint64_t tag,
                                        uint64_t bytes) {
   nbc__sync_mail *m = (nbc__sync_mail *)NBC_MALLOC(sizeof *m);
@@ -90,6 +92,9 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   s->info.trip_count++;
   if (s->info.rtt_min_ns == 0 || rtt_ns < s->info.rtt_min_ns)
     s->info.rtt_min_ns = rtt_ns > 0 ? rtt_ns : 1;
+  /* The ping left before the parent read its clock, and the answer came after: so the time at the
+     sending is at most the first reading, and the time at the return at least the second one.
+     Nothing is assumed of the way there and back being alike. */
   const nbc_status there =
       nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns);
   const nbc_status back =
@@ -97,7 +102,11 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   if (there == NBC_E_CLOCK || back == NBC_E_CLOCK) nbc__sync_begin_burst(s, best), s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
+  /* Offsets are kept as differences to the first one: small numbers, which doubles hold to the
+     ns. */
   if (s->fit_count == 0 && best->rtt_ns == INT64_MAX) s->fit_offset_ns = reference_ns - t_middle_ns;
+  /* What a burst leaves open is kept for itself, at the rate assumed so far: between bursts drift
+     is more than what one burst leaves. */
   const double sent_ns =
       s->burst_rate * (double)(t_sent_ns - s->t_burst_ns); /* drift since its begin */
   const double back_ns = s->burst_rate * (double)(t_back_ns - s->t_burst_ns);
@@ -178,16 +187,17 @@ static void nbc__sync_line(nbc_sync *s) {
   s->line_ns = s->desc.method == NBC_SYNC_JK ? y_mean - slope * x_mean : s->fits[n - 1].between_ns;
 }
 
-/* How much a burst counts: what its offset may be wrong by is half of what its trips leave open beyond
-   what the best of all bursts does, and a little for what that one does not show. */
+/* How much a burst counts: what its offset may be wrong by is half of what its trips leave open
+   beyond what the best of all bursts does, and a little for what that one does not show. */
 static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   const double more_ns = 0.5 * (fit->width_ns - least_ns), floor_ns = least_ns / 32 + 1;
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error, squared,
-   from what the slope leaves, and at least what the weights say. How many bursts that rests on: as many
-   as would weigh as much if all weighed alike. 0 without doubt for less than two. */
+/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error,
+   squared, from what the slope leaves, and at least what the weights say. How many bursts that
+   rests on: as many as would weigh as much if all weighed alike. 0 without doubt for less than
+   two. */
 static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
   const nbc__sync_fit *fits = s->fits + first;
   const int n = count;
@@ -221,10 +231,10 @@ static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *d
   return xy / xx;
 }
 
-/* The probable rate, within what the polygon leaves, and the middle of the offsets that it leaves at
-   that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein shrink a
-   mean): what chance could have made is no drift. The polygon's own middle would make drift of the
-   width of what is not known, and carry it on until the next burst. */
+/* The probable rate, within what the polygon leaves, and the middle of the offsets that it leaves
+   at that rate. While "no drift" is left, the slope is taken less its doubt (as James and Stein
+   shrink a mean): what chance could have made is no drift. The polygon's own middle would make
+   drift of the width of what is not known, and carry it on until the next burst. */
 static void nbc__sync_guess(nbc_sync *s) {
   const nbc_relation *r = &s->relation;
   const double low = (r->rate_ppm - r->rate_err_ppm) * 1e-6,
@@ -257,8 +267,8 @@ static void nbc__sync_watch_wander(nbc_sync *s) {
     s->info.wander_seen_ppm_per_s = 1e6 * (fabs(b - a) + sqrt(doubt_a + doubt_b)) / apart_s;
 }
 
-/* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was assumed
-   meanwhile was wrong by more than they leave, the fastest alone. */
+/* A burst has ended: what its trips leave, at the time of the fastest. Where the rate that was
+   assumed meanwhile was wrong by more than they leave, the fastest alone. */
 static void nbc__sync_end_burst(nbc_sync *s, nbc__sync_fit *fastest) {
   const double moved_ns = s->burst_rate * (double)(fastest->t_local_ns - s->t_burst_ns);
   fastest->width_ns = s->burst_high_ns - s->burst_low_ns;
@@ -292,6 +302,8 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
 }
 
 /* ---- parent's side ------------------------------------------------------------------------- */
+/* Reads its clock twice: as soon as the question is here (no answer to it was later) and just
+   before the answer leaves (no question was earlier): its own error goes into both bounds. */
 /* Answers one child until it says that this was the last. *heard: it asked at least once. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
@@ -372,6 +384,7 @@ static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
   return status == NBC_OK ? NBC_OK : nbc__sync_named(err, status, parent, s);
 }
 
+/* As copy_from, seen from above: the farthest child first, which has most below it. */
 static nbc_status nbc__sync_copy_to(nbc_sync *s, nbc_error *err) {
   nbc__sync_state state;
   memset(&state, 0, sizeof state);
@@ -428,6 +441,7 @@ static nbc_status nbc__sync_burst(nbc_sync *s, nbc_error *err) {
   return status;
 }
 
+/* Ranks that read one and the same clock: only the first of them measures. */
 static nbc_status nbc__sync_find_group(nbc_sync *s) {
   const nbc_transport *t = s->t;
   int count = 0, room = 0;

@@ -64,15 +64,15 @@ NBC_API nbc_status nbc_sync_global(const nbc_sync *sync, int64_t t_local_ns, nbc
 /* The bound that holds if rates wander by at most so much, which is the caller's to know or to have
    estimated (nbc_sync_info's wander_seen_ppm_per_s): extrapolating by X after watching for B, the
    limit of the desc costs X (B + X) / 2 times itself. Not for old times.
-   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it: the
-   rate wandered faster) | NBC_E_RANGE */
+   ret NBC_OK | NBC_E_INVAL (wander negative, not finite) | NBC_E_MISMATCH (the readings refute it:
+   the rate wandered faster) | NBC_E_RANGE */
 NBC_API nbc_status nbc_sync_global_if(const nbc_sync *sync, double wander_ppm_per_s,
                                       int64_t t_local_ns, nbc_time *global);
 /* The most probable global time of a local one, within the interval of nbc_sync_global: by the
-   fastest trip of each burst, weighted by the inverse square of what its trips leave open beyond the
-   best burst. One burst says nothing of drift, so it
-   adds none; of two or more only drift counts that their trips cannot have made by chance. For
-   differences between ranks; a bound goes with nbc_sync_global. ret as above */
+   fastest trip of each burst, weighted by the inverse square of what its trips leave open beyond
+   the best burst. One burst says nothing of drift, so it adds none; of two or more only drift
+   counts that their trips cannot have made by chance. For differences between ranks; a bound goes
+   with nbc_sync_global. ret as above */
 NBC_API nbc_status nbc_sync_estimate(const nbc_sync *sync, int64_t t_local_ns,
                                      int64_t *t_global_ns);
 /* The local time at which it is t_global_ns, as far as known. ret NBC_OK | NBC_E_RANGE */
