@@ -247,12 +247,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
       return 0;
   for (int i = 0; i < image->object_count; i++) {
     elf_object *o = &image->objects[i];
-    size_t align = PAGE;
-    for (int k = 0; k < o->header.e_phnum; k++)
-      if (o->parts[k].p_type == PT_LOAD && o->parts[k].p_align > align &&
-          o->parts[k].p_align <= 1u << 21 && i == 0)
-        align = PAGE; /* larger alignments are a wish for huge pages, not a need */
-    bytes = (bytes + align - 1) / align * align;
+    bytes = up(bytes); /* alignments above a page are a wish for huge pages, not a need */
     o->at = bytes - o->low;
     bytes += o->high - o->low;
   }
@@ -347,6 +342,8 @@ static const char *defined_version(const elf_object *o, size_t symbol) {
              ((const ElfW(Verdaux) *)(const void *)((const char *)d + d->vd_aux))->vda_name;
   return NULL;
 }
+/* A symbol fits a reference by name and by version, when both have one; without a wish, the default
+   version is meant (bit 15 marks the others as hidden). */
 static int fits(const elf_object *o, size_t index, const char *name, const char *version) {
   const ElfW(Sym) *s = &o->symbols[index];
   if (s->st_shndx == SHN_UNDEF || ELF64_ST_BIND(s->st_info) == STB_LOCAL ||
@@ -357,6 +354,9 @@ static int fits(const elf_object *o, size_t index, const char *name, const char 
   if (version && defined) return strcmp(version, defined) == 0;
   return !(o->versions[index] & 0x8000);
 }
+/* By the GNU hash table where there is one: a Bloom filter of two bits per name says for most
+   objects at once that they do not have it; else a chain of its bucket, whose last entry has bit 0
+   set. */
 static const ElfW(Sym) * symbol_in(const elf_object *o, const char *name, const char *version) {
   if (o->gnu_hash) {
     uint32_t hash = 5381;
@@ -437,6 +437,7 @@ void *elf_replaced(const char *name) {
   void *found = guest__replacement(name);
   return found ? found : launchers(dlsym(RTLD_DEFAULT, name));
 }
+/* An indirect function is asked for the one that it stands for, as the dynamic linker does. */
 static char *from_object(const elf_image *image, target *t) {
   char *address = at(image, t->object, t->symbol->st_value);
   if (ELF64_ST_TYPE(t->symbol->st_info) == STT_GNU_IFUNC) {
@@ -468,6 +469,9 @@ static int in_launcher(const elf_image *image, target *t, const char *name) {
   t->address = (char *)elf_replaced(name);
   return t->address != NULL;
 }
+/* The order is ours, not the dynamic linker's: the program and what was preloaded, as everywhere;
+   then the launcher, whose libc, threads, MPI and Portals stand in for those of the host; then the
+   program's own libraries; last the host's libc for what needs no stand-in. */
 static target find_target(const elf_image *image, const elf_object *who, size_t index,
                           int skip_program) {
   const ElfW(Sym) *s = &who->symbols[index];
@@ -498,6 +502,8 @@ __attribute__((noreturn)) static void missing_called(size_t index) {
   snprintf(text, sizeof text, "%s was called, which is missing here", bound->missing[index]);
   guest_abort(100, text);
 }
+/* A function of some bytes that calls missing_called with its number: a program may well be linked
+   to names that it never calls. */
 static char *stub_for(elf_image *image, const char *name) {
   static char *page, *next;
   int i = 0;
@@ -568,6 +574,9 @@ __asm__(".text\n.type guest__tls_desc, %function\nguest__tls_desc:\n\tldr x0, [x
 #endif
 extern char guest__tls_desc[];
 
+/* All objects are known when the image is laid out, so every thread-local variable has a fixed
+   distance from the thread pointer, however the code asks for it: by offset, by module and offset,
+   by descriptor. */
 static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela) * r,
                     unsigned type, char *word, char *error, size_t bytes) {
   const size_t index = ELF64_R_SYM(r->r_info);
@@ -636,6 +645,7 @@ static int bind_copy(elf_image *image, const elf_object *o, const ElfW(Rela) * r
       grown(image->copied, &image->copied_max, image->copied_count, sizeof *image->copied);
   image->copied[image->copied_count].at = (size_t)(word - image->base);
   image->copied[image->copied_count++].bytes = size;
+  /* Addresses within the copied variable must move with the image as those of the original do. */
   if (!t.object) return 1;
   const size_t from = (size_t)(t.address - image->base) / 4, count = image->moved_count;
   for (size_t i = 0; i < count; i++)
@@ -677,6 +687,8 @@ static int bind_object(elf_image *image, const elf_object *o, int which, char *e
   }
   return 1;
 }
+/* Three rounds, since the functions of the second must run bound code and the third copies
+   variables that have their final value then. Libraries first: the program refers to them. */
 int elf_bind(elf_image *image, char *error, size_t bytes) {
   bound = image;
   for (int i = 0; i < image->object_count; i++) {

@@ -67,7 +67,7 @@ static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
   return 1 / (speed_a + (speed_b - speed_a) * (n - a) / (b - a));
 }
 
-/* Assumption 3 of the model: on N - 1 of N cores a computation takes N / (N - 1) times as long.
+/* H3: on N - 1 of N cores a computation takes N / (N - 1) times as long.
    Held, when what was measured is off by no more than half of what the missing core costs; else the
    refined mode takes the measured factor. */
 static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
@@ -89,7 +89,7 @@ static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
   if (refined) out->comp_s = in->comp_s * measured;
 }
 
-/* Assumption 1: behind each transfer there is computation enough, so that a wait only costs its
+/* H1: behind each transfer there is computation enough, so that a wait only costs its
    call. It holds while what stays visible is below 1 % of the computation. The refined mode adds
    that. The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for
    each wait, and what exceeds it for each transfer. */
@@ -128,7 +128,7 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   const locale_t before = nbc__locale_begin();
   nbc__ded_scaling(input, refined, result);
   nbc__ded_waits(input, refined, result);
-  /* assumption 2: without the core nothing moves outside of calls, so there is all to win */
+  /* H2: without the core nothing moves outside of calls, so there is all to win */
   if (input->progressed_ratio < 0)
     snprintf(result->evidence[1], sizeof result->evidence[1],
              "overlap without the dedicated core was not measured");
