@@ -59,14 +59,6 @@ mutant() { # FILE PATTERN REPLACEMENT TEST
   return $bad
 }
 
-each_pattern_is_in_one_line() { # of the whole list: a changed line must not be found missing only when it is drawn
-  grep -vE '^(#|$)' "$list" | while IFS=$tab read -r file pattern _; do
-    lines=$(grep -cE -e "$pattern" "$file")
-    [ "$lines" = 1 ] || echo "$file: in $lines lines: $pattern"
-  done >"$T/patterns"
-  ! grep . "$T/patterns"
-}
-check "each pattern of $list is in one line" each_pattern_is_in_one_line
 grep -vE '^(#|$)' "$list" | awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' |
   sort | cut -f2- | head -n "${1:-100000}" | sort >"$T/chosen"
 cut -f4 "$T/chosen" | sort -u >"$T/tests"
