@@ -1,4 +1,6 @@
 # Spack recipe. Put this folder into a repository of your own as packages/nbc-overlap/package.py.
+# It names no place to fetch from: `spack dev-build nbc-overlap@develop` in a clone builds what is there.
+# Not tried with a Spack: there was none where it was written.
 from spack.package import *
 
 
