@@ -278,7 +278,8 @@ static void nic__tcp_forget(const nic__tcp *n, uint64_t xfer_id) {
 }
 static void nic__tcp_fail_receive(nic__tcp *n, nbc_op *op, uint64_t got_bytes) {
   nic__tcp_forget(n, op->slot.xfer_id);
-  nic__tcp_finish(n, op, NBC_E_PEER, got_bytes);
+  nic__tcp_finish(n, op, NBC_E_PEER,
+                  got_bytes < op->slot.limit_bytes ? got_bytes : op->slot.limit_bytes);
 }
 
 /* One queued send or frame that never goes. Frames of the peer's own words are no operations. */

@@ -60,6 +60,16 @@ static int usage(FILE *out) {
   return out == stderr ? 2 : 0;
 }
 
+/* A whole number in lo ... hi, and nothing else. */
+static bool read_number(const char *text, long lo, long hi, int *value) {
+  char *end;
+  errno = 0;
+  const long number = strtol(text, &end, 10);
+  if (errno || end == text || *end || number < lo || number > hi) return false;
+  *value = (int)number;
+  return true;
+}
+
 /* ---- on each host ------------------------------------------------------------------------------- */
 /* An address of this host for others; ret false with a line on stderr. */
 static bool own_address(const char *interface, char text[ADDRESS]) {
@@ -111,11 +121,20 @@ static bool free_ports(const char *address, int count, int *ports) {
   return ok || fail(address, strerror(errno)) == 0;
 }
 
-/* A line of our input, without its newline; NULL: the end. */
+/* A line of our input as nic_run meant it (see tell): "\\n" is a newline in it, "\\\\" a backslash. NULL: the
+   end, or no memory. */
 static char *input_line(void) {
-  static char line[LINE * 8];
-  if (!fgets(line, sizeof line, stdin)) return NULL;
-  line[strcspn(line, "\n")] = 0;
+  static char *line;
+  static size_t capacity;
+  if (getline(&line, &capacity, stdin) < 0) return NULL;
+  char *to = line;
+  for (const char *at = line; *at && *at != '\n'; at++) {
+    if (*at == '\\' && at[1])
+      at++, *to++ = *at == 'n' ? '\n' : *at;
+    else
+      *to++ = *at;
+  }
+  *to = 0;
   return line;
 }
 
@@ -168,14 +187,14 @@ static int watch_ranks(pid_t *pids, int count) {
 }
 
 /* Input: "interface NAME", "ranks N"; then, after our line of addresses: "first N", "set NAME=VALUE"...,
-   "word TEXT"..., "folder PATH", "go". Newlines in words are not supported. */
+   "word TEXT"..., "folder PATH", "go". */
 static int serve(void) {
-  char interface[64] = "", address[ADDRESS], *line, *words[512] = {NULL};
+  char interface[64] = "", address[ADDRESS], *line, **words = NULL;
   static int ports[RANKS];
   static pid_t pids[RANKS];
   int count = 0, first = 0, word_count = 0;
   setvbuf(stdin, NULL, _IONBF, 0); /* the end of the input must reach watch_ranks */
-  while ((line = input_line()) != NULL && strcmp(line, "go") != 0) {
+  while ((line = input_line()) != NULL && strcmp(line, "go ") != 0) {
     if (strncmp(line, "interface ", 10) == 0)
       snprintf(interface, sizeof interface, "%.63s", line + 10);
     if (strncmp(line, "ranks ", 6) == 0) {
@@ -199,11 +218,15 @@ static int serve(void) {
     }
     if (strncmp(line, "folder ", 7) == 0 && chdir(line + 7) != 0)
       return fail(line + 7, strerror(errno));
-    if (strncmp(line, "word ", 5) == 0 && word_count < 511 &&
-        !(words[word_count++] = strdup(line + 5)))
-      return fail("memory", "out of memory");
+    if (strncmp(line, "word ", 5) == 0) {
+      char **grown = (char **)realloc(words, (size_t)(word_count + 2) * sizeof *words);
+      if (!grown || !(grown[word_count++] = strdup(line + 5)))
+        return fail("memory", "out of memory");
+      words = grown;
+      words[word_count] = NULL;
+    }
   }
-  if (!line || !words[0]) return fail("serve", "is started by nic_run, not by hand");
+  if (!line || !words) return fail("serve", "is started by nic_run, not by hand");
   for (int i = 0; i < count; i++)
     if ((pids[i] = start_rank(first + i, words)) < 0) {
       count = i;
@@ -212,50 +235,65 @@ static int serve(void) {
     }
   const int code = watch_ranks(pids, count);
   for (int i = 0; i < word_count; i++) free(words[i]);
+  free(words);
   return code;
 }
 
 /* ---- the launcher ------------------------------------------------------------------------------- */
+/* "NAME [slots=N]"; false: something else. ret true with an empty name: a line without a host. */
+static bool take_host(char *line, host *h) {
+  static const char blanks[] = " \t\r";
+  line[strcspn(line, "#\n")] = 0;
+  char *name = line + strspn(line, blanks), *more = name + strcspn(name, blanks);
+  const size_t name_bytes = (size_t)(more - name);
+  more += strspn(more, blanks);
+  char *end = more + strcspn(more, blanks);
+  if (end[strspn(end, blanks)] || name_bytes >= sizeof h->name || *name == '-') return false;
+  *end = 0;
+  h->slots = 1;
+  memcpy(h->name, name, name_bytes);
+  h->name[name_bytes] = 0;
+  return !*more || (strncmp(more, "slots=", 6) == 0 && read_number(more + 6, 1, RANKS, &h->slots));
+}
 static int read_hosts(const char *path) {
-  char line[512];
+  char *line = NULL;
+  size_t capacity = 0;
+  int number = 1, bad = 0;
   FILE *file = fopen(path, "re");
   if (!file) return fail(path, strerror(errno)), 2;
-  for (int number = 1; fgets(line, sizeof line, file); number++) {
-    char name[128], more[64] = "";
-    int slots = 1;
-    line[strcspn(line, "#\n")] = 0;
-    const int n = sscanf(line, "%127s %63s", name, more);
-    if (n < 1) continue;
-    if (host_count == HOSTS ||
-        (n == 2 && (sscanf(more, "slots=%d", &slots) != 1 || slots < 1 || slots > RANKS)) ||
-        name[0] == '-') {
-      fclose(file);
-      fprintf(stderr, "nic_run: %s:%d: must be NAME [slots=N], %d hosts at most\n", path, number,
-              HOSTS);
-      return 2;
-    }
-    host *h = &hosts[host_count++];
-    snprintf(h->name, sizeof h->name, "%s", name);
-    h->slots = slots;
+  for (; !bad && getline(&line, &capacity, file) >= 0; number++) {
+    host h = {.in = -1, .out = -1};
+    bad = !take_host(line, &h) || (h.name[0] && host_count == HOSTS);
+    if (!bad && h.name[0]) hosts[host_count++] = h;
   }
+  if (bad)
+    fprintf(stderr, "nic_run: %s:%d: must be NAME [slots=N], %d hosts and %d slots at most\n", path,
+            number - 1, HOSTS, RANKS);
+  else if (ferror(file))
+    fail(path, strerror(errno)), bad = 1;
+  else if (!host_count)
+    fail(path, "no host in it"), bad = 1;
+  free(line);
   fclose(file);
-  return host_count ? 0 : (fail(path, "no host in it"), 2);
+  return bad ? 2 : 0;
 }
 
 /* rsh NULL: this host. */
 static bool start_host(host *h, const char *rsh, const char *remote) {
   int in[2], out[2];
-  char *words[64], copy[1024];
+  char *words[64], *copy = strdup(rsh ? rsh : "");
   int count = 0;
-  snprintf(copy, sizeof copy, "%s", rsh ? rsh : "");
-  for (char *word = strtok(copy, " "); word && count < 60; word = strtok(NULL, " "))
+  if (!copy) return fail("memory", "out of memory"), false;
+  for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+    if (count == 60) return free(copy), fail("--rsh", "at most 60 words"), false;
     words[count++] = word;
+  }
   if (rsh) words[count++] = h->name;
   words[count++] = (char *)(uintptr_t)remote;
   words[count++] = (char *)(uintptr_t) "--serve";
   words[count] = NULL;
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
-    return fail("pipe", strerror(errno)), false;
+    return free(copy), fail("pipe", strerror(errno)), false;
   fflush(NULL);
   h->pid = fork();
   if (h->pid == 0) {
@@ -266,6 +304,7 @@ static bool start_host(host *h, const char *rsh, const char *remote) {
     fprintf(stderr, "nic_run: %s: %s\n", words[0], strerror(errno));
     _exit(127);
   }
+  free(copy);
   close(in[0]);
   close(out[1]);
   h->in = in[1];
@@ -273,10 +312,39 @@ static bool start_host(host *h, const char *rsh, const char *remote) {
   return h->pid > 0 || fail("fork", strerror(errno)) == 0;
 }
 
-static bool tell(const host *h, const char *format, const char *value) {
-  char line[LINE];
-  const int n = snprintf(line, sizeof line, format, value);
-  return n > 0 && (size_t)n < sizeof line && write(h->in, line, (size_t)n) == n;
+/* One line: a word and any text, however long, also with newlines. */
+static bool tell(const host *h, const char *word, const char *text) {
+  const size_t word_bytes = strlen(word), text_bytes = strlen(text);
+  char *line = (char *)malloc(word_bytes + 2 * text_bytes + 3), *to = line;
+  if (!line) return fail("memory", "out of memory"), false;
+  memcpy(to, word, word_bytes);
+  to += word_bytes;
+  *to++ = ' ';
+  for (const char *at = text; *at; at++) {
+    if (*at == '\\' || *at == '\n') *to++ = '\\';
+    *to++ = *at == '\n' ? 'n' : *at;
+  }
+  *to++ = '\n';
+  bool ok = true;
+  for (const char *at = line; at < to && ok;) {
+    const ssize_t k = write(h->in, at, (size_t)(to - at));
+    if (k > 0) at += k;
+    ok = k > 0 || (k < 0 && errno == EINTR && !stop_asked);
+  }
+  free(line);
+  return ok;
+}
+static bool tell_variable(const host *h, const char *name, const char *value) {
+  char word[64];
+  snprintf(word, sizeof word, "set %s=", name);
+  const size_t n = strlen(word), bytes = strlen(value);
+  char *text = (char *)malloc(n + bytes); /* without "set " */
+  if (!text) return fail("memory", "out of memory"), false;
+  memcpy(text, word + 4, n - 4);
+  memcpy(text + n - 4, value, bytes + 1);
+  const bool ok = tell(h, "set", text);
+  free(text);
+  return ok;
 }
 
 /* Its addresses, from the line that says them. */
@@ -350,7 +418,7 @@ static bool tell_all(char **words, const char *interface) {
   for (int i = 0; i < 16; i++) snprintf(token + 2 * i, 3, "%02x", secret[i]);
   for (int i = 0; i < host_count && ok; i++) {
     snprintf(number, sizeof number, "%d", hosts[i].slots);
-    ok = tell(&hosts[i], "interface %s\n", interface) && tell(&hosts[i], "ranks %s\n", number);
+    ok = tell(&hosts[i], "interface", interface) && tell(&hosts[i], "ranks", number);
   }
   if (!ok || !listen_to_hosts(true)) return false;
   for (int i = 0, used = 0; i < rank_count; i++)
@@ -359,14 +427,14 @@ static bool tell_all(char **words, const char *interface) {
   for (int i = 0; i < host_count && ok; i++) {
     const host *h = &hosts[i];
     snprintf(number, sizeof number, "%d", rank_count);
-    ok = tell(h, "set NBC_SIZE=%s\n", number) && tell(h, "set NBC_ADDRESSES=%s\n", list) &&
-         tell(h, "set NBC_TOKEN=%s\n", given ? given : token) &&
-         tell(h, "set NBC_JOB=%s\n", job ? job : token + 24) &&
-         (!here || tell(h, "folder %s\n", folder));
+    ok = tell_variable(h, "NBC_SIZE", number) && tell_variable(h, "NBC_ADDRESSES", list) &&
+         tell_variable(h, "NBC_TOKEN", given ? given : token) &&
+         tell_variable(h, "NBC_JOB", job ? job : token + 24) &&
+         (!here || tell(h, "folder", folder));
     snprintf(number, sizeof number, "%d", h->first_rank);
-    ok = ok && tell(h, "first %s\n", number);
-    for (char **word = words; *word && ok; word++) ok = tell(h, "word %s\n", *word);
-    ok = ok && tell(h, "%s\n", "go");
+    ok = ok && tell(h, "first", number);
+    for (char **word = words; *word && ok; word++) ok = tell(h, "word", *word);
+    ok = ok && tell(h, "go", "");
   }
   return ok;
 }
@@ -410,7 +478,7 @@ int main(int argc, char **argv) {
     if ((!value && !is_count) || at + 1 == argc) return usage(stderr);
     at++;
     if (value) *value = argv[at];
-    if (is_count && (sscanf(argv[at], "%d", &wanted) != 1 || wanted < 1 || wanted > RANKS))
+    if (is_count && !read_number(argv[at], 1, RANKS, &wanted))
       return fail("-n", "must be from 1 to 4096"), 2;
   }
   if (at == argc) return usage(stderr);

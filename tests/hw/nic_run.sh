@@ -38,9 +38,23 @@ wrong_calls() {
   "$run" 2>"$T/err"; [ $? = 2 ] || return 1
   "$run" -n 0 true 2>"$T/err"; [ $? = 2 ] || return 1
   "$run" --hosts "$T/none" true 2>"$T/err"; [ $? = 2 ] && grep -q 'No such file' "$T/err" || return 1
+  "$run" -n 2x true 2>"$T/err"; [ $? = 2 ] && grep -q 'from 1 to' "$T/err" || return 1
+  "$run" --hosts "$T" true 2>"$T/err"; [ $? = 2 ] || return 1
+  for line in 'one slots=2x' 'one slots=2 more' 'one slots=99999999999999999999' 'one two' '-oProxyCommand=x' 'one slots=' "$(printf %0200d 1)"; do
+    printf '# %0600d one\n\n%s\n' 0 "$line" >"$T/bad" # a comment longer than any buffer is one line
+    "$run" --hosts "$T/bad" true 2>"$T/err"; [ $? = 2 ] && grep -q 'bad:3:' "$T/err" || { echo "accepted: $line"; return 1; }
+  done
   printf 'one slots=x\n' >"$T/bad"
   "$run" --hosts "$T/bad" true 2>"$T/err"; [ $? = 2 ] && grep -q 'bad:1:' "$T/err" || return 1
   "$run" --interface nonesuch true 2>"$T/err"; [ $? = 1 ] && grep -q nonesuch "$T/err"
+}
+words() { # go to the program as they are: many, long, with newlines and backslashes
+  long=$(head -c 100000 /dev/zero | tr '\0' y)
+  many=$(seq 3000)
+  # shellcheck disable=SC2016,SC2086
+  timeout 60 "$run" -n 1 sh -c 'printf "%s|" "$1" "$2" "$3" ${#4} $# >'"$T/words" sh 'two
+lines' 'a\nb\\' '' "$long" $many || return 1
+  printf 'two\nlines|a\\nb\\\\||100000|3004|' | cmp - "$T/words"
 }
 build_net() {
   ip netns add $a && ip netns add $b && ip link add v$a netns $a type veth peer name v$b netns $b &&
@@ -57,6 +71,7 @@ check "a rank that fails ends the others" failure
 check "nothing outlives a nic_run that was killed" outlives
 check "the token is on no command line" hidden
 check "wrong calls" wrong_calls
+check "words of any kind" words
 if ! command -v ip >/dev/null; then skip "ranks on two hosts" "no ip command (Debian: iproute2)"
 elif build_net >"$T/build" 2>&1; then check "ranks on two hosts" there
 else skip "ranks on two hosts" "namespaces or veth not permitted: $(tail -1 "$T/build")"; fi

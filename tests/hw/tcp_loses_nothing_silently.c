@@ -333,6 +333,88 @@ static void times_of_a_mad_peer_are_refused(void) {
   pthread_join(mad.thread, NULL);
 }
 
+/* ---- frames of a mad peer ----------------------------------------------------------------------- */
+/* Right frames and odd ones, each perhaps with wrong numbers, perhaps cut short. */
+static uint64_t mad_seed;
+static uint64_t mad_draw(uint64_t below) {
+  mad_seed = mad_seed * 6364136223846793005u + 1442695040888963407u;
+  return (mad_seed >> 33) % below;
+}
+static uint64_t mad_value(void) {
+  static const uint64_t odd[] = {0,           1,          255,       4096,       (uint64_t)1 << 31,
+                                 UINT32_MAX,  1u << 20,   INT64_MAX, UINT64_MAX, (uint64_t)1 << 48,
+                                 UINT64_MAX - 127};
+  return mad_draw(3) ? mad_draw(6) : odd[mad_draw(11)];
+}
+static void write_frames(mad_peer *m) {
+  char data[400], rest[4096];
+  memset(data, 7, sizeof data);
+  uint64_t sequence = 0;
+  nic__tcp_head theirs = {0};
+  for (uint64_t i = mad_draw(60); i-- > 0;) {
+    const ssize_t k = recv(m->fd, rest, sizeof rest, MSG_DONTWAIT);
+    for (ssize_t at = 0; at + (ssize_t)sizeof theirs <= k && theirs.kind != NIC__TCP_ANNOUNCE; at += 8)
+      memcpy(&theirs, rest + at, sizeof theirs); /* where it asks for a grant, if it does */
+    static const uint32_t likely[] = {NIC__TCP_DATA, NIC__TCP_DATA,  NIC__TCP_ANNOUNCE, NIC__TCP_NOTE,
+                                      NIC__TCP_ASK,  NIC__TCP_CREDIT};
+    nic__tcp_head h = mad_head(likely[mad_draw(6)], mad_draw(3), mad_draw(300), ++sequence);
+    if (theirs.kind == NIC__TCP_ANNOUNCE && mad_draw(2)) { /* a right grant, or nearly */
+      h = mad_head(NIC__TCP_GRANT, 0, mad_draw(theirs.size_bytes + 2), theirs.sequence);
+      h.slot = theirs.slot;
+      theirs.kind = 0;
+    }
+    if (h.kind == NIC__TCP_NOTE) h.size_bytes = sizeof(nic__tcp_times);
+    if (mad_draw(40) == 0) h.size_bytes = mad_value();
+    if (mad_draw(40) == 0) h.consumed_bytes = mad_value();
+    if (mad_draw(40) == 0) h.kind = (uint32_t)mad_value(), h.slot = (uint32_t)mad_value();
+    if (mad_draw(40) == 0) h.sequence = mad_value();
+    if (mad_draw(4) == 0) h.kind |= (uint32_t)mad_draw(8) << 8;
+    const size_t head_bytes = mad_draw(30) ? sizeof h : mad_draw(sizeof h);
+    const bool has_data = (h.kind & 0xff) == NIC__TCP_DATA || (h.kind & 0xff) == NIC__TCP_NOTE;
+    if (send(m->fd, &h, head_bytes, MSG_NOSIGNAL) < 0) return;
+    if ((has_data ? mad_draw(40) != 0 : mad_draw(100) == 0) && h.size_bytes <= sizeof data &&
+        send(m->fd, data, h.size_bytes, MSG_NOSIGNAL) < 0)
+      return;
+  }
+  if (mad_draw(2)) cut_hard(m->fd);
+}
+static void a_mad_peer_breaks_only_its_own_messages(void) {
+  const int rounds = test_rounds(150);
+  long ended = 0;
+  for (int round = 0; round < rounds; round++) {
+    enum { OPS = 40 };
+    static nbc_op ops[OPS];
+    mad_seed = test_rand();
+    mad_peer mad = {.early_bytes = mad_draw(3) * 4096};
+    nic_tcp_desc desc = {.size = 2, .max_early_bytes = round % 2 ? 4096 : 0};
+    nbc_transport *t;
+    int sockets[2];
+    if (!mad_start(&mad, sockets, write_frames)) SKIP("no loopback interface");
+    desc.sockets = sockets;
+    CHECK(nic_tcp_create(&desc, &t, NULL) == NBC_OK);
+    memset(ops, 0, sizeof ops);
+    for (int i = 0; i < OPS; i++) {
+      unsigned char *data = large_in + i * 20000;
+      const nbc_status status =
+          i % 2 ? nbc_isend(t, data, (uint64_t)i * 500, 1, (uint64_t)i % 3, &ops[i])
+                : nbc_irecv(t, data, (uint64_t)i * 10, 1, (uint64_t)i % 3, &ops[i]);
+      if (status != NBC_OK) ops[i].finished = true, ops[i].status = status;
+    }
+    for (int i = 0; i < OPS; i++) { /* whatever the mad one said: an end, and within the room */
+      const nbc_status status = ops[i].finished ? ops[i].status : nbc_wait(t, &ops[i], LIMIT_NS);
+      CHECK(status == NBC_OK || status == NBC_E_PEER || (i % 2 == 0 && status == NBC_E_TRUNCATED));
+      CHECK(i % 2 || ops[i].size_bytes <= (uint64_t)i * 10);
+      ended += status != NBC_E_PEER;
+    }
+    const nbc_status end = nic_tcp_destroy(t);
+    CHECK(end == NBC_OK || end == NBC_E_PEER);
+    pthread_join(mad.thread, NULL);
+    CHECK(mad.met);
+  }
+  printf("  %ld of %d operations ended well beside nonsense\n", ended, rounds * 40);
+  CHECK(ended > 0);
+}
+
 /* ---- a connection that is cut ------------------------------------------------------------------- */
 /* What a rank was told must fit what the other one was told. */
 typedef struct talk {
@@ -497,6 +579,7 @@ int main(int argc, char **argv) {
   RUN(long_messages_to_oneself_wait_in_their_buffer);
   RUN(a_dead_peer_is_noticed_behind_early_data);
   RUN(times_of_a_mad_peer_are_refused);
+  RUN(a_mad_peer_breaks_only_its_own_messages);
   RUN(a_connection_may_break_at_any_byte);
   RUN(peers_killed_at_any_moment);
   RUN(a_slow_reader_is_waited_for);
