@@ -645,7 +645,8 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
        are sent eagerly, and they may come before it is called: case 3.
      - a table that says x > window: the transfer was faster than that, so min is 0.
      - that a put, get or update takes as long as a message (desc.tables_of_messages): min is 0.
-     - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
+     - the tables that stand in for missing ones, those that were disturbed when they were measured, and
+       any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
    Joint bounds: transfers of one direction that are under way to one class of peers at the same time
    share the link. From the first's begin to the last's end, of length C + N, the link moves at most
@@ -4076,7 +4077,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 249 "src/overlap/monitor.h"
+#line 250 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -5049,13 +5050,14 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
     r->last_bytes = size_bytes;
     r->last_time_ns = t_ns;
   }
-  *fastest_ns =
-      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self ? 0 : t_ns;
+  const bool guessed =
+      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self;
+  *fastest_ns = guessed || nbc_table_disturbed(table) ? 0 : t_ns;
   if (peer != NBC_PEER_UNKNOWN) return t_ns;
   /* the slower of the two; as a lower bound, the faster */
   int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
   if (other_ns > hour_ns) other_ns = hour_ns;
-  if (m->own_table[0]) *fastest_ns = 0;
+  if (m->own_table[0] || nbc_table_disturbed(d->table_same_node)) *fastest_ns = 0;
   if (other_ns < *fastest_ns) *fastest_ns = other_ns;
   return other_ns > t_ns ? other_ns : t_ns;
 }
@@ -5123,7 +5125,9 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   if (b && e) {
     window_ns = e->t_ns - b->t_ns;
     o.outside_bytes = nbc__mon_outside_bytes(r, e, size_bytes, peer);
-    if ((o.outside_bytes && o.outside_bytes == size_bytes) ||
+    const bool has_outside = e->what == NBC__MON_END_PARTS || e->what == NBC__MON_END_EARLY ||
+                             e->what == NBC__MON_END_LOCAL;
+    if ((has_outside && o.outside_bytes == size_bytes) || /* so are messages without data */
         (e->what == NBC__MON_END_LOCAL && o.x_ns > window_ns))
       b = NULL;
   }

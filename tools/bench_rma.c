@@ -47,6 +47,7 @@
 #  define NBC_WITH_MPI
 #endif
 #include "nbc_overlap.h"
+#include "tools/progress_line.h"
 #include "output.h"
 #include "plot.h"
 #include <stdlib.h>
@@ -556,10 +557,14 @@ static void measure_figure(bench *b, const int *order, int count, FILE *out) {
   static figure f;
   static const int elements[] = {FULL, POST, QUIET}, overlapped[] = {FULL, OVERLAP};
   f.count = count;
+  progress_line line;
+  progress_begin(&line, "bench_rma", rank == 0);
   for (int i = 0; i < count; i++) {
     b->bytes = (uint64_t)1 << 2 * order[i];
+    progress_show(&line, "sizes", i, count);
     measure_ways(b, &f, order[i]);
   }
+  progress_end(&line);
   if (rank > 0) return;
   print_ways(stdout, &f);
   plot_begin(out, "Where the timer stands: a nonblocking put", 920, 390);
@@ -657,12 +662,16 @@ int main(int argc, char **argv) {
            "missed", "skew us");
   if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n# ranks %d\n", size);
   if (o.figure) measure_figure(&b, order, count, page);
+  progress_line line; /* its rows are progress enough where they can be seen */
+  progress_begin(&line, "bench_rma", rank == 0 && !isatty(1));
   if (!o.figure) measure_fixed(&b), measure_locks(&b), measure_more(&b, false);
   for (int i = 0; i < count && !o.figure; i++) {
     b.bytes = (uint64_t)1 << 2 * order[i];
+    progress_show(&line, "sizes", i + 1, count + 1);
     measure_size(&b);
     measure_more(&b, true);
   }
+  progress_end(&line);
   bool kept = !b.raw || output_close(b.raw, o.raw);
   if (page && !output_close(page, o.figure)) kept = false;
   rma_barrier();

@@ -6,12 +6,15 @@
 
    What it runs it can print (--print); environment variables stay the interface underneath
    (overlap_preload.c). No daemon, nothing but files in the report folder and in the cache folder,
-   $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host, MPI and its version. */
+   $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host, MPI, its version,
+   and what chooses the transport: OMPI_MCA_btl, UCX_TLS ... and the launcher's --mca, -x and -genv, with
+   which a table is measured when it is not there. */
 #include "tools/output.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -320,6 +323,82 @@ static const char *own_launcher(mpi m) {
   return NULL;
 }
 
+/* ---- how messages go: what the environment and the launcher's options say of it ------------------------ */
+/* A table measured in shared memory says nothing true of a run over TCP: eager sizes, tails and times differ.
+   So the settings that choose a transport belong to a table's name, and it is measured with them. */
+static bool is_transport_setting(const char *name, mpi m) {
+  static const char *const open_mpi[] = {"btl", "pml", "mtl", "opal_"};
+  static const char *const others[] = {"UCX_", "FI_", "PSM", "MPIR_CVAR_", "MPICH_", "MPIR_PARAM_"};
+  if (m == MPI_OPEN && strncmp(name, "OMPI_MCA_", 9) == 0) {
+    for (size_t i = 0; i < sizeof open_mpi / sizeof *open_mpi; i++)
+      if (strncmp(name + 9, open_mpi[i], strlen(open_mpi[i])) == 0) return true;
+    return false;
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strncmp(name, others[i], strlen(others[i])) == 0) return true;
+  return false;
+}
+static void add_setting(words *w, const char *name, const char *value, mpi m) {
+  char *pair = text("%s=%s", name, value);
+  if (is_transport_setting(name, m)) add(w, pair);
+  free(pair);
+}
+static int compare_words(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* NAME=VALUE each, sorted; what the launcher's options say comes to the environment's. */
+static words transport_settings(mpi m, char **launcher_words, int count) {
+  extern char **environ;
+  words w = {NULL, 0};
+  for (char **at = environ; *at; at++)
+    if (is_transport_setting(*at, m)) add(&w, *at);
+  for (int i = 1; i + 1 < count; i += 1 + values_of(launcher_words[i])) {
+    const char *option = launcher_words[i] + strspn(launcher_words[i], "-"),
+               *first = launcher_words[i + 1], *second = i + 2 < count ? launcher_words[i + 2] : "";
+    if (is(option, "mca") || is(option, "gmca")) {
+      char *name = text("OMPI_MCA_%s", first);
+      add_setting(&w, name, second, m);
+      free(name);
+    } else if (is(option, "genv") || is(option, "env")) {
+      add_setting(&w, first, second, m);
+    } else if (is(option, "x") && strchr(first, '=')) {
+      char *name = text("%.*s", (int)strcspn(first, "="), first);
+      add_setting(&w, name, strchr(first, '=') + 1, m);
+      free(name);
+    }
+  }
+  if (w.count) qsort(w.of, (size_t)w.count, sizeof *w.of, compare_words);
+  return w;
+}
+/* A short name for them; "" for none: how messages go when nobody says anything. */
+static char *settings_name(const words *settings) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  if (!settings->count) return text("%s", "");
+  for (int i = 0; i < settings->count; i++)
+    for (const char *at = settings->of[i];; at++) {
+      hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+      if (!*at) break;
+    }
+  return text(".%08x", (unsigned)(hash ^ hash >> 32));
+}
+
+/* A setting NAME=VALUE for the processes, by the launcher's own means. */
+static void set(words *w, words *exports, launcher l, mpi m, const char *pair) {
+  if (l == MPIRUN && m == MPI_OPEN) {
+    add(w, "-x");
+    add(w, pair);
+  } else if (l == MPIRUN) {
+    char *name = text("%.*s", (int)strcspn(pair, "="), pair);
+    add(w, "-genv");
+    add(w, name);
+    add(w, strchr(pair, '=') + 1);
+    free(name);
+  } else {
+    add(exports, pair);
+  }
+}
+
 /* ---- transfer tables, kept --------------------------------------------------------------------------- */
 static char *cache_folder(void) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -335,8 +414,8 @@ static char *cache_folder(void) {
   return NULL;
 }
 
-/* table.HOST.MPI-VERSION.txt */
-static char *table_path(mpi m, const char *launcher_path) {
+/* table.HOST.MPI-VERSION.txt, or ...SETTINGS.txt */
+static char *table_path(mpi m, const char *launcher_path, const words *settings) {
   char said[4096], host[256] = "host", version[64] = "";
   char *folder = cache_folder();
   if (!folder) return NULL;
@@ -346,8 +425,10 @@ static char *table_path(mpi m, const char *launcher_path) {
   for (size_t n = 0; at && n + 1 < sizeof version && (isdigit((unsigned char)*at) || *at == '.');
        n++)
     version[n] = *at++, version[n + 1] = 0;
-  char *path =
-      text("%s/table.%s.%s-%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich", version);
+  char *way = settings_name(settings);
+  char *path = text("%s/table.%s.%s-%s%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich",
+                    version, way);
+  free(way);
   free(folder);
   return path;
 }
@@ -364,10 +445,10 @@ static bool is_whole_table(const char *path) {
 }
 
 /* Measures when there is none yet. NULL: there is none. */
-static char *table_for(mpi m, bool again, bool print) {
+static char *table_for(mpi m, const words *settings, bool again, bool print) {
   const char *name = own_launcher(m);
   char *tool = own_file(m == MPI_OPEN ? "xfer_table_mpi" : "xfer_table_mpich");
-  char *path = name && tool ? table_path(m, name) : NULL;
+  char *path = name && tool ? table_path(m, name, settings) : NULL;
   if (!path) {
     fprintf(stderr, "nbc: transfer times cannot be measured here (%s): no minimum is claimed\n",
             !name   ? "no launcher of this MPI"
@@ -382,13 +463,16 @@ static char *table_for(mpi m, bool again, bool print) {
   add(&w, "-n");
   add(&w, "2");
   if (m == MPI_OPEN) add(&w, "--oversubscribe");
+  for (int i = 0; i < settings->count; i++) set(&w, NULL, MPIRUN, m, settings->of[i]);
+  if (isatty(2)) set(&w, NULL, MPIRUN, m, "NBC_PROGRESS=1");
   add(&w, tool);
   add(&w, part);
   if (print) {
     print_command(&w);
     return path;
   }
-  fprintf(stderr, "nbc: measuring transfer times of this host, once (%s)...\n", path);
+  fprintf(stderr, "nbc: measuring transfer times of this host, once%s (%s)...\n",
+          settings->count ? ", with the settings of this run" : "", path);
   const int status = run(&w);
   if (status == 0 && rename(part, path) == 0) return path;
   unlink(part);
@@ -454,22 +538,6 @@ static char *new_folder(const char *program) {
   fail(1, "no name left for a folder here");
 }
 
-/* A setting for the processes, by the launcher's own means. */
-static void set(words *w, words *exports, launcher l, mpi m, const char *name, const char *value) {
-  char *pair = text("%s=%s", name, value);
-  if (l == MPIRUN && m == MPI_OPEN) {
-    add(w, "-x");
-    add(w, pair);
-  } else if (l == MPIRUN) {
-    add(w, "-genv");
-    add(w, name);
-    add(w, value);
-  } else {
-    add(exports, pair);
-  }
-  free(pair);
-}
-
 static int see(char **argv, int argc, bool gets) {
   wishes o = {.no_table = false};
   argv += take_wishes(&o, argv, argc);
@@ -483,7 +551,10 @@ static int see(char **argv, int argc, bool gets) {
   if (o.with_progress && !gets)
     preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
-  const char *table = gets || o.no_table ? NULL : o.table ? o.table : table_for(m, false, o.print);
+  const words settings = transport_settings(m, argv, at);
+  const char *table = gets || o.no_table ? NULL
+                      : o.table          ? o.table
+                                         : table_for(m, &settings, false, o.print);
   words w = {NULL, 0}, exports = {NULL, 0};
   char here[PATH_MAX] = ".";
   if (!getcwd(here, sizeof here)) fail(1, "the working folder: %s", strerror(errno));
@@ -491,13 +562,15 @@ static int see(char **argv, int argc, bool gets) {
     add(&w, "env");
   else
     add(&w, argv[0]);
-  set(&w, &exports, l, m, "LD_PRELOAD", preload);
+  set(&w, &exports, l, m, text("LD_PRELOAD=%s", preload));
   if (folder)
-    set(&w, &exports, l, m, "NBC_REPORT_DIR",
-        folder[0] == '/' ? folder : text("%s/%s", here, folder));
+    set(&w, &exports, l, m,
+        text("NBC_REPORT_DIR=%s%s%s", folder[0] == '/' ? "" : here, folder[0] == '/' ? "" : "/",
+             folder));
   if (table)
-    set(&w, &exports, l, m, "NBC_TABLE", table[0] == '/' ? table : text("%s/%s", here, table));
-  if (o.trace && folder) set(&w, &exports, l, m, "NBC_TRACE", "1");
+    set(&w, &exports, l, m,
+        text("NBC_TABLE=%s%s%s", table[0] == '/' ? "" : here, table[0] == '/' ? "" : "/", table));
+  if (o.trace && folder) set(&w, &exports, l, m, "NBC_TRACE=1");
   if (l == SRUN) {
     char *list = (char *)must(strdup("--export=ALL"));
     for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
@@ -560,7 +633,8 @@ static int measure_tables(char **argv, int argc) {
   }
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     if ((only && only != m) || (!only && !own_launcher(m))) continue;
-    char *path = table_for(m, again, print);
+    const words settings = transport_settings(m, NULL, 0);
+    char *path = table_for(m, &settings, again, print);
     if (path && !print) printf("%s: %s\n", mpi_name[m], path);
     any = any || path;
   }
@@ -572,8 +646,9 @@ static int doctor(void) {
   int works = 0;
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     const char *name = own_launcher(m);
+    const words settings = transport_settings(m, NULL, 0);
     char *library = own_file(text("libnbc_overlap_%s.so", mpi_suffix[m])),
-         *table = name ? table_path(m, name) : NULL;
+         *table = name ? table_path(m, name, &settings) : NULL;
     char *progress = own_file(text("libnbc_progress_%s.so", mpi_suffix[m]));
     printf("%s\n  launcher     %s\n", mpi_name[m],
            name ? name : "none (Debian: openmpi-bin or mpich)");

@@ -263,9 +263,7 @@ static void calibrate(nbc_monitor_desc *desc) {
 /* A table whose measurement was disturbed says so in every report made with it. */
 static void look_at_table(const char *name, const nbc_table *table) {
   if (table && nbc_table_disturbed(table))
-    complain("%s: this table was disturbed when it was measured (%.150s): the bounds are only as "
-             "good as "
-             "it",
+    complain("%s: this table was disturbed when it was measured (%.150s): no minimum is claimed",
              name, nbc_table_disturbed(table));
 }
 

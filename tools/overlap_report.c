@@ -29,6 +29,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
+#include "tools/progress_line.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,6 +48,8 @@ typedef struct process {
   nbc_totals t;
   int64_t wall_ns, comp_ns, call_ns;
 } process;
+
+static progress_line reading;
 
 typedef struct run {
   nbc_report *sum;
@@ -232,6 +235,7 @@ static void add_folder(run *r, const char *folder) {
     }
     snprintf(path, sizeof path, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
              files[i].name);
+    progress_show(&reading, files[i].name, (double)i, (double)count);
     add_file(r, path);
   }
   if (left_out)
@@ -277,11 +281,13 @@ static void look_for_gaps(run *r) {
 static void read_run(run *r, char **paths, int count) {
   struct stat st;
   memset(r, 0, sizeof *r);
+  progress_begin(&reading, "overlap_report", true);
   for (int i = 0; i < count; i++)
     if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
       add_folder(r, paths[i]);
     else
-      add_file(r, paths[i]);
+      progress_show(&reading, paths[i], i, count), add_file(r, paths[i]);
+  progress_end(&reading);
   look_for_gaps(r);
 }
 
@@ -325,6 +331,7 @@ static void add_totals(nbc_totals *sum, const nbc_totals *t) {
 /* Time that was not hidden, whatever happened on the wire; and time of which that is not known. */
 static int64_t unhidden_ns(const nbc_totals *t) { return t->xfer_ns - t->max_overlap_ns; }
 static int64_t unknown_ns(const nbc_totals *t) { return t->max_overlap_ns - t->min_overlap_ns; }
+static bool is_unknown(const nbc_totals *t) { return unknown_ns(t) >= t->xfer_ns; }
 static double share(int64_t part, int64_t whole) {
   return whole > 0 ? (double)part / (double)whole : 0;
 }
@@ -690,6 +697,16 @@ static void put_wrapped(FILE *out, const char *indent, const char *text) {
   fputc('\n', out);
 }
 
+static void put_known(FILE *out, const nbc_totals *t) { /* what the bounds leave */
+  words a, b;
+  if (is_unknown(t))
+    fprintf(out, "of %s anything may have been hidden", time_text(t->xfer_ns, &a));
+  else
+    fprintf(out, "%s of %s not hidden for certain, hidden %.1f to %.1f %%",
+            time_text(unhidden_ns(t), &a), time_text(t->xfer_ns, &b),
+            100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
+}
+
 static void text_offenders(const nbc_report *r, FILE *out) {
   words w, t, u;
   row *rows;
@@ -703,12 +720,9 @@ static void text_offenders(const nbc_report *r, FILE *out) {
     fputs("\nWorst first, and what to do\n", out);
   for (size_t i = 0; i < count; i++) {
     const verdict v = judge(&rows[i]);
-    fprintf(out, "  %zu. %s: %s\n     %s of %s not hidden for certain", i + 1,
-            row_text(r, BY_CELL, &rows[i], &w), verdicts[v].name,
-            time_text(unhidden_ns(&rows[i].t), &t), time_text(rows[i].t.xfer_ns, &u));
-    fprintf(out, ", hidden %.1f to %.1f %%",
-            100 * share(rows[i].t.min_overlap_ns, rows[i].t.xfer_ns),
-            100 * share(rows[i].t.max_overlap_ns, rows[i].t.xfer_ns));
+    fprintf(out, "  %zu. %s: %s\n     ", i + 1, row_text(r, BY_CELL, &rows[i], &w),
+            verdicts[v].name);
+    put_known(out, &rows[i].t);
     fprintf(out, "; %s waited in their calls\n", time_text(rows[i].t.waited_ns, &t));
     if (v == last) continue;
     put_wrapped(out, "     ", verdicts[v].why);
@@ -1028,12 +1042,9 @@ static void put_offenders(FILE *out, const nbc_report *r) {
     const verdict v = judge(&rows[i]);
     fputs("<li><b>", out);
     put(out, row_text(r, BY_CELL, &rows[i], &w));
-    fprintf(out,
-            "</b> <span class=\"tag\">%s</span><br/>%s of %s not hidden for certain, hidden %.1f "
-            "to %.1f %%.",
-            verdicts[v].name, time_text(unhidden_ns(t), &a), time_text(t->xfer_ns, &b),
-            100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
-    fprintf(out, " %s waited in their calls.", time_text(t->waited_ns, &a));
+    fprintf(out, "</b> <span class=\"tag\">%s</span><br/>", verdicts[v].name);
+    put_known(out, t);
+    fprintf(out, "; %s waited in their calls.", time_text(t->waited_ns, &a));
     if (v != last) fprintf(out, "<br/>%s %s", verdicts[v].why, verdicts[v].what);
     fputs("</li>\n", out);
     last = v;

@@ -30,6 +30,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
+#include "tools/progress_line.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,6 +71,13 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 /* With plain MPI calls: what a program under the preload uses. */
 enum { SIZES = 24, MAX_ROUNDS = 500, FIRST_ROUNDS = 5 }; /* 1 B, 2 B, ... 8 MiB */
 
+static progress_line progress;
+enum {
+  EAGER_STEPS = 20,
+  TAIL_STEPS = 10,
+  LINK_STEPS = 20,
+  STEPS = 2 * SIZES + EAGER_STEPS + TAIL_STEPS + LINK_STEPS
+};
 static MPI_Comm world; /* who measures: 0 with 1, and with the others together */
 
 static void exchange(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first,
@@ -131,7 +139,10 @@ static bool sends_eagerly(const nbc_clock *clock, char *buffer, int bytes, int p
 /* The largest eager size, to 64 bytes; "no" is believed when it was said twice. Both ranks go the same way, because both know each answer. */
 static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
   int yes = 0, no = 1 << (SIZES - 1);
+  int step = 0;
   for (int bytes = 64; bytes < no; bytes *= 2) {
+    progress_show(&progress, "eager size", 2 * SIZES + step, STEPS);
+    if (step < EAGER_STEPS - 1) step++;
     if (sends_eagerly(clock, buffer, bytes, peer, first))
       yes = bytes;
     else
@@ -285,6 +296,7 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
   long switches = interruptions(), theirs = 0;
   for (int k = 0; k < 2; k++)
     for (int i = 0; i < SIZES; i++) {
+      progress_show(&progress, "times", k * SIZES + i, STEPS);
       twice_s[k][i] = one_way_s(clock, buffer, 1 << i, peer, first);
       if (twice_s[k][i] < time_s[i]) time_s[i] = twice_s[k][i];
     }
@@ -323,6 +335,7 @@ static int measure(const char *path, const char *between, double most_s) {
   char *buffer = (char *)calloc(1, (size_t)1 << (SIZES - 1));
   if (!buffer || nbc_clock_create(NULL, &clock) != NBC_OK)
     return fail("no memory or no clock", &err);
+  progress_begin(&progress, "xfer_table", rank == 0);
   for (int i = 0; i < SIZES; i++) size_bytes[i] = (uint64_t)1 << i, time_s[i] = 1e9;
   for (int try = 0, again = 1; again; try++) {
     if (rank < 2)
@@ -332,8 +345,11 @@ static int measure(const char *path, const char *between, double most_s) {
     MPI_Bcast(&again, 1, MPI_INT, 0, world);
   }
   const int64_t eager = rank < 2 ? eager_bytes(&clock, buffer, 1 - rank, rank == 0) : 0;
+  progress_show(&progress, "tail of large sends", 2 * SIZES + EAGER_STEPS, STEPS);
   const int64_t tail = rank < 2 ? tail_bytes(&clock, buffer, eager, 1 - rank, rank == 0) : 0;
+  progress_show(&progress, "link", STEPS - LINK_STEPS, STEPS);
   const double link = link_bytes_per_s(&clock, buffer, rank, size);
+  progress_end(&progress);
   free(buffer);
   if (rank > 0) return 0;
   for (int i = SIZES - 2; i >= 0; i--) /* slower than twice the bytes: disturbed every time */

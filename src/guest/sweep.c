@@ -12,6 +12,7 @@
    may use); --sweep-part I/N takes each N-th combination from I on: one part per job of a batch system,
    whose tables joined are the whole. */
 #include "guest.h"
+#include "tools/progress_line.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -232,7 +233,10 @@ void guest__sweep(int argc, char **argv, int at) {
   for (int k = 0; k < key_count; k++) printf("%s\t", keys[k].key);
   printf("status\tsimulated_us\tmessages\tcpu_s\toutput\n");
   if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  progress_line line; /* where the rows themselves cannot be seen */
+  progress_begin(&line, "pm_run", !isatty(1));
   while (printed < mine) {
+    progress_show(&line, "runs", printed, mine);
     if (begun < mine && running < jobs) {
       row = part_index + begun * part_count;
       begin_run(&runs[begun]);
@@ -247,7 +251,7 @@ void guest__sweep(int argc, char **argv, int at) {
     }
     for (int i = printed; i < begun; i++) running += !runs[i].is_done;
   }
-  if (!to_parent) exit(worst);
+  if (!to_parent) progress_end(&line), exit(worst);
   for (int i = 1; i < argc; i++) {
     char *const whole = replaced(argv[i]);
     if (i < at && i > 1 && strchr(argv[i], '{')) { /* an option's value */

@@ -779,13 +779,14 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
     r->last_bytes = size_bytes;
     r->last_time_ns = t_ns;
   }
-  *fastest_ns =
-      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self ? 0 : t_ns;
+  const bool guessed =
+      table == m->own_table[0] || table == m->own_table[1] || table == m->table_self;
+  *fastest_ns = guessed || nbc_table_disturbed(table) ? 0 : t_ns;
   if (peer != NBC_PEER_UNKNOWN) return t_ns;
   /* the slower of the two; as a lower bound, the faster */
   int64_t other_ns = nbc_table_time_ns(d->table_same_node, size_bytes);
   if (other_ns > hour_ns) other_ns = hour_ns;
-  if (m->own_table[0]) *fastest_ns = 0;
+  if (m->own_table[0] || nbc_table_disturbed(d->table_same_node)) *fastest_ns = 0;
   if (other_ns < *fastest_ns) *fastest_ns = other_ns;
   return other_ns > t_ns ? other_ns : t_ns;
 }
@@ -853,7 +854,9 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   if (b && e) {
     window_ns = e->t_ns - b->t_ns;
     o.outside_bytes = nbc__mon_outside_bytes(r, e, size_bytes, peer);
-    if ((o.outside_bytes && o.outside_bytes == size_bytes) ||
+    const bool has_outside = e->what == NBC__MON_END_PARTS || e->what == NBC__MON_END_EARLY ||
+                             e->what == NBC__MON_END_LOCAL;
+    if ((has_outside && o.outside_bytes == size_bytes) || /* so are messages without data */
         (e->what == NBC__MON_END_LOCAL && o.x_ns > window_ns))
       b = NULL;
   }

@@ -35,7 +35,8 @@
        are sent eagerly, and they may come before it is called: case 3.
      - a table that says x > window: the transfer was faster than that, so min is 0.
      - that a put, get or update takes as long as a message (desc.tables_of_messages): min is 0.
-     - the tables that stand in for missing ones, and any table for messages to oneself: min is 0.
+     - the tables that stand in for missing ones, those that were disturbed when they were measured, and
+       any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
    Joint bounds: transfers of one direction that are under way to one class of peers at the same time
    share the link. From the first's begin to the last's end, of length C + N, the link moves at most

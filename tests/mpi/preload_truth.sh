@@ -94,6 +94,20 @@ nbc() { # mpi
   grep -q '^status 3' "$reports/out" && ok "$1: nbc see ends as the program does" || bad "$1: $(cat "$reports/out" "$reports/err")"
   if "$B/nbc" see --no-table --print "mpirun.$1" --map-by node -n 2 "$B/tests/mpi/preload_truth.$1" 'a b' >"$reports/printed" &&
     grep -q "LD_PRELOAD.*preload_truth.$1 'a b'" "$reports/printed"; then ok "$1: nbc see --print"; else bad "$1: $(cat "$reports/printed")"; fi
+  # a table belongs to the transport it was measured with
+  if [ "$1" = openmpi ]; then over='--mca btl self,tcp' over_env='OMPI_MCA_btl=self,tcp'; else over='-genv UCX_TLS tcp' over_env='UCX_TLS=tcp'; fi
+  for way in "$over" "" ; do
+    # shellcheck disable=SC2086 # several words
+    (cd "$reports" && XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print "mpirun.$1" $way -n 2 "$B/tests/mpi/preload_truth.$1" late) | tee "$reports/printed" |
+      sed -n 's/.*NBC_TABLE[= ]\([^ ]*\) .*/\1/p'
+    grep -cE "xfer_table.*part" "$reports/printed"
+    grep -c "$over_env.*xfer_table\|$(echo "$over_env" | tr = ' ').*xfer_table" "$reports/printed"
+  done >"$reports/tables"
+  env "$over_env" XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late | sed -n 's/.*NBC_TABLE[= ]\([^ ]*\) .*/\1/p' >>"$reports/tables"
+  # shellcheck disable=SC2046 # seven words
+  set -- "$1" $(cat "$reports/tables")
+  if [ $# = 8 ] && [ "$2" = "$8" ] && [ "$2" != "$5" ] && [ "$3$4$6$7" = 1110 ]; then ok "$1: a table of its own for another transport"
+  else bad "$1: tables: $*"; fi
   have_mpi "$other" || { skip "$1: no other MPI for a wrong mixture"; return; }
   "$B/nbc" see --no-table "mpirun.$other" -n 2 "$B/tests/mpi/preload_truth.$1" >"$reports/out" 2>&1
   [ $? = 2 ] && grep -q 'is built with' "$reports/out" && ok "$1: nbc see names a wrong mixture" || bad "$1: $(cat "$reports/out")"

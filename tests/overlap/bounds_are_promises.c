@@ -117,6 +117,9 @@ static void a_receive_may_be_late(void) {
   IS(o, 600, 0, 600, 2);
   o = one(t, t, 500, NBC_PEER_SAME_NODE, 0, EARLY);
   IS(o, 600, 0, 600, 2);
+  IS(one(t, t, 0, NBC_PEER_SAME_NODE, 5000, EARLY), 100, 0, 100, 2); /* nothing but its envelope */
+  IS(one(t, t, 0, NBC_PEER_SAME_NODE, 5000, LOCAL), 100, 0, 100, 2);
+  IS(one(t, t, 0, NBC_PEER_SAME_NODE, 5000, SEEN), 100, 80, 100, 1);
   /* of a larger one 1000 bytes may have gone ahead, 1100 ns of it */
   IS(one(t, t, 5000, NBC_PEER_SAME_NODE, 6000, EARLY), 5100, 5100 - 1100 - 20, 5100, 1);
   IS(one(t, t, 50000, NBC_PEER_SAME_NODE, 6000, EARLY), 6020 + 1100, 0, 6000 + 1100, 1); /* faster than the table */
@@ -159,6 +162,12 @@ static void no_minimum_without_a_measurement(void) {
   CHECK(one(t, NULL, 100000, NBC_PEER_SAME_NODE, 1000000, SEEN).min_overlap_ns == 100080);
   CHECK(one(t, NULL, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN).min_overlap_ns == 0);
   CHECK(one(t, t, 100000, NBC_PEER_SELF, 1000000, SEEN).min_overlap_ns == 0);
+  nbc_table *disturbed = table_of("# eager_bytes 1000\n# tail_bytes 0\n# disturbed by a test\n0 1e-7\n1000000 1.0001e-3\n");
+  CHECK(one(disturbed, t, 100000, NBC_PEER_SAME_NODE, 1000000, SEEN).min_overlap_ns == 0);
+  CHECK(one(disturbed, t, 100000, NBC_PEER_OTHER_NODE, 1000000, SEEN).min_overlap_ns == 100080);
+  CHECK(one(disturbed, t, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN).min_overlap_ns == 0);
+  CHECK(one(t, disturbed, 100000, NBC_PEER_UNKNOWN, 1000000, SEEN).min_overlap_ns == 0);
+  nbc_table_free(disturbed);
   const nbc_totals faster = one(t, t, 5000, NBC_PEER_SAME_NODE, 4000, SEEN); /* than the table: by how much? */
   CHECK(faster.xfer_ns == 4020 && faster.min_overlap_ns == 0 && faster.max_overlap_ns == 4000);
   /* a peer that is not known: the slower time, and the faster one as lower bound */
