@@ -76,17 +76,19 @@ $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLA
 # Both headers are compiled piece by piece (src/*.list), once per compiler and set of flags, so that a
 # changed line costs its piece; programs link the libraries of the objects and leave their own copy out,
 # but for those that look at private parts or bring their own allocator. What runs the model for its speed
-# (pm_run, examples, tools, benches) has it in one file, as users do.
+# (pm_run, benches), and examples, have it in one file, as users do.
 # $(call pieces_of,LIST): the pieces with code, ROOM/NAME each
 pieces_of = $(patsubst src/%.c,%,$(wildcard $(patsubst %,src/%.c,$(shell sed -n 's|^\([a-z_0-9]*/[a-z_0-9]*\) *$$|\1|p' src/$1.list))))
 PIECES   := $(call pieces_of,nbc_overlap)
 PM_PIECES := $(filter-out $(PIECES),$(call pieces_of,portals_model))
+# The adapter between the two libraries is in the model's, for whoever uses both.
+FLAGS_portals/nbc := -DPM_WITH_NBC -DPORTALS_MODEL_IMPLEMENTATION -include nbc_overlap.h
 # $(call piece,OBJECT,PIECE,flags,compiler)
 define piece
 $1: src/$2.c $(B)/.flags
 	$$(call say,CC,$1)
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$(mpi_cc) $(or $4,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -DNBC_PIECES -MMD -MP -MF $1.d -I. $3 -c $$< -o $1
+	$$(Q)$(mpi_cc) $(or $4,$$(CC)) $$(STD) $$(CFLAGS) $$(WARN) -DNBC_PIECES $(FLAGS_$2) -MMD -MP -MF $1.d -I. $3 -c $$< -o $1
 -include $1.d
 endef
 # $(call archive,LIBRARY,OBJECTS,compiler)
@@ -114,13 +116,13 @@ endef
 mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|clock/simnet.h|->last_ns)' \
               $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
-PM_USERS := $(shell grep -LE '(pm__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)|PM_WITH_NBC)' \
-              $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tests/model/*.c))
+PM_USERS := $(shell grep -LE 'pm__|nbc__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)' \
+              $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tools/*.c tests/model/*.c tests/rtl/*.c))
 # $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
 linked    = $(if $(filter $1,$(PM_USERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
             $(if $(filter $1,$(USERS) $(PM_USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
 # Without a library (benches) a program brings its own copy.
-link_with = $(if $2,$(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE) \
+link_with = $(if $2,$(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE -DPM_WITH_NBC_IMPLEMENTATION_ONCE) \
             $(if $(filter $1,$(USERS)),-DNBC_OVERLAP_IMPLEMENTATION_ONCE) $(call linked,$1,$2))
 # $(call program,OUTPUT,SOURCE,cflags,libs,compiler,LIBRARY): one C file, one program
 define program
@@ -155,6 +157,7 @@ TEST_FLAGS ?= -O1 -g0
 ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -fsanitize=thread -Wno-tsan
 $(eval $(call library,$(B)))
+$(eval $(call model_library,$(B)))
 $(eval $(call library,$(B)/tests,$(TEST_FLAGS)))
 $(eval $(call model_library,$(B)/tests,$(TEST_FLAGS)))
 $(eval $(call library,$(B)/asan,$(ASAN)))

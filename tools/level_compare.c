@@ -19,6 +19,9 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "rtl/pm_rtl.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { FLOW = PM_LINK_FLOW, LOGGP = PM_LINK_LOGGP, RTL = PM_LINK_CARRIER, LEVELS = 3 };
 enum { PUT_ACK, PUT_SEND, GET_REPLY, PUT_NO_WAIT, GET_NO_WAIT, PATTERNS };

@@ -16,6 +16,8 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #define PM_WITH_NBC
 #include "portals_model.h"
+#include <errno.h>
+#include <math.h>
 #ifdef WITH_RTL /* the Makefile found Verilator */
 #  include "rtl/pm_rtl.h"
 static pm_rtl *rtl;
