@@ -401,7 +401,9 @@ struct pm_carrier;
 /* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
-   on over another way, or when there is one again. At the levels flow and LogGP. */
+   on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
+   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Not
+   at the level rtl. */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
@@ -2545,6 +2547,7 @@ typedef struct pm__lane {
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
+  bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
@@ -2791,10 +2794,11 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
    message was lost on it, plain flows may have a way again. */
-PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way);
+PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way);
 PM__PRIVATE bool pm__net_make(pm_world *w);
 PM__PRIVATE void pm__net_free(pm_world *w);
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
+PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */
@@ -2837,7 +2841,7 @@ PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
-    if (w->net) pm__way_now(w, way);
+    way->is_detour = w->net && pm__way_now(w, way);
     way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
   }
   return way;
@@ -3032,6 +3036,9 @@ struct pm__net {
 };
 /* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
+PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
+/* The shortest way from a node or switch over cables that are alive: how many links; -1: there is none. */
+PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);
@@ -3173,32 +3180,38 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
   for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
   return n;
 }
-PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
+PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out) {
+  return pm__way_around(w, vertex, to, w->now_ps, out);
+}
+PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
+  const int node = pm__nic_node(w, nic);
+  int i;
+  for (i = 0; i < f->outage_count; i++)
+    if (f->outages[i].node == node + 1 && pm__outage_holds(&f->outages[i], t_ps)) return true;
+  return false;
+}
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
   int i, n;
   if (from == to) return false; /* the NIC turns it round */
-  for (i = 0; i < f->outage_count; i++)
-    if ((f->outages[i].node == pm__nic_node(w, from) + 1 ||
-         f->outages[i].node == pm__nic_node(w, to) + 1) &&
-        pm__outage_holds(&f->outages[i], t_ps))
-      return true;
+  if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
     if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
   return false;
 }
-/* A way of the fixed routing, changed when a cable of it is down now. One that is cut stays as it is. */
-PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
+/* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
+PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   uint32_t other[PM__ROUTE_MAX + 2];
   int i, n;
   for (i = 0; i < way->link_count; i++)
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
-  if (i >= way->link_count) return;
+  if (i >= way->link_count) return false;
   n = pm__way_around(w, way->from, way->to, w->now_ps, other);
-  if (n < 1) return;
+  if (n < 1) return false;
   memcpy(way->link, other, (size_t)n * sizeof *other);
   way->link_count = n;
   way->latency_ps = 0;
@@ -3207,6 +3220,7 @@ PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
                         : i      ? w->plat.switch_latency_ns
                                  : w->plat.wire_latency_ns) *
                        PM__PS;
+  return true;
 }
 
 /* ---- the world's part --------------------------------------------------------------------------------- */
@@ -3236,6 +3250,8 @@ static void pm__change(pm_world *w, pm__event *event) {
     if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
       pm__link_failed(w, (uint32_t)f->outages[i].link);
       pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
+      pm__packets_failed(w, (uint32_t)f->outages[i].link);
+      pm__packets_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
     }
   pm__stranded_go(w);
   pm__change_next(w);
@@ -4146,7 +4162,7 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
   }
   for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
-    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER) return true;
+    if (link == PM_LINK_CARRIER) return true;
   }
   return false;
 }
@@ -4774,6 +4790,7 @@ typedef struct pm__journey {
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
   int64_t packet_count;        /* not there yet */
   bool is_first;               /* no packet has begun to leave */
+  bool is_dropped;             /* one found no way */
 } pm__journey;
 /* What became of a carried message at its target. */
 typedef enum pm__lookup {
@@ -8148,6 +8165,13 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   w->streams[i].key = key;
   return &w->streams[i];
 }
+/* Cut off when it sets out, and at each of its tries. Packets have crossed the network before they come
+   here the first time, and know. */
+static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
+                        int64_t tries) {
+  if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
+  return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
+}
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
 static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
@@ -8157,7 +8181,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
-         (f->outage_count && pm__is_cut(w, from, to, t_ps)) ||
+         (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
@@ -8835,9 +8859,8 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if (!world) return;
-  if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->desc.faults.outage_count)
-    pm_world_fail(world, PM_E_INVAL,
-                  "pm_world_set_link: outages are for the levels flow and LogGP");
+  if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
+    pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the level rtl knows no outages");
   else if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->plat.nic_count > 1)
     pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
@@ -9005,6 +9028,7 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
 /* The packet level: see packet.h. */
 
 
+
 /* Each directed link belongs to a port: queues in front of it, one per virtual channel, and the buffers at
    its far end. A packet goes
 
@@ -9018,8 +9042,12 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
 
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
    0 to 1 where it crosses the edge of a ring, a file's with each link (4 at most); up and down a fat tree
-   there is no cycle. */
-enum { PM__CHANNELS = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
+   there is no cycle.
+
+   A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
+   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped, and its
+   message sent again. What is on a cable when it fails arrives. */
+enum { PM__CHANNELS = 5, PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
 typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
   pm__message *m;
@@ -9134,10 +9162,10 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   for (h = 0; h < k->link_count; h++) {
     const int64_t link = k->link[h];
     if (p->topology == PM_TOPO_FILE)
-      channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
+      channel = h < PM__DETOUR ? h : PM__DETOUR - 1;
     else if (p->topology == PM_TOPO_DRAGONFLY) {
       k->channel[h] = (unsigned char)channel;
-      channel += link >= pm__dragonfly_global(p) && channel < PM__CHANNELS - 1;
+      channel += link >= pm__dragonfly_global(p) && channel < PM__DETOUR - 1;
       continue;
     } else if (p->topology == PM_TOPO_TORUS && link >= 2 * nodes) {
       if ((int)((link / 2 - nodes) / nodes) != dimension) channel = 0;
@@ -9210,6 +9238,24 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   pm__settle_channels(w, k);
 }
 
+static bool pm__is_closed(const pm_world *w, uint32_t link) {
+  return w->net && pm__link_is_dead(w, link, w->now_ps);
+}
+static void pm__take_detour(pm__packet *k, int hop) {
+  for (; hop < k->link_count; hop++) k->channel[hop] = PM__DETOUR;
+  k->chosen = PM__ROUTE_MAX + 2; /* nothing is left to choose */
+}
+/* From this hop on, around what is down. ret whether there is a way */
+static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
+  uint32_t way[PM__ROUTE_MAX + 2];
+  const int n = pm__way_from(w, w->net->from[k->link[hop]], pm__job_to(k->m), way);
+  if (n < 1 || hop + n > PM__ROUTE_MAX) return 0;
+  memcpy(k->link + hop, way, (size_t)n * sizeof *way);
+  k->link_count = hop + n;
+  pm__take_detour(k, hop);
+  return 1;
+}
+
 /* ---- links ---------------------------------------------------------------------------------------- */
 static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
@@ -9245,7 +9291,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     const int c = (port->last_channel + i) % PM__CHANNELS;
     pm__packet *k = port->out[c].first;
     int64_t latency_ps;
-    if (!k || (!pm__is_last_hop(k) && port->in[c].bytes &&
+    if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
                port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
       continue;
     latency_ps = pm__hop_ps(w, link, k->hop);
@@ -9302,6 +9348,35 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->bytes = bytes;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+/* It leaves the network here, and its message is not complete. At a NIC it took the time of a link. */
+static void pm__drop(pm_world *w, pm__packet *k) {
+  int64_t t_ps = w->now_ps;
+  k->m->way.is_dropped = 1;
+  k->link_count = k->hop + 1;
+  if (!k->hop) {
+    t_ps = pm__later(t_ps, pm__serial_ps(w, k));
+    pm__packet_begins(w, k, t_ps);
+  }
+  pm__schedule(w, &k->event, t_ps);
+}
+/* The cable is down: what waits for it turns, and what waits behind that too. */
+PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
+  int c;
+  for (c = 0; c < PM__CHANNELS && w->packets; c++) {
+    pm__queue *q = &w->packets->port[link].out[c];
+    pm__packet *k = q->first, *next;
+    q->first = NULL;
+    q->bytes = 0;
+    for (; k; k = next) {
+      next = k->next;
+      if (pm__turn(w, k, k->hop))
+        pm__out_put(w, k);
+      else
+        pm__drop(w, k);
+    }
+    pm__room(w, link, c);
+  }
+}
 /* The first packets of an in queue, as far as there is room for them. */
 static void pm__forward(pm_world *w, uint32_t link, int channel) {
   pm__port *port = &w->packets->port[link];
@@ -9310,9 +9385,15 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     pm__port *next;
     int c;
     pm__choose(w, k);
+    if (pm__is_closed(w, k->link[k->hop + 1]) && !pm__turn(w, k, k->hop + 1)) {
+      pm__queue_take(&port->in[channel]);
+      pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
+      pm__drop(w, k);
+      continue;
+    }
     next = &w->packets->port[k->link[k->hop + 1]];
     c = k->channel[k->hop + 1];
-    if (next->out[c].bytes >= w->plat.packet_output_bytes) {
+    if (c != PM__DETOUR && next->out[c].bytes >= w->plat.packet_output_bytes) {
       const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
       if (next->waits_first[c])
         w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
@@ -9393,7 +9474,11 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->link_count = way->link_count;
   memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
   pm__settle_channels(w, k);
-  pm__out_put(w, k);
+  if (way->is_detour) pm__take_detour(k, 0);
+  if (pm__is_closed(w, k->link[0]) && !pm__turn(w, k, 0))
+    pm__drop(w, k);
+  else
+    pm__out_put(w, k);
 }
 /* All of a message has left its NIC: the lane goes on. */
 static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
@@ -9433,6 +9518,7 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.rest_bytes = bytes;
   m->way.packet_count = pm__packets_of(w, bytes);
   m->way.is_first = 1;
+  m->way.is_dropped = 0;
   m->way.event.fn = pm__inject;
   pm__schedule(w, &m->way.event, t_ps);
 }

@@ -25,7 +25,7 @@ PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
       way->latency_ps = 0;
       pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
     }
-    if (w->net) pm__way_now(w, way);
+    way->is_detour = w->net && pm__way_now(w, way);
     way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
   }
   return way;

@@ -46,6 +46,7 @@ typedef struct pm__lane {
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
+  bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t link[PM__ROUTE_MAX + 2];
 } pm__known_way;
@@ -292,10 +293,11 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
 PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
    message was lost on it, plain flows may have a way again. */
-PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way);
+PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way);
 PM__PRIVATE bool pm__net_make(pm_world *w);
 PM__PRIVATE void pm__net_free(pm_world *w);
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
+PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */

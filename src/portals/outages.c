@@ -133,32 +133,38 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
   for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
   return n;
 }
-PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
+PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out) {
+  return pm__way_around(w, vertex, to, w->now_ps, out);
+}
+PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
+  const int node = pm__nic_node(w, nic);
+  int i;
+  for (i = 0; i < f->outage_count; i++)
+    if (f->outages[i].node == node + 1 && pm__outage_holds(&f->outages[i], t_ps)) return true;
+  return false;
+}
+PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
   int i, n;
   if (from == to) return false; /* the NIC turns it round */
-  for (i = 0; i < f->outage_count; i++)
-    if ((f->outages[i].node == pm__nic_node(w, from) + 1 ||
-         f->outages[i].node == pm__nic_node(w, to) + 1) &&
-        pm__outage_holds(&f->outages[i], t_ps))
-      return true;
+  if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
     if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
   return false;
 }
-/* A way of the fixed routing, changed when a cable of it is down now. One that is cut stays as it is. */
-PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
+/* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
+PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   uint32_t other[PM__ROUTE_MAX + 2];
   int i, n;
   for (i = 0; i < way->link_count; i++)
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
-  if (i >= way->link_count) return;
+  if (i >= way->link_count) return false;
   n = pm__way_around(w, way->from, way->to, w->now_ps, other);
-  if (n < 1) return;
+  if (n < 1) return false;
   memcpy(way->link, other, (size_t)n * sizeof *other);
   way->link_count = n;
   way->latency_ps = 0;
@@ -167,6 +173,7 @@ PM__PRIVATE void pm__way_now(pm_world *w, pm__known_way *way) {
                         : i      ? w->plat.switch_latency_ns
                                  : w->plat.wire_latency_ns) *
                        PM__PS;
+  return true;
 }
 
 /* ---- the world's part --------------------------------------------------------------------------------- */
@@ -196,6 +203,8 @@ static void pm__change(pm_world *w, pm__event *event) {
     if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
       pm__link_failed(w, (uint32_t)f->outages[i].link);
       pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
+      pm__packets_failed(w, (uint32_t)f->outages[i].link);
+      pm__packets_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
     }
   pm__stranded_go(w);
   pm__change_next(w);

@@ -13,6 +13,9 @@ struct pm__net {
 };
 /* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
+PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
+/* The shortest way from a node or switch over cables that are alive: how many links; -1: there is none. */
+PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);

@@ -1,5 +1,6 @@
 /* The packet level: see packet.h. */
 #include "packet.h"
+#include "outages.h"
 
 /* Each directed link belongs to a port: queues in front of it, one per virtual channel, and the buffers at
    its far end. A packet goes
@@ -14,8 +15,12 @@
 
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
    0 to 1 where it crosses the edge of a ring, a file's with each link (4 at most); up and down a fat tree
-   there is no cycle. */
-enum { PM__CHANNELS = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
+   there is no cycle.
+
+   A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
+   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped, and its
+   message sent again. What is on a cable when it fails arrives. */
+enum { PM__CHANNELS = 5, PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
 typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
   pm__message *m;
@@ -130,10 +135,10 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   for (h = 0; h < k->link_count; h++) {
     const int64_t link = k->link[h];
     if (p->topology == PM_TOPO_FILE)
-      channel = h < PM__CHANNELS ? h : PM__CHANNELS - 1;
+      channel = h < PM__DETOUR ? h : PM__DETOUR - 1;
     else if (p->topology == PM_TOPO_DRAGONFLY) {
       k->channel[h] = (unsigned char)channel;
-      channel += link >= pm__dragonfly_global(p) && channel < PM__CHANNELS - 1;
+      channel += link >= pm__dragonfly_global(p) && channel < PM__DETOUR - 1;
       continue;
     } else if (p->topology == PM_TOPO_TORUS && link >= 2 * nodes) {
       if ((int)((link / 2 - nodes) / nodes) != dimension) channel = 0;
@@ -206,6 +211,24 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   pm__settle_channels(w, k);
 }
 
+static bool pm__is_closed(const pm_world *w, uint32_t link) {
+  return w->net && pm__link_is_dead(w, link, w->now_ps);
+}
+static void pm__take_detour(pm__packet *k, int hop) {
+  for (; hop < k->link_count; hop++) k->channel[hop] = PM__DETOUR;
+  k->chosen = PM__ROUTE_MAX + 2; /* nothing is left to choose */
+}
+/* From this hop on, around what is down. ret whether there is a way */
+static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
+  uint32_t way[PM__ROUTE_MAX + 2];
+  const int n = pm__way_from(w, w->net->from[k->link[hop]], pm__job_to(k->m), way);
+  if (n < 1 || hop + n > PM__ROUTE_MAX) return 0;
+  memcpy(k->link + hop, way, (size_t)n * sizeof *way);
+  k->link_count = hop + n;
+  pm__take_detour(k, hop);
+  return 1;
+}
+
 /* ---- links ---------------------------------------------------------------------------------------- */
 static int64_t pm__serial_ps(const pm_world *w, const pm__packet *k) {
   const double bytes = k->bytes ? pm__wire_bytes(w, k->bytes) : (double)w->plat.ack_bytes;
@@ -241,7 +264,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     const int c = (port->last_channel + i) % PM__CHANNELS;
     pm__packet *k = port->out[c].first;
     int64_t latency_ps;
-    if (!k || (!pm__is_last_hop(k) && port->in[c].bytes &&
+    if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
                port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
       continue;
     latency_ps = pm__hop_ps(w, link, k->hop);
@@ -298,6 +321,35 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->bytes = bytes;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+/* It leaves the network here, and its message is not complete. At a NIC it took the time of a link. */
+static void pm__drop(pm_world *w, pm__packet *k) {
+  int64_t t_ps = w->now_ps;
+  k->m->way.is_dropped = 1;
+  k->link_count = k->hop + 1;
+  if (!k->hop) {
+    t_ps = pm__later(t_ps, pm__serial_ps(w, k));
+    pm__packet_begins(w, k, t_ps);
+  }
+  pm__schedule(w, &k->event, t_ps);
+}
+/* The cable is down: what waits for it turns, and what waits behind that too. */
+PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
+  int c;
+  for (c = 0; c < PM__CHANNELS && w->packets; c++) {
+    pm__queue *q = &w->packets->port[link].out[c];
+    pm__packet *k = q->first, *next;
+    q->first = NULL;
+    q->bytes = 0;
+    for (; k; k = next) {
+      next = k->next;
+      if (pm__turn(w, k, k->hop))
+        pm__out_put(w, k);
+      else
+        pm__drop(w, k);
+    }
+    pm__room(w, link, c);
+  }
+}
 /* The first packets of an in queue, as far as there is room for them. */
 static void pm__forward(pm_world *w, uint32_t link, int channel) {
   pm__port *port = &w->packets->port[link];
@@ -306,9 +358,15 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     pm__port *next;
     int c;
     pm__choose(w, k);
+    if (pm__is_closed(w, k->link[k->hop + 1]) && !pm__turn(w, k, k->hop + 1)) {
+      pm__queue_take(&port->in[channel]);
+      pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
+      pm__drop(w, k);
+      continue;
+    }
     next = &w->packets->port[k->link[k->hop + 1]];
     c = k->channel[k->hop + 1];
-    if (next->out[c].bytes >= w->plat.packet_output_bytes) {
+    if (c != PM__DETOUR && next->out[c].bytes >= w->plat.packet_output_bytes) {
       const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
       if (next->waits_first[c])
         w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
@@ -389,7 +447,11 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->link_count = way->link_count;
   memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
   pm__settle_channels(w, k);
-  pm__out_put(w, k);
+  if (way->is_detour) pm__take_detour(k, 0);
+  if (pm__is_closed(w, k->link[0]) && !pm__turn(w, k, 0))
+    pm__drop(w, k);
+  else
+    pm__out_put(w, k);
 }
 /* All of a message has left its NIC: the lane goes on. */
 static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
@@ -429,6 +491,7 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.rest_bytes = bytes;
   m->way.packet_count = pm__packets_of(w, bytes);
   m->way.is_first = 1;
+  m->way.is_dropped = 0;
   m->way.event.fn = pm__inject;
   pm__schedule(w, &m->way.event, t_ps);
 }

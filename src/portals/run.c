@@ -385,7 +385,7 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
   }
   for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
-    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER) return true;
+    if (link == PM_LINK_CARRIER) return true;
   }
   return false;
 }

@@ -171,6 +171,13 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   w->streams[i].key = key;
   return &w->streams[i];
 }
+/* Cut off when it sets out, and at each of its tries. Packets have crossed the network before they come
+   here the first time, and know. */
+static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
+                        int64_t tries) {
+  if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
+  return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
+}
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
 static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
@@ -180,7 +187,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
-         (f->outage_count && pm__is_cut(w, from, to, t_ps)) ||
+         (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
     w->stats.lost_count++;
     t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);

@@ -43,7 +43,9 @@ struct pm_carrier;
 /* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
-   on over another way, or when there is one again. At the levels flow and LogGP. */
+   on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
+   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Not
+   at the level rtl. */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */

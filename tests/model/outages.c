@@ -110,12 +110,12 @@ static void puts_in_order(void *unused) {
 }
 /* Three puts of 1 MB, 90 us each, and a small one behind; the cable of a crossbar fails during the second. */
 static void lost_messages_come_once_and_in_order(void) {
-  for (int level = 0; level < 2; level++) {
+  for (int level = 0; level < 3; level++) {
     pm_platform p = pm_platform_bxi2(2);
     const pm_outage o = {0, 0, 150000, 1000000};
     pm_world_desc desc = {0};
     desc.platform = &p;
-    desc.link = level ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    desc.link = level == 2 ? PM_LINK_PACKET : level ? PM_LINK_LOGGP : PM_LINK_FLOW;
     p.e2e_retry_ns = 400000;
     put_bytes = 1000000;
     pm_stats s = run_world(0, puts_in_order, &desc);
@@ -153,13 +153,116 @@ static void bad_outages_are_refused(void) {
     desc.platform = &p;
     desc.faults.outages = i < 6 ? &bad[i] : i == 6 ? NULL : &good;
     desc.faults.outage_count = 1;
-    if (i == 7) desc.link = PM_LINK_PACKET;
+    if (i == 7) desc.link = PM_LINK_CARRIER;
     CHECK(pm_world_create(&desc, &w) == (i == 8 ? PM_OK : PM_E_INVAL));
     if (i == 8) {
-      pm_world_set_link(w, PM_LINK_PACKET);
+      pm_world_set_link(w, PM_LINK_CARRIER);
       CHECK(strstr(pm_world_error(w), "outages"));
     }
     pm_world_destroy(w);
+  }
+}
+/* Everybody sends to everybody while cables fail and are repaired: each message once, in order, whole. */
+enum { EACH = 12, MOST_NODES = 24, LONGEST = 30000 };
+static int sizes[MOST_NODES][EACH], peers[MOST_NODES][EACH];
+static unsigned char letters[LONGEST + 256];
+static void crowd_body(void *unused) {
+  const int me = pm_rank(), n = pm_size();
+  int coming = 0, acks = 0, last[MOST_NODES];
+  ptl_handle_ni_t ni;
+  ptl_handle_eq_t eq, told;
+  ptl_handle_md_t md;
+  ptl_handle_me_t h;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlEQAlloc(ni, 4 * EACH, &eq) && !PtlEQAlloc(ni, MOST_NODES * EACH, &told) && !PtlPTAlloc(ni, 0, told, 0, &pt));
+  ptl_me_t m = entry(NULL, 0, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE);
+  CHECK(!PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  const ptl_md_t d = {letters, sizeof letters, PTL_MD_EVENT_SEND_DISABLE, eq, PTL_CT_NONE};
+  CHECK(!PtlMDBind(ni, &d, &md));
+  for (int p = 0; p < n; p++) {
+    last[p] = -1;
+    for (int i = 0; i < EACH; i++) coming += peers[p][i] == me;
+  }
+  pm_barrier();
+  for (int i = 0; i < EACH; i++) CHECK(!PtlPut(md, 0, (ptl_size_t)sizes[me][i], PTL_ACK_REQ, pm_process_id(peers[me][i]), 0, 0, 0, NULL, (ptl_hdr_data_t)(me * EACH + i)));
+  for (; acks < EACH; acks++) CHECK(!PtlEQWait(eq, &e) && e.type == PTL_EVENT_ACK && e.ni_fail_type == PTL_NI_OK);
+  for (; coming > 0; coming--) {
+    CHECK(!PtlEQWait(told, &e) && e.type == PTL_EVENT_PUT);
+    const int p = (int)e.hdr_data / EACH, i = (int)e.hdr_data % EACH;
+    CHECK(p < n && peers[p][i] == me && i > last[p] && e.rlength == (ptl_size_t)sizes[p][i]);
+    last[p] = i;
+  }
+  pm_barrier();
+  CHECK(PtlEQGet(told, &e) == PTL_EQ_EMPTY && PtlEQGet(eq, &e) == PTL_EQ_EMPTY);
+  PtlFini();
+}
+static void every_level_brings_all_through_outages(void) {
+  uint64_t lost = 0, level_lost[3] = {0};
+  for (int round = 0; round < test_rounds(90); round++) {
+    static const pm_link_model levels[] = {PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_LOGGP};
+    const int level = round % 5 < 3 ? 0 : round % 5 - 2;
+    pm_platform p = machine(round % MACHINES);
+    pm_outage outages[6];
+    pm_world_desc desc = {0};
+    pm_world *w = world(&p, NULL, 0);
+    const int links = pm_link_count(w), n = (int)p.node_count;
+    pm_world_destroy(w);
+    p.e2e_retry_ns = 1000 + (int64_t)test_below(20000), p.e2e_retry_count = 200;
+    p.packet_bytes = 256 + (int64_t)test_below(4000);
+    p.packet_routing = (int64_t)test_below(3);
+    for (int i = 0; i < 6; i++) {
+      outages[i] = (pm_outage){0, (int)test_below((uint64_t)links), (int64_t)test_below(30000), 1 + (int64_t)test_below(60000)};
+      if (test_below(8) == 0) outages[i].node = 1 + (int)test_below((uint64_t)n);
+    }
+    for (int k = 0; k < n; k++)
+      for (int i = 0; i < EACH; i++) sizes[k][i] = (int)test_below(test_below(2) ? 700 : LONGEST), peers[k][i] = (int)test_below((uint64_t)n);
+    desc.platform = &p, desc.link = levels[level], desc.seed = test_rand();
+    desc.faults.outages = outages, desc.faults.outage_count = 1 + (int)test_below(6);
+    const pm_stats a = run_world(0, crowd_body, &desc), b = run_world(0, crowd_body, &desc);
+    CHECK(a.hash_id == b.hash_id && a.undeliverable_count == 0 && a.lost_count == a.resent_count);
+    lost += a.lost_count;
+    level_lost[level] += a.lost_count;
+    pm_platform_free(&p);
+  }
+  CHECK(lost > 0 && level_lost[0] > 0);
+}
+/* A fat tree with two ways up: when the cable of one fails in the middle of a stream, packets turn to the other,
+   nothing is lost, and a stream alone takes no longer. */
+static void packets_turn_where_their_cable_is_down(void) {
+  for (int64_t routing = 0; routing < 2; routing++) {
+    pm_platform p;
+    char error[200] = "";
+    const char text[] = "node_count 2\ntopology fattree\ntopo 2 1 2 1 2\n"; /* each node has a switch of its own */
+    pm_world_desc desc = {0};
+    uint32_t way[64];
+    CHECK(!pm_platform_read(text, sizeof text - 1, &p, error, sizeof error));
+    p.packet_routing = routing;
+    p.wire_latency_ns = 20000, p.packet_input_bytes = 1 << 22; /* a hundred packets have set out when it fails */
+    desc.platform = &p, desc.link = PM_LINK_PACKET;
+    pm_world *w = world(&p, NULL, 0);
+    CHECK(pm_route(w, 0, 1, way, 64, NULL) == 4);
+    pm_world_destroy(w);
+    put_bytes = 1000000;
+    run_world(0, puts_in_order, &desc);
+    const int64_t t_calm_ns = t_ack_ns[3];
+    for (int hop = 1; hop < 3; hop++) { /* up and down between the switches */
+      const pm_outage o = {0, (int)way[hop], 150000, 0};
+      desc.faults.outages = &o, desc.faults.outage_count = 1;
+      pm_link_bin bins[PM_LINK_BINS];
+      desc.link_use = true;
+      CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, puts_in_order, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+      const pm_stats s = pm_world_stats(w);
+      CHECK(s.delivered_bytes == 3000008 && s.undeliverable_count == 0 && s.lost_count == 0);
+      double before = 0, after = 0;
+      for (int i = pm_link_use(w, (int)way[hop], bins, PM_LINK_BINS) - 1; i >= 0; i--)
+        *(bins[i].t_begin_ns < 151000 ? &before : &after) += bins[i].use_ratio; /* one packet may be on it */
+      CHECK(before > 0 && after <= 0);
+      pm_world_destroy(w);
+      CHECK_NEAR((double)t_ack_ns[3], (double)t_calm_ns, 0.01 * (double)t_calm_ns);
+    }
   }
 }
 int main(int argc, char **argv) {
@@ -169,5 +272,7 @@ int main(int argc, char **argv) {
   RUN(lost_messages_come_once_and_in_order);
   RUN(later_outages_keep_nothing_alive);
   RUN(bad_outages_are_refused);
+  RUN(every_level_brings_all_through_outages);
+  RUN(packets_turn_where_their_cable_is_down);
   return TEST_END();
 }
