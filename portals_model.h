@@ -1158,7 +1158,8 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 /* A carrier moves the bytes of messages by means of its own, e.g. NICs in RTL: the link level
    PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
    cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
-   retransmissions are the carrier's. Messages within a node never reach it (unless intra_uses_nic).
+   retransmissions are the carrier's. A carrier may keep the lists too, so that matching takes its time: the model
+   tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
    Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
@@ -1171,6 +1172,11 @@ typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
   pm_cargo_kind kind;
   int from_node, to_node;
+  uint32_t from_pid,
+      to_pid; /* of the processes, and which of their interfaces: see pm_carrier_entry */
+  int interface_index;
+  ptl_pt_index_t pt_index;
+  ptl_match_bits_t match_bits;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */
@@ -1180,6 +1186,18 @@ typedef struct pm_cargo {
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
 } pm_cargo;
+
+/* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
+   short, its user, and what it has room for.) */
+typedef struct pm_carrier_entry {
+  int node; /* of the process that appended it */
+  uint32_t pid;
+  int interface_index; /* bit 0: matching, bit 1: logical */
+  ptl_pt_index_t pt_index;
+  bool is_overflow, is_use_once;
+  int64_t from_node, from_pid; /* -1: any, -2: nobody's */
+  ptl_match_bits_t match_bits, ignore_bits;
+} pm_carrier_entry;
 
 /* What a carrier offers. Everything is called from the thread that runs the world. */
 typedef struct pm_carrier {
@@ -1196,6 +1214,11 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on; ret its
+     number from 0 on, or -1: not kept. An entry of that number is in its list no longer: is_by_message: the
+     message of the present pm_cargo_match or _arrived took it. */
+  int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
+  void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
 } pm_carrier;
 
 /* What a carrier tells the model, from inside advance(), in this order for each message:
@@ -4233,6 +4256,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   int i;
   if (!w || w->running) return;
   if (w->is_carrying) pm__carrier_close(w);
+  w->is_carrying = 0;
   pm__calls_free(w);
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;
@@ -4681,7 +4705,8 @@ typedef struct pm__me {
   uint64_t offset; /* of a locally managed entry */
   uint32_t pt, headers, in_flight;
   unsigned char list;
-  int linked, auto_unlinked;
+  bool linked, auto_unlinked;
+  int carried; /* 1 + the carrier's number of it; 0: none */
 } pm__me;
 /* A message that came before its entry. */
 typedef struct pm__header {
@@ -4837,6 +4862,11 @@ PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
 /* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
 PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
+/* Portals tells a carrier: an entry is in its list, is in it no longer. NIC tells it: from now on messages are
+   yours, so all entries are. */
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__carrier_link_all(pm_world *w);
 /* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
 PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);
 #ifdef NBC_LINES
@@ -5905,6 +5935,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   pt->tail[me->list] = me;
   me->linked = 1;
   pt->list_count++;
+  pm__carrier_link(ni, me);
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
@@ -5918,6 +5949,7 @@ PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
     pt->tail[me->list] = me->prev;
   me->linked = 0;
   pt->list_count--;
+  pm__carrier_unlink(ni, me);
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
@@ -6650,8 +6682,8 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
-    pm__me_unlink(ni, me);
     me->auto_unlinked = 1;
+    pm__me_unlink(ni, me);
     m->what.unlinks = 1;
   }
 }
@@ -7294,7 +7326,8 @@ static void pm__pool_close(pm__ni *ni, int kind) {
    their way see another epoch. */
 static void pm__ni_close(pm__ni *ni) {
   pm_thread *t;
-  int i, kind;
+  pm__me *me;
+  int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
   for (i = 0; i < ni->pt_max; i++) {
@@ -7304,6 +7337,8 @@ static void pm__ni_close(pm__ni *ni) {
       pt->headers = h->next;
       pm__header_drop(ni, h);
     }
+    for (list = 0; list < 2; list++)
+      for (me = pt->head[list]; me; me = me->next) pm__carrier_unlink(ni, me);
     memset(pt, 0, sizeof *pt);
   }
   pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */
@@ -7960,7 +7995,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->fill);
 }
 #ifdef NBC_LINES
-#line 93 "src/portals/wire.h"
+#line 116 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -8718,12 +8753,16 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
   m->way.has_slot = 1;
   n->slots[m->way.slot] = PM__FOREVER;
 }
-/* How a message moves that starts now. */
+/* How messages move from now on; how one moves that starts now. */
+static void pm__link_change(pm_world *w, pm_link_model link) {
+  w->desc.link = link;
+  if (link == PM_LINK_CARRIER) pm__carrier_link_all(w);
+}
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
-    w->desc.link = desc->link_phases[w->link_phases_done++].link;
+    pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
   return desc->link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
@@ -8866,7 +8905,7 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else
-    world->desc.link = link;
+    pm__link_change(world, link);
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/carrier.c"
@@ -8910,6 +8949,11 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
                                    : PM_CARGO_ATOMIC;
   c.from_node = m->what.from->proc->node;
   c.to_node = pm__to_node(m);
+  c.from_pid = m->what.from->proc->pid;
+  c.to_pid = m->what.target.phys.pid;
+  c.interface_index = m->what.from->index;
+  c.pt_index = m->what.pt;
+  c.match_bits = m->what.match_bits;
   c.is_service = m->way.lane != 0;
   c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
   c.tells_sent = m->what.is_early_send;
@@ -9021,6 +9065,58 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);
+}
+
+/* ---- lists that the carrier keeps too ------------------------------------------------------------- */
+/* Whose messages an entry takes, as NICs know senders. */
+static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_entry *e) {
+  e->from_node = e->from_pid = -1;
+  if (!pm__is_matching(ni)) return;
+  if (pm__is_logical(ni)) {
+    if (wanted.rank == PTL_RANK_ANY) return;
+    e->from_node = e->from_pid = -2;
+    if (!ni->map || wanted.rank >= ni->map->count) return;
+    wanted = ni->map->id[wanted.rank];
+  }
+  e->from_node = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
+  e->from_pid = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
+}
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
+  pm_world *w = ni->proc->world;
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_carrier_entry e;
+  if (!w->is_carrying || w->desc.link != PM_LINK_CARRIER || !carrier->entry_linked || me->carried)
+    return;
+  memset(&e, 0, sizeof e);
+  e.node = ni->proc->node;
+  e.pid = ni->proc->pid;
+  e.interface_index = ni->index;
+  e.pt_index = me->pt;
+  e.is_overflow = me->list == PTL_OVERFLOW_LIST;
+  e.is_use_once = (me->me.options & PTL_ME_USE_ONCE) != 0;
+  e.match_bits = me->me.match_bits;
+  e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
+  pm__entry_from(ni, me->me.match_id, &e);
+  me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
+}
+PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
+  pm_world *w = ni->proc->world;
+  const pm_carrier *carrier = w->desc.carrier;
+  if (me->carried && w->is_carrying)
+    carrier->entry_unlinked(carrier->ctx, w->now_ps, ni->proc->node, me->carried - 1,
+                            me->auto_unlinked);
+  me->carried = 0;
+}
+PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
+  int p, i, pt, list;
+  pm__me *me;
+  for (p = 0; p < w->proc_count; p++)
+    for (i = 0; i < 4; i++) {
+      pm__ni *ni = w->procs[p]->ni[i];
+      for (pt = 0; ni && ni->refs && pt < ni->pt_max; pt++)
+        for (list = 0; list < 2; list++)
+          for (me = ni->pt[pt].head[list]; me; me = me->next) pm__carrier_link(ni, me);
+    }
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/packet.c"

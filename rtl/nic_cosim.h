@@ -116,7 +116,12 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
        COSIM_COUNT_COUNT = COSIM_COUNT_RX_BYTES + 4
 };
 enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
-enum { COSIM_CONTEXTS = 16 };
+enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16 };
+/* Of what is written to COSIM_ME_APPEND and COSIM_ME_UNLINK, beside the entry's number */
+#define COSIM_ME_FORCE                                                                             \
+  0x80000000u /* unlink it although messages use it; append it when none does */
+#define COSIM_ME_TELL    0x40000000u /* an event COSIM_EV_LINK or COSIM_EV_UNLINK when it is done */
+#define COSIM_ME_TELL_EQ 28          /* the event's queue, shifted by that */
 enum {
   COSIM_KIND_PUT,
   COSIM_KIND_GET,
@@ -146,7 +151,9 @@ enum {
   COSIM_EV_FETCH = 6,
   COSIM_EV_REPLY = 8,
   COSIM_EV_SEND = 9,
-  COSIM_EV_ACK = 10
+  COSIM_EV_ACK = 10,
+  COSIM_EV_LINK = 11,
+  COSIM_EV_UNLINK = 12
 };
 enum {
   COSIM_OP_MIN,
@@ -191,7 +198,8 @@ typedef struct cosim_entry {
   int op_put, op_get, use_once, manage_local, no_truncate, no_events;
   int eq, ct, ct_bytes; /* ct < 0: none */
   uint64_t start, match, ignore_bits, user;
-  uint32_t size_bytes, min_free;
+  uint64_t size_bytes; /* below 2^48 */
+  uint32_t min_free;
 } cosim_entry;
 
 static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
@@ -222,9 +230,9 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          (uint64_t)(e->overflow != 0) << 25 | ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 |
          (uint64_t)(e->pid < 0) << 48 | (uint64_t)(e->uid < 0) << 49 |
          ((uint64_t)e->ctx & 15) << 52;
-  v[1] = (uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu;
+  v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
-  v[6] = e->size_bytes | (uint64_t)e->min_free << 32, v[7] = e->user;
+  v[6] = (e->size_bytes & 0xFFFFFFFFu) | (uint64_t)e->min_free << 32, v[7] = e->user;
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
 }
 

@@ -1,7 +1,8 @@
 // List-matching engine: per portal table index of each context a priority and an overflow list, each in the
 // order of appending. Entries lie in RAM whose output is a register: the next one is read while one is compared, so a
 // list of n entries takes n + 1 cycles. The host names the entry (its number) when it appends or unlinks. An entry
-// counts the messages that still use its buffer; while there are any, an unlink is refused.
+// counts the messages that still use its buffer; while there are any, an unlink is refused unless it is forced,
+// and a forced append waits, while messages go on.
 module nic_lme import nic_pkg::*; #(
   parameter int unsigned Entries = 1024,
   localparam int unsigned Eb = $clog2(Entries),
@@ -18,9 +19,10 @@ module nic_lme import nic_pkg::*; #(
   // host
   input  logic               append_i,
   input  logic               unlink_i,
+  input  logic               force_i,        // unlink: even in use; append: once it is no longer in use
   input  logic [15:0]        index_i,
   input  me_t                entry_i,
-  output logic               busy_o,         // no append or unlink is taken now
+  output logic               busy_o,         // an append or unlink waits or is at work: no other is taken
   input  logic [$clog2(Banks+1)-1:0] bank_i, // 32 entries each
   output logic [31:0]        valid_o,        // of the bank: in a list
   output logic [31:0]        in_use_o,       // a message uses the buffer
@@ -53,7 +55,7 @@ module nic_lme import nic_pkg::*; #(
   logic fetching_q, here_q, last_q;       // fetch_q, cur_q are valid; cur_q is the last one
   logic found_q;                          // cut after a match, not for the host
 
-  logic op_q, op_unlink_q;  // a host command waits
+  logic op_q, op_unlink_q, op_force_q;  // a host command waits
   me_t op_me_q;
   logic [15:0] op_index_q;
 
@@ -74,12 +76,13 @@ module nic_lme import nic_pkg::*; #(
   me_t me;
   logic [MeBits-1:0] me_out_q;
   logic [63:0] local_out_q;
-  logic [63:0] at, room;
+  logic [63:0] at, room, bytes;
   logic hit, put_like, get_like;
   logic [31:0] mlength;
   assign me       = me_out_q;
   assign at       = me.manage_local ? local_out_q : req_q.offset;
-  assign room     = (at < {32'd0, me.length}) ? {32'd0, me.length} - at : 64'd0;
+  assign bytes    = {16'd0, me.length_hi, me.length};
+  assign room     = (at < bytes) ? bytes - at : 64'd0;
   assign mlength  = ({32'd0, req_q.length} < room) ? req_q.length : room[31:0];
   assign hit      = ((me.match ^ req_q.match) & ~me.ignore_bits) == '0 &&
                     (me.src_any || me.src == req_q.src) &&
@@ -96,8 +99,9 @@ module nic_lme import nic_pkg::*; #(
   assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
   assign take     = state_q == Take && allowed;
 
+  logic op_go;
   assign busy_o      = op_q || state_q == Fetch || (state_q == Cut && !found_q);
-  assign req_ready_o = state_q == Idle && !op_q;
+  assign req_ready_o = state_q == Idle && !op_go;
   assign res_valid_o = state_q == Answer;
   assign res_o       = res_q;
   logic [32*Banks-1:0] all_valid, all_in_use;
@@ -112,9 +116,10 @@ module nic_lme import nic_pkg::*; #(
   assign op_at   = op_index_q[Eb-1:0];
   assign op_fits = op_index_q < 16'(Entries);
   assign op_list = {op_me_q.overflow, op_me_q.ctx, op_me_q.pt};
-  logic op_go, op_bad, op_append;
-  assign op_go     = state_q == Idle && op_q;
-  assign op_bad    = !op_fits || (op_unlink_q ? (!valid_q[op_at] || in_use_q[op_at]) : (valid_q[op_at] || in_use_q[op_at]));
+  logic op_waits, op_bad, op_append;
+  assign op_waits  = op_force_q && !op_unlink_q && op_fits && !valid_q[op_at] && in_use_q[op_at];
+  assign op_go     = state_q == Idle && op_q && !op_waits;
+  assign op_bad    = !op_fits || (op_unlink_q ? (!valid_q[op_at] || (in_use_q[op_at] && !op_force_q)) : (valid_q[op_at] || in_use_q[op_at]));
   assign op_append = op_go && !op_bad && !op_unlink_q;
   assign bad_o     = (op_go && op_bad) || ((append_i || unlink_i) && op_q);
 
@@ -140,6 +145,7 @@ module nic_lme import nic_pkg::*; #(
       some_q  <= '0;
       op_q    <= 1'b0;
       op_unlink_q <= 1'b0;
+      op_force_q  <= 1'b0;
       op_index_q  <= '0;
       list_q  <= '0;
       fetch_q <= '0;
@@ -154,13 +160,14 @@ module nic_lme import nic_pkg::*; #(
       if ((append_i || unlink_i) && !op_q) begin
         op_q        <= 1'b1;
         op_unlink_q <= unlink_i;
+        op_force_q  <= force_i;
         op_index_q  <= index_i;
       end
       unique case (state_q)
         Idle: begin
           found_q <= 1'b0;
           here_q  <= 1'b0;
-          if (op_q) begin
+          if (op_go) begin
             op_q <= 1'b0;
             if (!op_bad && op_unlink_q) begin
               fetch_q <= op_at;   // for the list that it is in
@@ -252,7 +259,7 @@ module nic_lme import nic_pkg::*; #(
   assign op_tail = tail_mem[op_list];
   always_ff @(posedge clk_i) begin
     if ((append_i || unlink_i) && !op_q) op_me_q <= entry_i;
-    if (state_q == Idle && !op_q && req_valid_i) req_q <= req_i;
+    if (state_q == Idle && !op_go && req_valid_i) req_q <= req_i;
     if ((state_q == Search && !(here_q && hit)) || state_q == Fetch) begin
       me_out_q    <= me_mem[fetch_q];
       local_out_q <= local_mem[fetch_q];

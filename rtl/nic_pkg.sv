@@ -82,6 +82,8 @@ package nic_pkg;
   localparam logic [7:0] EvReply = 8'd8;
   localparam logic [7:0] EvSend = 8'd9;
   localparam logic [7:0] EvAck = 8'd10;
+  localparam logic [7:0] EvLink = 8'd11;
+  localparam logic [7:0] EvUnlink = 8'd12;
 
   typedef struct packed {
     logic        eq_en;
@@ -186,7 +188,8 @@ package nic_pkg;
     logic [63:0] start;        // words 11, 10
     logic [63:0] ignore_bits;  // words 9, 8
     logic [63:0] match;        // words 7, 6
-    logic [95:0] rsvd;         // words 5 to 3
+    logic [79:0] rsvd;         // words 5 to 3
+    logic [15:0] length_hi;    // bytes, from 2^32 on
     logic [31:0] uid;          // word 2
     logic [7:0]  rsvd2;        // word 1
     logic [3:0]  ctx;

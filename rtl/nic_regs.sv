@@ -23,6 +23,9 @@ module nic_regs import nic_pkg::*; #(
   input  logic [15:0]        pt_auto_i,
   output logic               append_o,
   output logic               unlink_o,
+  output logic               force_o,       // an unlink while messages use the entry; an append waits for their end
+  output logic               tell_o,        // an event says that it is done
+  output logic [1:0]         tell_eq_o,
   output logic [15:0]        index_o,
   output me_t                entry_o,
   input  logic               lme_busy_i,
@@ -61,7 +64,8 @@ module nic_regs import nic_pkg::*; #(
   assign bank_o       = bank_q;
   assign append_o     = we_i && addr_i == RegMeAppend;
   assign unlink_o     = we_i && addr_i == RegMeUnlink;
-  assign index_o      = (wdata_i > 32'd65535) ? 16'd65535 : wdata_i[15:0];
+  assign {force_o, tell_o, tell_eq_o} = wdata_i[31:28];
+  assign index_o      = (wdata_i[27:16] != '0) ? 16'd65535 : wdata_i[15:0];
   assign entry_o      = stage_q;
   assign frac_o       = frac_q;
   assign adjust_o     = we_i && addr_i == RegClockAdjustHi;

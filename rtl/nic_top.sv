@@ -123,7 +123,8 @@ module nic_top import nic_pkg::*; #(
     endcase
   end
 
-  logic enable, clear, append, unlink, lme_busy, lme_bad, adjust;
+  logic enable, clear, append, unlink, op_force, tell, lops_busy, lops_full, adjust;
+  logic [1:0] tell_eq;
   logic [5:0] self, clear_peer;
   logic [31:0] timeout, frac, head [2], tail [2];
   logic [3:0] retries;
@@ -143,8 +144,8 @@ module nic_top import nic_pkg::*; #(
     .clk_i, .rst_ni, .we_i(we && in_regs), .addr_i(addr[7:0]), .wdata_i(wdata),
     .rdata_o(rdata_regs), .enable_o(enable), .self_o(self), .timeout_o(timeout),
     .retries_o(retries), .clear_o(clear), .clear_peer_o(clear_peer), .pt_enable_i(pt_enable[15:0]),
-    .pt_auto_i(pt_auto[15:0]), .bank_o(bank), .append_o(append), .unlink_o(unlink),
-    .index_o(me_index), .entry_o(me_entry), .lme_busy_i(lme_busy), .me_valid_i(me_valid),
+    .pt_auto_i(pt_auto[15:0]), .bank_o(bank), .append_o(append), .unlink_o(unlink), .force_o(op_force), .tell_o(tell),
+    .tell_eq_o(tell_eq), .index_o(me_index), .entry_o(me_entry), .lme_busy_i(lops_busy), .me_valid_i(me_valid),
     .me_in_use_i(me_in_use), .head0_i(head[0]), .tail0_i(tail[0]), .head1_i(head[1]),
     .tail1_i(tail[1]), .unconfirmed0_i(unconfirmed[0]), .unconfirmed1_i(unconfirmed[1]),
     .idle_i(idle_o), .frac_o(frac), .adjust_o(adjust), .adjust_val_o(adjust_val),
@@ -200,7 +201,7 @@ module nic_top import nic_pkg::*; #(
   );
 
   // ---- the two classes -------------------------------------------------------------------------------
-  localparam int unsigned EvSources = 8;
+  localparam int unsigned EvSources = 9;   // 4 per class, list operations
   localparam int unsigned RdClients = 6;
   localparam int unsigned WrClients = 6;   // 2 per class, events, stamps
   logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
@@ -265,10 +266,19 @@ module nic_top import nic_pkg::*; #(
     if (!rst_ni) asked_q <= 1'b0;
     else if (lme_req_valid && lme_req_ready) asked_q <= lme_pick;
   end
+  logic lme_append, lme_unlink, lme_force, lme_busy, lme_bad;
+  logic [15:0] lme_index;
+  me_t lme_entry;
+  nic_lops u_lops (
+    .clk_i, .rst_ni, .append_i(append), .unlink_i(unlink), .force_i(op_force), .tell_i(tell), .eq_i(tell_eq),
+    .index_i(me_index), .entry_i(me_entry), .busy_o(lops_busy), .full_o(lops_full), .append_o(lme_append),
+    .unlink_o(lme_unlink), .force_o(lme_force), .index_o(lme_index), .entry_o(lme_entry), .lme_busy_i(lme_busy),
+    .lme_bad_i(lme_bad), .ev_valid_o(ev_valid[8]), .ev_ready_i(ev_ready[8]), .ev_o(ev[8 * EvBits +: EvBits])
+  );
   nic_lme #(.Entries(Entries)) u_lme (
     .clk_i, .rst_ni, .ctx_i(ctx), .pt_enable_i(pt_enable), .pt_auto_i(pt_auto), .pt_disable_o(pt_disable),
     .pt_disable_at_o(pt_disable_at), .bank_i(bank),
-    .append_i(append), .unlink_i(unlink), .index_i(me_index), .entry_i(me_entry),
+    .append_i(lme_append), .unlink_i(lme_unlink), .force_i(lme_force), .index_i(lme_index), .entry_i(lme_entry),
     .busy_o(lme_busy), .valid_o(me_valid), .in_use_o(me_in_use), .bad_o(lme_bad),
     .req_valid_i(lme_req_valid), .req_ready_o(lme_req_ready), .req_i(lme_req[lme_pick]),
     .res_valid_o(lme_out), .res_o(lme_res), .done_i(lme_done), .done_me0_i(lme_done_me[0]),
@@ -349,7 +359,7 @@ module nic_top import nic_pkg::*; #(
   always_comb begin
     pulse0 = pulse[0];
     pulse1 = pulse[1];
-    pulse0.bad_cmd  = pulse0.bad_cmd || lme_bad;
+    pulse0.bad_cmd  = pulse0.bad_cmd || lme_bad || lops_full;
     pulse0.bad_msg  = pulse0.bad_msg || credit_error;
     pulse1.host_err = pulse1.host_err || event_err || stamp_err;
   end
@@ -363,7 +373,7 @@ module nic_top import nic_pkg::*; #(
   );
 
   assign idle_o = class_idle == 2'b11 && link_idle && tx_valid == '0 && rx_valid == '0 && event_idle &&
-                  wr_valid == '0;
+                  wr_valid == '0 && !lops_busy;
   logic unused;
   assign unused = ^{unused_frac, addr[1:0], wr_pop[5], s_axil_awprot, s_axil_arprot, m_axi_rlast};
 

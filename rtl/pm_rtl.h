@@ -17,9 +17,15 @@
    with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, reads
    what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
    times of the first and last flit at the pins of the NICs.
-   What the model does: Portals. The NIC's list holds entries that take every message; the data
-   lands beside, the model looks its own lists up when the NIC's event is there (of gets and atomics:
-   at the NIC's first read) and moves the bytes to their place at no cost. So the NIC never truncates:
+   Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
+   events: its match bits and whom it takes messages of, so that searching takes the cycles it takes, one
+   per entry, and holds up what comes behind. Behind the program's entries stands one that takes all.
+   What the model does: Portals. It decides: the data lands beside, the model looks its own lists up when
+   the NIC's event is there (of gets and atomics: at the NIC's first read) and moves the bytes to their
+   place at no cost. Where the NIC found another entry (an append was on its way to it; NO_TRUNCATE and
+   unexpected headers are the model's alone), only the time is that of the NIC's list.
+   The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and portal
+   indices up to 15; for what is beyond, matching takes no time. So the NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics of several
    elements or of other types travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
@@ -74,14 +80,17 @@ PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_c
 /* ==== [IMPLEMENTATION] ======================================================================== */
 /* A message is cut into parts of at most COSIM_MAX_BYTES, each a command with a number of its own:
    the part's place in a table, and above it how often the place was used. Host memory as the NICs see
-   it: at the initiator 1 << 60 | place << 32, at the target 2 << 60 | portal index << 32 | offset, where
-   16 portal indices of 1024 parts of 4 MiB make up all places; 3 << 60 is the event queue. */
+   it: at the initiator 1 << 60 | place << 32, at the target 2 << 60 | place * 4 MiB, whichever entry takes
+   the part: all cover the same; 3 << 60 is the event queue. */
 enum {
   PM_RTL__PLACES = 16384,
   PM_RTL__PLACE_BITS = 14,
   PM_RTL__PART_BITS = 22,
   PM_RTL__QUEUE_LOG2 = 10,
-  PM_RTL__QUEUE = 1 << PM_RTL__QUEUE_LOG2
+  PM_RTL__QUEUE = 1 << PM_RTL__QUEUE_LOG2,
+  PM_RTL__CHANGES = 8 * COSIM_ENTRIES, /* of lists: at most a few of each entry wait at once */
+  PM_RTL__NOBODY = 0xFFFF, /* process number and interface of context 0, which takes all */
+  PM_RTL__NO_INTERFACE = 3
 };
 #define PM_RTL__SOURCE ((uint64_t)1 << 60)
 #define PM_RTL__TARGET ((uint64_t)2 << 60)
@@ -90,6 +99,7 @@ enum {
 typedef struct pm_rtl__load { /* a message under way */
   pm_cargo cargo;
   int parts, arrived, returned, lost, is_matched, is_told, is_sent, is_back_there;
+  int taken;                   /* 1 + the entry that it made leave its list; 0: none */
   struct pm_rtl__part *first;  /* all its parts */
   unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
   int64_t t_first_ps[2], t_last_ps[2];
@@ -103,7 +113,32 @@ typedef struct pm_rtl__part {
   int64_t t_first_ps[2], t_last_ps[2]; /* of request and answer; -1: not yet */
   struct pm_rtl__part *next, *sibling; /* in the queue or the free list; of the same message */
 } pm_rtl__part;
+/* An entry of a NIC's table. Free when none of the four is set. */
+typedef struct pm_rtl__entry {
+  cosim_entry e;
+  bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
+  int changes;                      /* appends and unlinks of it that have not been told */
+} pm_rtl__entry;
+/* One context per process and kind of interface; a list serves once the entry that takes all is told. */
+typedef struct pm_rtl__context {
+  uint32_t pid;
+  int interface_index;
+  short takes_all[16]; /* number of that entry, last in the overflow list; -1: there is no list */
+  bool serves[16];
+} pm_rtl__context;
+typedef struct pm_rtl__lists {
+  pm_rtl__entry entry[COSIM_ENTRIES];
+  pm_rtl__context context[COSIM_CONTEXTS];
+  int context_count, next_entry,
+      free_count;              /* next_entry: where the search for a free one goes on */
+  int change[PM_RTL__CHANGES]; /* entry, or ~entry: unlink it. A ring */
+  uint32_t first_change, change_count;
+  int told_count;      /* changes that the NIC has not told of */
+  uint32_t staged[16]; /* what the staging words hold */
+  bool is_staged;
+} pm_rtl__lists;
 typedef struct pm_rtl__nic {
+  pm_rtl__lists lists;
   unsigned char queue[PM_RTL__QUEUE * 64];
   uint32_t taken, seen;            /* events: told to the model; written by the NIC */
   pm_rtl__part *head[2], *tail[2]; /* wait for a command slot, per class */
@@ -118,6 +153,9 @@ struct pm_rtl {
   cosim *sim;
   pm_faults faults;
   int nic_count, part_count, event_count, has_told; /* event_count: written, not told */
+  int change_count;                                 /* of all NICs' lists, not told yet */
+  uint64_t strayed;       /* entries that the NIC took and the model did not */
+  pm_rtl__load *matching; /* whose entry the model looks for */
   int64_t base_ps, period_ps;
   uint64_t rng;
   pm_rtl__nic *nics;
@@ -142,7 +180,7 @@ static pm_rtl__part *pm_rtl__part_at(pm_rtl *r, int nic, uint64_t addr, uint64_t
   const bool is_target = addr >> 60 == 2;
   pm_rtl__part *p;
   if (is_target)
-    p = &r->parts[(addr >> 32 & 15) << 10 | (addr >> PM_RTL__PART_BITS & 1023)];
+    p = &r->parts[addr >> PM_RTL__PART_BITS & (PM_RTL__PLACES - 1)];
   else
     p = &r->parts[addr >> 32 & (PM_RTL__PLACES - 1)];
   *at = addr & (COSIM_MAX_BYTES - 1);
@@ -170,7 +208,9 @@ static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t 
   }
   if (addr >> 60 == 2 && !l->is_matched) { /* a get or an atomic looks at its target */
     l->is_matched = 1;
+    r->matching = l;
     pm_cargo_match(&l->cargo, l->there);
+    r->matching = NULL;
     r->has_told = 1;
   }
   pm_rtl__take(buffer, l->there, p->offset + at, l->cargo.size_bytes, size);
@@ -253,6 +293,185 @@ static cosim_fault pm_rtl__fault(void *ctx, int src, int dst, const cosim_packet
   return pm_rtl__ratio(r) < f->delay_ratio ? COSIM_DELAY : COSIM_PASS;
 }
 
+/* ---- lists: the NICs' tables follow the model's lists ------------------------------------------------- */
+static void pm_rtl__wake(pm_rtl *r, int64_t t_ps);
+/* What waits goes to the NIC, as far as that has room. */
+static void pm_rtl__changes_go(pm_rtl *r, int nic) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  for (; s->change_count && s->told_count < COSIM_LIST_QUEUE; s->change_count--, s->told_count++) {
+    const int change = s->change[s->first_change++ % PM_RTL__CHANGES],
+              entry = change < 0 ? ~change : change;
+    const uint32_t how = (uint32_t)entry | COSIM_ME_FORCE | COSIM_ME_TELL;
+    uint32_t words[16], i;
+    if (change < 0) {
+      cosim_write(r->sim, nic, COSIM_ME_UNLINK, how);
+      continue;
+    }
+    cosim_entry_pack(&s->entry[entry].e, words);
+    for (i = 0; i < 16; i++)
+      if (!s->is_staged || s->staged[i] != words[i])
+        cosim_write(r->sim, nic, COSIM_ME_STAGE + 4 * i, words[i]);
+    memcpy(s->staged, words, sizeof words);
+    s->is_staged = 1;
+    cosim_write(r->sim, nic, COSIM_ME_APPEND, how);
+  }
+}
+static void pm_rtl__change(pm_rtl *r, int nic, int entry, bool is_unlink) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  if (s->change_count == PM_RTL__CHANGES) {
+    pm_world_fail(r->world, PM_E_STATE, "pm_rtl.h: too many changes of lists wait for a NIC");
+    return;
+  }
+  s->change[(s->first_change + s->change_count++) % PM_RTL__CHANGES] = is_unlink ? ~entry : entry;
+  s->entry[entry].changes++;
+  r->change_count++;
+  if (!is_unlink) s->entry[entry].in_nic = 1;
+  pm_rtl__changes_go(r, nic);
+}
+static bool pm_rtl__is_free(const pm_rtl__entry *e) {
+  return !e->in_model && !e->in_nic && !e->takes_all && !e->changes;
+}
+static int pm_rtl__entry_new(pm_rtl *r, int nic, const cosim_entry *e, bool takes_all) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  int i;
+  for (i = 0; i < COSIM_ENTRIES; i++) {
+    const int n = (s->next_entry + i) % COSIM_ENTRIES;
+    pm_rtl__entry *x = &s->entry[n];
+    if (!pm_rtl__is_free(x)) continue;
+    s->next_entry = n + 1;
+    x->e = *e;
+    x->e.user = (uint64_t)n;
+    x->in_model = !takes_all;
+    x->takes_all = takes_all;
+    pm_rtl__change(r, nic, n, 0);
+    return n;
+  }
+  return -1;
+}
+/* All entries cover all parts that are under way. */
+static cosim_entry pm_rtl__cover(int context, int pt) {
+  cosim_entry e;
+  memset(&e, 0, sizeof e);
+  e.ctx = context, e.pt = pt;
+  e.src = e.ct = e.pid = -1, e.uid = -1;
+  e.op_put = e.op_get = 1;
+  e.start = PM_RTL__TARGET;
+  e.size_bytes = (uint64_t)PM_RTL__PLACES << PM_RTL__PART_BITS;
+  return e;
+}
+/* The last of an overflow list: what no other takes. The one before leaves. */
+static void pm_rtl__take_all(pm_rtl *r, int nic, int context, int pt) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  pm_rtl__context *c = &s->context[context];
+  cosim_entry e = pm_rtl__cover(context, pt);
+  const int old = c->takes_all[pt];
+  int n;
+  e.overflow = 1;
+  e.ignore_bits = ~(uint64_t)0;
+  n = pm_rtl__entry_new(r, nic, &e, 1);
+  if (n < 0) return; /* the old one stays where it is */
+  c->takes_all[pt] = (short)n;
+  if (old < 0) return;
+  s->entry[old].takes_all = 0;
+  pm_rtl__change(r, nic, old, 1);
+}
+/* The context of an interface; 0: all are in use, or it has a number that the NIC does not know. */
+static int pm_rtl__context_of(pm_rtl *r, int nic, uint32_t pid, int interface_index,
+                              bool is_new_too) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  const uint32_t at = COSIM_CTX + 16u * (uint32_t)s->context_count;
+  pm_rtl__context *c;
+  int i;
+  for (i = 1; i < s->context_count; i++)
+    if (s->context[i].pid == pid && s->context[i].interface_index == interface_index) return i;
+  if (!is_new_too || s->context_count == COSIM_CONTEXTS || pid >= PM_RTL__NOBODY) return 0;
+  c = &s->context[s->context_count];
+  c->pid = pid;
+  c->interface_index = interface_index;
+  for (i = 0; i < 16; i++) c->takes_all[i] = -1;
+  cosim_write(r->sim, nic, at + 8, 0xFFFF);
+  cosim_write(r->sim, nic, at, 0x80000000u | (uint32_t)interface_index << 16 | pid);
+  return s->context_count++;
+}
+static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry *entry) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__lists *s = &r->nics[entry->node].lists;
+  cosim_entry e;
+  int context, number;
+  if (entry->pt_index > 15) return -1;
+  pm_rtl__wake(r, t_ps);
+  context = pm_rtl__context_of(r, entry->node, entry->pid, entry->interface_index, 1);
+  if (!context) return -1;
+  e = pm_rtl__cover(context, (int)entry->pt_index);
+  e.overflow = entry->is_overflow;
+  e.use_once = entry->is_use_once;
+  e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
+  e.src = entry->from_node == -1 ? -1 : entry->from_node < 0 ? 0 : (int)entry->from_node;
+  e.pid = entry->from_pid == -1 ? -1 : entry->from_pid < 0 ? PM_RTL__NOBODY : (int)entry->from_pid;
+  if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
+  if (s->context[context].takes_all[e.pt] < 0) return -1;
+  number = pm_rtl__entry_new(r, entry->node, &e, 0);
+  if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
+  return number;
+}
+static void pm_rtl__entry_unlinked(void *ctx, int64_t t_ps, int node, int number,
+                                   bool is_by_message) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__entry *x = &r->nics[node].lists.entry[number];
+  x->in_model = 0;
+  if (!x->in_nic) return; /* the NIC took it out, and told */
+  if (is_by_message && r->matching && r->matching->cargo.to_node == node) {
+    r->matching->taken = 1 + number; /* the NIC may be about to tell */
+    return;
+  }
+  pm_rtl__wake(r, t_ps);
+  pm_rtl__change(r, node, number, 1);
+}
+/* The message that the model took an entry for has been told of, or is over: the NIC's entry goes too. */
+static void pm_rtl__taken(pm_rtl *r, pm_rtl__load *l) {
+  const int number = l->taken - 1;
+  if (!l->taken) return;
+  l->taken = 0;
+  if (r->nics[l->cargo.to_node].lists.entry[number].in_nic)
+    pm_rtl__change(r, l->cargo.to_node, number, 1);
+}
+/* An entry left the NIC's list with a message. The model may have kept it: then it is appended again. */
+static void pm_rtl__left(pm_rtl *r, int nic, int number) {
+  pm_rtl__entry *x = &r->nics[nic].lists.entry[number];
+  if (!x->in_model || x->in_nic) return;
+  r->strayed++;
+  pm_rtl__change(r, nic, number, 0);
+  if (x->e.overflow) pm_rtl__take_all(r, nic, x->e.ctx, x->e.pt);
+}
+/* The NIC tells that an append or unlink is done. */
+static void pm_rtl__changed(pm_rtl *r, int nic, const cosim_event *e) {
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  pm_rtl__entry *x = &s->entry[e->slot];
+  x->changes--;
+  r->change_count--;
+  s->told_count--;
+  if (e->type == COSIM_EV_UNLINK)
+    x->in_nic = 0;
+  else if (x->takes_all)
+    s->context[x->e.ctx].serves[x->e.pt] = 1;
+  pm_rtl__changes_go(r, nic);
+}
+/* Whose list a message is for: that of its target, or of context 0 where one entry takes all. */
+static void pm_rtl__address(pm_rtl *r, const pm_rtl__part *p, cosim_command *c) {
+  const pm_cargo *cargo = &p->load->cargo;
+  int to, from;
+  c->dst_pid = PM_RTL__NOBODY;
+  if (p->is_back || p->offset || cargo->pt_index > 15) return;
+  to = pm_rtl__context_of(r, cargo->to_node, cargo->to_pid, cargo->interface_index, 0);
+  if (!to || !r->nics[cargo->to_node].lists.context[to].serves[cargo->pt_index]) return;
+  from = pm_rtl__context_of(r, cargo->from_node, cargo->from_pid, cargo->interface_index, 1);
+  if (!from) return;
+  c->ctx = from;
+  c->dst_pid = (int)cargo->to_pid;
+  c->pt = (int)cargo->pt_index;
+  c->match = cargo->match_bits;
+}
+
 /* ---- commands --------------------------------------------------------------------------------------- */
 static pm_rtl__part *pm_rtl__part_new(pm_rtl *r, pm_rtl__load *load, uint64_t offset,
                                       uint64_t bytes, bool is_back) {
@@ -302,8 +521,8 @@ static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
            : cargo->kind == PM_CARGO_FETCH  ? COSIM_KIND_FETCH
                                             : COSIM_KIND_PUT;
   c.dst = p->is_back ? cargo->from_node : cargo->to_node;
-  c.pt = (int)(place >> 10);
-  c.offset = (place & 1023) << PM_RTL__PART_BITS;
+  pm_rtl__address(r, p, &c);
+  c.offset = place << PM_RTL__PART_BITS;
   c.addr = PM_RTL__SOURCE | place << 32;
   c.size_bytes = p->bytes;
   c.user = c.hdr_data = p->number;
@@ -360,7 +579,13 @@ static void pm_rtl__load_free(pm_rtl__load *l) {
 }
 static bool pm_rtl__is_busy(const void *ctx) {
   const pm_rtl *r = (const pm_rtl *)ctx;
-  return r->part_count > 0 || r->event_count > 0 || !cosim_idle(r->sim);
+  return r->part_count > 0 || r->event_count > 0 || r->change_count > 0 || !cosim_idle(r->sim);
+}
+/* The NICs stood still until now. */
+static void pm_rtl__wake(pm_rtl *r, int64_t t_ps) {
+  if (pm_rtl__is_busy(r)) return;
+  r->base_ps += t_ps - pm_rtl__now_ps(r);
+  cosim_trace_offset(r->sim, r->base_ps);
 }
 static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
   pm_rtl *r = (pm_rtl *)ctx;
@@ -378,10 +603,7 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
     pm_rtl__load_free(l);
     return PM_E_NOMEM;
   }
-  if (!pm_rtl__is_busy(r)) { /* the NICs stood still */
-    r->base_ps += t_ps - pm_rtl__now_ps(r);
-    cosim_trace_offset(r->sim, r->base_ps);
-  }
+  pm_rtl__wake(r, t_ps);
   do { /* the load knows how many parts there will be before the first may end */
     l->parts++;
     at += COSIM_MAX_BYTES;
@@ -419,6 +641,7 @@ static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
       l->first = p->sibling;
       pm_rtl__part_free(r, p, l->lost);
     }
+    pm_rtl__taken(r, l);
     pm_rtl__load_free(l);
   }
 }
@@ -432,9 +655,11 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
     return;
   }
   if (++l->arrived < l->parts) return;
+  r->matching = l;
   pm_cargo_arrived(&l->cargo, l->t_first_ps[0], l->t_last_ps[0],
                    l->cargo.kind == PM_CARGO_PUT || l->cargo.kind == PM_CARGO_EXCHANGE ? l->there
                                                                                        : NULL);
+  r->matching = NULL;
   r->has_told = 1;
   if (l->cargo.kind == PM_CARGO_EXCHANGE && !l->lost) {
     pm_rtl__part *back = pm_rtl__part_new(r, l, 0, l->cargo.size_bytes, 1);
@@ -445,9 +670,12 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
       pm_world_fail(r->world, PM_E_NOMEM, "pm_rtl.h: too many messages under way");
   }
 }
-static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
-  const bool is_end = e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
-  pm_rtl__part *p = pm_rtl__part_of(r, e->type == COSIM_EV_SEND || is_end ? e->user : e->hdr_data);
+static bool pm_rtl__is_end(const cosim_event *e) {
+  return e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
+}
+static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
+  pm_rtl__part *p =
+      pm_rtl__part_of(r, e->type == COSIM_EV_SEND || pm_rtl__is_end(e) ? e->user : e->hdr_data);
   pm_rtl__load *l;
   int nic, klass;
   if (!p) return;
@@ -455,8 +683,9 @@ static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
   if (e->type == COSIM_EV_SEND) {
     if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo), r->has_told = 1;
     l->is_sent = 1;
-  } else if (!is_end) {
+  } else if (!pm_rtl__is_end(e)) {
     pm_rtl__arrived(r, p);
+    if (l->arrived == l->parts) pm_rtl__taken(r, l);
     pm_rtl__finish(r, l);
   } else {
     nic = p->nic, klass = p->klass;
@@ -470,6 +699,15 @@ static void pm_rtl__event(pm_rtl *r, const cosim_event *e) {
     pm_rtl__pump(r, nic, klass);
   }
 }
+static void pm_rtl__event(pm_rtl *r, int nic, const cosim_event *e) {
+  if (e->type == COSIM_EV_LINK || e->type == COSIM_EV_UNLINK) {
+    pm_rtl__changed(r, nic, e);
+    return;
+  }
+  if (e->unlinked) r->nics[nic].lists.entry[e->slot].in_nic = 0;
+  pm_rtl__told(r, e);
+  if (e->unlinked) pm_rtl__left(r, nic, e->slot);
+}
 /* What has crossed PCI: the NIC's writes are seen here when the CPU sees them. */
 static void pm_rtl__events(pm_rtl *r) {
   int i;
@@ -480,7 +718,7 @@ static void pm_rtl__events(pm_rtl *r) {
       r->event_count--;
       if (++n->taken % (PM_RTL__QUEUE / 4) == 0)
         cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_CONS, n->taken);
-      pm_rtl__event(r, &e);
+      pm_rtl__event(r, i, &e);
     }
   }
 }
@@ -577,21 +815,15 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
   desc->fault = is_faulty ? pm_rtl__fault : NULL;
   return PM_OK;
 }
-/* Entries that take all, one per portal index; an event queue; how long and how often to repeat. */
+/* Context 0 and its entry that takes all; an event queue; how long and how often to repeat. */
 static void pm_rtl__nic_start(pm_rtl *r, int nic, const pm_platform *p) {
   const int64_t cycles = p->e2e_retry_ns * 1000 / r->period_ps;
-  int pt;
-  for (pt = 0; pt < 16; pt++) {
-    cosim_entry e;
-    memset(&e, 0, sizeof e);
-    e.pt = pt;
-    e.src = e.ct = -1;
-    e.op_put = e.op_get = 1;
-    e.start = PM_RTL__TARGET | (uint64_t)pt << 32;
-    e.size_bytes = 0xFFFFFFFF;
-    cosim_append(r->sim, nic, pt, &e);
-    cosim_cycles(r->sim, 400); /* until it is linked */
-  }
+  pm_rtl__lists *s = &r->nics[nic].lists;
+  const cosim_entry e = pm_rtl__cover(0, 0);
+  s->context_count = 1;
+  s->entry[0].takes_all = s->entry[0].in_nic = 1;
+  cosim_append(r->sim, nic, 0, &e);
+  cosim_write(r->sim, nic, COSIM_CTX, 0x80000000u | PM_RTL__NO_INTERFACE << 16 | PM_RTL__NOBODY);
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_LO, (uint32_t)PM_RTL__EVENTS);
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_HI, (uint32_t)(PM_RTL__EVENTS >> 32));
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_SIZE, 0x80000000u | PM_RTL__QUEUE_LOG2);
@@ -636,7 +868,9 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->period_ps = desc.period_ps;
   r->faults = of.faults;
   r->rng = of.seed;
-  r->part_count = r->event_count = r->has_told = 0;
+  r->part_count = r->event_count = r->has_told = r->change_count = 0;
+  r->strayed = 0;
+  r->matching = NULL;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);
   r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);
   r->sim = cosim_create(&desc);
@@ -676,6 +910,8 @@ PM_RTL__API pm_rtl *pm_rtl_create(void) {
   r->carrier.advance = pm_rtl__advance;
   r->carrier.is_busy = pm_rtl__is_busy;
   r->carrier.now_ps = pm_rtl__now_ps;
+  r->carrier.entry_linked = pm_rtl__entry_linked;
+  r->carrier.entry_unlinked = pm_rtl__entry_unlinked;
   return r;
 }
 PM_RTL__API void pm_rtl_destroy(pm_rtl *rtl) { free(rtl); }

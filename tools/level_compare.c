@@ -6,7 +6,7 @@
              --max BYTES       largest message (1048576)   --nodes N  of the collectives, 2 to 16 (4)
              --html FILE       the same as a page with drawings
              --calibrate FILE  fits the constants to RTL first, and writes them as a platform
-   Expected: for five ways to send (S4BXI's) and three collectives a line per size: the time of one request
+   Expected: for five ways to send (S4BXI's), puts to the n-th entry of a list and three collectives a line per size: the time of one request
              on RTL, and by how many per cent flow and LogGP miss it; then the largest error of each.
 
    The latency of Put-WaitAck, Put-WaitSend and Get-WaitReply is the time of one request; of the two
@@ -25,10 +25,12 @@
 
 enum { FLOW = PM_LINK_FLOW, LOGGP = PM_LINK_LOGGP, RTL = PM_LINK_CARRIER, LEVELS = 3 };
 enum { PUT_ACK, PUT_SEND, GET_REPLY, PUT_NO_WAIT, GET_NO_WAIT, PATTERNS };
-enum { BARRIER = PATTERNS, ALLREDUCE, ALLTOALL, ROWS, SIZES = 40, REQUESTS = 32, PT = 1 };
+enum { LISTS = PATTERNS, BARRIER, ALLREDUCE, ALLTOALL, ROWS };
+enum { SIZES = 40, REQUESTS = 32, PT = 1, PT_LIST = 2, LENGTHS = 10 };
+static const uint64_t lengths[LENGTHS] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
 static const char *const row_names[ROWS] = {"Put-WaitAck", "Put-WaitSend", "Get-WaitReply",
-                                            "Put-NoWait",  "Get-NoWait",   "barrier",
-                                            "allreduce",   "alltoall"};
+                                            "Put-NoWait",  "Get-NoWait",   "Put-list",
+                                            "barrier",     "allreduce",    "alltoall"};
 typedef struct results {
   int size_count;
   uint64_t size_bytes[SIZES];
@@ -41,6 +43,11 @@ static struct {
   pm_rtl *rtl;
   unsigned char *memory[2][2]; /* of each rank: what it sends, what it gives away */
 } run;
+
+/* What the points of a row differ in: bytes, entries of a list, or nothing. */
+static uint64_t point_of(int row, int s) {
+  return row == BARRIER ? 0 : row == LISTS ? s < LENGTHS ? lengths[s] : 0 : run.r.size_bytes[s];
+}
 
 /* ---- what is measured --------------------------------------------------------------------------- */
 static void wait_for(ptl_handle_eq_t eq, ptl_event_kind_t kind, int count) {
@@ -81,6 +88,15 @@ static double pattern_ns(int pattern, uint64_t bytes, ptl_handle_md_t md, ptl_ha
   pm_sleep_ns(5000);
   return (double)d_ns / count;
 }
+/* A put that is acknowledged, to the n-th entry of a list: ns. */
+static double list_ns(uint64_t entry, ptl_handle_md_t md, ptl_handle_eq_t eq) {
+  const int64_t t_ns = pm_now_ns();
+  PtlPut(md, 0, 1, PTL_ACK_REQ, pm_process_id(1), PT_LIST, entry, 0, NULL, 0);
+  wait_for(eq, PTL_EVENT_ACK, 1);
+  const int64_t d_ns = pm_now_ns() - t_ns;
+  pm_sleep_ns(2000);
+  return (double)d_ns;
+}
 static void patterns_body(void *unused) {
   const int me = pm_rank();
   const uint64_t most = run.r.size_bytes[run.r.size_count - 1];
@@ -101,9 +117,18 @@ static void patterns_body(void *unused) {
   all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE;
   all.match_id.phys.nid = PTL_NID_ANY, all.match_id.phys.pid = PTL_PID_ANY;
   PtlMEAppend(ni, pt, &all, PTL_PRIORITY_LIST, NULL, &handle);
+  PtlPTAlloc(ni, 0, PTL_EQ_NONE, PT_LIST, &pt);
+  all.ignore_bits = 0;
+  for (uint64_t i = 1; i <= lengths[LENGTHS - 1] && me == 1; i++) {
+    all.match_bits = i;
+    PtlMEAppend(ni, pt, &all, PTL_PRIORITY_LIST, NULL, &handle);
+  }
+  pm_sleep_ns(20000); /* until the NIC has them */
   const ptl_md_t mine = {run.memory[me][0], most, 0, eq, PTL_CT_NONE};
   PtlMDBind(ni, &mine, &md);
   pm_barrier();
+  for (int s = 0; s < LENGTHS && me == 0; s++)
+    run.r.ns[run.level][LISTS][s] = list_ns(lengths[s], md, eq);
   for (int p = 0; p < PATTERNS && me == 0; p++)
     for (int s = 0; s < run.r.size_count; s++)
       run.r.ns[run.level][p][s] = pattern_ns(p, run.r.size_bytes[s], md, eq);
@@ -223,6 +248,7 @@ static int calibrate(pm_platform *p) {
   snprintf(p->name, sizeof p->name, "nic_rtl");
   p->ack_after_write = 1; /* what the NIC in RTL does */
   p->dma_ahead = 1;
+  p->nic_match_ns = 3;     /* an entry per cycle of 2.88 ns */
   p->command_bytes = 1150; /* 16 register writes of two cycles each, at PCI's rate */
   p->pio_fence_ns =
       40; /* a CPU that keeps pace with the register file: what is fitted is the NIC */
@@ -258,14 +284,14 @@ static int calibrate(pm_platform *p) {
 static const char *const level_names[LEVELS] = {"flow", "LogGP", "RTL"};
 static void print_rows(FILE *out) {
   for (int row = 0; row < ROWS; row++) {
-    fprintf(out, "\n%-14s %9s %12s %10s %9s %9s\n", row_names[row], "bytes", "RTL [ns]", "[MB/s]",
-            "flow [%]", "LogGP [%]");
-    for (int s = 0; s < run.r.size_count; s++) {
+    fprintf(out, "\n%-14s %9s %12s %10s %9s %9s\n", row_names[row],
+            row == LISTS ? "entries" : "bytes", "RTL [ns]", "[MB/s]", "flow [%]", "LogGP [%]");
+    for (int s = 0; s < SIZES; s++) {
       const double ns = run.r.ns[RTL][row][s];
       if (ns > 0)
         fprintf(out, "%-14s %9llu %12.1f %10.1f %9.1f %9.1f\n", "",
-                row == BARRIER ? 0 : (unsigned long long)run.r.size_bytes[s], ns,
-                row == BARRIER ? 0 : 1e3 * (double)run.r.size_bytes[s] / ns,
+                (unsigned long long)point_of(row, s), ns,
+                row == BARRIER || row == LISTS ? 0 : 1e3 * (double)run.r.size_bytes[s] / ns,
                 100 * error_ratio(FLOW, row, s), 100 * error_ratio(LOGGP, row, s));
     }
   }
@@ -276,14 +302,14 @@ static void print_summary(FILE *out, const char *before, const char *after) {
     fprintf(out, "%s%-14s", before, row_names[row]);
     for (int level = 0; level < RTL; level++) {
       int within = 0, count = 0, worst = 0;
-      for (int s = 0; s < run.r.size_count; s++) {
+      for (int s = 0; s < SIZES; s++) {
         if (!(run.r.ns[RTL][row][s] > 0)) continue;
         count++, within += fabs(error_ratio(level, row, s)) <= 0.05;
         if (fabs(error_ratio(level, row, s)) > fabs(error_ratio(level, row, worst))) worst = s;
       }
       fprintf(out, "  %-5s within 5 %%: %2d of %2d, worst %6.1f %% at %8llu", level_names[level],
               within, count, 100 * error_ratio(level, row, worst),
-              row == BARRIER ? 0 : (unsigned long long)run.r.size_bytes[worst]);
+              (unsigned long long)point_of(row, worst));
     }
     fprintf(out, "%s\n", after);
   }
@@ -350,7 +376,7 @@ static int write_html(const char *path, const pm_platform *p) {
   print_summary(out, "", "");
   fprintf(out, "</pre>\n");
   for (int row = 0; row < ROWS; row++) {
-    if (row == BARRIER) continue; /* has no size */
+    if (row == BARRIER || row == LISTS) continue; /* have no size */
     fprintf(out, "<h2>%s</h2>\n", row_names[row]);
     draw(out, row, 0), draw(out, row, 1);
   }

@@ -37,6 +37,11 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
                                    : PM_CARGO_ATOMIC;
   c.from_node = m->what.from->proc->node;
   c.to_node = pm__to_node(m);
+  c.from_pid = m->what.from->proc->pid;
+  c.to_pid = m->what.target.phys.pid;
+  c.interface_index = m->what.from->index;
+  c.pt_index = m->what.pt;
+  c.match_bits = m->what.match_bits;
   c.is_service = m->way.lane != 0;
   c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
   c.tells_sent = m->what.is_early_send;
@@ -148,4 +153,56 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);
   pm__come_back(w, m);
+}
+
+/* ---- lists that the carrier keeps too ------------------------------------------------------------- */
+/* Whose messages an entry takes, as NICs know senders. */
+static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_entry *e) {
+  e->from_node = e->from_pid = -1;
+  if (!pm__is_matching(ni)) return;
+  if (pm__is_logical(ni)) {
+    if (wanted.rank == PTL_RANK_ANY) return;
+    e->from_node = e->from_pid = -2;
+    if (!ni->map || wanted.rank >= ni->map->count) return;
+    wanted = ni->map->id[wanted.rank];
+  }
+  e->from_node = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
+  e->from_pid = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
+}
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
+  pm_world *w = ni->proc->world;
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_carrier_entry e;
+  if (!w->is_carrying || w->desc.link != PM_LINK_CARRIER || !carrier->entry_linked || me->carried)
+    return;
+  memset(&e, 0, sizeof e);
+  e.node = ni->proc->node;
+  e.pid = ni->proc->pid;
+  e.interface_index = ni->index;
+  e.pt_index = me->pt;
+  e.is_overflow = me->list == PTL_OVERFLOW_LIST;
+  e.is_use_once = (me->me.options & PTL_ME_USE_ONCE) != 0;
+  e.match_bits = me->me.match_bits;
+  e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
+  pm__entry_from(ni, me->me.match_id, &e);
+  me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
+}
+PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
+  pm_world *w = ni->proc->world;
+  const pm_carrier *carrier = w->desc.carrier;
+  if (me->carried && w->is_carrying)
+    carrier->entry_unlinked(carrier->ctx, w->now_ps, ni->proc->node, me->carried - 1,
+                            me->auto_unlinked);
+  me->carried = 0;
+}
+PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
+  int p, i, pt, list;
+  pm__me *me;
+  for (p = 0; p < w->proc_count; p++)
+    for (i = 0; i < 4; i++) {
+      pm__ni *ni = w->procs[p]->ni[i];
+      for (pt = 0; ni && ni->refs && pt < ni->pt_max; pt++)
+        for (list = 0; list < 2; list++)
+          for (me = ni->pt[pt].head[list]; me; me = me->next) pm__carrier_link(ni, me);
+    }
 }

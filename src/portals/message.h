@@ -95,5 +95,10 @@ PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m);
 /* The wire asks the NIC: one has come back, another may go. The NIC asks a carrier: take this. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done);
 PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
+/* Portals tells a carrier: an entry is in its list, is in it no longer. NIC tells it: from now on messages are
+   yours, so all entries are. */
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__carrier_link_all(pm_world *w);
 /* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
 PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);

@@ -380,12 +380,16 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
   m->way.has_slot = 1;
   n->slots[m->way.slot] = PM__FOREVER;
 }
-/* How a message moves that starts now. */
+/* How messages move from now on; how one moves that starts now. */
+static void pm__link_change(pm_world *w, pm_link_model link) {
+  w->desc.link = link;
+  if (link == PM_LINK_CARRIER) pm__carrier_link_all(w);
+}
 static pm_link_model pm__link_now(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
-    w->desc.link = desc->link_phases[w->link_phases_done++].link;
+    pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
   return desc->link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
@@ -528,5 +532,5 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
   else
-    world->desc.link = link;
+    pm__link_change(world, link);
 }

@@ -466,7 +466,8 @@ typedef struct pm__me {
   uint64_t offset; /* of a locally managed entry */
   uint32_t pt, headers, in_flight;
   unsigned char list;
-  int linked, auto_unlinked;
+  bool linked, auto_unlinked;
+  int carried; /* 1 + the carrier's number of it; 0: none */
 } pm__me;
 /* A message that came before its entry. */
 typedef struct pm__header {

@@ -100,7 +100,8 @@ static void pm__pool_close(pm__ni *ni, int kind) {
    their way see another epoch. */
 static void pm__ni_close(pm__ni *ni) {
   pm_thread *t;
-  int i, kind;
+  pm__me *me;
+  int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
   for (i = 0; i < ni->pt_max; i++) {
@@ -110,6 +111,8 @@ static void pm__ni_close(pm__ni *ni) {
       pt->headers = h->next;
       pm__header_drop(ni, h);
     }
+    for (list = 0; list < 2; list++)
+      for (me = pt->head[list]; me; me = me->next) pm__carrier_unlink(ni, me);
     memset(pt, 0, sizeof *pt);
   }
   pm__pool_close(ni, PM__H_CT); /* before the descriptors that its triggers use */

@@ -156,6 +156,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   pt->tail[me->list] = me;
   me->linked = 1;
   pt->list_count++;
+  pm__carrier_link(ni, me);
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
@@ -169,6 +170,7 @@ PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
     pt->tail[me->list] = me->prev;
   me->linked = 0;
   pt->list_count--;
+  pm__carrier_unlink(ni, me);
 }
 /* LINK, AUTO_UNLINK and AUTO_FREE of an entry. */
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,

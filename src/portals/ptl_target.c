@@ -183,8 +183,8 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
-    pm__me_unlink(ni, me);
     me->auto_unlinked = 1;
+    pm__me_unlink(ni, me);
     m->what.unlinks = 1;
   }
 }

@@ -456,6 +456,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   int i;
   if (!w || w->running) return;
   if (w->is_carrying) pm__carrier_close(w);
+  w->is_carrying = 0;
   pm__calls_free(w);
   for (i = 0; i < w->proc_count; i++) {
     pm_thread *t = w->procs[i]->threads, *next;

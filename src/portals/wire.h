@@ -26,7 +26,8 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 /* A carrier moves the bytes of messages by means of its own, e.g. NICs in RTL: the link level
    PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
    cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
-   retransmissions are the carrier's. Messages within a node never reach it (unless intra_uses_nic).
+   retransmissions are the carrier's. A carrier may keep the lists too, so that matching takes its time: the model
+   tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
    Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
@@ -39,6 +40,11 @@ typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
   pm_cargo_kind kind;
   int from_node, to_node;
+  uint32_t from_pid,
+      to_pid; /* of the processes, and which of their interfaces: see pm_carrier_entry */
+  int interface_index;
+  ptl_pt_index_t pt_index;
+  ptl_match_bits_t match_bits;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */
@@ -48,6 +54,18 @@ typedef struct pm_cargo {
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
 } pm_cargo;
+
+/* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
+   short, its user, and what it has room for.) */
+typedef struct pm_carrier_entry {
+  int node; /* of the process that appended it */
+  uint32_t pid;
+  int interface_index; /* bit 0: matching, bit 1: logical */
+  ptl_pt_index_t pt_index;
+  bool is_overflow, is_use_once;
+  int64_t from_node, from_pid; /* -1: any, -2: nobody's */
+  ptl_match_bits_t match_bits, ignore_bits;
+} pm_carrier_entry;
 
 /* What a carrier offers. Everything is called from the thread that runs the world. */
 typedef struct pm_carrier {
@@ -64,6 +82,11 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on; ret its
+     number from 0 on, or -1: not kept. An entry of that number is in its list no longer: is_by_message: the
+     message of the present pm_cargo_match or _arrived took it. */
+  int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
+  void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
 } pm_carrier;
 
 /* What a carrier tells the model, from inside advance(), in this order for each message:

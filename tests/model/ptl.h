@@ -4,6 +4,14 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "tests/test.h"
+#ifdef ON_RTL /* worlds that ask for no level of their own run on NICs in RTL, as far as those can */
+#  include "rtl/nic_cosim.h"
+#  include "rtl/pm_rtl.h"
+static pm_rtl *on_rtl;
+enum { IS_ON_RTL = 1 };
+#else
+enum { IS_ON_RTL = 0 };
+#endif
 
 /* Runs body on every process of n nodes; base may be NULL. */
 __attribute__((unused)) static pm_stats run_world(int n, void (*body)(void *arg),
@@ -13,7 +21,15 @@ __attribute__((unused)) static pm_stats run_world(int n, void (*body)(void *arg)
   pm_world *w = NULL;
   pm_stats stats = {0};
   if (!desc.platform) desc.platform = &platform;
-  CHECK(pm_world_create(&desc, &w) == PM_OK);
+#ifdef ON_RTL
+  if (!on_rtl) on_rtl = pm_rtl_create();
+  if (desc.link == PM_LINK_FLOW && !desc.carrier) {
+    desc.carrier = pm_rtl_carrier(on_rtl), desc.link = PM_LINK_CARRIER;
+    if (pm_world_create(&desc, &w)) desc.carrier = NULL, desc.link = PM_LINK_FLOW;
+  }
+  if (!w)
+#endif
+    CHECK(pm_world_create(&desc, &w) == PM_OK);
   if (!w) return stats;
   CHECK(pm_spawn_all(w, body, NULL) == PM_OK);
   const pm_status status = pm_world_run(w);

@@ -771,7 +771,7 @@ struct Matching {
           if (list[k] == n) list.erase(list.begin() + (long)k);
   }
   void append_or_unlink() {
-    bool append = chance(60);
+    bool append = chance(60), force = !append && chance(30);
     int n = (int)test_below(chance(95) ? 32 : 65536);
     Entry x;
     cosim_entry &e = x.e;
@@ -789,10 +789,11 @@ struct Matching {
     cosim_entry_pack(&e, words);
     for (int k = 0; k < 16; k++) t->lme_entry_i[k] = words[k];
     t->lme_append_i = append, t->lme_unlink_i = !append, t->lme_index_i = (uint16_t)n;
+    t->lme_force_i = force;
     settle(), cycle();
     t->lme_append_i = t->lme_unlink_i = 0;
     bool used = entries.count(n) && entries[n].used, said = false;
-    bool bad = n >= 32 || used || linked(n) == append;
+    bool bad = n >= 32 || (used && !force) || linked(n) == append;
     for (int wait = 0; settle(), t->lme_busy_o && wait < 80; wait++)
       said = said || t->lme_bad_o, cycle();
     CHECK(!t->lme_busy_o && said == bad);

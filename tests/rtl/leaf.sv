@@ -200,6 +200,7 @@ module leaf import nic_pkg::*; (
   output logic [7:0]   lme_pt_disable_at_o,
   input  logic         lme_append_i,
   input  logic         lme_unlink_i,
+  input  logic         lme_force_i,
   input  logic [15:0]  lme_index_i,
   input  logic [511:0] lme_entry_i,
   output logic         lme_busy_o,
@@ -383,7 +384,7 @@ module leaf import nic_pkg::*; (
   nic_lme #(.Entries(32)) u_lme (
     .clk_i, .rst_ni, .ctx_i({(13 * CtxBits)'(0), lme_ctx[2], lme_ctx[1], lme_ctx[0]}),
     .pt_enable_i({208'd0, {3{lme_pt_enable_i}}}), .pt_disable_o(lme_pt_disable_o),
-    .pt_disable_at_o(lme_pt_disable_at_o), .bank_i('0), .pt_auto_i({208'd0, {3{lme_pt_auto_i}}}), .append_i(lme_append_i), .unlink_i(lme_unlink_i),
+    .pt_disable_at_o(lme_pt_disable_at_o), .bank_i('0), .pt_auto_i({208'd0, {3{lme_pt_auto_i}}}), .append_i(lme_append_i), .unlink_i(lme_unlink_i), .force_i(lme_force_i),
     .index_i(lme_index_i), .entry_i(lme_entry_i), .busy_o(lme_busy_o), .valid_o(lme_valid_o),
     .in_use_o(lme_in_use_o), .bad_o(lme_bad_o), .req_valid_i(lme_req_valid_i),
     .req_ready_o(lme_req_ready_o),

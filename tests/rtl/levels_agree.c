@@ -277,7 +277,8 @@ static void stamps_body(void *unused) {
     W.bad += W.t_stamp_ns[0] < t_ns;
     CHECK(PtlGet(p.md, 0, n, pm_process_id(1), 3, 0, 0, NULL) == PTL_OK);
     wait_for(p.eq, PTL_EVENT_REPLY);
-    pm_compute_ns((int64_t)test_below(5000)); /* the NICs stand still in between: their times go on */
+    pm_compute_ns(
+        (int64_t)test_below(5000)); /* the NICs stand still in between: their times go on */
   }
   port_close(&p);
 }
@@ -336,6 +337,121 @@ static void collectives_are_right_on_all_levels(void) {
   }
 }
 
+/* Lists of random entries; one random message after the other, from two ranks in turn, so that every level finds
+   the same. What the target is told of each, and what the senders are, is hashed. */
+enum { ENTRIES = 60, MESSAGES = 150 };
+static void append_random(port *p, ptl_pt_index_t pt, uint64_t number, uint64_t *x) {
+  ptl_me_t m = {0};
+  ptl_handle_me_t handle;
+  m.start = W.entry[1], m.length = 4096;
+  m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY;
+  m.match_bits = (*x = mix(*x)) % 12, m.ignore_bits = (*x = mix(*x)) % 5 ? 0 : 3;
+  m.options = PTL_ME_OP_PUT | PTL_ME_OP_GET;
+  m.options |= (*x = mix(*x)) % 2 ? PTL_ME_USE_ONCE : 0;
+  m.options |= (*x = mix(*x)) % 4 ? 0 : PTL_ME_MANAGE_LOCAL;
+  m.options |= (*x = mix(*x)) % 4 ? 0 : PTL_ME_NO_TRUNCATE;
+  if (m.options & PTL_ME_MANAGE_LOCAL) m.min_free = 2048;
+  m.match_id.phys.nid = (*x = mix(*x)) % 3 ? PTL_NID_ANY : (ptl_nid_t)(*x % 2 * 2);
+  m.match_id.phys.pid = PTL_PID_ANY;
+  *x = mix(*x);
+  CHECK(PtlMEAppend(p->ni, pt, &m, *x % 4 ? PTL_PRIORITY_LIST : PTL_OVERFLOW_LIST,
+                    (void *)(uintptr_t)number, &handle) == PTL_OK);
+  if (mix(*x) % 9 == 0) PtlMEUnlink(handle); /* unless it is used up */
+}
+static void note(uint64_t value) { W.stamps = mix(W.stamps ^ value); }
+static void note_event(const ptl_event_t *e) {
+  note((uint64_t)e->type), note((uint64_t)(uintptr_t)e->user_ptr), note(e->match_bits),
+      note(e->mlength);
+  note(e->rlength), note((uint64_t)e->ptl_list), note((uint64_t)e->ni_fail_type);
+  note((uint64_t)e->remote_offset), note(e->hdr_data);
+}
+static void lists_body(void *unused) {
+  port p = port_open();
+  uint64_t x = W.seed, number = 1;
+  ptl_handle_eq_t eq;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  (void)unused;
+  CHECK(PtlEQAlloc(p.ni, 4096, &eq) == PTL_OK);
+  CHECK(PtlPTAlloc(p.ni, 0, eq, 6, &pt) == PTL_OK);
+  for (int i = 0; i < ENTRIES && pm_rank() == 1; i++) append_random(&p, pt, number++, &x);
+  for (int i = 0; i < MESSAGES; i++) {
+    const uint64_t y = mix(W.seed + (uint64_t)i);
+    pm_sleep_ns(3000); /* until the NIC's list is as long */
+    pm_barrier();
+    if (pm_rank() == (y % 2 ? 0 : 2)) {
+      const int is_get = y >> 8 & 1;
+      const ptl_size_t n = (y >> 16) % 3 ? (y >> 20) % 600 : (y >> 20) % 5000;
+      if (is_get)
+        CHECK(PtlGet(p.md, 0, n, pm_process_id(1), pt, (y >> 40) % 13, 0, NULL) == PTL_OK);
+      else
+        CHECK(PtlPut(p.md, 0, n, PTL_ACK_REQ, pm_process_id(1), pt, (y >> 40) % 13, 0, NULL, y) ==
+              PTL_OK);
+      e = wait_for(p.eq, is_get ? PTL_EVENT_REPLY : PTL_EVENT_ACK);
+      note_event(&e);
+    }
+    pm_sleep_ns(3000);
+    pm_barrier();
+    if (pm_rank() != 1) continue;
+    while (PtlEQGet(eq, &e) == PTL_OK) note_event(&e), W.ends++;
+    for (int k = 0; k < 2; k++) append_random(&p, pt, number++, &x);
+  }
+  port_close(&p);
+}
+static void random_lists_are_searched_alike(void) {
+  pm_platform platform = pm_platform_bxi2(NODES);
+  uint64_t first = 0, events = 0;
+  const uint64_t seed = test_rand();
+  for (int level = 0; level < LEVELS; level += 2) {
+    memset(&W, 0, sizeof W);
+    W.seed = seed;
+    run_level(&platform, level, lists_body, NULL);
+    if (!level) first = W.stamps, events = (uint64_t)W.ends;
+    CHECK(W.bad == 0 && W.stamps == first && (uint64_t)W.ends == events && W.ends > MESSAGES);
+  }
+  printf("  %d messages, %d events at their target\n", MESSAGES, (int)events);
+}
+
+/* Matching takes its time on RTL: one cycle per entry that is looked at, and what comes behind waits. */
+enum { LONG = 900 };
+static int64_t T_put_ns[LONG];
+static void long_list_body(void *unused) {
+  port p = port_open();
+  ptl_pt_index_t pt;
+  ptl_handle_me_t handle;
+  ptl_me_t m = {0};
+  (void)unused;
+  CHECK(PtlPTAlloc(p.ni, 0, PTL_EQ_NONE, 6, &pt) == PTL_OK);
+  m.start = W.entry[1], m.length = 64, m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY;
+  m.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE;
+  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
+  for (int i = 0; i < LONG && pm_rank() == 1; i++) {
+    m.match_bits = (ptl_match_bits_t)i;
+    CHECK(PtlMEAppend(p.ni, pt, &m, PTL_PRIORITY_LIST, NULL, &handle) == PTL_OK);
+  }
+  pm_sleep_ns(50000);
+  pm_barrier();
+  for (int i = 0; i < LONG && pm_rank() == 0; i = i * 3 + 1) {
+    const int64_t t_ns = pm_now_ns();
+    CHECK(PtlPut(p.md, 0, 8, PTL_ACK_REQ, pm_process_id(1), pt, (ptl_match_bits_t)i, 0, NULL, 0) ==
+          PTL_OK);
+    wait_for(p.eq, PTL_EVENT_ACK);
+    T_put_ns[i] = pm_now_ns() - t_ns;
+    pm_sleep_ns(2000);
+  }
+  port_close(&p);
+}
+static void a_long_list_takes_a_cycle_per_entry(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const double period_ns = 36e9 / platform.link_bytes_per_s;
+  memset(&W, 0, sizeof W);
+  run_level(&platform, PM_LINK_CARRIER, long_list_body, NULL);
+  for (int i = 1; i < LONG; i = i * 3 + 1)
+    CHECK_NEAR((double)(T_put_ns[i] - T_put_ns[0]), i * period_ns, 3 * period_ns + 21);
+  printf("  8 B to entry 1 of %d: %d ns, to entry 365: %d ns\n", LONG, (int)T_put_ns[0],
+         (int)T_put_ns[364]);
+}
+
 static void refused(pm_platform platform, const pm_faults *faults, const char *field) {
   pm_world_desc desc = {0};
   pm_world *world;
@@ -380,6 +496,8 @@ int main(int argc, char **argv) {
   RUN(failures_are_told_as_elsewhere);
   RUN(stamps_are_in_order);
   RUN(collectives_are_right_on_all_levels);
+  RUN(random_lists_are_searched_alike);
+  RUN(a_long_list_takes_a_cycle_per_entry);
   RUN(what_rtl_cannot_be_is_refused_by_name);
   pm_rtl_destroy(rtl);
   return TEST_END();

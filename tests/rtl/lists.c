@@ -200,10 +200,80 @@ static void processes_are_kept_apart(void) {
   cosim_destroy(sim);
 }
 
+/* A long put uses entry 5 of NIC 1 while the host changes the list: what is forced need not wait for the put's
+   end, or waits in the NIC; what is done is told in order */
+static void list_operation(cosim *sim, int reg, int entry, uint32_t how) {
+  cosim_write(sim, 1, (uint32_t)reg, (uint32_t)entry | how);
+}
+static void told(cosim *sim, int type, int entry, int status, uint64_t user) {
+  cosim_event ev;
+  CHECK(host_event_wait(sim, 1, &ev, 20000));
+  CHECK(ev.type == type && ev.slot == entry && ev.status == status && ev.user == user);
+}
+static void list_operations_wait_and_are_told(void) {
+  cosim_desc d = host_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_event ev;
+  cosim_entry e = host_entry(0x40000, 0x30000, 5);
+  e.user = 55;
+  cosim_append(sim, 1, 5, &e);
+  host_fill(0, 0x1000, 0x30000);
+  cosim_cycles(sim, 500);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000, 0x30000);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_write(sim, 1, COSIM_ME_BANK, 0);
+  for (int i = 0; i < 1000 && !(cosim_read(sim, 1, COSIM_ME_IN_USE) & 32); i++) {
+  }
+  CHECK(cosim_read(sim, 1, COSIM_ME_IN_USE) == 32);
+  list_operation(sim, COSIM_ME_UNLINK, 5, COSIM_ME_TELL); /* refused: in use */
+  list_operation(sim, COSIM_ME_UNLINK, 5, COSIM_ME_TELL | COSIM_ME_FORCE);
+  e.user = 77;
+  cosim_append(sim, 1, (int)(5 | COSIM_ME_TELL), &e);                  /* refused: still in use */
+  cosim_append(sim, 1, (int)(5 | COSIM_ME_TELL | COSIM_ME_FORCE), &e); /* waits for the put's end */
+  for (int i = 0; i < 15; i++) list_operation(sim, COSIM_ME_UNLINK, 100 + i, COSIM_ME_TELL);
+  cosim_cycles(sim, 200);
+  CHECK(cosim_read(sim, 1, COSIM_ME_BUSY) == 1 && cosim_read(sim, 1, COSIM_ME_VALID) == 0);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 2);   /* 16 are under way */
+  list_operation(sim, COSIM_ME_UNLINK, 200, COSIM_ME_TELL); /* no room: refused, and not told */
+  cosim_cycles(sim, 200);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 3 &&
+        cosim_read(sim, 1, COSIM_ME_IN_USE) == 32);
+  told(sim, COSIM_EV_UNLINK, 5, COSIM_OPERATION, 0);
+  told(sim, COSIM_EV_UNLINK, 5, COSIM_OK, 0);
+  told(sim, COSIM_EV_LINK, 5, COSIM_OPERATION, 77);
+  CHECK(host_event_wait(sim, 1, &ev, 20000));
+  int was_put =
+      ev.type == COSIM_EV_PUT; /* the entry is free a moment before the put is told, or after */
+  if (was_put) CHECK(host_event_wait(sim, 1, &ev, 20000));
+  CHECK(ev.type == COSIM_EV_LINK && ev.slot == 5 && ev.status == COSIM_OK && ev.user == 77);
+  for (int i = 0; i < 15; i++) {
+    CHECK(host_event_wait(sim, 1, &ev, 20000));
+    if (ev.type == COSIM_EV_PUT && !was_put++) CHECK(host_event_wait(sim, 1, &ev, 20000));
+    CHECK(ev.type == COSIM_EV_UNLINK && ev.slot == 100 + i && ev.status == COSIM_OPERATION);
+  }
+  if (!was_put) CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.type == COSIM_EV_PUT);
+  CHECK(was_put <= 1 && !memcmp(H.memory[0] + 0x1000, H.memory[1] + 0x40000, 0x30000));
+  CHECK(cosim_read(sim, 1, COSIM_ME_BUSY) == 0 && cosim_read(sim, 1, COSIM_ME_VALID) == 32);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+  /* the entry that was appended last, and no other, takes the next; entries may be longer than 4 GiB */
+  e.match = 6, e.size_bytes = (uint64_t)6 << 30, e.start = 0x80000 - ((uint64_t)5 << 30),
+  e.user = 66;
+  cosim_append(sim, 1, (int)(6 | COSIM_ME_TELL), &e);
+  told(sim, COSIM_EV_LINK, 6, COSIM_OK, 66);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  told(sim, COSIM_EV_PUT, 5, COSIM_OK, 77);
+  c.match = 6, c.offset = (uint64_t)5 << 30, c.size_bytes = 100;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  told(sim, COSIM_EV_PUT, 6, COSIM_OK, 66);
+  CHECK(!memcmp(H.memory[0] + 0x1000, H.memory[1] + 0x80000, 100));
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_search_takes_a_cycle_per_entry);
   RUN(random_calls_find_what_a_list_finds);
   RUN(processes_are_kept_apart);
+  RUN(list_operations_wait_and_are_told);
   return TEST_END();
 }
