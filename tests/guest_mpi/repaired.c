@@ -97,6 +97,134 @@ static void intercommunicator_later(void) {
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
 }
+static int called;
+static void on_error(MPI_Comm *c, int *code, ...) {
+  int class;
+  MPI_Error_class(*code, &class);
+  called += (class == MPI_ERR_BUFFER) + 10 * (*c == W);
+}
+/* The same buffer twice, lengths that differ, epochs that are open. */
+static void errors_are_seen(void) {
+  MPI_Errhandler mine;
+  MPI_Comm cart = W;
+  MPI_Win win;
+  int a[2] = {me, me}, b[2] = {0, 0}, class, n_too_large[1] = {n + 1}, no = 0, code;
+  MPI_Comm_create_errhandler(on_error, &mine);
+  MPI_Comm_set_errhandler(W, mine);
+  say("aliased: %d", MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, W) != MPI_SUCCESS);
+  say("aliased: %d", MPI_Allgather(a, 1, MPI_INT, a - me, 1, MPI_INT, W) != MPI_SUCCESS);
+  say("aliased: %d", MPI_Alltoall(a, 1, MPI_INT, a, 1, MPI_INT, W) != MPI_SUCCESS);
+  say("aliased: %d", MPI_Reduce_local(a, a, 1, MPI_INT, MPI_SUM) != MPI_SUCCESS);
+  say("in place: %d, seen %d",
+      MPI_Reduce_local(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM) != MPI_SUCCESS, called);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&mine);
+  if (me < 2 && n > 1) { /* the second process wants more than the first one sends */
+    MPI_Comm two;
+    MPI_Comm_split(W, 0, me, &two);
+    MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN);
+    code = MPI_Bcast(a, me ? 2 : 1, MPI_INT, 0, two);
+    say("shorter: %d", me && code != MPI_SUCCESS);
+    MPI_Comm_free(&two);
+  } else {
+    MPI_Comm none;
+    MPI_Comm_split(W, MPI_UNDEFINED, me, &none);
+  }
+  code = MPI_Cart_create(W, 1, n_too_large, &no, 0, &cart);
+  say("too large: %d %d", code != MPI_SUCCESS, cart == MPI_COMM_NULL);
+  MPI_Win_create(b, sizeof b, 4, MPI_INFO_NULL, W, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOCHECK, win);
+  MPI_Error_class(MPI_Win_free(&win), &class);
+  say("free while locked: %d", class == MPI_ERR_RMA_SYNC);
+  MPI_Win_unlock(0, win);
+  MPI_Win_fence(0, win);
+  MPI_Error_class(MPI_Compare_and_swap(a, a, b, MPI_FLOAT, 0, 0, win), &class);
+  say("floating swap: %d", class == MPI_ERR_TYPE);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
+}
+static void shapes(void) {
+  static const int nodes[] = {20, 28, 60, 80, 84, 360, 936, 1008, 1800, 2160, 98784};
+  MPI_Comm line, point;
+  int size = n, no = 0;
+  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+    for (int d = 2; d <= 5; d++) {
+      int dims[5] = {0, 0, 0, 0, 0};
+      MPI_Dims_create(nodes[i], d, dims);
+      say_ints("dims", dims, d);
+    }
+  MPI_Cart_create(W, 1, &size, &no, 0, &line);
+  MPI_Cart_sub(line, &no, &point);
+  say("a point: %d", point == MPI_COMM_NULL);
+  if (point != MPI_COMM_NULL) MPI_Comm_free(&point);
+  MPI_Comm_free(&line);
+}
+/* Requests of partitions meet in the order in which they were made, not started. */
+static void partitions_in_order(void) {
+  int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
+  MPI_Request s[3], r[3];
+  MPI_Status status[3];
+  for (int i = 0; i < 3; i++)
+    MPI_Psend_init(&out[i], 1, 1, MPI_INT, (me + 1) % n, 5, W, MPI_INFO_NULL, &s[i]);
+  for (int i = 0; i < 3; i++)
+    MPI_Precv_init(&in[i], 1, 1, MPI_INT, (me + n - 1) % n, 5, W, MPI_INFO_NULL, &r[i]);
+  for (int i = 0; i < 3; i++) MPI_Start(&r[i]);
+  for (int i = 2; i >= 0; i--) MPI_Start(&s[i]), MPI_Pready(0, s[i]);
+  MPI_Waitall(3, s, MPI_STATUSES_IGNORE);
+  MPI_Waitall(3, r, status);
+  say("partitions: %d %d %d, tag %d", in[0], in[1], in[2], status[2].MPI_TAG);
+  for (int i = 0; i < 3; i++) MPI_Request_free(&s[i]), MPI_Request_free(&r[i]);
+}
+static void no_type_for_nothing(void) {
+  MPI_Request r;
+  MPI_Isend(NULL, 0, MPI_DATATYPE_NULL, me, 0, W, &r);
+  MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, me, 0, W, MPI_STATUS_IGNORE);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  say("nothing arrived");
+}
+/* What is attached piece by piece is one piece where the pieces touch. */
+static void attached_pieces(void) {
+  static int memory[8];
+  MPI_Aint there, mine;
+  MPI_Win win;
+  const int out[4] = {me, me + 1, me + 2, me + 3};
+  memset(memory, 0xFF, sizeof memory);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, W, &win);
+  MPI_Win_attach(win, memory + 4, 16);
+  MPI_Win_attach(win, memory, 16);
+  MPI_Get_address(memory + 2, &mine);
+  MPI_Sendrecv(&mine, 1, MPI_AINT, (me + n - 1) % n, 0, &there, 1, MPI_AINT, (me + 1) % n, 0, W,
+               MPI_STATUS_IGNORE);
+  MPI_Win_fence(0, win);
+  MPI_Put(out, 4, MPI_INT, (me + 1) % n, there, 4, MPI_INT, win);
+  MPI_Win_fence(0, win);
+  say_ints("over both", memory, 8);
+  MPI_Win_detach(win, memory);
+  MPI_Win_detach(win, memory + 4);
+  MPI_Win_free(&win);
+}
+/* Several duplicates under way at once: no two of them hear each other. */
+static void many_at_once(void) {
+  MPI_Comm half, copy[6];
+  MPI_Request r[6];
+  int sum = 0;
+  MPI_Comm_split(W, me / 2, me, &half);
+  for (int i = 0; i < 6; i++) MPI_Comm_idup(i < 3 ? half : W, &copy[i], &r[i]);
+  MPI_Waitall(6, r, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 6; i++) {
+    int in = -1, out = me * 10 + i, rank, size;
+    MPI_Comm_rank(copy[i], &rank);
+    MPI_Comm_size(copy[i], &size);
+    MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 1, &in, 1, MPI_INT, MPI_ANY_SOURCE, 1,
+                 copy[i], MPI_STATUS_IGNORE);
+    sum += in % 10 == i;
+  }
+  say("heard by the right ones: %d", sum);
+  for (int i = 0; i < 6; i++) MPI_Comm_free(&copy[i]);
+  MPI_Comm_free(&half);
+}
 static void show(const char *what, MPI_Info info, const char *key) {
   char value[64];
   int flag;
@@ -223,4 +351,10 @@ void test_repaired(void) {
   nothing_added();
   blocks_over_each_other();
   view_from_here();
+  errors_are_seen();
+  shapes();
+  partitions_in_order();
+  no_type_for_nothing();
+  attached_pieces();
+  many_at_once();
 }

@@ -100,7 +100,10 @@ struct gm_errh {
   int refs, kind; /* 0 fatal, 1 return, 2 abort, 3 user's */
   void *fn;
   int handle;
+  void (*through)(int kind, int *handle, int *code, void (*fn)(void)); /* of C++'s library */
 };
+/* Calls a user's handler: kind 0 of a communicator, 1 of a file, 2 of a window. */
+void gm_errh_call(gm_errh *e, int kind, void *handle, int *code);
 gm_errh *errh_of(gm_proc *p, MPI_Errhandler h);
 struct gm_info {
   int refs, count, max, handle;

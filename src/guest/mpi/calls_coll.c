@@ -39,6 +39,19 @@ static void call_large(gm_op *op, void *in, void *inout, uint64_t count, gm_type
   *(void **)(void *)&fn = op->fn;
   fn(in, inout, &n, &type);
 }
+/* What Debian's library of C++ says of an operator: it is called through a function of that library. */
+static void call_cxx(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t) {
+  void (*through)(const void *, void *, int, MPI_Datatype, void *);
+  *(void **)(void *)&through = op->through;
+  through(in, inout, (int)count, t->handle, op->fn);
+}
+__attribute__((visibility("default"))) void MPII_Op_set_cxx(MPI_Op op, void (*through)(void));
+void MPII_Op_set_cxx(MPI_Op op, void (*through)(void)) {
+  gm_op *o = gm_find(gm_self(), GM_T_OP, op);
+  if (!o) return;
+  memcpy(&o->through, &through, sizeof through);
+  o->call = call_cxx;
+}
 static int op_create(gm_proc *p, void *fn, int commute, int is_large, MPI_Op *op) {
   gm_op *o = gm_alloc(sizeof *o);
   o->refs = 1;
@@ -427,10 +440,9 @@ static void request_start(gm_req *r) {
   r->coll->done = request_done;
   r->coll->user = r;
   job *const j = r->extra;
-  const uint32_t next = j->comm->sequence;
-  if (j->sequence) j->comm->sequence = j->sequence; /* starts may come in any order */
+  r->coll->is_numbered = j->sequence != 0; /* starts may come in any order */
+  r->coll->sequence = j->sequence;
   job_start(j, r->coll);
-  if (j->sequence) j->comm->sequence = next;
 }
 static void request_release(gm_req *r) {
   job_free(r->extra);
@@ -578,6 +590,34 @@ static int fill(gm_proc *p, const call *k, job *j) {
                      gathers && k->is_neighbour ? 1 : out_blocks, k);
   return code;
 }
+/* What is sent is where the same is received. */
+static int is_aliased(const job *j) {
+  const side *s = &j->s, *r = &j->r;
+  const int me = j->comm->rank;
+  if (s->is_there != 1 || r->is_there != 1 || j->comm->remote || j->is_neighbour) return 0;
+  if (s->type != r->type || !s->user || !r->user) return 0;
+  switch (j->coll) {
+  case NBC_COLL_GATHER:
+  case NBC_COLL_GATHERV:
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLGATHERV:
+    return block_user(r, me) == s->user && s->count && block_count(r, me) == s->count;
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV:
+    return block_user(s, me) == r->user && r->count && block_count(s, me) == r->count;
+  case NBC_COLL_ALLTOALL: return s->user == r->user && s->count;
+  case NBC_COLL_ALLTOALLV:
+    if (s->user != r->user) return 0;
+    for (int i = 0; i < s->blocks; i++)
+      if (s->counts[i]) return 1;
+    return 0;
+  default: return s->user == r->user && r->count;
+  }
+}
+static int understand(gm_proc *p, const call *k, job *j) {
+  const int code = fill(p, k, j);
+  return !code && is_aliased(j) ? MPI_ERR_BUFFER : code;
+}
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
 static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
   if (k->is_neighbour && k->stypes) k->wide_displs = 1; /* addresses in both forms */
@@ -586,7 +626,7 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
     gm_coll c;
     memset(&j, 0, sizeof j);
     memset(&c, 0, sizeof c);
-    const int code = fill(p, k, &j);
+    const int code = understand(p, k, &j);
     gm_comm *comm = j.comm;
     if (code) {
       job_free(&j);
@@ -600,7 +640,7 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
     return c.error ? gm_raise(p, comm, c.error, k->name) : MPI_SUCCESS;
   }
   job *j = gm_alloc(sizeof *j);
-  const int code = fill(p, k, j);
+  const int code = understand(p, k, j);
   if (code) {
     gm_comm *c = j->comm;
     job_free(j);
@@ -792,6 +832,8 @@ CALL_N(Reduce_local, const void *in, void *inout, COUNT count, MPI_Datatype type
   const int bad = gm_check_type(t, count);
   FAIL_IF(bad, NULL, bad);
   FAIL_IF(!o || !gm_op_fits(o, t), NULL, MPI_ERR_OP);
+  FAIL_IF(gm_is_in_place(p, in) || gm_is_in_place(p, inout) || (in == inout && count), NULL,
+          MPI_ERR_BUFFER);
   gm_op_apply(o, t, in, inout, (uint64_t)count);
   gm_busy_bytes((double)t->size * (double)count);
   return MPI_SUCCESS;

@@ -271,7 +271,7 @@ static void leaders_swap(gm_proc *p, gm_comm *c, const void *mine, void *theirs,
 }
 static uint32_t agree(gm_proc *p, gm_comm *c) {
   gm_comm *l = inter_local(c);
-  int64_t next = p->next_context, other = 0;
+  int64_t next = gm_context_new(p, l->rank == 0), other = 0;
   gm_allreduce_max(p, l, &next, 1);
   if (!c->remote) return (uint32_t)next;
   if (l->rank == 0)
@@ -287,7 +287,6 @@ static gm_comm *make_like(gm_proc *p, gm_group *local, gm_group *remote, uint32_
     c->local_comm =
         gm_comm_make(p, local, NULL, context + GM_CONTEXTS + (is_low ? 0 : GM_CONTEXTS));
     c->is_low = is_low;
-    if (context + 3 * GM_CONTEXTS > p->next_context) p->next_context = context + 3 * GM_CONTEXTS;
   }
   return c;
 }
@@ -326,7 +325,6 @@ typedef struct later {
   gm_op op;
   gm_type *type;
 } later;
-static uint32_t contexts_of(const gm_comm *c) { return (c->remote ? 3 : 1) * GM_CONTEXTS; }
 static void idup_done(gm_coll *k) {
   gm_req *r = k->user;
   later *l = r->extra;
@@ -334,8 +332,6 @@ static void idup_done(gm_coll *k) {
   if (l->other > l->next) l->next = l->other;
   n->context = (uint32_t)l->next;
   if (n->remote) n->local_comm->context = n->context + GM_CONTEXTS + (n->is_low ? 0 : GM_CONTEXTS);
-  const uint32_t end = n->context + contexts_of(n);
-  if (end > r->proc->next_context) r->proc->next_context = end;
   gm_req_complete(r);
 }
 /* The own side of an intercommunicator has agreed: its first process tells the other side. */
@@ -350,11 +346,10 @@ static void idup_half_done(gm_coll *k) {
   gm_draft_recv(&d, 0, 0, NBC_AREA_RECV, 0, sizeof l->other);
   l->swap.done = idup_done;
   l->swap.user = r;
-  const uint32_t next = l->parent->sequence;
-  l->parent->sequence = l->sequence;
+  l->swap.is_numbered = 1;
+  l->swap.sequence = l->sequence;
   gm_coll_start_schedule(r->proc, l->parent, gm_draft_finish(&d, 1), 1, &l->next, &l->other, NULL,
                          NULL, &l->swap);
-  l->parent->sequence = next;
 }
 static void idup_release(gm_req *r) {
   later *l = r->extra;
@@ -380,8 +375,7 @@ static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info
   l->comm->refs++;
   l->parent = c;
   c->refs++;
-  l->next = p->next_context;
-  p->next_context += contexts_of(c); /* so that several under way do not meet */
+  l->next = gm_context_new(p, c->rank == 0);
   if (c->remote) l->sequence = c->sequence++;
   r->release = idup_release;
   r->is_active = 1;
@@ -481,7 +475,7 @@ CALL(Comm_create, MPI_Comm comm, MPI_Group group, MPI_Comm *new) {
 static gm_comm *create_from(gm_proc *p, gm_group *g, uint32_t context, uint32_t tag) {
   gm_comm *meeting = gm_comm_make(p, g, NULL, context);
   meeting->sequence = tag;
-  int64_t next = p->next_context;
+  int64_t next = gm_context_new(p, meeting->rank == 0);
   gm_allreduce_max(p, meeting, &next, 1);
   gm_comm_unref(meeting);
   return gm_comm_make(p, g, NULL, (uint32_t)next);
@@ -541,8 +535,8 @@ static gm_group *of_color(const gm_group *from, choice *all, int count, int colo
 static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
   gm_comm *l = inter_local(c);
   const int n = l->local->size;
-  choice mine = {color, key, l->rank, 0, p->next_context}, *all = gm_alloc((size_t)n * sizeof *all),
-         *others = NULL;
+  choice mine = {color, key, l->rank, 0, gm_context_new(p, l->rank == 0)},
+         *all = gm_alloc((size_t)n * sizeof *all), *others = NULL;
   int64_t context = 0;
   gm_allgather_bytes(p, l, &mine, all, sizeof mine);
   for (int i = 0; i < n; i++)
@@ -558,7 +552,6 @@ static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
       if (others[i].context > context) context = others[i].context;
   }
   *new = MPI_COMM_NULL;
-  p->next_context = (uint32_t)context + 3 * GM_CONTEXTS;
   if (color != MPI_UNDEFINED) {
     gm_group *g = of_color(c->local, all, n, color),
              *other = others ? of_color(c->remote, others, c->remote->size, color) : NULL;
@@ -624,7 +617,7 @@ CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm 
 static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t context, int tag,
                       int64_t *next, int *is_low) {
   int64_t head[2] = {l->local->size, 0}, theirs[2] = {0, 0};
-  *next = p->next_context;
+  *next = gm_context_new(p, l->rank == 0);
   gm_allreduce_max(p, l, next, 1);
   head[1] = *next;
   if (l->rank == leader) leaders_swap(p, l, head, theirs, 16, 16, peer, context, tag);

@@ -32,10 +32,10 @@ void gm_check_open(gm_proc *p, const char *name) {
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------------- */
-static gm_errh predefined[4] = {{1, 0, NULL, MPI_ERRORS_ARE_FATAL},
-                                {1, 1, NULL, MPI_ERRORS_RETURN},
-                                {1, 1, NULL, MPIR_ERRORS_THROW_EXCEPTIONS},
-                                {1, 2, NULL, MPI_ERRORS_ABORT}};
+static gm_errh predefined[4] = {{.refs = 1, .kind = 0, .handle = MPI_ERRORS_ARE_FATAL},
+                                {.refs = 1, .kind = 1, .handle = MPI_ERRORS_RETURN},
+                                {.refs = 1, .kind = 1, .handle = MPIR_ERRORS_THROW_EXCEPTIONS},
+                                {.refs = 1, .kind = 2, .handle = MPI_ERRORS_ABORT}};
 static const char *const class_text[] = {
     "No MPI error",
     "Invalid buffer pointer",
@@ -128,12 +128,26 @@ const char *gm_class_text(int code) {
   if (u) return u->text ? u->text : "";
   return code >= 0 && code < CLASSES ? class_text[code] : "Unknown error class";
 }
+void gm_errh_call(gm_errh *e, int kind, void *handle, int *code) {
+  void (*in_cxx)(void);
+  void (*fn)(void *, int *, ...);
+  memcpy(&in_cxx, &e->fn, sizeof in_cxx);
+  memcpy(&fn, &e->fn, sizeof fn);
+  if (e->through)
+    e->through(kind, (int *)handle, code, in_cxx);
+  else
+    fn(handle, code);
+}
+__attribute__((visibility("default"))) void MPII_Errhandler_set_cxx(MPI_Errhandler h,
+                                                                    void (*through)(void));
+void MPII_Errhandler_set_cxx(MPI_Errhandler h, void (*through)(void)) {
+  gm_errh *e = errh_of(gm_self(), h);
+  if (e && e->kind == 3) memcpy(&e->through, &through, sizeof through);
+}
 int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name) {
   if (e && e->kind == 1) return code;
   if (e && e->kind == 3) {
-    MPI_Comm_errhandler_function *fn;
-    *(void **)(void *)&fn = e->fn;
-    fn(&handle, &code);
+    gm_errh_call(e, GM_IS(GM_T_WIN, handle) ? 2 : 0, &handle, &code);
     return code;
   }
   char text[256];

@@ -32,12 +32,10 @@ struct ADIOI_FileD {
 };
 typedef struct ADIOI_FileD file;
 static int raise_file(gm_proc *p, file *f, int code, const char *name) {
-  static gm_errh returns = {1, 1, NULL, MPI_ERRORS_RETURN};
+  static gm_errh returns = {.refs = 1, .kind = 1, .handle = MPI_ERRORS_RETURN};
   gm_errh *e = f ? f->errh : p->file_errh ? p->file_errh : &returns;
   if (e->kind == 3) { /* a file's handle is an address */
-    MPI_File_errhandler_function *fn;
-    *(void **)(void *)&fn = e->fn;
-    fn(&f, &code);
+    gm_errh_call(e, 1, &f, &code);
     return code;
   }
   return gm_raise_to(p, e, f ? f->handle : 0, code, name);

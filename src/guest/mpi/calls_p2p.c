@@ -173,6 +173,7 @@ static int general_free(const general *g) {
   as_fortran(g->extra, &fortran_error);
   return fortran_error;
 }
+static void parts_start(gm_req *r);
 void gm_req_status(gm_req *r, MPI_Status *s) {
   if (r->kind == REQ_GENERAL) {
     general *g = r->extra;
@@ -195,7 +196,10 @@ void gm_req_status(gm_req *r, MPI_Status *s) {
                   : r->is_cancelled           ? MPI_ANY_SOURCE
                   : r->peer == MPI_ANY_SOURCE ? source_in(r->comm, r->msg.source)
                                               : r->peer,
-                  is_null || r->is_cancelled ? MPI_ANY_TAG : r->msg.tag, r->bytes, -1);
+                  is_null || r->is_cancelled ? MPI_ANY_TAG
+                  : r->start == parts_start  ? r->tag
+                                             : r->msg.tag,
+                  r->bytes, -1);
   } else if (r->kind == REQ_IO)
     gm_status_set(s, MPI_ANY_SOURCE, MPI_ANY_TAG, r->bytes, -1);
   else
@@ -223,6 +227,8 @@ static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kin
   gm_comm *c = comm_of(p, comm);
   gm_type *t = type_of(p, type);
   gm_req *r = stack;
+  if (!count && (!t || !t->is_committed))
+    t = type_of(p, MPI_BYTE); /* as in MPICH: any type will do */
   *code = check(c, t, count, peer, tag, kind == REQ_SEND);
   if (!*code && !buffer && count && t->size && peer != MPI_PROC_NULL && !t->true_lb)
     *code = MPI_ERR_BUFFER;
@@ -662,11 +668,27 @@ static void detach(gm_proc *p) {
     gm_wait_event(p);
   }
 }
-/* Partitioned: one message; it starts when every partition is ready. */
+/* Partitioned: one message; it starts when every partition is ready. Calls that make requests of one tag for one
+   peer meet in their order, whatever the order of the starts: their number stands in what tags leave free. */
 typedef struct parts {
-  int count, ready, is_first;
+  int count, ready;
+  uint32_t context, tag; /* on the wire */
   unsigned char *set;
 } parts;
+enum { TAG_BITS = 28, NUMBERS = 15 }; /* all ones would be any tag */
+_Static_assert(GM_TAG_UB == (1 << TAG_BITS) - 1, "room above the tags");
+static void parts_number(gm_comm *c, parts *q, int peer, int tag, int is_send) {
+  gm_channel *k = c->channels;
+  while (k && (k->peer != peer || k->tag != tag || k->is_send != is_send)) k = k->next;
+  if (!k) {
+    k = gm_alloc(sizeof *k);
+    *k = (gm_channel){c->channels, peer, tag, is_send, 0};
+    c->channels = k;
+  }
+  const uint32_t number = k->count++;
+  q->context = c->context + GM_PARTS + number / NUMBERS % (GM_CONTEXTS - GM_PARTS);
+  q->tag = (uint32_t)tag | number % NUMBERS << TAG_BITS;
+}
 static void parts_start(gm_req *r) {
   parts *q = r->extra;
   q->ready = 0;
@@ -679,8 +701,8 @@ static void parts_start(gm_req *r) {
   r->msg.user = r;
   if (r->mode) return; /* a send waits for its partitions */
   void *to = plain(r, 0);
-  gm_irecv(r->proc, &r->msg, to, r->type->size * r->count, gm_group_world(r->comm->local, r->peer),
-           r->comm->context + 3, r->tag);
+  gm_irecv(r->proc, &r->msg, to, r->type->size * r->count,
+           gm_group_world(gm_peers(r->comm), r->peer), q->context, (int)q->tag);
 }
 static void parts_release(gm_req *r) {
   parts *q = r->extra;
@@ -698,6 +720,7 @@ static int parts_init(gm_proc *p, const char *name, int is_send, const void *buf
   parts *q = r->extra = gm_alloc(sizeof *q);
   q->count = partitions;
   q->set = gm_alloc((size_t)partitions);
+  parts_number(r->comm, q, peer, tag, is_send);
   r->start = parts_start;
   r->release = parts_release;
   r->is_persistent = 1;
@@ -726,8 +749,8 @@ static int ready(gm_proc *p, const char *name, MPI_Request request, int from, in
     if (!q->set[i]) q->set[i] = 1, q->ready++;
   if (q->ready < q->count || r->peer == MPI_PROC_NULL) return MPI_SUCCESS;
   const void *data = plain(r, 1);
-  gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(r->comm->local, r->peer),
-           r->comm->context + 3, r->tag, 0);
+  gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(gm_peers(r->comm), r->peer),
+           q->context, (int)q->tag, 0);
   return MPI_SUCCESS;
 }
 CALL(Pready, int partition, MPI_Request request) {

@@ -202,6 +202,9 @@ CALL(Win_detach, MPI_Win win, const void *base) {
 CALL(Win_free, MPI_Win *win) {
   IN("Win_free");
   WIN(w, *win);
+  int is_locked = w->lock_all;
+  for (int i = 0; i < w->all->size; i++) is_locked |= w->locked[i] != 0;
+  WIN_FAIL_IF(is_locked || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
   const int code = gm_attrs_free(p, *win, &w->attrs);
   WIN_FAIL_IF(code, w, code);
   flush(p, w, -1);
@@ -449,11 +452,13 @@ static int is_inside(const gm_win *w, int target, int64_t disp, const gm_type *t
                 low = disp * there->disp_unit + t->true_lb + (last < 0 ? last : 0),
                 high = disp * there->disp_unit + t->true_ub + (last > 0 ? last : 0);
   if (w->flavor != MPI_WIN_FLAVOR_DYNAMIC) return low >= 0 && high <= there->size;
-  for (int i = 0; i < there->attached_count; i++)
-    if (low >= (int64_t)(intptr_t)there->attached[i].base &&
-        high <= (int64_t)(intptr_t)there->attached[i].base + there->attached[i].size)
-      return 1;
-  return 0;
+  int64_t at = low; /* pieces may follow each other */
+  for (int i = 0; i < there->attached_count && at < high; i++) {
+    const int64_t base = (int64_t)(intptr_t)there->attached[i].base,
+                  end = base + there->attached[i].size;
+    if (at >= base && at < end) at = end, i = -1;
+  }
+  return at >= high;
 }
 static void lock_take(gm_proc *p, gm_win *w, int target, int how);
 static int check_target(gm_proc *p, gm_win *w, int target, int64_t disp, const gm_type *t,
@@ -677,6 +682,8 @@ CALL(Fetch_and_op, const void *origin, void *result, MPI_Datatype type, int targ
   const atomic_call k = {origin, 1, type, result, 1, type, 1};
   return accumulate(p, scope.name, &k, target, disp, 1, type, op, win, NULL);
 }
+/* Integers, characters, bytes and truth values can be compared bit by bit. */
+static int is_swapped(gm_kind k) { return k >= GM_K_BYTE && k <= GM_K_U64 && k != GM_K_WCHAR; }
 CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MPI_Datatype type,
      int target, MPI_Aint disp, MPI_Win win) {
   IN("Compare_and_swap");
@@ -686,7 +693,7 @@ CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MP
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   const int bad = check_target(p, w, target, disp, t, 1);
   WIN_FAIL_IF(bad, w, bad);
-  WIN_FAIL_IF(!ptl_type(gm_kind_of(t), &ptype), w, MPI_ERR_TYPE);
+  WIN_FAIL_IF(!t->is_static || !is_swapped(t->kind) || !ptl_type(t->kind, &ptype), w, MPI_ERR_TYPE);
   operation *o = begin(p, w, target, 's', t->size, NULL);
   o->from = gm_alloc(2 * t->size); /* the caller's may change before it is read */
   o->packed_from = o->from;
@@ -793,7 +800,7 @@ CALL(Win_lock, int type, int rank, int assert, MPI_Win win) {
   WIN_FAIL_IF(type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED, w, MPI_ERR_LOCKTYPE);
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   WIN_FAIL_IF(rank < 0 || rank >= w->all->size, w, MPI_ERR_RANK);
-  WIN_FAIL_IF(w->locked[rank] || w->lock_all, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(w->locked[rank] || w->lock_all || w->started, w, MPI_ERR_RMA_SYNC);
   w->is_fenced = 0;
   lock_take(p, w, rank,
             assert &MPI_MODE_NOCHECK  ? LOCK_NOTHING
@@ -814,7 +821,7 @@ CALL(Win_unlock, int rank, MPI_Win win) {
 CALL(Win_lock_all, int assert, MPI_Win win) {
   IN("Win_lock_all");
   WIN(w, win);
-  WIN_FAIL_IF(w->lock_all, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(w->lock_all || w->started, w, MPI_ERR_RMA_SYNC);
   w->lock_all = assert &MPI_MODE_NOCHECK ? 2 : 1;
   w->is_fenced = 0;
   return MPI_SUCCESS;

@@ -12,7 +12,6 @@ static int attach(gm_proc *p, gm_comm *c, int count, gm_topo *t, MPI_Comm *new) 
   const uint32_t context = gm_comm_agree(p, c);
   *new = MPI_COMM_NULL;
   if (c->rank >= count) {
-    if (context + GM_CONTEXTS > p->next_context) p->next_context = context + GM_CONTEXTS;
     free(t->dims), free(t->periods), free(t->index), free(t->edges), free(t);
     return 0;
   }
@@ -86,6 +85,7 @@ CALL(Cart_create, MPI_Comm comm, int dims_count, const int dims[], const int per
   gm_comm *c = comm_of(p, comm);
   int64_t size = 1;
   (void)reorder;
+  *new = MPI_COMM_NULL;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FAIL_IF(dims_count < 0, c, MPI_ERR_ARG);
   for (int d = 0; d < dims_count; d++) {
@@ -157,8 +157,9 @@ CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
     } else
       color = color * t->dims[d] + coords[d];
   }
-  const int code = PMPI_Comm_split(comm, color, key, new);
-  if (!code) {
+  if (!n && c->rank) color = MPI_UNDEFINED; /* a point: MPICH gives it to the first process alone */
+  const int code = PMPI_Comm_split(comm, n ? color : color == MPI_UNDEFINED ? color : 0, key, new);
+  if (!code && *new != MPI_COMM_NULL) {
     gm_comm *made = comm_of(p, *new);
     made->topo = cart(n, dims, periods);
     cart_neighbours(made->topo, made->rank);
@@ -179,33 +180,46 @@ CALL(Cart_map, MPI_Comm comm, int dims_count, const int dims[], const int period
   *rank = c->rank < size ? c->rank : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-/* Factors as close to each other as can be, in falling order: the smallest possible largest one first. */
-static void balance(int left, int free_dims, int *out) {
-  for (int k = 0; k < free_dims; k++) {
-    const int rest = free_dims - k;
-    int best = left;
-    if (rest > 1)
-      for (int f = 1; (int64_t)f <= left;
-           f++) { /* the smallest divisor whose rest can be no larger each */
-        int64_t room = 1;
-        if (left % f) continue;
-        for (int i = 0; i < rest && room < left; i++) room *= f;
-        if (room >= left) {
-          best = f;
-          break;
-        }
-      }
-    /* what is left must split into factors that are not larger */
-    out[k] = best;
-    left /= best;
+/* Factors as close to each other as can be, in falling order: the least difference between the largest and the
+   smallest, then the largest smallest one, second smallest one ...; so MPICH finds them. */
+typedef struct balance {
+  int count, *now, *best, has_best;
+} balance;
+static int root_of(int n, int degree) { /* the largest r with r^degree <= n */
+  int r = 1;
+  for (;; r++) {
+    int64_t power = 1;
+    for (int i = 0; i < degree && power <= n; i++) power *= r + 1;
+    if (power > n) return r;
   }
-  for (int i = 0; i < free_dims; i++)
-    for (int k = i + 1; k < free_dims; k++)
-      if (out[k] > out[i]) {
-        const int swap = out[i];
-        out[i] = out[k];
-        out[k] = swap;
-      }
+}
+static int is_better(const balance *b) {
+  const int *x = b->now, *y = b->best, last = b->count - 1;
+  if (!b->has_best) return 1;
+  if (x[0] - x[last] != y[0] - y[last]) return x[0] - x[last] < y[0] - y[last];
+  for (int i = last; i >= 0; i--)
+    if (x[i] != y[i]) return x[i] > y[i];
+  return 0;
+}
+static void balance_from(balance *b, int k, int left) {
+  const int rest = b->count - k, most = k ? b->now[k - 1] : left;
+  if (rest == 1) {
+    b->now[k] = left;
+    if (left <= most && is_better(b))
+      memcpy(b->best, b->now, (size_t)b->count * sizeof *b->best), b->has_best = 1;
+    return;
+  }
+  int f = root_of(left, rest);
+  for (f = f > 1 ? f : 1; f <= most; f++) {
+    if (left % f) continue;
+    const int first = k ? b->now[0] : f;
+    if (b->has_best && first - root_of(left / f, rest - 1) > b->best[0] - b->best[b->count - 1]) {
+      if (!k) return; /* a larger first one is farther still */
+      continue;
+    }
+    b->now[k] = f;
+    balance_from(b, k + 1, left / f);
+  }
 }
 CALL(Dims_create, int nodes, int dims_count, int dims[]) {
   IN_ALWAYS("Dims_create");
@@ -221,7 +235,9 @@ CALL(Dims_create, int nodes, int dims_count, int dims[]) {
   FAIL_IF(nodes % fixed || (!free_dims && fixed != nodes), NULL, MPI_ERR_DIMS);
   if (!free_dims) return MPI_SUCCESS;
   int *found = ints(free_dims);
-  balance(nodes / fixed, free_dims, found);
+  balance b = {free_dims, ints(free_dims), found, 0};
+  balance_from(&b, 0, nodes / fixed);
+  free(b.now);
   for (int d = 0, k = 0; d < dims_count; d++)
     if (!dims[d]) dims[d] = found[k++];
   free(found);

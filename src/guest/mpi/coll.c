@@ -25,6 +25,8 @@ static void message_done(gm_msg *m) {
   gm_coll *c = m->user;
   const uint32_t node = m->user_id;
   if (m->error && !c->error) c->error = m->error;
+  /* the others want something else: who gets less than is agreed sees it here */
+  if (m->bytes != c->schedule->nodes[node].size_bytes && !c->error) c->error = GM_ERR_OTHER;
   c->in_flight--;
   msg_give(c->proc, m);
   node_done(c, node);
@@ -112,6 +114,7 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   void (*done)(gm_coll *) = c->done;
   void *user = c->user;
   const uint32_t n = schedule->node_count;
+  const uint32_t sequence = c->is_numbered ? c->sequence : comm->sequence++;
   memset(c, 0, sizeof *c);
   c->done = done;
   c->user = user;
@@ -120,7 +123,7 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   c->owns_schedule = owns;
   c->peers = gm_peers(comm);
   c->context = comm->context + 1;
-  c->sequence = comm->sequence++;
+  c->sequence = sequence;
   c->op = op;
   c->type = type;
   if (schedule->scratch_bytes && !gm_nowhere) {
@@ -194,7 +197,7 @@ int gm_allgather_bytes(gm_proc *p, gm_comm *comm, const void *mine, void *all, u
 }
 int gm_allreduce_max(gm_proc *p, gm_comm *comm, int64_t *values, int count) {
   static gm_type *type;
-  static gm_op op = {1, GM_MAX, 1, 0, NULL, NULL, 0};
+  static gm_op op = {.refs = 1, .id = GM_MAX, .is_commutative = 1};
   gm_coll_args a;
   if (!type) type = gm_type_basic(GM_K_I64, 8, 8);
   memset(&a, 0, sizeof a);

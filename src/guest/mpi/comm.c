@@ -78,7 +78,10 @@ gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t co
   c->remote = remote ? gm_group_keep(remote) : NULL;
   c->context = context;
   c->rank = gm_group_find(local, p->rank);
-  if (context + GM_CONTEXTS > p->next_context) p->next_context = context + GM_CONTEXTS;
+  c->next = p->comms;
+  c->link = &p->comms;
+  if (c->next) c->next->link = &c->next;
+  p->comms = c;
   return c;
 }
 static void topo_free(gm_topo *t) {
@@ -95,16 +98,43 @@ static void topo_free(gm_topo *t) {
 }
 void gm_comm_unref(gm_comm *c) {
   if (!c || --c->refs) return;
+  *c->link = c->next;
+  if (c->next) c->next->link = c->link;
   for (int i = 0; i < GM_PLANS; i++) nbc_schedule_free(c->plan[i].schedule);
   gm_comm_unref(c->local_comm);
   gm_group_leave(c->local);
   gm_group_leave(c->remote);
   topo_free(c->topo);
+  while (c->channels) {
+    gm_channel *gone = c->channels;
+    c->channels = gone->next;
+    free(gone);
+  }
   free(c->name);
   free(c);
 }
+/* One process makes the number of a new communicator, and its rank is in it: however many are made at the same
+   time, by nonblocking calls or by threads, no two have the same. When the numbers are used up, they
+   begin again, without those that still live, of which their maker is a member. */
+int64_t gm_context_new(gm_proc *p, int is_maker) {
+  enum {
+    FIRST = 3 * GM_CONTEXTS,
+    EACH = 3 * GM_CONTEXTS
+  }; /* before: the world, oneself, sessions */
+  const uint64_t all = (UINT32_MAX - FIRST) / EACH / (uint64_t)p->size;
+  const gm_comm *lives;
+  uint64_t context;
+  if (!is_maker) return 0;
+  do {
+    const uint64_t number = p->contexts_made++;
+    context = FIRST + EACH * ((uint64_t)p->rank + (uint64_t)p->size * (number % all));
+    lives = number < all ? NULL : p->comms;
+    while (lives && lives->context != context) lives = lives->next;
+  } while (lives);
+  return (int64_t)context;
+}
 uint32_t gm_comm_agree(gm_proc *p, gm_comm *c) {
-  int64_t next = p->next_context;
+  int64_t next = gm_context_new(p, c->rank == 0);
   gm_allreduce_max(p, c, &next, 1);
   return (uint32_t)next;
 }

@@ -169,7 +169,8 @@ struct gm_proc {
   gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
   gm_waiter *waiters;
   int has_poller, is_handling;
-  uint32_t next_context;
+  uint64_t contexts_made;
+  gm_comm *comms; /* all that live here */
   gm_comm *world, *self;
   gm_table table[GM_T_COUNT];
   gm_req *free_reqs;
@@ -321,7 +322,7 @@ enum {
 struct gm_op {
   int refs, id, is_commutative, is_large;
   void (*call)(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t); /* of a user's */
-  void *fn;
+  void *fn, *through; /* through: a function of C++'s library that calls fn */
   int handle;
 };
 /* inout[i] = in[i] op inout[i]. ret 0: no such operator for this type */
@@ -351,6 +352,11 @@ typedef struct gm_plan { /* a schedule that may be used again */
   nbc_schedule *schedule;
 } gm_plan;
 enum { GM_PLANS = 6 };
+typedef struct gm_channel { /* partitioned requests made for one peer with one tag */
+  struct gm_channel *next;
+  int peer, tag, is_send;
+  uint32_t count;
+} gm_channel;
 struct gm_comm {
   int refs, rank, handle, is_freed;
   uint32_t context, sequence, persistent; /* collectives so far, persistent ones made so far */
@@ -358,19 +364,24 @@ struct gm_comm {
   gm_comm *local_comm;                    /* of an intercommunicator, for its collectives */
   int is_low;                             /* which side of an intercommunicator comes first */
   gm_topo *topo;
+  gm_channel *channels;
   gm_attr *attrs;
   gm_errh *errh;
   gm_info *info;
   char *name;
   gm_plan plan[GM_PLANS];
   int next_plan;
+  gm_comm *next, **link; /* all of its process */
 };
-#define GM_CONTEXTS                                                                                \
-  4 /* per communicator: messages, collectives, creation from groups, windows and files */
+/* Per communicator: messages, collectives, creation from groups, windows and files; from GM_PARTS on partitioned
+   messages. */
+#define GM_CONTEXTS 8
+#define GM_PARTS    4
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context);
 void gm_comm_unref(gm_comm *c);
 static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remote : c->local; }
-/* The next context that all members have free, agreed by all of them. */
+/* A new context, made by one process (0 for the others), and agreed by all members. */
+int64_t gm_context_new(gm_proc *p, int is_maker);
 uint32_t gm_comm_agree(gm_proc *p, gm_comm *c);
 
 /* ---- collectives (coll.c) ------------------------------------------------------------------------ */
@@ -394,7 +405,8 @@ struct gm_coll {
   uint32_t context, sequence;
   gm_op *op;
   gm_type *type;
-  int is_done, error, is_firing;
+  int is_done, error, is_firing,
+      is_numbered; /* is_numbered: its sequence is given by who starts it */
   uint32_t in_flight;
   void (*done)(gm_coll *c);
   void *user;

@@ -96,7 +96,6 @@ gm_proc *gm_self(void) {
     gm_proc *p = procs[rank] = gm_alloc(sizeof *p);
     p->rank = rank;
     p->size = pm_size();
-    p->next_context = 2 * GM_CONTEXTS;
     p->main_thread = pm_thread_self();
   }
   return procs[rank];
