@@ -519,11 +519,14 @@ PM_API void *pm_process_user(const pm_process *process);
    sleeps do by themselves and pm_now_ns does not; pm_yield costs
    cpu_poll_ns and more when it is called again and again with nothing happening in between;
    pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
-   process with all its threads. */
+   process with all its threads. pm_compute_unmeasured says whether what this thread computes from now
+   on takes no time (1: a library does, whose times are modelled) or is measured (0: as at first), and
+   returns what was so before; no effect outside of a process. */
 PM_API int64_t pm_now_ns(void);
 PM_API void pm_sleep_ns(int64_t d_ns);
 PM_API void pm_compute_ns(int64_t d_ns);
 PM_API void pm_compute_measured(void);
+PM_API int pm_compute_unmeasured(int is_unmeasured);
 PM_API void pm_yield(void);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);
@@ -1023,6 +1026,9 @@ PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *t
 PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle,
                            void (*callback)(void *arg, ptl_handle_eq_t eq_handle), void *arg,
                            int hint);
+/* Has the callback of such a queue called once more though no event came: work is handed to its thread.
+   Takes cpu_command_ns. ret PTL_OK | PTL_NO_INIT | PTL_ARG_INVALID (no queue, or one that does not call) */
+PM_API int pm_eq_call(ptl_handle_eq_t eq_handle);
 /* File descriptors that are readable while queues of the interface hold events. PtlNFDs: how many;
    PtlPollFDs: writes them for poll(), ret how many, or -1: bad handle, or no descriptor left;
    PtlPollEvents: what poll() is to have meant: POLLIN or 0. A guest's poll() must let simulated time
@@ -2587,6 +2593,7 @@ struct pm_thread {
   bool is_computing;    /* on shared cores */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
+  bool is_unmeasured;   /* its computing takes no time */
   void *sp;
   char *stack;
   size_t stack_bytes;
@@ -3760,9 +3767,19 @@ PM_API void pm_compute_measured(void) {
   if (!pm__current) return;
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
+  if (pm__current->is_unmeasured) return;
   d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
   if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
   pm__current->mark_ns = PM_HOST_CPU_NS();
+}
+PM_API int pm_compute_unmeasured(int is_unmeasured) {
+  if (!pm__current) return 0;
+  const int before = pm__current->is_unmeasured;
+  if (before == (is_unmeasured != 0)) return before;
+  pm_compute_measured();
+  pm__current->is_unmeasured = is_unmeasured != 0;
+  if (pm__current->proc->world->desc.compute_ratio > 0) pm__current->mark_ns = PM_HOST_CPU_NS();
+  return before;
 }
 PM_API void pm_thread_join(pm_thread *thread) {
   if (!thread || !pm__current || thread->joiner || thread == pm__current) return;
@@ -4643,7 +4660,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 409 "src/portals/ptl.h"
+#line 412 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -5421,6 +5438,16 @@ PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_hand
   pm__eq *eq = pm__eq_at(ni, *eq_handle);
   eq->callback = callback;
   eq->callback_arg = arg;
+  return PTL_OK;
+}
+PM_API int pm_eq_call(ptl_handle_eq_t eq_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  const pm__eq *const given = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!given || !given->callback) return PTL_ARG_INVALID;
+  pm__cpu(p->world->plat.cpu_command_ns);
+  pm__eq *const eq = pm__eq_at(ni, eq_handle); /* it may have gone meanwhile */
+  if (eq) pm__eq_alert(p, eq);
   return PTL_OK;
 }
 PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {

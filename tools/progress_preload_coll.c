@@ -934,6 +934,14 @@ static void complete(running *r) {
   NEXT(Grequest_complete)(handle);
 }
 
+/* What the error class of a request cannot say. */
+static void say_why(const running *r) {
+  const nbc_error *const err = nbc_comm_error(r->on->comm);
+  const char *const mpi = nbc_mpi_error(coll.world);
+  progress_say("a collective failed: %s%s%s",
+               err->text[0] ? err->text : nbc_status_text(err->status), *mpi ? ": " : "", mpi);
+}
+
 void progress_coll_poll(void) {
   running *done = NULL;
   if (!progress_coll_active() || !coll_try_lock()) return;
@@ -947,6 +955,7 @@ void progress_coll_poll(void) {
       continue;
     }
     r->error_class = error_class_of(status);
+    if (r->error_class) say_why(r);
     *link = r->next;
     r->next = done;
     done = r;

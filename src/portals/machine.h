@@ -63,6 +63,7 @@ struct pm_thread {
   bool is_computing;    /* on shared cores */
   unsigned poll_streak; /* idle polls in a row */
   int64_t mark_ns;      /* host's CPU time when it was charged last */
+  bool is_unmeasured;   /* its computing takes no time */
   void *sp;
   char *stack;
   size_t stack_bytes;

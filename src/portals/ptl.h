@@ -378,6 +378,9 @@ PM_API int PtlEvToStr(unsigned int ni_options, const ptl_event_t *event, char *t
 PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle,
                            void (*callback)(void *arg, ptl_handle_eq_t eq_handle), void *arg,
                            int hint);
+/* Has the callback of such a queue called once more though no event came: work is handed to its thread.
+   Takes cpu_command_ns. ret PTL_OK | PTL_NO_INIT | PTL_ARG_INVALID (no queue, or one that does not call) */
+PM_API int pm_eq_call(ptl_handle_eq_t eq_handle);
 /* File descriptors that are readable while queues of the interface hold events. PtlNFDs: how many;
    PtlPollFDs: writes them for poll(), ret how many, or -1: bad handle, or no descriptor left;
    PtlPollEvents: what poll() is to have meant: POLLIN or 0. A guest's poll() must let simulated time

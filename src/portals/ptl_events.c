@@ -181,6 +181,16 @@ PM_API int PtlEQAllocAsync(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_hand
   eq->callback_arg = arg;
   return PTL_OK;
 }
+PM_API int pm_eq_call(ptl_handle_eq_t eq_handle) {
+  PM__PROCESS(p);
+  pm__ni *ni;
+  const pm__eq *const given = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!given || !given->callback) return PTL_ARG_INVALID;
+  pm__cpu(p->world->plat.cpu_command_ns);
+  pm__eq *const eq = pm__eq_at(ni, eq_handle); /* it may have gone meanwhile */
+  if (eq) pm__eq_alert(p, eq);
+  return PTL_OK;
+}
 PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   PM__PROCESS(p);
   pm__ni *ni;

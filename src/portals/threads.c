@@ -413,9 +413,19 @@ PM_API void pm_compute_measured(void) {
   if (!pm__current) return;
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
+  if (pm__current->is_unmeasured) return;
   d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
   if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
   pm__current->mark_ns = PM_HOST_CPU_NS();
+}
+PM_API int pm_compute_unmeasured(int is_unmeasured) {
+  if (!pm__current) return 0;
+  const int before = pm__current->is_unmeasured;
+  if (before == (is_unmeasured != 0)) return before;
+  pm_compute_measured();
+  pm__current->is_unmeasured = is_unmeasured != 0;
+  if (pm__current->proc->world->desc.compute_ratio > 0) pm__current->mark_ns = PM_HOST_CPU_NS();
+  return before;
 }
 PM_API void pm_thread_join(pm_thread *thread) {
   if (!thread || !pm__current || thread->joiner || thread == pm__current) return;

@@ -161,11 +161,14 @@ PM_API void *pm_process_user(const pm_process *process);
    sleeps do by themselves and pm_now_ns does not; pm_yield costs
    cpu_poll_ns and more when it is called again and again with nothing happening in between;
    pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
-   process with all its threads. */
+   process with all its threads. pm_compute_unmeasured says whether what this thread computes from now
+   on takes no time (1: a library does, whose times are modelled) or is measured (0: as at first), and
+   returns what was so before; no effect outside of a process. */
 PM_API int64_t pm_now_ns(void);
 PM_API void pm_sleep_ns(int64_t d_ns);
 PM_API void pm_compute_ns(int64_t d_ns);
 PM_API void pm_compute_measured(void);
+PM_API int pm_compute_unmeasured(int is_unmeasured);
 PM_API void pm_yield(void);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);

@@ -60,6 +60,36 @@ static void callbacks_take_every_event(void) {
   run_world(2, calls_body, NULL);
   CHECK(seen.events == PUTS && seen.calls >= PUTS / 8 && seen.calls <= PUTS && seen.t_last_ns < 1000000);
 }
+/* Work is handed to the callback's thread without an event: at once, in its own time. */
+static void counts_calls(void *arg, ptl_handle_eq_t eq) {
+  ptl_event_t e;
+  CHECK(PtlEQGet(eq, &e) == PTL_EQ_EMPTY);
+  pm_sleep_ns(5000);
+  ++*(int *)arg;
+}
+static void hands_over(void *unused) {
+  side s;
+  ptl_handle_eq_t eq;
+  int calls = 0;
+  (void)unused;
+  CHECK(pm_eq_call(PTL_EQ_NONE) == PTL_NO_INIT);
+  side_open(&s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SEND_DISABLE);
+  CHECK(pm_eq_call(s.eq) == PTL_ARG_INVALID && pm_eq_call(PTL_EQ_NONE) == PTL_ARG_INVALID);
+  CHECK(PtlEQAllocAsync(s.ni, 8, &eq, counts_calls, &calls, 0) == PTL_OK);
+  const int64_t t_ns = pm_now_ns();
+  CHECK(pm_eq_call(eq) == PTL_OK && pm_now_ns() - t_ns < 5000 && calls == 0);
+  pm_compute_ns(10000);
+  CHECK(calls == 1);
+  CHECK(pm_eq_call(eq) == PTL_OK && pm_eq_call(eq) == PTL_OK); /* the second before the first is taken up */
+  pm_compute_ns(20000);
+  CHECK(calls >= 2 && calls <= 3);
+  const int before = calls;
+  CHECK(PtlEQFree(eq) == PTL_OK && pm_eq_call(eq) == PTL_ARG_INVALID);
+  pm_compute_ns(20000);
+  CHECK(calls == before);
+  side_close(&s);
+}
+static void work_is_handed_to_a_callback(void) { run_world(1, hands_over, NULL); }
 static void callback_may_free_its_queue(void) {
   for (int dies = 1; dies <= PUTS; dies += 6) {
     memset(&seen, 0, sizeof seen);
@@ -179,6 +209,7 @@ static void events_become_words_and_hooks_are_called_once(void) { run_world(1, w
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(callbacks_take_every_event);
+  RUN(work_is_handed_to_a_callback);
   RUN(callback_may_free_its_queue);
   RUN(queues_are_told_apart);
   RUN(descriptor_is_readable_while_there_are_events);

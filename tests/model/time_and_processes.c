@@ -462,6 +462,34 @@ static void computes_on_the_host(void *arg) {
     else CHECK(d_ns < 1); /* not asked for: it takes no time */
   }
 }
+/* What a library computes takes no time, what its caller did before and does after it takes its own. */
+static void computes_for_a_library(void *arg) {
+  (void)arg;
+  const int64_t t_ns = pm_now_ns(), begin_ns = host_ns();
+  while (host_ns() < begin_ns + 200000) {}
+  CHECK(pm_compute_unmeasured(1) == 0 && pm_now_ns() - t_ns >= 200000);
+  const int64_t inside_ns = pm_now_ns(), inside_begin_ns = host_ns();
+  while (host_ns() < inside_begin_ns + 200000) {}
+  pm_compute_measured();
+  pm_sleep_ns(10);
+  CHECK(pm_compute_unmeasured(1) == 1 && pm_now_ns() - inside_ns == 10);
+  while (host_ns() < inside_begin_ns + 400000) {}
+  CHECK(pm_compute_unmeasured(0) == 1 && pm_now_ns() - inside_ns == 10);
+  const int64_t end_ns = host_ns();
+  while (host_ns() < end_ns + 100000) {}
+  pm_compute_measured();
+  CHECK(pm_now_ns() - inside_ns >= 100010);
+}
+static void computation_of_a_library_takes_no_time(void) {
+  pm_platform p = pm_platform_bxi2(1);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  desc.platform = &p;
+  desc.compute_ratio = 1;
+  CHECK(pm_compute_unmeasured(1) == 0 && pm_compute_unmeasured(0) == 0); /* outside of a process: no effect */
+  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, computes_for_a_library, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  pm_world_destroy(w);
+}
 static void computation_is_measured_when_asked_for(void) {
   static const double ratios[] = {0, 1, 10};
   for (int i = 0; i < 3; i++) {
@@ -502,5 +530,6 @@ int main(int argc, char **argv) {
   RUN(noise_of_kernels_has_its_shape);
   RUN(bad_arguments_are_refused);
   RUN(computation_is_measured_when_asked_for);
+  RUN(computation_of_a_library_takes_no_time);
   return TEST_END();
 }

@@ -8,11 +8,12 @@ void guest_bind(const char *between) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
 gm_scope gm_enter(const char *name, int allowed) {
-  gm_scope s = {gm_self(), name};
+  gm_scope s = {gm_self(), name, 0};
   gm_proc *p = s.proc;
   if (!p) gm_fatal("%s was called outside of a simulated process", name);
   if (!allowed && p->state != 1 && !p->sessions)
     gm_fatal("%s was called %s", name, p->state ? "after MPI_Finalize" : "before MPI_Init");
+  if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(1);
   if (p->stolen_ns && !p->call_depth) { /* what a timer's worker took from the computation */
     const int64_t d_ns = p->stolen_ns;
     p->stolen_ns = 0;
@@ -26,6 +27,7 @@ gm_scope gm_enter(const char *name, int allowed) {
 void gm_leave(gm_scope *s) {
   gm_proc *p = s->proc;
   if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);
+  if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
 }
 void gm_check_open(gm_proc *p, const char *name) {
   if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);

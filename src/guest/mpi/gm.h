@@ -175,8 +175,9 @@ struct gm_proc {
   gm_table table[GM_T_COUNT];
   gm_req *free_reqs;
   gm_msg *free_msgs;
-  uint64_t event_count; /* events taken so far */
-  int64_t stolen_ns;    /* by a timer's worker from the computation */
+  gm_coll *handed, *handed_last; /* collectives that the worker is to begin */
+  uint64_t event_count;          /* events taken so far */
+  int64_t stolen_ns;             /* by a timer's worker from the computation */
   int ticks;
   gm_errh *world_errh, *file_errh; /* file_errh: of files yet to be opened; NULL: returns */
   void *bsend;
@@ -408,6 +409,7 @@ struct gm_coll {
   int is_done, error, is_firing,
       is_numbered; /* is_numbered: its sequence is given by who starts it */
   uint32_t in_flight;
+  gm_coll *next_handed;
   void (*done)(gm_coll *c);
   void *user;
 };
@@ -417,6 +419,7 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
                            const void *send, void *recv, gm_op *op, gm_type *type, gm_coll *c);
 void gm_coll_clear(gm_coll *c);
 int gm_coll_run(gm_proc *p, gm_comm *comm, gm_coll_args *args); /* and waits */
+int gm_coll_begin_handed(gm_proc *p); /* by the worker: the next one; 0: none */
 /* For the core itself: small integers among the members. */
 int gm_allgather_bytes(gm_proc *p, gm_comm *c, const void *mine, void *all, uint64_t bytes);
 int gm_allreduce_max(gm_proc *p, gm_comm *c, int64_t *values, int count);

@@ -149,9 +149,11 @@ static void apply_piece(void *arg, int64_t offset, uint64_t bytes) {
   apply(a->op->id, a->kind, a->in + offset, a->inout + offset, bytes / a->size);
 }
 void gm_op_apply(gm_op *op, gm_type *t, const void *in, void *inout, uint64_t count) {
-  if (op->id >= GM_OP_USER)
+  if (op->id >= GM_OP_USER) { /* the program's own computation, whoever calls it */
+    const int was_unmeasured = pm_compute_unmeasured(0);
     op->call(op, (void *)(uintptr_t)in, inout, count, t);
-  else if (op->id == GM_REPLACE)
+    pm_compute_unmeasured(was_unmeasured);
+  } else if (op->id == GM_REPLACE)
     gm_copy(in, count, t, inout, count, t);
   else if (op->id == GM_NO_OP)
     return;

@@ -252,6 +252,7 @@ int gm_poll(gm_proc *p) {
 static void worker(void *arg, ptl_handle_eq_t eq) {
   gm_proc *p = arg;
   ptl_event_t e;
+  pm_compute_unmeasured(1);
   if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
     const int64_t phase_ns =
         (int64_t)((uint64_t)(p->rank + 1) * 0x9E3779B97F4A7C15u % (uint64_t)gm_set.period_ns);
@@ -263,7 +264,9 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
     }
   }
   const int64_t t_ns = pm_now_ns();
-  while (PtlEQGet(eq, &e) == PTL_OK) event(p, &e);
+  do {
+    while (PtlEQGet(eq, &e) == PTL_OK) event(p, &e);
+  } while (gm_coll_begin_handed(p));
   if (gm_set.progress == GM_TIMER && p->ticks) p->stolen_ns += pm_now_ns() - t_ns;
   p->ticks = 0;
   wake(p);
