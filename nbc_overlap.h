@@ -2117,6 +2117,8 @@ typedef struct nbc_coll_args {
   int radix;
   int window_count;
   const nbc_neighbors *neighbors; /* neighbor_...; read in the call only */
+  void *
+      operator_user; /* for an operator of nbc_comm_operator, in place of the one given there; or NULL */
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
@@ -15144,7 +15146,7 @@ NBC_API nbc_status nbc_progress_env(int core, int core_count, FILE *out) {
   return ferror(out) ? NBC_E_IO : NBC_OK;
 }
 #ifdef NBC_LINES
-#line 108 "src/coll/request.h"
+#line 110 "src/coll/request.h"
 #endif
 /* ---- communicators and requests ------------------------------------------------------------ */
 /* A schedule that may be wanted again is kept with its key; the last finished request of it too,
@@ -15622,7 +15624,8 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   r->data.kernel = NULL;
   if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER) {
     r->data.user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
-    r->data.user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
+    r->data.user = args->operator_user ? args->operator_user
+                                       : comm->operators[args->reduce - NBC_REDUCE_USER].user;
   } else if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) {
     r->data.kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }

@@ -55,8 +55,7 @@
    on the order of arrival: results are the same in every run. The MPI's own stay: on intercommunicators,
    on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
    alive, neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
-   reductions of derived types or with more than 16
-   operators; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
+   reductions of derived types; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
    communicator takes two more MPI_Allreduce.
 
    WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them

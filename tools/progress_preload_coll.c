@@ -15,15 +15,14 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
-enum { MAX_COMMS = 1024, COMM_WORDS = MAX_COMMS / 64, MAX_OPERATORS = 16 };
+enum { MAX_COMMS = 1024, COMM_WORDS = MAX_COMMS / 64 };
 
-typedef struct
-    op_slot { /* what an operator of nbc stands for; bound to another when that was freed */
+/* An operator that is not ours, on a named type: what nbc's operator function gets. */
+typedef struct foreign_op {
+  bool used;
   MPI_Op op;
   MPI_Datatype type;
-  bool bound, commutes;
-  nbc_reduce reduce;
-} op_slot;
+} foreign_op;
 
 typedef struct shadow { /* of a communicator of the program */
   nbc_transport t;      /* on the world's, ranks translated */
@@ -37,8 +36,7 @@ typedef struct shadow { /* of a communicator of the program */
   bool dying;           /* its handle was freed */
   bool has_neighbors;   /* a topology in which no two processes are neighbours twice */
   nbc_neighbors neighbors;
-  op_slot slots[MAX_OPERATORS];
-  int slot_count;
+  nbc_reduce by_mpi[2]; /* reduce_by_mpi, for operators that do not commute and that do */
 } shadow;
 
 typedef struct
@@ -55,6 +53,7 @@ typedef struct running { /* a collective under way, or a persistent one */
   nbc_request *request;
   MPI_Request handle; /* generalized */
   int error_class;
+  foreign_op by;
   bool persistent, under_way;
   bool dying,
       gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
@@ -82,8 +81,12 @@ static struct {
   uint32_t lock;
   bool polling; /* the world was progressed in this round, and said: */
   nbc_status world_status;
-  MPI_Op late_ops[64];
-  int late_count;
+  struct op_use { /* operators of the program that collectives use; freed: it has freed this one */
+    MPI_Op op;
+    int use_count;
+    bool freed;
+  } * ops;
+  int op_count, op_limit;
 } coll;
 
 static void coll_lock(void) {
@@ -180,6 +183,9 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
 }
 
 /* Local. NULL: a process outside of our world, or no memory. */
+static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count,
+                          nbc_type type, void *user);
+
 static shadow *make_shadow(MPI_Comm comm, int size) {
   MPI_Group group;
   bool inside = true;
@@ -242,7 +248,9 @@ void progress_coll_made(MPI_Comm comm) {
   desc.transport = &s->t;
   desc.choice = coll.by_file ? &coll.choice : NULL;
   coll_lock();
-  if (nbc_comm_create(&desc, &s->comm, NULL) == NBC_OK) {
+  if (nbc_comm_create(&desc, &s->comm, NULL) == NBC_OK &&
+      nbc_comm_operator(s->comm, reduce_by_mpi, NULL, false, &s->by_mpi[0]) == NBC_OK &&
+      nbc_comm_operator(s->comm, reduce_by_mpi, NULL, true, &s->by_mpi[1]) == NBC_OK) {
     coll.free_ids[id / 64] &= ~((uint64_t)1 << (id % 64));
     s->next = coll.shadows;
     coll.shadows = s;
@@ -359,78 +367,83 @@ static bool known_reduce(MPI_Op op, nbc_reduce *reduce) {
 /* dst = left op right by the MPI's own function: inout = in op inout, `in` from the lower ranks. */
 static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count,
                           nbc_type type, void *user) {
-  const op_slot *const slot = (const op_slot *)user;
+  const foreign_op *const by = (const foreign_op *)user;
   const uint64_t one = nbc_type_bytes(type);
   unsigned char piece[16384];
   for (uint64_t at = 0; at < count;) {
     const uint64_t n = count - at < sizeof piece / one ? count - at : sizeof piece / one;
     unsigned char *const to = (unsigned char *)dst + at * one;
     memcpy(piece, (const unsigned char *)right + at * one, n * one);
-    NEXT(Reduce_local)((const unsigned char *)left + at * one, piece, (int)n, slot->type, slot->op);
+    NEXT(Reduce_local)((const unsigned char *)left + at * one, piece, (int)n, by->type, by->op);
     memcpy(to, piece, n * one);
     at += n;
   }
 }
 
-/* What stands for this operator on this type. False: the MPI shall do it. Under the lock. */
-static bool find_operator(shadow *s, MPI_Op op, MPI_Datatype type, nbc_type *ours,
-                          nbc_reduce *reduce) {
+/* ---- operators of the program live as long as a collective uses them, whenever it frees them; under the lock ---- */
+static bool use_op(MPI_Op op) {
+  int i = 0;
+  while (i < coll.op_count && coll.ops[i].op != op) i++;
+  if (i == coll.op_limit) {
+    const int limit = coll.op_limit ? 2 * coll.op_limit : 16;
+    struct op_use *const more = realloc(coll.ops, (size_t)limit * sizeof *more);
+    if (!more) return false;
+    coll.ops = more;
+    coll.op_limit = limit;
+  }
+  if (i == coll.op_count) coll.ops[coll.op_count++] = (struct op_use){op, 0, false};
+  coll.ops[i].use_count++;
+  return true;
+}
+/* ret whether the MPI is to free it now */
+static bool unuse_op(foreign_op *by) {
+  int i = 0;
+  if (!by->used) return false;
+  by->used = false;
+  while (i < coll.op_count && coll.ops[i].op != by->op) i++;
+  if (i == coll.op_count || --coll.ops[i].use_count) return false;
+  const bool freed = coll.ops[i].freed;
+  coll.ops[i] = coll.ops[--coll.op_count];
+  return freed;
+}
+bool progress_coll_op_freed(MPI_Op op) {
+  bool in_use = false;
+  if (!coll.on) return false;
+  coll_lock();
+  for (int i = 0; i < coll.op_count; i++)
+    if (coll.ops[i].op == op) in_use = coll.ops[i].freed = true;
+  coll_unlock();
+  return in_use;
+}
+
+/* How nbc does this operator on this type. False: the MPI shall do it, or *status says that there is no memory.
+   What decides is equal in all processes: which operators are under way is not. Under the lock. */
+static bool find_operator(const shadow *s, MPI_Op op, MPI_Datatype type, running *r,
+                          nbc_coll_args *args, nbc_status *status) {
   int commutes = 1, ints, addresses, types, combiner = MPI_COMBINER_DUP;
   if (op == MPI_OP_NULL || type == MPI_DATATYPE_NULL) return false;
   for (int i = 0; i < known_type_count; i++)
-    if (known_types[i].type == type && known_reduce(op, reduce)) {
-      *ours = known_types[i].ours;
-      if (nbc_reduce_local(*reduce, *ours, NULL, NULL, NULL, 0) == NBC_OK) return true;
+    if (known_types[i].type == type && known_reduce(op, &args->reduce)) {
+      args->type = known_types[i].ours;
+      if (nbc_reduce_local(args->reduce, args->type, NULL, NULL, NULL, 0) == NBC_OK) return true;
     }
   NEXT(Type_get_envelope)(type, &ints, &addresses, &types, &combiner);
   const int64_t size = size_of(type);
   if (combiner != MPI_COMBINER_NAMED || size != (int64_t)extent_of(type)) return false;
   switch (size) {
-  case 1: *ours = NBC_TYPE_UINT8; break;
-  case 2: *ours = NBC_TYPE_UINT16; break;
-  case 4: *ours = NBC_TYPE_UINT32; break;
-  case 8: *ours = NBC_TYPE_UINT64; break;
-  case 16: *ours = NBC_TYPE_COMPLEX_DOUBLE; break;
+  case 1: args->type = NBC_TYPE_UINT8; break;
+  case 2: args->type = NBC_TYPE_UINT16; break;
+  case 4: args->type = NBC_TYPE_UINT32; break;
+  case 8: args->type = NBC_TYPE_UINT64; break;
+  case 16: args->type = NBC_TYPE_COMPLEX_DOUBLE; break;
   default: return false;
   }
+  if (!use_op(op)) return *status = NBC_E_NOMEM, false;
   NEXT(Op_commutative)(op, &commutes);
-  op_slot *slot = NULL;
-  for (int i = 0; i < s->slot_count && !slot; i++)
-    if (s->slots[i].bound && s->slots[i].op == op && s->slots[i].type == type) slot = &s->slots[i];
-  for (int i = 0; i < s->slot_count && !slot; i++)
-    if (!s->slots[i].bound && s->slots[i].commutes == (commutes != 0)) slot = &s->slots[i];
-  if (!slot) {
-    if (s->slot_count == MAX_OPERATORS) return false;
-    slot = &s->slots[s->slot_count];
-    slot->commutes = commutes != 0;
-    if (nbc_comm_operator(s->comm, reduce_by_mpi, slot, slot->commutes, &slot->reduce))
-      return false;
-    s->slot_count++;
-  }
-  slot->bound = true;
-  slot->op = op;
-  slot->type = type;
-  *reduce = slot->reduce;
+  r->by = (foreign_op){true, op, type};
+  args->reduce = s->by_mpi[commutes != 0];
+  args->operator_user = &r->by;
   return true;
-}
-
-bool progress_coll_op_freed(MPI_Op op) {
-  bool in_use = false;
-  if (!coll.on) return false;
-  coll_lock();
-  for (shadow *s = coll.shadows; s; s = s->next)
-    for (int i = 0; i < s->slot_count; i++) {
-      if (!s->slots[i].bound || s->slots[i].op != op) continue;
-      if (s->active_count || s->persistent_count)
-        in_use = true;
-      else
-        s->slots[i].bound = false;
-    }
-  /* Freed while a collective may use it: it lives on until MPI_Finalize, its handle is not used again. */
-  in_use = in_use && coll.late_count < (int)(sizeof coll.late_ops / sizeof *coll.late_ops);
-  if (in_use) coll.late_ops[coll.late_count++] = op;
-  coll_unlock();
-  return in_use;
 }
 
 /* ---- what the program gave, in bytes ------------------------------------------------------------------- */
@@ -674,17 +687,17 @@ static uint64_t common_bytes(const shadow *s, const progress_call *call) {
   }
 }
 
-/* Reductions work on the program's own memory. False: the MPI shall do it. */
-static bool describe_reduction(shadow *s, const progress_call *call, running *r,
-                               nbc_coll_args *args) {
+/* Reductions work on the program's own memory. False: the MPI shall do it, or *status says why not. */
+static bool describe_reduction(const shadow *s, const progress_call *call, running *r,
+                               nbc_coll_args *args, nbc_status *status) {
   const bool v = call->kind == PROGRESS_REDUCE_SCATTER;
-  if (!find_operator(s, call->op, call->recv.type, &args->type, &args->reduce)) return false;
+  if (!find_operator(s, call->op, call->recv.type, r, args, status)) return false;
   args->send = call->send.buffer == MPI_IN_PLACE ? NBC_IN_PLACE : call->send.buffer;
   args->recv = call->recv.buffer;
   args->count = (uint64_t)call->recv.count;
   if (!v) return true;
   r->bytes_of_recv = calloc((size_t)s->t.size, sizeof *r->bytes_of_recv);
-  if (!r->bytes_of_recv) return false;
+  if (!r->bytes_of_recv) return *status = NBC_E_NOMEM, false;
   for (int i = 0; i < s->t.size; i++) r->bytes_of_recv[i] = (uint64_t)count_of(&call->recv, i);
   args->recv_counts = r->bytes_of_recv;
   return true;
@@ -790,6 +803,14 @@ static int error_class_of(nbc_status status) {
                                                                  : MPI_ERR_OTHER;
 }
 
+/* It will never run, or never again. Under the lock. */
+static void abandon(running *r) {
+  MPI_Op op = r->by.op;
+  if (unuse_op(&r->by)) NEXT(Op_free)(&op);
+  free_types(r);
+  free_running(r);
+}
+
 /* The description of a call that is ours, under the lock. NULL: the MPI shall do it, or *status is an error. */
 static running *describe(const progress_call *given, bool persistent, nbc_coll_args *args,
                          nbc_status *status) {
@@ -809,13 +830,12 @@ static running *describe(const progress_call *given, bool persistent, nbc_coll_a
   args->coll = kinds[call.kind].ours;
   args->root = call.root;
   if (reduces(call.kind)) {
-    if (describe_reduction(s, &call, r, args)) return r;
-    free_running(r);
+    if (describe_reduction(s, &call, r, args, status)) return r;
+    abandon(r);
     return NULL;
   }
   if (call.kind == PROGRESS_BARRIER || describe_move(s, &call, r, args)) return r;
-  free_types(r);
-  free_running(r);
+  abandon(r);
   return *status = NBC_E_NOMEM, (running *)NULL;
 }
 
@@ -839,8 +859,7 @@ bool progress_coll_start(const progress_call *call, MPI_Request *request, int *r
   coll_lock();
   running *const r = describe(call, false, &args, &status);
   if (r && (status = nbc_coll_start_new(r->on->comm, &args, &r->request))) {
-    free_types(r);
-    free_running(r);
+    abandon(r);
   } else if (r) {
     *rc = launch(r, request);
   }
@@ -860,8 +879,7 @@ struct running *progress_coll_init(const progress_call *call, MPI_Request *reque
   coll_lock();
   running *const r = describe(call, true, &args, &status);
   if (r && (status = nbc_coll_init(r->on->comm, &args, &r->request))) {
-    free_types(r);
-    free_running(r);
+    abandon(r);
   } else if (r) {
     r->on->persistent_count++;
   }
@@ -887,8 +905,7 @@ int progress_coll_restart(struct running *r, MPI_Request *current) {
 static void end_persistent(running *r) { /* under the lock */
   shadow *const s = r->on;
   nbc_coll_free(r->request);
-  free_types(r);
-  free_running(r);
+  abandon(r);
   if (--s->persistent_count == 0 && !s->active_count && s->dying) free_shadow(s);
 }
 static void end_buried(bool all) { /* under the lock */
@@ -923,12 +940,15 @@ int progress_coll_active(void) { return __atomic_load_n(&coll.active_count, __AT
 /* All its data is in place. From MPI_Grequest_complete on r may be gone, or started again. */
 static void complete(running *r) {
   const MPI_Request handle = r->handle;
+  MPI_Op op = r->by.op;
   coll_lock();
+  const bool frees_op = !r->persistent && unuse_op(&r->by);
   shadow *const s = r->on;
   r->under_way = false;
   s->active_count--;
   if (!r->persistent && !s->active_count && !s->persistent_count && s->dying) free_shadow(s);
   coll_unlock();
+  if (frees_op) NEXT(Op_free)(&op);
   if (!r->persistent) free_types(r);
   __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
   NEXT(Grequest_complete)(handle);
@@ -1022,5 +1042,9 @@ void progress_coll_end(void) {
   while (coll.shadows) free_shadow(coll.shadows);
   nbc_mpi_destroy(coll.world);
   NEXT(Group_free)(&coll.world_group);
-  for (int i = 0; i < coll.late_count; i++) NEXT(Op_free)(&coll.late_ops[i]);
+  for (int i = 0; i < coll.op_count; i++)
+    if (coll.ops[i].freed) NEXT(Op_free)(&coll.ops[i].op);
+  free(coll.ops);
+  coll.ops = NULL;
+  coll.op_count = coll.op_limit = 0;
 }

@@ -375,7 +375,8 @@ static nbc_status nbc__coll_make(nbc_comm *comm, const nbc_coll_args *args, nbc_
   r->data.kernel = NULL;
   if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR) && args->reduce >= NBC_REDUCE_USER) {
     r->data.user_fn = comm->operators[args->reduce - NBC_REDUCE_USER].fn;
-    r->data.user = comm->operators[args->reduce - NBC_REDUCE_USER].user;
+    r->data.user = args->operator_user ? args->operator_user
+                                       : comm->operators[args->reduce - NBC_REDUCE_USER].user;
   } else if ((nbc__coll_about(args->coll)->has & NBC_HAS_OPERATOR)) {
     r->data.kernel = nbc__coll_kernel_of(args->type, args->reduce);
   }

@@ -101,6 +101,33 @@ static void sixteen_operators_and_no_more(void) {
   close_world();
 }
 
+/* user: what the call gave, or else what nbc_comm_operator got; each factor is another one. */
+static void times(void *result, const void *left, const void *right, uint64_t count, nbc_type type, void *user) {
+  (void)type;
+  for (uint64_t i = 0; i < count; i++)
+    ((int *)result)[i] = ((const int *)left)[i] + ((const int *)right)[i] + *(int *)user;
+}
+static void an_operator_gets_what_its_call_gives(void) {
+  int usual = 1000, given[3] = {1, 10, 100};
+  open_world(false, 0);
+  nbc_reduce made[SIZE];
+  nbc_request *requests[4 * SIZE];
+  nbc_status ends[4 * SIZE];
+  for (int r = 0; r < SIZE; r++) CHECK(nbc_comm_operator(comms[r], times, &usual, true, &made[r]) == NBC_OK);
+  for (int k = 0; k < 4; k++)
+    for (int r = 0; r < SIZE; r++) {
+      in[r][k] = r;
+      const nbc_coll_args args = {.coll = NBC_COLL_ALLREDUCE, .send = &in[r][k], .recv = &out[r][k], .count = 1,
+                                  .type = NBC_TYPE_INT32, .reduce = made[r], .operator_user = k < 3 ? &given[k] : NULL};
+      CHECK(nbc_coll_start_new(comms[r], &args, &requests[SIZE * k + r]) == NBC_OK);
+    }
+  drive(requests, ends, 4 * SIZE);
+  for (int k = 0; k < 4; k++)
+    for (int r = 0; r < SIZE; r++)
+      CHECK(ends[SIZE * k + r] == NBC_OK && out[r][k] == 3 + (SIZE - 1) * (k < 3 ? given[k] : usual));
+  close_world();
+}
+
 static void neighbors_are_checked(void) {
   open_world(false, 0);
   int list[2] = {0, 2};
@@ -316,6 +343,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(wrong_arguments_are_refused);
   RUN(sixteen_operators_and_no_more);
+  RUN(an_operator_gets_what_its_call_gives);
   RUN(neighbors_are_checked);
   RUN(persistent_requests_keep_their_state);
   RUN(running_requests_can_be_dropped);

@@ -47,6 +47,11 @@ persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbour
   then ok "$m, $n processes, $*: persistent collectives and neighbourhoods are ours and right"
   else bad "$m, $n processes, $*: persistent collectives and neighbourhoods"; head -20 "$work/persistent"; fi
 }
+operators() { # MPI PROCESSES: made and freed again and again, all of them ours
+  progress $1 $2 NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_operators.$1" >"$work/operators" 2>&1
+  if grep -qx "$2 processes checked, 0 checks failed" "$work/operators" && [ "$(grep -c ' 1920 collectives were ours' "$work/operators")" = "$2" ]
+  then ok "$1, $2 processes: operators may be freed at any time"; else bad "$1, $2 processes: operators"; head -20 "$work/operators"; fi
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -143,6 +148,7 @@ all() {
   for n in 2 3 5 9; do persistent $1 $n NBC_PROGRESS=timer; done
   persistent $1 4 NBC_PROGRESS=idle
   persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
+  for n in 2 3 5; do operators $1 $n; done
   finalizes $1
   some_collectives $1
   levels $1
