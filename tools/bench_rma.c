@@ -34,7 +34,8 @@
      set ... fetch_xor, ctx ...: the other atomics, and all of them on a context of their own
      p, g, iput, iget: one word, and every second word;  put ping-pong: put, flag, wait for the answer; half
      ctx create, malloc, free ...: one after the other;  alltoall: so many bytes to all together
-     lock turns: one rank after the other takes it;  lock test busy: while another rank holds it
+     lock turns: one rank after the other takes it;  lock test busy: while another rank holds it (all:
+     all others ask at once);  ... of half: the lower half of the ranks, the others do nothing
      lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release
    With --figure [figures 4 and 5 of Coti and Malony, SKaMPI for OpenSHMEM]:
      global loop    two readings around many calls: full; 16 posts and a quiet, / 16; overlap, minus the

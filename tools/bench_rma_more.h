@@ -31,7 +31,7 @@ static shmem_ctx_t context;
 static unsigned long long *bits; /* symmetric: a counter, a word, the ping-pong's */
 static char *pieces;             /* symmetric: of the all to all */
 static long *more_areas;
-enum { AREA_KINDS = 5 };
+enum { AREA_KINDS = 7 };
 
 static bool open_more(void) {
   const size_t each = SHMEM_ALLTOALL_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE + SHMEM_BARRIER_SYNC_SIZE +
@@ -145,6 +145,9 @@ OPERATION(do_realloc, shmem_free(shmem_realloc(shmem_malloc(8), b->bytes + 8)))
 OPERATION(do_sync_all, shmem_sync_all())
 OPERATION(do_sync_set, shmem_sync(0, 0, size, more_area(0)))
 OPERATION(do_barrier_set, shmem_barrier(0, 0, size, more_area(1)))
+#  define HALF ((size + 1) / 2) /* the others do nothing meanwhile */
+OPERATION(do_sync_half, if (rank < HALF) shmem_sync(0, 0, HALF, more_area(5)))
+OPERATION(do_barrier_half, if (rank < HALF) shmem_barrier(0, 0, HALF, more_area(6)))
 OPERATION(do_alltoall, shmem_alltoall64(pieces + largest_bytes + 8 * (size_t)size + 8, pieces,
                                         words_each(b), 0, 0, size, more_area(2)))
 OPERATION(do_alltoalls, shmem_alltoalls64(pieces + largest_bytes + 8 * (size_t)size + 8, pieces, 2,
@@ -211,6 +214,8 @@ static const more rows[] = {{"p", ALONE, false, do_p, NULL},
                             {"sync all", TOGETHER, false, do_sync_all, NULL},
                             {"sync", TOGETHER, false, do_sync_set, NULL},
                             {"barrier of a set", TOGETHER, false, do_barrier_set, NULL},
+                            {"sync of half", TOGETHER, false, do_sync_half, NULL},
+                            {"barrier of half", TOGETHER, false, do_barrier_half, NULL},
                             {"iput", ALONE, true, do_iput, do_quiet},
                             {"iget", ALONE, true, do_iget, NULL},
                             {"put ping-pong", PAIR, true, do_pingpong, NULL},
@@ -404,6 +409,9 @@ static bool can(const more *row) {
 }
 
 /* ---- locks that others hold, or take one after the other -------------------------------------- */
+static nbc_status do_test_lock_of_last(void *b) {
+  return rank < size - 1 ? do_test_lock(b) : NBC_OK;
+}
 static nbc_status do_lock_turns(void *b) {
   (void)b;
   for (int turn_of = 0; turn_of < size; turn_of++) {
@@ -423,6 +431,8 @@ static void measure_locks(bench *b) {
   if (has_test_lock() && size > 1) {
     if (rank == size - 1) rma_lock();
     print(b, "lock test busy", 0, &m, alone(b, do_test_lock, &m), 1);
+    print(b, "lock test busy all", 0, &m, together(b, NBC_START_WINDOW, do_test_lock_of_last, &m),
+          1);
     if (rank == size - 1) rma_unlock();
   }
   const double barriers_ns = together(b, NBC_START_WINDOW, do_turns, &m);

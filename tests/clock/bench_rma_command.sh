@@ -12,7 +12,7 @@ sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.f
 more='p p.quiet g set and or xor fetch swap fetch_and fetch_or fetch_xor quiet.alone test lock.turns'
 more_shmem='inc fetch_inc ctx.set ctx.inc ctx.add ctx.and ctx.or ctx.xor ctx.fetch ctx.fetch_inc ctx.fetch_add ctx.fetch_and
   ctx.fetch_or ctx.fetch_xor ctx.swap ctx.compare_swap fence.alone fence ctx.quiet ctx.fence wait_until ctx.create
-  ctx.create.serialized ctx.create.private ctx.create.nostore sync.all sync barrier.of.a.set lock.test lock.test.busy'
+  ctx.create.serialized ctx.create.private ctx.create.nostore sync.all sync barrier.of.a.set sync.of.half barrier.of.half lock.test lock.test.busy lock.test.busy.all'
 more_mpi='flush_local.alone win.sync lock.shared lock.all'
 more_sized='iput iget put.ping-pong alltoall reduce.and reduce.or reduce.xor reduce.min reduce.max reduce.prod'
 more_sized_shmem='ctx.put ctx.get ctx.put_nbi.full ctx.get_nbi.full malloc,.free calloc,.free align,.free malloc,.realloc,.free alltoalls
