@@ -549,9 +549,21 @@ static const char table_then[] =
     "with nothing else running; then run the program with NBC_TABLE=same_node.txt and, between "
     "nodes, NBC_TABLE_OTHER=other_node.txt.";
 
-/* What no overlap can cure: time in calls that is more than all the transfers could have taken there. */
+/* What no overlap can cure: time in calls that is more than all the transfers could have taken there. Of a
+   collective the table tells only the least that it moves, so all that was waited for it may have been
+   transfer; a nonblocking one may have moved in any call. Nothing is said by a guessed table. */
 static int64_t idle_ns(const nbc_report *r) {
-  const int64_t most_ns = r->total.xfer_ns - r->total.min_overlap_ns;
+  int64_t most_ns = 0;
+  if (r->table_is_default) return 0;
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_totals *t = &r->cells[i].t;
+    const int64_t moved_ns = t->xfer_ns - t->min_overlap_ns;
+    const bool unseen = is_collective(r->cells[i].kind) || r->cells[i].kind == NBC_KIND_START;
+    if (is_collective(r->cells[i].kind) &&
+        nbc_kind_category(r->cells[i].kind) == NBC_CATEGORY_NONBLOCKING)
+      return 0;
+    plus(&most_ns, unseen && t->waited_ns > moved_ns ? t->waited_ns : moved_ns);
+  }
   return r->call_ns > most_ns ? r->call_ns - most_ns : 0;
 }
 

@@ -42,17 +42,16 @@ static const struct {
     [VERDICT_COLLECTIVE] =
         {"moved unseen",
          "A collective is made of messages that nobody here sees: they may come before it is "
-         "called and arrive after it returned: all, or nothing, may have been hidden.",
-         "What can be won is the time waited: a nonblocking collective, computation, and the wait "
-         "as late as possible."},
+         "called and arrive after it returned, so all, or nothing, may have been hidden. The time "
+         "waited is theirs, or that of others who came late.",
+         "What can be won is the time waited: by a nonblocking collective and computation before "
+         "its wait, and by balance where ranks differ."},
     [VERDICT_WAITING] =
         {"waits for others",
          "Its calls waited more than ten times as long as its transfers take: others came late, or "
-         "computed "
-         "without progress. Hiding the transfers themselves would gain little.",
+         "computed without progress. Hiding the transfers themselves would gain little.",
          "Balance the work, or let the others make progress while they compute (nbc get): who "
-         "waits for whom "
-         "and the places say where. For collectives: a nonblocking one lets the early ones go on."},
+         "waits for whom and the places say where."},
     [VERDICT_BLOCKING] =
         {"blocking calls", "A blocking call hides nothing: nobody computes while it lasts.",
          "Use the nonblocking form: post as early as the data is there, compute, wait as late as "
@@ -87,6 +86,10 @@ static const struct {
          "Look at the sizes and ranks where it is not; post earlier or wait later there."},
 };
 
+static bool is_collective(nbc_kind kind) {
+  return kind >= NBC_KIND_BARRIER && kind <= NBC_KIND_INEIGHBOR_ALLTOALL;
+}
+
 static verdict judge(const row *x) {
   const nbc_totals *t = &x->t;
   const double least = share(t->min_overlap_ns, t->xfer_ns),
@@ -101,12 +104,10 @@ static verdict judge(const row *x) {
       x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
   const bool receives =
       x->kind == NBC_KIND_RECV || x->kind == NBC_KIND_IRECV || x->kind == NBC_KIND_SENDRECV;
+  if (is_collective(x->kind) && t->case_count[2] > t->count / 2) return VERDICT_COLLECTIVE;
   if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
-  if (t->case_count[2] > t->count / 2) {
-    if (x->kind >= NBC_KIND_BARRIER && x->kind <= NBC_KIND_INEIGHBOR_ALLTOALL)
-      return VERDICT_COLLECTIVE;
+  if (t->case_count[2] > t->count / 2)
     return sends ? VERDICT_LEFT : receives ? VERDICT_CAME : VERDICT_ONE_END;
-  }
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
   if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
   if (!enough) return VERDICT_TOO_LITTLE;

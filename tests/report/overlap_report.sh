@@ -24,6 +24,15 @@ files_like_folder() {
 stamps_up_to_all() { "$report" --no-html "$run" >"$T/out" && printed "by NIC stamps" && ! grep -qE "1[0-9][0-9]\.[1-9] %" "$T/out"; }
 sum_is_a_report() { status 0 "$report" --no-html "$T/sum.json" && printed "4 processes"; }
 terminal_is_safe() { "$report" --no-html "$run" >"$T/out" && ! LC_ALL=C grep -q "$(printf '\033')" "$T/out"; }
+# What a collective moves is more than the table says: its time is not called waiting.
+no_transfer() {
+  "$tool" waits allreduce "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "at least 500 ms of the 1.50 s" &&
+    "$tool" waits start "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "at least 500 ms of the 1.50 s" &&
+    "$tool" waits send "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "at least 1.50 s of the 1.50 s" &&
+    "$tool" waits iallreduce "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && ! printed "was no transfer" &&
+    "$tool" waits send "$T/waits.json" && sed 's/"table_is_default":false/"table_is_default":true/' "$T/waits.json" >"$T/guess.json" &&
+    ! cmp -s "$T/waits.json" "$T/guess.json" && status 0 "$report" --no-html "$T/guess.json" && ! printed "was no transfer"
+}
 page_by_default() {
   mkdir -p "$T/here" && cp -r "$run" "$T/mine" && (cd "$T/here" && "$report" --json ../mine >../json.out) &&
     test ! -e "$T/mine/overlap_report.html" && (cd "$T/here" && "$report" ../mine/ >../out) &&
@@ -109,6 +118,7 @@ check "files and their folder give the same" files_like_folder
 check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
+check "time in calls that was no transfer: not of collectives, not by a guess" no_transfer
 check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off
 check "a wrong number: file, line and field" names_the_line

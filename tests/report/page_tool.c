@@ -2,7 +2,8 @@
    time, the same every time). check: a page is well-formed, fetches nothing, and every number in it
    equals the sum of all reports, given as JSON.
 
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json */
+   waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE */
 #include "tests/overlap/sim.h"
 
 static void step(sim *s, int64_t *t, uint64_t *id, int rank) {
@@ -51,6 +52,31 @@ static int make(const char *folder) {
     sim_destroy(&s);
   }
   return 0;
+}
+
+static int waits(const char *kind_name, const char *path) {
+  nbc_monitor_desc desc;
+  nbc_kind kind = NBC_KIND_OTHER;
+  for (int k = 0; k < NBC_KIND_COUNT; k++)
+    if (strcmp(nbc_kind_name((nbc_kind)k), kind_name) == 0) kind = (nbc_kind)k;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  nbc_call_enter_at(s.me, kind, 0);
+  nbc_xfer_begin_at(s.me, 1, 1000, kind, NBC_PEER_SAME_NODE, 0);
+  nbc_xfer_end_parts_at(s.me, 1, 1000000000);
+  nbc_call_exit_at(s.me, 1000000000);
+  nbc_call_enter_at(s.me, NBC_KIND_RECV, 1000000000);
+  nbc_xfer_begin_at(s.me, 2, 1000, NBC_KIND_RECV, NBC_PEER_SAME_NODE, 1000000000);
+  nbc_xfer_end_early_at(s.me, 2, 1000, NBC_PEER_SAME_NODE, 1400000000);
+  nbc_call_exit_at(s.me, 1400000000);
+  nbc_call_enter_at(s.me, NBC_KIND_BARRIER, 1400000000);
+  nbc_call_exit_at(s.me, 1500000000);
+  nbc_report *r = sim_report(&s, 1600000000);
+  FILE *out = fopen(path, "w");
+  const bool done = out && nbc_report_write_json(r, out) == NBC_OK && fclose(out) == 0;
+  nbc_report_free(r);
+  sim_destroy(&s);
+  return !done;
 }
 
 static char *read_all(const char *path) {
@@ -167,6 +193,7 @@ static void the_page_holds_the_numbers_of_the_reports(void) {
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
+  if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
   page_path = argv[2], sum_path = argv[3];
   TEST_INIT(1, argv);
