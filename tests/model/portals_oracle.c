@@ -76,6 +76,7 @@ typedef struct o_rank {
   _Alignas(16) unsigned char real[2 * AREA], shadow[2 * AREA]; /* entries in the first half, descriptors in the second */
 } o_rank;
 static o_rank *O;
+static pm_semantics S;
 static int at_turn;
 static bool is_matching, is_logical, has_move_trigger, local_triggers;
 static int events_seen[PTL_EVENT_LAST], numbers, fire_queue[64][2], fire_first, fire_last, fired_moves;
@@ -89,6 +90,7 @@ static void o_post(int r, int q, ptl_event_t e) {
   if (eq->used >= eq->count && (e.type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
     int k = 0; /* the oldest goes, but never what tells that a portal is off */
     eq->lost = 1;
+    if (S.eq_drops_newest) return;
     while (k < eq->used && eq->ring[k].type == PTL_EVENT_PT_DISABLED) k++;
     if (k == eq->used) return;
     memmove(eq->ring + k, eq->ring + k + 1, (size_t)(--eq->used - k) * sizeof e);
@@ -150,6 +152,7 @@ static void o_unlink(int r, o_entry *e) {
   e->is_linked = 0;
 }
 static bool o_matches(const ptl_me_t *me, ptl_process_t id, uint64_t bits) {
+  if (S.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != 0) return 0; /* all are user 0 */
   if (!is_matching) return 1;
   if (is_logical ? me->match_id.rank != PTL_RANK_ANY && me->match_id.rank != id.rank
                  : (me->match_id.phys.nid != PTL_NID_ANY && me->match_id.phys.nid != id.phys.nid) ||
@@ -193,7 +196,7 @@ static int o_headers(int r, int p, o_entry *e, int op) {
       memmove(h, h + 1, (size_t)(--pt->headers - k) * sizeof *h);
       O[r].headers--;
       over->headers--;
-      if (!(o & PTL_ME_EVENT_OVER_DISABLE)) o_post(r, pt->eq, told);
+      if (!(o & PTL_ME_EVENT_OVER_DISABLE) && !(S.success_disable_overflow && (o & PTL_ME_EVENT_SUCCESS_DISABLE))) o_post(r, pt->eq, told);
     }
     if (o & PTL_ME_EVENT_CT_OVERFLOW) o_count(r, o_ct_of(r, e->me.ct_handle), 0, o & PTL_ME_EVENT_CT_BYTES ? told.mlength : 1);
     if (op != PTL_SEARCH_ONLY) o_freed(r, over);
@@ -259,7 +262,7 @@ static int o_match(const o_move *m, o_entry **found) {
   unsigned int needs = (m->kind == GET ? 0 : PTL_ME_OP_PUT) | (m->kind == GET || m->kind >= FETCH ? PTL_ME_OP_GET : 0);
   o_entry *e = NULL;
   int events;
-  if (!pt->is_there) return PTL_NI_DROPPED;
+  if (!pt->is_there) return S.pt_missing_undeliverable ? PTL_NI_UNDELIVERABLE : PTL_NI_DROPPED;
   if (!pt->is_on) return PTL_NI_PT_DISABLED;
   for (int list = 0; list < 2 && !e; list++)
     for (int k = 0; k < pt->count[list] && !e; k++) {
@@ -280,7 +283,7 @@ static int o_match(const o_move *m, o_entry **found) {
     const uint64_t room = o_room(e->me.start, e->me.length, o), at = o & PTL_ME_MANAGE_LOCAL ? e->offset : m->remote_offset;
     if (o & PTL_ME_MANAGE_LOCAL) after.offset += at > room ? 0 : m->length < room - at ? m->length : room - at;
     goes = (o & PTL_ME_USE_ONCE) || o_is_low(&after);
-    events = !(o & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE));
+    events = !(o & PTL_ME_EVENT_COMM_DISABLE) && (S.offset_beyond_is_segv || !(o & PTL_ME_EVENT_SUCCESS_DISABLE));
     if (goes && !(o & PTL_ME_EVENT_UNLINK_DISABLE)) events += 1 + (e->list == PTL_OVERFLOW_LIST && !leaves && !e->headers);
     if (!(leaves && t->headers >= LIMIT_HEADERS) && !((pt->options & PTL_PT_FLOWCTRL) && eq->used + events > eq->count)) return PTL_NI_OK;
   }
@@ -303,13 +306,14 @@ static void o_answer(const o_move *m, int md_index, int type, int fail, uint64_t
   if (!((o & PTL_MD_EVENT_SUCCESS_DISABLE) && !fail) && !(type == PTL_EVENT_SEND && (o & PTL_MD_EVENT_SEND_DISABLE)) &&
       !(type == PTL_EVENT_ACK && m->ack != PTL_ACK_REQ))
     o_post(m->from, md->eq, e);
-  if (o & option) o_count(m->from, md->ct, fail != 0, o & PTL_MD_EVENT_CT_BYTES ? mlength : 1);
+  const bool fails = fail && !(S.oc_ack_counts_success && type == PTL_EVENT_ACK && m->ack == PTL_OC_ACK_REQ && fail != PTL_NI_UNDELIVERABLE);
+  if (o & option) o_count(m->from, md->ct, fails, o & PTL_MD_EVENT_CT_BYTES ? mlength : 1);
   o_fire();
 }
 static void o_send(const o_move *m) {
   o_rank *from = &O[m->from], *to = &O[m->to];
   o_entry *e = NULL;
-  const int fail = o_match(m, &e);
+  int fail = o_match(m, &e);
   uint64_t mlength = 0, offset = 0;
   int list = 0;
   bool is_muted = 0;
@@ -326,6 +330,7 @@ static void o_send(const o_move *m) {
     unsigned char bytes[4 * AREA], old[4 * AREA];
     offset = o & PTL_ME_MANAGE_LOCAL ? e->offset : m->remote_offset;
     mlength = offset > room ? 0 : m->length < room - offset ? m->length : room - offset;
+    if (S.offset_beyond_is_segv && offset > room) t.ni_fail_type = PTL_NI_SEGV, fail = PTL_NI_SEGV;
     list = e->list;
     is_muted = (o & PTL_ME_ACK_DISABLE) != 0;
     for (uint64_t k = 0; k < mlength; k++) old[k] = *o_byte(m->to, me->start, o, offset + k);
@@ -354,7 +359,7 @@ static void o_send(const o_move *m) {
     if (m->kind >= ATOMIC) t.atomic_operation = m->op, t.atomic_type = m->type;
     if (o & PTL_ME_MANAGE_LOCAL) e->offset += mlength;
     goes = (o & PTL_ME_USE_ONCE) || o_is_low(e);
-    if (!(o & (PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE))) o_post(m->to, to->pt[m->pt].eq, t);
+    if (!(o & PTL_ME_EVENT_COMM_DISABLE) && (fail || !(o & PTL_ME_EVENT_SUCCESS_DISABLE))) o_post(m->to, to->pt[m->pt].eq, t);
     if (leaves) {
       o_header *h = &to->pt[m->pt].header[to->pt[m->pt].headers++];
       to->headers++, e->headers++;
@@ -368,10 +373,11 @@ static void o_send(const o_move *m) {
       if (!(o & PTL_ME_EVENT_UNLINK_DISABLE)) o_post(m->to, to->pt[m->pt].eq, o_event(PTL_EVENT_AUTO_UNLINK, m->pt, e->list, e->number));
     }
     if (goes) o_freed(m->to, e);
-    if (o & PTL_ME_EVENT_CT_COMM) o_count(m->to, o_ct_of(m->to, me->ct_handle), 0, o & PTL_ME_EVENT_CT_BYTES ? mlength : 1);
+    if (o & PTL_ME_EVENT_CT_COMM) o_count(m->to, o_ct_of(m->to, me->ct_handle), fail != 0, o & PTL_ME_EVENT_CT_BYTES ? mlength : 1);
     o_fire();
   }
-  if (m->kind != GET) o_answer(m, m->md, PTL_EVENT_SEND, PTL_NI_OK, m->length, 0, 0, PTL_MD_EVENT_CT_SEND);
+  const bool is_early = (m->kind == PUT || m->kind == ATOMIC) && m->length <= 64; /* SEND came before anybody knew */
+  if (m->kind != GET) o_answer(m, m->md, PTL_EVENT_SEND, fail == PTL_NI_UNDELIVERABLE && !is_early ? fail : PTL_NI_OK, m->length, 0, 0, PTL_MD_EVENT_CT_SEND);
   if (m->kind == GET || m->kind >= FETCH)
     o_answer(m, m->kind == GET ? m->md : m->get_md, PTL_EVENT_REPLY, fail, mlength, offset, list, PTL_MD_EVENT_CT_REPLY);
   else if (m->ack != PTL_NO_ACK_REQ && !(is_muted && !fail))
@@ -409,7 +415,7 @@ static void o_fire(void) {
       int best = -1;
       o_trigger t;
       for (int k = 0; k < o->triggers; k++)
-        if (o->trigger[k].ct == c && o->trigger[k].threshold <= o->value[c].success + o->value[c].failure &&
+        if (o->trigger[k].ct == c && o->trigger[k].threshold <= o->value[c].success + (S.trigger_success_only ? 0 : o->value[c].failure) &&
             (best < 0 || o->trigger[k].threshold < o->trigger[best].threshold ||
              (o->trigger[k].threshold == o->trigger[best].threshold && o->trigger[k].order < o->trigger[best].order)))
           best = k;
@@ -527,7 +533,7 @@ static void call_search(int r) {
                    : PtlLESearch(o->ni, (ptl_pt_index_t)e->pt, &le, (ptl_search_op_t)op, user), wanted);
   if (wanted) return;
   const int found = o_headers(r, e->pt, e, op);
-  if (!found) {
+  if (!found || (S.search_closing_event && !(e->me.options & PTL_ME_USE_ONCE))) {
     ptl_event_t no = o_event(PTL_EVENT_SEARCH, e->pt, 0, e->number);
     no.ni_fail_type = PTL_NI_NO_MATCH;
     o_post(r, o->pt[e->pt].eq, no);
@@ -692,7 +698,7 @@ static void call_pt(int r) {
     pt->is_on = 0;
     break;
   case 1: {
-    const int wanted = !pt->is_there ? PTL_ARG_INVALID : pt->count[0] + pt->count[1] ? PTL_PT_IN_USE : PTL_OK;
+    const int wanted = !pt->is_there ? PTL_ARG_INVALID : pt->count[0] + pt->count[1] && !S.pt_free_purges ? PTL_PT_IN_USE : PTL_OK;
     CODE(PtlPTFree(o->ni, (ptl_pt_index_t)p), wanted);
     if (wanted) return;
     if (pt->options & PTL_PT_FLOWCTRL) o->eq[pt->eq].reserved--;
@@ -701,6 +707,8 @@ static void call_pt(int r) {
       o->headers--;
       if (--e->headers == 0 && !e->is_linked) o->entries--;
     }
+    for (int list = 0; list < 2; list++)
+      for (int k = 0; k < pt->count[list]; k++) pt->list[list][k]->is_linked = 0, o->entries--;
     memset(pt, 0, sizeof *pt);
     break;
   }
@@ -856,6 +864,13 @@ static void calls_do_what_the_specification_says(void) {
     desc.link = round % 3 == 1 ? PM_LINK_LOGGP : round % 3 == 2 ? PM_LINK_PACKET : PM_LINK_FLOW;
     if (round % 7 == 6) p.node_count = 1, p.procs_per_node_count = RANKS;
     is_matching = below(4) != 0, is_logical = below(2), local_triggers = below(2);
+    memset(&S, 0, sizeof S);
+    if (round % 2) { /* as other implementations do */
+      S.pt_free_purges = (int)below(2), S.eq_drops_newest = (int)below(2), S.trigger_success_only = (int)below(2), S.search_closing_event = (int)below(2);
+      S.uid_is_matched = (int)below(2), S.offset_beyond_is_segv = (int)below(2), S.pt_missing_undeliverable = (int)below(2);
+      S.success_disable_overflow = (int)below(2), S.oc_ack_counts_success = (int)below(2);
+    }
+    desc.semantics = S;
     has_move_trigger = 0;
     numbers = fire_first = fire_last = 0;
     O = (o_rank *)calloc(RANKS, sizeof *O);
