@@ -213,9 +213,9 @@ PM_API int pm_version(void);
    what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
-   each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
-   roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
-   outages of cables, inflight_per_node_count. */
+   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
+   split payload shares them) know rails; PCI roots are of the flow level. pm_flow_start uses rail 0. Not with
+   rails: the level rtl, outages of cables, inflight_per_node_count. */
 /* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
@@ -2785,7 +2785,7 @@ static inline int64_t pm__next_ps(const pm_world *w) {
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
-#define PM__ONE_NIC "the levels packet and rtl know one NIC of a node: nic_count must be 1"
+#define PM__ONE_NIC "the level rtl knows one NIC of a node: nic_count must be 1"
 static inline int pm__nic_node(const pm_world *w, int nic) {
   return w->plat.nic_count == 1 ? nic : nic % (int)w->plat.node_count;
 }
@@ -4114,8 +4114,7 @@ static void pm__rails_check(pm_world *w) {
     pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
   for (i = -1; i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
-    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER)
-      pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
+    if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
   }
 }
 PM_API pm_status pm_world_run(pm_world *world) {
@@ -8927,7 +8926,7 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if (!world) return;
   if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the level rtl knows no outages");
-  else if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->plat.nic_count > 1)
+  else if (link == PM_LINK_CARRIER && world->plat.nic_count > 1)
     pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");
@@ -9176,9 +9175,9 @@ typedef struct pm__packet {
   pm__message *m;
   struct pm__packet *next, *next_made;
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
-  uint32_t bytes;
-  int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
-  int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
+  uint32_t bytes, base;           /* base: the first link of its rail */
+  int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
 } pm__packet;
@@ -9274,8 +9273,11 @@ static pm__packet *pm__queue_take(pm__queue *q) {
 }
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
+static uint32_t pm__rail_links(const pm_world *w) {
+  return (uint32_t)(w->net_link_count / w->plat.nic_count);
+}
 static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
-  if (w->graph) return w->graph->latency_ns[link / 2] * PM__PS;
+  if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
 }
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
@@ -9283,7 +9285,7 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   const int64_t nodes = p->node_count;
   int h, channel = 0, dimension = -1;
   for (h = 0; h < k->link_count; h++) {
-    const int64_t link = k->link[h];
+    const int64_t link = k->link[h] - k->base;
     if (p->topology == PM_TOPO_FILE)
       channel = h < PM__DETOUR ? h : PM__DETOUR - 1;
     else if (p->topology == PM_TOPO_DRAGONFLY) {
@@ -9308,6 +9310,12 @@ static int64_t pm__load(const pm_world *w, uint32_t link) {
   for (c = 0; c < PM__CHANNELS; c++) sum += port->out[c].bytes + port->in[c].bytes;
   return sum;
 }
+/* A way of the first rail becomes one of the packet's. */
+static int pm__on_rail(const pm__packet *k, uint32_t *link, int count) {
+  int h;
+  for (h = 0; h < count; h++) link[h] += k->base;
+  return count;
+}
 /* On the way up in a fat tree, at a switch: the least loaded port, on a tie the one of fixed routing. */
 static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
   const pm_platform *p = &w->plat;
@@ -9321,11 +9329,11 @@ static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
     int64_t bytes;
     k->port[level] = port;
     pm__fattree_way(p, from, to, k->port, way);
-    bytes = pm__load(w, way[level]);
+    bytes = pm__load(w, way[level] + k->base);
     if (bytes < best_bytes) best_bytes = bytes, best = port;
   }
   k->port[level] = best;
-  k->link_count = pm__fattree_way(p, from, to, k->port, k->link);
+  k->link_count = pm__on_rail(k, k->link, pm__fattree_way(p, from, to, k->port, k->link));
 }
 /* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
    way, times its length, is longer than that of a random longer one (UGAL with local queues). */
@@ -9339,7 +9347,7 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   via = (int64_t)(pm_random(w) % (uint64_t)(groups - 2)); /* any but the two ends' */
   if (via >= (from / of < to / of ? from / of : to / of)) via++;
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
-  count = pm__dragonfly_way(p, from, to, (int)via, way);
+  count = pm__on_rail(k, way, pm__dragonfly_way(p, from, to, (int)via, way));
   if (p->packet_routing == 1 &&
       pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count)
     return;
@@ -9349,7 +9357,7 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int from = pm__job_from(k->m), to = pm__job_to(k->m);
+  const int from = pm__nic_node(w, pm__job_from(k->m)), to = pm__nic_node(w, pm__job_to(k->m));
   if (k->chosen > k->hop || !p->packet_routing) return;
   k->chosen = k->hop + 1;
   if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
@@ -9576,10 +9584,19 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   w->packets->free_packets = k;
   if (--m->way.packet_count == 0) pm__all_there(w, m);
 }
-/* The next packet of a message stands in front of its NIC's link. */
+/* The NIC whose turn it is with the next packet: of split payload each one in turn, from its own on. */
+static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
+  const int nodes = (int)w->plat.node_count, nics = (int)w->plat.nic_count;
+  const uint64_t bytes = pm__job_bytes(m),
+                 number = (bytes - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes;
+  if (!pm__is_split(w, bytes)) return nic;
+  return (pm__nic_rail(w, nic) + (int)(number % (uint64_t)nics)) % nics * nodes +
+         pm__nic_node(w, nic);
+}
+/* The next packet of a message stands in front of a NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__job_from(m), to = pm__job_to(m);
+  const int from = pm__turn_of(w, m, pm__job_from(m)), to = pm__turn_of(w, m, pm__job_to(m));
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
   pm__packet *k = pm__packet_new(w);
@@ -9589,6 +9606,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     return;
   }
   k->m = m;
+  k->base = (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w);
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
@@ -9608,7 +9626,10 @@ static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__m
 /* A packet's first byte leaves the NIC. Payload is read from memory as it leaves. */
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
   pm__message *m = k->m;
-  const int64_t pci_ps = w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, w->plat.pci_flow_bytes_per_s);
+  const int nics =
+      pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1; /* read at once */
+  const int64_t pci_ps =
+      w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, nics * w->plat.pci_flow_bytes_per_s);
   if (m->way.is_first) m->way.t_begin_ps = w->now_ps;
   m->way.is_first = 0;
   m->way.t_left_ps = t_end_ps;

@@ -255,7 +255,7 @@ static inline int64_t pm__next_ps(const pm_world *w) {
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
-#define PM__ONE_NIC "the levels packet and rtl know one NIC of a node: nic_count must be 1"
+#define PM__ONE_NIC "the level rtl knows one NIC of a node: nic_count must be 1"
 static inline int pm__nic_node(const pm_world *w, int nic) {
   return w->plat.nic_count == 1 ? nic : nic % (int)w->plat.node_count;
 }

@@ -527,7 +527,7 @@ PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if (!world) return;
   if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the level rtl knows no outages");
-  else if ((link == PM_LINK_CARRIER || link == PM_LINK_PACKET) && world->plat.nic_count > 1)
+  else if (link == PM_LINK_CARRIER && world->plat.nic_count > 1)
     pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
   else if (link == PM_LINK_CARRIER && !world->is_carrying)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the world has no carrier");

@@ -26,9 +26,9 @@ typedef struct pm__packet {
   pm__message *m;
   struct pm__packet *next, *next_made;
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
-  uint32_t bytes;
-  int hop, link_count, chosen; /* chosen: up to this hop its way is settled */
-  int port[PM__TREE_MAX];      /* of a fat tree's switches, on the way up */
+  uint32_t bytes, base;           /* base: the first link of its rail */
+  int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
+  int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
 } pm__packet;
@@ -124,8 +124,11 @@ static pm__packet *pm__queue_take(pm__queue *q) {
 }
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
+static uint32_t pm__rail_links(const pm_world *w) {
+  return (uint32_t)(w->net_link_count / w->plat.nic_count);
+}
 static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
-  if (w->graph) return w->graph->latency_ns[link / 2] * PM__PS;
+  if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
 }
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
@@ -133,7 +136,7 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   const int64_t nodes = p->node_count;
   int h, channel = 0, dimension = -1;
   for (h = 0; h < k->link_count; h++) {
-    const int64_t link = k->link[h];
+    const int64_t link = k->link[h] - k->base;
     if (p->topology == PM_TOPO_FILE)
       channel = h < PM__DETOUR ? h : PM__DETOUR - 1;
     else if (p->topology == PM_TOPO_DRAGONFLY) {
@@ -158,6 +161,12 @@ static int64_t pm__load(const pm_world *w, uint32_t link) {
   for (c = 0; c < PM__CHANNELS; c++) sum += port->out[c].bytes + port->in[c].bytes;
   return sum;
 }
+/* A way of the first rail becomes one of the packet's. */
+static int pm__on_rail(const pm__packet *k, uint32_t *link, int count) {
+  int h;
+  for (h = 0; h < count; h++) link[h] += k->base;
+  return count;
+}
 /* On the way up in a fat tree, at a switch: the least loaded port, on a tie the one of fixed routing. */
 static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
   const pm_platform *p = &w->plat;
@@ -171,11 +180,11 @@ static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
     int64_t bytes;
     k->port[level] = port;
     pm__fattree_way(p, from, to, k->port, way);
-    bytes = pm__load(w, way[level]);
+    bytes = pm__load(w, way[level] + k->base);
     if (bytes < best_bytes) best_bytes = bytes, best = port;
   }
   k->port[level] = best;
-  k->link_count = pm__fattree_way(p, from, to, k->port, k->link);
+  k->link_count = pm__on_rail(k, k->link, pm__fattree_way(p, from, to, k->port, k->link));
 }
 /* At the source's router of a dragonfly: by another group, always (Valiant) or when the queue of the short
    way, times its length, is longer than that of a random longer one (UGAL with local queues). */
@@ -189,7 +198,7 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   via = (int64_t)(pm_random(w) % (uint64_t)(groups - 2)); /* any but the two ends' */
   if (via >= (from / of < to / of ? from / of : to / of)) via++;
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
-  count = pm__dragonfly_way(p, from, to, (int)via, way);
+  count = pm__on_rail(k, way, pm__dragonfly_way(p, from, to, (int)via, way));
   if (p->packet_routing == 1 &&
       pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count)
     return;
@@ -199,7 +208,7 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int from = pm__job_from(k->m), to = pm__job_to(k->m);
+  const int from = pm__nic_node(w, pm__job_from(k->m)), to = pm__nic_node(w, pm__job_to(k->m));
   if (k->chosen > k->hop || !p->packet_routing) return;
   k->chosen = k->hop + 1;
   if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
@@ -426,10 +435,19 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   w->packets->free_packets = k;
   if (--m->way.packet_count == 0) pm__all_there(w, m);
 }
-/* The next packet of a message stands in front of its NIC's link. */
+/* The NIC whose turn it is with the next packet: of split payload each one in turn, from its own on. */
+static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
+  const int nodes = (int)w->plat.node_count, nics = (int)w->plat.nic_count;
+  const uint64_t bytes = pm__job_bytes(m),
+                 number = (bytes - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes;
+  if (!pm__is_split(w, bytes)) return nic;
+  return (pm__nic_rail(w, nic) + (int)(number % (uint64_t)nics)) % nics * nodes +
+         pm__nic_node(w, nic);
+}
+/* The next packet of a message stands in front of a NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__job_from(m), to = pm__job_to(m);
+  const int from = pm__turn_of(w, m, pm__job_from(m)), to = pm__turn_of(w, m, pm__job_to(m));
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
   pm__packet *k = pm__packet_new(w);
@@ -439,6 +457,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     return;
   }
   k->m = m;
+  k->base = (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w);
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
@@ -458,7 +477,10 @@ static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__m
 /* A packet's first byte leaves the NIC. Payload is read from memory as it leaves. */
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
   pm__message *m = k->m;
-  const int64_t pci_ps = w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, w->plat.pci_flow_bytes_per_s);
+  const int nics =
+      pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1; /* read at once */
+  const int64_t pci_ps =
+      w->plat.no_pci ? 0 : pm__bytes_ps(k->bytes, nics * w->plat.pci_flow_bytes_per_s);
   if (m->way.is_first) m->way.t_begin_ps = w->now_ps;
   m->way.is_first = 0;
   m->way.t_left_ps = t_end_ps;

@@ -11,9 +11,9 @@
    what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
-   each. The levels flow and LogGP know rails (LogGP: a gap for each NIC, split payload shares them); PCI
-   roots are of the flow level. pm_flow_start uses rail 0. Not with rails: the levels packet and rtl,
-   outages of cables, inflight_per_node_count. */
+   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
+   split payload shares them) know rails; PCI roots are of the flow level. pm_flow_start uses rail 0. Not with
+   rails: the level rtl, outages of cables, inflight_per_node_count. */
 /* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,

@@ -297,8 +297,7 @@ static void pm__rails_check(pm_world *w) {
     pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
   for (i = -1; i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
-    if (link == PM_LINK_PACKET || link == PM_LINK_CARRIER)
-      pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
+    if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
   }
 }
 PM_API pm_status pm_world_run(pm_world *world) {

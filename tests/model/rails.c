@@ -47,8 +47,9 @@ static double stream(pm_link_model link, int processes, int nics, int roots, int
 }
 static void two_rails_carry_twice_as_much(void) {
   const double wire = 12.5 * 64 / 72; /* what headers leave of a link */
-  for (int link = PM_LINK_FLOW; link <= PM_LINK_LOGGP; link++) {
-    const pm_link_model l = (pm_link_model)link;
+  const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+  for (int k = 0; k < 3; k++) {
+    const pm_link_model l = levels[k];
     CHECK_NEAR(stream(l, 1, 1, 1, 0, BYTES), wire, 0.02 * wire);
     CHECK_NEAR(stream(l, 2, 1, 1, 0, BYTES), wire, 0.02 * wire);
     CHECK_NEAR(stream(l, 2, 2, 2, 0, BYTES), 2 * wire, 0.02 * 2 * wire);      /* a process each */
@@ -114,7 +115,7 @@ static void rails_keep_the_order_of_a_process(void) {
     p.nic_count = 1 + (int64_t)test_below(5);
     p.pci_root_count = 1 + (int64_t)test_below((uint64_t)p.nic_count);
     p.rail_split_bytes = test_below(3) ? 1 + (int64_t)test_below(9000) : 0;
-    desc.platform = &p, desc.link = round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
+    desc.platform = &p, desc.link = round % 4 == 3 ? PM_LINK_PACKET : round % 2 ? PM_LINK_LOGGP : PM_LINK_FLOW;
     desc.seed = test_rand();
     if (round % 3 == 2) desc.faults.loss_ratio = 0.05, p.e2e_retry_ns = 20000, p.e2e_retry_count = 20;
     for (int k = 0; k < 8; k++)
@@ -127,15 +128,42 @@ static void rails_keep_the_order_of_a_process(void) {
   }
 }
 
+/* Ways by load, in a dragonfly, a fat tree, a torus and a network from a file: each rail keeps to its own links. */
+static void packets_keep_to_their_rail(void) {
+  static const char *const machines[] = {"node_count 24\ntopology dragonfly\ntopo 3 4 2 2\n", "node_count 16\ntopology fattree\ntopo 2 4 4 1 2\n", "node_count 18\ntopology torus\ntopo 3 3 3 2\n",
+                                         "node_count 3\ntopology file\nlink h0 a 1e10 90\nlink h1 a 3e9 10\nlink h2 b 1e10 50\nlink a b 2e9 400\n"};
+  for (int k = 0; k < 12; k++) {
+    pm_platform p;
+    pm_world_desc desc = {0};
+    pm_world *w = NULL;
+    pm_link_bin bins[PM_LINK_BINS];
+    char error[200] = "";
+    CHECK(!pm_platform_read(machines[k % 4], strlen(machines[k % 4]), &p, error, sizeof error));
+    p.procs_per_node_count = 2, p.nic_count = 3, p.packet_routing = k / 4;
+    desc.platform = &p, desc.link = PM_LINK_PACKET, desc.link_use = true, desc.no_data = true;
+    bytes_each = 50000;
+    CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, stream_body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+    const int each = pm_link_count(w) / 3;
+    for (int rail = 0; rail < 3; rail++) {
+      double used = 0;
+      for (int link = rail * each; link < (rail + 1) * each; link++)
+        for (int i = pm_link_use(w, link, bins, PM_LINK_BINS) - 1; i >= 0; i--) used += bins[i].use_ratio;
+      CHECK(rail < 2 ? used > 0 : used <= 0); /* two processes of a node: two rails */
+    }
+    pm_world_destroy(w);
+    pm_platform_free(&p);
+  }
+}
 /* A node that is down is down on all its rails; a process on the second one is held up as on the first. */
 static void a_node_fails_on_all_rails(void) {
-  for (int link = PM_LINK_FLOW; link <= PM_LINK_LOGGP; link++) {
+  const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+  for (int k = 0; k < 3; k++) {
     pm_platform p = pm_platform_bxi2(2);
     pm_world_desc desc = {0};
     const pm_outage outage = {2, 0, 0, 1000000};
     p.procs_per_node_count = p.nic_count = 2;
     p.e2e_retry_ns = 300000;
-    desc.platform = &p, desc.link = (pm_link_model)link, desc.no_data = true;
+    desc.platform = &p, desc.link = levels[k], desc.no_data = true;
     desc.faults.outages = &outage, desc.faults.outage_count = 1;
     t_last_ns = 0, bytes_each = 8;
     const pm_stats s = run_world(2, stream_body, &desc);
@@ -170,7 +198,7 @@ static void links_are_named_by_rail(void) {
 
 static void change_body(void *unused) {
   (void)unused;
-  pm_world_set_link(pm_world_of(pm_self()), PM_LINK_PACKET);
+  pm_world_set_link(pm_world_of(pm_self()), PM_LINK_CARRIER);
   pm_sleep_ns(10);
 }
 static void idle_body(void *unused) { (void)unused; }
@@ -185,20 +213,27 @@ static const char *refusal(pm_world_desc *desc, void (*body)(void *arg)) {
   pm_world_destroy(w);
   return text;
 }
+static pm_status carrier_open(void *ctx, pm_world *world) { (void)ctx, (void)world; return PM_OK; }
+static void carrier_close(void *ctx) { (void)ctx; }
+static pm_status carrier_submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) { (void)ctx, (void)t_ps, (void)cargo; return PM_E_INVAL; }
+static int carrier_advance(void *ctx, int64_t until_ps) { (void)ctx, (void)until_ps; return 0; }
+static bool carrier_is_busy(const void *ctx) { (void)ctx; return false; }
+static int64_t carrier_now(const void *ctx) { (void)ctx; return 0; }
 static void what_does_not_know_rails_says_so(void) {
   pm_platform p = pm_platform_bxi2(2);
-  const pm_link_phase phase = {1000, PM_LINK_PACKET};
+  const pm_link_phase phase = {1000, PM_LINK_CARRIER};
+  const pm_carrier carrier = {.name = "none", .open = carrier_open, .close = carrier_close, .submit = carrier_submit, .advance = carrier_advance, .is_busy = carrier_is_busy, .now_ps = carrier_now};
   const pm_outage cable = {0, 1, 0, 0};
   pm_world_desc desc = {0};
-  const char *one = "the levels packet and rtl know one NIC of a node: nic_count must be 1";
+  const char *one = "the level rtl knows one NIC of a node: nic_count must be 1";
   p.nic_count = 2;
-  desc.platform = &p, desc.link = PM_LINK_PACKET;
+  desc.platform = &p, desc.link = PM_LINK_CARRIER, desc.carrier = &carrier;
   CHECK_STR(refusal(&desc, idle_body), one);
   desc.link = PM_LINK_FLOW;
   CHECK_STR(refusal(&desc, change_body), one);
   desc.link_phases = &phase, desc.link_phase_count = 1;
   CHECK_STR(refusal(&desc, idle_body), one);
-  desc.link_phase_count = 0;
+  desc.link_phase_count = 0, desc.carrier = NULL;
   desc.faults.outages = &cable, desc.faults.outage_count = 1;
   CHECK_STR(refusal(&desc, idle_body), "outages of cables are for platforms with nic_count 1");
 }
@@ -230,6 +265,7 @@ int main(int argc, char **argv) {
   RUN(a_shared_pci_root_limits_its_nics);
   RUN(gaps_are_of_a_nic);
   RUN(rails_keep_the_order_of_a_process);
+  RUN(packets_keep_to_their_rail);
   RUN(a_node_fails_on_all_rails);
   RUN(links_are_named_by_rail);
   RUN(what_does_not_know_rails_says_so);
