@@ -926,6 +926,19 @@ extern "C" {
 #ifdef NBC_LINES
 #line 72 "src/nic/status.h"
 #endif
+/* Of a function whose last named argument is format: fills an error, of this library or of nbc_overlap.h, whose
+   fields have the same names. */
+#define NIC__FILL_ERROR(err, value, format)                                                        \
+  do {                                                                                             \
+    if (err) {                                                                                     \
+      va_list args;                                                                                \
+      va_start(args, format);                                                                      \
+      (err)->status = (value);                                                                     \
+      (err)->line = 0;                                                                             \
+      vsnprintf((err)->text, sizeof(err)->text, format, args);                                     \
+      va_end(args);                                                                                \
+    }                                                                                              \
+  } while (0)
 __attribute__((format(printf, 3, 4))) NIC__PRIVATE nic_status nic__fail(nic_error *err,
                                                                         nic_status status,
                                                                         const char *format, ...);
@@ -966,14 +979,7 @@ NIC_API const char *nic_status_text(nic_status status) {
 }
 
 NIC__PRIVATE nic_status nic__fail(nic_error *err, nic_status status, const char *format, ...) {
-  if (err) {
-    va_list args;
-    va_start(args, format);
-    err->status = status;
-    err->line = 0;
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-  }
+  NIC__FILL_ERROR(err, status, format);
   return status;
 }
 

@@ -102,14 +102,7 @@ extern "C" {
 __attribute__((format(printf, 3, 4))) static nbc_status nic__nbc_fail(nbc_error *err,
                                                                       nbc_status status,
                                                                       const char *format, ...) {
-  if (err) {
-    va_list args;
-    va_start(args, format);
-    err->status = status;
-    err->line = 0;
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-  }
+  NIC__FILL_ERROR(err, status, format);
   return status;
 }
 

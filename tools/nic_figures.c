@@ -21,6 +21,7 @@
              simulated: the same numbers on every machine. */
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
+#include "tools/number_options.h"
 #include "tools/output.h"
 #include "tools/plot.h"
 
@@ -54,7 +55,7 @@ static void die(const char *what, const char *why) {
 typedef struct job job;
 struct job {
   void (*initiator)(job *j, ptl_handle_ni_t ni), (*target)(job *j, ptl_handle_ni_t ni);
-  uint64_t bytes, requests;
+  uint64_t bytes, requests; /* requests 0: as many as begin within the set time */
   int64_t t_begin_ns, t_end_ns;
   uint64_t done_count, failed_count;
   bool is_over; /* those that flood may stop */
@@ -124,13 +125,16 @@ static void wait_counter(job *j, ptl_handle_ct_t ct, uint64_t value) {
 static bool time_is_left(const job *j) {
   return pm_now_ns() - j->t_begin_ns < (int64_t)set.time_us * 1000;
 }
+static bool goes_on(const job *j) {
+  return j->requests ? j->done_count < j->requests : time_is_left(j);
+}
 /* Both sides are ready; the clock starts. */
 static void begin(job *j) {
   pm_barrier();
   if (pm_rank() == 0) j->t_begin_ns = pm_now_ns();
 }
 
-/* ---- requests: a fixed number, by size ------------------------------------------------------------------ */
+/* ---- requests: a fixed number by size, or what a fixed time allows ------------------------------------------------------------------ */
 static void quiet_target(job *j, ptl_handle_ni_t ni) {
   append_entries(ni, 1, PTL_ME_EVENT_COMM_DISABLE, PTL_EQ_NONE, PTL_CT_NONE);
   begin(j);
@@ -146,7 +150,7 @@ static void put_wait_ack(job *j, ptl_handle_ni_t ni) {
   const ptl_handle_eq_t eq = new_queue(ni);
   const ptl_handle_md_t md = bind_memory(ni, PTL_MD_EVENT_SEND_DISABLE, eq, PTL_CT_NONE);
   begin(j);
-  for (uint64_t i = 0; i < j->requests; i++) {
+  for (; goes_on(j); j->done_count++) {
     put(j, md, PTL_ACK_REQ, 1, 0);
     wait_event(j, eq, PTL_EVENT_ACK);
   }
@@ -156,7 +160,7 @@ static void put_wait_send(job *j, ptl_handle_ni_t ni) {
   const ptl_handle_eq_t eq = new_queue(ni);
   const ptl_handle_md_t md = bind_memory(ni, 0, eq, PTL_CT_NONE);
   begin(j);
-  for (uint64_t i = 0; i < j->requests; i++) {
+  for (; goes_on(j); j->done_count++) {
     put(j, md, PTL_NO_ACK_REQ, 1, 0);
     wait_event(j, eq, PTL_EVENT_SEND);
   }
@@ -165,7 +169,11 @@ static void put_no_wait(job *j, ptl_handle_ni_t ni) {
   const ptl_handle_md_t md =
       bind_memory(ni, PTL_MD_EVENT_SUCCESS_DISABLE, PTL_EQ_NONE, PTL_CT_NONE);
   begin(j);
-  for (uint64_t i = 0; i < j->requests; i++) put(j, md, PTL_NO_ACK_REQ, 1, 0);
+  const bool by_time = j->requests == 0;
+  for (; goes_on(j); j->done_count++) put(j, md, PTL_NO_ACK_REQ, 1, 0);
+  if (!by_time) return;
+  j->requests = j->done_count; /* for mode_fast_target */
+  pm_barrier();
 }
 static void gets(job *j, ptl_handle_ni_t ni, uint64_t in_flight) {
   const ptl_handle_ct_t ct = new_counter(ni);
@@ -182,14 +190,6 @@ static void get_wait_reply(job *j, ptl_handle_ni_t ni) { gets(j, ni, 1); }
 static void get_no_wait(job *j, ptl_handle_ni_t ni) { gets(j, ni, j->requests); }
 
 /* ---- modes: a fixed time ------------------------------------------------------------------------------------ */
-static void mode_fast(job *j, ptl_handle_ni_t ni) {
-  const ptl_handle_md_t md =
-      bind_memory(ni, PTL_MD_EVENT_SUCCESS_DISABLE, PTL_EQ_NONE, PTL_CT_NONE);
-  begin(j);
-  for (; time_is_left(j); j->done_count++) put(j, md, PTL_NO_ACK_REQ, 1, 0);
-  j->requests = j->done_count;
-  pm_barrier();
-}
 static void mode_fast_target(job *j,
                              ptl_handle_ni_t ni) { /* the time until the last one is there */
   const ptl_handle_ct_t ct = new_counter(ni);
@@ -199,22 +199,12 @@ static void mode_fast_target(job *j,
   wait_counter(j, ct, j->requests);
   j->t_end_ns = pm_now_ns();
 }
-static void mode_ack(job *j, ptl_handle_ni_t ni) {
-  const ptl_handle_eq_t eq = new_queue(ni);
-  const ptl_handle_md_t md = bind_memory(ni, PTL_MD_EVENT_SEND_DISABLE, eq, PTL_CT_NONE);
-  begin(j);
-  for (; time_is_left(j); j->done_count++) {
-    put(j, md, PTL_ACK_REQ, 1, 0);
-    wait_event(j, eq, PTL_EVENT_ACK);
-  }
-  j->t_end_ns = pm_now_ns();
-}
 static void mode_ct(job *j, ptl_handle_ni_t ni) {
   const ptl_handle_ct_t ct = new_counter(ni);
   const ptl_handle_md_t md =
       bind_memory(ni, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct);
   begin(j);
-  for (; time_is_left(j); j->done_count++) {
+  for (; goes_on(j); j->done_count++) {
     put(j, md, PTL_CT_ACK_REQ, 1, 0);
     wait_counter(j, ct, j->done_count + 1);
   }
@@ -265,8 +255,8 @@ static const struct bench {
                 {"Put-NoWait", put_no_wait, counting_target},
                 {"Get-WaitReply", get_wait_reply, quiet_target},
                 {"Get-NoWait", get_no_wait, quiet_target}},
-  modes[] = {{"fast", mode_fast, mode_fast_target},
-             {"ack", mode_ack, quiet_target},
+  modes[] = {{"fast", put_no_wait, mode_fast_target},
+             {"ack", put_wait_ack, quiet_target},
              {"ct", mode_ct, quiet_target},
              {"match", mode_match, mode_match_target},
              {"reply", mode_reply, mode_reply_target}};
@@ -541,17 +531,15 @@ static bool write_page(const figure *f, int count) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
-static const struct option {
-  const char *name, *help;
-  uint64_t *value, min, max;
-} options[] = {{"--requests", "requests per size", &set.requests, 20, 1000000},
-               {"--sizes", "sizes, from 1 B to 4 MiB", &set.sizes, 2, MAX_POINTS},
-               {"--time-us", "modes: simulated time per size", &set.time_us, 1, 10000000},
-               {"--pairs", "limits: pairs of nodes that flood", &set.pairs, 1, MAX_PAIRS},
-               {"--flooders", "limits: processes of each of their nodes", &set.flooders, 1, 64},
-               {"--message-bytes", "limits: size of all messages", &set.message_bytes, 1, 1 << 26},
-               {"--rounds", "limits: messages measured", &set.rounds, 1, 100000},
-               {"--seed", "of the faults", &set.seed, 1, UINT64_MAX}};
+static const number_option options[] = {
+    {"--requests", "requests per size", &set.requests, 20, 1000000},
+    {"--sizes", "sizes, from 1 B to 4 MiB", &set.sizes, 2, MAX_POINTS},
+    {"--time-us", "modes: simulated time per size", &set.time_us, 1, 10000000},
+    {"--pairs", "limits: pairs of nodes that flood", &set.pairs, 1, MAX_PAIRS},
+    {"--flooders", "limits: processes of each of their nodes", &set.flooders, 1, 64},
+    {"--message-bytes", "limits: size of all messages", &set.message_bytes, 1, 1 << 26},
+    {"--rounds", "limits: messages measured", &set.rounds, 1, 100000},
+    {"--seed", "of the faults", &set.seed, 1, UINT64_MAX}};
 enum { OPTIONS = sizeof options / sizeof *options };
 static const char *const names[] = {"requests", "modes", "limits", "faults"};
 enum { FIGURES = 4 };
@@ -563,9 +551,7 @@ static const struct level {
 static void usage(void) {
   printf("usage: nic_figures [FIGURE...] [options]\n"
          "figures (all): requests, modes, limits, faults\n");
-  for (int i = 0; i < OPTIONS; i++)
-    printf("  %-17s N  %s (%llu)\n", options[i].name, options[i].help,
-           (unsigned long long)*options[i].value);
+  number_options_print(options, OPTIONS);
   printf("  --level NAME         flow, packet or loggp (flow)\n"
          "  --platform FILE      machine, as pm_platform_read reads it (two BXI-like nodes); "
          "limits takes its\n"
@@ -582,24 +568,6 @@ static void set_level(const char *name) {
       return;
     }
   fprintf(stderr, "nic_figures: --level: no level '%s' (see --help)\n", name);
-  exit(2);
-}
-static void set_number(const char *name, const char *value) {
-  for (int i = 0; i < OPTIONS; i++) {
-    const struct option *o = &options[i];
-    char *end;
-    if (strcmp(name, o->name) != 0) continue;
-    errno = 0;
-    const uint64_t n = value[0] == '-' ? 0 : strtoull(value, &end, 10);
-    if (n >= o->min && n <= o->max && !*end && !errno) {
-      *o->value = n;
-      return;
-    }
-    fprintf(stderr, "nic_figures: %s takes a number from %llu to %llu, not '%s'\n", name,
-            (unsigned long long)o->min, (unsigned long long)o->max, value);
-    exit(2);
-  }
-  fprintf(stderr, "nic_figures: unknown option '%s' (see --help)\n", name);
   exit(2);
 }
 static void read_options(int argc, char **argv, bool *wanted) {
@@ -626,7 +594,7 @@ static void read_options(int argc, char **argv, bool *wanted) {
     else if (strcmp(name, "--level") == 0)
       set_level(value);
     else
-      set_number(name, value);
+      number_options_set("nic_figures", options, OPTIONS, name, value);
   }
   for (int k = 0; k < FIGURES && !some; k++) wanted[k] = true;
 }

@@ -16,6 +16,7 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #define PM_WITH_NBC
 #include "portals_model.h"
+#include "tools/number_options.h"
 #include <errno.h>
 #include <math.h>
 #ifdef WITH_RTL /* the Makefile found Verilator */
@@ -499,22 +500,18 @@ static bool write_page(const pm_platform *platform) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------ */
-static const struct option {
-  const char *name, *help;
-  uint64_t *value, min, max;
-} options[] = {{"--eager-bytes", "size of the eager message", &set.eager_bytes, 1025, 1000000},
-               {"--large-bytes", "size of the other messages", &set.large_bytes, 2000, 1000000000},
-               {"--fragment-bytes", "fragment of the pipelined rendezvous", &set.fragment_bytes,
-                1025, 100000000},
-               {"--points", "lengths of computation", &set.points, 2, MAX_POINTS},
-               {"--rounds", "messages per length", &set.rounds, 1, MAX_ROUNDS}};
+static const number_option options[] = {
+    {"--eager-bytes", "size of the eager message", &set.eager_bytes, 1025, 1000000},
+    {"--large-bytes", "size of the other messages", &set.large_bytes, 2000, 1000000000},
+    {"--fragment-bytes", "fragment of the pipelined rendezvous", &set.fragment_bytes, 1025,
+     100000000},
+    {"--points", "lengths of computation", &set.points, 2, MAX_POINTS},
+    {"--rounds", "messages per length", &set.rounds, 1, MAX_ROUNDS}};
 enum { OPTIONS = sizeof options / sizeof *options };
 
 static void usage(void) {
   printf("usage: paper_figures [options]\n");
-  for (int i = 0; i < OPTIONS; i++)
-    printf("  %-17s N  %s (%llu)\n", options[i].name, options[i].help,
-           (unsigned long long)*options[i].value);
+  number_options_print(options, OPTIONS);
   printf("  --level NAME         how messages move; again for a further exact curve (flow):\n");
   for (int i = 0; i < LEVELS; i++) printf("      %-17s%s\n", levels[i].name, levels[i].text);
   printf("  --platform FILE      machine, as pm_platform_read reads it (two BXI-like nodes)\n"
@@ -525,23 +522,6 @@ static int level_of(const char *name) {
   for (int i = 0; i < LEVELS; i++)
     if (strcmp(name, levels[i].name) == 0) return i;
   fprintf(stderr, "paper_figures: --level: no level '%s' (see --help)\n", name);
-  exit(2);
-}
-static void set_number(const char *name, const char *value) {
-  for (int i = 0; i < OPTIONS; i++) {
-    const struct option *o = &options[i];
-    char *end;
-    if (strcmp(name, o->name) != 0) continue;
-    const uint64_t n = value[0] == '-' ? 0 : strtoull(value, &end, 10);
-    if (n >= o->min && n <= o->max && !*end) {
-      *o->value = n;
-      return;
-    }
-    fprintf(stderr, "paper_figures: %s takes a number from %llu to %llu, not '%s'\n", name,
-            (unsigned long long)o->min, (unsigned long long)o->max, value);
-    exit(2);
-  }
-  fprintf(stderr, "paper_figures: unknown option '%s' (see --help)\n", name);
   exit(2);
 }
 static void read_options(int argc, char **argv) {
@@ -555,7 +535,7 @@ static void read_options(int argc, char **argv) {
     else if (strcmp(name, "--platform") == 0)
       set.platform = value;
     else if (strcmp(name, "--level") != 0)
-      set_number(name, value);
+      number_options_set("paper_figures", options, OPTIONS, name, value);
     else if (chosen < LEVELS)
       set.levels[chosen++] = level_of(value);
   }

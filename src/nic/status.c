@@ -28,14 +28,7 @@ NIC_API const char *nic_status_text(nic_status status) {
 }
 
 NIC__PRIVATE nic_status nic__fail(nic_error *err, nic_status status, const char *format, ...) {
-  if (err) {
-    va_list args;
-    va_start(args, format);
-    err->status = status;
-    err->line = 0;
-    vsnprintf(err->text, sizeof err->text, format, args);
-    va_end(args);
-  }
+  NIC__FILL_ERROR(err, status, format);
   return status;
 }
 
