@@ -3815,6 +3815,7 @@ PM__PRIVATE double pm__ratio(pm_world *w);
 #ifdef NBC_LINES
 #line 1 "src/portals/run.c"
 #endif
+/* Processes, the loop, worlds: see run.h and world.h. */
 
 
 

@@ -1,3 +1,4 @@
+/* Processes, the loop, worlds: see run.h and world.h. */
 #include "run.h"
 #include "../base/locale.h"
 #include "outages.h"

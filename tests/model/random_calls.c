@@ -23,6 +23,50 @@ static void done(int code) {
   calls_good += code == PTL_OK;
 }
 static size_t bytes(void) { return below(4) ? below(100) : below(3000); }
+/* What fires later, what is looked for, polled for and mapped. */
+static void other_call(const bag *ni, const bag *eq, const bag *ct, const bag *md, bag *me) {
+  const ptl_process_t to = pm_process_id((int)below(PROCESSES));
+  const ptl_pt_index_t p = (ptl_pt_index_t)below(4);
+  const unsigned int options = (unsigned int)(below(0x100000) & ~below(0x100000) & ~1u) | 6u;
+  const ptl_size_t threshold = below(6);
+  unsigned char *mine = area[pm_rank()];
+  ptl_me_t m = entry(mine, below(AREA), below(3), options);
+  m.ct_handle = below(2) ? any(ct) : PTL_CT_NONE;
+  switch (below(7)) {
+  case 0: case 1: {
+    ptl_handle_me_t h;
+    const int code = PtlTriggeredMEAppend(any(ni), p, &m, (ptl_list_t)below(2), NULL, &h, any(ct), threshold);
+    done(code);
+    if (!code) keep(me, h);
+    break;
+  }
+  case 2: done(PtlTriggeredMEUnlink(any(me), any(ct), threshold)); break;
+  case 3: {
+    ptl_process_t map[PROCESSES];
+    for (int k = 0; k < PROCESSES; k++) map[k] = pm_process_id(k);
+    done(PtlSetMap(any(ni), PROCESSES, map));
+    break;
+  }
+  case 4: {
+    const ptl_handle_any_t queues[2] = {any(eq), any(eq)}, counts[2] = {any(ct), any(ct)};
+    const ptl_size_t tests[2] = {below(9), below(9)};
+    unsigned int which;
+    ptl_event_t e;
+    ptl_ct_event_t v;
+    if (below(2)) done(PtlEQPoll(queues, 2, (ptl_time_t)below(2), &e, &which));
+    else done(PtlCTPoll(counts, tests, 2, (ptl_time_t)below(2), &v, &which));
+    break;
+  }
+  case 5: {
+    const ptl_le_t l = {mine, AREA, any(ct), PTL_UID_ANY, options & 0xFFFFu};
+    done(PtlLESearch(any(ni), p, &l, (ptl_search_op_t)below(2), NULL));
+    break;
+  }
+  default:
+    if (below(2)) done(PtlTriggeredGet(any(md), 0, bytes(), to, p, below(3), 0, NULL, any(ct), threshold));
+    else done(PtlTriggeredFetchAtomic(any(md), 0, any(md), 8, 8 * below(9), to, p, below(3), 0, NULL, 0, (ptl_op_t)below(20), (ptl_datatype_t)below(15), any(ct), threshold));
+  }
+}
 static void calls_body(void *unused) {
   bag ni = {{0}, 0}, eq = ni, ct = ni, md = ni, me = ni;
   ptl_handle_any_t h = 0;
@@ -99,37 +143,7 @@ static void calls_body(void *unused) {
     case 26: if (below(2)) done(PtlTriggeredCTInc(any(&ct), v, any(&ct), threshold)); else done(PtlTriggeredCTSet(any(&ct), v, any(&ct), threshold)); break;
     case 27: if (below(8) == 0) done(PtlCTCancelTriggered(any(&ct))); else if (below(2)) done(PtlCTInc(any(&ct), v)); else done(PtlCTGet(any(&ct), &v)); break;
     case 28: done(PtlEQGet(any(&eq), &e)); break;
-    case 29: case 30: {
-      ptl_me_t m = entry(mine + start, below(room + 1), below(3), oe);
-      m.ct_handle = below(2) ? any(&ct) : PTL_CT_NONE;
-      const int code = PtlTriggeredMEAppend(any(&ni), p, &m, (ptl_list_t)below(2), NULL, &h, any(&ct), threshold);
-      done(code);
-      if (!code) keep(&me, h);
-      break;
-    }
-    case 31: done(PtlTriggeredMEUnlink(any(&me), any(&ct), threshold)); break;
-    case 32: {
-      ptl_process_t map[PROCESSES];
-      for (int k = 0; k < PROCESSES; k++) map[k] = pm_process_id(k);
-      done(PtlSetMap(any(&ni), PROCESSES, map));
-      break;
-    }
-    case 33: {
-      const ptl_handle_any_t both[2] = {any(&eq), any(&eq)}, counts[2] = {any(&ct), any(&ct)};
-      const ptl_size_t tests[2] = {below(9), below(9)};
-      unsigned int which;
-      if (below(2)) done(PtlEQPoll(both, 2, (ptl_time_t)below(2), &e, &which)); else done(PtlCTPoll(counts, tests, 2, (ptl_time_t)below(2), &v, &which));
-      break;
-    }
-    case 34: {
-      ptl_le_t l = {mine, AREA, any(&ct), PTL_UID_ANY, oe & 0xFFFFu};
-      done(PtlLESearch(any(&ni), p, &l, (ptl_search_op_t)below(2), NULL));
-      break;
-    }
-    case 35:
-      if (below(2)) done(PtlTriggeredGet(any(&md), 0, bytes(), to, p, below(3), 0, NULL, any(&ct), threshold));
-      else done(PtlTriggeredFetchAtomic(any(&md), 0, any(&md), 8, 8 * below(9), to, p, below(3), 0, NULL, 0, op, type, any(&ct), threshold));
-      break;
+    case 29: case 30: case 31: case 32: case 33: case 34: case 35: other_call(&ni, &eq, &ct, &md, &me); break;
     default: done(PtlNIStatus(any(&ni), (ptl_sr_index_t)below(4), &value)); break;
     }
     if (below(10) == 0) pm_sleep_ns((int64_t)below(3000));
