@@ -2544,23 +2544,19 @@ typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
 typedef struct pm__event pm__event;
 
-/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. Events of one
+   time stand in a ring, in the order in which they were scheduled; the first one alone is in the heap:
+   processes in lockstep do much at the same time. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
-  pm__event *previous, *next; /* of its moment */
-  uint32_t moment;            /* 0 = not queued */
+  pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
+  uint32_t pos;               /* in the heap; PM__BEHIND: not the first one; 0: not queued */
 };
-/* All that happens at one time, in the order in which it was scheduled. Processes in lockstep do much at the
-   same time: one place in the heap is enough for all of it. */
-typedef struct pm__moment {
-  int64_t t_ps;
-  uint64_t order; /* of two moments of the same time the older one comes first */
-  pm__event *first, *last;
-  uint32_t pos, next_free; /* pos: in the heap */
-} pm__moment;
+#define PM__BEHIND 0xFFFFFFFFu
 typedef struct pm__slot {
   int64_t t_ps;
-  uint32_t moment;
+  uint64_t order; /* of two rings of the same time the older one comes first */
+  pm__event *event;
 } pm__slot;
 enum { PM__RECENT_BITS = 9 };
 
@@ -2573,7 +2569,7 @@ typedef struct pm__lane {
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately: two for each node, within limits. */
-enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
+enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   bool is_detour;              /* around cables that are down */
@@ -2610,6 +2606,10 @@ struct pm_thread {
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
   int waits_for_ptl;
+  bool (*is_over)(
+      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
+  bool has_paid;                /* for it, without having run */
+  void *wait_out;               /* where is_over puts what came */
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -2688,12 +2688,11 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
-  pm__slot *heap; /* from 1 on, as long as moments */
-  pm__moment *moments;
-  uint32_t heap_count, moments_max, moments_made, free_moment, future_count; /* of events */
-  uint64_t moment_order;
-  uint32_t
-      recent[1 << PM__RECENT_BITS]; /* by time: the youngest moment of that time, if it is known */
+  uint64_t order;
+  pm__slot *heap;                              /* from 1 on */
+  uint32_t heap_count, heap_max, future_count; /* future_count: all events */
+  bool shares_times;                           /* rings are looked for */
+  pm__event *recent[1 << PM__RECENT_BITS];     /* by time: its youngest ring, if that is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -2712,6 +2711,7 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  bool has_unguarded; /* some stacks rely on canaries */
   /* who and where */
   pm_process **procs;
   int proc_count, procs_max;
@@ -2778,6 +2778,10 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* A place in a ring, below twice its length: no division. */
+static inline uint32_t pm__round(uint32_t place, uint32_t length) {
+  return place < length ? place : place - length;
 }
 /* When something happens next; PM__FOREVER: never. */
 static inline int64_t pm__next_ps(const pm_world *w) {
@@ -2892,19 +2896,18 @@ PM__PRIVATE void pm__step(pm_world *w);
 #line 1 "src/portals/future.c"
 #endif
 
-/* ---- the future: a heap of moments, of four children per node ---------------------------------- */
-static int pm__before(const pm_world *w, pm__slot a, pm__slot b) {
-  return a.t_ps != b.t_ps ? a.t_ps < b.t_ps
-                          : w->moments[a.moment].order < w->moments[b.moment].order;
+/* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
+static int pm__before(const pm__slot *a, const pm__slot *b) {
+  return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->order < b->order;
 }
 static void pm__heap_put(pm_world *w, uint32_t pos, pm__slot slot) {
   w->heap[pos] = slot;
-  w->moments[slot.moment].pos = pos;
+  slot.event->pos = pos;
 }
 static void pm__heap_up(pm_world *w, uint32_t pos, pm__slot slot) {
   while (pos > 1) {
     uint32_t parent = (pos + 2) / 4;
-    if (!pm__before(w, slot, w->heap[parent])) break;
+    if (!pm__before(&slot, &w->heap[parent])) break;
     pm__heap_put(w, pos, w->heap[parent]);
     pos = parent;
   }
@@ -2916,119 +2919,101 @@ static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
     if (child > w->heap_count) break;
     if (last > w->heap_count) last = w->heap_count;
     for (best = child, i = child + 1; i <= last; i++)
-      if (pm__before(w, w->heap[i], w->heap[best])) best = i;
-    if (!pm__before(w, w->heap[best], slot)) break;
+      if (pm__before(&w->heap[i], &w->heap[best])) best = i;
+    if (!pm__before(&w->heap[best], &slot)) break;
     pm__heap_put(w, pos, w->heap[best]);
     pos = best;
   }
   pm__heap_put(w, pos, slot);
 }
 static void pm__heap_move(pm_world *w, uint32_t pos, pm__slot slot) {
-  if (pos > 1 && pm__before(w, slot, w->heap[(pos + 2) / 4]))
+  if (pos > 1 && pm__before(&slot, &w->heap[(pos + 2) / 4]))
     pm__heap_up(w, pos, slot);
   else
     pm__heap_down(w, pos, slot);
 }
-
-/* ---- moments ------------------------------------------------------------------------------------ */
-/* Where the youngest moment of that time would be known. A moment that has lost its place to another time
-   gets no more events: a younger one follows it. */
-static uint32_t *pm__recent_of(pm_world *w, int64_t t_ps) {
-  return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
-}
-static void pm__moment_forget(pm_world *w, uint32_t moment) {
-  uint32_t *recent = pm__recent_of(w, w->moments[moment].t_ps);
-  if (*recent == moment) *recent = 0;
-}
 /* ret 0: out of memory */
-static int pm__moments_grow(pm_world *w) {
-  const uint32_t max = w->moments_max ? 2 * w->moments_max : 64;
-  pm__moment *moments = (pm__moment *)PM_REALLOC(w->moments, max * sizeof *moments);
+static int pm__heap_has_room(pm_world *w) {
+  const uint32_t max = w->heap_max ? 2 * w->heap_max : 64;
   pm__slot *heap;
-  if (!moments) return 0;
-  w->moments = moments;
+  if (w->heap_count + 1 < w->heap_max) return 1;
   heap = (pm__slot *)PM_REALLOC(w->heap, max * sizeof *heap);
-  if (!heap) return 0;
+  if (!heap) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: queue of events");
+    return 0;
+  }
   w->heap = heap;
-  w->moments_max = max;
+  w->heap_max = max;
   return 1;
 }
-/* An empty one; 0: out of memory */
-static uint32_t pm__moment_new(pm_world *w) {
-  uint32_t moment = w->free_moment;
-  if (moment)
-    w->free_moment = w->moments[moment].next_free;
-  else {
-    if (w->moments_made + 1 >= w->moments_max && !pm__moments_grow(w)) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: queue of events");
-      return 0;
-    }
-    moment = ++w->moments_made;
-  }
-  w->moments[moment].first = w->moments[moment].last = NULL;
-  w->moments[moment].pos = ++w->heap_count;
-  return moment;
+/* Where the youngest ring of that time would be known. A ring that has lost its place to another time gets
+   no more events: a younger one follows it. Not worth it in worlds that never have more than a few events. */
+enum { PM__FEW_EVENTS = 16 };
+static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
+  return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
-static void pm__moment_at(pm_world *w, uint32_t moment, int64_t t_ps) {
-  const pm__slot slot = {t_ps, moment};
-  w->moments[moment].t_ps = t_ps;
-  w->moments[moment].order = w->moment_order++;
-  pm__heap_move(w, w->moments[moment].pos, slot);
+static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
+  pm__event *first = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
+  return first && w->heap[first->pos].t_ps == t_ps ? first : NULL;
 }
-static void pm__moment_free(pm_world *w, uint32_t moment) {
-  const uint32_t pos = w->moments[moment].pos;
-  const pm__slot last = w->heap[w->heap_count--];
-  pm__moment_forget(w, moment);
-  w->moments[moment].next_free = w->free_moment;
-  w->free_moment = moment;
-  if (last.moment != moment) pm__heap_move(w, pos, last);
+/* The first event of a ring that was known is another one now; NULL: the ring is gone, or elsewhere. */
+static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *next) {
+  pm__event **recent = pm__recent_of(w, w->heap[first->pos].t_ps);
+  if (*recent == first) *recent = next;
 }
 
 /* Puts the event into the future, or moves it there. Not before now. */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  uint32_t *recent, moment;
+  pm__slot slot;
+  pm__event *first;
   PM_ASSERT(t_ps >= w->now_ps);
-  if (t_ps > PM__END) t_ps = PM__END;
-  recent = pm__recent_of(w, t_ps);
-  moment = *recent;
-  if (!moment || w->moments[moment].t_ps != t_ps) {
-    if (event->moment && !event->previous && !event->next) { /* alone: its moment moves with it */
-      pm__moment_forget(w, event->moment);
-      *recent = event->moment;
-      pm__moment_at(w, event->moment, t_ps);
-      return;
-    }
-    moment = pm__moment_new(w);
-    if (!moment) return;
-    *recent = moment;
-    pm__moment_at(w, moment, t_ps);
+  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
+  slot.order = w->order++;
+  slot.event = event;
+  first = pm__ring_at(w, slot.t_ps);
+  if (first && first->previous == event) return; /* the last one already */
+  if (event->pos && (first || event->next != event)) {
+    pm__unschedule(w, event);
+    first = pm__ring_at(w, slot.t_ps); /* it may have been the event itself */
   }
-  if (event->moment == moment && !event->next) return; /* the last one already */
-  pm__unschedule(w, event);
-  event->moment = moment;
-  event->previous = w->moments[moment].last;
-  event->next = NULL;
-  if (event->previous)
-    event->previous->next = event;
-  else
-    w->moments[moment].first = event;
-  w->moments[moment].last = event;
-  w->future_count++;
+  if (first) {
+    event->pos = PM__BEHIND;
+    event->previous = first->previous;
+    event->next = first;
+    first->previous->next = event;
+    first->previous = event;
+    w->future_count++;
+    return;
+  }
+  if (event->pos) { /* alone: it moves with its place in the heap */
+    if (w->shares_times) pm__ring_becomes(w, event, NULL);
+    pm__heap_move(w, event->pos, slot);
+  } else {
+    if (!pm__heap_has_room(w)) return;
+    event->previous = event->next = event;
+    w->future_count++;
+    pm__heap_up(w, ++w->heap_count, slot);
+    if (w->heap_count > PM__FEW_EVENTS) w->shares_times = true;
+  }
+  if (w->shares_times) *pm__recent_of(w, slot.t_ps) = event;
 }
 PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
-  const uint32_t moment = event->moment;
-  if (!moment) return;
-  event->moment = 0;
+  const uint32_t pos = event->pos;
+  pm__event *next = event->next;
+  if (!pos) return;
   w->future_count--;
-  if (event->previous)
-    event->previous->next = event->next;
-  else
-    w->moments[moment].first = event->next;
-  if (event->next)
-    event->next->previous = event->previous;
-  else
-    w->moments[moment].last = event->previous;
-  if (!w->moments[moment].first) pm__moment_free(w, moment);
+  if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
+  event->pos = 0;
+  if (next == event) {
+    const pm__slot last = w->heap[w->heap_count--];
+    if (last.event != event) pm__heap_move(w, pos, last);
+    return;
+  }
+  event->previous->next = next;
+  next->previous = event->previous;
+  if (pos == PM__BEHIND) return;
+  w->heap[pos].event = next;
+  next->pos = pos;
 }
 /* A carrier has messages under way: time may only pass through it. */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
@@ -3047,7 +3032,7 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 }
 /* The next step of the simulation: time jumps to it. */
 PM__PRIVATE void pm__step(pm_world *w) {
-  pm__event *event = w->moments[w->heap[1].moment].first;
+  pm__event *event = w->heap[1].event;
   w->now_ps = w->heap[1].t_ps;
   w->stats.event_count++;
   pm__unschedule(w, event);
@@ -3343,6 +3328,7 @@ PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t);
@@ -3489,6 +3475,7 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   slab->base = (char *)base;
   slab->bytes = bytes;
   w->slabs = slab;
+  if (!guard) w->has_unguarded = true;
   for (i = 0; i < count && guard; i++)
     mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
   return slab->base + 2 * PM__PAGE;
@@ -3550,10 +3537,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
   t->timed_out = 1;
   pm__resume(w, t);
 }
-/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
-  pm_world *w = t->proc->world;
+static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
@@ -3562,6 +3546,12 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
     t->counts_idle = t->is_idle;
     w->idle_count += t->is_idle;
   }
+}
+/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  pm_world *w = t->proc->world;
+  pm__sleeps(w, t, t_ps, what);
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -3570,18 +3560,38 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
 #endif
 }
-/* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
+/* When nothing else happens until then, time just passes. ret whether it did */
+static bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
+      t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
+    return false;
+  w->now_ps = t_ps;
+  return true;
+}
+/* The running thread is busy for so long. */
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   pm_world *w = pm__current->proc->world;
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
-  if (!w->ready_head && pm__next_ps(w) > t_ps && !w->stopped && !pm__is_carrying(w) &&
-      t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
-    w->now_ps = t_ps;
-    return;
-  }
-  pm__block(t_ps, what);
+  if (!pm__time_passes(w, t_ps)) pm__block(t_ps, what);
+}
+/* A thread that would run now just to find that its event is there and to pay for it: it pays without
+   running. ret whether it sleeps now */
+PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
+  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
+  const bool is_over = t->is_over && t->is_over(t);
+  t->is_over = NULL;
+  if (!is_over) return false;
+  t->has_paid = true;
+  t->waits_for_ptl = 0;
+  t->describe = NULL;
+  if (d_ns <= 0) return false;
+  t->poll_streak = 0;
+  if (pm__time_passes(w, t_ps)) return false;
+  t->is_idle = d_ns <= w->plat.cpu_poll_max_ns;
+  pm__sleeps(w, t, t_ps, "a Portals call");
+  return true;
 }
 PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = d_ns <= pm__current->proc->world->plat.cpu_poll_max_ns;
@@ -3994,7 +4004,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   pm__current = NULL;
   if (t->state == PM__ENDED)
     pm__thread_bury(w, t);
-  else if (*pm__stack_canary(t) != PM__CANARY)
+  else if (w->has_unguarded && *pm__stack_canary(t) != PM__CANARY)
     pm__world_error(w, PM_E_STACK,
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
@@ -4002,8 +4012,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
-  if (w->net && w->net->change.moment && w->future_count == 1 && !w->stranded &&
-      !pm__is_carrying(w))
+  if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
@@ -4029,8 +4038,8 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
-      if (t->state == PM__READY) pm__enter(w, t);
-    } else if (pm__carry(w)) {
+      if (t->state == PM__READY && !pm__pays(w, t)) pm__enter(w, t);
+    } else if (w->is_carrying && pm__carry(w)) {
       continue;
     } else if (pm__may_go_on(w))
       pm__step(w);
@@ -4150,11 +4159,11 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
   for (i = 1; i <= w->heap_count; i++) {
-    pm__event *event = w->moments[w->heap[i].moment].first, *next;
-    for (; event; event = next) {
+    pm__event *first = w->heap[i].event, *event = first, *next;
+    do {
       next = event->next;
       if (event->fn == pm__call_now) PM_FREE(event);
-    }
+    } while ((event = next) != first);
   }
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
@@ -4310,7 +4319,6 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
-  PM_FREE(w->moments);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {
@@ -4666,7 +4674,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
 /* ============================================================================================== */
 /* ---- Portals objects: each begins with its handle --------------------------------------------- */
-enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
+enum { PM__KINDS = 4, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
 enum { PM__RELEASED = 2 };
 typedef struct pm__object {
   uint32_t handle, next_free;
@@ -4760,15 +4768,17 @@ struct pm__ni {
   ptl_handle_ni_t handle;
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS];
+  pm__pool pool[PM__KINDS]; /* see PM__POOL */
   pm__pt *pt;
   int pt_max, pt_last, header_count, trigger_count;
+  uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
+#define PM__POOL(ni, kind) (&(ni)->pool[(kind) - PM__H_EQ])
 #define PM__PROCESS(p)                                                                             \
   pm_process *const p = pm__inited();                                                              \
   if (!p) return PTL_NO_INIT
@@ -4916,23 +4926,30 @@ PM__PRIVATE uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t 
   return (uint32_t)kind << 29 | (uint32_t)ni << 27 | (generation & 0x7FFu) << 16 | slot;
 }
 /* Chunk k of a pool holds 1 << k objects and never moves: objects may be pointed at. */
-PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+static uint32_t pm__chunk_of(uint32_t slot) {
+#ifdef __GNUC__
+  return 31u - (uint32_t)__builtin_clz(slot + 1);
+#else
   uint32_t k = 0;
   while ((slot + 1) >> (k + 1)) k++;
+  return k;
+#endif
+}
+PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+  const uint32_t k = pm__chunk_of(slot);
   return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
 /* A new object, zeroed but for its handle; NULL: limit reached or out of memory. */
 PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
-  pm__pool *pool = &ni->pool[kind];
+  pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   uint32_t slot, generation;
   if (pool->used >= pool->limit) return NULL;
   if (pool->free_head)
     slot = pool->free_head - 1;
   else {
-    uint32_t k = 0;
+    const uint32_t k = pm__chunk_of(pool->made);
     slot = pool->made;
-    while ((slot + 1) >> (k + 1)) k++;
     if (!pool->chunk[k]) {
       const size_t bytes = ((size_t)1 << k) * pool->item_bytes;
       pool->chunk[k] = (char *)pm__zalloc(bytes);
@@ -4951,7 +4968,7 @@ PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
   return o;
 }
 PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
-  pm__pool *pool = &ni->pool[o->handle >> 29];
+  pm__pool *pool = PM__POOL(ni, o->handle >> 29);
   o->live = 0;
   o->next_free = pool->free_head;
   pool->free_head = (o->handle & 0xFFFFu) + 1;
@@ -4969,7 +4986,7 @@ PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
 }
 /* Any object of an interface by its handle; NULL when it is none, or no more. */
 PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
-  const pm__pool *pool = &ni->pool[kind];
+  const pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
     return NULL;
@@ -5332,7 +5349,7 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
   if (p->news_last == eq) p->news_last = before;
 }
 static bool pm__ni_has_events(const pm__ni *ni) {
-  const pm__pool *pool = &ni->pool[PM__H_EQ];
+  const pm__pool *pool = PM__POOL(ni, PM__H_EQ);
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
     const pm__eq *eq = (const pm__eq *)(const void *)pm__pool_at(pool, slot);
@@ -5382,7 +5399,7 @@ static bool pm__eq_lose(pm__eq *eq) {
   if (k == eq->used) return 0;
   for (; k; k--) /* those before it move up */
     eq->ring[(eq->first + k) % eq->ring_max] = eq->ring[(eq->first + k - 1) % eq->ring_max];
-  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   return 1;
 }
@@ -5401,7 +5418,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
     pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
     return;
   }
-  eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
+  eq->ring[pm__round(eq->first + eq->used, eq->ring_max)] = *event;
   eq->used++;
   if (eq->callback) pm__eq_alert(ni->proc, eq);
   if (ni->event_fd) pm__event_fd_tell(ni);
@@ -5411,7 +5428,7 @@ static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
   *event = eq->ring[eq->first];
-  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   eq->dropped = 0;
   if (!eq->used) pm__event_fd_settle(ni);
@@ -5489,13 +5506,22 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->wait_value = value;
   t->waits_for_ptl = 1;
   t->describe = pm__describe_wait;
+  t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
   pm__block(t_ps, what);
   t->is_idle = 0;
-  t->is_vain = t->timed_out;
+  t->is_vain = t->timed_out && !t->has_paid;
   t->waits_for_ptl = 0;
   t->describe = NULL;
+  t->is_over = NULL;
   t->poll_streak = 0;
+}
+/* The same for what pm__pays can do. ret whether it did */
+static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
+                            const char *what, bool (*is_over)(const pm_thread *thread)) {
+  pm__current->is_over = is_over;
+  pm__wait_ptl(object, handle, value, PM__FOREVER, what);
+  return pm__current->has_paid;
 }
 
 PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
@@ -5511,6 +5537,10 @@ PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   pm__cpu(p->world->plat.cpu_event_ns);
   return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(ni, eq, event) : pm__gone(p);
 }
+static bool pm__eq_has(const pm_thread *t) {
+  const pm__eq *eq = (const pm__eq *)t->wait_on;
+  return eq->o.live && eq->o.handle == t->wait_handle && eq->used && !t->proc->aborted;
+}
 PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -5518,13 +5548,16 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!eq || !event) return PTL_ARG_INVALID;
   for (;;) {
-    while (!eq->used && !p->aborted) {
-      pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
+    bool has_paid = false;
+    while (!eq->used && !p->aborted && !has_paid) {
+      has_paid = pm__wait_to_pay(eq, eq_handle, 0, "PtlEQWait:", pm__eq_has);
       if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
     }
-    if (p->aborted) return PTL_ABORTED;
-    pm__cpu(p->world->plat.cpu_event_ns);
-    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (!has_paid) {
+      if (p->aborted) return PTL_ABORTED;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    }
     if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
   }
 }
@@ -5714,14 +5747,22 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   t->last_count = ct->value.success + ct->value.failure;
   return PTL_OK;
 }
+static bool pm__ct_has(const pm_thread *t) {
+  const pm__ct *ct = (const pm__ct *)t->wait_on;
+  const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
+                   (ct->value.success >= t->wait_value || ct->value.failure);
+  if (has) *(ptl_ct_event_t *)t->wait_out = ct->value;
+  return has;
+}
 PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, ct_handle, &ni);
   if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!ct || !event) return PTL_ARG_INVALID;
+  pm__current->wait_out = event;
   while (ct->value.success < test && !ct->value.failure && !p->aborted) {
-    pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
+    if (pm__wait_to_pay(ct, ct_handle, test, "PtlCTWait:", pm__ct_has)) return PTL_OK;
     if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
   }
   if (p->aborted) return PTL_ABORTED;
@@ -6826,6 +6867,7 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_moves.h"
 #endif
+PM__PRIVATE bool pm__is_uncopied(const pm__message *m);
 PM__PRIVATE void pm__keep(pm__message *m);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_moves.c"
@@ -6874,6 +6916,7 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   const pm_semantics *s = &w->desc.semantics;
   pm__md *md = m->what.md;
   if (!pm__from_is_alive(m)) return;
+  m->what.from->uncopied_count -= pm__is_uncopied(m);
   if (m->what.get_md) m->what.get_md->unsent--;
   if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
@@ -7000,6 +7043,10 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   return PTL_ARG_INVALID;
 }
 
+/* It is still to be read from the initiator's memory. */
+PM__PRIVATE bool pm__is_uncopied(const pm__message *m) {
+  return m->what.kind != PM__GET && m->what.length && !m->what.has_copy && !m->what.kept;
+}
 /* From now on the initiator may change its memory, or lose it. */
 PM__PRIVATE void pm__keep(pm__message *m) {
   if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
@@ -7022,6 +7069,7 @@ static void pm__message_start(pm_world *w, pm__message *m) {
     m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
+  m->what.from->uncopied_count += pm__is_uncopied(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.message_count++;
   pm__nic_send(w, m);
@@ -7314,31 +7362,26 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   ni->handle = pm__handle(PM__H_NI, index, 0, 0);
   ni->limits = desired ? *desired : pm__limits;
   pm__clamp_limits(&ni->limits);
-  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  for (i = PM__H_EQ; i <= PM__H_ME; i++) PM__POOL(ni, i)->item_bytes = bytes[i];
+  PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
+  PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
+  PM__POOL(ni, PM__H_MD)->limit = (uint32_t)ni->limits.max_mds;
+  PM__POOL(ni, PM__H_ME)->limit = (uint32_t)ni->limits.max_entries;
   return ni;
 }
 
 /* What is under way when its interface closes still goes out, with the bytes of now. */
 static void pm__keep_all(pm__ni *ni) {
-  const pm__pool *pool = &ni->pool[PM__H_MD];
-  pm__message *m;
-  uint32_t slot, in_flight = 0;
-  if (ni->proc->world->desc.no_data) return;
-  for (slot = 0; slot < pool->made; slot++) {
-    const pm__md *md = (const pm__md *)(const void *)pm__pool_at(pool, slot);
-    if (md->o.live) in_flight += md->in_flight;
-  }
-  for (m = ni->proc->world->messages_made; m && in_flight; m = m->next_made)
-    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && m->what.kind != PM__GET &&
-        !m->what.has_copy && !m->what.kept)
+  pm__message *m = ni->proc->world->messages_made;
+  for (; m && ni->uncopied_count; m = m->next_made)
+    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && pm__is_uncopied(m)) {
+      ni->uncopied_count--;
       pm__keep(m);
+    }
+  ni->uncopied_count = 0;
 }
 static void pm__pool_close(pm__ni *ni, int kind) {
-  pm__pool *pool = &ni->pool[kind];
+  pm__pool *pool = PM__POOL(ni, kind);
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
     pm__object *o = pm__pool_at(pool, slot);
@@ -7385,10 +7428,10 @@ static void pm__ni_close(pm__ni *ni) {
 static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
   ni->limits = desired ? *desired : pm__limits;
   pm__clamp_limits(&ni->limits);
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
+  PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
+  PM__POOL(ni, PM__H_MD)->limit = (uint32_t)ni->limits.max_mds;
+  PM__POOL(ni, PM__H_ME)->limit = (uint32_t)ni->limits.max_entries;
   memset(ni->status, 0, sizeof ni->status);
 }
 
@@ -7619,7 +7662,7 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
 }
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
-  if (f->event.moment && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
+  if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = pm__times(f->remaining_bytes / rate, 1e12);
@@ -7635,7 +7678,7 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->dirty = (uint32_t *)array;
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
-  if (!w->solve.moment) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
 }
 
 /* ---- the solver ---------------------------------------------------------------------------------
@@ -8772,11 +8815,11 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
     w->stats.memory_bytes += max * sizeof *n->slots;
   }
   while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
-    n->slots_first = (n->slots_first + 1) % max;
+    n->slots_first = pm__round(n->slots_first + 1, max);
     n->slots_used--;
   }
   if (n->slots_used >= max) return; /* triggered operations come from the NIC itself: no slot */
-  m->way.slot = (n->slots_first + n->slots_used++) % max;
+  m->way.slot = pm__round(n->slots_first + n->slots_used++, max);
   m->way.has_slot = 1;
   n->slots[m->way.slot] = PM__FOREVER;
 }
@@ -9440,7 +9483,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     pm__room(w, link, c);
   }
   for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
-  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.moment)
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {

@@ -49,7 +49,7 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
 }
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
-  if (f->event.moment && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
+  if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = pm__times(f->remaining_bytes / rate, 1e12);
@@ -65,7 +65,7 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->dirty = (uint32_t *)array;
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
-  if (!w->solve.moment) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
 }
 
 /* ---- the solver ---------------------------------------------------------------------------------

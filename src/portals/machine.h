@@ -14,23 +14,19 @@ typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
 typedef struct pm__event pm__event;
 
-/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. */
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. Events of one
+   time stand in a ring, in the order in which they were scheduled; the first one alone is in the heap:
+   processes in lockstep do much at the same time. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
-  pm__event *previous, *next; /* of its moment */
-  uint32_t moment;            /* 0 = not queued */
+  pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
+  uint32_t pos;               /* in the heap; PM__BEHIND: not the first one; 0: not queued */
 };
-/* All that happens at one time, in the order in which it was scheduled. Processes in lockstep do much at the
-   same time: one place in the heap is enough for all of it. */
-typedef struct pm__moment {
-  int64_t t_ps;
-  uint64_t order; /* of two moments of the same time the older one comes first */
-  pm__event *first, *last;
-  uint32_t pos, next_free; /* pos: in the heap */
-} pm__moment;
+#define PM__BEHIND 0xFFFFFFFFu
 typedef struct pm__slot {
   int64_t t_ps;
-  uint32_t moment;
+  uint64_t order; /* of two rings of the same time the older one comes first */
+  pm__event *event;
 } pm__slot;
 enum { PM__RECENT_BITS = 9 };
 
@@ -43,7 +39,7 @@ typedef struct pm__lane {
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately: two for each node, within limits. */
-enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 512 };
+enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   bool is_detour;              /* around cables that are down */
@@ -80,6 +76,10 @@ struct pm_thread {
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
   int waits_for_ptl;
+  bool (*is_over)(
+      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
+  bool has_paid;                /* for it, without having run */
+  void *wait_out;               /* where is_over puts what came */
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -158,12 +158,11 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
-  pm__slot *heap; /* from 1 on, as long as moments */
-  pm__moment *moments;
-  uint32_t heap_count, moments_max, moments_made, free_moment, future_count; /* of events */
-  uint64_t moment_order;
-  uint32_t
-      recent[1 << PM__RECENT_BITS]; /* by time: the youngest moment of that time, if it is known */
+  uint64_t order;
+  pm__slot *heap;                              /* from 1 on */
+  uint32_t heap_count, heap_max, future_count; /* future_count: all events */
+  bool shares_times;                           /* rings are looked for */
+  pm__event *recent[1 << PM__RECENT_BITS];     /* by time: its youngest ring, if that is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -182,6 +181,7 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  bool has_unguarded; /* some stacks rely on canaries */
   /* who and where */
   pm_process **procs;
   int proc_count, procs_max;
@@ -248,6 +248,10 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* A place in a ring, below twice its length: no division. */
+static inline uint32_t pm__round(uint32_t place, uint32_t length) {
+  return place < length ? place : place - length;
 }
 /* When something happens next; PM__FOREVER: never. */
 static inline int64_t pm__next_ps(const pm_world *w) {

@@ -372,11 +372,11 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
     w->stats.memory_bytes += max * sizeof *n->slots;
   }
   while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
-    n->slots_first = (n->slots_first + 1) % max;
+    n->slots_first = pm__round(n->slots_first + 1, max);
     n->slots_used--;
   }
   if (n->slots_used >= max) return; /* triggered operations come from the NIC itself: no slot */
-  m->way.slot = (n->slots_first + n->slots_used++) % max;
+  m->way.slot = pm__round(n->slots_first + n->slots_used++, max);
   m->way.has_slot = 1;
   n->slots[m->way.slot] = PM__FOREVER;
 }

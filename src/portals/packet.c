@@ -290,7 +290,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     pm__room(w, link, c);
   }
   for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
-  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.moment)
+  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {

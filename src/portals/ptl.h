@@ -413,7 +413,7 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
 /* ============================================================================================== */
 /* ---- Portals objects: each begins with its handle --------------------------------------------- */
-enum { PM__KINDS = 6, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
+enum { PM__KINDS = 4, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
 enum { PM__RELEASED = 2 };
 typedef struct pm__object {
   uint32_t handle, next_free;
@@ -507,15 +507,17 @@ struct pm__ni {
   ptl_handle_ni_t handle;
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS];
+  pm__pool pool[PM__KINDS]; /* see PM__POOL */
   pm__pt *pt;
   int pt_max, pt_last, header_count, trigger_count;
+  uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
+#define PM__POOL(ni, kind) (&(ni)->pool[(kind) - PM__H_EQ])
 #define PM__PROCESS(p)                                                                             \
   pm_process *const p = pm__inited();                                                              \
   if (!p) return PTL_NO_INIT

@@ -73,7 +73,7 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
   if (p->news_last == eq) p->news_last = before;
 }
 static bool pm__ni_has_events(const pm__ni *ni) {
-  const pm__pool *pool = &ni->pool[PM__H_EQ];
+  const pm__pool *pool = PM__POOL(ni, PM__H_EQ);
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
     const pm__eq *eq = (const pm__eq *)(const void *)pm__pool_at(pool, slot);
@@ -123,7 +123,7 @@ static bool pm__eq_lose(pm__eq *eq) {
   if (k == eq->used) return 0;
   for (; k; k--) /* those before it move up */
     eq->ring[(eq->first + k) % eq->ring_max] = eq->ring[(eq->first + k - 1) % eq->ring_max];
-  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   return 1;
 }
@@ -142,7 +142,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
     pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
     return;
   }
-  eq->ring[(eq->first + eq->used) % eq->ring_max] = *event;
+  eq->ring[pm__round(eq->first + eq->used, eq->ring_max)] = *event;
   eq->used++;
   if (eq->callback) pm__eq_alert(ni->proc, eq);
   if (ni->event_fd) pm__event_fd_tell(ni);
@@ -152,7 +152,7 @@ static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
   *event = eq->ring[eq->first];
-  eq->first = (eq->first + 1) % eq->ring_max;
+  eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   eq->dropped = 0;
   if (!eq->used) pm__event_fd_settle(ni);
@@ -230,13 +230,22 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->wait_value = value;
   t->waits_for_ptl = 1;
   t->describe = pm__describe_wait;
+  t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
   pm__block(t_ps, what);
   t->is_idle = 0;
-  t->is_vain = t->timed_out;
+  t->is_vain = t->timed_out && !t->has_paid;
   t->waits_for_ptl = 0;
   t->describe = NULL;
+  t->is_over = NULL;
   t->poll_streak = 0;
+}
+/* The same for what pm__pays can do. ret whether it did */
+static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
+                            const char *what, bool (*is_over)(const pm_thread *thread)) {
+  pm__current->is_over = is_over;
+  pm__wait_ptl(object, handle, value, PM__FOREVER, what);
+  return pm__current->has_paid;
 }
 
 PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
@@ -252,6 +261,10 @@ PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   pm__cpu(p->world->plat.cpu_event_ns);
   return eq->o.live && eq->o.handle == eq_handle ? pm__eq_take(ni, eq, event) : pm__gone(p);
 }
+static bool pm__eq_has(const pm_thread *t) {
+  const pm__eq *eq = (const pm__eq *)t->wait_on;
+  return eq->o.live && eq->o.handle == t->wait_handle && eq->used && !t->proc->aborted;
+}
 PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -259,13 +272,16 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!eq || !event) return PTL_ARG_INVALID;
   for (;;) {
-    while (!eq->used && !p->aborted) {
-      pm__wait_ptl(eq, eq_handle, 0, PM__FOREVER, "PtlEQWait:");
+    bool has_paid = false;
+    while (!eq->used && !p->aborted && !has_paid) {
+      has_paid = pm__wait_to_pay(eq, eq_handle, 0, "PtlEQWait:", pm__eq_has);
       if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
     }
-    if (p->aborted) return PTL_ABORTED;
-    pm__cpu(p->world->plat.cpu_event_ns);
-    if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    if (!has_paid) {
+      if (p->aborted) return PTL_ABORTED;
+      pm__cpu(p->world->plat.cpu_event_ns);
+      if (!eq->o.live || eq->o.handle != eq_handle) return pm__gone(p);
+    }
     if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
   }
 }
@@ -455,14 +471,22 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   t->last_count = ct->value.success + ct->value.failure;
   return PTL_OK;
 }
+static bool pm__ct_has(const pm_thread *t) {
+  const pm__ct *ct = (const pm__ct *)t->wait_on;
+  const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
+                   (ct->value.success >= t->wait_value || ct->value.failure);
+  if (has) *(ptl_ct_event_t *)t->wait_out = ct->value;
+  return has;
+}
 PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, ct_handle, &ni);
   if (p->aborted) return PTL_ABORTED; /* whatever the arguments are */
   if (!ct || !event) return PTL_ARG_INVALID;
+  pm__current->wait_out = event;
   while (ct->value.success < test && !ct->value.failure && !p->aborted) {
-    pm__wait_ptl(ct, ct_handle, test, PM__FOREVER, "PtlCTWait:");
+    if (pm__wait_to_pay(ct, ct_handle, test, "PtlCTWait:", pm__ct_has)) return PTL_OK;
     if (!ct->o.live || ct->o.handle != ct_handle) return pm__gone(p);
   }
   if (p->aborted) return PTL_ABORTED;

@@ -61,31 +61,26 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   ni->handle = pm__handle(PM__H_NI, index, 0, 0);
   ni->limits = desired ? *desired : pm__limits;
   pm__clamp_limits(&ni->limits);
-  for (i = PM__H_EQ; i <= PM__H_ME; i++) ni->pool[i].item_bytes = bytes[i];
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  for (i = PM__H_EQ; i <= PM__H_ME; i++) PM__POOL(ni, i)->item_bytes = bytes[i];
+  PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
+  PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
+  PM__POOL(ni, PM__H_MD)->limit = (uint32_t)ni->limits.max_mds;
+  PM__POOL(ni, PM__H_ME)->limit = (uint32_t)ni->limits.max_entries;
   return ni;
 }
 
 /* What is under way when its interface closes still goes out, with the bytes of now. */
 static void pm__keep_all(pm__ni *ni) {
-  const pm__pool *pool = &ni->pool[PM__H_MD];
-  pm__message *m;
-  uint32_t slot, in_flight = 0;
-  if (ni->proc->world->desc.no_data) return;
-  for (slot = 0; slot < pool->made; slot++) {
-    const pm__md *md = (const pm__md *)(const void *)pm__pool_at(pool, slot);
-    if (md->o.live) in_flight += md->in_flight;
-  }
-  for (m = ni->proc->world->messages_made; m && in_flight; m = m->next_made)
-    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && m->what.kind != PM__GET &&
-        !m->what.has_copy && !m->what.kept)
+  pm__message *m = ni->proc->world->messages_made;
+  for (; m && ni->uncopied_count; m = m->next_made)
+    if (m->way.pending && m->what.from == ni && pm__from_is_alive(m) && pm__is_uncopied(m)) {
+      ni->uncopied_count--;
       pm__keep(m);
+    }
+  ni->uncopied_count = 0;
 }
 static void pm__pool_close(pm__ni *ni, int kind) {
-  pm__pool *pool = &ni->pool[kind];
+  pm__pool *pool = PM__POOL(ni, kind);
   uint32_t slot;
   for (slot = 0; slot < pool->made; slot++) {
     pm__object *o = pm__pool_at(pool, slot);
@@ -132,10 +127,10 @@ static void pm__ni_close(pm__ni *ni) {
 static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
   ni->limits = desired ? *desired : pm__limits;
   pm__clamp_limits(&ni->limits);
-  ni->pool[PM__H_EQ].limit = (uint32_t)ni->limits.max_eqs;
-  ni->pool[PM__H_CT].limit = (uint32_t)ni->limits.max_cts;
-  ni->pool[PM__H_MD].limit = (uint32_t)ni->limits.max_mds;
-  ni->pool[PM__H_ME].limit = (uint32_t)ni->limits.max_entries;
+  PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
+  PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
+  PM__POOL(ni, PM__H_MD)->limit = (uint32_t)ni->limits.max_mds;
+  PM__POOL(ni, PM__H_ME)->limit = (uint32_t)ni->limits.max_entries;
   memset(ni->status, 0, sizeof ni->status);
 }
 

@@ -42,6 +42,7 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   const pm_semantics *s = &w->desc.semantics;
   pm__md *md = m->what.md;
   if (!pm__from_is_alive(m)) return;
+  m->what.from->uncopied_count -= pm__is_uncopied(m);
   if (m->what.get_md) m->what.get_md->unsent--;
   if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
@@ -168,6 +169,10 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   return PTL_ARG_INVALID;
 }
 
+/* It is still to be read from the initiator's memory. */
+PM__PRIVATE bool pm__is_uncopied(const pm__message *m) {
+  return m->what.kind != PM__GET && m->what.length && !m->what.has_copy && !m->what.kept;
+}
 /* From now on the initiator may change its memory, or lose it. */
 PM__PRIVATE void pm__keep(pm__message *m) {
   if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
@@ -190,6 +195,7 @@ static void pm__message_start(pm_world *w, pm__message *m) {
     m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
+  m->what.from->uncopied_count += pm__is_uncopied(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.message_count++;
   pm__nic_send(w, m);

@@ -3,4 +3,5 @@
 #include "ptl_target.h"
 
 /* ---- for later pieces ---- */
+PM__PRIVATE bool pm__is_uncopied(const pm__message *m);
 PM__PRIVATE void pm__keep(pm__message *m);

@@ -5,23 +5,30 @@ PM__PRIVATE uint32_t pm__handle(int kind, int ni, uint32_t generation, uint32_t 
   return (uint32_t)kind << 29 | (uint32_t)ni << 27 | (generation & 0x7FFu) << 16 | slot;
 }
 /* Chunk k of a pool holds 1 << k objects and never moves: objects may be pointed at. */
-PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+static uint32_t pm__chunk_of(uint32_t slot) {
+#ifdef __GNUC__
+  return 31u - (uint32_t)__builtin_clz(slot + 1);
+#else
   uint32_t k = 0;
   while ((slot + 1) >> (k + 1)) k++;
+  return k;
+#endif
+}
+PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+  const uint32_t k = pm__chunk_of(slot);
   return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
 /* A new object, zeroed but for its handle; NULL: limit reached or out of memory. */
 PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
-  pm__pool *pool = &ni->pool[kind];
+  pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   uint32_t slot, generation;
   if (pool->used >= pool->limit) return NULL;
   if (pool->free_head)
     slot = pool->free_head - 1;
   else {
-    uint32_t k = 0;
+    const uint32_t k = pm__chunk_of(pool->made);
     slot = pool->made;
-    while ((slot + 1) >> (k + 1)) k++;
     if (!pool->chunk[k]) {
       const size_t bytes = ((size_t)1 << k) * pool->item_bytes;
       pool->chunk[k] = (char *)pm__zalloc(bytes);
@@ -40,7 +47,7 @@ PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
   return o;
 }
 PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
-  pm__pool *pool = &ni->pool[o->handle >> 29];
+  pm__pool *pool = PM__POOL(ni, o->handle >> 29);
   o->live = 0;
   o->next_free = pool->free_head;
   pool->free_head = (o->handle & 0xFFFFu) + 1;
@@ -58,7 +65,7 @@ PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
 }
 /* Any object of an interface by its handle; NULL when it is none, or no more. */
 PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
-  const pm__pool *pool = &ni->pool[kind];
+  const pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
     return NULL;

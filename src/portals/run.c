@@ -177,7 +177,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
   pm__current = NULL;
   if (t->state == PM__ENDED)
     pm__thread_bury(w, t);
-  else if (*pm__stack_canary(t) != PM__CANARY)
+  else if (w->has_unguarded && *pm__stack_canary(t) != PM__CANARY)
     pm__world_error(w, PM_E_STACK,
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
@@ -185,8 +185,7 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
-  if (w->net && w->net->change.moment && w->future_count == 1 && !w->stranded &&
-      !pm__is_carrying(w))
+  if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
   if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
@@ -212,8 +211,8 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
-      if (t->state == PM__READY) pm__enter(w, t);
-    } else if (pm__carry(w)) {
+      if (t->state == PM__READY && !pm__pays(w, t)) pm__enter(w, t);
+    } else if (w->is_carrying && pm__carry(w)) {
       continue;
     } else if (pm__may_go_on(w))
       pm__step(w);
@@ -333,11 +332,11 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
   for (i = 1; i <= w->heap_count; i++) {
-    pm__event *event = w->moments[w->heap[i].moment].first, *next;
-    for (; event; event = next) {
+    pm__event *first = w->heap[i].event, *event = first, *next;
+    do {
       next = event->next;
       if (event->fn == pm__call_now) PM_FREE(event);
-    }
+    } while ((event = next) != first);
   }
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
@@ -493,7 +492,6 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->procs);
   PM_FREE(w->nodes);
   PM_FREE(w->heap);
-  PM_FREE(w->moments);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {

@@ -135,6 +135,7 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   slab->base = (char *)base;
   slab->bytes = bytes;
   w->slabs = slab;
+  if (!guard) w->has_unguarded = true;
   for (i = 0; i < count && guard; i++)
     mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
   return slab->base + 2 * PM__PAGE;
@@ -196,10 +197,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
   t->timed_out = 1;
   pm__resume(w, t);
 }
-/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
-  pm_world *w = t->proc->world;
+static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
@@ -208,6 +206,12 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
     t->counts_idle = t->is_idle;
     w->idle_count += t->is_idle;
   }
+}
+/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  pm_world *w = t->proc->world;
+  pm__sleeps(w, t, t_ps, what);
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -216,18 +220,38 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
 #endif
 }
-/* The running thread is busy for so long. When nothing else happens meanwhile, time just passes. */
+/* When nothing else happens until then, time just passes. ret whether it did */
+static bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
+      t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
+    return false;
+  w->now_ps = t_ps;
+  return true;
+}
+/* The running thread is busy for so long. */
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   pm_world *w = pm__current->proc->world;
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return;
   pm__current->poll_streak = 0;
-  if (!w->ready_head && pm__next_ps(w) > t_ps && !w->stopped && !pm__is_carrying(w) &&
-      t_ps < (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END)) {
-    w->now_ps = t_ps;
-    return;
-  }
-  pm__block(t_ps, what);
+  if (!pm__time_passes(w, t_ps)) pm__block(t_ps, what);
+}
+/* A thread that would run now just to find that its event is there and to pay for it: it pays without
+   running. ret whether it sleeps now */
+PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
+  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
+  const bool is_over = t->is_over && t->is_over(t);
+  t->is_over = NULL;
+  if (!is_over) return false;
+  t->has_paid = true;
+  t->waits_for_ptl = 0;
+  t->describe = NULL;
+  if (d_ns <= 0) return false;
+  t->poll_streak = 0;
+  if (pm__time_passes(w, t_ps)) return false;
+  t->is_idle = d_ns <= w->plat.cpu_poll_max_ns;
+  pm__sleeps(w, t, t_ps, "a Portals call");
+  return true;
 }
 PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = d_ns <= pm__current->proc->world->plat.cpu_poll_max_ns;

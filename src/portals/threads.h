@@ -12,6 +12,7 @@ PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t);
