@@ -206,6 +206,45 @@ static void words_body(void *unused) {
 }
 static void events_become_words_and_hooks_are_called_once(void) { run_world(1, words_body, NULL); }
 
+/* ---- what a wait costs -------------------------------------------------------------------------- */
+static int64_t t_end_ns[2];
+static void waits_body(void *unused) {
+  (void)unused;
+  static side sides[3];
+  side *s = &sides[pm_rank()];
+  ptl_ct_event_t v;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SEND_DISABLE);
+  ptl_me_t me = entry(s->memory, 64, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM);
+  me.ct_handle = s->ct;
+  append(s, me, PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    CHECK(put(s, 1, 8, PTL_NO_ACK_REQ, 0, 0, 1) == PTL_OK);
+    pm_sleep_ns(100000);
+    CHECK(put(s, 1, 8, PTL_NO_ACK_REQ, 0, 0, 2) == PTL_OK);
+  } else if (pm_rank() == 1) {
+    EXPECT(s, PUT);
+    t_end_ns[0] = pm_now_ns();
+    CHECK(PtlCTWait(s->ct, 2, &v) == PTL_OK && v.success == 2);
+    t_end_ns[1] = pm_now_ns();
+  } else /* meanwhile something happens all the time */
+    for (int i = 0; i < 20000; i++) pm_sleep_ns(7);
+  pm_barrier();
+  side_close(s);
+}
+static void each_wait_pays_once_for_its_event(void) {
+  int64_t first_ns[2];
+  for (int i = 0; i < 2; i++) {
+    pm_platform p = pm_platform_bxi2(3);
+    pm_world_desc desc = {0};
+    desc.platform = &p;
+    p.cpu_event_ns += 1000 * i;
+    run_world(3, waits_body, &desc);
+    if (i == 0) memcpy(first_ns, t_end_ns, sizeof first_ns);
+  }
+  for (int i = 0; i < 2; i++) CHECK(t_end_ns[i] - first_ns[i] == 1000);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(callbacks_take_every_event);
@@ -214,5 +253,6 @@ int main(int argc, char **argv) {
   RUN(queues_are_told_apart);
   RUN(descriptor_is_readable_while_there_are_events);
   RUN(events_become_words_and_hooks_are_called_once);
+  RUN(each_wait_pays_once_for_its_event);
   return TEST_END();
 }
