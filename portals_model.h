@@ -10444,6 +10444,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
 #ifdef NBC_LINES
 #line 1 "src/portals/links.c"
 #endif
+/* links.c: use of links over time. */
 
 
 /* ============================================================================================== */

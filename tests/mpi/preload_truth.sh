@@ -101,7 +101,7 @@ nbc() { # mpi
     (cd "$reports" && XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print "mpirun.$1" $way -n 2 "$B/tests/mpi/preload_truth.$1" late) | tee "$reports/printed" |
       sed -n 's/.*NBC_TABLE[= ]\([^ ]*\) .*/\1/p'
     grep -cE "xfer_table.*part" "$reports/printed"
-    grep -c "$over_env.*xfer_table\|$(echo "$over_env" | tr = ' ').*xfer_table" "$reports/printed"
+    grep -c "$over_env.*xfer_table\|$(echo "$over_env" | tr '=' ' ').*xfer_table" "$reports/printed"
   done >"$reports/tables"
   env "$over_env" XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late | sed -n 's/.*NBC_TABLE[= ]\([^ ]*\) .*/\1/p' >>"$reports/tables"
   # shellcheck disable=SC2046 # seven words
