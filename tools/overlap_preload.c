@@ -61,7 +61,7 @@
    MPI_Ssend, the last bytes may still be in a socket: the table's tail_bytes. A receive up to the eager
    size may have come before it was posted: only its end counts as seen; of a larger one as many bytes
    may have gone ahead. Of collectives, of buffered, ready and partitioned transfers nothing counts as
-   seen: they are made of messages, or of copies, that move before or after as the MPI likes. One-sided
+   seen, nor of sends of data that is not contiguous: they are made of messages, or of copies, that move before or after as the MPI likes. One-sided
    operations have no minimum: the table says how long messages take, and a put may be faster. A call
    that fails moves nothing.
      point-to-point  count x size of the type; receives by the bytes that came, known at completion

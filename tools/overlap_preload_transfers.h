@@ -217,7 +217,8 @@ static void post_nothing(call *c, MPI_Request request) { post(c, request, (trans
 
 /* What the end of a send tells. A synchronous one ends when its receive has begun: all has arrived only
    of what fits into the packet that was answered; the rest may be in a socket. A buffered one has been
-   copied, a ready one may be pushed whatever its size, partitions are messages of their own: nothing. */
+   copied, a ready one may be pushed whatever its size, partitions are messages of their own: nothing. Nor
+   does that of data which is not contiguous. */
 typedef enum sending { STANDARD, SYNCHRONOUS, UNSEEN } sending;
 enum { ONE_PACKET = 1024 };
 static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
@@ -229,7 +230,7 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
   if (moves) {
     x.size_bytes = bytes_of(count, type);
     x.leaves = how == STANDARD || x.size_bytes > ONE_PACKET;
-    x.unseen = how == UNSEEN;
+    x.unseen = how == UNSEEN || (x.size_bytes > ONE_PACKET && !is_contiguous(type));
     x.comm = peers_of_comm(comm);
     x.comm_made = x.comm->made;
     x.tally = x.comm->tally;
@@ -473,6 +474,7 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
   count_transfer(p->tally, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns);
   pair_sent(p, dest, me.next_id + 1, size_bytes,
             kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
+  if (goes == LEAVES && size_bytes > ONE_PACKET && !is_contiguous(type)) goes = ANY_TIME;
   moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
 #define sent(c, kind, count, type, dest, comm)                                                     \

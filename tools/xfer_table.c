@@ -9,9 +9,10 @@
              program runs under the preload; and one line per file on what was measured.
 
    The file also keeps, as comments that the readers of tables know ([TABLE] of nbc_overlap.h):
-     eager_bytes       up to which size MPI_Send returns though nobody has posted a receive. Found by
+     eager_bytes       up to which size MPI_Send returns though nobody has posted a receive, of contiguous or
+                       of strided data, which some MPIs send otherwise: the larger size. Found by
                        sending to a process that posts none until the send is over, or until 30 ms passed.
-     tail_bytes        how much of a larger send that has ended may still be on its way, in sockets or
+     tail_bytes        how much of a larger contiguous send that has ended may still be on its way, in sockets or
                        queues. Found by sending to a process that looks only every few milliseconds: what it
                        had not received when the send was over; twice the most that was seen.
                        --tail instead of a file prints these two and measures nothing else.
@@ -111,8 +112,23 @@ static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int pee
 }
 
 /* ---- eager or not ---- */
+/* Four bytes, four left out: what takes the way of data that is not contiguous. bytes: a multiple of 4. */
+static MPI_Datatype strided_type(int bytes) {
+  MPI_Datatype type;
+  MPI_Type_vector(bytes / 4, 4, 8, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+/* Posts a send of `bytes` of the buffer, which holds twice as many when strided. */
+static void post(char *buffer, int bytes, bool strided, int peer, int tag, MPI_Request *request) {
+  MPI_Datatype type = strided ? strided_type(bytes) : MPI_BYTE;
+  MPI_Isend(buffer, strided ? 1 : bytes, type, peer, tag, world, request);
+  if (strided) MPI_Type_free(&type);
+}
+
 /* Does a send of `bytes` end while no receive is posted? Asked together by both; the first one knows. */
-static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, bool strided, int peer,
+                     bool first) {
   int over = 0;
   if (!first) { /* posts the receive when the other one has seen enough */
     MPI_Recv(&over, 1, MPI_INT, peer, 3, world, MPI_STATUS_IGNORE);
@@ -120,7 +136,7 @@ static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, 
     return over != 0;
   }
   MPI_Request request, told;
-  MPI_Isend(buffer, bytes, MPI_BYTE, peer, 2, world, &request);
+  post(buffer, bytes, strided, peer, 2, &request);
   const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
   for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns);
        tests++) /* also when it was interrupted */
@@ -132,30 +148,39 @@ static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, int peer, 
   return answer != 0;
 }
 
-static bool sends_eagerly(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
-  return is_eager(clock, buffer, bytes, peer, first) || is_eager(clock, buffer, bytes, peer, first);
+static bool sends_eagerly(const nbc_clock *clock, char *buffer, int bytes, bool strided, int peer,
+                          bool first) {
+  return is_eager(clock, buffer, bytes, strided, peer, first) ||
+         is_eager(clock, buffer, bytes, strided, peer, first);
 }
 
-/* The largest eager size, to 64 bytes; "no" is believed when it was said twice. Both ranks go the same way, because both know each answer. */
-static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
-  int yes = 0, no = 1 << (SIZES - 1);
-  int step = 0;
-  for (int bytes = 64; bytes < no; bytes *= 2) {
-    progress_show(&progress, "eager size", 2 * SIZES + step, STEPS);
-    if (step < EAGER_STEPS - 1) step++;
-    if (sends_eagerly(clock, buffer, bytes, peer, first))
+/* The largest eager size, to 64 bytes; "no" is believed when it was said twice, and without one there is no
+   limit. Both ranks go the same way, because both know each answer. Of strided data half as much fits
+   into the buffer. */
+static int64_t eager_of(const nbc_clock *clock, char *buffer, bool strided, int peer, bool first) {
+  const int most = 1 << (SIZES - 1 - strided);
+  int yes = 0, no = 2 * most;
+  for (int bytes = 64; bytes <= most && bytes < no; bytes *= 2) {
+    progress_show(&progress, "eager size", 2 * SIZES + strided * EAGER_STEPS / 2, STEPS);
+    if (sends_eagerly(clock, buffer, bytes, strided, peer, first))
       yes = bytes;
     else
       no = bytes;
   }
+  if (no > most) return INT64_MAX;
   while (no - yes > 64) {
     const int middle = yes + (no - yes) / 2;
-    if (sends_eagerly(clock, buffer, middle, peer, first))
+    if (sends_eagerly(clock, buffer, middle, strided, peer, first))
       yes = middle;
     else
       no = middle;
   }
   return no - 1; /* sizes that were not asked count as eager */
+}
+static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool first) {
+  const int64_t contiguous = eager_of(clock, buffer, false, peer, first),
+                strided = eager_of(clock, buffer, true, peer, first);
+  return contiguous > strided ? contiguous : strided;
 }
 
 /* ---- the tail of a send that has ended ---- */
@@ -201,8 +226,22 @@ static long rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int pee
   return nbc_clock_now_ns(clock) - end_ns > TAIL_NAP_NS / 3 ? last : 0;
 }
 
+/* The longest tail of some rounds. A round that was disturbed counts as one with a tail, so two must agree. */
+static long tail_of(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+  long high = 0, second = 0;
+  for (int i = 0; i < TAIL_ROUNDS; i++) {
+    const long seen =
+        first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
+    if (seen > high)
+      second = high, high = seen;
+    else if (seen > second)
+      second = seen;
+  }
+  return second > 0 ? high : 0;
+}
+
 /* Twice the most of some sizes above the eager one: the buffers of sockets grow. As large as the largest
-   message: no limit was seen. A round that was disturbed counts as one with a tail, so two must agree. */
+   message: no limit was seen. */
 static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer,
                           bool first) {
   const int largest = 1 << (SIZES - 1);
@@ -212,16 +251,8 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
   else
     MPI_Recv(&eager, 1, MPI_INT64_T, peer, 11, world, MPI_STATUS_IGNORE);
   for (int bytes = largest; bytes > eager; bytes /= 8) {
-    long seen[TAIL_ROUNDS], high = 0, second = 0;
-    for (int i = 0; i < TAIL_ROUNDS; i++) {
-      seen[i] =
-          first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
-      if (seen[i] > high)
-        second = high, high = seen[i];
-      else if (seen[i] > second)
-        second = seen[i];
-    }
-    if (second > 0 && high > most) most = high;
+    const long tail = tail_of(clock, buffer, bytes, peer, first);
+    if (tail > most) most = tail;
   }
   return 2 * most >= largest ? INT64_MAX : 2 * (int64_t)most;
 }
