@@ -56,7 +56,7 @@
    on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
    alive, neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
    reductions of derived types; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
-   communicator takes two more MPI_Allreduce.
+   communicator takes two more MPI_Allreduce, or three in programs that ask for MPI_THREAD_MULTIPLE.
 
    WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them
    (persistent ones: since they were started), and windows until they are freed, since another process
@@ -178,6 +178,8 @@ void progress_say(const char *format, ...) {
   va_end(args);
   fprintf(stderr, "nbc_progress: %s\n", text);
 }
+
+bool progress_has_threads(void) { return run.told_level >= MPI_THREAD_MULTIPLE; }
 
 int progress_choice(const char *setting, const char *const *names, int count, int by_default) {
   const char *value = progress_setting(setting);

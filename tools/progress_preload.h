@@ -86,6 +86,7 @@ void progress_coll_made(MPI_Comm comm);
 void progress_coll_freed(MPI_Comm comm, bool disconnect);
 /* The handle of an operator is about to be freed. True: not now, it is in use; that is done later. */
 bool progress_coll_op_freed(MPI_Op op);
+bool progress_has_threads(void); /* of the program may several be inside the MPI? */
 /* Starts it as ours. False: the MPI shall do it; all processes come to the same answer. */
 bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc);
 /* Makes a persistent one and *request that stands for it, a persistent request of the MPI that is never started.

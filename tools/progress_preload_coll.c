@@ -217,8 +217,57 @@ static shadow *make_shadow(MPI_Comm comm, int size) {
   return s;
 }
 
+static bool is_free(const uint64_t *ids, int id) { return ids[id / 64] >> (id % 64) & 1; }
+static bool take_free(int id) {
+  coll_lock();
+  const bool mine = is_free(coll.free_ids, id);
+  coll.free_ids[id / 64] &= ~((uint64_t)1 << (id % 64));
+  coll_unlock();
+  return mine;
+}
+static void give_back(int id) {
+  coll_lock();
+  coll.free_ids[id / 64] |= (uint64_t)1 << (id % 64);
+  coll_unlock();
+}
+static uint64_t draw(void) { /* splitmix64, a sequence of each process */
+  static uint64_t state;
+  uint64_t z = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15u, __ATOMIC_RELAXED);
+  z = (z + (uint64_t)getpid()) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+/* A number that is free in all processes of comm, taken in all. ret -1: there is none.
+   Threads may ask for several communicators at once, and a number may go to one of them here and to another one
+   in another process: then all try again. Rank 0 draws which of the free ones is tried, so that
+   communicators do not meet again and again. Where no process has several threads in MPI, nobody asks twice. */
+static int take_id(MPI_Comm comm, int rank) {
+  uint64_t own[COMM_WORDS + 2], common[COMM_WORDS + 2];
+  for (;;) {
+    int count = 0, id = 0, mine, all = 0;
+    coll_lock();
+    memcpy(own, coll.free_ids, sizeof coll.free_ids);
+    coll_unlock();
+    own[COMM_WORDS] = rank == 0 ? draw() : UINT64_MAX;
+    own[COMM_WORDS + 1] = progress_has_threads() ? 0 : UINT64_MAX;
+    if (NEXT(Allreduce)(own, common, COMM_WORDS + 2, MPI_UINT64_T, MPI_BAND, comm) != MPI_SUCCESS)
+      return -1;
+    for (int i = 0; i < MAX_COMMS; i++) count += is_free(common, i);
+    if (!count) return -1;
+    const bool alone = common[COMM_WORDS + 1] != 0;
+    for (int left = alone ? 0 : (int)(common[COMM_WORDS] % (unsigned)count);; id++)
+      if (is_free(common, id) && left-- == 0) break;
+    mine = take_free(id);
+    if (alone) return id;
+    if (NEXT(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) all = 0, count = 0;
+    if (all) return id;
+    if (mine) give_back(id);
+    if (!count) return -1;
+  }
+}
+
 void progress_coll_made(MPI_Comm comm) {
-  uint64_t own[COMM_WORDS], common[COMM_WORDS];
   int inter = 0, size = 0, id = -1, flag = 1, all = 0;
   if (!coll.on || comm == MPI_COMM_NULL) return;
   NEXT(Comm_test_inter)(comm, &inter);
@@ -229,13 +278,7 @@ void progress_coll_made(MPI_Comm comm) {
   shadow *const s = make_shadow(comm, size);
   flag = !s ? 0 : s->has_neighbors ? 2 : 1; /* the least of all */
   if (NEXT(Allreduce)(&flag, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) all = 0;
-  coll_lock();
-  memcpy(own, coll.free_ids, sizeof own);
-  coll_unlock();
-  if (all && NEXT(Allreduce)(own, common, COMM_WORDS, MPI_UINT64_T, MPI_BAND, comm) != MPI_SUCCESS)
-    all = 0;
-  for (int i = 0; all && i < MAX_COMMS && id < 0; i++)
-    if (common[i / 64] >> (i % 64) & 1) id = i;
+  if (all) id = take_id(comm, s->t.rank);
   if (id < 0) { /* all in use: these stay the MPI's */
     if (s) free(s->world_rank), free((void *)(uintptr_t)s->neighbors.sources);
     free(s);
@@ -251,7 +294,6 @@ void progress_coll_made(MPI_Comm comm) {
   if (nbc_comm_create(&desc, &s->comm, NULL) == NBC_OK &&
       nbc_comm_operator(s->comm, reduce_by_mpi, NULL, false, &s->by_mpi[0]) == NBC_OK &&
       nbc_comm_operator(s->comm, reduce_by_mpi, NULL, true, &s->by_mpi[1]) == NBC_OK) {
-    coll.free_ids[id / 64] &= ~((uint64_t)1 << (id % 64));
     s->next = coll.shadows;
     coll.shadows = s;
   } else {

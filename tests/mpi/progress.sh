@@ -52,6 +52,11 @@ operators() { # MPI PROCESSES: made and freed again and again, all of them ours
   if grep -qx "$2 processes checked, 0 checks failed" "$work/operators" && [ "$(grep -c ' 1920 collectives were ours' "$work/operators")" = "$2" ]
   then ok "$1, $2 processes: operators may be freed at any time"; else bad "$1, $2 processes: operators"; head -20 "$work/operators"; fi
 }
+communicators() { # MPI PROCESSES: made by several threads at once, and their collectives ours
+  progress $1 $2 NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_comms.$1" >"$work/comms" 2>&1
+  if grep -qx "$2 processes checked, 0 checks failed" "$work/comms" && [ "$(grep -c ' 128 collectives were ours' "$work/comms")" = "$2" ]
+  then ok "$1, $2 processes: threads make communicators at the same time"; else bad "$1, $2 processes: threads and communicators"; head -20 "$work/comms"; fi
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -149,6 +154,7 @@ all() {
   persistent $1 4 NBC_PROGRESS=idle
   persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   for n in 2 3 5; do operators $1 $n; done
+  for n in 2 3; do communicators $1 $n; done
   finalizes $1
   some_collectives $1
   levels $1
