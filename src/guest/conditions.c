@@ -42,7 +42,9 @@ static pm_faults faults;
 static const char faults_help[] =
     "FILE: lines \"loss_ratio 1e-6\", corrupt_ratio, duplicate_ratio, delay_ratio, delay_ns, "
     "slow_node, "
-    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); # comment";
+    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); \"outage AT_NS FOR_NS node 3\", "
+    "\"outage AT_NS FOR_NS link NAME\" (as --links names it, or its number; FOR_NS 0: for ever); "
+    "# comment";
 static int set_fault(const char *key, double x) {
   const struct {
     const char *key;
@@ -65,19 +67,93 @@ static int set_fault(const char *key, double x) {
     if (strcmp(key, ratios[i].key) == 0) return *ratios[i].value = x, x >= 0 && x <= 1 ? 1 : -1;
   for (int i = 0; i < 3; i++)
     if (strcmp(key, times[i].key) == 0)
-      return *times[i].value = (int64_t)x, x >= 0 && x < 9e18 ? 1 : -1;
+      return x >= 0 && x < 9e18 ? (*times[i].value = (int64_t)x, 1) : -1;
   for (int i = 0; i < 2; i++)
     if (strcmp(key, nodes[i].key) == 0)
-      return *nodes[i].value = 1 + (int)x, x >= 0 && x < 1e6 && x == (int)x ? 1 : -1;
+      return x >= 0 && x < 1e6 && x == (int)x ? (*nodes[i].value = 1 + (int)x, 1) : -1;
   if (strcmp(key, "slow_ratio") == 0) return faults.slow_ratio = x, x > 0 && x <= 1e9 ? 1 : -1;
   return 0;
+}
+
+/* Outages: names of links are looked up when the machine is known. */
+typedef struct outage_line {
+  int line;
+  char link[80]; /* empty: a node */
+} outage_line;
+static pm_outage *outages;
+static outage_line *outage_lines;
+static const char *faults_path;
+/* "AT_NS FOR_NS node N" or "... link NAME"; false: something else */
+static bool read_outage(const char *text, int line) {
+  char kind[8] = "", *end;
+  long long at_ns, for_ns;
+  int used = 0;
+  if (sscanf(text, "%lld %lld %7s %n", &at_ns, &for_ns, kind, &used) != 3 || !used || at_ns < 0 ||
+      for_ns < 0)
+    return false;
+  const char *which = text + used;
+  size_t bytes = strlen(which);
+  while (bytes && strchr(" \t\r", which[bytes - 1])) bytes--;
+  pm_outage o = {0, 0, at_ns, for_ns};
+  outage_line l = {.line = line};
+  if (strcmp(kind, "node") == 0) {
+    const long node = strtol(which, &end, 10);
+    if (end == which || end != which + bytes || node < 0 || node > 999999999) return false;
+    o.node = (int)node + 1;
+  } else if (strcmp(kind, "link") != 0 || bytes == 0 || bytes >= sizeof l.link)
+    return false;
+  else
+    memcpy(l.link, which, bytes);
+  const size_t count = (size_t)faults.outage_count + 1;
+  outages = realloc(outages, count * sizeof *outages);
+  outage_lines = realloc(outage_lines, count * sizeof *outage_lines);
+  if (!outages || !outage_lines) guest_refuse("--faults: out of memory");
+  outages[count - 1] = o;
+  outage_lines[count - 1] = l;
+  faults.outage_count = (int)count;
+  faults.outages = outages;
+  return true;
+}
+static int link_named(const pm_world *w, const char *name) {
+  char *end, known[80];
+  const long number = strtol(name, &end, 10);
+  if (!*end) return number >= 0 && number < pm_link_count(w) ? (int)number : -1;
+  for (int i = 0; i < pm_link_count(w); i++)
+    if (pm_link_name(w, i, known, sizeof known) >= 0 && strcmp(known, name) == 0) return i;
+  return -1;
+}
+static void find_outages(const pm_platform *platform) {
+  const pm_world_desc bare = {.platform = platform};
+  pm_world *w = NULL;
+  for (int i = 0; i < faults.outage_count; i++) {
+    const outage_line *l = &outage_lines[i];
+    if (outages[i].node > platform->node_count)
+      guest_refuse("--faults: %s, line %d: the platform has %d nodes", faults_path, l->line,
+                   (int)platform->node_count);
+    if (outages[i].node) continue;
+    if (!w && pm_world_create(&bare, &w) != PM_OK)
+      guest_refuse("--faults: %s: the platform cannot be built", faults_path);
+    outages[i].link = link_named(w, l->link);
+    if (outages[i].link < 0)
+      guest_refuse(
+          "--faults: %s, line %d: no link \"%s\"; there are %d, from 0 on; --links FILE.csv "
+          "names those that are used",
+          faults_path, l->line, l->link, pm_link_count(w));
+  }
+  pm_world_destroy(w);
 }
 static void read_faults(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[512], key[64], rest[64], *end;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
+  faults_path = path;
   for (int n = 1; fgets(line, sizeof line, in); n++) {
     line[strcspn(line, "#\n")] = 0;
+    if (strncmp(line + strspn(line, " \t"), "outage ", 7) == 0) {
+      if (!read_outage(line + strspn(line, " \t") + 7, n))
+        guest_refuse("%s: %s, line %d: outage AT_NS FOR_NS node N, or link NAME", option, path, n);
+      continue;
+    }
     const int words = sscanf(line, " %63s %63s %1s", key, rest, line + sizeof line - 2);
     if (words <= 0) continue;
     const double x = words == 2 ? strtod(rest, &end) : 0;
@@ -114,6 +190,7 @@ static void begin_late(guest *g) {
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   if (faults.slow_node > platform->node_count || faults.down_node > platform->node_count)
     guest_refuse("--faults: the platform has %d nodes", (int)platform->node_count);
+  find_outages(platform);
   desc->semantics = semantics;
   desc->faults = faults;
   seed = desc->seed;
@@ -122,7 +199,8 @@ static const guest_option options[] = {
     {"--semantics", "NAME[=N]",
      "a switch where implementations of Portals differ (see pm_semantics)", set_semantics},
     {"--faults", "FILE",
-     "of the network: lines of a key and a number, as in pm_faults; nodes count from 0",
+     "of the network: lines of a key and a number, as in pm_faults, and outages; nodes count from "
+     "0",
      read_faults},
     {"--jitter", "NS", "processes begin up to so much later, drawn from the seed (0)", set_jitter},
     {NULL, NULL, NULL, NULL}};
