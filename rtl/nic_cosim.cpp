@@ -4,9 +4,13 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 #include "Vnic_top.h"
 #include "verilated.h"
+#ifdef COSIM_TWO_MODELS // one without waveforms, as their hooks take time even while none is saved, and one with
+#  include "Vnic_wave.h"
+#endif
 #ifdef COSIM_TRACE
 #  if VM_TRACE_FST
 #    include "verilated_fst_c.h"
@@ -90,9 +94,66 @@ struct Wave {
 };
 #  endif
 #endif
+// The pins of a model, whichever of the two it is
+#define PINS(X)                                                                                    \
+  X(clk_i)                                                                                         \
+  X(rst_ni) X(idle_o) X(irq_o) X(ptm_req_o) X(ptm_rsp_i) X(ptm_came_i) X(ptm_stayed_i)             \
+      X(m_axi_arid) X(m_axi_araddr) X(m_axi_arlen) X(m_axi_arvalid) X(m_axi_arready) X(m_axi_rid)  \
+          X(m_axi_rdata) X(m_axi_rresp) X(m_axi_rlast) X(m_axi_rvalid) X(m_axi_rready)             \
+              X(m_axi_awid) X(m_axi_awaddr) X(m_axi_awlen) X(m_axi_awvalid) X(m_axi_awready)       \
+                  X(m_axi_wdata) X(m_axi_wstrb) X(m_axi_wlast) X(m_axi_wvalid) X(m_axi_wready)     \
+                      X(m_axi_bid) X(m_axi_bresp) X(m_axi_bvalid) X(m_axi_bready) X(s_axil_awaddr) \
+                          X(s_axil_awvalid) X(s_axil_awready) X(s_axil_wdata) X(s_axil_wstrb)      \
+                              X(s_axil_wvalid) X(s_axil_wready) X(s_axil_bready) X(s_axil_araddr)  \
+                                  X(s_axil_arvalid) X(s_axil_arready) X(s_axil_rdata)              \
+                                      X(s_axil_rresp) X(s_axil_rvalid) X(s_axil_rready)            \
+                                          X(tx_credit_i) X(tx_valid_o) X(tx_first_o) X(tx_half_o)  \
+                                              X(tx_flit_o) X(rx_valid_i) X(rx_first_i) X(rx_vn_i)  \
+                                                  X(rx_half_i) X(rx_flit_i) X(rx_credit_o)
+struct Pins {
+#define X(pin) decltype(Vnic_top::pin) pin;
+  PINS(X)
+#undef X
+  virtual void eval() = 0;
+  virtual void final() = 0;
+#ifdef COSIM_TRACE
+  virtual bool trace(Wave &wave) = 0;
+#endif
+  virtual ~Pins() = default;
+
+protected:
+  template <class Top>
+  explicit Pins(Top &top)
+      :
+#define X(pin) pin(top.pin),
+        PINS(X)
+#undef X
+            unused(0) {
+  }
+  char unused;
+};
+template <class Top> struct Held {
+  Top top;
+  explicit Held(VerilatedContext *context) : top(context) {}
+};
+template <class Top> struct Model final : Held<Top>, Pins {
+  explicit Model(VerilatedContext *context) : Held<Top>(context), Pins(this->top) {}
+  void eval() override { this->top.eval(); }
+  void final() override { this->top.final(); }
+#ifdef COSIM_TRACE
+  bool trace(Wave &wave) override {
+#  ifdef COSIM_TWO_MODELS
+    if constexpr (std::is_same<Top, Vnic_top>::value)
+      return (void)wave, false;
+    else
+#  endif
+      return this->top.trace(&wave.trace, 99), true;
+  }
+#endif
+};
 struct Nic {
   std::unique_ptr<VerilatedContext> context;
-  std::unique_ptr<Vnic_top> v;
+  std::unique_ptr<Pins> v;
 #ifdef COSIM_TRACE
   std::unique_ptr<Wave> wave;
 #endif
@@ -171,7 +232,7 @@ bool cosim::waits(Nic &n, unsigned percent) {
 
 // Register accesses, one after the other: held at the pins until the NIC takes them
 void cosim::mmio_side(Nic &n) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   v.s_axil_awvalid = v.s_axil_wvalid = v.s_axil_arvalid = 0;
   v.s_axil_bready = v.s_axil_rready = !waits(n, 50);
   if (n.mmio.empty() || n.mmio.front().at > cycle) return;
@@ -186,7 +247,7 @@ void cosim::mmio_side(Nic &n) {
   }
 }
 void cosim::mmio_takes(Nic &n) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   if (n.mmio.empty() || n.mmio.front().at > cycle) return;
   bool write = n.mmio.front().write, over = false;
   if (write) {
@@ -210,7 +271,7 @@ void cosim::mmio_takes(Nic &n) {
 // Which of the writes' channels are taken in this cycle. An adverse host wants to see both valids, or all
 // the data, before it takes the address; or the address before any data.
 void cosim::host_readies(Nic &n) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   v.m_axi_arready = !waits(n, 50), v.m_axi_awready = !waits(n, 50), v.m_axi_wready = !waits(n, 50);
   if (desc.stall != COSIM_STALL_ADVERSE) return;
   bool ahead = !n.write_addrs.empty(); // its address is taken, the data are not
@@ -225,7 +286,7 @@ void cosim::host_readies(Nic &n) {
 // Host memory: reads come back in order after their latency, one beat a cycle. Writes are posted: they are
 // seen in order after theirs, so an event comes after the data before it.
 void cosim::host_side(Nic &n, int index) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   host_readies(n);
   if (!n.read_shown && !n.reads.empty() && n.reads.front().at <= cycle && !waits(n, 40)) {
     n.read_shown = true, n.read_pick = 0;
@@ -277,7 +338,7 @@ void cosim::host_writes(Nic &n, int index) {
 // The other end of the bus tells its time: simulated time, in ns. It answers after 20 ns; what comes between two
 // edges of the NIC's clock is seen at the next one.
 void cosim::ptm(Nic &n) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   const int64_t stayed_ns = 20, period = desc.period_ps;
   v.ptm_rsp_i = n.ptm_at == cycle;
   if (v.ptm_rsp_i) n.ptm_at = -1;
@@ -289,7 +350,7 @@ void cosim::ptm(Nic &n) {
 }
 // What the host takes in this cycle
 void cosim::host_takes(Nic &n) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   if (v.m_axi_rvalid && v.m_axi_rready) {
     HostRead &r = n.reads[n.read_pick];
     r.addr += 32, n.read_shown = false;
@@ -324,7 +385,7 @@ void cosim::host_takes(Nic &n) {
 // A flit that leaves: after the link's latency its packet is at the crossbar, while the second flit
 // is still on the way (cut-through)
 void cosim::link_out(Nic &n, int index) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   if (!v.tx_valid_o) return;
   if (v.tx_first_o) {
     n.out.header = v.tx_half_o, n.out_cycle = cycle;
@@ -382,7 +443,7 @@ bool cosim::choose(Nic &n, int index) {
 }
 
 void cosim::link_in(Nic &n, int index) {
-  Vnic_top &v = *n.v;
+  Pins &v = *n.v;
   v.rx_valid_i = 0;
   if (n.in_flit == 2) {
     if (n.again) {
@@ -424,7 +485,7 @@ void cosim::end_wave(Nic &n) {
 void cosim::step() {
   for (int i = 0; i < desc.nic_count; i++) {
     Nic &n = nics[i];
-    Vnic_top &v = *n.v;
+    Pins &v = *n.v;
     mmio_side(n);
     host_side(n, i);
     ptm(n);
@@ -502,9 +563,16 @@ cosim *cosim_create(const cosim_desc *desc) {
     const char *words[] = {"nic", mutant.c_str()};
     n.context->commandArgs(2, words);
 #endif
-    n.v.reset(new Vnic_top(n.context.get()));
+#ifdef COSIM_TWO_MODELS
+    if (desc->has_waves)
+      n.v.reset(new Model<Vnic_wave>(n.context.get()));
+    else
+      n.v.reset(new Model<Vnic_top>(n.context.get()));
+#else
+    n.v.reset(new Model<Vnic_top>(n.context.get()));
+#endif
 #ifdef COSIM_COVERAGE
-    n.coverage.reset(new Coverage(*n.v, 4000));
+    n.coverage.reset(new Coverage(static_cast<Model<Vnic_top> &>(*n.v).top, 4000));
 #endif
     n.stall_random = desc->stall_seed + (uint64_t)(&n - &sim->nics[0]) * 0x9E3779B97F4A7C15u;
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
@@ -614,7 +682,7 @@ int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t 
   Nic &n = sim->nics[(size_t)nic];
   if (n.wave) return -1;
   n.wave.reset(new Wave);
-  n.v->trace(&n.wave->trace, 99);
+  if (!n.v->trace(*n.wave)) return n.wave.reset(), -1;
   n.wave->trace.open(path);
   n.trace_from = from_ps, n.trace_until = until_ps;
   if (n.wave->trace.isOpen()) return 0;

@@ -336,6 +336,7 @@ typedef struct cosim_desc {
   void (*watch)(void *ctx, int nic, int received, const cosim_packet *packet, int64_t first_cycle,
                 int64_t last_cycle);
   void *watch_ctx;
+  int has_waves; /* 1: cosim_trace() will be used; costs speed */
 } cosim_desc;
 
 cosim_desc cosim_default(void);              /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
@@ -369,7 +370,7 @@ uint64_t cosim_counter(cosim *sim, int nic, int counter);
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
 /* Saves the waveform of one NIC between two times into a VCD file (gtkwave; with `make waves-rtl` an FST file):
    all its registers and wires but large memories. 0, or -1: the file cannot be written, there is no such NIC,
-   or its wave is being saved. */
+   its wave is being saved, or desc.has_waves was not set. */
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps);
 /* What is added to the simulation's time in waveforms, and so where from_ps and until_ps count from (0). It may
    grow during a run. */

@@ -811,6 +811,7 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
   desc->host.ctx = desc->watch_ctx = desc->fault_ctx = r;
   desc->host.read = pm_rtl__read;
   desc->host.write = pm_rtl__write;
+  desc->has_waves = r->wave.nics != 0;
   desc->watch = pm_rtl__watch;
   desc->fault = is_faulty ? pm_rtl__fault : NULL;
   return PM_OK;

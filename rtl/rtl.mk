@@ -42,21 +42,27 @@ $(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(RTL_S
 	  $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(B)/rtl/switch.log 2>&1 || { tail -30 $(B)/rtl/switch.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/switch
 
-# The NIC and its C API as one library: link with $(NIC_LIBS). It can save waveforms.
+# The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
 NIC_LIBS := $(NIC_LIB) -lstdc++
 $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) $(WAVES) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(VERILATE) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
-$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
+$(B)/rtl/wave/Vnic_wave__ALL.a: RTL_OPT := -O1
+$(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(B)/rtl
+	$(Q)$(VERILATE) $(WAVES) --prefix Vnic_wave --Mdir $(B)/rtl/wave --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	  >$(B)/rtl/wave.log 2>&1 || { tail -30 $(B)/rtl/wave.log; exit 1; }
+$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
 	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c,-DVM_TRACE=1)
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DVM_TRACE=1 -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
-	$(Q)cp $< $@ && ar rs $@ $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o 2>/dev/null
+	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)

@@ -182,7 +182,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   r->late_ps = (int64_t)(late * PARTS * (double)part_ps) + 2000000;
   r->host[0] = (unsigned char *)calloc(2, HOST), r->host[1] = r->host[0] + HOST;
   desc.host = (cosim_host){r, dma_read, dma_write, NULL};
-  desc.watch = pins, desc.watch_ctx = r;
+  desc.watch = pins, desc.watch_ctx = r, desc.has_waves = wave.nics != 0;
   r->sim = cosim_create(&desc);
   if (wave.nics) {
     const pm_rtl_wave w = wave_of_row();

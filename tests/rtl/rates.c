@@ -71,9 +71,24 @@ static void many_puts_keep_the_link_busy(void) {
   say("2 senders, each 31 puts of 4096 bytes", rate(2, 4096, COSIM_PAY_DMA, 31, COSIM_KIND_PUT), 10);
 }
 
+/* Waveforms are for simulations that asked for them: the others run the model without their hooks */
+static void waves_are_asked_for_beforehand(void) {
+  for (int asks = 0; asks < 2; asks++) {
+    cosim_desc d = host_desc(2);
+    d.has_waves = asks;
+    cosim *sim = host_start(&d);
+    CHECK(cosim_trace(sim, 2, "/dev/null", 0, 1000000000) == -1); /* there is no such NIC */
+    CHECK(cosim_trace(sim, 1, "/dev/null", 0, 1000000000) == (asks ? 0 : -1));
+    cosim_cycles(sim, 100);
+    CHECK(cosim_trace_end(sim) == 0);
+    cosim_destroy(sim);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(few_puts_follow_each_other_closely);
   RUN(many_puts_keep_the_link_busy);
+  RUN(waves_are_asked_for_beforehand);
   return TEST_END();
 }

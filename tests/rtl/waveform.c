@@ -3,6 +3,7 @@
 
 static void window_is_saved(void) {
   cosim_desc d = host_desc(2);
+  d.has_waves = 1;
   cosim *sim = host_start(&d);
   const char *folder = getenv("TEST_FILES");
   char path[512];
