@@ -643,8 +643,9 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
        the time y of that, as above; where that is all of it: case 3.
      - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
        are sent eagerly, and they may come before it is called: case 3.
-     - a table that says x > window: the transfer was faster than that, so min is 0.
-     - that a put, get or update takes as long as a message (desc.tables_of_messages): min is 0.
+     - a table that says x > window: the transfer was faster than that, so min is 0, and
+       max is x where there was any computation.
+     - that a put, get or update takes as long as a message (desc.tables_of_messages): likewise.
      - the tables that stand in for missing ones, those that were disturbed when they were measured, and
        any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
@@ -4079,7 +4080,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 250 "src/overlap/monitor.h"
+#line 251 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4253,6 +4254,7 @@ typedef struct nbc__mon_bounds {
   int64_t x_ns, min_ns, max_ns;
   uint64_t outside_bytes; /* what of it may have moved before its begin or after its end */
   int case_of;            /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+  bool faster;            /* than the table */
 } nbc__mon_bounds;
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
@@ -5115,6 +5117,7 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   nbc__mon_bounds o;
   int64_t fastest_ns, window_ns = 0, outside_ns = 0;
   o.outside_bytes = 0;
+  o.faster = false;
   o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
@@ -5147,10 +5150,12 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   if (o.x_ns > window_ns + outside_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
     o.x_ns = window_ns + outside_ns;
+    o.faster = true;
     fastest_ns = 0; /* this one was faster than the table: who knows how much */
   }
   if (outside_ns > o.x_ns) outside_ns = o.x_ns;
-  if (nbc__mon_is_off_table(r, b->kind)) fastest_ns = 0;
+  const bool off_table = nbc__mon_is_off_table(r, b->kind);
+  if (off_table) fastest_ns = 0;
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
@@ -5159,6 +5164,8 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
   o.max_ns = *comp_ns < o.x_ns - outside_ns ? *comp_ns + outside_ns : o.x_ns;
+  /* Of unknown speed, all of it may have moved in the shortest computation. */
+  if ((o.faster || off_table) && *comp_ns > 0) o.max_ns = o.x_ns;
   o.min_ns = fastest_ns - outside_ns > noncomp_ns ? fastest_ns - outside_ns - noncomp_ns : 0;
   if (outside_ns && o.case_of == 0) o.case_of = 2; /* most of it was seen, not all */
   return o;
@@ -5277,6 +5284,7 @@ static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_eve
   if (j->active == 0) return;
   if (!e || e->t_ns < b->t_ns || b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)
     j->broken = true;
+  if (o && o->faster) j->broken = true; /* so is the link, perhaps */
   if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
     const nbc_monitor_desc *d = &r->monitor->desc;
     const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;

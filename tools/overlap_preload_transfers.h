@@ -546,7 +546,7 @@ static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype
 #define post_rma_request(c, request, what, count, type, target, win, goes)                         \
   post(c, request,                                                                                 \
        (transfer){.kind = NBC_KIND_##what,                                                         \
-                  .leaves = (goes) == LEAVES,                                                      \
+                  .unseen = (goes) == LEAVES,                                                      \
                   .size_bytes = bytes_of((MPI_Count)(count), type),                                \
                   .tally = peers_of_win(win)->tally,                                               \
                   .peer = (unsigned char)class_of(peers_of_win(win), target)},                     \
@@ -563,8 +563,9 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
   for (uint32_t i = pool ? slots[slot] : 0; i;) {
     const uint32_t next = pool[i].next;
     if (target == ALL_TARGETS || pool[i].target == target) {
-      const bool last = !before && !next; /* the slot goes too */
-      if (complete == THERE) pool[i].leaves = false;
+      const bool last = !before && !next;                    /* the slot goes too */
+      if (complete == HERE) pool[i].unseen = pool[i].leaves; /* no table tells of a put's tail */
+      pool[i].leaves = false;
       tallies[pool[i].tally].count++; /* the lock is held; its time belongs to all that end here */
       tallies[pool[i].tally].size_bytes += pool[i].size_bytes;
       end(c, &pool[i]);

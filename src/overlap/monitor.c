@@ -842,6 +842,7 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   nbc__mon_bounds o;
   int64_t fastest_ns, window_ns = 0, outside_ns = 0;
   o.outside_bytes = 0;
+  o.faster = false;
   o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
   if (b && e && e->t_ns < b->t_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
@@ -874,10 +875,12 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   if (o.x_ns > window_ns + outside_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
     o.x_ns = window_ns + outside_ns;
+    o.faster = true;
     fastest_ns = 0; /* this one was faster than the table: who knows how much */
   }
   if (outside_ns > o.x_ns) outside_ns = o.x_ns;
-  if (nbc__mon_is_off_table(r, b->kind)) fastest_ns = 0;
+  const bool off_table = nbc__mon_is_off_table(r, b->kind);
+  if (off_table) fastest_ns = 0;
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
@@ -886,6 +889,8 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
   const int64_t noncomp_ns = window_ns - *comp_ns;
   o.max_ns = *comp_ns < o.x_ns - outside_ns ? *comp_ns + outside_ns : o.x_ns;
+  /* Of unknown speed, all of it may have moved in the shortest computation. */
+  if ((o.faster || off_table) && *comp_ns > 0) o.max_ns = o.x_ns;
   o.min_ns = fastest_ns - outside_ns > noncomp_ns ? fastest_ns - outside_ns - noncomp_ns : 0;
   if (outside_ns && o.case_of == 0) o.case_of = 2; /* most of it was seen, not all */
   return o;
@@ -1004,6 +1009,7 @@ static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_eve
   if (j->active == 0) return;
   if (!e || e->t_ns < b->t_ns || b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)
     j->broken = true;
+  if (o && o->faster) j->broken = true; /* so is the link, perhaps */
   if (o && o->case_of != 2 && peer == (nbc_peer)b->peer) {
     const nbc_monitor_desc *d = &r->monitor->desc;
     const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node : d->table_other_node;

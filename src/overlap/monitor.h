@@ -33,8 +33,9 @@
        the time y of that, as above; where that is all of it: case 3.
      - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
        are sent eagerly, and they may come before it is called: case 3.
-     - a table that says x > window: the transfer was faster than that, so min is 0.
-     - that a put, get or update takes as long as a message (desc.tables_of_messages): min is 0.
+     - a table that says x > window: the transfer was faster than that, so min is 0, and
+       max is x where there was any computation.
+     - that a put, get or update takes as long as a message (desc.tables_of_messages): likewise.
      - the tables that stand in for missing ones, those that were disturbed when they were measured, and
        any table for messages to oneself: min is 0.
      - the slower of two tables as a lower bound: where the peer is not known, min rests on the faster.
@@ -419,6 +420,7 @@ typedef struct nbc__mon_bounds {
   int64_t x_ns, min_ns, max_ns;
   uint64_t outside_bytes; /* what of it may have moved before its begin or after its end */
   int case_of;            /* 0, 1, 2: [O §2.2] cases 1, 2, 3 */
+  bool faster;            /* than the table */
 } nbc__mon_bounds;
 NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,

@@ -53,7 +53,7 @@ static void ref_account(reference *ref, const begun *b, int64_t end_ns, int end_
     else {
       which = 2;
       lo = !faster && x - (window - comp) > 0 ? x - (window - comp) : 0;
-      hi = comp < x ? comp : x;
+      hi = comp < x && !(faster && comp > 0) ? comp : x;
     }
   }
   while (c < 3 && bytes > edges[c]) c++;
