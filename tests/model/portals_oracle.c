@@ -862,7 +862,9 @@ static void calls_do_what_the_specification_says(void) {
     pm_world_desc desc = {0};
     desc.platform = &p;
     desc.link = round % 3 == 1 ? PM_LINK_LOGGP : round % 3 == 2 ? PM_LINK_PACKET : PM_LINK_FLOW;
-    if (round % 7 == 6) p.node_count = 1, p.procs_per_node_count = RANKS;
+    if (round % 7 == 6) p.node_count = 1, p.procs_per_node_count = RANKS, p.intra_uses_nic = (int64_t)below(2);
+    p.nic_count = 1 + (int64_t)below(3);
+    if (below(2)) p.rail_split_bytes = (int64_t)below(150);
     is_matching = below(4) != 0, is_logical = below(2), local_triggers = below(2);
     memset(&S, 0, sizeof S);
     if (round % 2) { /* as other implementations do */

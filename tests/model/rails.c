@@ -112,6 +112,7 @@ static void rails_keep_the_order_of_a_process(void) {
     pm_platform p = pm_platform_bxi2(2);
     pm_world_desc desc = {0};
     p.procs_per_node_count = 1 + (int64_t)test_below(4);
+    if (round % 5 == 4) p.node_count = 1, p.procs_per_node_count *= 2, p.intra_uses_nic = 1;
     p.nic_count = 1 + (int64_t)test_below(5);
     p.pci_root_count = 1 + (int64_t)test_below((uint64_t)p.nic_count);
     p.rail_split_bytes = test_below(3) ? 1 + (int64_t)test_below(9000) : 0;
