@@ -5834,7 +5834,7 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
 PM__PRIVATE int pm__overflow_kind(int kind);
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
 PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
-PM__PRIVATE bool pm__is_used_up(const pm__me *me);
+PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes);
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list);
 PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
@@ -6108,11 +6108,13 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   pm__me_free_if_empty(ni, overflow);
   return 1;
 }
-/* Locally managed and too little left, or none at all. */
-PM__PRIVATE bool pm__is_used_up(const pm__me *me) {
-  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
-         (me->offset > room || room - me->offset < me->me.min_free);
+/* Locally managed, and too little is left when so many bytes more are taken. */
+PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
+  uint64_t room, offset;
+  if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
+  room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  offset = me->offset + more_bytes;
+  return offset > room || room - offset < me->me.min_free;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
    Returns how many were found; stops when the entry is used up. */
@@ -6137,7 +6139,7 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
     told.ct_handle = me->ct_handle;
     told.options = me->options;
     if (counts_lengths) appended->offset += h->event.rlength;
-    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended));
+    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended, 0));
     if (op == PTL_SEARCH_ONLY) {
       told.event.type = PTL_EVENT_SEARCH;
       pm__tell_overflow(ni, &told);
@@ -6185,7 +6187,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
     const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
     if (found && ((options & PTL_ME_USE_ONCE) ||
-                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me)))) {
+                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me, 0)))) {
       /* consumed: never linked, no LINK event */
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
@@ -6650,14 +6652,13 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
 /* How many events the message brings at once when it takes this entry. */
 static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
   const unsigned int o = me->me.options;
-  pm__me after = *me;
-  uint64_t mlength;
+  uint64_t mlength = 0;
   int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
           (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
-  (void)pm__place(me, m, &mlength);
-  if (o & PTL_ME_MANAGE_LOCAL) after.offset += mlength;
-  if (!((o & PTL_ME_USE_ONCE) || pm__is_used_up(&after)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
+  if (!(o & (PTL_ME_USE_ONCE | PTL_ME_MANAGE_LOCAL)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
     return (unsigned char)n;
+  (void)pm__place(me, m, &mlength);
+  if (!(o & PTL_ME_USE_ONCE) && !pm__is_used_up(me, mlength)) return (unsigned char)n;
   n++; /* AUTO_UNLINK, and AUTO_FREE when no header keeps the buffer */
   if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
   return (unsigned char)n;
@@ -6749,7 +6750,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__promise(ni, &ni->pt[m->what.pt], m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
-  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
+  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
     me->auto_unlinked = 1;
     pm__me_unlink(ni, me);
     m->what.unlinks = 1;
@@ -8081,7 +8082,11 @@ PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
 PM__PRIVATE int pm__job_from(const pm__message *m);
 PM__PRIVATE int pm__job_to(const pm__message *m);
-PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes);
+/* Whether all NICs of the node move this payload together. */
+static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
+  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
+         bytes >= (uint64_t)w->plat.rail_split_bytes;
+}
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
@@ -8176,11 +8181,6 @@ PM__PRIVATE int pm__job_from(const pm__message *m) {
 }
 PM__PRIVATE int pm__job_to(const pm__message *m) {
   return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
-}
-/* Whether all NICs of the node move this payload together. */
-PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes) {
-  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
-         bytes >= (uint64_t)w->plat.rail_split_bytes;
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -8353,17 +8353,26 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
+static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t bytes) {
+  return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
+                    pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+}
 /* Split payload waits for all NICs of the node and takes them all. */
-static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
-  const bool is_split = pm__is_split(w, bytes);
-  const int step = (int)w->plat.node_count, first = is_split ? pm__nic_node(w, nic) : nic,
-            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
-  int64_t t_ps = w->now_ps, gap_ps;
+static int64_t pm__loggp_depart_split(pm_world *w, int nic, uint64_t bytes) {
+  const int step = (int)w->plat.node_count, end = step * (int)w->plat.nic_count;
+  const int64_t gap_ps = pm__loggp_gap_ps(w, nic, bytes);
+  int64_t t_ps = w->now_ps;
   int k;
-  for (k = first; k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
-  gap_ps = pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
-                      pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
-  for (k = first; k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
+  for (k = pm__nic_node(w, nic); k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
+  for (k = pm__nic_node(w, nic); k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
+  return t_ps;
+}
+static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
+  pm__node *n = &w->nodes[nic];
+  int64_t t_ps;
+  if (pm__is_split(w, bytes)) return pm__loggp_depart_split(w, nic, bytes);
+  t_ps = pm__max_ps(w->now_ps, n->t_gap_ps);
+  n->t_gap_ps = pm__later(t_ps, pm__loggp_gap_ps(w, nic, bytes));
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
@@ -9401,8 +9410,10 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int from = pm__nic_node(w, pm__job_from(k->m)), to = pm__nic_node(w, pm__job_to(k->m));
-  if (k->chosen > k->hop || !p->packet_routing) return;
+  int from, to;
+  if (!p->packet_routing || k->chosen > k->hop) return;
+  from = pm__nic_node(w, pm__job_from(k->m));
+  to = pm__nic_node(w, pm__job_to(k->m));
   k->chosen = k->hop + 1;
   if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
     pm__choose_up(w, k, from, to);
@@ -9461,9 +9472,10 @@ static void pm__room(pm_world *w, uint32_t link, int channel) {
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
+  const int channels = w->net ? PM__CHANNELS : PM__DETOUR; /* who has no detours saves a look */
   int i, is_waiting = 0;
-  for (i = 1; i <= PM__CHANNELS && port->t_free_ps <= w->now_ps; i++) {
-    const int c = (port->last_channel + i) % PM__CHANNELS;
+  for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
+    const int after = port->last_channel + i, c = after < channels ? after : after - channels;
     pm__packet *k = port->out[c].first;
     int64_t latency_ps;
     if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
@@ -9482,7 +9494,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
                  pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
     pm__room(w, link, c);
   }
-  for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
+  for (i = 0; i < channels; i++) is_waiting |= port->out[i].first != NULL;
   if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
@@ -9630,17 +9642,17 @@ static void pm__head_event(pm_world *w, pm__event *event) {
 }
 /* The NIC whose turn it is with the next packet: of split payload each one in turn, from its own on. */
 static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
-  const int nodes = (int)w->plat.node_count, nics = (int)w->plat.nic_count;
-  const uint64_t bytes = pm__job_bytes(m),
-                 number = (bytes - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes;
-  if (!pm__is_split(w, bytes)) return nic;
-  return (pm__nic_rail(w, nic) + (int)(number % (uint64_t)nics)) % nics * nodes +
+  const uint64_t number = (pm__job_bytes(m) - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes +
+                          (uint64_t)pm__nic_rail(w, nic);
+  return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
 /* The next packet of a message stands in front of a NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__turn_of(w, m, pm__job_from(m)), to = pm__turn_of(w, m, pm__job_to(m));
+  const bool is_split = pm__is_split(w, pm__job_bytes(m));
+  const int from = is_split ? pm__turn_of(w, m, pm__job_from(m)) : pm__job_from(m),
+            to = is_split ? pm__turn_of(w, m, pm__job_to(m)) : pm__job_to(m);
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
   pm__packet *k = pm__packet_new(w);
@@ -9650,7 +9662,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     return;
   }
   k->m = m;
-  k->base = (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w);
+  k->base = w->plat.nic_count > 1 ? (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w) : 0;
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);

@@ -208,8 +208,10 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
 /* At a switch, before the next hop is taken. */
 static void pm__choose(pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
-  const int from = pm__nic_node(w, pm__job_from(k->m)), to = pm__nic_node(w, pm__job_to(k->m));
-  if (k->chosen > k->hop || !p->packet_routing) return;
+  int from, to;
+  if (!p->packet_routing || k->chosen > k->hop) return;
+  from = pm__nic_node(w, pm__job_from(k->m));
+  to = pm__nic_node(w, pm__job_to(k->m));
   k->chosen = k->hop + 1;
   if (p->topology == PM_TOPO_FATTREE && k->hop + 1 < k->link_count / 2)
     pm__choose_up(w, k, from, to);
@@ -268,9 +270,10 @@ static void pm__room(pm_world *w, uint32_t link, int channel) {
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
+  const int channels = w->net ? PM__CHANNELS : PM__DETOUR; /* who has no detours saves a look */
   int i, is_waiting = 0;
-  for (i = 1; i <= PM__CHANNELS && port->t_free_ps <= w->now_ps; i++) {
-    const int c = (port->last_channel + i) % PM__CHANNELS;
+  for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
+    const int after = port->last_channel + i, c = after < channels ? after : after - channels;
     pm__packet *k = port->out[c].first;
     int64_t latency_ps;
     if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
@@ -289,7 +292,7 @@ static void pm__port_run(pm_world *w, uint32_t link) {
                  pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
     pm__room(w, link, c);
   }
-  for (i = 0; i < PM__CHANNELS; i++) is_waiting |= port->out[i].first != NULL;
+  for (i = 0; i < channels; i++) is_waiting |= port->out[i].first != NULL;
   if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
@@ -437,17 +440,17 @@ static void pm__head_event(pm_world *w, pm__event *event) {
 }
 /* The NIC whose turn it is with the next packet: of split payload each one in turn, from its own on. */
 static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
-  const int nodes = (int)w->plat.node_count, nics = (int)w->plat.nic_count;
-  const uint64_t bytes = pm__job_bytes(m),
-                 number = (bytes - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes;
-  if (!pm__is_split(w, bytes)) return nic;
-  return (pm__nic_rail(w, nic) + (int)(number % (uint64_t)nics)) % nics * nodes +
+  const uint64_t number = (pm__job_bytes(m) - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes +
+                          (uint64_t)pm__nic_rail(w, nic);
+  return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
 /* The next packet of a message stands in front of a NIC's link. */
 static void pm__inject(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__turn_of(w, m, pm__job_from(m)), to = pm__turn_of(w, m, pm__job_to(m));
+  const bool is_split = pm__is_split(w, pm__job_bytes(m));
+  const int from = is_split ? pm__turn_of(w, m, pm__job_from(m)) : pm__job_from(m),
+            to = is_split ? pm__turn_of(w, m, pm__job_to(m)) : pm__job_to(m);
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
   pm__packet *k = pm__packet_new(w);
@@ -457,7 +460,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     return;
   }
   k->m = m;
-  k->base = (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w);
+  k->base = w->plat.nic_count > 1 ? (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w) : 0;
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
   k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);

@@ -261,11 +261,13 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   pm__me_free_if_empty(ni, overflow);
   return 1;
 }
-/* Locally managed and too little left, or none at all. */
-PM__PRIVATE bool pm__is_used_up(const pm__me *me) {
-  const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-  return (me->me.options & PTL_ME_MANAGE_LOCAL) && me->me.min_free &&
-         (me->offset > room || room - me->offset < me->me.min_free);
+/* Locally managed, and too little is left when so many bytes more are taken. */
+PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
+  uint64_t room, offset;
+  if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
+  room = pm__capacity(me->me.start, me->me.length, me->me.options);
+  offset = me->offset + more_bytes;
+  return offset > room || room - offset < me->me.min_free;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
    Returns how many were found; stops when the entry is used up. */
@@ -290,7 +292,7 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
     told.ct_handle = me->ct_handle;
     told.options = me->options;
     if (counts_lengths) appended->offset += h->event.rlength;
-    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended));
+    is_last = (me->options & PTL_ME_USE_ONCE) || (counts_lengths && pm__is_used_up(appended, 0));
     if (op == PTL_SEARCH_ONLY) {
       told.event.type = PTL_EVENT_SEARCH;
       pm__tell_overflow(ni, &told);
@@ -338,7 +340,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
     const int found = pm__match_headers(ni, me->pt, &me->me, me->user_ptr, -1, me);
     if (found && ((options & PTL_ME_USE_ONCE) ||
-                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me)))) {
+                  ((options & PTL_ME_LOCAL_INC_UH_RLENGTH) && pm__is_used_up(me, 0)))) {
       /* consumed: never linked, no LINK event */
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);

@@ -15,7 +15,7 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
 PM__PRIVATE int pm__overflow_kind(int kind);
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
 PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
-PM__PRIVATE bool pm__is_used_up(const pm__me *me);
+PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes);
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list);
 PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,

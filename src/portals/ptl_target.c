@@ -83,14 +83,13 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
 /* How many events the message brings at once when it takes this entry. */
 static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
   const unsigned int o = me->me.options;
-  pm__me after = *me;
-  uint64_t mlength;
+  uint64_t mlength = 0;
   int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
           (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
-  (void)pm__place(me, m, &mlength);
-  if (o & PTL_ME_MANAGE_LOCAL) after.offset += mlength;
-  if (!((o & PTL_ME_USE_ONCE) || pm__is_used_up(&after)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
+  if (!(o & (PTL_ME_USE_ONCE | PTL_ME_MANAGE_LOCAL)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
     return (unsigned char)n;
+  (void)pm__place(me, m, &mlength);
+  if (!(o & PTL_ME_USE_ONCE) && !pm__is_used_up(me, mlength)) return (unsigned char)n;
   n++; /* AUTO_UNLINK, and AUTO_FREE when no header keeps the buffer */
   if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
   return (unsigned char)n;
@@ -182,7 +181,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__promise(ni, &ni->pt[m->what.pt], m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, &ni->pt[m->what.pt], m);
-  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me)) {
+  if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
     me->auto_unlinked = 1;
     pm__me_unlink(ni, me);
     m->what.unlinks = 1;

@@ -78,11 +78,6 @@ PM__PRIVATE int pm__job_from(const pm__message *m) {
 PM__PRIVATE int pm__job_to(const pm__message *m) {
   return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
 }
-/* Whether all NICs of the node move this payload together. */
-PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes) {
-  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
-         bytes >= (uint64_t)w->plat.rail_split_bytes;
-}
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.pending++;
@@ -254,17 +249,26 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
+static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t bytes) {
+  return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
+                    pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+}
 /* Split payload waits for all NICs of the node and takes them all. */
-static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
-  const bool is_split = pm__is_split(w, bytes);
-  const int step = (int)w->plat.node_count, first = is_split ? pm__nic_node(w, nic) : nic,
-            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
-  int64_t t_ps = w->now_ps, gap_ps;
+static int64_t pm__loggp_depart_split(pm_world *w, int nic, uint64_t bytes) {
+  const int step = (int)w->plat.node_count, end = step * (int)w->plat.nic_count;
+  const int64_t gap_ps = pm__loggp_gap_ps(w, nic, bytes);
+  int64_t t_ps = w->now_ps;
   int k;
-  for (k = first; k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
-  gap_ps = pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
-                      pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
-  for (k = first; k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
+  for (k = pm__nic_node(w, nic); k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
+  for (k = pm__nic_node(w, nic); k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
+  return t_ps;
+}
+static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
+  pm__node *n = &w->nodes[nic];
+  int64_t t_ps;
+  if (pm__is_split(w, bytes)) return pm__loggp_depart_split(w, nic, bytes);
+  t_ps = pm__max_ps(w->now_ps, n->t_gap_ps);
+  n->t_gap_ps = pm__later(t_ps, pm__loggp_gap_ps(w, nic, bytes));
   return t_ps;
 }
 static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {

@@ -127,7 +127,11 @@ PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
 PM__PRIVATE int pm__job_from(const pm__message *m);
 PM__PRIVATE int pm__job_to(const pm__message *m);
-PM__PRIVATE bool pm__is_split(const pm_world *w, uint64_t bytes);
+/* Whether all NICs of the node move this payload together. */
+static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
+  return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
+         bytes >= (uint64_t)w->plat.rail_split_bytes;
+}
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
