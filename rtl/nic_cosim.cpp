@@ -95,21 +95,19 @@ struct Wave {
 #  endif
 #endif
 // The pins of a model, whichever of the two it is
-#define PINS(X)                                                                                    \
-  X(clk_i)                                                                                         \
-  X(rst_ni) X(idle_o) X(irq_o) X(ptm_req_o) X(ptm_rsp_i) X(ptm_came_i) X(ptm_stayed_i)             \
-      X(m_axi_arid) X(m_axi_araddr) X(m_axi_arlen) X(m_axi_arvalid) X(m_axi_arready) X(m_axi_rid)  \
-          X(m_axi_rdata) X(m_axi_rresp) X(m_axi_rlast) X(m_axi_rvalid) X(m_axi_rready)             \
-              X(m_axi_awid) X(m_axi_awaddr) X(m_axi_awlen) X(m_axi_awvalid) X(m_axi_awready)       \
-                  X(m_axi_wdata) X(m_axi_wstrb) X(m_axi_wlast) X(m_axi_wvalid) X(m_axi_wready)     \
-                      X(m_axi_bid) X(m_axi_bresp) X(m_axi_bvalid) X(m_axi_bready) X(s_axil_awaddr) \
-                          X(s_axil_awvalid) X(s_axil_awready) X(s_axil_wdata) X(s_axil_wstrb)      \
-                              X(s_axil_wvalid) X(s_axil_wready) X(s_axil_bready) X(s_axil_araddr)  \
-                                  X(s_axil_arvalid) X(s_axil_arready) X(s_axil_rdata)              \
-                                      X(s_axil_rresp) X(s_axil_rvalid) X(s_axil_rready)            \
-                                          X(tx_credit_i) X(tx_valid_o) X(tx_first_o) X(tx_half_o)  \
-                                              X(tx_flit_o) X(rx_valid_i) X(rx_first_i) X(rx_vn_i)  \
-                                                  X(rx_half_i) X(rx_flit_i) X(rx_credit_o)
+// clang-format off
+#define PINS(X) \
+  X(clk_i) X(rst_ni) X(idle_o) X(irq_o) X(ptm_req_o) X(ptm_rsp_i) X(ptm_came_i) X(ptm_stayed_i) \
+  X(m_axi_arid) X(m_axi_araddr) X(m_axi_arlen) X(m_axi_arvalid) X(m_axi_arready) X(m_axi_rid) \
+  X(m_axi_rdata) X(m_axi_rresp) X(m_axi_rlast) X(m_axi_rvalid) X(m_axi_rready) X(m_axi_awid) \
+  X(m_axi_awaddr) X(m_axi_awlen) X(m_axi_awvalid) X(m_axi_awready) X(m_axi_wdata) \
+  X(m_axi_wstrb) X(m_axi_wlast) X(m_axi_wvalid) X(m_axi_wready) X(m_axi_bid) X(m_axi_bresp) \
+  X(m_axi_bvalid) X(m_axi_bready) X(s_axil_awaddr) X(s_axil_awvalid) X(s_axil_awready) \
+  X(s_axil_wdata) X(s_axil_wstrb) X(s_axil_wvalid) X(s_axil_wready) X(s_axil_bready) \
+  X(s_axil_araddr) X(s_axil_arvalid) X(s_axil_arready) X(s_axil_rdata) X(s_axil_rresp) \
+  X(s_axil_rvalid) X(s_axil_rready) X(tx_credit_i) X(tx_valid_o) X(tx_first_o) X(tx_half_o) \
+  X(tx_flit_o) X(rx_valid_i) X(rx_first_i) X(rx_vn_i) X(rx_half_i) X(rx_flit_i) X(rx_credit_o)
+// clang-format on
 struct Pins {
 #define X(pin) decltype(Vnic_top::pin) pin;
   PINS(X)

@@ -19,6 +19,7 @@ command -v yosys >/dev/null || { echo "synth: yosys is missing (Debian: yosys)";
 [ "$1" = --read ] && exit 0   # the sources in one file, and no more
 
 # The limit is CPU time: beside other work a minute of it may take five
+# shellcheck disable=SC3045 # dash, bash and busybox know it
 limited() { (ulimit -t "$limit" && exec "$@"); }
 if ! limited yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_xilinx -family xc7 -top nic_top; \
     tee -o $dir/xc7.stat stat" >"$dir/xc7.log" 2>&1; then
