@@ -48,7 +48,7 @@
      [STATUS]    2. Status codes of the pm_ functions
      [PLATFORM]  3. The machine: every constant, topologies, text format
      [WORLD]     4. Simulated processes and time
-     [TRACE]     5. Traces: CSV, Chrome JSON, HTML
+     [TRACE]     5. Traces: CSV, Chrome JSON, Paje, HTML
      [PTL]       6. Portals 4, versions 4.2 and 4.3 together
      [FLOW]      7. Links shared fairly: max-min solver and flows
      [NIC]       8. NIC and wire
@@ -592,11 +592,11 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
 #ifdef NBC_LINES
 #line 1 "src/portals/trace.h"
 #endif
-/* Traces: CSV, Chrome JSON, HTML. */
+/* Traces: CSV, Chrome JSON, Paje, HTML. */
 
 
 /* ============================================================================================== */
-/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, Paje, HTML                                                */
 /* ============================================================================================== */
 /* With pm_world_desc.trace every step of every message leaves a record, of the kinds of S4BXI.
    PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
@@ -636,6 +636,11 @@ PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *co
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
 /* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
+/* Paje (opens in ViTE): a container per node and, in it, per process that computes or writes payload; those are
+   its states, messages on the wire are links between nodes, and a node's variable counts the steps under way
+   at its NIC. Of threads of one process that compute at the same time the last to begin is shown.
+   ret PM_OK | PM_E_INVAL | PM_E_IO | PM_E_NOMEM */
+PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out);
 /* Sequence diagram, one HTML page that needs nothing else: a column per process that takes part, time
    downwards (stretched where much happens), an arrow per message, hover texts. For small runs: only
    the first PM_TRACE_HTML_MAX records are drawn, and the page says so.
@@ -4401,7 +4406,7 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
   return n;
 }
 #ifdef NBC_LINES
-#line 53 "src/portals/trace.h"
+#line 58 "src/portals/trace.h"
 #endif
 PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, int to_rank,
                             int64_t t_begin_ps, int64_t t_end_ps, int from_node, int to_node,
@@ -4411,7 +4416,7 @@ PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, i
 #endif
 
 /* ============================================================================================== */
-/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, Paje, HTML                                                */
 /* ============================================================================================== */
 /* One step: id 0 and to_rank -1 where there is no message. */
 PM__PRIVATE void pm__record(pm_world *w, int kind, uint64_t id, int from_rank, int to_rank,
@@ -4498,6 +4503,129 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
+static int64_t pm__record_begin_ps(const pm_trace_record *r) {
+  return r->t_begin_ns * PM__PS + r->t_begin_ps;
+}
+static int64_t pm__record_end_ps(const pm_trace_record *r) {
+  return r->t_end_ns * PM__PS + r->t_end_ps;
+}
+
+/* ---- Paje ------------------------------------------------------------------------------------------- */
+/* Source: Schnorr, "Paje trace file format", 2016. Events stand in the order of their time: ends of steps before
+   the beginnings of others, but for a step that takes no time. */
+typedef struct pm__paje_event {
+  int64_t t_ps;
+  int order, record, is_end; /* order: 0 end, 1 begin, 2 end of a step without length */
+} pm__paje_event;
+static int pm__paje_order(const void *a, const void *b) {
+  const pm__paje_event *x = (const pm__paje_event *)a, *y = (const pm__paje_event *)b;
+  if (x->t_ps != y->t_ps) return x->t_ps < y->t_ps ? -1 : 1;
+  if (x->order != y->order) return x->order - y->order;
+  return x->record < y->record ? -1 : x->record > y->record;
+}
+static bool pm__paje_is_state(const pm_trace_record *r) {
+  return r->from_rank >= 0 && (r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD);
+}
+static void pm__paje_head(FILE *out) {
+  static const char *const events[] = {
+      "PajeDefineContainerType 0\n%  Alias string\n%  Type string\n%  Name string",
+      "PajeDefineStateType 1\n%  Alias string\n%  Type string\n%  Name string",
+      "PajeDefineVariableType 2\n%  Alias string\n%  Type string\n%  Name string\n%  Color color",
+      "PajeDefineLinkType 3\n%  Alias string\n%  Type string\n%  StartContainerType string\n"
+      "%  EndContainerType string\n%  Name string",
+      "PajeDefineEntityValue 4\n%  Alias string\n%  Type string\n%  Name string\n%  Color color",
+      "PajeCreateContainer 5\n%  Time date\n%  Alias string\n%  Type string\n%  Container string\n"
+      "%  Name string",
+      "PajeDestroyContainer 6\n%  Time date\n%  Type string\n%  Name string",
+      "PajePushState 7\n%  Time date\n%  Type string\n%  Container string\n%  Value string",
+      "PajePopState 8\n%  Time date\n%  Type string\n%  Container string",
+      "PajeAddVariable 9\n%  Time date\n%  Type string\n%  Container string\n%  Value double",
+      "PajeSubVariable 10\n%  Time date\n%  Type string\n%  Container string\n%  Value double",
+      "PajeStartLink 11\n%  Time date\n%  Type string\n%  Container string\n%  StartContainer "
+      "string\n%  Value string\n%  Key string",
+      "PajeEndLink 12\n%  Time date\n%  Type string\n%  Container string\n%  EndContainer string\n"
+      "%  Value string\n%  Key string",
+      "PajeSetVariable 13\n%  Time date\n%  Type string\n%  Container string\n%  Value double"};
+  static const char *const colours[] = {"0.12 0.47 0.71", "1.00 0.50 0.05", "0.17 0.63 0.17",
+                                        "0.84 0.15 0.16", "0.58 0.40 0.74"};
+  size_t i;
+  int k;
+  for (i = 0; i < sizeof events / sizeof *events; i++)
+    fprintf(out, "%%EventDef %s\n%%EndEventDef\n", events[i]);
+  fprintf(
+      out,
+      "0 machine 0 machine\n0 node machine node\n0 rank node process\n1 doing rank doing\n"
+      "2 steps node \"steps of the NIC\" \"0.5 0.5 0.5\"\n3 message machine node node message\n");
+  for (k = 0; k < PM_TRACE_LAST; k++) {
+    const bool is_state = k == PM_TRACE_COMPUTE || k == PM_TRACE_PIO_PAYLOAD;
+    if (k < PM_TRACE_COMMAND || is_state)
+      fprintf(out, "4 %s %s %s \"%s\"\n", pm_trace_kind_name((pm_trace_kind)k),
+              is_state ? "doing" : "message", pm_trace_kind_name((pm_trace_kind)k), colours[k % 5]);
+  }
+}
+static void pm__paje_time(FILE *out, int number, int64_t t_ps) {
+  fprintf(out, "%d %lld.%012lld ", number, (long long)(t_ps / 1000000000000),
+          (long long)(t_ps % 1000000000000));
+}
+static void pm__paje_step(FILE *out, const pm_trace_record *r, const pm__paje_event *e) {
+  const char *kind = pm_trace_kind_name(r->kind);
+  if (pm__paje_is_state(r)) {
+    if (e->order == 2) return;
+    pm__paje_time(out, e->is_end ? 8 : 7, e->t_ps);
+    fprintf(out, e->is_end ? "doing r%d\n" : "doing r%d %s\n", r->from_rank, kind);
+  } else if (r->kind < PM_TRACE_COMMAND) {
+    pm__paje_time(out, e->is_end ? 12 : 11, e->t_ps);
+    fprintf(out, "message m n%d %s %d\n", e->is_end ? r->to_node : r->from_node, kind, e->record);
+  } else if (e->order != 2) {
+    pm__paje_time(out, e->is_end ? 10 : 9, e->t_ps);
+    fprintf(out, "steps n%d 1\n", r->from_node);
+  }
+}
+PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
+  pm__paje_event *events;
+  unsigned char *is_there;
+  int i, count = 0, rank;
+  if (!world || !out) return PM_E_INVAL;
+  events = (pm__paje_event *)pm__zalloc((2 * (size_t)world->record_count + 1) * sizeof *events);
+  is_there = (unsigned char *)pm__zalloc((size_t)world->proc_count + 1);
+  if (!events || !is_there) {
+    PM_FREE(events);
+    PM_FREE(is_there);
+    return PM_E_NOMEM;
+  }
+  pm__paje_head(out);
+  fprintf(out, "5 0.0 m machine 0 machine\n");
+  for (i = 0; i < world->plat.node_count; i++)
+    fprintf(out, "5 0.0 n%d node m \"node %d\"\n13 0.0 steps n%d 0\n", i, i, i);
+  for (i = 0; i < world->record_count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    const int64_t b_ps = pm__record_begin_ps(r), e_ps = pm__record_end_ps(r);
+    const pm__paje_event begin = {b_ps, 1, i, 0}, end = {e_ps, e_ps > b_ps ? 0 : 2, i, 1};
+    events[count++] = begin;
+    events[count++] = end;
+    if (!pm__paje_is_state(r) || r->from_rank >= world->proc_count || is_there[r->from_rank])
+      continue;
+    is_there[r->from_rank] = 1;
+    fprintf(out, "5 0.0 r%d rank n%d \"rank %d\"\n", r->from_rank, r->from_node, r->from_rank);
+  }
+  qsort(events, (size_t)count, sizeof *events, pm__paje_order);
+  for (i = 0; i < count; i++) pm__paje_step(out, &world->records[events[i].record], &events[i]);
+  for (rank = 0; rank < world->proc_count; rank++)
+    if (is_there[rank]) {
+      pm__paje_time(out, 6, count ? events[count - 1].t_ps : 0);
+      fprintf(out, "rank r%d\n", rank);
+    }
+  for (i = 0; i < world->plat.node_count; i++) {
+    pm__paje_time(out, 6, count ? events[count - 1].t_ps : 0);
+    fprintf(out, "node n%d\n", i);
+  }
+  pm__paje_time(out, 6, count ? events[count - 1].t_ps : 0);
+  fprintf(out, "machine m\n");
+  PM_FREE(events);
+  PM_FREE(is_there);
+  return ferror(out) ? PM_E_IO : PM_OK;
+}
+
 /* ---- sequence diagram ------------------------------------------------------------------------------ */
 enum { PM__PAGE_LEFT = 120, PM__PAGE_COLUMN = 170, PM__PAGE_TOP = 60 };
 typedef struct pm__page {
@@ -4509,12 +4637,6 @@ typedef struct pm__page {
   int *column;   /* of each rank, -1: takes no part */
   int count, time_count, column_count;
 } pm__page;
-static int64_t pm__record_begin_ps(const pm_trace_record *r) {
-  return r->t_begin_ns * PM__PS + r->t_begin_ps;
-}
-static int64_t pm__record_end_ps(const pm_trace_record *r) {
-  return r->t_end_ns * PM__PS + r->t_end_ps;
-}
 static int pm__time_order(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);

@@ -223,7 +223,8 @@ static const guest_option own_options[] = {
      "how messages move: flow, loggp, packet or rtl; L@US: from US microseconds on (flow)", levels},
     {"--seed", "N", "of faults and noise (0)", set_seed},
     {"--trace", "FILE",
-     "every step of every message: .csv, .html (sequence diagram) or .json (Chrome)", set_trace},
+     "every step of every message: .csv, .html (sequence diagram), .paje (ViTE) or .json (Chrome)",
+     set_trace},
     {"--wave", "FILE.vcd[,nic=N]...[,from=US][,until=US]",
      "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, "
      "to the end)",
@@ -370,6 +371,7 @@ static int write_trace(const pm_world *world, const char *path) {
   if (!out) return 0;
   const pm_status status = dot && strcmp(dot, ".csv") == 0    ? pm_trace_write_csv(world, out)
                            : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
+                           : dot && strcmp(dot, ".paje") == 0 ? pm_trace_write_paje(world, out)
                                                               : pm_trace_write_json(world, out);
   const int is_whole = output_close(out, path);
   if (status && status != PM_E_IO)

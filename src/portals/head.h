@@ -48,7 +48,7 @@
      [STATUS]    2. Status codes of the pm_ functions
      [PLATFORM]  3. The machine: every constant, topologies, text format
      [WORLD]     4. Simulated processes and time
-     [TRACE]     5. Traces: CSV, Chrome JSON, HTML
+     [TRACE]     5. Traces: CSV, Chrome JSON, Paje, HTML
      [PTL]       6. Portals 4, versions 4.2 and 4.3 together
      [FLOW]      7. Links shared fairly: max-min solver and flows
      [NIC]       8. NIC and wire

@@ -1,8 +1,8 @@
-/* Traces: CSV, Chrome JSON, HTML. */
+/* Traces: CSV, Chrome JSON, Paje, HTML. */
 #pragma once
 #include "run.h"
 /* ============================================================================================== */
-/* [TRACE] 5. Traces: CSV, Chrome JSON, HTML                                                      */
+/* [TRACE] 5. Traces: CSV, Chrome JSON, Paje, HTML                                                */
 /* ============================================================================================== */
 /* With pm_world_desc.trace every step of every message leaves a record, of the kinds of S4BXI.
    PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
@@ -42,6 +42,11 @@ PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *co
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
 /* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
+/* Paje (opens in ViTE): a container per node and, in it, per process that computes or writes payload; those are
+   its states, messages on the wire are links between nodes, and a node's variable counts the steps under way
+   at its NIC. Of threads of one process that compute at the same time the last to begin is shown.
+   ret PM_OK | PM_E_INVAL | PM_E_IO | PM_E_NOMEM */
+PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out);
 /* Sequence diagram, one HTML page that needs nothing else: a column per process that takes part, time
    downwards (stretched where much happens), an arrow per message, hover texts. For small runs: only
    the first PM_TRACE_HTML_MAX records are drawn, and the page says so.

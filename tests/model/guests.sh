@@ -33,6 +33,11 @@ trace_is_written() {
     run -n 3 --trace "$T/trace.json" "$guest" hang
   grep -q '"name":"PUT"' "$T/trace.json"
 }
+paje_trace_is_whole() { # three messages and their answers; what a process computes is its state
+  run -n 3 --trace "$T/trace.csv" "$guest" && run -n 3 --trace "$T/trace.paje" "$guest" || return 1
+  test "$(awk -f tests/model/paje.awk "$T/trace.paje")" = "$(grep -c '^[A-Z0-9_]*\(PUT\|GET\|ATOMIC\|RESPONSE\|ACK\),' "$T/trace.csv") links" || return 1
+  run -n 2 --compute 10 --trace "$T/states.paje" "$threads" computes && awk -f tests/model/paje.awk "$T/states.paje" && grep -q '^7 .* doing r1 COMPUTE$' "$T/states.paje"
+}
 # A browser, where there is one, must understand the page as it was meant; one that does not start
 # (no room, no rights) says nothing about the page.
 sequence_diagram_is_drawn() {
@@ -110,7 +115,7 @@ ends_by_other_ways() {
   run -n 2 "$state" stop && grep '^pm_run: process 1 called PMI_Abort(0) at .* us: done' "$T/err"
 }
 full_disk_is_noticed() {
-  for kind in csv html json; do
+  for kind in csv html json paje; do
     ln -sf /dev/full "$T/full.$kind" && run -n 3 --trace "$T/full.$kind" "$guest"
     test $? = 2 && grep "^pm_run: .*full.$kind: No space left on device" "$T/err" || return 1
   done
@@ -224,7 +229,7 @@ help_lists_every_option() {
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
-  deadlock_has_names trace_is_written sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
+  deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t

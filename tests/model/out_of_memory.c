@@ -89,7 +89,10 @@ static pm_status run_failing(long n, const pm_world_desc *desc) {
   pm_status status = pm_world_create(desc, &w);
   if (status == PM_OK) status = pm_spawn_all(w, body, NULL);
   if (status == PM_OK) status = pm_world_run(w);
-  if (status == PM_OK && desc->trace && nowhere) (void)pm_trace_write_html(w, nowhere);
+  if (status == PM_OK && desc->trace && nowhere) {
+    (void)pm_trace_write_html(w, nowhere);
+    (void)pm_trace_write_paje(w, nowhere);
+  }
   if (status) CHECK(!w || strlen(pm_world_error(w)) > 0);
   if (w && status && status != PM_E_NOMEM) printf("  allocation %ld: %s\n", n, pm_world_error(w));
   pm_world_destroy(w);
