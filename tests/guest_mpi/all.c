@@ -88,7 +88,7 @@ static const struct {
     {"more_windows", test_more_windows},
     {"sessions", test_sessions},
     {"tools", test_tools},
-    {"repaired", test_repaired},
+    {"repaired", test_repaired}, {"every", test_every}, {"every_persistent", test_every_persistent}, {"refused", test_refused}, {"every_tool", test_every_tool},
 };
 int main(int argc, char **argv) {
   int provided;

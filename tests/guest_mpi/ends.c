@@ -17,6 +17,11 @@ int main(int argc, char **argv) {
   if (me == 1 && strcmp(how, "_Exit") == 0) fflush(stdout), _Exit(5);
   if (me == 1 && strcmp(how, "forgets") == 0) return 0;
   if (me == 1 && strcmp(how, "crash") == 0) abort();
+  if (me == 1 && strcmp(how, "looks") == 0) { /* longer than it takes to call polls a deadlock */
+    const double t_s = MPI_Wtime();
+    while (MPI_Wtime() - t_s < 30) {
+    }
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return me == 1 && strcmp(how, "after") == 0 ? 6 : 0;

@@ -13,9 +13,14 @@ fi
 simulated() { timeout 120 "$B/pm_run" -n "$@" >"$T/simulated" 2>"$T/err" || { tail -3 "$T/err"; return 1; }; }
 real() { timeout 300 mpiexec.mpich -n "$@" >"$T/real" 2>&1; }
 # MPICH 4.0.2 fails in persistent collectives: ours are compared with the blocking ones below.
-same_as_mpich() { simulated "$1" "$set" -persistent && real "$1" "$set" -persistent && diff "$T/simulated" "$T/real" && test -s "$T/real"; }
+alone="-persistent -every_persistent -refused -every_tool" # what MPICH has not, or has otherwise
+# shellcheck disable=SC2086 # names are words
+same_as_mpich() { simulated "$1" "$set" $alone && real "$1" "$set" $alone && diff "$T/simulated" "$T/real" && test -s "$T/real"; }
+judge_themselves() { # 17 results, 10 refusals, 41 answers to tools from each process
+  simulated "$1" "$set" every_persistent refused every_tool && ! grep 'OTHER\|TAKEN' "$T/simulated" && test "$(grep -c ': \(same\|refused\|right\)$' "$T/simulated")" = $((68 * $1))
+}
 sum_of() { sha256sum <"$1" | cut -d' ' -f1; }
-not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools -repaired"
+not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools -repaired -every -every_persistent -refused -every_tool"
 # shellcheck disable=SC2086 # names are words
 same_as_remembered() {
   simulated "$1" "$set" $not_remembered && test -s "$T/simulated" || return 1
@@ -39,13 +44,13 @@ other_machines_change_nothing() { # several processes on a node, another level
 # Who goes on with messages, and where the limit between short and long ones is, changes times alone.
 options_change_nothing() {
   simulated 4 "$set" -persistent && cp "$T/simulated" "$T/first"
-  for o in '--progress dedicated' '--progress timer' '--eager 0' '--eager 65536' "--report $T/report"; do
+  for o in '--progress dedicated' '--progress timer' '--eager 0' '--eager 65536' '--collectives mpich' '--collectives openmpi' "--report $T/report"; do
     # shellcheck disable=SC2086 # options are words
     simulated 4 $o "$set" -persistent && cmp "$T/first" "$T/simulated" || { echo "$o"; return 1; }
   done
 }
 bad_options_are_refused() {
-  for o in '--progress often' '--eager -1' '--io-bandwidth 0'; do
+  for o in '--progress often' '--eager -1' '--io-bandwidth 0' '--collectives nowhere'; do
     # shellcheck disable=SC2086
     "$B/pm_run" $o -n 1 "$set" 2>"$T/err"
     test $? = 2 && grep "^pm_run: ${o% *}: " "$T/err" || { echo "taken: $o"; return 1; }
@@ -92,6 +97,22 @@ threads_may_all_call() {
 for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
+for n in 1 3 5; do check "what MPICH has not, $n processes" judge_themselves $n; done
+mpi_names() { nm -D "$@" | awk -v kind="$kind" 'NF > 1 && $(NF - 1) ~ kind && $NF ~ /^MPI_/ { sub(/@.*/, "", $NF); print $NF }' | sort -u; }
+every_function_is_called() {
+  kind='^[TW]$' mpi_names "$B/pm_run" >"$T/there" && kind='^[Uwv]$' mpi_names "$set" "${set}_large" "$B/tests/guest_mpi/threads" "$B/tests/guest_mpi/ends" >"$T/called" &&
+    test "$(wc -l <"$T/there")" -gt 600 && ! comm -23 "$T/there" "$T/called" | grep .
+}
+# A table is obeyed: a barrier by other messages takes another time; a wrong rule is told with its line.
+tables_choose_algorithms() {
+  printf '# slow\nbarrier 0 0 linear 0 0\n' >"$T/table"
+  for c in ours mpich "$T/table"; do timeout 60 "$B/pm_run" -n 17 --collectives "$c" "$B/tests/guest_mpi/ends" 2>"$T/err" >/dev/null && cat "$T/err"; done >"$T/times"
+  cat "$T/times" && awk '{ t[NR] = $4 } END { exit !(NR == 3 && t[1] == t[2] && t[3] != t[1]) }' "$T/times" || return 1
+  printf 'barrier 0 0 linear 0 0\nbcast 0 0 bruck 0 0\n' >"$T/table"
+  ! "$B/pm_run" -n 1 --collectives "$T/table" "$set" 2>"$T/err" && grep 'table:2: the algorithm does not serve this collective' "$T/err"
+}
+check "tables choose algorithms" tables_choose_algorithms
+check "every function of MPI is called" every_function_is_called
 check "large counts change nothing" large_counts_change_nothing
 check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing

@@ -5,6 +5,7 @@
 
 int PMI_Abort(int status, const char *text); /* of the launcher */
 void guest_bind(const char *between) __attribute__((visibility("hidden")));
+void guest_look_at_clock(void) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
 gm_scope gm_enter(const char *name, int allowed) {
@@ -373,7 +374,7 @@ CALL(Get_processor_name, char *name, int *length) {
 double PMPI_Wtime(void) {
   pm_compute_measured();
   const double t_s = (double)pm_now_ns() / 1e9;
-  pm_yield(); /* who only looks at the clock lets time pass */
+  guest_look_at_clock(); /* who only looks at the clock lets time pass */
   return t_s;
 }
 #pragma weak MPI_Wtick = PMPI_Wtick

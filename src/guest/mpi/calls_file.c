@@ -244,10 +244,10 @@ static int register_datarep(gm_proc *p, const char *name, const char *function) 
   static uint32_t count, max;
   char own[MPI_MAX_DATAREP_STRING];
   if (!name || !*name || strlen(name) + 12 > sizeof own)
-    return gm_raise(p, NULL, MPI_ERR_ARG, function);
+    return raise_file(p, NULL, MPI_ERR_ARG, function);
   snprintf(own, sizeof own, "%d %s", p->rank, name);
   for (uint32_t i = 0; i < count; i++)
-    if (strcmp(known[i], own) == 0) return gm_raise(p, NULL, MPI_ERR_DUP_DATAREP, function);
+    if (strcmp(known[i], own) == 0) return raise_file(p, NULL, MPI_ERR_DUP_DATAREP, function);
   known = gm_grow(known, &max, count + 1, sizeof *known);
   memcpy(known[count++], own, sizeof own);
   return MPI_SUCCESS;
@@ -256,14 +256,20 @@ CALL(Register_datarep, const char *name, MPI_Datarep_conversion_function *read_f
      MPI_Datarep_conversion_function *write_fn, MPI_Datarep_extent_function *extent_fn,
      void *extra) {
   IN("Register_datarep");
-  (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
+  (void)extent_fn, (void)extra;
+  /* as in MPICH: files are as memory is */
+  FILE_FAIL_IF(read_fn != MPI_CONVERSION_FN_NULL || write_fn != MPI_CONVERSION_FN_NULL, NULL,
+               MPI_ERR_CONVERSION);
   return register_datarep(p, name, scope.name);
 }
 CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *read_fn,
      MPI_Datarep_conversion_function_c *write_fn, MPI_Datarep_extent_function *extent_fn,
      void *extra) {
   IN("Register_datarep_c");
-  (void)read_fn, (void)write_fn, (void)extent_fn, (void)extra;
+  (void)extent_fn, (void)extra;
+  /* as in MPICH: files are as memory is */
+  FILE_FAIL_IF(read_fn != MPI_CONVERSION_FN_NULL_C || write_fn != MPI_CONVERSION_FN_NULL_C, NULL,
+               MPI_ERR_CONVERSION);
   return register_datarep(p, name, scope.name);
 }
 /* Where a byte of the view lies in the file; *run: how many follow it there. */

@@ -57,6 +57,7 @@ CALL(T_cvar_handle_alloc, int index, void *object, MPI_T_cvar_handle *handle, in
 }
 CALL(T_cvar_handle_free, MPI_T_cvar_handle *handle) {
   T_CHECK();
+  if (*handle != (MPI_T_cvar_handle)(void *)&gm_set.eager_bytes) return MPI_T_ERR_INVALID_HANDLE;
   *handle = MPI_T_CVAR_HANDLE_NULL;
   return MPI_SUCCESS;
 }
@@ -68,8 +69,9 @@ CALL(T_cvar_read, MPI_T_cvar_handle handle, void *value) {
 }
 CALL(T_cvar_write, MPI_T_cvar_handle handle, const void *value) {
   T_CHECK();
-  (void)handle, (void)value;
-  return MPI_T_ERR_CVAR_SET_NEVER;
+  (void)value;
+  return handle == (MPI_T_cvar_handle)(void *)&gm_set.eager_bytes ? MPI_T_ERR_CVAR_SET_NEVER
+                                                                  : MPI_T_ERR_INVALID_HANDLE;
 }
 CALL(T_pvar_get_num, int *count) {
   T_CHECK();

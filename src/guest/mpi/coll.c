@@ -174,9 +174,10 @@ int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
   nbc_error err;
   d->rank = comm->rank;
   d->size = comm->local->size;
+  d->table = gm_set.choice;
   /* Of long blocks few are fetched at a time: more of them only meet at the senders when processes
      are not in step (16 nodes, 1 us apart: 1 MiB blocks take 1.6 ms one by one, 3.6 with eight). */
-  if (d->coll == NBC_COLL_ALLTOALL || d->coll == NBC_COLL_ALLTOALLV)
+  if (!d->table && (d->coll == NBC_COLL_ALLTOALL || d->coll == NBC_COLL_ALLTOALLV))
     d->window_count = d->count * d->elem_bytes <= 128 * 1024 && !d->send_counts ? 2 : 1;
   for (int i = 0; i < GM_PLANS && may_keep && !schedule; i++)
     if (comm->plan[i].schedule && same_plan(&comm->plan[i].desc, d))

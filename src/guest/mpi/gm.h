@@ -108,6 +108,7 @@ typedef struct gm_options {
   ptl_pt_index_t
       first_pt; /* portal of messages; fetches are on the next, windows on the one after it. A
                               table of portals is as long as its largest index */
+  const nbc_choice *choice; /* of algorithms; NULL: ours */
 } gm_options;
 extern gm_options gm_set;
 /* Replays have no data: all their buffers lie here, in address space that nobody touches. NULL: real buffers. */

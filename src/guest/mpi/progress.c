@@ -12,7 +12,12 @@ void gm_nowhere_open(void) {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (gm_nowhere == MAP_FAILED) gm_fatal("no address space for messages");
 }
-gm_options gm_set = {GM_IN_CALLS, NULL, NULL, 0, 2000000, 4096, 2e9, 20000, 240};
+gm_options gm_set = {.progress = GM_IN_CALLS,
+                     .period_ns = 2000000,
+                     .eager_bytes = 4096,
+                     .io_bytes_per_s = 2e9,
+                     .io_latency_ns = 20000,
+                     .first_pt = 240};
 
 /* hdr_data: bit 63: announced only; then 39 bits of size and 24 of the sender's number. Match bits of a
    fetch: number, which piece, how many. */
