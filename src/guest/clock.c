@@ -21,8 +21,9 @@ void guest_look_at_clock(void) {
   if (more > 0 && s.pending_count)
     pm_yield();
   else
-    pm_sleep_ns(guest_platform()->cpu_poll_ns
-                << (more < 0 ? 0 : more < DOUBLINGS_MAX ? more : DOUBLINGS_MAX));
+    pm_sleep_ns(guest_platform()->cpu_poll_ns << (more < 0               ? 0
+                                                  : more < DOUBLINGS_MAX ? more
+                                                                         : DOUBLINGS_MAX));
 }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   if (!pm_self()) return (int)syscall(SYS_clock_gettime, clock, t);

@@ -98,9 +98,12 @@ for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
 for n in 1 3 5; do check "what MPICH has not, $n processes" judge_themselves $n; done
-mpi_names() { nm -D "$@" | awk -v kind="$kind" 'NF > 1 && $(NF - 1) ~ kind && $NF ~ /^MPI_/ { sub(/@.*/, "", $NF); print $NF }' | sort -u; }
+mpi_names() { # KIND FILES...
+  kind=$1 && shift
+  nm -D "$@" | awk -v kind="$kind" 'NF > 1 && $(NF - 1) ~ kind && $NF ~ /^MPI_/ { sub(/@.*/, "", $NF); print $NF }' | sort -u
+}
 every_function_is_called() {
-  kind='^[TW]$' mpi_names "$B/pm_run" >"$T/there" && kind='^[Uwv]$' mpi_names "$set" "${set}_large" "$B/tests/guest_mpi/threads" "$B/tests/guest_mpi/ends" >"$T/called" &&
+  mpi_names '^[TW]$' "$B/pm_run" >"$T/there" && mpi_names '^[Uwv]$' "$set" "${set}_large" "$B/tests/guest_mpi/threads" "$B/tests/guest_mpi/ends" >"$T/called" &&
     test "$(wc -l <"$T/there")" -gt 600 && ! comm -23 "$T/there" "$T/called" | grep .
 }
 # A table is obeyed: a barrier by other messages takes another time; a wrong rule is told with its line.
