@@ -1206,7 +1206,7 @@ typedef struct pm_carrier_entry {
   int interface_index; /* bit 0: matching, bit 1: logical */
   ptl_pt_index_t pt_index;
   bool is_overflow, is_use_once;
-  int64_t from_node, from_pid; /* -1: any, -2: nobody's */
+  int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
 } pm_carrier_entry;
 
@@ -9271,16 +9271,16 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
 /* ---- lists that the carrier keeps too ------------------------------------------------------------- */
 /* Whose messages an entry takes, as NICs know senders. */
 static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_entry *e) {
-  e->from_node = e->from_pid = -1;
+  e->from_node_id = e->from_process_id = -1;
   if (!pm__is_matching(ni)) return;
   if (pm__is_logical(ni)) {
     if (wanted.rank == PTL_RANK_ANY) return;
-    e->from_node = e->from_pid = -2;
+    e->from_node_id = e->from_process_id = -2;
     if (!ni->map || wanted.rank >= ni->map->count) return;
     wanted = ni->map->id[wanted.rank];
   }
-  e->from_node = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
-  e->from_pid = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
+  e->from_node_id = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
+  e->from_process_id = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
 }
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
   pm_world *w = ni->proc->world;

@@ -406,8 +406,10 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   e.overflow = entry->is_overflow;
   e.use_once = entry->is_use_once;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
-  e.src = entry->from_node == -1 ? -1 : entry->from_node < 0 ? 0 : (int)entry->from_node;
-  e.pid = entry->from_pid == -1 ? -1 : entry->from_pid < 0 ? PM_RTL__NOBODY : (int)entry->from_pid;
+  e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
+  e.pid = entry->from_process_id == -1 ? -1
+          : entry->from_process_id < 0 ? PM_RTL__NOBODY
+                                       : (int)entry->from_process_id;
   if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);

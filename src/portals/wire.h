@@ -63,7 +63,7 @@ typedef struct pm_carrier_entry {
   int interface_index; /* bit 0: matching, bit 1: logical */
   ptl_pt_index_t pt_index;
   bool is_overflow, is_use_once;
-  int64_t from_node, from_pid; /* -1: any, -2: nobody's */
+  int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
 } pm_carrier_entry;
 
