@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   group.which = commands[data[0] % 5];
   const unsigned who = data[1] % 6;
   /* sequence 0, as the seeds have it */
-  nic__netlink_walk(data + 2, size - 2, 0, data[0] & 64 ? NIC__GENL_SKIP : 0, takes[who],
+  nic__netlink_walk(data + 2, size - 2, 0, data[0] & 64 ? NIC__GENL_HEAD : 0, takes[who],
                     who == 5 ? (void *)&family : (void *)&group, &over);
   for (size_t i = 0; i < counters.count; i++)
     if (!strchr(counters.sources[i].counter.name, '/') ||
