@@ -234,8 +234,8 @@ static int o_call_append(int r, o_entry *e) {
     const bool swaps = op == PTL_SWAP || (op == PTL_CSWAP && c == t) || (op == PTL_CSWAP_NE && c != t) ||               \
                        (op == PTL_CSWAP_LE && c <= t) || (op == PTL_CSWAP_LT && c < t) || (op == PTL_CSWAP_GE && c >= t) || \
                        (op == PTL_CSWAP_GT && c > t);                                                                   \
-    const T all[] = {s < t ? s : t, s > t ? s : t, (T)(unsigned __int128)((unsigned __int128)s + (unsigned __int128)t), \
-                     (T)(unsigned __int128)((unsigned __int128)s * (unsigned __int128)t), (T)(t || s), (T)(t && s),     \
+    const T all[] = {s < t ? s : t, s > t ? s : t, (T)((uint64_t)s + (uint64_t)t), (T)((uint64_t)s * (uint64_t)t),      \
+                     (T)(t || s), (T)(t && s),                                                                          \
                      (T)(t | s), (T)(t & s), (T)(!t ^ !s), (T)(t ^ s)};                                                 \
     if (op < PTL_SWAP) t = all[op];                                                                                     \
     if (op == PTL_MSWAP) t = (T)((s & c) | (t & ~c));                                                                   \
