@@ -14,6 +14,7 @@ limit=${TEST_TIMEOUT:-600}
 lane_of() { # PROGRAM, as it is named in a log: ranks, or one of the two lanes of one core
   case $1 in
     headers-* | base-* | report-* | fuzz-* | model-* | overlap-* | mutate-*) echo one ;;
+    clock-bench_rma*) echo one ;; # long, and in no hurry
     clock-*.sh | coll-*.sh) echo ranks ;;
     clock-* | coll-*) echo one ;;
     guest_mpi-* | rtl-* | asan-* | aarch64-* | tree-*) echo two ;;
