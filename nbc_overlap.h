@@ -2960,8 +2960,8 @@ NBC__PRIVATE void nbc__locale_end(locale_t before);
 
 
 /* From here to nbc__locale_end, what this thread prints and scans is as in the locale "C"; other threads
-   see nothing of it. glibc and musl keep that locale ready: no memory is taken, nothing can fail; were
-   there none, numbers would stay as the program wants them. */
+   see nothing of it. glibc keeps that locale ready and takes no memory for it; where there were none,
+   numbers would stay as the program wants them. */
 NBC__PRIVATE locale_t nbc__locale_begin(void) {
   return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }

@@ -13,9 +13,9 @@ $(NULL_CASES): nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null
 	  awk -v objects=tests/headers/null_arguments.c -f tests/headers/null_arguments.awk >$@
 CHECK_headers += $(B)/tests/headers/null_arguments $(B)/tests/headers/null_arguments_pm
 NULL_CASES_PM := $(B)/tests/headers/null_cases_pm.h
-$(NULL_CASES_PM): portals_model.h tests/headers/null_arguments.awk tests/headers/null_arguments_pm.c
+$(NULL_CASES_PM): portals_model.h nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null_arguments_pm.c
 	@mkdir -p $(@D)
-	$(Q)printf '#define PM_API NBCAPI\n#include "portals_model.h"\n' | $(CC) -E -P -I. -x c - | \
+	$(Q)printf '#include "nbc_overlap.h"\n#define PM_WITH_NBC\n#define PM_API NBCAPI\n#include "portals_model.h"\n' | $(CC) -E -P -I. -x c - | \
 	  awk '/^NBCAPI/ { on = 1 } on { printf "%s ", $$0 } on && /;/ { print ""; on = 0 }' | tr -s ' ' | \
 	  sed -E '/ \*?(pm_[a-z_]*|Ptl[A-Za-z]*)\(/!d; /pm_cargo_|PtlAbort|PtlFini|PtlNIFini/d; s/void \(\*callback\)\([^)]*\)/pm_callback_fn callback/; s/void \(\*([a-z]*)\)\(void \*arg\)/pm_entry_fn \1/; s/void \(\*([a-z]*)\)\(void \*arg, const pm_stamp \*stamp\)/pm_stamp_fn \1/' | \
 	  awk -v objects=tests/headers/null_arguments_pm.c -f tests/headers/null_arguments.awk >$@

@@ -1,9 +1,12 @@
 /* As null_arguments.c, for portals_model.h: NULL for every pointer of every function is never a crash; what
-   returns a pm_status returns PM_E_INVAL unless NULL means something there
+   returns a status returns PM_E_INVAL or NBC_E_INVAL unless NULL means something there
    (tests/headers/null_allowed.list). The cases run in a simulated process, with a message endpoint of its
    own, each in a child of the host's. Left out: pm_cargo_..., which a carrier calls with what it was given,
    and what ends the interface. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
 #define PORTALS_MODEL_IMPLEMENTATION
+#define PM_WITH_NBC
 #include "portals_model.h"
 #include "tests/test.h"
 #include <signal.h>
@@ -57,7 +60,8 @@ static void try_all(void) {
     }
     if (child < 0 || waitpid(child, &how, 0) != child) abort();
     const bool crashed = !WIFEXITED(how), status = !crashed && WEXITSTATUS(how) != (-NOTHING & 0xff);
-    const bool refused = !crashed && WEXITSTATUS(how) == (-(int)PM_E_INVAL & 0xff);
+    const int code = crashed ? 0 : WEXITSTATUS(how);
+    const bool refused = code == (-(int)PM_E_INVAL & 0xff) || code == (-(int)NBC_E_INVAL & 0xff);
     if (crashed) printf("  %s: %s is NULL: signal %d\n", cases[i].function, cases[i].parameter, WTERMSIG(how));
     CHECK(!crashed);
     if (crashed || !status || may_be_null(cases[i].function, cases[i].parameter)) continue;
