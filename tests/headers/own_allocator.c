@@ -1,20 +1,6 @@
 /* NBC_MALLOC and NBC_FREE carry every allocation, each block is freed once, and running out of memory
    at the n-th allocation is an error, never a crash or a leak. */
-#include <stddef.h>
-#include <stdlib.h>
-static long block_count, until_failure_count = -1;
-static void *own_malloc(size_t size_bytes) {
-  if (until_failure_count == 0) return NULL;
-  if (until_failure_count > 0) until_failure_count--;
-  block_count++;
-  return malloc(size_bytes);
-}
-static void own_free(void *pointer) {
-  if (pointer) block_count--;
-  free(pointer);
-}
-#define NBC_MALLOC(size_bytes) own_malloc(size_bytes)
-#define NBC_FREE(pointer)      own_free(pointer)
+#include "tests/failing_malloc.h"
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"

@@ -11,6 +11,7 @@
 #include "tests/test.h"
 #include "tests/hw/world.h"
 #include "tests/hw/mad_peer.h"
+#include "tests/hw/pattern.h"
 #include "tests/hw/cut.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,17 +21,6 @@ static const nic_tcp_desc plain;
 enum { LARGE_BYTES = 4 << 20 };
 static unsigned char large_out[LARGE_BYTES], large_in[LARGE_BYTES];
 
-static unsigned char pattern(size_t i, unsigned seed) {
-  return (unsigned char)(i * 131 + (i >> 8) * 7 + seed);
-}
-static void fill(unsigned char *data, size_t size, unsigned seed) {
-  for (size_t i = 0; i < size; i++) data[i] = pattern(i, seed);
-}
-static bool is_filled(const unsigned char *data, size_t size, unsigned seed) {
-  for (size_t i = 0; i < size; i++)
-    if (data[i] != pattern(i, seed)) return false;
-  return true;
-}
 static void pause_ms(long ms) {
   const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
   nanosleep(&t, NULL);
@@ -488,14 +478,6 @@ static void talk_for_ever(nbc_transport *t) {
       return;
     if (!is_filled(in, size, i + (unsigned)(1 - t->rank))) _exit(4);
   }
-}
-static pid_t kill_later(pid_t pid, uint64_t most_ns) {
-  const struct timespec wait = {0, (long)test_below(most_ns)};
-  const pid_t killer = fork();
-  if (killer) return killer;
-  nanosleep(&wait, NULL);
-  kill(pid, SIGKILL);
-  _exit(0);
 }
 static void peers_killed_at_any_moment(void) {
   long rounds = 0, in_meeting = 0;

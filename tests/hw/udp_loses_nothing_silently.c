@@ -340,14 +340,6 @@ static void talk_for_ever(nbc_transport *t, nbc_status *status, long *rounds) {
     if (!*status) CHECK(b.size_bytes == size && is_filled(in, size, i + (unsigned)peer));
   }
 }
-static pid_t kill_later(pid_t pid, uint64_t most_ns) {
-  const struct timespec wait = {0, (long)test_below(most_ns)};
-  const pid_t killer = fork();
-  if (killer) return killer;
-  nanosleep(&wait, NULL);
-  kill(pid, SIGKILL);
-  _exit(0);
-}
 static void peers_killed_at_any_moment(void) {
   long rounds = 0, in_meeting = 0;
   const int kills = test_rounds(100);

@@ -2,6 +2,7 @@
    relay that treats their datagrams badly if asked to. */
 #ifndef UDP_WORLD_H_INCLUDED
 #define UDP_WORLD_H_INCLUDED
+#include "tests/hw/pattern.h"
 #include "tests/hw/sockets.h"
 #include <pthread.h>
 
@@ -21,18 +22,6 @@ typedef struct rank {
   uint16_t via[2];
   pthread_t thread;
 } rank;
-
-static unsigned char pattern(size_t i, unsigned seed) {
-  return (unsigned char)(i * 131 + (i >> 8) * 7 + seed);
-}
-static void fill(unsigned char *data, size_t size, unsigned seed) {
-  for (size_t i = 0; i < size; i++) data[i] = pattern(i, seed);
-}
-static bool is_filled(const unsigned char *data, size_t size, unsigned seed) {
-  for (size_t i = 0; i < size; i++)
-    if (data[i] != pattern(i, seed)) return false;
-  return true;
-}
 
 static void *rank_main(void *arg) {
   rank *r = (rank *)arg;

@@ -1,25 +1,6 @@
 /* create_fails.c: a rank whose n-th allocation fails while a transport or a communicator is made ends with
    that status, and so does every other rank; nothing is lost, and the next try succeeds. */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-static long block_count, until_failure_count = -1;
-static bool has_failed;
-static void *own_malloc(size_t size_bytes) {
-  if (until_failure_count == 0) {
-    has_failed = true;
-    return NULL;
-  }
-  if (until_failure_count > 0) until_failure_count--;
-  block_count++;
-  return malloc(size_bytes);
-}
-static void own_free(void *pointer) {
-  if (pointer) block_count--;
-  free(pointer);
-}
-#define NBC_MALLOC(size_bytes) own_malloc(size_bytes)
-#define NBC_FREE(pointer)      own_free(pointer)
+#include "tests/failing_malloc.h"
 #define NBC_WITH_MPI
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
