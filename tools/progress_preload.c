@@ -174,7 +174,7 @@ void progress_say(const char *format, ...) {
   va_list args;
   if (!run.say) return;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  progress_print(text, sizeof text, format, args);
   va_end(args);
   fprintf(stderr, "nbc_progress: %s\n", text);
 }

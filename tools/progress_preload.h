@@ -7,7 +7,9 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define VISIBLE             __attribute__((visibility("default")))
@@ -33,6 +35,11 @@ void *progress_next(const char *name);
 const char *progress_setting(const char *name);
 /* Which of `names` the setting is; a wrong value is said once. */
 int progress_choice(const char *setting, const char *const *names, int count, int by_default);
+/* Reads a number that is all of `text`, with a point whatever locale the program has set. */
+bool progress_number(const char *text, double *value);
+/* As vsnprintf, with a point in numbers whatever locale the program has set. */
+int progress_print(char *text, size_t bytes, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 /* One line on standard error, "nbc_progress: ...", unless NBC_PROGRESS_SAY=0. */
 void progress_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

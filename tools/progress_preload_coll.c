@@ -15,6 +15,17 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 
+bool progress_number(const char *text, double *value) {
+  const char *const end = text + strlen(text);
+  return nbc__text_number(text, end, value) == end;
+}
+int progress_print(char *text, size_t bytes, const char *format, va_list args) {
+  const locale_t before = nbc__locale_begin();
+  const int length = vsnprintf(text, bytes, format, args);
+  nbc__locale_end(before);
+  return length;
+}
+
 enum { MAX_COMMS = 1024, COMM_WORDS = MAX_COMMS / 64 };
 
 /* An operator that is not ours, on a named type: what nbc's operator function gets. */

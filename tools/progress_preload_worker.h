@@ -602,11 +602,12 @@ static bool prepare(void) {
   run.say = progress_choice("NBC_PROGRESS_SAY", says, 3, 1);
   run.policy = (enum policy)progress_choice("NBC_PROGRESS", policy_names, 4, DEDICATED);
   const char *const period = progress_setting("NBC_PROGRESS_US");
-  char *end = NULL;
-  const double us = period ? strtod(period, &end) : 1000;
-  if (period && (*end || !(us >= 1) || us > 1e9))
+  double us = 1000;
+  if (period && !(progress_number(period, &us) && us >= 1 && us <= 1e9)) {
     progress_say("NBC_PROGRESS_US=%.60s: must be 1 to 1e9, 1000 is taken", period);
-  run.period_ns = !period || *end || !(us >= 1) || us > 1e9 ? 1000000 : (int64_t)(us * 1000);
+    us = 1000;
+  }
+  run.period_ns = (int64_t)(us * 1000);
   return run.policy != NONE && is_our_mpi();
 }
 static int level_to_ask_for(int required) {

@@ -118,6 +118,17 @@ says() { # MPI TEXT SETTINGS...: one line on standard error has this
   progress $m 2 NBC_PROGRESS_SAY=1 "$@" "$B/tests/mpi/progress_level.$m" init >"$work/says" 2>&1
   if [ "$(grep -c "^nbc_progress: .*$text" "$work/says")" = 1 ]; then ok "$m, $*: says '$text'"; else bad "$m, $*: does not say '$text'"; cat "$work/says"; fi
 }
+decimal_comma() { # MPI: settings and lines are the same in a program whose locale writes 2,5
+  if ! command -v localedef >/dev/null || [ ! -e /usr/share/i18n/locales/de_DE ]; then skip "$1: decimal comma: no localedef or its sources (Debian: locales)"; return; fi
+  mkdir -p "$work/locales" && localedef -i de_DE -f UTF-8 "$work/locales/de_DE.UTF-8" >"$work/localedef" 2>&1
+  in_de="NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 LOCPATH=$work/locales TEST_LOCALE=de_DE.UTF-8"
+  for us in 2.5 2,5; do
+    progress $1 1 $in_de NBC_PROGRESS_US=$us "$B/tests/mpi/progress_level.$1" init >"$work/comma.$us" 2>&1
+  done
+  if grep -q '^provided' "$work/comma.2.5" && ! grep -q 'must be 1 to 1e9' "$work/comma.2.5" && grep -q 'NBC_PROGRESS_US=2,5: must be' "$work/comma.2,5" &&
+     grep -q 'used [0-9]*\.[0-9]* s of [0-9]*\.[0-9]* s' "$work/comma.2.5"; then ok "$1: numbers have a point in a locale with a decimal comma"
+  else bad "$1: decimal comma"; cat "$work/comma.2.5" "$work/comma.2,5"; fi
+}
 with_measuring() { # both preloads in one line: the report of the one that measures is there, and data still arrives
   reports=$work/both.$1
   mkdir "$reports"
@@ -158,6 +169,7 @@ all() {
   finalizes $1
   some_collectives $1
   levels $1
+  decimal_comma $1
   says $1 'rank 1 may not use such a core: no worker' NBC_PROGRESS_CORE=1000
   says $1 'get no worker: of [0-9]* cores none is left' NBC_PROGRESS=dedicated taskset -c 0
   says $1 'one lock' NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
