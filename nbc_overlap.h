@@ -643,6 +643,8 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
        the time y of that, as above; where that is all of it: case 3.
      - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
        are sent eagerly, and they may come before it is called: case 3.
+     - what nobody saw: a transfer that was under way when its recorder was switched off, or when the
+       thread that began it ended, may have moved meanwhile, behind what other threads computed: case 3.
      - a table that says x > window: the transfer was faster than that, so min is 0, and
        max is x where there was any computation.
      - that a put, get or update takes as long as a message (desc.tables_of_messages): likewise.
@@ -815,6 +817,7 @@ NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id); /* as nbc_xfer_cancel */
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer);
 
@@ -4080,7 +4083,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 251 "src/overlap/monitor.h"
+#line 254 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4607,6 +4610,7 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 static void nbc__mon_drain(nbc_recorder *r);
 static void nbc__mon_drain_in_time(nbc_recorder *r);
+static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns);
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
 static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
@@ -4818,6 +4822,11 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->on == on) return;
   nbc__mon_read_counters(r, !on);
+  if (!on) {
+    nbc__mon_lock(r);
+    nbc__mon_lose_sight(r, INT64_MIN);
+    nbc__mon_unlock(r);
+  }
   /* C stands still while off, as it does inside a call. */
   const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   NBC__MON_RELAXED_STORE(&r->on, on);
@@ -4933,6 +4942,11 @@ NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
 NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
+                   nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
                    nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
@@ -5682,6 +5696,14 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* From here on nobody sees whether the owner computes: it is switched off, or its thread ends. Of what is under
+   way now only the end will bound it. Under the lock. */
+static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns) {
+  nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
+  for (uint64_t i = 0; i <= r->key_mask; i++)
+    if (r->keys[i].index_plus1) r->active[r->keys[i].index_plus1 - 1].what = NBC__MON_BEGUN;
+}
+
 /* By the owner, whose ring is full: how long it took is the tool's own time. */
 static void nbc__mon_drain_in_time(nbc_recorder *r) {
   const bool counts = r->event_cost_ns > 0 && r->depth > 0;
@@ -5734,7 +5756,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   nbc__mon_set_state(r, t_ns, nbc__mon_standing(nbc__mon_comp_at(r->state, t_ns)));
   nbc__mon_lock(r);
-  nbc__mon_drain_locked(r, INT64_MAX, NBC__MON_PATIENT); /* C stands still from here on */
+  nbc__mon_lose_sight(r, INT64_MAX); /* C stands still from here on */
   nbc__mon_unlock(r);
   pthread_mutex_lock(&r->monitor->mutex);
   NBC__MON_RELAXED_STORE(&r->attached, false);

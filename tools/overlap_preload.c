@@ -263,8 +263,10 @@ static void calibrate(nbc_monitor_desc *desc) {
 /* A table whose measurement was disturbed says so in every report made with it. */
 static void look_at_table(const char *name, const nbc_table *table) {
   if (table && nbc_table_disturbed(table))
-    complain("%s: this table was disturbed when it was measured (%.150s): no minimum is claimed",
-             name, nbc_table_disturbed(table));
+    complain(
+        "%s: this table was disturbed when it was measured (%.150s): no minimum is claimed, and "
+        "a larger share than \"at most\" says may be hidden of transfers faster than the table",
+        name, nbc_table_disturbed(table));
 }
 
 static nbc_status make_monitor(bool start_off) {

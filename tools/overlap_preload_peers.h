@@ -306,11 +306,13 @@ static void name_peers(uintptr_t key, const char *name) {
   unlock();
 }
 
-/* The class of a rank of a communicator that may have been freed meanwhile. */
-static nbc_peer class_when_still(const peers *p, uint32_t made, int rank) {
+/* The class of a rank of a communicator that may have been freed meanwhile: *gone then. */
+static nbc_peer class_when_still(const peers *p, uint32_t made, int rank, bool *gone) {
   lock();
-  const nbc_peer class_now = p->made == made ? class_of(p, rank) : NBC_PEER_UNKNOWN;
+  const bool is_there = p->made == made;
+  const nbc_peer class_now = is_there ? class_of(p, rank) : NBC_PEER_UNKNOWN;
   unlock();
+  if (!is_there) *gone = true;
   return class_now;
 }
 

@@ -52,8 +52,6 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   uint32_t generation;
   uintptr_t cached_key[CACHED_PEERS];
   const peers *cached[CACHED_PEERS];
-  MPI_Message message; /* the last one found by Mprobe, and who sent it */
-  nbc_peer message_peer;
   void *requests; /* copies of request and status arrays, grown on demand */
   int request_count;
   struct sites *sites;

@@ -20,10 +20,11 @@ typedef struct transfer {
   uint16_t tally;
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
-  bool leaves;  /* goes out, and its end is told before it has arrived */
-  bool comes;   /* comes in, as many bytes as posted */
-  bool unseen;  /* a collective: of messages that nobody sees; or copied, and sent later */
-  bool claimed; /* a thread is in the MPI's wait for it */
+  bool leaves;      /* goes out, and its end is told before it has arrived */
+  bool comes;       /* comes in, as many bytes as posted */
+  bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
+  bool send_unseen; /* likewise the second transfer */
+  bool claimed;     /* a thread is in the MPI's wait for it */
 } transfer;
 
 enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
@@ -259,12 +260,47 @@ static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
   post(c, request, x, moves);
 }
 
+/* Messages that were matched by a probe and are not received yet, and who sent them: any thread may receive
+   them. A handle that is not among the last ones came from nobody knows whom, perhaps from oneself: nothing
+   is believed of its transfer. */
+enum { MATCHED = 64 };
+static struct {
+  MPI_Message message; /* of `since` 0: none */
+  nbc_peer peer;
+  uint64_t since;
+} matched_ones[MATCHED];
+static uint64_t matched_count;
+
+static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
+  const nbc_peer peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
+  int at = 0;
+  lock();
+  for (int i = 1; i < MATCHED; i++)
+    if (matched_ones[i].since < matched_ones[at].since) at = i;
+  matched_ones[at].message = message;
+  matched_ones[at].peer = peer;
+  matched_ones[at].since = ++matched_count;
+  unlock();
+}
+/* Who sent it; false: not known. */
+static bool take_matched(MPI_Message message, nbc_peer *peer) {
+  int at = -1;
+  lock();
+  for (int i = 0; i < MATCHED; i++)
+    if (matched_ones[i].since && matched_ones[i].message == message &&
+        (at < 0 || matched_ones[i].since > matched_ones[at].since))
+      at = i;
+  *peer = at < 0 ? NBC_PEER_UNKNOWN : matched_ones[at].peer;
+  if (at >= 0) matched_ones[at].since = 0;
+  unlock();
+  return at >= 0;
+}
+
 static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type) {
-  const transfer x = {.kind = NBC_KIND_IRECV,
-                      .receives = true,
-                      .size_bytes = bytes_of(count, type),
-                      .peer = c->message == me.message ? (unsigned char)me.message_peer
-                                                       : NBC_PEER_UNKNOWN};
+  transfer x = {.kind = NBC_KIND_IRECV, .receives = true, .size_bytes = bytes_of(count, type)};
+  nbc_peer peer;
+  x.unseen = !take_matched(c->message, &peer);
+  x.peer = (unsigned char)peer;
   post(c, request, x, c->message != MPI_MESSAGE_NO_PROC);
 }
 
@@ -278,6 +314,7 @@ static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
+    x.send_unseen = bytes_of(send_count, send_type) > ONE_PACKET && !is_contiguous(send_type);
     nbc_xfer_begin_at(me.recorder, x.send_id, bytes_of(send_count, send_type), NBC_KIND_ISEND,
                       class_of(p, dest), c->t0_ns);
   }
@@ -356,24 +393,35 @@ static void end_send(call *c, const transfer *x) {
     pair_sent(x->comm, x->dest, x->id, x->size_bytes, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
 }
 
+/* It will not happen, or is not to be bounded by its begin. */
+static void withdraw(nbc_recorder *owner, uint64_t id) {
+  if (owner == me.recorder)
+    nbc_xfer_cancel(owner, id);
+  else
+    nbc_foreign_cancel(owner, id);
+}
+
 /* A receive: its true size and sender are known now. */
 static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   MPI_Count got = 0;
   int cancelled = 0;
   nbc_peer peer = (nbc_peer)x->peer;
-  if (x->cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled &&
-      x->owner == me.recorder) {
-    nbc_xfer_cancel(me.recorder, x->id);
+  if (x->cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
+    withdraw(x->owner, x->id);
     return;
   }
   if (PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
     got = (MPI_Count)x->size_bytes;
+  bool unseen = x->unseen;
   if (peer == NBC_PEER_UNKNOWN && x->comm)
-    peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE);
+    peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE, &unseen);
   count_transfer(x->tally, (uint64_t)got, waited_ns(c));
   if (x->comm)
     pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
-  if (x->owner == me.recorder)
+  if (unseen) { /* perhaps from oneself */
+    withdraw(x->owner, x->id);
+    nbc_xfer_end_only_at(me.recorder, (uint64_t)got, (nbc_kind)x->kind, peer, returned(c));
+  } else if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
     nbc_foreign_end_early(x->owner, x->id, (uint64_t)got, peer);
@@ -406,7 +454,10 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
   if (x.send_id) {
-    transfer send = {.id = x.send_id, .owner = x.owner ? x.owner : me.recorder, .leaves = true};
+    transfer send = {.id = x.send_id,
+                     .owner = x.owner ? x.owner : me.recorder,
+                     .leaves = true,
+                     .unseen = x.send_unseen};
     end(c, &send);
   }
   if (!x.id) return;
@@ -416,9 +467,8 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
       return;
     }
     int cancelled = 0;
-    if (PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled &&
-        x.owner == me.recorder) {
-      nbc_xfer_cancel(me.recorder, x.id);
+    if (PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
+      withdraw(x.owner, x.id);
       return;
     }
   }
@@ -430,21 +480,24 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
 /* The operation failed, and MPI is through with it: no transfer. */
 static void failed(MPI_Request request, uint32_t claimed) {
   transfer x;
-  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false) || x.owner != me.recorder)
-    return;
-  if (x.id) nbc_xfer_cancel(me.recorder, x.id);
-  if (x.send_id) nbc_xfer_cancel(me.recorder, x.send_id);
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
+  if (x.id) withdraw(x.owner, x.id);
+  if (x.send_id) withdraw(x.owner, x.send_id);
 }
 
 /* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. */
 static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
-  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true) || !x.id ||
-      x.owner != me.recorder)
-    return;
-  nbc_xfer_cancel(me.recorder, x.id);
-  nbc_xfer_end_only_at(me.recorder, x.size_bytes, (nbc_kind)x.kind, (nbc_peer)x.peer, returned(c));
-  __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
+  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true)) return;
+  if (x.send_id) {
+    const transfer send = {.id = x.send_id, .owner = x.owner, .unseen = true};
+    end(c, &send);
+  }
+  if (x.id) {
+    x.unseen = true;
+    end(c, &x);
+  }
+  if (x.id || x.send_id) __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */
@@ -511,12 +564,9 @@ static void matched_received(call *c, const MPI_Status *status) {
   if (c->message == MPI_MESSAGE_NO_PROC ||
       PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
     return;
-  moved(c, NBC_KIND_RECV, (uint64_t)got,
-        c->message == me.message ? me.message_peer : NBC_PEER_UNKNOWN, COMES);
-}
-static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
-  me.message = message;
-  me.message_peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
+  nbc_peer peer;
+  const bool is_known = take_matched(c->message, &peer);
+  moved(c, NBC_KIND_RECV, (uint64_t)got, peer, is_known ? COMES : ANY_TIME);
 }
 
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {

@@ -518,9 +518,10 @@ static bool table_is_useless(const nbc_report *r, char *why, size_t why_bytes) {
   const uint64_t clamped = r->problems[NBC_PROBLEM_table_too_slow];
   if (!r->total.count) return false;
   if (r->table_is_default)
-    snprintf(
-        why, why_bytes,
-        "Transfer times were guessed, not measured on this machine, and the bounds rest on them.");
+    snprintf(why, why_bytes,
+             "Transfer times were guessed, not measured on this machine, and the bounds rest on "
+             "them: of faster "
+             "transfers a larger share than \"at most\" says may be hidden.");
   else if (clamped > r->total.count / 2)
     snprintf(why, why_bytes,
              "%.0f %% of the transfers were over before the table allows: it is not of this "

@@ -332,6 +332,7 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 static void nbc__mon_drain(nbc_recorder *r);
 static void nbc__mon_drain_in_time(nbc_recorder *r);
+static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns);
 static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
 static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
@@ -543,6 +544,11 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   t_ns = nbc__mon_advance(r, t_ns);
   if (r->on == on) return;
   nbc__mon_read_counters(r, !on);
+  if (!on) {
+    nbc__mon_lock(r);
+    nbc__mon_lose_sight(r, INT64_MIN);
+    nbc__mon_unlock(r);
+  }
   /* C stands still while off, as it does inside a call. */
   const int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   NBC__MON_RELAXED_STORE(&r->on, on);
@@ -658,6 +664,11 @@ NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
 NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
+                   nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
                    nbc_clock_now_ns(&owner->monitor->clock));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
@@ -1407,6 +1418,14 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   __atomic_store_n(&r->ring_tail, tail, __ATOMIC_RELEASE);
 }
 
+/* From here on nobody sees whether the owner computes: it is switched off, or its thread ends. Of what is under
+   way now only the end will bound it. Under the lock. */
+static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns) {
+  nbc__mon_drain_locked(r, known_ns, NBC__MON_PATIENT);
+  for (uint64_t i = 0; i <= r->key_mask; i++)
+    if (r->keys[i].index_plus1) r->active[r->keys[i].index_plus1 - 1].what = NBC__MON_BEGUN;
+}
+
 /* By the owner, whose ring is full: how long it took is the tool's own time. */
 static void nbc__mon_drain_in_time(nbc_recorder *r) {
   const bool counts = r->event_cost_ns > 0 && r->depth > 0;
@@ -1459,7 +1478,7 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&r->call_seq, 0);
   nbc__mon_set_state(r, t_ns, nbc__mon_standing(nbc__mon_comp_at(r->state, t_ns)));
   nbc__mon_lock(r);
-  nbc__mon_drain_locked(r, INT64_MAX, NBC__MON_PATIENT); /* C stands still from here on */
+  nbc__mon_lose_sight(r, INT64_MAX); /* C stands still from here on */
   nbc__mon_unlock(r);
   pthread_mutex_lock(&r->monitor->mutex);
   NBC__MON_RELAXED_STORE(&r->attached, false);

@@ -33,6 +33,8 @@
        the time y of that, as above; where that is all of it: case 3.
      - either of a collective (nbc_xfer_end_parts), whatever its size: it may be cut into messages that
        are sent eagerly, and they may come before it is called: case 3.
+     - what nobody saw: a transfer that was under way when its recorder was switched off, or when the
+       thread that began it ended, may have moved meanwhile, behind what other threads computed: case 3.
      - a table that says x > window: the transfer was faster than that, so min is 0, and
        max is x where there was any computation.
      - that a put, get or update takes as long as a message (desc.tables_of_messages): likewise.
@@ -205,6 +207,7 @@ NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t si
                                    nbc_peer peer);
 NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                       nbc_peer peer, int64_t t_ns);
+NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id); /* as nbc_xfer_cancel */
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer);
 

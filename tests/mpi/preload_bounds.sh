@@ -3,32 +3,9 @@
 # copies that are sent later, one-sided operations, partitions, collectives. Tables that tempt to say too much:
 # with a fast one the maximum must stay all, with a slow one the minimum nothing.
 . tests/mpi/preload_common.sh
-export OMPI_MCA_osc=sm,pt2pt # shared flags
-said="# eager_bytes 4000
-# tail_bytes 0
-# link_bytes_per_s 1e10"
-printf '%s\n0 1e-7\n8388608 2e-7\n' "$said" >"$work/fast"
-printf '%s\n0 5e-3\n8388608 6e-3\n' "$said" >"$work/slow"
+. tests/mpi/preload_scenes.sh
+PROGRAM=preload_bounds
 
-# scene MPI PROCESSES TABLE SCENE [HOW]: rank 0's report as a table, its output in $reports/out
-scene() {
-  reports=$work/$1.$3.$4$5
-  mkdir -p "$reports"
-  NBC_TABLE=$work/$3 measured "$1" "$2" "$B/tests/mpi/preload_bounds.$1" "$4" ${5:+"$5"} >"$reports/out" 2>"$reports/err" || cat "$reports/err"
-  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports"/nbc_overlap.*.0.json >"$reports/text" 2>&1 || cat "$reports/text"
-}
-# of KIND COLUMN: the sum over the cells of messages of more than 256 bytes in transfers.csv
-of() { awk -F, -v kind="$1" -v at="$2" '$2 == kind && $3 !~ /^"?up to 256/ && $3 != "256 B" { s += $at } END { printf "%.0f\n", s }' "$reports/csv/transfers.csv"; }
-# unknown WHAT KIND: nothing is known: no minimum, no maximum
-unknown() {
-  x=$(of "$2" 7) least=$(of "$2" 8) most=$(of "$2" 9)
-  if [ "$x" -gt 0 ] && [ "$least" = 0 ] && [ "$most" = "$x" ]; then ok "$1: $2: anything from 0 to all"
-  else bad "$1: $2: $least to $most of $x ns: $(cat "$reports/err")"; fi
-}
-no_minimum() {
-  x=$(of "$2" 7) least=$(of "$2" 8)
-  if [ "$x" -gt 0 ] && [ "$least" = 0 ]; then ok "$1: $2: no minimum"; else bad "$1: $2: at least $least of $x ns: $(cat "$reports/err")"; fi
-}
 came() { # mpi
   for case in 0:irecv 1:recv 2:sendrecv 3:irecv 4:start 5:irecv; do
     scene "$1" 2 fast came "${case%:*}"

@@ -5,7 +5,7 @@
 
 enum { MAX_EVENTS = 4000 };
 typedef struct span { int64_t t_ns; bool in_call, on; int call; } span; /* state from t_ns on */
-typedef struct begun { uint64_t id, bytes; int64_t t_ns; int call; bool open; int kind, section; } begun;
+typedef struct begun { uint64_t id, bytes; int64_t t_ns; int call; bool open; int kind, section; bool out_of_sight; } begun;
 
 typedef struct reference {
   span spans[3 * MAX_EVENTS];
@@ -148,7 +148,7 @@ static void random_stream(void) {
         ref_account(&ref, b, 0, 0, b->bytes, b->section, false);
         b->open = false;
       }
-      ref.begun[ref.begun_count++] = (begun){id, bytes, t, call_now, true, 0, section};
+      ref.begun[ref.begun_count++] = (begun){id, bytes, t, call_now, true, 0, section, false};
       break;
     }
     case 8: case 9: {
@@ -159,7 +159,7 @@ static void random_stream(void) {
       const int64_t end = back ? b->t_ns - 1 - (int64_t)test_below(5000) : t;
       if (sized) nbc_xfer_end_sized_at(s.me, id, bytes, NBC_PEER_UNKNOWN, end);
       else nbc_xfer_end_at(s.me, id, end);
-      if (b) ref_account(&ref, b, end, call_now, sized ? bytes : b->bytes, b->section, true), b->open = false;
+      if (b) ref_account(&ref, b, end, call_now, sized ? bytes : b->bytes, b->section, !b->out_of_sight), b->open = false;
       else ref.problems[NBC_PROBLEM_end_unknown]++; /* or ended_twice: see below */
       break;
     }
@@ -179,6 +179,7 @@ static void random_stream(void) {
       if (test_below(6)) break;
       on = !on;
       nbc_recorder_switch_at(s.me, on, t);
+      for (int k = 0; !on && k < ref.begun_count; k++) ref.begun[k].out_of_sight = true;
       ref.spans[ref.span_count++] = (span){t, depth > 0, on, depth ? calls : 0};
     }
   }

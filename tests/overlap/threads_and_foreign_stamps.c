@@ -146,6 +146,35 @@ static void a_recorder_used_again_keeps_the_numbers_of_the_thread_before(void) {
   sim_destroy(&s);
 }
 
+/* A thread begins a transfer and ends, or is switched off: other threads may compute meanwhile, so nothing is
+   certain of it; one that is withdrawn by another thread is not counted. */
+static void a_transfer_whose_thread_is_out_of_sight_claims_nothing(void) {
+  for (int ends = 0; ends < 2; ends++) {
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    sim s = sim_create(1000, 1e-9, desc);
+    nbc_recorder *again = s.me;
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, 0);
+    for (uint64_t id = 1; id <= 3; id++) nbc_xfer_begin_at(s.me, id, 8, ISEND, 0);
+    nbc_call_exit_at(s.me, 100);
+    if (ends) {
+      nbc_recorder_detach_at(s.me, 150);
+      CHECK(nbc_recorder_attach_at(s.monitor, 5000, &again) == NBC_OK && again == s.me);
+    } else {
+      nbc_recorder_switch_at(s.me, false, 150);
+      nbc_recorder_switch_at(s.me, true, 5000);
+    }
+    nbc_xfer_end_at(again, 1, 5000);
+    nbc_foreign_end_at(s.me, 2, 5000);
+    nbc_foreign_cancel(s.me, 3);
+    nbc_report *r = sim_report(&s, INT64_C(4000000000000000000)); /* the cancel has the clock's time */
+    CHECK(r->total.count == 2 && r->total.case_count[2] == 2 && r->problems[NBC_PROBLEM_cancelled] == 1);
+    CHECK(r->total.min_overlap_ns == 0 && r->total.max_overlap_ns == 2000);
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
 /* A transfer may begin and end at one time, the end told by another thread: the begin comes first. */
 static void an_own_begin_comes_before_a_foreign_end_of_the_same_time(void) {
   nbc_monitor_desc desc;
@@ -195,6 +224,7 @@ int main(int argc, char **argv) {
   RUN(a_full_inbox_is_drained_by_who_stamps);
   RUN(a_recorder_used_again_keeps_the_numbers_of_the_thread_before);
   RUN(threads_that_end_each_others_transfers_lose_nothing);
+  RUN(a_transfer_whose_thread_is_out_of_sight_claims_nothing);
   RUN(an_own_begin_comes_before_a_foreign_end_of_the_same_time);
   RUN(an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min);
   return TEST_END();
