@@ -118,11 +118,14 @@ USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|failing_malloc.h|clock
               $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
 PM_USERS := $(shell grep -LE 'pm__|nbc__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)' \
               $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tools/*.c tests/model/*.c tests/rtl/*.c))
+# Tests that look inside are made of pieces: of a header's own, or of the .c file with the functions they mean
+INSIDERS := $(shell grep -lE '^\#include "(src/|tests/(model/)?pieces)' tests/*/*.c)
+PM_INSIDERS := $(shell grep -lE '^\#include "(src/portals/|tests/model/pieces)' tests/model/*.c)
 # $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
-linked    = $(if $(filter $1,$(PM_USERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
-            $(if $(filter $1,$(USERS) $(PM_USERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
+linked    = $(if $(filter $1,$(PM_USERS) $(PM_INSIDERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
+            $(if $(filter $1,$(USERS) $(PM_USERS) $(INSIDERS)),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2)))
 # Without a library (benches) a program brings its own copy.
-link_with = $(if $2,$(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE -DPM_WITH_NBC_IMPLEMENTATION_ONCE) \
+link_with = $(if $2,$(if $(filter $1,$(INSIDERS)),-DNBC_PIECES) $(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE -DPM_WITH_NBC_IMPLEMENTATION_ONCE) \
             $(if $(filter $1,$(USERS)),-DNBC_OVERLAP_IMPLEMENTATION_ONCE) $(call linked,$1,$2))
 # $(call program,OUTPUT,SOURCE,cflags,libs,compiler,LIBRARY): one C file, one program
 define program

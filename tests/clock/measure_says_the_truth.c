@@ -1,8 +1,7 @@
 /* Measurements against simulated truth: every sample is right within the error it claims, starts are
    as common as the clocks allow, late starts are discarded everywhere, and the stopping rule stops for
    the reason it names. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "tests/pieces.h"
 #include "tests/test.h"
 #include "tests/clock/simnet.h"
 

@@ -1,7 +1,7 @@
 /* A clock is taken only if it proves itself: the bound on host time holds on every simulated machine
    whose counter keeps its rate, and every kind of bad counter is refused and named. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/overlap/clock.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 enum { CORES = 4 };

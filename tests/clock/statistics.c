@@ -1,7 +1,6 @@
 /* Medians with an interval that covers what it says, the four ratios on the definitions' own cases,
    and a diagnosis for every pattern. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 /* P(B = k) for n fair coins, straight from logarithms of factorials */

@@ -1,8 +1,8 @@
 /* A common time over simulated clocks and networks: drift that is constant, waves or ramps, one-sided
    and heavy-tailed delays, lost and reordered messages, shared clocks, steps, silent ranks. The truth is
    always within the bound, and the middle of the bound is closer to it than the published methods. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/transport/packets.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 #include "tests/clock/simnet.h"
 #include "tests/clock/peers.h"

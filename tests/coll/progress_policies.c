@@ -1,8 +1,8 @@
 /* Every policy of the progress engine finishes collectives while the program does not test: from threads,
    with several communicators on one worker, with check and persistent requests; wrong layouts are refused;
    stopping with requests in flight loses nothing. Made to be run under the thread sanitizer too. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/coll/request.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 enum { SIZE = 4, COUNT = 3000 };

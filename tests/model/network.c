@@ -1,5 +1,6 @@
 /* The NIC and the network: times worked out by hand, fair sharing against a brute-force solver, order,
    conservation, faults, and the five request patterns with their steps. */
+#include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 
 /* ---- fair sharing ----------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
 /* Cables and nodes that fail for a while: ways go around them, what was lost comes once, nothing else changes. */
+#include "src/portals/outages.c"
+#include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 
 static const char *const machines[] = {

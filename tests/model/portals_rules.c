@@ -1,4 +1,5 @@
 /* The finer rules of Portals, one test each; tests/model/rules.list says which test shows which rule. */
+#include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 
 enum { PUT_GET = PTL_ME_OP_PUT | PTL_ME_OP_GET, QUIET = PTL_ME_EVENT_LINK_DISABLE };

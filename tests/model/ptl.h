@@ -1,8 +1,12 @@
 /* Short forms for tests of Portals: a world of a few processes, an interface with everything bound. */
 #ifndef PTL_H_INCLUDED
 #define PTL_H_INCLUDED
-#define PORTALS_MODEL_IMPLEMENTATION
-#include "portals_model.h"
+#ifdef NBC_PIECES
+#  include "tests/model/pieces.h"
+#else
+#  define PORTALS_MODEL_IMPLEMENTATION
+#  include "portals_model.h"
+#endif
 #include "tests/test.h"
 #ifdef ON_RTL /* worlds that ask for no level of their own run on NICs in RTL, as far as those can */
 #  include "rtl/nic_cosim.h"

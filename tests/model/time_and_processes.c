@@ -1,7 +1,6 @@
 /* Simulated time moves in order, processes and threads take turns in it, and a run that cannot go on
    says who waits for what. */
-#define PORTALS_MODEL_IMPLEMENTATION
-#include "portals_model.h"
+#include "tests/model/pieces.h"
 #include "tests/test.h"
 
 static pm_world *world_of(int nodes, const pm_world_desc *base) {

@@ -5,8 +5,8 @@
 #define NBC_WITH_MPI
 static const char *boot_id_file(void);
 #define NBC_BOOT_ID_FILE boot_id_file()
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/transport/mpi.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 #include "tests/mpi/transport_contract.h"
 #include <pthread.h>

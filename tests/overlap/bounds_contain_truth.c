@@ -1,5 +1,7 @@
 /* A simulated library whose real transfer intervals are known: min <= true overlap <= max, for every
    transfer alone and for sums, whatever the library sees of it and whenever it sees it. */
+#include "src/overlap/monitor.c"
+#include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 
 typedef struct world {

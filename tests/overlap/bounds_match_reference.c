@@ -1,6 +1,8 @@
 /* The monitor's sums equal those of a plain reference that keeps the whole history and computes each
    transfer from it in quadratic time, on random event streams with every oddity: reused ids, ends
    twice, ends unknown, ends before begins, nested calls, sections, switching off and on. */
+#include "src/overlap/monitor.c"
+#include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 
 enum { MAX_EVENTS = 4000 };

@@ -1,5 +1,6 @@
 /* Adding reports: sums, sections by path, notes once; other size classes are refused; the text names
    what matters; nested sections count once and add up. */
+#include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 
 static nbc_report *sample(int rank, const char *section, const uint64_t *edges, size_t edge_count) {

@@ -2,8 +2,12 @@
    are exact and repeatable. */
 #ifndef OVERLAP_SIM_H_INCLUDED
 #define OVERLAP_SIM_H_INCLUDED
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#ifdef NBC_PIECES
+#  include "tests/pieces.h"
+#else
+#  define NBC_OVERLAP_IMPLEMENTATION
+#  include "nbc_overlap.h"
+#endif
 #include "tests/test.h"
 
 static int64_t sim_now_ns;

@@ -1,6 +1,7 @@
 /* Several threads: each has its own C and N, sections of one name in two threads at once add up,
    transfers ended by another thread keep their owner's bounds, nothing is lost under load, and
    computation + call time = wall time for each. Real clock, no assumption on speed. */
+#include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* The comparison of two reports: what moved most comes first, sections are matched by path, and what
    makes the two hard to compare is said. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/overlap/report.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 static void add(nbc_report *r, const char *section, nbc_kind kind, int class_index, int64_t xfer_ns, int64_t min_ns,

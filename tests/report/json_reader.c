@@ -1,7 +1,7 @@
 /* Reports read back: what was written comes back to the last bit; anything else is an error that
    names file, line and field, never a crash. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/overlap/report.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 /* ---- a random report ---------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
    usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE */
+#include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 
 static void step(sim *s, int64_t *t, uint64_t *id, int rank) {

@@ -1,7 +1,6 @@
 /* Adding reports: no process is lost, what differs is said to differ; texts of any bytes become JSON
    that is UTF-8, and lines for a terminal without control characters. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "tests/pieces.h"
 #include "tests/test.h"
 
 static nbc_report *make(const char *program, const char *host) {

@@ -1,8 +1,8 @@
 /* The OpenSHMEM transport loses, repeats and changes no message when the library below stores each flag
    of nbc__shmem_put twice: threads as elements, over tests/transport/twice/shmem.h. */
 #define NBC_WITH_SHMEM
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
+#include "src/transport/shmem.c"
+#include "tests/pieces.h"
 #include "tests/test.h"
 #include <sched.h>
 
