@@ -91,7 +91,6 @@ module nic_rx_req import nic_pkg::*; #(
   logic [RspBits-1:0] hist_mem [History];
   logic [RspBits-1:0] hist_data_q;
   logic [7-WindowBits:0] hist_seq [History];   // above the bits that are its place
-  logic [History-1:0] hist_q;
   logic [$clog2(History):0] pending_q;
 
   assign clear = clear_q != '0;
@@ -123,9 +122,8 @@ module nic_rx_req import nic_pkg::*; #(
 
   logic accept, duplicate, future, skipped, follow, deliver, quiet, push, push_ready;
   nic_rx_window #(.PeerCount(Peers)) u_window (
-    .clk_i, .rst_ni, .clear_i(state_q == Idle && clear && quiet && !part_q[clear_peer]),
-    .clear_peer_i(clear_peer), .peer_i(hdr_q.src), .seq_i(hdr_q.seq), .base_i(msg_q.base),
-    .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
+    .clk_i, .rst_ni, .clear_i(forget), .clear_peer_i(clear_peer), .peer_i(hdr_q.src), .seq_i(hdr_q.seq),
+    .base_i(msg_q.base), .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
     .follow_i(follow), .deliver_i(deliver)
   );
   // What claims to be the repetition of a message that has its match already must fit to that
@@ -136,14 +134,28 @@ module nic_rx_req import nic_pkg::*; #(
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
+  // Which places hold a result: a row of bits per peer. Rows are read and written whole, because bits of one
+  // vector of History bits are built by yosys as shifts of all of it, three for each bit that is written.
+  logic [Window-1:0] hist_q [Peers];
   logic [$clog2(History)-1:0] key, okey, ckey;   // of the message that is looked at, is over, is confirmed
-  logic known, confirm, keep;
+  logic [PeerBits-1:0] opeer, cpeer;
+  logic [Window-1:0] row, orow, crow, gone_row, kept, confirmed;
+  logic known, confirm, keep, forget;
   rsp_t rsp_done, again;
   assign key     = {hdr_q.src, hdr_q.seq[WindowBits-1:0]};
   assign okey    = {rsp_done.dst, rsp_done.seq[WindowBits-1:0]};
   assign ckey    = {confirm_peer_i, confirm_seq_i[WindowBits-1:0]};
-  assign known   = hist_q[key] && hist_seq[key] == hdr_q.seq[7:WindowBits];
-  assign confirm = confirm_i && hist_q[ckey] && hist_seq[ckey] == confirm_seq_i[7:WindowBits];
+  assign opeer   = rsp_done.dst;
+  assign cpeer   = confirm_peer_i;
+  assign row     = hist_q[hdr_q.src];
+  assign orow    = hist_q[opeer];
+  assign crow    = hist_q[cpeer];
+  assign gone_row = hist_q[clear_peer];
+  assign kept     = Window'(1) << rsp_done.seq[WindowBits-1:0];
+  assign confirmed = Window'(1) << confirm_seq_i[WindowBits-1:0];
+  assign known   = row[hdr_q.seq[WindowBits-1:0]] && hist_seq[key] == hdr_q.seq[7:WindowBits];
+  assign confirm = confirm_i && crow[confirm_seq_i[WindowBits-1:0]] && hist_seq[ckey] == confirm_seq_i[7:WindowBits];
+  assign forget  = state_q == Idle && clear && quiet && !part_q[clear_peer];
   assign unconfirmed_o = pending_q;
 
   // ---- packets ----------------------------------------------------------------------------------------
@@ -312,7 +324,7 @@ module nic_rx_req import nic_pkg::*; #(
       clear_q   <= '0;
       gone_q    <= '0;
       old_q     <= '0;
-      hist_q    <= '0;
+      for (int unsigned p = 0; p < Peers; p++) hist_q[p] <= '0;
       pending_q <= '0;
     end else begin
       if (clear_i) clear_q[clear_peer_i] <= 1'b1;
@@ -325,7 +337,6 @@ module nic_rx_req import nic_pkg::*; #(
               state_q <= Abandon;
             end else if (quiet) begin
               if (!(clear_i && clear_peer_i == clear_peer)) clear_q[clear_peer] <= 1'b0;
-              hist_q[{clear_peer, WindowBits'(0)} +: Window] <= '0;
             end
           end else if (pkt_valid_i && hdr.sop && hdr.dst == self_i) begin
             hdr_q   <= hdr;
@@ -422,12 +433,12 @@ module nic_rx_req import nic_pkg::*; #(
         default: if (rsp_ready_i && !rsp_valid) state_q <= Idle;   // Again
       endcase
 
-      if (confirm) hist_q[ckey] <= 1'b0;
-      if (keep) hist_q[okey] <= 1'b1;
-      if (state_q == Idle && clear && quiet && !part_q[clear_peer])
-        pending_q <= pending_q - Pb'($countones(hist_q[{clear_peer, WindowBits'(0)} +: Window]))
-                     - Pb'(confirm && ckey[WindowBits +: PeerBits] != clear_peer);
-      else pending_q <= pending_q + Pb'(keep && !hist_q[okey]) - Pb'(confirm && !(keep && okey == ckey));
+      // The later of two writes to one row contains the earlier one; nothing is kept while all is quiet
+      if (confirm) hist_q[cpeer] <= crow & ~confirmed;
+      if (keep) hist_q[opeer] <= (confirm && opeer == cpeer ? orow & ~confirmed : orow) | kept;
+      if (forget) hist_q[clear_peer] <= '0;
+      if (forget) pending_q <= pending_q - Pb'($countones(gone_row)) - Pb'(confirm && cpeer != clear_peer);
+      else pending_q <= pending_q + Pb'(keep && (orow & kept) == '0) - Pb'(confirm && !(keep && okey == ckey));
     end
   end
   always_ff @(posedge clk_i) begin
