@@ -2573,7 +2573,7 @@ typedef struct pm__lane {
   int64_t t_free_ps, t_ready_ps;
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: two for each node, within limits. */
+/* A way that was asked for lately: sixteen for each node, within limits. */
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
@@ -2696,8 +2696,11 @@ struct pm_world {
   uint64_t order;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
-  bool shares_times;                           /* rings are looked for */
-  pm__event *recent[1 << PM__RECENT_BITS];     /* by time: its youngest ring, if that is known */
+  bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
+  bool shares_times; /* rings are looked for, see pm__rings_begin */
+  uint32_t rings_found;
+  uint64_t rings_again; /* order of the event with which they may be looked for again */
+  pm__event *recent[1 << PM__RECENT_BITS]; /* by time: its youngest ring, if that is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -2727,14 +2730,20 @@ struct pm_world {
   struct pm__link *links;
   int link_count, net_link_count;
   struct pm__flow *free_flows, *flows_made;
-  pm__event solve;
+  struct pm__end *ends;
+  uint32_t ends_max, flow_made_count;
+  pm__event flow_end;    /* of the flows that end first */
+  int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
+  bool solve_is_due;     /* when nothing else happens now */
   uint32_t *dirty, *reached;
   int dirty_count, dirty_max, reached_count, reached_max;
   uint32_t mark, fills;
   struct pm__flow **active;
   int active_count, active_max;
   struct pm__share *fill;
-  int fill_max;
+  struct pm__bound *bounds;
+  uint32_t *shared; /* links of the flows of the set */
+  int fill_max, bounds_max, shared_count, shared_max;
   /* Portals */
   struct pm__map *maps;
   struct pm__message *free_messages, *messages_made;
@@ -2789,7 +2798,10 @@ static inline uint32_t pm__round(uint32_t place, uint32_t length) {
   return place < length ? place : place - length;
 }
 /* When something happens next; PM__FOREVER: never. */
-static inline int64_t pm__next_ps(const pm_world *w) {
+PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
+static inline int64_t pm__next_ps(pm_world *w) {
+  if (w->solve_is_due) return w->now_ps;
+  if (w->has_gap) pm__gap_close(w);
   return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
@@ -2820,10 +2832,11 @@ static __thread pm_world *pm__running;
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);
 PM__PRIVATE void pm__ptl_world_free(pm_world *w);
-/* Of the flows: links are made with the world and go with it; the solver is an event of the world. */
+/* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
-PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+PM__PRIVATE void pm__solve_now(pm_world *w);
+PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event);
 /* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
 typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
 PM__PRIVATE bool pm__uses_make(pm_world *w);
@@ -2902,40 +2915,53 @@ PM__PRIVATE void pm__step(pm_world *w);
 #endif
 
 /* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
-static int pm__before(const pm__slot *a, const pm__slot *b) {
-  return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->order < b->order;
+/* Places are read and written member by member: a copy of a whole one would wait for the members that were
+   just written. */
+static int pm__before(const pm__slot *a, int64_t t_ps, uint64_t order) {
+  return a->t_ps != t_ps ? a->t_ps < t_ps : a->order < order;
 }
-static void pm__heap_put(pm_world *w, uint32_t pos, pm__slot slot) {
-  w->heap[pos] = slot;
-  slot.event->pos = pos;
+static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t order,
+                         pm__event *event) {
+  heap[pos].t_ps = t_ps;
+  heap[pos].order = order;
+  heap[pos].event = event;
+  event->pos = pos;
 }
-static void pm__heap_up(pm_world *w, uint32_t pos, pm__slot slot) {
+static void pm__heap_copy(pm__slot *heap, uint32_t to, uint32_t from) {
+  pm__heap_put(heap, to, heap[from].t_ps, heap[from].order, heap[from].event);
+}
+static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order, pm__event *event) {
+  pm__slot *const heap = w->heap;
   while (pos > 1) {
-    uint32_t parent = (pos + 2) / 4;
-    if (!pm__before(&slot, &w->heap[parent])) break;
-    pm__heap_put(w, pos, w->heap[parent]);
+    const uint32_t parent = (pos + 2) / 4;
+    if (pm__before(&heap[parent], t_ps, order)) break;
+    pm__heap_copy(heap, pos, parent);
     pos = parent;
   }
-  pm__heap_put(w, pos, slot);
+  pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
+static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                          pm__event *event) {
+  pm__slot *const heap = w->heap;
+  const uint32_t count = w->heap_count;
   for (;;) {
     uint32_t child = 4 * pos - 2, last = child + 3, best, i;
-    if (child > w->heap_count) break;
-    if (last > w->heap_count) last = w->heap_count;
+    if (child > count) break;
+    if (last > count) last = count;
     for (best = child, i = child + 1; i <= last; i++)
-      if (pm__before(&w->heap[i], &w->heap[best])) best = i;
-    if (!pm__before(&w->heap[best], &slot)) break;
-    pm__heap_put(w, pos, w->heap[best]);
+      if (pm__before(&heap[i], heap[best].t_ps, heap[best].order)) best = i;
+    if (!pm__before(&heap[best], t_ps, order)) break;
+    pm__heap_copy(heap, pos, best);
     pos = best;
   }
-  pm__heap_put(w, pos, slot);
+  pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_move(pm_world *w, uint32_t pos, pm__slot slot) {
-  if (pos > 1 && pm__before(&slot, &w->heap[(pos + 2) / 4]))
-    pm__heap_up(w, pos, slot);
+static void pm__heap_move(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                          pm__event *event) {
+  if (pos > 1 && !pm__before(&w->heap[(pos + 2) / 4], t_ps, order))
+    pm__heap_up(w, pos, t_ps, order, event);
   else
-    pm__heap_down(w, pos, slot);
+    pm__heap_down(w, pos, t_ps, order, event);
 }
 /* ret 0: out of memory */
 static int pm__heap_has_room(pm_world *w) {
@@ -2951,9 +2977,31 @@ static int pm__heap_has_room(pm_world *w) {
   w->heap_max = max;
   return 1;
 }
+/* The event that happened last has left its place to the next new one, if there was none: to the last. Until
+   then the place keeps its time, which is that of now: nothing comes before it. */
+PM__PRIVATE void pm__gap_close(pm_world *w) {
+  const pm__slot *last;
+  w->has_gap = false;
+  last = &w->heap[w->heap_count--];
+  if (w->heap_count) pm__heap_down(w, 1, last->t_ps, last->order, last->event);
+}
 /* Where the youngest ring of that time would be known. A ring that has lost its place to another time gets
-   no more events: a younger one follows it. Not worth it in worlds that never have more than a few events. */
-enum { PM__FEW_EVENTS = 16 };
+   no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
+   or where few of them have the same time: that is tried again now and then. */
+enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
+static void pm__rings_begin(pm_world *w) {
+  if (w->order < w->rings_again) return;
+  w->shares_times = true;
+  w->rings_found = PM__RINGS_TRY; /* the first time is short */
+}
+static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
+  if (w->shares_times && w->rings_found < PM__RINGS_TRY / 32) {
+    w->shares_times = false;
+    w->rings_again = w->order + PM__RINGS_PAUSE;
+    memset(w->recent, 0, sizeof w->recent);
+  }
+  w->rings_found = 0;
+}
 static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
@@ -2969,17 +3017,16 @@ static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *nex
 
 /* Puts the event into the future, or moves it there. Not before now. */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  pm__slot slot;
+  const uint64_t order = w->order++;
   pm__event *first;
   PM_ASSERT(t_ps >= w->now_ps);
-  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
-  slot.order = w->order++;
-  slot.event = event;
-  first = pm__ring_at(w, slot.t_ps);
+  if (t_ps > PM__END) t_ps = PM__END;
+  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  first = pm__ring_at(w, t_ps);
   if (first && first->previous == event) return; /* the last one already */
   if (event->pos && (first || event->next != event)) {
     pm__unschedule(w, event);
-    first = pm__ring_at(w, slot.t_ps); /* it may have been the event itself */
+    first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
     event->pos = PM__BEHIND;
@@ -2988,19 +3035,24 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
     first->previous->next = event;
     first->previous = event;
     w->future_count++;
+    w->rings_found++;
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
     if (w->shares_times) pm__ring_becomes(w, event, NULL);
-    pm__heap_move(w, event->pos, slot);
+    pm__heap_move(w, event->pos, t_ps, order, event);
   } else {
-    if (!pm__heap_has_room(w)) return;
+    if (!w->has_gap && !pm__heap_has_room(w)) return;
     event->previous = event->next = event;
     w->future_count++;
-    pm__heap_up(w, ++w->heap_count, slot);
-    if (w->heap_count > PM__FEW_EVENTS) w->shares_times = true;
+    if (w->has_gap) {
+      w->has_gap = false;
+      pm__heap_down(w, 1, t_ps, order, event);
+    } else
+      pm__heap_up(w, ++w->heap_count, t_ps, order, event);
+    if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
   }
-  if (w->shares_times) *pm__recent_of(w, slot.t_ps) = event;
+  if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
 PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
@@ -3010,8 +3062,8 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
   if (next == event) {
-    const pm__slot last = w->heap[w->heap_count--];
-    if (last.event != event) pm__heap_move(w, pos, last);
+    const pm__slot *last = &w->heap[w->heap_count--];
+    if (last->event != event) pm__heap_move(w, pos, last->t_ps, last->order, last->event);
     return;
   }
   event->previous->next = next;
@@ -3037,10 +3089,29 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 }
 /* The next step of the simulation: time jumps to it. */
 PM__PRIVATE void pm__step(pm_world *w) {
-  pm__event *event = w->heap[1].event;
-  w->now_ps = w->heap[1].t_ps;
+  pm__event *event, *next;
   w->stats.event_count++;
-  pm__unschedule(w, event);
+  if (w->has_gap) pm__gap_close(w);
+  if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
+    w->solve_is_due = false;
+    w->future_count--;
+    pm__solve_now(w);
+    return;
+  }
+  event = w->heap[1].event;
+  next = event->next;
+  w->now_ps = w->heap[1].t_ps;
+  w->future_count--;
+  if (w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
+  event->pos = 0;
+  if (next == event)
+    w->has_gap = true;
+  else {
+    event->previous->next = next;
+    next->previous = event->previous;
+    w->heap[1].event = next;
+    next->pos = 1;
+  }
   event->fn(w, event);
 }
 #ifdef NBC_LINES
@@ -3882,7 +3953,7 @@ PM__PRIVATE void pm__poll_pause(void) {
   t->is_vain = 1;
   d_ps = d_ns * PM__PS;
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-      w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
+      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
@@ -4019,12 +4090,12 @@ static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
-  if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
+  if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap[1].t_ps >= PM__END) {
+  if (pm__next_ps(w) >= PM__END) {
     pm__world_error(w, PM_E_TIME_LIMIT,
                     "simulated time ends after 104 days (64 bits of picoseconds)");
     return 0;
@@ -4163,6 +4234,7 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
+  if (w->has_gap) pm__gap_close(w);
   for (i = 1; i <= w->heap_count; i++) {
     pm__event *first = w->heap[i].event, *event = first, *next;
     do {
@@ -4257,9 +4329,10 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
       (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
-  w->solve.fn = pm__solve_now;
+  w->flow_end.fn = pm__flows_end;
+  w->t_flow_end_ps = PM__FOREVER;
   for (w->way_max = PM__WAYS_LEAST;
-       w->way_max < PM__WAYS_MOST && w->way_max < 2 * w->plat.node_count;)
+       w->way_max < PM__WAYS_MOST && w->way_max < 16 * w->plat.node_count;)
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
@@ -7694,35 +7767,50 @@ typedef struct pm__link {
   pm__crossing *flows;
   int count, max;
   uint32_t mark; /* from here on: scratch of the solver */
-  bool is_dirty;
   int inside, active;
+  bool is_dirty;
   double base, left, share, top;
+  pm__flow *only;    /* of the set that crosses it, when there is one */
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
 enum { PM__NEAR = 8 };
+/* What the solver reads comes first: 64 bytes, 128 with the way. */
 struct pm__flow {
-  pm__event event;        /* first: its end. What the solver reads comes next: two cache lines. */
   double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  double remaining_bytes;
-  int64_t t_last_ps;
+  double own, bound;      /* limit with links that it has for itself, with those of the fill */
+  uint32_t own_link, bound_link;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
   uint32_t mark, filled;
-  int link_count;
+  uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
+  uint16_t shared_count, link_count; /* ... and how many there are */
+  double remaining_bytes;
+  int64_t t_last_ps;
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far; /* NULL: never needed */
+  uint32_t *far;   /* NULL: never needed */
+  uint32_t number; /* among those made: its place in the tree of ends */
+  int from, to;    /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
-  int from, to; /* NICs */
   pm__flow *next, *next_made;
 };
+/* When flows end: a tree of which each node is the earlier one of its two children (of equal ones the
+   left); 1 is the root, flow k is leaf max + k. Only the root is in the future of the world. */
+typedef struct pm__end {
+  int64_t t_ps; /* PM__FOREVER: it does not flow */
+  pm__flow *flow;
+} pm__end;
 typedef struct pm__share {
   double share;
   uint32_t link;
 } pm__share;
+typedef struct pm__bound {
+  double bound;
+  uint32_t place; /* of the flow in the set */
+} pm__bound;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
@@ -7783,25 +7871,74 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
   if (w->uses && f->rate > 0) pm__flow_used(w, f, before_bytes - f->remaining_bytes);
   f->t_last_ps = w->now_ps;
 }
+/* ---- when flows end ------------------------------------------------------------------------------ */
+static int pm__ends_grow(pm_world *w) {
+  const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
+  pm__end *ends = (pm__end *)pm__zalloc(2 * (size_t)max * sizeof *ends);
+  uint32_t i;
+  if (!ends) return 0;
+  for (i = max; i < 2 * max; i++) {
+    if (i - max < w->ends_max)
+      ends[i] = w->ends[i - max + w->ends_max];
+    else
+      ends[i].t_ps = PM__FOREVER;
+  }
+  for (i = max - 1; i; i--)
+    ends[i] = ends[ends[2 * i + 1].t_ps < ends[2 * i].t_ps ? 2 * i + 1 : 2 * i];
+  PM_FREE(w->ends);
+  w->ends = ends;
+  w->ends_max = max;
+  return 1;
+}
+static void pm__ends_set(pm_world *w, pm__flow *f, int64_t t_ps) {
+  pm__end *const ends = w->ends;
+  uint32_t i = w->ends_max + f->number;
+  ends[i].t_ps = t_ps;
+  ends[i].flow = f;
+  while (i /=
+         2) { /* member by member: a copy of both at once would wait for what was just written */
+    const pm__end *const first = &ends[2 * i + (ends[2 * i + 1].t_ps < ends[2 * i].t_ps)];
+    pm__flow *const flow = first->flow;
+    t_ps = first->t_ps;
+    if (ends[i].flow == flow && ends[i].t_ps == t_ps) return;
+    ends[i].t_ps = t_ps;
+    ends[i].flow = flow;
+  }
+}
+/* The first ends are in the future of the world, and nowhere else. */
+static void pm__ends_next(pm_world *w) {
+  const int64_t t_ps = w->ends[1].t_ps;
+  if (t_ps == w->t_flow_end_ps) return;
+  w->t_flow_end_ps = t_ps;
+  if (t_ps == PM__FOREVER)
+    pm__unschedule(w, &w->flow_end);
+  else
+    pm__schedule(w, &w->flow_end, t_ps);
+}
+/* pm__ends_next is to follow. */
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
-  if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
+  if (f->rate > 0 && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = pm__times(f->remaining_bytes / rate, 1e12);
-  pm__schedule(w, &f->event, pm__later(w->now_ps, pm__whole_ps(d_ps)));
+  pm__ends_set(w, f, pm__later(w->now_ps, pm__whole_ps(d_ps)));
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
-  void *array = w->dirty;
   if (w->links[link].is_dirty) return;
-  if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
-    return;
+  if (w->dirty_count >= w->dirty_max) {
+    void *array = w->dirty;
+    if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+      return;
+    }
+    w->dirty = (uint32_t *)array;
   }
-  w->dirty = (uint32_t *)array;
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
-  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+  if (w->solve_is_due) return;
+  w->solve_is_due = true; /* once for all that happens now */
+  w->future_count++;
 }
 
 /* ---- the solver ---------------------------------------------------------------------------------
@@ -7811,95 +7948,163 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
    then whoever lost its bottleneck by that joins them, until nobody does. */
 #define PM__NO_LINK    0xFFFFFFFFu
 #define PM__SAME_RATIO 1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
-static int pm__share_before(const pm__share *a, const pm__share *b) {
-  return a->share < b->share || (a->share <= b->share && a->link < b->link);
+static int pm__share_before(const pm__share *a, double share, uint32_t link) {
+  return a->share < share || (a->share <= share && a->link < link);
 }
 /* The links that may fill up, least share first: a heap, but few of them (the usual case) are just
-   looked through, which is faster. */
+   looked through, which is faster. Members are moved one by one: a copy of all at once would wait for what was
+   just written. */
 enum { PM__FEW_SHARES = 16 };
-static void pm__share_sink(pm__share *heap, int count, int i, pm__share s) {
+static void pm__share_put(pm__share *to, double share, uint32_t link) {
+  to->share = share;
+  to->link = link;
+}
+static void pm__share_sink(pm__share *heap, int count, int i, double share, uint32_t link) {
   int child;
   while (count > PM__FEW_SHARES && (child = 2 * i + 1) < count) {
-    if (child + 1 < count && pm__share_before(&heap[child + 1], &heap[child])) child++;
-    if (!pm__share_before(&heap[child], &s)) break;
-    heap[i] = heap[child];
+    if (child + 1 < count &&
+        pm__share_before(&heap[child + 1], heap[child].share, heap[child].link))
+      child++;
+    if (!pm__share_before(&heap[child], share, link)) break;
+    pm__share_put(&heap[i], heap[child].share, heap[child].link);
     i = child;
   }
-  heap[i] = s;
+  pm__share_put(&heap[i], share, link);
 }
-static pm__share pm__share_first(pm__share *heap, int count) {
-  const pm__share old = heap[0];
+static void pm__share_remove(pm__share *heap, int count, int i) { /* count: what is left */
+  if (i < count) pm__share_sink(heap, count, i, heap[count].share, heap[count].link);
+}
+static int pm__share_first(const pm__share *heap, int count) {
+  double least = heap[0].share;
   int i, best = 0;
-  if (count > PM__FEW_SHARES) return old;
-  for (i = 1; i < count; i++) best = heap[i].share < heap[best].share ? i : best;
-  heap[0] = heap[best];
-  heap[best] = old;
-  return heap[0];
+  if (count > PM__FEW_SHARES) return 0;
+  for (i = 1; i < count; i++)
+    if (heap[i].share < least) {
+      least = heap[i].share;
+      best = i;
+    }
+  return best;
 }
 /* A link that is reached for the first time: what flows outside of the set leave of it. */
 static int pm__reach(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  void *array = w->reached;
-  int k;
-  if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
-  w->reached = (uint32_t *)array;
+  const uint32_t mark = w->mark;
+  double base = l->cap;
+  int k, inside = 0;
+  if (w->reached_count >= w->reached_max) {
+    void *array = w->reached;
+    if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
+    w->reached = (uint32_t *)array;
+  }
   w->reached[w->reached_count++] = link;
-  l->mark = w->mark;
-  l->inside = 0;
-  l->base = l->cap;
-  for (k = 0; k < l->count; k++)
-    if (l->flows[k].flow->mark == w->mark)
-      l->inside++;
+  l->mark = mark;
+  for (k = 0; k < l->count; k++) {
+    const pm__flow *f = l->flows[k].flow;
+    if (f->mark == mark)
+      inside++;
     else
-      l->base -= l->flows[k].flow->rate;
+      base -= f->rate;
+  }
+  l->inside = inside;
+  l->base = base;
   return 1;
 }
-/* One more flow whose rate is to be found. 0: out of memory */
+/* One more flow whose rate is to be found. A link that it has for itself is a limit of its own, no more.
+   0: out of memory */
 static int pm__join(pm_world *w, pm__flow *f) {
-  void *array = w->active;
+  uint32_t *shared;
   int h;
-  if (!pm__grow(&array, &w->active_max, w->active_count + 1, sizeof *w->active)) return 0;
-  w->active = (pm__flow **)array;
+  if (w->active_count >= w->active_max) {
+    void *array = w->active;
+    if (!pm__grow(&array, &w->active_max, w->active_count + 1, sizeof *w->active)) return 0;
+    w->active = (pm__flow **)array;
+  }
+  if (w->shared_count + f->link_count > w->shared_max) {
+    void *array = w->shared;
+    if (!pm__grow(&array, &w->shared_max, w->shared_count + f->link_count, sizeof *w->shared))
+      return 0;
+    w->shared = (uint32_t *)array;
+  }
   w->active[w->active_count++] = f;
   f->mark = w->mark;
+  f->own = f->cap;
+  f->own_link = PM__NO_LINK;
+  f->shared_first = (uint32_t)w->shared_count;
+  shared = w->shared + w->shared_count;
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
+    if (l->count == 1) {
+      if (l->cap < f->own) {
+        f->own = l->cap;
+        f->own_link = f->link[h];
+      }
+      continue;
+    }
+    *shared++ = f->link[h];
+    l->only = f;
     if (l->mark == w->mark) {
       l->inside++;
       l->base += f->rate;
     } else if (!pm__reach(w, f->link[h]))
       return 0;
   }
+  w->shared_count = (int)(shared - w->shared);
+  f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
   return 1;
 }
 static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) {
-  int h;
+  const uint32_t *link = w->shared + f->shared_first, *const end = link + f->shared_count;
   f->filled = w->fills;
   f->fair = rate;
   f->bottleneck = bottleneck;
-  for (h = 0; h < f->link_count; h++) {
-    pm__link *l = &w->links[f->link[h]];
-    l->left -= rate;
-    if (l->left < 0) l->left = 0;
+  for (; link < end; link++) {
+    pm__link *l = &w->links[*link];
+    l->left = l->left > rate ? l->left - rate : 0;
     l->active--;
     l->top = rate;
   }
 }
-static int pm__flow_cap_order(const void *a, const void *b) {
-  const double x = (*(pm__flow *const *)a)->cap, y = (*(pm__flow *const *)b)->cap;
-  return (x > y) - (x < y);
+static void pm__fix_bound(pm_world *w, pm__flow *f) {
+  if (f->filled == w->fills) return;
+  if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
+  pm__fix(w, f, f->bound, f->bound_link);
 }
-static void pm__share_add(const pm_world *w, int *count, uint32_t link) {
-  w->fill[*count].link = link;
-  w->fill[(*count)++].share = w->links[link].left / w->links[link].active;
+static int pm__bound_order(const void *a, const void *b) {
+  const pm__bound *x = (const pm__bound *)a, *y = (const pm__bound *)b;
+  return x->bound > y->bound   ? 1
+         : x->bound < y->bound ? -1
+                               : (x->place > y->place) - (x->place < y->place);
 }
-/* Of the links that only one flow of the set crosses, just its narrowest can fill up. */
-static int pm__fill_start(pm_world *w, int *count) {
-  int i, h, in_order = 1;
-  void *array = w->fill;
-  if (!pm__grow(&array, &w->fill_max, w->reached_count, sizeof *w->fill)) return 0;
+static void pm__bounds_sort(pm_world *w) {
+  const int few = w->active_count <= PM__FEW_SHARES;
+  int i, k, in_order = 1;
+  for (i = 0; i < w->active_count; i++) {
+    const double bound = w->active[i]->bound;
+    for (k = i; few && k && w->bounds[k - 1].bound > bound; k--) {
+      w->bounds[k].bound = w->bounds[k - 1].bound;
+      w->bounds[k].place = w->bounds[k - 1].place;
+    }
+    w->bounds[k].bound = bound;
+    w->bounds[k].place = (uint32_t)i;
+    in_order = in_order && (!k || w->bounds[k - 1].bound <= bound);
+  }
+  if (!in_order) qsort(w->bounds, (size_t)w->active_count, sizeof *w->bounds, pm__bound_order);
+}
+/* The links that may fill up are those that two flows of the set cross; of those that one crosses, the
+   narrowest is a limit of that flow. */
+static int pm__fill_start(pm_world *w) {
+  int i, count = 0;
+  void *array = w->fill, *bounds = w->bounds;
+  if (!pm__grow(&array, &w->fill_max, w->reached_count, sizeof *w->fill)) return -1;
   w->fill = (pm__share *)array;
+  if (!pm__grow(&bounds, &w->bounds_max, w->active_count, sizeof *w->bounds)) return -1;
+  w->bounds = (pm__bound *)bounds;
   w->fills++;
+  for (i = 0; i < w->active_count; i++) {
+    pm__flow *f = w->active[i];
+    f->bound = f->own;
+    f->bound_link = f->own_link;
+  }
   for (i = 0; i < w->reached_count; i++) {
     pm__link *l = &w->links[w->reached[i]];
     if (l->inside == l->count) l->base = l->cap; /* no rounding where nobody else is */
@@ -7907,52 +8112,52 @@ static int pm__fill_start(pm_world *w, int *count) {
     l->active = l->inside;
     l->share = -1;
     l->top = 0;
-    if (l->active > 1) pm__share_add(w, count, w->reached[i]);
+    if (l->inside > 1) {
+      w->fill[count].link = w->reached[i];
+      w->fill[count++].share = l->left / l->inside;
+    } else if (l->left < l->only->bound) {
+      l->only->bound = l->left;
+      l->only->bound_link = w->reached[i];
+    }
   }
-  for (i = 0; i < w->active_count; i++) {
-    const pm__flow *f = w->active[i];
-    uint32_t own = PM__NO_LINK;
-    for (h = 0; h < f->link_count; h++)
-      if (w->links[f->link[h]].inside == 1 &&
-          (own == PM__NO_LINK || w->links[f->link[h]].left < w->links[own].left))
-        own = f->link[h];
-    if (own != PM__NO_LINK) pm__share_add(w, count, own);
-    in_order = in_order && (!i || w->active[i - 1]->cap <= f->cap);
-  }
-  for (i = *count / 2 - 1; i >= 0; i--) pm__share_sink(w->fill, *count, i, w->fill[i]);
-  if (!in_order) qsort(w->active, (size_t)w->active_count, sizeof *w->active, pm__flow_cap_order);
-  return 1;
+  pm__bounds_sort(w);
+  for (i = count > PM__FEW_SHARES ? count / 2 - 1 : -1; i >= 0; i--)
+    pm__share_sink(w->fill, count, i, w->fill[i].share, w->fill[i].link);
+  return count;
 }
 /* Progressive filling of the set. Fair shares only grow while flows are fixed, so a link's place in
    the heap may be out of date but never too late: it is looked at anew when it comes up. */
 static int pm__fill(pm_world *w) {
-  int count = 0, next = 0, k;
-  if (!pm__fill_start(w, &count)) return 0;
+  int count = pm__fill_start(w), next = 0, k;
+  if (count < 0) return 0;
   while (count) {
-    pm__share s = pm__share_first(w->fill, count);
-    pm__link *l = &w->links[s.link];
+    const int at = pm__share_first(w->fill, count);
+    const uint32_t link = w->fill[at].link;
+    const double known_share = w->fill[at].share;
+    pm__link *l = &w->links[link];
+    double share;
     if (!l->active) {
-      if (--count) pm__share_sink(w->fill, count, 0, w->fill[count]);
+      pm__share_remove(w->fill, --count, at);
       continue;
     }
-    if (l->left / l->active > s.share) { /* grew meanwhile: back into the order */
-      s.share = l->left / l->active;
-      pm__share_sink(w->fill, count, 0, s);
+    share = l->left / l->active;
+    if (share > known_share) { /* grew meanwhile: back into the order */
+      pm__share_sink(w->fill, count, at, share, link);
       continue;
     }
     if (next < w->active_count &&
-        w->active[next]->cap <= s.share) { /* slower than its fair share */
-      if (w->active[next]->filled != w->fills)
-        pm__fix(w, w->active[next], w->active[next]->cap, PM__NO_LINK);
-      next++;
+        w->bounds[next].bound <= known_share) { /* slower than its fair share */
+      pm__fix_bound(w, w->active[w->bounds[next++].place]);
       continue;
     }
-    l->share = l->left / l->active;
+    l->share = share;
     for (k = 0; k < l->count && l->active; k++) {
       pm__flow *f = l->flows[k].flow;
-      if (f->mark == w->mark && f->filled != w->fills) pm__fix(w, f, l->share, s.link);
+      if (f->mark == w->mark && f->filled != w->fills) pm__fix(w, f, share, link);
     }
+    pm__share_remove(w->fill, --count, at);
   }
+  for (; next < w->active_count; next++) pm__fix_bound(w, w->active[w->bounds[next].place]);
   return 1;
 }
 /* Others on the links that were filled: who has no bottleneck now joins. ret how many; -1 memory */
@@ -7978,7 +8183,7 @@ static int pm__join_disturbed(pm_world *w) {
 static int pm__join_touched(pm_world *w) {
   int i, k;
   w->mark++;
-  w->active_count = w->reached_count = 0;
+  w->active_count = w->reached_count = w->shared_count = 0;
   for (i = 0; i < w->dirty_count; i++) {
     pm__link *l = &w->links[w->dirty[i]];
     l->is_dirty = 0;
@@ -7991,9 +8196,8 @@ static int pm__join_touched(pm_world *w) {
   w->dirty_count = 0;
   return 1;
 }
-PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__solve_now(pm_world *w) {
   int i, joined = 1;
-  (void)event;
   if (!pm__join_touched(w)) joined = -1;
   w->stats.solve_count++;
   while (joined > 0 && w->active_count) joined = pm__fill(w) ? pm__join_disturbed(w) : -1;
@@ -8002,6 +8206,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
     return;
   }
   for (i = 0; i < w->active_count; i++) pm__flow_set_rate(w, w->active[i], w->active[i]->fair);
+  pm__ends_next(w);
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
@@ -8015,15 +8220,20 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
     if (l->count) pm__link_touch(w, f->link[h]);
   }
 }
-static void pm__flow_end(pm_world *w, pm__event *event) {
-  pm__flow *f = (pm__flow *)event;
-  void (*const done)(pm_world * world, void *arg) = f->done;
-  void *const arg = f->arg;
+static void pm__flow_end(pm_world *w, pm__flow *f) {
+  pm__ends_set(w, f, PM__FOREVER);
   if (w->uses) pm__flow_used(w, f, f->remaining_bytes);
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;
-  done(w, arg);
+  f->done(w, f->arg);
+}
+PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
+  (void)event;
+  w->t_flow_end_ps = PM__FOREVER;
+  do pm__flow_end(w, w->ends[1].flow);
+  while (w->ends[1].t_ps <= w->now_ps && !w->stopped);
+  if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for two more. ret 0: out of memory */
 static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
@@ -8037,7 +8247,7 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
     f->place = f->far + PM__ROUTE_MAX + 2;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->link_count = links;
+  f->link_count = (uint16_t)links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return 1;
@@ -8047,11 +8257,12 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   if (f)
     w->free_flows = f->next;
   else {
+    if (w->flow_made_count == w->ends_max && !pm__ends_grow(w)) return NULL;
     f = (pm__flow *)pm__zalloc(sizeof *f);
     if (!f) return NULL;
-    f->event.fn = pm__flow_end;
     f->next_made = w->flows_made;
     w->flows_made = f;
+    f->number = w->flow_made_count++;
   }
   if (!pm__flow_take_way(f, way)) {
     f->next = w->free_flows;
@@ -8071,9 +8282,11 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   f->t_last_ps = w->now_ps;
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
-    void *array = l->flows;
-    if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
-    l->flows = (pm__crossing *)array;
+    if (l->count >= l->max) {
+      void *array = l->flows;
+      if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
+      l->flows = (pm__crossing *)array;
+    }
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
@@ -8087,6 +8300,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   if (alone) {
     f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
+    if (!w->solve_is_due) pm__ends_next(w);
     return 1;
   }
   for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
@@ -8132,7 +8346,8 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
     }
     pm__flow_advance(w, f);
     pm__flow_leave_links(w, f);
-    pm__unschedule(w, &f->event);
+    pm__ends_set(w, f, PM__FOREVER);
+    pm__ends_next(w);
     if (f->done == pm__plain_flow_done) {
       f->next = w->stranded;
       w->stranded = f;
@@ -8186,6 +8401,9 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->reached);
   PM_FREE(w->active);
   PM_FREE(w->fill);
+  PM_FREE(w->bounds);
+  PM_FREE(w->shared);
+  PM_FREE(w->ends);
 }
 #ifdef NBC_LINES
 #line 116 "src/portals/wire.h"

@@ -47,25 +47,74 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
   if (w->uses && f->rate > 0) pm__flow_used(w, f, before_bytes - f->remaining_bytes);
   f->t_last_ps = w->now_ps;
 }
+/* ---- when flows end ------------------------------------------------------------------------------ */
+static int pm__ends_grow(pm_world *w) {
+  const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
+  pm__end *ends = (pm__end *)pm__zalloc(2 * (size_t)max * sizeof *ends);
+  uint32_t i;
+  if (!ends) return 0;
+  for (i = max; i < 2 * max; i++) {
+    if (i - max < w->ends_max)
+      ends[i] = w->ends[i - max + w->ends_max];
+    else
+      ends[i].t_ps = PM__FOREVER;
+  }
+  for (i = max - 1; i; i--)
+    ends[i] = ends[ends[2 * i + 1].t_ps < ends[2 * i].t_ps ? 2 * i + 1 : 2 * i];
+  PM_FREE(w->ends);
+  w->ends = ends;
+  w->ends_max = max;
+  return 1;
+}
+static void pm__ends_set(pm_world *w, pm__flow *f, int64_t t_ps) {
+  pm__end *const ends = w->ends;
+  uint32_t i = w->ends_max + f->number;
+  ends[i].t_ps = t_ps;
+  ends[i].flow = f;
+  while (i /=
+         2) { /* member by member: a copy of both at once would wait for what was just written */
+    const pm__end *const first = &ends[2 * i + (ends[2 * i + 1].t_ps < ends[2 * i].t_ps)];
+    pm__flow *const flow = first->flow;
+    t_ps = first->t_ps;
+    if (ends[i].flow == flow && ends[i].t_ps == t_ps) return;
+    ends[i].t_ps = t_ps;
+    ends[i].flow = flow;
+  }
+}
+/* The first ends are in the future of the world, and nowhere else. */
+static void pm__ends_next(pm_world *w) {
+  const int64_t t_ps = w->ends[1].t_ps;
+  if (t_ps == w->t_flow_end_ps) return;
+  w->t_flow_end_ps = t_ps;
+  if (t_ps == PM__FOREVER)
+    pm__unschedule(w, &w->flow_end);
+  else
+    pm__schedule(w, &w->flow_end, t_ps);
+}
+/* pm__ends_next is to follow. */
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
-  if (f->event.pos && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
+  if (f->rate > 0 && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
   d_ps = pm__times(f->remaining_bytes / rate, 1e12);
-  pm__schedule(w, &f->event, pm__later(w->now_ps, pm__whole_ps(d_ps)));
+  pm__ends_set(w, f, pm__later(w->now_ps, pm__whole_ps(d_ps)));
 }
 static void pm__link_touch(pm_world *w, uint32_t link) {
-  void *array = w->dirty;
   if (w->links[link].is_dirty) return;
-  if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
-    return;
+  if (w->dirty_count >= w->dirty_max) {
+    void *array = w->dirty;
+    if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+      return;
+    }
+    w->dirty = (uint32_t *)array;
   }
-  w->dirty = (uint32_t *)array;
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
-  if (!w->solve.pos) pm__schedule(w, &w->solve, w->now_ps); /* once for all that happens now */
+  if (w->solve_is_due) return;
+  w->solve_is_due = true; /* once for all that happens now */
+  w->future_count++;
 }
 
 /* ---- the solver ---------------------------------------------------------------------------------
@@ -75,95 +124,163 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
    then whoever lost its bottleneck by that joins them, until nobody does. */
 #define PM__NO_LINK    0xFFFFFFFFu
 #define PM__SAME_RATIO 1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
-static int pm__share_before(const pm__share *a, const pm__share *b) {
-  return a->share < b->share || (a->share <= b->share && a->link < b->link);
+static int pm__share_before(const pm__share *a, double share, uint32_t link) {
+  return a->share < share || (a->share <= share && a->link < link);
 }
 /* The links that may fill up, least share first: a heap, but few of them (the usual case) are just
-   looked through, which is faster. */
+   looked through, which is faster. Members are moved one by one: a copy of all at once would wait for what was
+   just written. */
 enum { PM__FEW_SHARES = 16 };
-static void pm__share_sink(pm__share *heap, int count, int i, pm__share s) {
+static void pm__share_put(pm__share *to, double share, uint32_t link) {
+  to->share = share;
+  to->link = link;
+}
+static void pm__share_sink(pm__share *heap, int count, int i, double share, uint32_t link) {
   int child;
   while (count > PM__FEW_SHARES && (child = 2 * i + 1) < count) {
-    if (child + 1 < count && pm__share_before(&heap[child + 1], &heap[child])) child++;
-    if (!pm__share_before(&heap[child], &s)) break;
-    heap[i] = heap[child];
+    if (child + 1 < count &&
+        pm__share_before(&heap[child + 1], heap[child].share, heap[child].link))
+      child++;
+    if (!pm__share_before(&heap[child], share, link)) break;
+    pm__share_put(&heap[i], heap[child].share, heap[child].link);
     i = child;
   }
-  heap[i] = s;
+  pm__share_put(&heap[i], share, link);
 }
-static pm__share pm__share_first(pm__share *heap, int count) {
-  const pm__share old = heap[0];
+static void pm__share_remove(pm__share *heap, int count, int i) { /* count: what is left */
+  if (i < count) pm__share_sink(heap, count, i, heap[count].share, heap[count].link);
+}
+static int pm__share_first(const pm__share *heap, int count) {
+  double least = heap[0].share;
   int i, best = 0;
-  if (count > PM__FEW_SHARES) return old;
-  for (i = 1; i < count; i++) best = heap[i].share < heap[best].share ? i : best;
-  heap[0] = heap[best];
-  heap[best] = old;
-  return heap[0];
+  if (count > PM__FEW_SHARES) return 0;
+  for (i = 1; i < count; i++)
+    if (heap[i].share < least) {
+      least = heap[i].share;
+      best = i;
+    }
+  return best;
 }
 /* A link that is reached for the first time: what flows outside of the set leave of it. */
 static int pm__reach(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  void *array = w->reached;
-  int k;
-  if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
-  w->reached = (uint32_t *)array;
+  const uint32_t mark = w->mark;
+  double base = l->cap;
+  int k, inside = 0;
+  if (w->reached_count >= w->reached_max) {
+    void *array = w->reached;
+    if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
+    w->reached = (uint32_t *)array;
+  }
   w->reached[w->reached_count++] = link;
-  l->mark = w->mark;
-  l->inside = 0;
-  l->base = l->cap;
-  for (k = 0; k < l->count; k++)
-    if (l->flows[k].flow->mark == w->mark)
-      l->inside++;
+  l->mark = mark;
+  for (k = 0; k < l->count; k++) {
+    const pm__flow *f = l->flows[k].flow;
+    if (f->mark == mark)
+      inside++;
     else
-      l->base -= l->flows[k].flow->rate;
+      base -= f->rate;
+  }
+  l->inside = inside;
+  l->base = base;
   return 1;
 }
-/* One more flow whose rate is to be found. 0: out of memory */
+/* One more flow whose rate is to be found. A link that it has for itself is a limit of its own, no more.
+   0: out of memory */
 static int pm__join(pm_world *w, pm__flow *f) {
-  void *array = w->active;
+  uint32_t *shared;
   int h;
-  if (!pm__grow(&array, &w->active_max, w->active_count + 1, sizeof *w->active)) return 0;
-  w->active = (pm__flow **)array;
+  if (w->active_count >= w->active_max) {
+    void *array = w->active;
+    if (!pm__grow(&array, &w->active_max, w->active_count + 1, sizeof *w->active)) return 0;
+    w->active = (pm__flow **)array;
+  }
+  if (w->shared_count + f->link_count > w->shared_max) {
+    void *array = w->shared;
+    if (!pm__grow(&array, &w->shared_max, w->shared_count + f->link_count, sizeof *w->shared))
+      return 0;
+    w->shared = (uint32_t *)array;
+  }
   w->active[w->active_count++] = f;
   f->mark = w->mark;
+  f->own = f->cap;
+  f->own_link = PM__NO_LINK;
+  f->shared_first = (uint32_t)w->shared_count;
+  shared = w->shared + w->shared_count;
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
+    if (l->count == 1) {
+      if (l->cap < f->own) {
+        f->own = l->cap;
+        f->own_link = f->link[h];
+      }
+      continue;
+    }
+    *shared++ = f->link[h];
+    l->only = f;
     if (l->mark == w->mark) {
       l->inside++;
       l->base += f->rate;
     } else if (!pm__reach(w, f->link[h]))
       return 0;
   }
+  w->shared_count = (int)(shared - w->shared);
+  f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
   return 1;
 }
 static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) {
-  int h;
+  const uint32_t *link = w->shared + f->shared_first, *const end = link + f->shared_count;
   f->filled = w->fills;
   f->fair = rate;
   f->bottleneck = bottleneck;
-  for (h = 0; h < f->link_count; h++) {
-    pm__link *l = &w->links[f->link[h]];
-    l->left -= rate;
-    if (l->left < 0) l->left = 0;
+  for (; link < end; link++) {
+    pm__link *l = &w->links[*link];
+    l->left = l->left > rate ? l->left - rate : 0;
     l->active--;
     l->top = rate;
   }
 }
-static int pm__flow_cap_order(const void *a, const void *b) {
-  const double x = (*(pm__flow *const *)a)->cap, y = (*(pm__flow *const *)b)->cap;
-  return (x > y) - (x < y);
+static void pm__fix_bound(pm_world *w, pm__flow *f) {
+  if (f->filled == w->fills) return;
+  if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
+  pm__fix(w, f, f->bound, f->bound_link);
 }
-static void pm__share_add(const pm_world *w, int *count, uint32_t link) {
-  w->fill[*count].link = link;
-  w->fill[(*count)++].share = w->links[link].left / w->links[link].active;
+static int pm__bound_order(const void *a, const void *b) {
+  const pm__bound *x = (const pm__bound *)a, *y = (const pm__bound *)b;
+  return x->bound > y->bound   ? 1
+         : x->bound < y->bound ? -1
+                               : (x->place > y->place) - (x->place < y->place);
 }
-/* Of the links that only one flow of the set crosses, just its narrowest can fill up. */
-static int pm__fill_start(pm_world *w, int *count) {
-  int i, h, in_order = 1;
-  void *array = w->fill;
-  if (!pm__grow(&array, &w->fill_max, w->reached_count, sizeof *w->fill)) return 0;
+static void pm__bounds_sort(pm_world *w) {
+  const int few = w->active_count <= PM__FEW_SHARES;
+  int i, k, in_order = 1;
+  for (i = 0; i < w->active_count; i++) {
+    const double bound = w->active[i]->bound;
+    for (k = i; few && k && w->bounds[k - 1].bound > bound; k--) {
+      w->bounds[k].bound = w->bounds[k - 1].bound;
+      w->bounds[k].place = w->bounds[k - 1].place;
+    }
+    w->bounds[k].bound = bound;
+    w->bounds[k].place = (uint32_t)i;
+    in_order = in_order && (!k || w->bounds[k - 1].bound <= bound);
+  }
+  if (!in_order) qsort(w->bounds, (size_t)w->active_count, sizeof *w->bounds, pm__bound_order);
+}
+/* The links that may fill up are those that two flows of the set cross; of those that one crosses, the
+   narrowest is a limit of that flow. */
+static int pm__fill_start(pm_world *w) {
+  int i, count = 0;
+  void *array = w->fill, *bounds = w->bounds;
+  if (!pm__grow(&array, &w->fill_max, w->reached_count, sizeof *w->fill)) return -1;
   w->fill = (pm__share *)array;
+  if (!pm__grow(&bounds, &w->bounds_max, w->active_count, sizeof *w->bounds)) return -1;
+  w->bounds = (pm__bound *)bounds;
   w->fills++;
+  for (i = 0; i < w->active_count; i++) {
+    pm__flow *f = w->active[i];
+    f->bound = f->own;
+    f->bound_link = f->own_link;
+  }
   for (i = 0; i < w->reached_count; i++) {
     pm__link *l = &w->links[w->reached[i]];
     if (l->inside == l->count) l->base = l->cap; /* no rounding where nobody else is */
@@ -171,52 +288,52 @@ static int pm__fill_start(pm_world *w, int *count) {
     l->active = l->inside;
     l->share = -1;
     l->top = 0;
-    if (l->active > 1) pm__share_add(w, count, w->reached[i]);
+    if (l->inside > 1) {
+      w->fill[count].link = w->reached[i];
+      w->fill[count++].share = l->left / l->inside;
+    } else if (l->left < l->only->bound) {
+      l->only->bound = l->left;
+      l->only->bound_link = w->reached[i];
+    }
   }
-  for (i = 0; i < w->active_count; i++) {
-    const pm__flow *f = w->active[i];
-    uint32_t own = PM__NO_LINK;
-    for (h = 0; h < f->link_count; h++)
-      if (w->links[f->link[h]].inside == 1 &&
-          (own == PM__NO_LINK || w->links[f->link[h]].left < w->links[own].left))
-        own = f->link[h];
-    if (own != PM__NO_LINK) pm__share_add(w, count, own);
-    in_order = in_order && (!i || w->active[i - 1]->cap <= f->cap);
-  }
-  for (i = *count / 2 - 1; i >= 0; i--) pm__share_sink(w->fill, *count, i, w->fill[i]);
-  if (!in_order) qsort(w->active, (size_t)w->active_count, sizeof *w->active, pm__flow_cap_order);
-  return 1;
+  pm__bounds_sort(w);
+  for (i = count > PM__FEW_SHARES ? count / 2 - 1 : -1; i >= 0; i--)
+    pm__share_sink(w->fill, count, i, w->fill[i].share, w->fill[i].link);
+  return count;
 }
 /* Progressive filling of the set. Fair shares only grow while flows are fixed, so a link's place in
    the heap may be out of date but never too late: it is looked at anew when it comes up. */
 static int pm__fill(pm_world *w) {
-  int count = 0, next = 0, k;
-  if (!pm__fill_start(w, &count)) return 0;
+  int count = pm__fill_start(w), next = 0, k;
+  if (count < 0) return 0;
   while (count) {
-    pm__share s = pm__share_first(w->fill, count);
-    pm__link *l = &w->links[s.link];
+    const int at = pm__share_first(w->fill, count);
+    const uint32_t link = w->fill[at].link;
+    const double known_share = w->fill[at].share;
+    pm__link *l = &w->links[link];
+    double share;
     if (!l->active) {
-      if (--count) pm__share_sink(w->fill, count, 0, w->fill[count]);
+      pm__share_remove(w->fill, --count, at);
       continue;
     }
-    if (l->left / l->active > s.share) { /* grew meanwhile: back into the order */
-      s.share = l->left / l->active;
-      pm__share_sink(w->fill, count, 0, s);
+    share = l->left / l->active;
+    if (share > known_share) { /* grew meanwhile: back into the order */
+      pm__share_sink(w->fill, count, at, share, link);
       continue;
     }
     if (next < w->active_count &&
-        w->active[next]->cap <= s.share) { /* slower than its fair share */
-      if (w->active[next]->filled != w->fills)
-        pm__fix(w, w->active[next], w->active[next]->cap, PM__NO_LINK);
-      next++;
+        w->bounds[next].bound <= known_share) { /* slower than its fair share */
+      pm__fix_bound(w, w->active[w->bounds[next++].place]);
       continue;
     }
-    l->share = l->left / l->active;
+    l->share = share;
     for (k = 0; k < l->count && l->active; k++) {
       pm__flow *f = l->flows[k].flow;
-      if (f->mark == w->mark && f->filled != w->fills) pm__fix(w, f, l->share, s.link);
+      if (f->mark == w->mark && f->filled != w->fills) pm__fix(w, f, share, link);
     }
+    pm__share_remove(w->fill, --count, at);
   }
+  for (; next < w->active_count; next++) pm__fix_bound(w, w->active[w->bounds[next].place]);
   return 1;
 }
 /* Others on the links that were filled: who has no bottleneck now joins. ret how many; -1 memory */
@@ -242,7 +359,7 @@ static int pm__join_disturbed(pm_world *w) {
 static int pm__join_touched(pm_world *w) {
   int i, k;
   w->mark++;
-  w->active_count = w->reached_count = 0;
+  w->active_count = w->reached_count = w->shared_count = 0;
   for (i = 0; i < w->dirty_count; i++) {
     pm__link *l = &w->links[w->dirty[i]];
     l->is_dirty = 0;
@@ -255,9 +372,8 @@ static int pm__join_touched(pm_world *w) {
   w->dirty_count = 0;
   return 1;
 }
-PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
+PM__PRIVATE void pm__solve_now(pm_world *w) {
   int i, joined = 1;
-  (void)event;
   if (!pm__join_touched(w)) joined = -1;
   w->stats.solve_count++;
   while (joined > 0 && w->active_count) joined = pm__fill(w) ? pm__join_disturbed(w) : -1;
@@ -266,6 +382,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event) {
     return;
   }
   for (i = 0; i < w->active_count; i++) pm__flow_set_rate(w, w->active[i], w->active[i]->fair);
+  pm__ends_next(w);
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
@@ -279,15 +396,20 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
     if (l->count) pm__link_touch(w, f->link[h]);
   }
 }
-static void pm__flow_end(pm_world *w, pm__event *event) {
-  pm__flow *f = (pm__flow *)event;
-  void (*const done)(pm_world * world, void *arg) = f->done;
-  void *const arg = f->arg;
+static void pm__flow_end(pm_world *w, pm__flow *f) {
+  pm__ends_set(w, f, PM__FOREVER);
   if (w->uses) pm__flow_used(w, f, f->remaining_bytes);
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;
-  done(w, arg);
+  f->done(w, f->arg);
+}
+PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
+  (void)event;
+  w->t_flow_end_ps = PM__FOREVER;
+  do pm__flow_end(w, w->ends[1].flow);
+  while (w->ends[1].t_ps <= w->now_ps && !w->stopped);
+  if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for two more. ret 0: out of memory */
 static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
@@ -301,7 +423,7 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
     f->place = f->far + PM__ROUTE_MAX + 2;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->link_count = links;
+  f->link_count = (uint16_t)links;
   f->mark = 0;
   f->bottleneck = PM__NO_LINK;
   return 1;
@@ -311,11 +433,12 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   if (f)
     w->free_flows = f->next;
   else {
+    if (w->flow_made_count == w->ends_max && !pm__ends_grow(w)) return NULL;
     f = (pm__flow *)pm__zalloc(sizeof *f);
     if (!f) return NULL;
-    f->event.fn = pm__flow_end;
     f->next_made = w->flows_made;
     w->flows_made = f;
+    f->number = w->flow_made_count++;
   }
   if (!pm__flow_take_way(f, way)) {
     f->next = w->free_flows;
@@ -335,9 +458,11 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   f->t_last_ps = w->now_ps;
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
-    void *array = l->flows;
-    if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
-    l->flows = (pm__crossing *)array;
+    if (l->count >= l->max) {
+      void *array = l->flows;
+      if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
+      l->flows = (pm__crossing *)array;
+    }
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
@@ -351,6 +476,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   if (alone) {
     f->bottleneck = narrow;
     pm__flow_set_rate(w, f, rate);
+    if (!w->solve_is_due) pm__ends_next(w);
     return 1;
   }
   for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
@@ -396,7 +522,8 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
     }
     pm__flow_advance(w, f);
     pm__flow_leave_links(w, f);
-    pm__unschedule(w, &f->event);
+    pm__ends_set(w, f, PM__FOREVER);
+    pm__ends_next(w);
     if (f->done == pm__plain_flow_done) {
       f->next = w->stranded;
       w->stranded = f;
@@ -450,4 +577,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->reached);
   PM_FREE(w->active);
   PM_FREE(w->fill);
+  PM_FREE(w->bounds);
+  PM_FREE(w->shared);
+  PM_FREE(w->ends);
 }

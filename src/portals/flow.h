@@ -30,35 +30,50 @@ typedef struct pm__link {
   pm__crossing *flows;
   int count, max;
   uint32_t mark; /* from here on: scratch of the solver */
-  bool is_dirty;
   int inside, active;
+  bool is_dirty;
   double base, left, share, top;
+  pm__flow *only;    /* of the set that crosses it, when there is one */
   int64_t t_busy_ps; /* with messages that are no flows */
 } pm__link;
 enum { PM__NEAR = 8 };
+/* What the solver reads comes first: 64 bytes, 128 with the way. */
 struct pm__flow {
-  pm__event event;        /* first: its end. What the solver reads comes next: two cache lines. */
   double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  double remaining_bytes;
-  int64_t t_last_ps;
+  double own, bound;      /* limit with links that it has for itself, with those of the fill */
+  uint32_t own_link, bound_link;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
   uint32_t mark, filled;
-  int link_count;
+  uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
+  uint16_t shared_count, link_count; /* ... and how many there are */
+  double remaining_bytes;
+  int64_t t_last_ps;
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far; /* NULL: never needed */
+  uint32_t *far;   /* NULL: never needed */
+  uint32_t number; /* among those made: its place in the tree of ends */
+  int from, to;    /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
-  int from, to; /* NICs */
   pm__flow *next, *next_made;
 };
+/* When flows end: a tree of which each node is the earlier one of its two children (of equal ones the
+   left); 1 is the root, flow k is leaf max + k. Only the root is in the future of the world. */
+typedef struct pm__end {
+  int64_t t_ps; /* PM__FOREVER: it does not flow */
+  pm__flow *flow;
+} pm__end;
 typedef struct pm__share {
   double share;
   uint32_t link;
 } pm__share;
+typedef struct pm__bound {
+  double bound;
+  uint32_t place; /* of the flow in the set */
+} pm__bound;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };

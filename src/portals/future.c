@@ -1,39 +1,52 @@
 #include "future.h"
 /* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
-static int pm__before(const pm__slot *a, const pm__slot *b) {
-  return a->t_ps != b->t_ps ? a->t_ps < b->t_ps : a->order < b->order;
+/* Places are read and written member by member: a copy of a whole one would wait for the members that were
+   just written. */
+static int pm__before(const pm__slot *a, int64_t t_ps, uint64_t order) {
+  return a->t_ps != t_ps ? a->t_ps < t_ps : a->order < order;
 }
-static void pm__heap_put(pm_world *w, uint32_t pos, pm__slot slot) {
-  w->heap[pos] = slot;
-  slot.event->pos = pos;
+static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t order,
+                         pm__event *event) {
+  heap[pos].t_ps = t_ps;
+  heap[pos].order = order;
+  heap[pos].event = event;
+  event->pos = pos;
 }
-static void pm__heap_up(pm_world *w, uint32_t pos, pm__slot slot) {
+static void pm__heap_copy(pm__slot *heap, uint32_t to, uint32_t from) {
+  pm__heap_put(heap, to, heap[from].t_ps, heap[from].order, heap[from].event);
+}
+static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order, pm__event *event) {
+  pm__slot *const heap = w->heap;
   while (pos > 1) {
-    uint32_t parent = (pos + 2) / 4;
-    if (!pm__before(&slot, &w->heap[parent])) break;
-    pm__heap_put(w, pos, w->heap[parent]);
+    const uint32_t parent = (pos + 2) / 4;
+    if (pm__before(&heap[parent], t_ps, order)) break;
+    pm__heap_copy(heap, pos, parent);
     pos = parent;
   }
-  pm__heap_put(w, pos, slot);
+  pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_down(pm_world *w, uint32_t pos, pm__slot slot) {
+static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                          pm__event *event) {
+  pm__slot *const heap = w->heap;
+  const uint32_t count = w->heap_count;
   for (;;) {
     uint32_t child = 4 * pos - 2, last = child + 3, best, i;
-    if (child > w->heap_count) break;
-    if (last > w->heap_count) last = w->heap_count;
+    if (child > count) break;
+    if (last > count) last = count;
     for (best = child, i = child + 1; i <= last; i++)
-      if (pm__before(&w->heap[i], &w->heap[best])) best = i;
-    if (!pm__before(&w->heap[best], &slot)) break;
-    pm__heap_put(w, pos, w->heap[best]);
+      if (pm__before(&heap[i], heap[best].t_ps, heap[best].order)) best = i;
+    if (!pm__before(&heap[best], t_ps, order)) break;
+    pm__heap_copy(heap, pos, best);
     pos = best;
   }
-  pm__heap_put(w, pos, slot);
+  pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_move(pm_world *w, uint32_t pos, pm__slot slot) {
-  if (pos > 1 && pm__before(&slot, &w->heap[(pos + 2) / 4]))
-    pm__heap_up(w, pos, slot);
+static void pm__heap_move(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                          pm__event *event) {
+  if (pos > 1 && !pm__before(&w->heap[(pos + 2) / 4], t_ps, order))
+    pm__heap_up(w, pos, t_ps, order, event);
   else
-    pm__heap_down(w, pos, slot);
+    pm__heap_down(w, pos, t_ps, order, event);
 }
 /* ret 0: out of memory */
 static int pm__heap_has_room(pm_world *w) {
@@ -49,9 +62,31 @@ static int pm__heap_has_room(pm_world *w) {
   w->heap_max = max;
   return 1;
 }
+/* The event that happened last has left its place to the next new one, if there was none: to the last. Until
+   then the place keeps its time, which is that of now: nothing comes before it. */
+PM__PRIVATE void pm__gap_close(pm_world *w) {
+  const pm__slot *last;
+  w->has_gap = false;
+  last = &w->heap[w->heap_count--];
+  if (w->heap_count) pm__heap_down(w, 1, last->t_ps, last->order, last->event);
+}
 /* Where the youngest ring of that time would be known. A ring that has lost its place to another time gets
-   no more events: a younger one follows it. Not worth it in worlds that never have more than a few events. */
-enum { PM__FEW_EVENTS = 16 };
+   no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
+   or where few of them have the same time: that is tried again now and then. */
+enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
+static void pm__rings_begin(pm_world *w) {
+  if (w->order < w->rings_again) return;
+  w->shares_times = true;
+  w->rings_found = PM__RINGS_TRY; /* the first time is short */
+}
+static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
+  if (w->shares_times && w->rings_found < PM__RINGS_TRY / 32) {
+    w->shares_times = false;
+    w->rings_again = w->order + PM__RINGS_PAUSE;
+    memset(w->recent, 0, sizeof w->recent);
+  }
+  w->rings_found = 0;
+}
 static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
@@ -67,17 +102,16 @@ static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *nex
 
 /* Puts the event into the future, or moves it there. Not before now. */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  pm__slot slot;
+  const uint64_t order = w->order++;
   pm__event *first;
   PM_ASSERT(t_ps >= w->now_ps);
-  slot.t_ps = t_ps < PM__END ? t_ps : PM__END;
-  slot.order = w->order++;
-  slot.event = event;
-  first = pm__ring_at(w, slot.t_ps);
+  if (t_ps > PM__END) t_ps = PM__END;
+  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  first = pm__ring_at(w, t_ps);
   if (first && first->previous == event) return; /* the last one already */
   if (event->pos && (first || event->next != event)) {
     pm__unschedule(w, event);
-    first = pm__ring_at(w, slot.t_ps); /* it may have been the event itself */
+    first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
     event->pos = PM__BEHIND;
@@ -86,19 +120,24 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
     first->previous->next = event;
     first->previous = event;
     w->future_count++;
+    w->rings_found++;
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
     if (w->shares_times) pm__ring_becomes(w, event, NULL);
-    pm__heap_move(w, event->pos, slot);
+    pm__heap_move(w, event->pos, t_ps, order, event);
   } else {
-    if (!pm__heap_has_room(w)) return;
+    if (!w->has_gap && !pm__heap_has_room(w)) return;
     event->previous = event->next = event;
     w->future_count++;
-    pm__heap_up(w, ++w->heap_count, slot);
-    if (w->heap_count > PM__FEW_EVENTS) w->shares_times = true;
+    if (w->has_gap) {
+      w->has_gap = false;
+      pm__heap_down(w, 1, t_ps, order, event);
+    } else
+      pm__heap_up(w, ++w->heap_count, t_ps, order, event);
+    if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
   }
-  if (w->shares_times) *pm__recent_of(w, slot.t_ps) = event;
+  if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
 PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
@@ -108,8 +147,8 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
   if (next == event) {
-    const pm__slot last = w->heap[w->heap_count--];
-    if (last.event != event) pm__heap_move(w, pos, last);
+    const pm__slot *last = &w->heap[w->heap_count--];
+    if (last->event != event) pm__heap_move(w, pos, last->t_ps, last->order, last->event);
     return;
   }
   event->previous->next = next;
@@ -135,9 +174,28 @@ PM__PRIVATE int pm__carry(pm_world *w) {
 }
 /* The next step of the simulation: time jumps to it. */
 PM__PRIVATE void pm__step(pm_world *w) {
-  pm__event *event = w->heap[1].event;
-  w->now_ps = w->heap[1].t_ps;
+  pm__event *event, *next;
   w->stats.event_count++;
-  pm__unschedule(w, event);
+  if (w->has_gap) pm__gap_close(w);
+  if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
+    w->solve_is_due = false;
+    w->future_count--;
+    pm__solve_now(w);
+    return;
+  }
+  event = w->heap[1].event;
+  next = event->next;
+  w->now_ps = w->heap[1].t_ps;
+  w->future_count--;
+  if (w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
+  event->pos = 0;
+  if (next == event)
+    w->has_gap = true;
+  else {
+    event->previous->next = next;
+    next->previous = event->previous;
+    w->heap[1].event = next;
+    next->pos = 1;
+  }
   event->fn(w, event);
 }

@@ -38,7 +38,7 @@ typedef struct pm__lane {
   int64_t t_free_ps, t_ready_ps;
   bool is_busy; /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: two for each node, within limits. */
+/* A way that was asked for lately: sixteen for each node, within limits. */
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
@@ -161,8 +161,11 @@ struct pm_world {
   uint64_t order;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
-  bool shares_times;                           /* rings are looked for */
-  pm__event *recent[1 << PM__RECENT_BITS];     /* by time: its youngest ring, if that is known */
+  bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
+  bool shares_times; /* rings are looked for, see pm__rings_begin */
+  uint32_t rings_found;
+  uint64_t rings_again; /* order of the event with which they may be looked for again */
+  pm__event *recent[1 << PM__RECENT_BITS]; /* by time: its youngest ring, if that is known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -192,14 +195,20 @@ struct pm_world {
   struct pm__link *links;
   int link_count, net_link_count;
   struct pm__flow *free_flows, *flows_made;
-  pm__event solve;
+  struct pm__end *ends;
+  uint32_t ends_max, flow_made_count;
+  pm__event flow_end;    /* of the flows that end first */
+  int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
+  bool solve_is_due;     /* when nothing else happens now */
   uint32_t *dirty, *reached;
   int dirty_count, dirty_max, reached_count, reached_max;
   uint32_t mark, fills;
   struct pm__flow **active;
   int active_count, active_max;
   struct pm__share *fill;
-  int fill_max;
+  struct pm__bound *bounds;
+  uint32_t *shared; /* links of the flows of the set */
+  int fill_max, bounds_max, shared_count, shared_max;
   /* Portals */
   struct pm__map *maps;
   struct pm__message *free_messages, *messages_made;
@@ -254,7 +263,10 @@ static inline uint32_t pm__round(uint32_t place, uint32_t length) {
   return place < length ? place : place - length;
 }
 /* When something happens next; PM__FOREVER: never. */
-static inline int64_t pm__next_ps(const pm_world *w) {
+PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
+static inline int64_t pm__next_ps(pm_world *w) {
+  if (w->solve_is_due) return w->now_ps;
+  if (w->has_gap) pm__gap_close(w);
   return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
@@ -285,10 +297,11 @@ static __thread pm_world *pm__running;
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);
 PM__PRIVATE void pm__ptl_world_free(pm_world *w);
-/* Of the flows: links are made with the world and go with it; the solver is an event of the world. */
+/* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
-PM__PRIVATE void pm__solve_now(pm_world *w, pm__event *event);
+PM__PRIVATE void pm__solve_now(pm_world *w);
+PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event);
 /* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
 typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
 PM__PRIVATE bool pm__uses_make(pm_world *w);

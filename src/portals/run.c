@@ -50,7 +50,7 @@ PM__PRIVATE void pm__poll_pause(void) {
   t->is_vain = 1;
   d_ps = d_ns * PM__PS;
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-      w->heap[1].t_ps > w->now_ps + d_ps && !pm__is_carrying(w)) {
+      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return;
   }
@@ -187,12 +187,12 @@ static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
     return 0; /* a cable will fail or be repaired, and nobody sees it */
-  if (w->desc.d_limit_ns && w->heap[1].t_ps > pm__ps(w->desc.d_limit_ns)) {
+  if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
   }
-  if (w->heap[1].t_ps >= PM__END) {
+  if (pm__next_ps(w) >= PM__END) {
     pm__world_error(w, PM_E_TIME_LIMIT,
                     "simulated time ends after 104 days (64 bits of picoseconds)");
     return 0;
@@ -331,6 +331,7 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
+  if (w->has_gap) pm__gap_close(w);
   for (i = 1; i <= w->heap_count; i++) {
     pm__event *first = w->heap[i].event, *event = first, *next;
     do {
@@ -425,9 +426,10 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
       (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
-  w->solve.fn = pm__solve_now;
+  w->flow_end.fn = pm__flows_end;
+  w->t_flow_end_ps = PM__FOREVER;
   for (w->way_max = PM__WAYS_LEAST;
-       w->way_max < PM__WAYS_MOST && w->way_max < 2 * w->plat.node_count;)
+       w->way_max < PM__WAYS_MOST && w->way_max < 16 * w->plat.node_count;)
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
