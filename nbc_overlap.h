@@ -8461,6 +8461,7 @@ NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_
   if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
       (!desc->recorder && !desc->owner_of))
     return NBC_E_INVAL;
+  /* Stamps are kept until the clock has been read after them: see nbc_nic_poll. */
   const size_t batch = desc->batch_stamps ? desc->batch_stamps : 256;
   if (batch > 65536) return NBC_E_INVAL;
   nbc_relation_desc relation = desc->relation;
@@ -8493,7 +8494,9 @@ NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
 }
 
 /* How well the distance of two stamps is known that is d_ns by their places: the counter's steps,
-   and the rate between them. */
+   and the rate between them. A clock off by at most L (ratio) shows a true time t as one in t / (1
+   + L) .. t / (1 - L), so what it shows may be wrong by L / (1 - L). Each end is rounded down to a
+   step: the two together are one step wrong at most. */
 static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp,
                                       int64_t d_ns) {
   const nbc_relation_desc *how = &w->now.desc;
@@ -8514,11 +8517,14 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
   const nbc_relation_desc *how = &w->now.desc;
   const int unused_bits = how->counter_bits ? 64 - how->counter_bits : 0;
   if (!w->has_group) return false;
+  /* The distance as a signed number of counter_bits bits, so that a counter that has wrapped round
+     is no trouble: stamps may lie on either side of the reading. */
   const int64_t d_ticks = (int64_t)((ticks - w->group_ticks) << unused_bits) >> unused_bits;
   const double d_ns = (double)d_ticks * w->ns_per_tick, far_ns = fabs(d_ns);
   const double step_ns = (double)(how->step_ticks ? how->step_ticks : 1) * w->ns_per_tick;
   const double drift_ratio = w->rate_err_ratio + 1e-15 * how->wander_ppm_per_s * far_ns;
   const double err_ns = far_ns * drift_ratio + step_ns + 1;
+  /* A group is worth having while what its stamps do not share is small beside what they do. */
   if (!(far_ns < 1e15) || err_ns > 0.25 * (double)w->shared_err_ns) return false;
   const int64_t t_ns = w->group_ns + (int64_t)floor(d_ns + 0.5),
                 reach_ns = own->err_ns + w->shared_err_ns;
@@ -8597,6 +8603,9 @@ NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
   nbc_status next;
   do {
     size_t count = 0;
+    /* Stamps first, the clock after them: so each lies between the reading before and the one now,
+       where the relation holds by interpolation. With the clock first, the newest stamps would have
+       to be extrapolated. */
     while ((next = NBC_OK, count < w->desc.batch_stamps) &&
            (next = nic->next_stamp(nic->ctx, &w->stamps[count])) == NBC_OK)
       count++;
@@ -11769,7 +11778,9 @@ static bool nbc__sched_grow(nbc__sched_builder *b, void **array, size_t *capacit
   return true;
 }
 
-/* The node added last starts after node `before`. */
+/* The node added last starts after node `before`. mark[before] names the node that last got such an
+   edge: edges are added for one node at a time, so one comparison keeps them from being written
+   twice. A node that reads and writes the same bytes would wait for itself: no edge. */
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
   if (b->status || before < 0) return;
   const int32_t node = (int32_t)b->s->node_count - 1;
@@ -11822,6 +11833,8 @@ static void nbc__sched_put(nbc__sched_cut *cut, uint64_t lo, uint64_t hi, int32_
   v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
 }
 
+/* The array has its free room in one piece, as a text editor's buffer: intervals before gap_index
+   lie at its beginning, the others at its end. A row of accesses that go up then moves nothing. */
 static size_t nbc__sched_gap(const nbc__sched_map *map) { return map->capacity - map->count; }
 
 /* Interval i, wherever the gap is. */
@@ -11841,6 +11854,7 @@ static void nbc__sched_find(const nbc__sched_map *map, uint64_t lo, uint64_t hi,
       i = mid + 1;
   }
   *from = i;
+  /* One by one: an access meets few intervals, most often one. */
   while (i < map->count && nbc__sched_nth(map, i)->lo < hi) i++;
   *to = i;
 }
@@ -11855,7 +11869,9 @@ static void nbc__sched_move_gap(nbc__sched_map *map, size_t i) {
   map->gap_index = i;
 }
 
-/* Dependencies of the node added last on what it meets, and the intervals that are left. */
+/* Dependencies of the node added last on what it meets, and the intervals that are left. Lists of
+   readers are never changed: the pieces of a cut interval share the old list, and a new reader
+   stands in front of it. */
 static void nbc__sched_cut_read(nbc__sched_builder *b, const nbc__sched_interval *met,
                                 size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
   const int32_t node = (int32_t)b->s->node_count - 1;
@@ -11906,6 +11922,8 @@ static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t s
   const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
   size_t from, to;
   nbc__sched_find(map, lo, hi, &from, &to);
+  /* Each interval that is met leaves one piece inside and at most one hole before it; besides these
+     a hole at the end and the pieces outside at both ends: 2 n + 3. */
   const size_t met_count = to - from, most = 2 * met_count + 3;
   nbc__sched_cut cut;
   cut.count = 0;
@@ -11962,7 +11980,10 @@ NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
   return base;
 }
 
-/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
+/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them.
+   The k-th send to a rank meets the k-th receive from this rank there: both sides must write their
+   messages in the same order, which the verifier shows. A send whose window is full waits for the
+   one that went first. */
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
                                         nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);
@@ -12169,8 +12190,11 @@ NBC__PRIVATE bool nbc__sched_places_open(const nbc__sched_builder *b, int rank, 
 
 
 /* ---- trees --------------------------------------------------------------------------------- */
-/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
-   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
+/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0.
+   Written in base `radix`, v's parent is v with its lowest digit that is not 0 made 0, and v's
+   children are v with one of the zeros below that digit made something else. The subtree of a
+   k-nomial child c at distance m from its parent is [c, min(c + m, size)): a run, so gather and
+   scatter move it as one piece. */
 NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
   int count = 0;
   *parent = -1;
@@ -12184,7 +12208,8 @@ NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int
   return count;
 }
 
-/* Number of ranks in the subtree of v. */
+/* Number of ranks in the subtree of v. The same walk over the digits: m ends at the place of the
+   lowest digit that is not 0. */
 NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
@@ -12429,6 +12454,8 @@ static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) 
   }
   for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
     const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
+    /* Both ends of a message ask whether its receiver has the part by the subtree of the same
+       receiver: if they asked differently, one end would wait for ever. */
     const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
     const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
     const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);
@@ -12519,6 +12546,8 @@ static void nbc__sched_reduce_to(nbc__sched_builder *b, int root, nbc_slice resu
   if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
 }
 
+/* In ordered trees (see above) the children of v hold runs of ranks above v, in ascending order:
+   combining them in this order, each as the right operand, keeps the order of operands. */
 NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
@@ -12542,6 +12571,7 @@ static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_
     nbc__sched_send(b, r + 1, b->in, total_bytes);
     return -1;
   }
+  /* The lower rank's operand is the left one. */
   const nbc_slice other = nbc__sched_scratch(b, total_bytes);
   nbc__sched_recv(b, r - 1, other, total_bytes);
   nbc__sched_combine(b, out, 0, total_bytes, other, true, true);
@@ -12643,6 +12673,8 @@ NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b) {
   nbc__sched_unfold(b, b->out, nbc__sched_vector_bytes(b));
 }
 
+/* On the way back a rank whose number differs from the target's in the bit of this step gives its
+   part away and is done: after all steps only the target is left, with the whole. */
 NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   const int root = b->d.root, rest = b->d.size - nbc__sched_power_of_two(b->d.size);
@@ -12727,7 +12759,9 @@ NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 /* Each rank gets from every other its contribution to the own block, and reduces what came: n - 1
-   short messages, no rank forwards anything. At most 16 have room at once. */
+   short messages, no rank forwards anything. At most 16 have room at once. In place, the
+   accumulator is apart from the result, whose place still holds input of others: writing there
+   would wait for the sends that read it. */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -12750,6 +12784,8 @@ static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
       other = nbc__sched_at(room, (uint64_t)(turn++ % slots) * my);
       nbc__sched_recv(b, from, other, my);
     }
+    /* The first operand is taken from where it lies; a copy into the accumulator would move the
+       block once more. */
     if (k == 0)
       so_far = other;
     else {
@@ -12764,7 +12800,9 @@ NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_di
 
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
 
-/* The block of rank r starts at its right neighbour and goes round to r, collecting. */
+/* The block of rank r starts at its right neighbour and goes round to r, collecting: n - 1 messages
+   of one block per rank, and as in the ring above an order of operands that differs from block to
+   block. */
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -12807,6 +12845,9 @@ NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   bool fresh;
   const int me = nbc__sched_fold(b, work, total_bytes, &fresh);
   const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  /* From the farthest partner to the nearest, unlike Rabenseifner's halving: so what is left at the
+     end is the block of the own number, and no step back is needed. Operands come from groups of
+     ranks that are not neighbours. */
   int lo = 0, hi = n; /* numbers of the ranks whose blocks are still here */
   for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
     const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
@@ -12972,7 +13013,8 @@ static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
 }
 
 /* All post all receives before the first send: each message finds its place. Rank r begins with its
-   right neighbour, so that no rank is everyone's first. */
+   right neighbour, so that no rank is everyone's first. n - 1 messages per rank, none forwarded:
+   the least latency for few ranks, the most load on the network for many. */
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -12986,6 +13028,8 @@ NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes);
 }
 
+/* In step s a rank hands on what it got in step s - 1: every link of the ring is used all the time,
+   and every block crosses each link but one. */
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -13076,6 +13120,8 @@ static void nbc__sched_alltoall_direct(nbc__sched_builder *b, bool steps) {
   for (int k = 1; k < n; k++) {
     const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
     const int32_t node = nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+    /* A receive waits for the one `window` steps before it, which has left its number at this
+       place. */
     int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
     if (steps && node >= 0) nbc__sched_after(b, *before);
     if (steps && node >= 0) *before = node;
@@ -14247,7 +14293,9 @@ static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *f
   return 0;
 }
 
-/* Both half-open: an interval that ends where the other begins does not touch it. */
+/* Both half-open: an interval that ends where the other begins does not touch it. The sums cannot
+   pass 2^64: the slices of a node are proved to lie inside their areas before the node is compared
+   with any other. */
 static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
   return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
@@ -14303,11 +14351,15 @@ static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) 
     status = nbc__sched_prove_slices(s, i, err);
     for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after && !status; k++) {
       const uint32_t next = s->after[k];
+      /* Edges that only go up are what makes one pass over the nodes enough, and circles
+         impossible. */
       if (next <= i || next >= n) {
         status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: not in running order",
                                   s->rank, (unsigned)i);
         break;
       }
+      /* Row `next` takes all that row i knows, and i itself. Row i is complete: all edges into i
+         came from nodes before it. */
       for (size_t word = 0; word < words; word++)
         before[next * words + word] |= before[i * words + word];
       before[next * words + i / 64] |= (uint64_t)1 << (i % 64);
@@ -14360,7 +14412,9 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
 }
 
 /* What a node has heard of, all its successors have heard of: this is how a barrier is proved, in
-   which no byte moves. Whoever leaves must have heard of everyone. */
+   which no byte moves. Whoever leaves must have heard of everyone. Edges of node i stand in
+   after[first_after of i .. first_after of i + 1): a node more than there are closes the list. The
+   last predecessor that finishes makes a node ready. */
 static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
   const int r = p->w.rank_of[i];
   const nbc_schedule *const s = p->w.schedules[r];
@@ -14389,6 +14443,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
       memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
              nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
              node->size_bytes * sizeof(nbc__sched_byte));
+    /* A message tells its receiver what its sender had heard when it was posted; the sender learns
+       nothing by it. */
     p->heard[recv] |= p->heard[send] | (uint64_t)1 << p->w.rank_of[send];
     nbc__sched_prove_finish(p, send);
     nbc__sched_prove_finish(p, recv);
@@ -14467,6 +14523,9 @@ static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
    afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
+  /* A set of ranks is one word, which is why at most 64 can be proved. No shift is by 64: that is
+     undefined in C, so the full set is written out, and `below << 1 | 1` stands for what is shifted
+     by r + 1. */
   const uint64_t block = d->count * d->elem_bytes,
                  all = p->w.size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << p->w.size) - 1;
   const uint64_t below = ((uint64_t)1 << r) - 1, one = 1;
@@ -14520,6 +14579,8 @@ static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched
   }
 }
 
+/* The whole receive buffer is compared, also the bytes that the collective must leave as they
+   were. */
 static nbc_status nbc__sched_prove_result(nbc__sched_proof *p, int r, const nbc__sched_byte *want) {
   const nbc_schedule *const s = p->w.schedules[r];
   const nbc__sched_byte *const have = p->areas[r][NBC_AREA_RECV];
@@ -16695,7 +16756,10 @@ static int nbc__tune_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The slowest rank's median and elapsed time, the same on all ranks. */
+/* The slowest rank's median and elapsed time, the same on all ranks. That they are the same is what
+   tuning rests on: every decision taken from them (which algorithm is the best, whether time is
+   over) falls alike on all ranks. A decision by a rank's own clock would let one rank start a
+   collective that another never starts. */
 static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *args, double *d_ns,
                                     double *elapsed_ns) {
   double times_ns[99], agreed[2];
@@ -16714,6 +16778,8 @@ static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *arg
   agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
   nbc_coll_args agree;
   memset(&agree, 0, sizeof agree);
+  /* A fixed algorithm: the one that is being measured may be slow, and the table that would choose
+     is not there yet. */
   agree.coll = NBC_COLL_ALLREDUCE, agree.algo = NBC_ALGO_RECURSIVE_DOUBLING;
   agree.send = NBC_IN_PLACE, agree.recv = agreed, agree.count = 2;
   agree.type = NBC_TYPE_DOUBLE, agree.reduce = NBC_REDUCE_MAX;
@@ -16733,6 +16799,7 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
                   {NBC_ALGO_CHAIN, 256 * 1024, 0},
                   {NBC_ALGO_BINARY, 16 * 1024, 0},
                   {NBC_ALGO_KNOMIAL, 0, 8}};
+  /* From 1: 0 is NBC_ALGO_AUTO, no algorithm of its own. */
   const int algos = NBC_ALGO_COUNT, variant_count = (int)(sizeof variants / sizeof *variants);
   double best_ns = 0, d_ns, elapsed_ns;
   best->algo = NBC_ALGO_AUTO;
@@ -16748,9 +16815,13 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
     const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
     if (status) return status;
     if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {
+      /* Strictly less: of algorithms that are as fast, the first in the list stays, on every
+         rank. */
       best_ns = d_ns;
       best->algo = args->algo, best->segment_bytes = args->segment_bytes, best->radix = args->radix;
     }
+    /* The best so far is not kept: what was not tried might be better, and the built-in rules know
+       this size too. */
     if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
   }
   return NBC_OK;
@@ -16761,7 +16832,9 @@ static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each r
   return about->gives >= NBC__COLL_OWN_BLOCK || about->gets >= NBC__COLL_OWN_BLOCK;
 }
 
-/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
+/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same: 7 has
+   no factor in common with 5, so i * 7 % 5 walks through all five lengths, and i + rank is the same
+   seen from either end. */
 static nbc_coll_args nbc__tune_args(const nbc__tune *u, nbc_coll coll, uint64_t bytes,
                                     uint64_t counts[1024]) {
   const uint64_t size = (uint64_t)u->comm->t->size, rank = (uint64_t)u->comm->t->rank;
@@ -16797,18 +16870,23 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
     if (status || *late || best.algo == NBC_ALGO_AUTO) break;
     nbc_choice_rule *const last =
         table->rule_count > first ? &table->rules[table->rule_count - 1] : NULL;
+    /* Neighbouring sizes with the same answer share a rule: a table has room for
+       NBC_CHOICE_MAX_RULES. */
     if (last && last->algo == best.algo && last->segment_bytes == best.segment_bytes &&
         last->radix == best.radix)
       last->max_bytes = best.max_bytes;
     else if (table->rule_count < NBC_CHOICE_MAX_RULES)
       table->rules[table->rule_count++] = best;
   }
+  /* Only a sweep that came to its end may speak for longer messages than it measured. */
   if (!status && !*late && table->rule_count > first)
     table->rules[table->rule_count - 1].max_bytes = 0;
   return status;
 }
 
-/* One rule for all sizes: the algorithm that is least often far behind the best one. */
+/* One rule for all sizes: the algorithm that is least often far behind the best one. An alltoallv
+   has no size that all ranks know: a rule by size would let ranks choose differently. Ratios are
+   added, not times, so that long messages do not outvote short ones. */
 static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table,
                                     bool *late) {
   const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;
@@ -17028,6 +17106,8 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
 }
 
 /* ---- child's side -------------------------------------------------------------------------- */
+/* Memory is bounded: when it is full every second burst goes, so that those left still reach back
+   to the first one. A slope needs the long distance more than it needs many points. */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
   if (s->fit_count == NBC__SYNC_FITS_MAX) {
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) /* of two neighbours the one less disturbed */
@@ -17065,6 +17145,8 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
       nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns);
   const nbc_status back =
       nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns);
+  /* Bounds that contradict each other mean that a clock was set: what was known before it is about
+     another clock. */
   if (there == NBC_E_CLOCK || back == NBC_E_CLOCK) nbc__sync_begin_burst(s, best), s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
@@ -17087,7 +17169,9 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   }
 }
 
-/* One trip: sends until an answer comes; answers to earlier pings count too. */
+/* One trip: sends until an answer comes; answers to earlier pings count too. (sent_ns keeps the
+   last NBC__SYNC_OPEN departures: an answer that comes after its question was repeated is still a
+   trip, a long one; only answers to questions older than these are thrown away.) */
 static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
   nbc__sync_mail *answer;
   nbc__sync_ping ping;
@@ -17160,10 +17244,11 @@ static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error,
-   squared, from what the slope leaves, and at least what the weights say. How many bursts that
-   rests on: as many as would weigh as much if all weighed alike. 0 without doubt for less than
-   two. */
+/* The slope through the offsets of some bursts by these weights: a weighted regression, b = sum w x
+   y / sum w x^2 about the weighted means. *doubt: twice its standard error, squared, from what the
+   slope leaves, and at least what the weights say: 4 max(1, rest / (m - 2)) / sum w x^2. Its m is
+   the number of bursts that would weigh as much if all weighed alike, (sum w)^2 / sum w^2 (Kish's
+   effective sample size). 0 without doubt for less than two. */
 static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
   const nbc__sync_fit *fits = s->fits + first;
   const int n = count;
@@ -17209,8 +17294,12 @@ static void nbc__sync_guess(nbc_sync *s) {
   s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
   double slope = nbc__sync_slope(s, 0, s->fit_count, &doubt);
+  /* slope - doubt / slope: 1 - doubt / slope^2 is the factor, 0 where the slope is no more than its
+     doubt. */
   if (low <= 0 && high >= 0) slope = doubt < slope * slope ? slope - doubt / slope : 0;
   s->guess_rate = fmax(low, fmin(high, slope));
+  /* At the rate chosen, each corner of the polygon allows an interval of offsets; what all of them
+     allow is left. */
   for (int i = 0; i < r->upper_count; i++)
     high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
   for (int i = 0; i < r->lower_count; i++)
@@ -17268,9 +17357,10 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
 }
 
 /* ---- parent's side ------------------------------------------------------------------------- */
-/* Reads its clock twice: as soon as the question is here (no answer to it was later) and just
-   before the answer leaves (no question was earlier): its own error goes into both bounds. */
-/* Answers one child until it says that this was the last. *heard: it asked at least once. */
+/* Answers one child until it says that this was the last. *heard: it asked at least once. The clock
+   is read twice: as soon as the question is here (the child sent it no later than that) and just
+   before the answer leaves (the child cannot have received it earlier). The parent's own error goes
+   into both bounds, so the true global time stays inside the bounds all the way down the tree. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
   nbc__sync_pong pong;
@@ -17290,6 +17380,7 @@ static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
     }
     NBC_FREE(ask);
     ask = NULL;
+    /* Bursts are numbered alike at both ends: each end counts the same collective calls. */
     if (ping.burst > s->burst) return NBC_OK; /* its farewell got lost; it will repeat this one */
     if (ping.what == NBC__SYNC_SKIP && ping.burst == s->burst) return NBC_OK;
     /* a ping of an earlier burst deserves its answer, but ends nothing */
@@ -17320,7 +17411,8 @@ NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int r
                           nbc_status_text(status));
 }
 
-/* Clears the lowest digit of rank that is not 0, in base arity: the parent. */
+/* Clears the lowest digit of rank that is not 0, in base arity: the parent. A k-nomial tree: a
+   parent has a lower rank than its children, and serves the farthest one first. */
 static int nbc__sync_tree_parent(int rank, int arity) {
   int weight = 1;
   while (rank / weight % arity == 0) weight *= arity;
@@ -17330,6 +17422,7 @@ static int nbc__sync_tree_parent(int rank, int arity) {
 /* Ranks of one clock pass the relation on among themselves, in a binomial tree over their
    indices. */
 static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
+  /* An index without its lowest 1: the parent in a binomial tree. */
   const int parent = s->group[s->group_index & (s->group_index - 1)];
   nbc__sync_mail *mail;
   nbc_status status = nbc__sync_post(s, &mail, parent, 2, sizeof mail->u.state);
@@ -18148,7 +18241,9 @@ static int nbc__model_order(const void *a, const void *b) {
   return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-/* Weighted least squares of relative distances; a line that falls is levelled. */
+/* Weighted least squares of relative distances (a division by y[p]): a model is used from bytes to
+   megabytes, and absolute ones would fit the largest sizes alone. A line that falls is levelled:
+   more bytes never take less time. */
 static void nbc__model_solve(const nbc__model_work *w, int i, int k, const double *weight,
                              nbc__model_line *line) {
   double s = 0, sx = 0, sy = 0, xx = 0, xy = 0;
@@ -18183,6 +18278,9 @@ static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k
     bool same = true;
     for (int p = i; p < k; p++) {
       const double off = nbc__model_off(w, p, &line);
+      /* Weights 1 / off make the squares sums of distances (iteratively reweighted least squares);
+         the last three rounds take sizes within three sigmas as they are and leave the others
+         out. */
       const double next = round < 7 ? 1 / fmax(1, off) : off <= 3;
       same = same && fabs(next - weight[p]) < 1e-3;
       weight[p] = next;
@@ -18207,6 +18305,8 @@ static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio)
   for (int p = 1; p + 1 < w->n; p++) {
     const double a = (w->x[p] - w->x[p - 1]) / (w->x[p + 1] - w->x[p - 1]);
     const double between_ns = (1 - a) * w->y[p - 1] + a * w->y[p + 1];
+    /* Three medians that scatter alike are in this distance: the point with factor 1, its
+       neighbours with these. The square root makes the distance one of a single median. */
     const double before = (1 - a) * w->y[p - 1] / w->y[p], after = a * w->y[p + 1] / w->y[p];
     off[p - 1] = fabs(w->y[p] - between_ns) / w->y[p] / sqrt(1 + before * before + after * after);
   }
@@ -18244,8 +18344,8 @@ static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
 }
 
 /* One range as the user gets it: its line, how far the medians are from it, and the noise of single
-   calls as ratios to the line; sizes beside the line are counted, and leave no trace in the
-   noise. */
+   calls as ratios to the line, so that calls of all sizes of the range can be taken together; sizes
+   beside the line are counted, and leave no trace in the noise. */
 static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model_sample *sample,
                                       double *scratch, int i, int k, nbc_model_range *range) {
   const nbc__model_line line = nbc__model_line_of(w, i, k);
@@ -18294,6 +18394,8 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
   if (!time_ns || !model)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
+  /* Relative accuracy that is asked for: noise smaller than this is not looked at, or one range
+     would be cut at every irregularity of a quiet machine. */
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
   const double tolerance = desc && !(desc->tolerance_ratio == 0) ? desc->tolerance_ratio : 0.01;
   memset(model, 0, sizeof *model);
@@ -18406,6 +18508,8 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
                                  nbc_model_mode *best) {
   static const double cuts[][2] = {{0.5, 0.8},  {0.33, 0.67}, {0.8, 0.95}, {0.2, 0.6},
                                    {0.9, 0.98}, {0.1, 0.9},   {0.65, 0.97}};
+  /* Expectation-maximisation only climbs to the hill that it starts on, so there are several
+     starts. */
   double most = -INFINITY, was = -INFINITY;
   for (size_t c = 0; c < (modes > 1 ? sizeof cuts / sizeof *cuts : 1); c++) {
     nbc_model_mode m[NBC_MODEL_MAX_MODES];
@@ -18445,6 +18549,8 @@ NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_m
        modes++) {
     nbc_model_mode m[NBC_MODEL_MAX_MODES];
     const double likelihood = nbc__model_mixture(v, n, modes, least_sigma, m);
+    /* n modes have n means, n spreads and n - 1 free weights. Twice the likelihood, as Schwarz's
+       criterion is written. */
     const double criterion = (3 * modes - 1) * log((double)n) - 2 * likelihood;
     if (!(criterion < least)) continue;
     least = criterion;
@@ -18469,6 +18575,7 @@ enum {
   NBC__MODEL_OPEN = NBC__MODEL_BATCH + 2
 };
 enum { NBC__MODEL_PING = 1, NBC__MODEL_STREAM, NBC__MODEL_ONE, NBC__MODEL_END };
+/* The highest tags: the program's own messages have others. */
 static const uint64_t nbc__model_tag = UINT64_MAX - 15;
 
 typedef struct nbc__model_order_msg { /* what the lower rank wants the other to do */
@@ -18535,6 +18642,8 @@ static nbc_status nbc__model_answer(nbc__model_probe *m) {
       if (status == NBC_OK) status = nbc__model_move(m, true, m->out, n);
     }
     return status;
+  /* So no message of the stream waits for its receive: the gap is that of the network and of the
+     sender. */
   case NBC__MODEL_STREAM: /* receives first, then "ready", then "all here" */
     for (int i = 0; i < (int)m->order.count && status == NBC_OK; i++)
       status = nbc__model_post(m, i, false, m->in + (uint64_t)i * n, n);
@@ -18570,6 +18679,8 @@ static nbc_status nbc__model_follow(nbc__model_probe *m) {
    theirs alone, the others may have waited for the NIC). */
 static nbc_status nbc__model_stream(nbc__model_probe *m, uint64_t n, int count, double *d_ns,
                                     double *post_ns) {
+  /* The clock starts when the other side is ready and stops with its answer. One answer is in the
+     time of one message as in the time of many: the difference of the two times is free of it. */
   nbc_status status = nbc__model_command(m, NBC__MODEL_STREAM, n, (uint64_t)count);
   if (status == NBC_OK) status = nbc__model_move(m, false, m->in, 1);
   const int64_t t_begin_ns = nbc__model_now(m);
@@ -18599,6 +18710,8 @@ static nbc_status nbc__model_late(nbc__model_probe *m, uint64_t n, double delay_
         ((double)(nbc__model_now(m) - t_begin_ns) - m->clock_ns) / (int)NBC__MODEL_TESTS;
     m->result.min_test_ns = fmin(m->result.min_test_ns, fmax(0, d_test_ns));
   }
+  /* The other side sends at once; `delay_ns` of computation later the message has been here for
+     long, so what the receive still costs is overhead and no waiting. */
   if (status == NBC_OK) status = nbc__model_command(m, NBC__MODEL_ONE, n, 1);
   if (status != NBC_OK) return status;
   nbc__model_compute(m, delay_ns);
@@ -18629,9 +18742,13 @@ static nbc_status nbc__model_visit(nbc__model_probe *m, uint64_t n) {
   }
   if (status == NBC_OK) status = nbc__model_stream(m, n, 1, &one_ns, &post_ns);
   if (status == NBC_OK) status = nbc__model_stream(m, n, NBC__MODEL_BATCH, &batch_ns, &post_ns);
+  /* Posted before the message came: o_r. Posted after it: what an unexpected message costs more (a
+     copy, or the round trip of a rendezvous). */
   if (status == NBC_OK) status = nbc__model_late(m, n, 2 * longest_ns + 2000, true, &wait_ns);
   if (status == NBC_OK) status = nbc__model_late(m, n, 2 * longest_ns + 2000, false, &late_ns);
   if (status != NBC_OK) return status;
+  /* Of a stream of k messages only the gaps between them, k - 1 of them, are what one message alone
+     does not have. */
   nbc__model_keep(&m->result.gap_samples, n, (batch_ns - one_ns) / (NBC__MODEL_BATCH - 1));
   m->result.min_post_ns = fmin(m->result.min_post_ns, post_ns);
   m->result.min_wait_ns = fmin(m->result.min_wait_ns, wait_ns);
@@ -18680,12 +18797,15 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
     nbc_model_loggp_range *g = &l->ranges[r];
     g->first_bytes = l->time.ranges[r].first_bytes;
     g->last_bytes = l->time.ranges[r].last_bytes;
+    /* Up to four times the smallest size: overheads grow with the size where the call copies. */
     const uint64_t upto = g->first_bytes > g->last_bytes / 4 ? g->last_bytes : 4 * g->first_bytes;
     g->send_overhead_ns = nbc__model_usual(m, m->post_ns, g->first_bytes, upto, scratch);
     g->recv_overhead_ns = nbc__model_usual(m, m->wait_ns, g->first_bytes, upto, scratch);
     g->late_recv_ns = nbc__model_usual(m, m->late_ns, g->first_bytes, upto, scratch);
     g->per_byte_ns = nbc_model_range_of(&l->gap, g->last_bytes)->per_byte_ns;
     g->gap_ns = nbc_model_time_ns(&l->gap, g->first_bytes);
+    /* Half of a round trip of one byte is o_s + L + o_r [Culler et al. 1993; Alexandrov et al.
+       1995]: what is left of it without the two overheads is L. */
     g->latency_ns = fmax(0, l->time.ranges[r].base_ns + l->time.ranges[r].per_byte_ns -
                                 g->send_overhead_ns - g->recv_overhead_ns);
   }
@@ -18719,6 +18839,8 @@ static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   const int64_t t_begin_ns = nbc__model_now(m);
   for (int round = 0; round < m->desc.round_count && status == NBC_OK; round++) {
     if (round >= 2 && nbc__model_now(m) - t_begin_ns > m->desc.time_limit_ns) break;
+    /* Each round in an order of its own: what disturbs the machine for a while spreads over sizes,
+       instead of looking like a range. */
     nbc_shuffle(order, count, m->desc.seed + (uint64_t)round);
     for (int i = 0; i < count && status == NBC_OK; i++)
       status = nbc__model_visit(m, sizes[order[i]]);
@@ -18776,6 +18898,7 @@ NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
   if (!m) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(m, 0, sizeof *m);
   m->t = *t;
+  /* The copy has no recorder: the measurement is none of the program's calls. */
   m->t.recorder = NULL;
   m->peer = peer;
   m->tag = nbc__model_tag;

@@ -8454,7 +8454,9 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
   if (--m->way.pending == 0) pm__message_free(w, m);
 }
 
-/* Every step of every message changes the hash: two runs with the same hash did the same. */
+/* Every step of every message changes the hash: two runs with the same hash did the same. The
+   multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
+   so no information is lost), and makes the result depend on the order of the steps. */
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
@@ -8564,6 +8566,8 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
+/* A slow node (pm_faults) takes a multiple of the time for what its NIC does; the wire is as fast
+   as ever. */
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
   return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
@@ -8577,7 +8581,9 @@ static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
-   behind it, and what the packet level keeps of it. Open addressing; made when first needed. */
+   behind it, and what the packet level keeps of it. Open addressing; made when first needed. A key
+   is never 0, which marks a free place. While the table grows, the call for each old entry finds it
+   large enough: it goes one level deep. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
@@ -8625,6 +8631,8 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   pm__stream *stream;
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
+  /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
+     another reason takes no random number. */
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
          (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
@@ -8643,6 +8651,8 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
                                         pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
+  /* Portals orders messages of a pair: one that was delayed or resent moves all that follow it on
+     its stream. */
   stream = pm__stream_of(w, from, to, lane);
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
@@ -8656,7 +8666,8 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, in
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
-/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0. */
+/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
+   Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
@@ -8690,6 +8701,10 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 }
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
+/* Alexandrov, Ionescu, Schauser and Scheiman, LogGP (SPAA 1995): a message of n bytes arrives L +
+   (n - 1) G after it left, and the next one leaves its node at least g later. Here the node's
+   sending side is busy for max(g, n G), so that long messages do not overlap each other on the way
+   out. */
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
@@ -8753,6 +8768,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
   }
+  /* From here on the message is the response: the same object travels back. */
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
   if (pm__nobody_waits(w, m)) {
@@ -9588,6 +9604,9 @@ typedef struct pm__port {
   int64_t t_free_ps;
   int last_channel;
 } pm__port;
+/* A buffer that became free at the far end of a link, on its way back to the sender as an event of
+   its own: a credit takes the latency of the cable, so a buffer smaller than bandwidth times round
+   trip costs bandwidth. */
 typedef struct pm__credit {
   pm__event event; /* first */
   struct pm__credit *next, *next_made;
@@ -9673,6 +9692,8 @@ static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
   if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
 }
+/* The channel of each hop, by the rules at the head of this file. Called anew whenever the way
+   changes, because a channel depends on all hops before it. */
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
   const int64_t nodes = p->node_count;
@@ -9695,7 +9716,8 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
     k->channel[h] = (unsigned char)channel;
   }
 }
-/* Bytes in front of a link and in the buffer behind it. */
+/* Bytes in front of a link and in the buffer behind it. What adaptive routing decides by is what a
+   switch can know of its own ports: nothing about queues further on. */
 static int64_t pm__load(const pm_world *w, uint32_t link) {
   const pm__port *port = &w->packets->port[link];
   int64_t sum = 0;
@@ -9738,6 +9760,8 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   int count;
   if (from / of == to / of || groups < 3) return;
   via = (int64_t)(pm_random(w) % (uint64_t)(groups - 2)); /* any but the two ends' */
+  /* The lower of the two ends is skipped first: the second comparison then sees the number with the
+     first gap already in it. */
   if (via >= (from / of < to / of ? from / of : to / of)) via++;
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
   count = pm__on_rail(k, way, pm__dragonfly_way(p, from, to, (int)via, way));
@@ -9747,7 +9771,9 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   memcpy(k->link, way, (size_t)count * sizeof *way);
   k->link_count = count;
 }
-/* At a switch, before the next hop is taken. */
+/* At a switch, before the next hop is taken. A packet is the first of its in queue perhaps many
+   times before there is room for it. `chosen` holds it to the decision of the first time; else it
+   might change its way with each look. */
 static void pm__choose(pm_world *w, pm__packet *k) {
   const pm_platform *p = &w->plat;
   int from, to;
@@ -9764,6 +9790,8 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   pm__settle_channels(w, k);
 }
 
+/* Without outages there is no table of who is joined to whom (w->net), and nothing is ever
+   closed. */
 static bool pm__is_closed(const pm_world *w, uint32_t link) {
   return w->net && pm__link_is_dead(w, link, w->now_ps);
 }
@@ -9802,6 +9830,8 @@ static void pm__port_used(pm_world *w, uint32_t link, const pm__packet *k) {
 static void pm__room(pm_world *w, uint32_t link, int channel) {
   pm__port *port = &w->packets->port[link];
   while (port->waits_first[channel] && port->out[channel].bytes < w->plat.packet_output_bytes) {
+    /* Out of the list before it goes on: pm__forward may put the same in queue at the end of this
+       list again. */
     const uint32_t who = port->waits_first[channel] - 1;
     pm__port *waiting = &w->packets->port[who / PM__CHANNELS];
     port->waits_first[channel] = waiting->next_wait[who % PM__CHANNELS];
@@ -9818,6 +9848,8 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     const int after = port->last_channel + i, c = after < channels ? after : after - channels;
     pm__packet *k = port->out[c].first;
     int64_t latency_ps;
+    /* An empty buffer takes any packet, even one that is longer than the buffer: else such a packet
+       would never move. */
     if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
                port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
       continue;
@@ -9825,9 +9857,12 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     pm__queue_take(&port->out[c]);
     port->out[c].bytes -= pm__buffer_bytes(k);
     port->last_channel = c;
+    /* The tail cannot leave before it has come: behind a slower link a packet holds this one until
+       then. */
     port->t_free_ps = pm__max_ps(pm__later(w->now_ps, pm__serial_ps(w, k)), k->t_tail_ps);
     if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
+    /* The room at the far end is taken now, at departure: what is under way must find it. */
     if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
     if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
     pm__schedule(w, &k->event,
@@ -9894,6 +9929,8 @@ PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
     pm__packet *k = q->first, *next;
     q->first = NULL;
     q->bytes = 0;
+    /* The queue was emptied before: a packet that turns may come to stand in another queue of the
+       same switch, never in this one, whose link is down. */
     for (; k; k = next) {
       next = k->next;
       if (pm__turn(w, k, k->hop))
@@ -9921,6 +9958,8 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     next = &w->packets->port[k->link[k->hop + 1]];
     c = k->channel[k->hop + 1];
     if (c != PM__DETOUR && next->out[c].bytes >= w->plat.packet_output_bytes) {
+      /* It waits at the end of the list, once: it is the first packet that waits, and others of its
+         in queue stand behind it. The number is one too large, so that 0 means nobody. */
       const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
       if (next->waits_first[c])
         w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
@@ -9949,6 +9988,8 @@ static void pm__all_there(pm_world *w, pm__message *m) {
   const int from = pm__job_from(m), to = pm__job_to(m), lane = m->way.lane;
   pm__stream *s = pm__stream_of(w, from, to, lane);
   pm__message *next, **at;
+  /* `early` holds messages that overtook one with a lower number. Dropped packets come here too, at
+     the switch that dropped them, so no number stays out and nobody waits for ever. */
   m->next = s->early;
   s->early = m;
   for (at = &s->early; *at;) {
@@ -9987,7 +10028,9 @@ static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
-/* The next packet of a message stands in front of a NIC's link. */
+/* The next packet of a message stands in front of a NIC's link. A message has at most one packet in
+   front of its NIC's link: the next one comes when this one sets out. So a long message does not
+   fill the queue, and other lanes of the NIC get their turns. */
 static void pm__inject(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const bool is_split = pm__is_split(w, pm__job_bytes(m));
@@ -10019,7 +10062,9 @@ static void pm__inject(pm_world *w, pm__event *event) {
 }
 /* All of a message has left its NIC: the lane goes on. */
 static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
-/* A packet's first byte leaves the NIC. Payload is read from memory as it leaves. */
+/* A packet's first byte leaves the NIC. Payload is read from memory as it leaves: the next packet
+   follows when the PCI bus has read as much as this one has, or when the link is free, whichever is
+   later. */
 static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
   pm__message *m = k->m;
   const int nics =

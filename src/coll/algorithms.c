@@ -35,6 +35,8 @@ static void nbc__sched_reduce_to(nbc__sched_builder *b, int root, nbc_slice resu
   if (b->d.rank == root) nbc__sched_recv(b, tree_root, result, total_bytes);
 }
 
+/* In ordered trees (see above) the children of v hold runs of ranks above v, in ascending order:
+   combining them in this order, each as the right operand, keeps the order of operands. */
 NBC__PRIVATE void nbc__sched_reduce_by_tree(nbc__sched_builder *b) {
   nbc__sched_reduce_to(b, b->d.root, b->out, nbc__sched_vector_bytes(b));
 }
@@ -58,6 +60,7 @@ static int nbc__sched_fold(nbc__sched_builder *b, nbc_slice out, uint64_t total_
     nbc__sched_send(b, r + 1, b->in, total_bytes);
     return -1;
   }
+  /* The lower rank's operand is the left one. */
   const nbc_slice other = nbc__sched_scratch(b, total_bytes);
   nbc__sched_recv(b, r - 1, other, total_bytes);
   nbc__sched_combine(b, out, 0, total_bytes, other, true, true);
@@ -159,6 +162,8 @@ NBC__PRIVATE void nbc__sched_allreduce_rabenseifner(nbc__sched_builder *b) {
   nbc__sched_unfold(b, b->out, nbc__sched_vector_bytes(b));
 }
 
+/* On the way back a rank whose number differs from the target's in the bit of this step gives its
+   part away and is done: after all steps only the target is left, with the whole. */
 NBC__PRIVATE void nbc__sched_reduce_rabenseifner(nbc__sched_builder *b) {
   const uint64_t total_bytes = nbc__sched_vector_bytes(b);
   const int root = b->d.root, rest = b->d.size - nbc__sched_power_of_two(b->d.size);
@@ -243,7 +248,9 @@ NBC__PRIVATE void nbc__sched_allreduce_two_level(nbc__sched_builder *b) {
 
 /* ---- reduce_scatter: the result is recv block `rank`, alone in the receive buffer ---------- */
 /* Each rank gets from every other its contribution to the own block, and reduces what came: n - 1
-   short messages, no rank forwards anything. At most 16 have room at once. */
+   short messages, no rank forwards anything. At most 16 have room at once. In place, the
+   accumulator is apart from the result, whose place still holds input of others: writing there
+   would wait for the sends that read it. */
 static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -266,6 +273,8 @@ static void nbc__sched_rs_direct(nbc__sched_builder *b, bool staggered) {
       other = nbc__sched_at(room, (uint64_t)(turn++ % slots) * my);
       nbc__sched_recv(b, from, other, my);
     }
+    /* The first operand is taken from where it lies; a copy into the accumulator would move the
+       block once more. */
     if (k == 0)
       so_far = other;
     else {
@@ -280,7 +289,9 @@ NBC__PRIVATE void nbc__sched_rs_linear(nbc__sched_builder *b) { nbc__sched_rs_di
 
 NBC__PRIVATE void nbc__sched_rs_pairwise(nbc__sched_builder *b) { nbc__sched_rs_direct(b, true); }
 
-/* The block of rank r starts at its right neighbour and goes round to r, collecting. */
+/* The block of rank r starts at its right neighbour and goes round to r, collecting: n - 1 messages
+   of one block per rank, and as in the ring above an order of operands that differs from block to
+   block. */
 NBC__PRIVATE void nbc__sched_rs_ring(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const int n = d->size, r = d->rank;
@@ -323,6 +334,9 @@ NBC__PRIVATE void nbc__sched_rs_halving(nbc__sched_builder *b) {
   bool fresh;
   const int me = nbc__sched_fold(b, work, total_bytes, &fresh);
   const nbc_slice room = nbc__sched_scratch(b, me >= 0 && n > 1 ? total_bytes : 0);
+  /* From the farthest partner to the nearest, unlike Rabenseifner's halving: so what is left at the
+     end is the block of the own number, and no step back is needed. Operands come from groups of
+     ranks that are not neighbours. */
   int lo = 0, hi = n; /* numbers of the ranks whose blocks are still here */
   for (int m = n / 2; me >= 0 && m > 0; m /= 2, fresh = false) {
     const int mid = lo + m, peer = nbc__sched_unfolded(b, me ^ m);
@@ -488,7 +502,8 @@ static nbc_slice nbc__sched_recv_block(const nbc__sched_builder *b, int rank,
 }
 
 /* All post all receives before the first send: each message finds its place. Rank r begins with its
-   right neighbour, so that no rank is everyone's first. */
+   right neighbour, so that no rank is everyone's first. n - 1 messages per rank, none forwarded:
+   the least latency for few ranks, the most load on the network for many. */
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -502,6 +517,8 @@ NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b) {
   nbc__sched_copy(b, own, b->in, bytes);
 }
 
+/* In step s a rank hands on what it got in step s - 1: every link of the ring is used all the time,
+   and every block crosses each link but one. */
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
   uint64_t bytes;
@@ -592,6 +609,8 @@ static void nbc__sched_alltoall_direct(nbc__sched_builder *b, bool steps) {
   for (int k = 1; k < n; k++) {
     const nbc_slice to = nbc__sched_recv_block(b, (r - k + n) % n, &bytes);
     const int32_t node = nbc__sched_recv(b, (r - k + n) % n, to, bytes);
+    /* A receive waits for the one `window` steps before it, which has left its number at this
+       place. */
     int32_t *const before = &recvs[k % (window < 64 ? window : 64)];
     if (steps && node >= 0) nbc__sched_after(b, *before);
     if (steps && node >= 0) *before = node;

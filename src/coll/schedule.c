@@ -57,7 +57,9 @@ static bool nbc__sched_grow(nbc__sched_builder *b, void **array, size_t *capacit
   return true;
 }
 
-/* The node added last starts after node `before`. */
+/* The node added last starts after node `before`. mark[before] names the node that last got such an
+   edge: edges are added for one node at a time, so one comparison keeps them from being written
+   twice. A node that reads and writes the same bytes would wait for itself: no edge. */
 NBC__PRIVATE void nbc__sched_after(nbc__sched_builder *b, int32_t before) {
   if (b->status || before < 0) return;
   const int32_t node = (int32_t)b->s->node_count - 1;
@@ -110,6 +112,8 @@ static void nbc__sched_put(nbc__sched_cut *cut, uint64_t lo, uint64_t hi, int32_
   v->lo = lo, v->hi = hi, v->writer = writer, v->readers = readers;
 }
 
+/* The array has its free room in one piece, as a text editor's buffer: intervals before gap_index
+   lie at its beginning, the others at its end. A row of accesses that go up then moves nothing. */
 static size_t nbc__sched_gap(const nbc__sched_map *map) { return map->capacity - map->count; }
 
 /* Interval i, wherever the gap is. */
@@ -129,6 +133,7 @@ static void nbc__sched_find(const nbc__sched_map *map, uint64_t lo, uint64_t hi,
       i = mid + 1;
   }
   *from = i;
+  /* One by one: an access meets few intervals, most often one. */
   while (i < map->count && nbc__sched_nth(map, i)->lo < hi) i++;
   *to = i;
 }
@@ -143,7 +148,9 @@ static void nbc__sched_move_gap(nbc__sched_map *map, size_t i) {
   map->gap_index = i;
 }
 
-/* Dependencies of the node added last on what it meets, and the intervals that are left. */
+/* Dependencies of the node added last on what it meets, and the intervals that are left. Lists of
+   readers are never changed: the pieces of a cut interval share the old list, and a new reader
+   stands in front of it. */
 static void nbc__sched_cut_read(nbc__sched_builder *b, const nbc__sched_interval *met,
                                 size_t met_count, uint64_t lo, uint64_t hi, nbc__sched_cut *cut) {
   const int32_t node = (int32_t)b->s->node_count - 1;
@@ -194,6 +201,8 @@ static void nbc__sched_access(nbc__sched_builder *b, nbc_slice slice, uint64_t s
   const uint64_t lo = slice.offset_bytes, hi = lo + size_bytes;
   size_t from, to;
   nbc__sched_find(map, lo, hi, &from, &to);
+  /* Each interval that is met leaves one piece inside and at most one hole before it; besides these
+     a hole at the end and the pieces outside at both ends: 2 n + 3. */
   const size_t met_count = to - from, most = 2 * met_count + 3;
   nbc__sched_cut cut;
   cut.count = 0;
@@ -250,7 +259,10 @@ NBC__PRIVATE nbc_slice nbc__sched_at(nbc_slice base, uint64_t offset_bytes) {
   return base;
 }
 
-/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them. */
+/* Both return the node's index, or -1. Messages of 0 bytes synchronise: only barriers send them.
+   The k-th send to a rank meets the k-th receive from this rank there: both sides must write their
+   messages in the same order, which the verifier shows. A send whose window is full waits for the
+   one that went first. */
 NBC__PRIVATE int32_t nbc__sched_message(nbc__sched_builder *b, nbc_node_type type, int peer,
                                         nbc_slice buffer, uint64_t size_bytes) {
   nbc_node *const node = nbc__sched_add(b, type, size_bytes);

@@ -2,8 +2,11 @@
 #include "trees.h"
 
 /* ---- trees --------------------------------------------------------------------------------- */
-/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0. The
-   subtree of a k-nomial child c at distance m from its parent is [c, min(c + m, size)). */
+/* Parent (-1 at the root) and children, ascending, of v in a tree over 0..size-1 with root 0.
+   Written in base `radix`, v's parent is v with its lowest digit that is not 0 made 0, and v's
+   children are v with one of the zeros below that digit made something else. The subtree of a
+   k-nomial child c at distance m from its parent is [c, min(c + m, size)): a run, so gather and
+   scatter move it as one piece. */
 NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int *children) {
   int count = 0;
   *parent = -1;
@@ -17,7 +20,8 @@ NBC__PRIVATE int nbc__sched_knomial(int v, int size, int radix, int *parent, int
   return count;
 }
 
-/* Number of ranks in the subtree of v. */
+/* Number of ranks in the subtree of v. The same walk over the digits: m ends at the place of the
+   lowest digit that is not 0. */
 NBC__PRIVATE int nbc__sched_subtree(int v, int size, int radix) {
   int64_t m = 1;
   while (m < size && v % (m * radix) == 0) m *= radix;
@@ -262,6 +266,8 @@ static void nbc__sched_spread_and_roll(nbc__sched_builder *b, bool without_one) 
   }
   for (int s = 0; s < n - 1; s++) { /* nobody is sent what the spread already gave it */
     const int give = (v - s + n) % n, take = (v - s - 1 + n) % n, right = (v + 1) % n;
+    /* Both ends of a message ask whether its receiver has the part by the subtree of the same
+       receiver: if they asked differently, one end would wait for ever. */
     const bool right_has = give >= right && give < right + nbc__sched_subtree(right, n, 2);
     const bool have = take >= v && take < v + nbc__sched_subtree(v, n, 2);
     const uint64_t give_at = nbc__sched_part(b, give, n), take_at = nbc__sched_part(b, take, n);

@@ -18,7 +18,10 @@ static int nbc__tune_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The slowest rank's median and elapsed time, the same on all ranks. */
+/* The slowest rank's median and elapsed time, the same on all ranks. That they are the same is what
+   tuning rests on: every decision taken from them (which algorithm is the best, whether time is
+   over) falls alike on all ranks. A decision by a rank's own clock would let one rank start a
+   collective that another never starts. */
 static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *args, double *d_ns,
                                     double *elapsed_ns) {
   double times_ns[99], agreed[2];
@@ -37,6 +40,8 @@ static nbc_status nbc__tune_measure(const nbc__tune *u, const nbc_coll_args *arg
   agreed[1] = (double)(nbc__tune_now(u) - u->t_begin_ns);
   nbc_coll_args agree;
   memset(&agree, 0, sizeof agree);
+  /* A fixed algorithm: the one that is being measured may be slow, and the table that would choose
+     is not there yet. */
   agree.coll = NBC_COLL_ALLREDUCE, agree.algo = NBC_ALGO_RECURSIVE_DOUBLING;
   agree.send = NBC_IN_PLACE, agree.recv = agreed, agree.count = 2;
   agree.type = NBC_TYPE_DOUBLE, agree.reduce = NBC_REDUCE_MAX;
@@ -56,6 +61,7 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
                   {NBC_ALGO_CHAIN, 256 * 1024, 0},
                   {NBC_ALGO_BINARY, 16 * 1024, 0},
                   {NBC_ALGO_KNOMIAL, 0, 8}};
+  /* From 1: 0 is NBC_ALGO_AUTO, no algorithm of its own. */
   const int algos = NBC_ALGO_COUNT, variant_count = (int)(sizeof variants / sizeof *variants);
   double best_ns = 0, d_ns, elapsed_ns;
   best->algo = NBC_ALGO_AUTO;
@@ -71,9 +77,13 @@ static nbc_status nbc__tune_size(const nbc__tune *u, nbc_coll_args *args, nbc_ch
     const nbc_status status = nbc__tune_measure(u, args, &d_ns, &elapsed_ns);
     if (status) return status;
     if (best->algo == NBC_ALGO_AUTO || d_ns < best_ns) {
+      /* Strictly less: of algorithms that are as fast, the first in the list stays, on every
+         rank. */
       best_ns = d_ns;
       best->algo = args->algo, best->segment_bytes = args->segment_bytes, best->radix = args->radix;
     }
+    /* The best so far is not kept: what was not tried might be better, and the built-in rules know
+       this size too. */
     if (elapsed_ns > (double)u->desc.limit_ns) return *late = true, NBC_OK;
   }
   return NBC_OK;
@@ -84,7 +94,9 @@ static bool nbc__tune_blocks(nbc_coll coll) { /* the whole is a block for each r
   return about->gives >= NBC__COLL_OWN_BLOCK || about->gets >= NBC__COLL_OWN_BLOCK;
 }
 
-/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same. */
+/* v-variants: lengths between 0.5 and 1.5 of the mean, on both sides of each pair the same: 7 has
+   no factor in common with 5, so i * 7 % 5 walks through all five lengths, and i + rank is the same
+   seen from either end. */
 static nbc_coll_args nbc__tune_args(const nbc__tune *u, nbc_coll coll, uint64_t bytes,
                                     uint64_t counts[1024]) {
   const uint64_t size = (uint64_t)u->comm->t->size, rank = (uint64_t)u->comm->t->rank;
@@ -120,18 +132,23 @@ static nbc_status nbc__tune_coll(const nbc__tune *u, nbc_coll coll, nbc_choice *
     if (status || *late || best.algo == NBC_ALGO_AUTO) break;
     nbc_choice_rule *const last =
         table->rule_count > first ? &table->rules[table->rule_count - 1] : NULL;
+    /* Neighbouring sizes with the same answer share a rule: a table has room for
+       NBC_CHOICE_MAX_RULES. */
     if (last && last->algo == best.algo && last->segment_bytes == best.segment_bytes &&
         last->radix == best.radix)
       last->max_bytes = best.max_bytes;
     else if (table->rule_count < NBC_CHOICE_MAX_RULES)
       table->rules[table->rule_count++] = best;
   }
+  /* Only a sweep that came to its end may speak for longer messages than it measured. */
   if (!status && !*late && table->rule_count > first)
     table->rules[table->rule_count - 1].max_bytes = 0;
   return status;
 }
 
-/* One rule for all sizes: the algorithm that is least often far behind the best one. */
+/* One rule for all sizes: the algorithm that is least often far behind the best one. An alltoallv
+   has no size that all ranks know: a rule by size would let ranks choose differently. Ratios are
+   added, not times, so that long messages do not outvote short ones. */
 static nbc_status nbc__tune_unsized(const nbc__tune *u, nbc_coll coll, nbc_choice *table,
                                     bool *late) {
   const uint64_t most = u->desc.max_bytes / (uint64_t)u->comm->t->size;

@@ -51,7 +51,9 @@ static int nbc__sched_touched(const nbc_node *node, nbc_slice slices[3], bool *f
   return 0;
 }
 
-/* Both half-open: an interval that ends where the other begins does not touch it. */
+/* Both half-open: an interval that ends where the other begins does not touch it. The sums cannot
+   pass 2^64: the slices of a node are proved to lie inside their areas before the node is compared
+   with any other. */
 static bool nbc__sched_overlap(nbc_slice a, uint64_t a_bytes, nbc_slice b, uint64_t b_bytes) {
   return a.area == b.area && a.offset_bytes < b.offset_bytes + b_bytes &&
          b.offset_bytes < a.offset_bytes + a_bytes;
@@ -107,11 +109,15 @@ static nbc_status nbc__sched_prove_order(const nbc_schedule *s, nbc_error *err) 
     status = nbc__sched_prove_slices(s, i, err);
     for (uint32_t k = s->nodes[i].first_after; k < s->nodes[i + 1].first_after && !status; k++) {
       const uint32_t next = s->after[k];
+      /* Edges that only go up are what makes one pass over the nodes enough, and circles
+         impossible. */
       if (next <= i || next >= n) {
         status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d, node %u: not in running order",
                                   s->rank, (unsigned)i);
         break;
       }
+      /* Row `next` takes all that row i knows, and i itself. Row i is complete: all edges into i
+         came from nodes before it. */
       for (size_t word = 0; word < words; word++)
         before[next * words + word] |= before[i * words + word];
       before[next * words + i / 64] |= (uint64_t)1 << (i % 64);
@@ -164,7 +170,9 @@ static nbc_status nbc__sched_prove_reduce(const nbc__sched_proof *p, int r, cons
 }
 
 /* What a node has heard of, all its successors have heard of: this is how a barrier is proved, in
-   which no byte moves. Whoever leaves must have heard of everyone. */
+   which no byte moves. Whoever leaves must have heard of everyone. Edges of node i stand in
+   after[first_after of i .. first_after of i + 1): a node more than there are closes the list. The
+   last predecessor that finishes makes a node ready. */
 static void nbc__sched_prove_finish(nbc__sched_proof *p, size_t i) {
   const int r = p->w.rank_of[i];
   const nbc_schedule *const s = p->w.schedules[r];
@@ -193,6 +201,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
       memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
              nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
              node->size_bytes * sizeof(nbc__sched_byte));
+    /* A message tells its receiver what its sender had heard when it was posted; the sender learns
+       nothing by it. */
     p->heard[recv] |= p->heard[send] | (uint64_t)1 << p->w.rank_of[send];
     nbc__sched_prove_finish(p, send);
     nbc__sched_prove_finish(p, recv);
@@ -271,6 +281,9 @@ static void nbc__sched_prove_neighbor(const nbc__sched_proof *p, int r, int k,
    afterwards. */
 static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched_byte *want) {
   const nbc_schedule_desc *const d = &p->descs[r], *const root = &p->descs[d->root];
+  /* A set of ranks is one word, which is why at most 64 can be proved. No shift is by 64: that is
+     undefined in C, so the full set is written out, and `below << 1 | 1` stands for what is shifted
+     by r + 1. */
   const uint64_t block = d->count * d->elem_bytes,
                  all = p->w.size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << p->w.size) - 1;
   const uint64_t below = ((uint64_t)1 << r) - 1, one = 1;
@@ -324,6 +337,8 @@ static void nbc__sched_prove_expect(const nbc__sched_proof *p, int r, nbc__sched
   }
 }
 
+/* The whole receive buffer is compared, also the bytes that the collective must leave as they
+   were. */
 static nbc_status nbc__sched_prove_result(nbc__sched_proof *p, int r, const nbc__sched_byte *want) {
   const nbc_schedule *const s = p->w.schedules[r];
   const nbc__sched_byte *const have = p->areas[r][NBC_AREA_RECV];

@@ -42,6 +42,7 @@ NBC_API nbc_status nbc_nic_watch_create(const nbc_nic_watch_desc *desc, nbc_nic_
   if (!desc || !desc->nic || !desc->nic->read_clock || !desc->nic->next_stamp ||
       (!desc->recorder && !desc->owner_of))
     return NBC_E_INVAL;
+  /* Stamps are kept until the clock has been read after them: see nbc_nic_poll. */
   const size_t batch = desc->batch_stamps ? desc->batch_stamps : 256;
   if (batch > 65536) return NBC_E_INVAL;
   nbc_relation_desc relation = desc->relation;
@@ -74,7 +75,9 @@ NBC_API void nbc_nic_watch_destroy(nbc_nic_watch *watch) {
 }
 
 /* How well the distance of two stamps is known that is d_ns by their places: the counter's steps,
-   and the rate between them. */
+   and the rate between them. A clock off by at most L (ratio) shows a true time t as one in t / (1
+   + L) .. t / (1 - L), so what it shows may be wrong by L / (1 - L). Each end is rounded down to a
+   step: the two together are one step wrong at most. */
 static int64_t nbc__nic_length_err_ns(const nbc_nic_watch *w, const nbc_nic_stamp *stamp,
                                       int64_t d_ns) {
   const nbc_relation_desc *how = &w->now.desc;
@@ -95,11 +98,14 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
   const nbc_relation_desc *how = &w->now.desc;
   const int unused_bits = how->counter_bits ? 64 - how->counter_bits : 0;
   if (!w->has_group) return false;
+  /* The distance as a signed number of counter_bits bits, so that a counter that has wrapped round
+     is no trouble: stamps may lie on either side of the reading. */
   const int64_t d_ticks = (int64_t)((ticks - w->group_ticks) << unused_bits) >> unused_bits;
   const double d_ns = (double)d_ticks * w->ns_per_tick, far_ns = fabs(d_ns);
   const double step_ns = (double)(how->step_ticks ? how->step_ticks : 1) * w->ns_per_tick;
   const double drift_ratio = w->rate_err_ratio + 1e-15 * how->wander_ppm_per_s * far_ns;
   const double err_ns = far_ns * drift_ratio + step_ns + 1;
+  /* A group is worth having while what its stamps do not share is small beside what they do. */
   if (!(far_ns < 1e15) || err_ns > 0.25 * (double)w->shared_err_ns) return false;
   const int64_t t_ns = w->group_ns + (int64_t)floor(d_ns + 0.5),
                 reach_ns = own->err_ns + w->shared_err_ns;
@@ -178,6 +184,9 @@ NBC_API nbc_status nbc_nic_poll(nbc_nic_watch *w) {
   nbc_status next;
   do {
     size_t count = 0;
+    /* Stamps first, the clock after them: so each lies between the reading before and the one now,
+       where the relation holds by interpolation. With the clock first, the newest stamps would have
+       to be extrapolated. */
     while ((next = NBC_OK, count < w->desc.batch_stamps) &&
            (next = nic->next_stamp(nic->ctx, &w->stamps[count])) == NBC_OK)
       count++;

@@ -10,7 +10,9 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
   if (--m->way.pending == 0) pm__message_free(w, m);
 }
 
-/* Every step of every message changes the hash: two runs with the same hash did the same. */
+/* Every step of every message changes the hash: two runs with the same hash did the same. The
+   multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
+   so no information is lost), and makes the result depend on the order of the steps. */
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
@@ -120,6 +122,8 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
+/* A slow node (pm_faults) takes a multiple of the time for what its NIC does; the wire is as fast
+   as ever. */
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
   return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
@@ -133,7 +137,9 @@ static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
          t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
 }
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
-   behind it, and what the packet level keeps of it. Open addressing; made when first needed. */
+   behind it, and what the packet level keeps of it. Open addressing; made when first needed. A key
+   is never 0, which marks a free place. While the table grows, the call for each old entry finds it
+   large enough: it goes one level deep. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   const uint64_t key = ((uint64_t)from << 34 | (uint64_t)to << 3 | (uint64_t)lane) + 1;
   uint32_t i, max;
@@ -181,6 +187,8 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   pm__stream *stream;
   int64_t tries = 0;
   if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
+  /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
+     another reason takes no random number. */
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
          (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
          pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
@@ -199,6 +207,8 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     w->nodes[to].t_rx_ps[0] = pm__later(pm__max_ps(w->nodes[to].t_rx_ps[0], t_ps),
                                         pm__slow_ps(w, to, w->plat.nic_put_ns));
   }
+  /* Portals orders messages of a pair: one that was delayed or resent moves all that follow it on
+     its stream. */
   stream = pm__stream_of(w, from, to, lane);
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
@@ -212,7 +222,8 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, in
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   pm__written_at(w, m, t_there_ps);
 }
-/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0. */
+/* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
+   Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
@@ -246,6 +257,10 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
 }
 
 /* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
+/* Alexandrov, Ionescu, Schauser and Scheiman, LogGP (SPAA 1995): a message of n bytes arrives L +
+   (n - 1) G after it left, and the next one leaves its node at least g later. Here the node's
+   sending side is busy for max(g, n G), so that long messages do not overlap each other on the way
+   out. */
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
@@ -309,6 +324,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
       pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
   }
+  /* From here on the message is the response: the same object travels back. */
   d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
   if (pm__nobody_waits(w, m)) {

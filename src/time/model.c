@@ -31,7 +31,9 @@ static int nbc__model_order(const void *a, const void *b) {
   return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-/* Weighted least squares of relative distances; a line that falls is levelled. */
+/* Weighted least squares of relative distances (a division by y[p]): a model is used from bytes to
+   megabytes, and absolute ones would fit the largest sizes alone. A line that falls is levelled:
+   more bytes never take less time. */
 static void nbc__model_solve(const nbc__model_work *w, int i, int k, const double *weight,
                              nbc__model_line *line) {
   double s = 0, sx = 0, sy = 0, xx = 0, xy = 0;
@@ -66,6 +68,9 @@ static nbc__model_line nbc__model_line_of(const nbc__model_work *w, int i, int k
     bool same = true;
     for (int p = i; p < k; p++) {
       const double off = nbc__model_off(w, p, &line);
+      /* Weights 1 / off make the squares sums of distances (iteratively reweighted least squares);
+         the last three rounds take sizes within three sigmas as they are and leave the others
+         out. */
       const double next = round < 7 ? 1 / fmax(1, off) : off <= 3;
       same = same && fabs(next - weight[p]) < 1e-3;
       weight[p] = next;
@@ -90,6 +95,8 @@ static nbc_status nbc__model_scatter(nbc__model_work *w, double tolerance_ratio)
   for (int p = 1; p + 1 < w->n; p++) {
     const double a = (w->x[p] - w->x[p - 1]) / (w->x[p + 1] - w->x[p - 1]);
     const double between_ns = (1 - a) * w->y[p - 1] + a * w->y[p + 1];
+    /* Three medians that scatter alike are in this distance: the point with factor 1, its
+       neighbours with these. The square root makes the distance one of a single median. */
     const double before = (1 - a) * w->y[p - 1] / w->y[p], after = a * w->y[p + 1] / w->y[p];
     off[p - 1] = fabs(w->y[p] - between_ns) / w->y[p] / sqrt(1 + before * before + after * after);
   }
@@ -127,8 +134,8 @@ static int nbc__model_cut(nbc__model_work *w, int max_ranges) {
 }
 
 /* One range as the user gets it: its line, how far the medians are from it, and the noise of single
-   calls as ratios to the line; sizes beside the line are counted, and leave no trace in the
-   noise. */
+   calls as ratios to the line, so that calls of all sizes of the range can be taken together; sizes
+   beside the line are counted, and leave no trace in the noise. */
 static nbc_status nbc__model_describe(const nbc__model_work *w, const nbc__model_sample *sample,
                                       double *scratch, int i, int k, nbc_model_range *range) {
   const nbc__model_line line = nbc__model_line_of(w, i, k);
@@ -177,6 +184,8 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
   if (!time_ns || !model)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
+  /* Relative accuracy that is asked for: noise smaller than this is not looked at, or one range
+     would be cut at every irregularity of a quiet machine. */
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
   const double tolerance = desc && !(desc->tolerance_ratio == 0) ? desc->tolerance_ratio : 0.01;
   memset(model, 0, sizeof *model);
@@ -289,6 +298,8 @@ static double nbc__model_mixture(const double *v, size_t n, int modes, double le
                                  nbc_model_mode *best) {
   static const double cuts[][2] = {{0.5, 0.8},  {0.33, 0.67}, {0.8, 0.95}, {0.2, 0.6},
                                    {0.9, 0.98}, {0.1, 0.9},   {0.65, 0.97}};
+  /* Expectation-maximisation only climbs to the hill that it starts on, so there are several
+     starts. */
   double most = -INFINITY, was = -INFINITY;
   for (size_t c = 0; c < (modes > 1 ? sizeof cuts / sizeof *cuts : 1); c++) {
     nbc_model_mode m[NBC_MODEL_MAX_MODES];
@@ -328,6 +339,8 @@ NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_m
        modes++) {
     nbc_model_mode m[NBC_MODEL_MAX_MODES];
     const double likelihood = nbc__model_mixture(v, n, modes, least_sigma, m);
+    /* n modes have n means, n spreads and n - 1 free weights. Twice the likelihood, as Schwarz's
+       criterion is written. */
     const double criterion = (3 * modes - 1) * log((double)n) - 2 * likelihood;
     if (!(criterion < least)) continue;
     least = criterion;
@@ -352,6 +365,7 @@ enum {
   NBC__MODEL_OPEN = NBC__MODEL_BATCH + 2
 };
 enum { NBC__MODEL_PING = 1, NBC__MODEL_STREAM, NBC__MODEL_ONE, NBC__MODEL_END };
+/* The highest tags: the program's own messages have others. */
 static const uint64_t nbc__model_tag = UINT64_MAX - 15;
 
 typedef struct nbc__model_order_msg { /* what the lower rank wants the other to do */
@@ -418,6 +432,8 @@ static nbc_status nbc__model_answer(nbc__model_probe *m) {
       if (status == NBC_OK) status = nbc__model_move(m, true, m->out, n);
     }
     return status;
+  /* So no message of the stream waits for its receive: the gap is that of the network and of the
+     sender. */
   case NBC__MODEL_STREAM: /* receives first, then "ready", then "all here" */
     for (int i = 0; i < (int)m->order.count && status == NBC_OK; i++)
       status = nbc__model_post(m, i, false, m->in + (uint64_t)i * n, n);
@@ -453,6 +469,8 @@ static nbc_status nbc__model_follow(nbc__model_probe *m) {
    theirs alone, the others may have waited for the NIC). */
 static nbc_status nbc__model_stream(nbc__model_probe *m, uint64_t n, int count, double *d_ns,
                                     double *post_ns) {
+  /* The clock starts when the other side is ready and stops with its answer. One answer is in the
+     time of one message as in the time of many: the difference of the two times is free of it. */
   nbc_status status = nbc__model_command(m, NBC__MODEL_STREAM, n, (uint64_t)count);
   if (status == NBC_OK) status = nbc__model_move(m, false, m->in, 1);
   const int64_t t_begin_ns = nbc__model_now(m);
@@ -482,6 +500,8 @@ static nbc_status nbc__model_late(nbc__model_probe *m, uint64_t n, double delay_
         ((double)(nbc__model_now(m) - t_begin_ns) - m->clock_ns) / (int)NBC__MODEL_TESTS;
     m->result.min_test_ns = fmin(m->result.min_test_ns, fmax(0, d_test_ns));
   }
+  /* The other side sends at once; `delay_ns` of computation later the message has been here for
+     long, so what the receive still costs is overhead and no waiting. */
   if (status == NBC_OK) status = nbc__model_command(m, NBC__MODEL_ONE, n, 1);
   if (status != NBC_OK) return status;
   nbc__model_compute(m, delay_ns);
@@ -512,9 +532,13 @@ static nbc_status nbc__model_visit(nbc__model_probe *m, uint64_t n) {
   }
   if (status == NBC_OK) status = nbc__model_stream(m, n, 1, &one_ns, &post_ns);
   if (status == NBC_OK) status = nbc__model_stream(m, n, NBC__MODEL_BATCH, &batch_ns, &post_ns);
+  /* Posted before the message came: o_r. Posted after it: what an unexpected message costs more (a
+     copy, or the round trip of a rendezvous). */
   if (status == NBC_OK) status = nbc__model_late(m, n, 2 * longest_ns + 2000, true, &wait_ns);
   if (status == NBC_OK) status = nbc__model_late(m, n, 2 * longest_ns + 2000, false, &late_ns);
   if (status != NBC_OK) return status;
+  /* Of a stream of k messages only the gaps between them, k - 1 of them, are what one message alone
+     does not have. */
   nbc__model_keep(&m->result.gap_samples, n, (batch_ns - one_ns) / (NBC__MODEL_BATCH - 1));
   m->result.min_post_ns = fmin(m->result.min_post_ns, post_ns);
   m->result.min_wait_ns = fmin(m->result.min_wait_ns, wait_ns);
@@ -563,12 +587,15 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
     nbc_model_loggp_range *g = &l->ranges[r];
     g->first_bytes = l->time.ranges[r].first_bytes;
     g->last_bytes = l->time.ranges[r].last_bytes;
+    /* Up to four times the smallest size: overheads grow with the size where the call copies. */
     const uint64_t upto = g->first_bytes > g->last_bytes / 4 ? g->last_bytes : 4 * g->first_bytes;
     g->send_overhead_ns = nbc__model_usual(m, m->post_ns, g->first_bytes, upto, scratch);
     g->recv_overhead_ns = nbc__model_usual(m, m->wait_ns, g->first_bytes, upto, scratch);
     g->late_recv_ns = nbc__model_usual(m, m->late_ns, g->first_bytes, upto, scratch);
     g->per_byte_ns = nbc_model_range_of(&l->gap, g->last_bytes)->per_byte_ns;
     g->gap_ns = nbc_model_time_ns(&l->gap, g->first_bytes);
+    /* Half of a round trip of one byte is o_s + L + o_r [Culler et al. 1993; Alexandrov et al.
+       1995]: what is left of it without the two overheads is L. */
     g->latency_ns = fmax(0, l->time.ranges[r].base_ns + l->time.ranges[r].per_byte_ns -
                                 g->send_overhead_ns - g->recv_overhead_ns);
   }
@@ -602,6 +629,8 @@ static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   const int64_t t_begin_ns = nbc__model_now(m);
   for (int round = 0; round < m->desc.round_count && status == NBC_OK; round++) {
     if (round >= 2 && nbc__model_now(m) - t_begin_ns > m->desc.time_limit_ns) break;
+    /* Each round in an order of its own: what disturbs the machine for a while spreads over sizes,
+       instead of looking like a range. */
     nbc_shuffle(order, count, m->desc.seed + (uint64_t)round);
     for (int i = 0; i < count && status == NBC_OK; i++)
       status = nbc__model_visit(m, sizes[order[i]]);
@@ -659,6 +688,7 @@ NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
   if (!m) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   memset(m, 0, sizeof *m);
   m->t = *t;
+  /* The copy has no recorder: the measurement is none of the program's calls. */
   m->t.recorder = NULL;
   m->peer = peer;
   m->tag = nbc__model_tag;

@@ -62,6 +62,8 @@ NBC__PRIVATE void nbc__sync_drop(nbc_sync *s, nbc__sync_mail *m) {
 }
 
 /* ---- child's side -------------------------------------------------------------------------- */
+/* Memory is bounded: when it is full every second burst goes, so that those left still reach back
+   to the first one. A slope needs the long distance more than it needs many points. */
 static void nbc__sync_keep_fit(nbc_sync *s, const nbc__sync_fit *fit) {
   if (s->fit_count == NBC__SYNC_FITS_MAX) {
     for (int i = 0; i < NBC__SYNC_FITS_MAX / 2; i++) /* of two neighbours the one less disturbed */
@@ -99,6 +101,8 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
       nbc_relation_add_not_after(&s->relation, (uint64_t)t_sent_ns, pong->not_after_ns);
   const nbc_status back =
       nbc_relation_add_not_before(&s->relation, pong->not_before_ns, (uint64_t)t_back_ns);
+  /* Bounds that contradict each other mean that a clock was set: what was known before it is about
+     another clock. */
   if (there == NBC_E_CLOCK || back == NBC_E_CLOCK) nbc__sync_begin_burst(s, best), s->fit_count = 0;
   const int64_t reference_ns = pong->not_after_ns + (pong->not_before_ns - pong->not_after_ns) / 2;
   const int64_t t_middle_ns = t_sent_ns + rtt_ns / 2;
@@ -121,7 +125,9 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
   }
 }
 
-/* One trip: sends until an answer comes; answers to earlier pings count too. */
+/* One trip: sends until an answer comes; answers to earlier pings count too. (sent_ns keeps the
+   last NBC__SYNC_OPEN departures: an answer that comes after its question was repeated is still a
+   trip, a long one; only answers to questions older than these are thrown away.) */
 static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
   nbc__sync_mail *answer;
   nbc__sync_ping ping;
@@ -194,10 +200,11 @@ static double nbc__sync_weight(const nbc__sync_fit *fit, double least_ns) {
   return 1 / (more_ns * more_ns + floor_ns * floor_ns);
 }
 
-/* The slope through the offsets of some bursts by these weights; *doubt: twice its standard error,
-   squared, from what the slope leaves, and at least what the weights say. How many bursts that
-   rests on: as many as would weigh as much if all weighed alike. 0 without doubt for less than
-   two. */
+/* The slope through the offsets of some bursts by these weights: a weighted regression, b = sum w x
+   y / sum w x^2 about the weighted means. *doubt: twice its standard error, squared, from what the
+   slope leaves, and at least what the weights say: 4 max(1, rest / (m - 2)) / sum w x^2. Its m is
+   the number of bursts that would weigh as much if all weighed alike, (sum w)^2 / sum w^2 (Kish's
+   effective sample size). 0 without doubt for less than two. */
 static double nbc__sync_slope(const nbc_sync *s, int first, int count, double *doubt) {
   const nbc__sync_fit *fits = s->fits + first;
   const int n = count;
@@ -243,8 +250,12 @@ static void nbc__sync_guess(nbc_sync *s) {
   s->guessed = s->fit_count > 0 && r->corner_count > 0;
   if (!s->guessed) return;
   double slope = nbc__sync_slope(s, 0, s->fit_count, &doubt);
+  /* slope - doubt / slope: 1 - doubt / slope^2 is the factor, 0 where the slope is no more than its
+     doubt. */
   if (low <= 0 && high >= 0) slope = doubt < slope * slope ? slope - doubt / slope : 0;
   s->guess_rate = fmax(low, fmin(high, slope));
+  /* At the rate chosen, each corner of the polygon allows an interval of offsets; what all of them
+     allow is left. */
   for (int i = 0; i < r->upper_count; i++)
     high_ns = fmin(high_ns, nbc__sync_bound_ns(r, &r->upper[i], 1, &x_ns) - s->guess_rate * x_ns);
   for (int i = 0; i < r->lower_count; i++)
@@ -302,9 +313,10 @@ static nbc_status nbc__sync_ask(nbc_sync *s) {
 }
 
 /* ---- parent's side ------------------------------------------------------------------------- */
-/* Reads its clock twice: as soon as the question is here (no answer to it was later) and just
-   before the answer leaves (no question was earlier): its own error goes into both bounds. */
-/* Answers one child until it says that this was the last. *heard: it asked at least once. */
+/* Answers one child until it says that this was the last. *heard: it asked at least once. The clock
+   is read twice: as soon as the question is here (the child sent it no later than that) and just
+   before the answer leaves (the child cannot have received it earlier). The parent's own error goes
+   into both bounds, so the true global time stays inside the bounds all the way down the tree. */
 static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
   nbc__sync_mail *ask;
   nbc__sync_pong pong;
@@ -324,6 +336,7 @@ static nbc_status nbc__sync_serve(nbc_sync *s, int child, bool *heard) {
     }
     NBC_FREE(ask);
     ask = NULL;
+    /* Bursts are numbered alike at both ends: each end counts the same collective calls. */
     if (ping.burst > s->burst) return NBC_OK; /* its farewell got lost; it will repeat this one */
     if (ping.what == NBC__SYNC_SKIP && ping.burst == s->burst) return NBC_OK;
     /* a ping of an earlier burst deserves its answer, but ends nothing */
@@ -354,7 +367,8 @@ NBC__PRIVATE nbc_status nbc__sync_named(nbc_error *err, nbc_status status, int r
                           nbc_status_text(status));
 }
 
-/* Clears the lowest digit of rank that is not 0, in base arity: the parent. */
+/* Clears the lowest digit of rank that is not 0, in base arity: the parent. A k-nomial tree: a
+   parent has a lower rank than its children, and serves the farthest one first. */
 static int nbc__sync_tree_parent(int rank, int arity) {
   int weight = 1;
   while (rank / weight % arity == 0) weight *= arity;
@@ -364,6 +378,7 @@ static int nbc__sync_tree_parent(int rank, int arity) {
 /* Ranks of one clock pass the relation on among themselves, in a binomial tree over their
    indices. */
 static nbc_status nbc__sync_copy_from(nbc_sync *s, nbc_error *err) {
+  /* An index without its lowest 1: the parent in a binomial tree. */
   const int parent = s->group[s->group_index & (s->group_index - 1)];
   nbc__sync_mail *mail;
   nbc_status status = nbc__sync_post(s, &mail, parent, 2, sizeof mail->u.state);
