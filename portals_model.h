@@ -2915,11 +2915,15 @@ PM__PRIVATE void pm__step(pm_world *w);
 #endif
 
 /* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
-/* Places are read and written member by member: a copy of a whole one would wait for the members that were
-   just written. */
+/* Places are read and written member by member: a copy of a whole one would wait for the members
+   that were just written. `order` counts calls of pm__schedule: events of one time happen in the
+   order in which they were put there. */
 static int pm__before(const pm__slot *a, int64_t t_ps, uint64_t order) {
   return a->t_ps != t_ps ? a->t_ps < t_ps : a->order < order;
 }
+/* The root is at 1; children of place p are 4 p - 2 .. 4 p + 1, so the parent of c is (c + 2) / 4.
+   Four children make the tree half as high as two, and a node's children lie side by side. Place 0
+   means that an event is not in the future. */
 static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t order,
                          pm__event *event) {
   heap[pos].t_ps = t_ps;
@@ -3005,6 +3009,9 @@ static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
 static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
+/* Events of one time form a ring; its first stands in the heap, the others are PM__BEHIND it. When
+   the first one goes, the next takes its place with the order of the first: older than that of
+   every ring of this time made later. */
 static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
   pm__event *first = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
   return first && w->heap[first->pos].t_ps == t_ps ? first : NULL;
@@ -3061,6 +3068,8 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   w->future_count--;
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
+  /* Alone at its time: the last of the heap takes its place. Of a ring the rest stays, the next one
+     first. */
   if (next == event) {
     const pm__slot *last = &w->heap[w->heap_count--];
     if (last->event != event) pm__heap_move(w, pos, last->t_ps, last->order, last->event);
@@ -3092,6 +3101,8 @@ PM__PRIVATE void pm__step(pm_world *w) {
   pm__event *event, *next;
   w->stats.event_count++;
   if (w->has_gap) pm__gap_close(w);
+  /* After all that happens at this time, and before time moves: rates are found once, however many
+     flows came and went. */
   if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
     w->solve_is_due = false;
     w->future_count--;
@@ -5471,7 +5482,9 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 #endif
 
 /* ---- event queues ------------------------------------------------------------------------------ */
-/* Something changed that a thread of this process may wait for, or poll in vain. */
+/* Something changed that a thread of this process may wait for, or poll in vain. Only who waits for
+   this object is woken, and by a counter only when it has reached the value: a thread that is woken
+   for nothing would pay for a look that no real processor makes. */
 PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
                                   bool is_final) {
   pm_thread *t;
@@ -5495,6 +5508,8 @@ PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
 static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
   ptl_event_t *ring;
+  /* `reserved` places, one per portal with flow control, take nothing but PT_DISABLED: the event
+     that says that others were refused must not be refused. */
   if (max > eq->count + eq->reserved) max = eq->count + eq->reserved;
   ring = (ptl_event_t *)PM_MALLOC(max * sizeof *ring);
   if (!ring) return 0;
@@ -5801,7 +5816,9 @@ static uint64_t pm__trigger_value(const pm__ct *ct) {
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
 
-/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n). */
+/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n) amortised
+   [Fredman, Sedgewick, Sleator and Tarjan, The Pairing Heap, Algorithmica 1, 1986]. Of equal
+   thresholds the one posted first fires first (number), which Portals asks for. */
 static pm__trigger *pm__trigger_meld(pm__trigger *a, pm__trigger *b) {
   pm__trigger *first = a, *second = b;
   if (!a || !b) return a ? a : b;
@@ -5837,7 +5854,10 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
-/* A list of counters instead of recursion: what fires may raise counters, its own too. */
+/* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
+   of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
+   and is looked at until nothing of it is due; the value is read anew each time, because what fired
+   may have set it. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
   w->is_firing = 1;
@@ -6096,6 +6116,7 @@ PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
 }
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
+  /* Headers first: each of them holds its overflow entry, which can go with its last header. */
   while (pt->headers) {
     pm__header *h = pt->headers;
     pm__me *me = h->me;
@@ -6312,7 +6333,11 @@ PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   return offset > room || room - offset < me->me.min_free;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
-   Returns how many were found; stops when the entry is used up. */
+   Returns how many were found; stops when the entry is used up. An append takes the header out and
+   is told as a message would be (PUT_OVERFLOW); a search that deletes does the same for nobody's
+   buffer; one that only looks (PTL_SEARCH_ONLY) leaves all as it was. An entry that counts the
+   lengths of headers (LOCAL_INC_UH_RLENGTH) moves its offset by what they announce, so it may be
+   used up by messages whose data never comes into it. */
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
   pm__pt *pt = &ni->pt[index];
@@ -6374,7 +6399,10 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
   me->user_ptr = user_ptr;
   return me;
 }
-/* Finds what came too early, then links the entry, unless that has used it up. */
+/* Finds what came too early, then links the entry, unless that has used it up. Both are one step:
+   between them no message may arrive that would find neither the entry in the list nor its header
+   in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
+   and unlink in the lists that are being walked through. */
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = &ni->pt[me->pt];
   const unsigned int options = me->me.options;
@@ -6793,6 +6821,9 @@ static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
   pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
+/* The first entry that fits, in the order of appending: this order is what programs rely on. An
+   entry with NO_TRUNCATE that has too little room is passed over, as one whose bits differ. Entries
+   looked at are counted: the NIC's engine is busy for each of them. */
 static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
   for (me = pt->head[list]; me; me = me->next) {
@@ -6844,7 +6875,10 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
   *mlength = m->what.length < left ? m->what.length : left;
   return offset;
 }
-/* How many events the message brings at once when it takes this entry. */
+/* How many events the message brings at once when it takes this entry. With flow control the queue
+   must have room for all of them before the message is let in: an event that found no room later
+   would be lost, although its data is in the memory already, and the initiator has been told that
+   all went well. */
 static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
@@ -6858,7 +6892,8 @@ static unsigned char pm__events_due(const pm__me *me, const pm__message *m, cons
   if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
   return (unsigned char)n;
 }
-/* Whether they have room, beside those promised to messages that are being written. */
+/* Whether they have room, beside those promised to messages that are being written: those have
+   matched, and their events come when the data is in. */
 static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
   const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
@@ -6872,7 +6907,9 @@ static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m
   else
     eq->promised -= n < eq->promised ? n : eq->promised;
 }
-/* 1: m->what.me is the entry. 0: m->what.fail says why not. */
+/* 1: m->what.me is the entry. 0: m->what.fail says why not. Portal, entry, permission, room: in
+   this order, since what is refused for an earlier reason must leave no trace of a later one (a
+   portal that flow control has switched off, a header). */
 static int pm__match(pm__ni *ni, pm__message *m) {
   const pm_semantics *s = &ni->proc->world->desc.semantics;
   pm__pt *pt = pm__pt_at(ni, m->what.pt);
@@ -6899,7 +6936,10 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   m->what.me = me;
   return 1;
 }
-/* An unexpected message leaves its header, findable from now on. */
+/* An unexpected message leaves its header, findable from now on. It names its message while the
+   data is on the way: who finds the header meanwhile claims it, and is told when the data is in
+   (pm__header_done). Headers stand in the order of arrival, which is the order in which appended
+   entries find them. */
 static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   pm_world *w = ni->proc->world;
   pm__header *h = w->free_headers;
@@ -6925,8 +6965,9 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.me->headers++;
   ni->header_count++;
 }
-/* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
-   the data is in. */
+/* Takes the message's part of the entry and unlinks what is used up: the next message must not find
+   it any more. The entry itself, and the AUTO_UNLINK that its owner may read as "the buffer is mine
+   again", wait until the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
   m->what.offset_used = pm__place(me, m, &m->what.mlength);
@@ -6997,10 +7038,16 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
+     may not look at them before its REPLY. So what the target's owner changes after this time does
+     not travel. */
   if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
     pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
                    m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
+    /* Reading and writing are one step of the simulation, which is what makes it atomic. what.copy
+       holds a small operand on the way here and the old value on the way back, so the operand is
+       taken out first. */
     unsigned char operand[PM__COPY_BYTES];
     if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
@@ -7015,6 +7062,8 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__pt *pt;
   ptl_event_t e;
   bool was_firing;
+  /* An interface that was closed and opened again is another one, at the same address: epochs tell
+     them apart. */
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
@@ -7051,6 +7100,8 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
   h->message = NULL;
   m->what.header = NULL;
   if (!h->is_claimed) return;
+  /* Claimed headers stay in the list, so that those who search find nothing twice and the order is
+     kept. */
   for (i = pt->headers; i != h; i = i->next) previous = i;
   told = *h;
   pm__header_unlink(pt, previous, h);
@@ -7864,6 +7915,8 @@ static void pm__flow_used(pm_world *w, const pm__flow *f, double bytes) {
                 (double)(w->now_ps - f->t_last_ps));
   }
 }
+/* A flow knows how much was left at t_last_ps and its rate since then: nothing happens to it
+   between two changes of its rate. bytes = bytes/s * ps * 1e-12. */
 static void pm__flow_advance(pm_world *w, pm__flow *f) {
   const double before_bytes = f->remaining_bytes;
   f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
@@ -7872,6 +7925,9 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
   f->t_last_ps = w->now_ps;
 }
 /* ---- when flows end ------------------------------------------------------------------------------ */
+/* A tournament: node i holds the earlier one of its children 2 i and 2 i + 1, flow k is leaf max +
+   k. A rate that changes plays its leaf's matches again, log2 max of them, and nothing moves, where
+   a heap would move events about. Growing doubles the leaves and plays all matches anew. */
 static int pm__ends_grow(pm_world *w) {
   const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
   pm__end *ends = (pm__end *)pm__zalloc(2 * (size_t)max * sizeof *ends);
@@ -7900,6 +7956,7 @@ static void pm__ends_set(pm_world *w, pm__flow *f, int64_t t_ps) {
     const pm__end *const first = &ends[2 * i + (ends[2 * i + 1].t_ps < ends[2 * i].t_ps)];
     pm__flow *const flow = first->flow;
     t_ps = first->t_ps;
+    /* What stays as it was here stays as it was above. */
     if (ends[i].flow == flow && ends[i].t_ps == t_ps) return;
     ends[i].t_ps = t_ps;
     ends[i].flow = flow;
@@ -7918,6 +7975,8 @@ static void pm__ends_next(pm_world *w) {
 /* pm__ends_next is to follow. */
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
+  /* Rounding alone must not move an end: the order of events of one time, and so the whole run,
+     would hang on it. */
   if (f->rate > 0 && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
@@ -7937,6 +7996,8 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
   if (w->solve_is_due) return;
+  /* The solver counts as an event to come, so that the world does not take itself for idle before
+     it has run. */
   w->solve_is_due = true; /* once for all that happens now */
   w->future_count++;
 }
@@ -7952,8 +8013,8 @@ static int pm__share_before(const pm__share *a, double share, uint32_t link) {
   return a->share < share || (a->share <= share && a->link < link);
 }
 /* The links that may fill up, least share first: a heap, but few of them (the usual case) are just
-   looked through, which is faster. Members are moved one by one: a copy of all at once would wait for what was
-   just written. */
+   looked through, which is faster: pm__share_first tells where the least one stands. The heap
+   orders equal shares by link, so that it gives the same rates however the links came into it. */
 enum { PM__FEW_SHARES = 16 };
 static void pm__share_put(pm__share *to, double share, uint32_t link) {
   to->share = share;
@@ -7985,7 +8046,9 @@ static int pm__share_first(const pm__share *heap, int count) {
     }
   return best;
 }
-/* A link that is reached for the first time: what flows outside of the set leave of it. */
+/* A link that is reached for the first time: what flows outside of the set leave of it (base), and
+   how many of its flows are in the set (inside). A flow that joins later gives its rate back to
+   base, so base is right for any set. */
 static int pm__reach(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   const uint32_t mark = w->mark;
@@ -8052,6 +8115,8 @@ static int pm__join(pm_world *w, pm__flow *f) {
   f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
   return 1;
 }
+/* left and active of a link tell what its unfixed flows have to share; what rounding takes below 0
+   is nothing. */
 static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) {
   const uint32_t *link = w->shared + f->shared_first, *const end = link + f->shared_count;
   f->filled = w->fills;
@@ -8064,6 +8129,9 @@ static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) 
     l->top = rate;
   }
 }
+/* The limit may be a link that this flow alone of the set crosses: that link is its bottleneck
+   then, and what it has left is its share, which pm__join_disturbed compares the others on it
+   with. */
 static void pm__fix_bound(pm_world *w, pm__flow *f) {
   if (f->filled == w->fills) return;
   if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
@@ -8075,6 +8143,8 @@ static int pm__bound_order(const void *a, const void *b) {
          : x->bound < y->bound ? -1
                                : (x->place > y->place) - (x->place < y->place);
 }
+/* By insertion while there are few, as with links. Messages of one kind have one cap: the order is
+   often there already, and nothing is sorted. */
 static void pm__bounds_sort(pm_world *w) {
   const int few = w->active_count <= PM__FEW_SHARES;
   int i, k, in_order = 1;
@@ -8130,6 +8200,8 @@ static int pm__fill_start(pm_world *w) {
 static int pm__fill(pm_world *w) {
   int count = pm__fill_start(w), next = 0, k;
   if (count < 0) return 0;
+  /* Each round fixes at least one flow, drops a link, or puts a link back whose share has grown, so
+     the loop ends. */
   while (count) {
     const int at = pm__share_first(w->fill, count);
     const uint32_t link = w->fill[at].link;
@@ -8160,7 +8232,10 @@ static int pm__fill(pm_world *w) {
   for (; next < w->active_count; next++) pm__fix_bound(w, w->active[w->bounds[next].place]);
   return 1;
 }
-/* Others on the links that were filled: who has no bottleneck now joins. ret how many; -1 memory */
+/* Others on the links that were filled: who has no bottleneck now joins. Two ways to lose it: on a
+   link that holds flows of the set down, this one is faster than they are; or its own bottleneck is
+   not full any more, or has somebody faster on it. Nobody ever leaves the set, so this ends. ret
+   how many; -1 memory */
 static int pm__join_disturbed(pm_world *w) {
   const int links = w->reached_count, before = w->active_count;
   int i, k;
@@ -8180,6 +8255,9 @@ static int pm__join_disturbed(pm_world *w) {
   }
   return w->active_count - before;
 }
+/* Where the solver begins: links that flows came to or left. New flows have no rate yet; of the
+   others only those that such a link held down can have another rate now, all who are held down
+   elsewhere are still held down there. */
 static int pm__join_touched(pm_world *w) {
   int i, k;
   w->mark++;
@@ -8215,6 +8293,8 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
+    /* The last of the link's list takes the place that becomes free, and is told its new place:
+       O(1) per link. */
     l->flows[f->place[h]] = last;
     last.flow->place[last.hop] = f->place[h];
     if (l->count) pm__link_touch(w, f->link[h]);
@@ -8226,6 +8306,7 @@ static void pm__flow_end(pm_world *w, pm__flow *f) {
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;
+  /* Last: what is told may start the next flow, which takes this one's memory. */
   f->done(w, f->arg);
 }
 PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {

@@ -40,6 +40,8 @@ static void pm__flow_used(pm_world *w, const pm__flow *f, double bytes) {
                 (double)(w->now_ps - f->t_last_ps));
   }
 }
+/* A flow knows how much was left at t_last_ps and its rate since then: nothing happens to it
+   between two changes of its rate. bytes = bytes/s * ps * 1e-12. */
 static void pm__flow_advance(pm_world *w, pm__flow *f) {
   const double before_bytes = f->remaining_bytes;
   f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
@@ -48,6 +50,9 @@ static void pm__flow_advance(pm_world *w, pm__flow *f) {
   f->t_last_ps = w->now_ps;
 }
 /* ---- when flows end ------------------------------------------------------------------------------ */
+/* A tournament: node i holds the earlier one of its children 2 i and 2 i + 1, flow k is leaf max +
+   k. A rate that changes plays its leaf's matches again, log2 max of them, and nothing moves, where
+   a heap would move events about. Growing doubles the leaves and plays all matches anew. */
 static int pm__ends_grow(pm_world *w) {
   const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
   pm__end *ends = (pm__end *)pm__zalloc(2 * (size_t)max * sizeof *ends);
@@ -76,6 +81,7 @@ static void pm__ends_set(pm_world *w, pm__flow *f, int64_t t_ps) {
     const pm__end *const first = &ends[2 * i + (ends[2 * i + 1].t_ps < ends[2 * i].t_ps)];
     pm__flow *const flow = first->flow;
     t_ps = first->t_ps;
+    /* What stays as it was here stays as it was above. */
     if (ends[i].flow == flow && ends[i].t_ps == t_ps) return;
     ends[i].t_ps = t_ps;
     ends[i].flow = flow;
@@ -94,6 +100,8 @@ static void pm__ends_next(pm_world *w) {
 /* pm__ends_next is to follow. */
 static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
   double d_ps;
+  /* Rounding alone must not move an end: the order of events of one time, and so the whole run,
+     would hang on it. */
   if (f->rate > 0 && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
   pm__flow_advance(w, f);
   f->rate = rate;
@@ -113,6 +121,8 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->links[link].is_dirty = 1;
   w->dirty[w->dirty_count++] = link;
   if (w->solve_is_due) return;
+  /* The solver counts as an event to come, so that the world does not take itself for idle before
+     it has run. */
   w->solve_is_due = true; /* once for all that happens now */
   w->future_count++;
 }
@@ -128,8 +138,8 @@ static int pm__share_before(const pm__share *a, double share, uint32_t link) {
   return a->share < share || (a->share <= share && a->link < link);
 }
 /* The links that may fill up, least share first: a heap, but few of them (the usual case) are just
-   looked through, which is faster. Members are moved one by one: a copy of all at once would wait for what was
-   just written. */
+   looked through, which is faster: pm__share_first tells where the least one stands. The heap
+   orders equal shares by link, so that it gives the same rates however the links came into it. */
 enum { PM__FEW_SHARES = 16 };
 static void pm__share_put(pm__share *to, double share, uint32_t link) {
   to->share = share;
@@ -161,7 +171,9 @@ static int pm__share_first(const pm__share *heap, int count) {
     }
   return best;
 }
-/* A link that is reached for the first time: what flows outside of the set leave of it. */
+/* A link that is reached for the first time: what flows outside of the set leave of it (base), and
+   how many of its flows are in the set (inside). A flow that joins later gives its rate back to
+   base, so base is right for any set. */
 static int pm__reach(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   const uint32_t mark = w->mark;
@@ -228,6 +240,8 @@ static int pm__join(pm_world *w, pm__flow *f) {
   f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
   return 1;
 }
+/* left and active of a link tell what its unfixed flows have to share; what rounding takes below 0
+   is nothing. */
 static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) {
   const uint32_t *link = w->shared + f->shared_first, *const end = link + f->shared_count;
   f->filled = w->fills;
@@ -240,6 +254,9 @@ static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) 
     l->top = rate;
   }
 }
+/* The limit may be a link that this flow alone of the set crosses: that link is its bottleneck
+   then, and what it has left is its share, which pm__join_disturbed compares the others on it
+   with. */
 static void pm__fix_bound(pm_world *w, pm__flow *f) {
   if (f->filled == w->fills) return;
   if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
@@ -251,6 +268,8 @@ static int pm__bound_order(const void *a, const void *b) {
          : x->bound < y->bound ? -1
                                : (x->place > y->place) - (x->place < y->place);
 }
+/* By insertion while there are few, as with links. Messages of one kind have one cap: the order is
+   often there already, and nothing is sorted. */
 static void pm__bounds_sort(pm_world *w) {
   const int few = w->active_count <= PM__FEW_SHARES;
   int i, k, in_order = 1;
@@ -306,6 +325,8 @@ static int pm__fill_start(pm_world *w) {
 static int pm__fill(pm_world *w) {
   int count = pm__fill_start(w), next = 0, k;
   if (count < 0) return 0;
+  /* Each round fixes at least one flow, drops a link, or puts a link back whose share has grown, so
+     the loop ends. */
   while (count) {
     const int at = pm__share_first(w->fill, count);
     const uint32_t link = w->fill[at].link;
@@ -336,7 +357,10 @@ static int pm__fill(pm_world *w) {
   for (; next < w->active_count; next++) pm__fix_bound(w, w->active[w->bounds[next].place]);
   return 1;
 }
-/* Others on the links that were filled: who has no bottleneck now joins. ret how many; -1 memory */
+/* Others on the links that were filled: who has no bottleneck now joins. Two ways to lose it: on a
+   link that holds flows of the set down, this one is faster than they are; or its own bottleneck is
+   not full any more, or has somebody faster on it. Nobody ever leaves the set, so this ends. ret
+   how many; -1 memory */
 static int pm__join_disturbed(pm_world *w) {
   const int links = w->reached_count, before = w->active_count;
   int i, k;
@@ -356,6 +380,9 @@ static int pm__join_disturbed(pm_world *w) {
   }
   return w->active_count - before;
 }
+/* Where the solver begins: links that flows came to or left. New flows have no rate yet; of the
+   others only those that such a link held down can have another rate now, all who are held down
+   elsewhere are still held down there. */
 static int pm__join_touched(pm_world *w) {
   int i, k;
   w->mark++;
@@ -391,6 +418,8 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
+    /* The last of the link's list takes the place that becomes free, and is told its new place:
+       O(1) per link. */
     l->flows[f->place[h]] = last;
     last.flow->place[last.hop] = f->place[h];
     if (l->count) pm__link_touch(w, f->link[h]);
@@ -402,6 +431,7 @@ static void pm__flow_end(pm_world *w, pm__flow *f) {
   pm__flow_leave_links(w, f);
   f->next = w->free_flows;
   w->free_flows = f;
+  /* Last: what is told may start the next flow, which takes this one's memory. */
   f->done(w, f->arg);
 }
 PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {

@@ -1,10 +1,14 @@
 #include "future.h"
 /* ---- the future: a heap of four children per node, which knows where each event lies ---------- */
-/* Places are read and written member by member: a copy of a whole one would wait for the members that were
-   just written. */
+/* Places are read and written member by member: a copy of a whole one would wait for the members
+   that were just written. `order` counts calls of pm__schedule: events of one time happen in the
+   order in which they were put there. */
 static int pm__before(const pm__slot *a, int64_t t_ps, uint64_t order) {
   return a->t_ps != t_ps ? a->t_ps < t_ps : a->order < order;
 }
+/* The root is at 1; children of place p are 4 p - 2 .. 4 p + 1, so the parent of c is (c + 2) / 4.
+   Four children make the tree half as high as two, and a node's children lie side by side. Place 0
+   means that an event is not in the future. */
 static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t order,
                          pm__event *event) {
   heap[pos].t_ps = t_ps;
@@ -90,6 +94,9 @@ static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
 static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
+/* Events of one time form a ring; its first stands in the heap, the others are PM__BEHIND it. When
+   the first one goes, the next takes its place with the order of the first: older than that of
+   every ring of this time made later. */
 static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
   pm__event *first = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
   return first && w->heap[first->pos].t_ps == t_ps ? first : NULL;
@@ -146,6 +153,8 @@ PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
   w->future_count--;
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
+  /* Alone at its time: the last of the heap takes its place. Of a ring the rest stays, the next one
+     first. */
   if (next == event) {
     const pm__slot *last = &w->heap[w->heap_count--];
     if (last->event != event) pm__heap_move(w, pos, last->t_ps, last->order, last->event);
@@ -177,6 +186,8 @@ PM__PRIVATE void pm__step(pm_world *w) {
   pm__event *event, *next;
   w->stats.event_count++;
   if (w->has_gap) pm__gap_close(w);
+  /* After all that happens at this time, and before time moves: rates are found once, however many
+     flows came and went. */
   if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
     w->solve_is_due = false;
     w->future_count--;

@@ -1,6 +1,8 @@
 #include "ptl_events.h"
 /* ---- event queues ------------------------------------------------------------------------------ */
-/* Something changed that a thread of this process may wait for, or poll in vain. */
+/* Something changed that a thread of this process may wait for, or poll in vain. Only who waits for
+   this object is woken, and by a counter only when it has reached the value: a thread that is woken
+   for nothing would pay for a look that no real processor makes. */
 PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
                                   bool is_final) {
   pm_thread *t;
@@ -24,6 +26,8 @@ PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
 static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
   ptl_event_t *ring;
+  /* `reserved` places, one per portal with flow control, take nothing but PT_DISABLED: the event
+     that says that others were refused must not be refused. */
   if (max > eq->count + eq->reserved) max = eq->count + eq->reserved;
   ring = (ptl_event_t *)PM_MALLOC(max * sizeof *ring);
   if (!ring) return 0;
@@ -330,7 +334,9 @@ static uint64_t pm__trigger_value(const pm__ct *ct) {
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
 }
 
-/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n). */
+/* Triggers of a counter: a pairing heap, so that posting takes O(1) and firing O(log n) amortised
+   [Fredman, Sedgewick, Sleator and Tarjan, The Pairing Heap, Algorithmica 1, 1986]. Of equal
+   thresholds the one posted first fires first (number), which Portals asks for. */
 static pm__trigger *pm__trigger_meld(pm__trigger *a, pm__trigger *b) {
   pm__trigger *first = a, *second = b;
   if (!a || !b) return a ? a : b;
@@ -366,7 +372,10 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
-/* A list of counters instead of recursion: what fires may raise counters, its own too. */
+/* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
+   of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
+   and is looked at until nothing of it is due; the value is read anew each time, because what fired
+   may have set it. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
   w->is_firing = 1;

@@ -54,6 +54,7 @@ PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
 }
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
+  /* Headers first: each of them holds its overflow entry, which can go with its last header. */
   while (pt->headers) {
     pm__header *h = pt->headers;
     pm__me *me = h->me;
@@ -270,7 +271,11 @@ PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   return offset > room || room - offset < me->me.min_free;
 }
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
-   Returns how many were found; stops when the entry is used up. */
+   Returns how many were found; stops when the entry is used up. An append takes the header out and
+   is told as a message would be (PUT_OVERFLOW); a search that deletes does the same for nobody's
+   buffer; one that only looks (PTL_SEARCH_ONLY) leaves all as it was. An entry that counts the
+   lengths of headers (LOCAL_INC_UH_RLENGTH) moves its offset by what they announce, so it may be
+   used up by messages whose data never comes into it. */
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
   pm__pt *pt = &ni->pt[index];
@@ -332,7 +337,10 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
   me->user_ptr = user_ptr;
   return me;
 }
-/* Finds what came too early, then links the entry, unless that has used it up. */
+/* Finds what came too early, then links the entry, unless that has used it up. Both are one step:
+   between them no message may arrive that would find neither the entry in the list nor its header
+   in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
+   and unlink in the lists that are being walked through. */
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = &ni->pt[me->pt];
   const unsigned int options = me->me.options;

@@ -29,6 +29,9 @@ static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
   pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
+/* The first entry that fits, in the order of appending: this order is what programs rely on. An
+   entry with NO_TRUNCATE that has too little room is passed over, as one whose bits differ. Entries
+   looked at are counted: the NIC's engine is busy for each of them. */
 static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
   pm__me *me;
   for (me = pt->head[list]; me; me = me->next) {
@@ -80,7 +83,10 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
   *mlength = m->what.length < left ? m->what.length : left;
   return offset;
 }
-/* How many events the message brings at once when it takes this entry. */
+/* How many events the message brings at once when it takes this entry. With flow control the queue
+   must have room for all of them before the message is let in: an event that found no room later
+   would be lost, although its data is in the memory already, and the initiator has been told that
+   all went well. */
 static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
@@ -94,7 +100,8 @@ static unsigned char pm__events_due(const pm__me *me, const pm__message *m, cons
   if (me->list == PTL_OVERFLOW_LIST && (o & PTL_ME_UNEXPECTED_HDR_DISABLE) && !me->headers) n++;
   return (unsigned char)n;
 }
-/* Whether they have room, beside those promised to messages that are being written. */
+/* Whether they have room, beside those promised to messages that are being written: those have
+   matched, and their events come when the data is in. */
 static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
   const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
@@ -108,7 +115,9 @@ static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m
   else
     eq->promised -= n < eq->promised ? n : eq->promised;
 }
-/* 1: m->what.me is the entry. 0: m->what.fail says why not. */
+/* 1: m->what.me is the entry. 0: m->what.fail says why not. Portal, entry, permission, room: in
+   this order, since what is refused for an earlier reason must leave no trace of a later one (a
+   portal that flow control has switched off, a header). */
 static int pm__match(pm__ni *ni, pm__message *m) {
   const pm_semantics *s = &ni->proc->world->desc.semantics;
   pm__pt *pt = pm__pt_at(ni, m->what.pt);
@@ -135,7 +144,10 @@ static int pm__match(pm__ni *ni, pm__message *m) {
   m->what.me = me;
   return 1;
 }
-/* An unexpected message leaves its header, findable from now on. */
+/* An unexpected message leaves its header, findable from now on. It names its message while the
+   data is on the way: who finds the header meanwhile claims it, and is told when the data is in
+   (pm__header_done). Headers stand in the order of arrival, which is the order in which appended
+   entries find them. */
 static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   pm_world *w = ni->proc->world;
   pm__header *h = w->free_headers;
@@ -161,8 +173,9 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.me->headers++;
   ni->header_count++;
 }
-/* Takes the message's part of the entry and unlinks what is used up. The entry itself stays until
-   the data is in. */
+/* Takes the message's part of the entry and unlinks what is used up: the next message must not find
+   it any more. The entry itself, and the AUTO_UNLINK that its owner may read as "the buffer is mine
+   again", wait until the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
   m->what.offset_used = pm__place(me, m, &m->what.mlength);
@@ -233,10 +246,16 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
+     may not look at them before its REPLY. So what the target's owner changes after this time does
+     not travel. */
   if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
     pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
                    m->what.mlength);
   else if (pm__is_fetch(m) && m->what.mlength) {
+    /* Reading and writing are one step of the simulation, which is what makes it atomic. what.copy
+       holds a small operand on the way here and the old value on the way back, so the operand is
+       taken out first. */
     unsigned char operand[PM__COPY_BYTES];
     if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
@@ -251,6 +270,8 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__pt *pt;
   ptl_event_t e;
   bool was_firing;
+  /* An interface that was closed and opened again is another one, at the same address: epochs tell
+     them apart. */
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
   if (m->what.mlength && pm__has_payload(m)) {
     if (m->what.kind == PM__PUT) {
@@ -287,6 +308,8 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
   h->message = NULL;
   m->what.header = NULL;
   if (!h->is_claimed) return;
+  /* Claimed headers stay in the list, so that those who search find nothing twice and the order is
+     kept. */
   for (i = pt->headers; i != h; i = i->next) previous = i;
   told = *h;
   pm__header_unlink(pt, previous, h);
