@@ -14,7 +14,9 @@
 
 static size_t fold_bytes, block_bytes = (size_t)64 << 20, folded_bytes, folded_count;
 static int block_fd = -1;
-/* Those that are freed serve again for what needs as much or a little less: maps are slow. */
+/* Those that are freed serve again for what needs as much or a little less: maps are slow, and
+   their number is limited by the kernel (vm.max_map_count), which is why the block can be made
+   larger than 64 MiB. */
 enum { OWN_MAX = 4, SPARE_MAX = 4096 };
 typedef struct piece {
   char *base;
@@ -57,6 +59,8 @@ static int add_piece(piece *p) {
   pieces[at] = p;
   return 1;
 }
+/* The one freed last first. A spare more than twice too large stays, because its pages beyond what
+   is asked for would lie idle. */
 static piece *spare_of(size_t mapped) {
   for (size_t i = spare_count; i-- > 0;)
     if (spares[i]->mapped >= mapped && spares[i]->mapped / 2 <= mapped) {
@@ -66,7 +70,9 @@ static piece *spare_of(size_t mapped) {
     }
   return NULL;
 }
-/* The block again and again, from an offset of the piece on. */
+/* The block again and again, from an offset of the piece on. An offset of the piece is always the
+   same offset of the block (at % block_bytes), also when a part is mapped again later: neighbours
+   stay as they are. */
 static int map_block(char *base, size_t at, size_t end) {
   while (at < end) {
     const size_t inside = at % block_bytes, room = block_bytes - inside,
@@ -138,6 +144,7 @@ static void *guest_realloc(void *memory, size_t bytes) {
   const piece *p = memory ? piece_of(memory) : NULL;
   if (!p && bytes < fold_bytes) return realloc(memory, bytes);
   void *now = guest_malloc(bytes);
+  /* From folded to folded there is nothing to copy: both are the same block. */
   const size_t old_bytes = p ? p->bytes : memory ? malloc_usable_size(memory) : 0;
   if (!now) return NULL;
   if (old_bytes && (!p || bytes < fold_bytes))
@@ -169,6 +176,7 @@ void pm_fold_own(void *memory, size_t bytes) {
                    "--fold: more than 4 own ranges in one piece: what is beyond is folded");
     return;
   }
+  /* What the range shows now is copied first: the new mapping takes its place, and begins empty. */
   char *now = (char *)malloc(whole);
   if (!now) guest_refuse("--fold: out of memory");
   memcpy(now, from, whole);
@@ -180,7 +188,8 @@ void pm_fold_own(void *memory, size_t bytes) {
   p->own[p->own_count].from = from;
   p->own[p->own_count++].to = from + whole;
 }
-/* From one folded piece to another: what is the receiver's own, from the same place of the sender's. */
+/* From one folded piece to another: what is the receiver's own, from the same place of the sender's.
+   Own ranges lie alike in all processes, since these run one program. */
 static bool moved(void *user, void *to, const void *from, uint64_t bytes) {
   const piece *target = piece_of(to);
   char *const begin = (char *)to, *const end = begin + bytes;

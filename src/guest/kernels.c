@@ -34,7 +34,9 @@ static kernel kernels[KERNELS_MAX];
 static int kernel_count;
 
 #if defined(__x86_64__)
-/* Six registers, the return address and the arguments on the stack become one array. */
+/* Six registers, the return address and the arguments on the stack become one array: they are
+   pushed in such an order that the first argument comes to lie lowest, and what the caller had
+   pushed follows. xmm0 is made 0, for functions that return a floating-point value. */
 __asm__(".text\n.type guest__kernel_common, @function\nguest__kernel_common:\n"
         "\tpushq %r9\n\tpushq %r8\n\tpushq %rcx\n\tpushq %rdx\n\tpushq %rsi\n\tpushq %rdi\n"
         "\tmovq %rax, %rdi\n\tmovq %rsp, %rsi\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tandq $-16, %rsp\n"

@@ -21,8 +21,10 @@ static int copies;
 static int packed; /* processes per mapping of the file in memory; 0: mapped from their own files */
 static size_t variable_at[GUEST_VARIABLES];
 
-/* Thread-local variables of the program lie where the launcher's own would: right at the thread
-   pointer. The launcher keeps the room free by a common variable, which the linker puts last. */
+/* Thread-local variables of the program lie where the launcher's own would: right below the thread
+   pointer (variant II of the ELF documents on TLS), because the program's code was compiled to find
+   them at fixed distances from there. The launcher keeps the room free by a common variable, which
+   the linker puts last. A switch of processes copies what lies there out and in. */
 #if defined(__x86_64__)
 enum { TLS_ROOM = 65536 };
 __asm__(".tls_common guest__tls_room, 65536, 64");
@@ -59,6 +61,9 @@ static const char *const variable_names[GUEST_VARIABLES] = {"environ",
                                                             "stderr",
                                                             "program_invocation_name",
                                                             "program_invocation_short_name"};
+/* libc's own variables (environ, optarg, ...) exist once per process. A program that was linked
+   with a copy of one (copy relocation) has it in its own data, under either name; the others stand
+   in words of the image made for them. */
 static void find_variables(void) {
   static const char *const others[GUEST_VARIABLES] = {
       "__environ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, "__progname_full", "__progname"};
@@ -85,6 +90,7 @@ static int mappings_allowed(void) {
   if (in) fclose(in);
   return n;
 }
+/* Text and data are two mappings of each file; a file with many parts takes one more. */
 static int mappings_each(void) {
   int n = 0;
   for (int i = 0; i < image.object_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
@@ -137,6 +143,8 @@ void guest_load(const char *path, int processes) {
   say_missing();
   find_variables();
   copies = processes;
+  /* A quarter of the allowance: threads' stacks, libraries and the program's own mappings need the
+     rest. */
   packed = mappings_each() * (double)processes > mappings_allowed() * 0.25
                ? 1 + processes / (mappings_allowed() / 4)
                : 0;
@@ -154,6 +162,8 @@ static void map_packed(void) {
   const int fd = memfd_create("pm_run image", MFD_CLOEXEC);
   const size_t each = image.bytes * (size_t)packed;
   int is_good = fd >= 0;
+  /* All copies in this file hold the addresses of image.base: guest_load_copy moves them after the
+     mapping, which makes only the pages with addresses in them private. */
   for (int k = 0; is_good && k < packed; k++) { /* holes stay holes */
     for (size_t at = 0; is_good && at < image.bytes; at += 4096)
       if (!is_zero(image.base + at))
@@ -191,6 +201,8 @@ char *guest_load_copy(int rank) {
     if (!elf_map_text(&image, base)) guest_refuse("process %d: %s", rank, strerror(errno));
     copy_data(base);
   }
+  /* Addresses were written for image.base: each word that holds one is told the distance. Words are
+     numbered in fours of bytes, so that 32 bits reach over 16 GiB. */
   for (size_t i = 0; i < image.moved_count; i++) {
     char *word;
     memcpy(&word, image.base + 4 * (size_t)image.moved[i], sizeof word);
@@ -202,6 +214,7 @@ char *guest_load_copy(int rank) {
 
 /* ---- a process runs ----------------------------------------------------------------------------------------- */
 typedef void initialiser(int argc, char **argv, char **envp);
+/* 0 and -1 end such tables in the oldest compilers' files: neither is called. */
 static void call_all(guest *g, const elf_object *o, int64_t table, int64_t bytes_tag) {
   const size_t count = elf_dynamic(o, table) ? elf_dynamic(o, bytes_tag) / sizeof(void *) : 0;
   for (size_t i = 0; i < count; i++) {
@@ -237,14 +250,17 @@ void guest_run_destructors(guest *g) {
   }
 }
 typedef int main_function(int argc, char **argv, char **envp);
-/* What an executable's first instructions call. */
+/* What an executable's first instructions call: the process begins there, on the stack that start()
+   made, and libc's own is never reached, since it would set up again what the launcher has. */
 static int libc_start_main(main_function *entry, int argc, char **argv) {
   guest *g = guest_now();
   g->argv = argv;
   run_constructors(g);
   guest_exit(entry(argc, argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON)));
 }
-/* The stack as the kernel hands it to a new program: texts, then argc, argv, environ, auxv. */
+/* The stack as the kernel hands it to a new program: texts, then argc, argv, environ, auxv. The
+   second register is 0 (no function to be called at exit) and so is the frame pointer, where walks
+   over the stack end. */
 __attribute__((noreturn)) static void start(const guest *g, char *entry, char **envp) {
   size_t words = 1 + (size_t)g->argc + 1 + 1 + 8;
   for (char **e = envp; *e; e++) words++;
@@ -285,6 +301,8 @@ void guest_enter(guest *g) {
 }
 
 /* ---- whose address is this ----------------------------------------------------------------------------------- */
+/* Copies lie one after the other, so an address tells its process by a division, and its file by
+   what is left. */
 int guest_is_code(const void *address) {
   const char *a = (const char *)address;
   if (!region || a < region || a >= region + image.bytes * (size_t)copies) return 0;
@@ -322,6 +340,7 @@ static char program_handle; /* what dlopen(NULL) gives */
 static void *in_process(const guest *g, const elf_object *o, const char *name) {
   const ElfW(Sym) *s = elf_symbol(o, name);
   if (!s) return NULL;
+  /* (Of the process that runs now: its thread-local variables are in their place while it runs.) */
   if (ELF64_ST_TYPE(s->st_info) == STT_TLS)
     return tls_block() + image.tls_bytes - o->tls_at + s->st_value;
   char *address = g->image + o->at + s->st_value;
@@ -330,7 +349,9 @@ static void *in_process(const guest *g, const elf_object *o, const char *name) {
   memcpy(&resolve, &address, sizeof resolve);
   return resolve();
 }
-/* In the order in which the program was bound; first: what stands before is not asked. */
+/* In the order in which the program was bound: what was preloaded and the program itself, the
+   variables of the process, what the launcher puts in the place of libc's functions, the libraries,
+   libc. first: what stands before is not asked, which is RTLD_NEXT. */
 static void *find_symbol(const guest *g, const char *name, int first) {
   void *found = NULL;
   for (int i = first; i < image.object_count && !found; i++)
@@ -470,6 +491,8 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes) {
     snprintf(text, text_bytes, "%s+0x%zx", o->name, w.at);
   return 1;
 }
+/* Written into each copy through /proc/self/mem, since text is mapped without the right to
+   write. */
 int guest_patch_function(const char *name, const void *target) {
   const elf_object *o = &image.objects[0];
   const size_t at = function_at(o, name);

@@ -131,6 +131,8 @@ static int looks_the_same(visit *v, const ucontext_t *c) {
   memcpy(v->stack, stack, stack_bytes);
   return v->is_same = same ? v->is_same + 1 : 0;
 }
+/* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
+   looks the same to registers and to the top of the stack for one round. */
 static void visited(place *p, const ucontext_t *c) {
   const int same = looks_the_same(p->visits[pm_rank()], c);
   if (same > 1) {
@@ -161,6 +163,9 @@ static void trapped(int number, siginfo_t *info, void *context) {
     signal(number, SIG_DFL);
     return;
   }
+  /* The trap's byte was one long and has run: back to where it stands. Then the instruction that it
+     hides is run alone (0x100 is the processor's trap flag), after which this function is called
+     again and puts the trap back. */
   c->uc_mcontext.gregs[REG_RIP]--;
   visited(p, c);
   if (p->other_count > 64 + 100 * p->same_count) { /* a computation, or a place where many pass */

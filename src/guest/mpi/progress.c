@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
+/* Where the messages of a replayed trace go, which have no data: address space that no memory stands
+   behind. */
 char *gm_nowhere;
 void gm_nowhere_open(void) {
   gm_nowhere = mmap(NULL, (size_t)1 << 43, PROT_READ | PROT_WRITE,
@@ -146,6 +148,9 @@ static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned optio
   me.match_bits = bits;
   return me;
 }
+/* An overflow entry that takes messages one behind the other (MANAGE_LOCAL) until less than one
+   eager message fits: then it unlinks itself, and AUTO_FREE, when no header of it is left, puts it
+   back. Its counter counts what came too early. */
 static int early_block(gm_proc *p, char *start) {
   ptl_me_t me =
       entry(start, EARLY_BYTES, 0,
@@ -156,7 +161,9 @@ static int early_block(gm_proc *p, char *start) {
   me.min_free = gm_set.eager_bytes;
   return PtlMEAppend(p->ni, p->pt, &me, PTL_OVERFLOW_LIST, start, &h);
 }
-/* Pages whose bytes have all been copied out go back. */
+/* Pages whose bytes have all been copied out go back: a block is used from its beginning to its
+   end, never twice before AUTO_FREE, so a page whose used bytes add up to its size holds nothing
+   any more. */
 static void early_free(char *from, uint64_t bytes) {
   if (gm_nowhere) return;
   uint64_t at = (uint64_t)(from - early_of_all);
@@ -196,6 +203,9 @@ static void wake(gm_proc *p) {
     pm_thread_wake(w->thread);
   }
 }
+/* Threads that wait while another one takes the events: each names the word it waits for, and is
+   woken when that word is set, or by any event when it names none. One thread of a process takes
+   events at a time (has_poller); when it leaves, it wakes another one to go on. */
 static void wait_beside(gm_proc *p, const int *flag) {
   const uint64_t event_count = p->event_count;
   if (gm_set
@@ -258,6 +268,8 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
   gm_proc *p = arg;
   ptl_event_t e;
   pm_compute_unmeasured(1);
+  /* The phase of a process's timer is drawn from its rank, as no two processes of a real machine
+     start theirs together. */
   if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
     const int64_t phase_ns =
         (int64_t)((uint64_t)(p->rank + 1) * 0x9E3779B97F4A7C15u % (uint64_t)gm_set.period_ns);
@@ -278,6 +290,9 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
 }
 
 /* ---- open and close ---------------------------------------------------------------------------------- */
+/* Three portals: messages (with flow control: too many early ones are an error that is told, not
+   lost), what senders show to be fetched, and windows. EVENTS_MAX is address space too: the queue
+   grows as it is used. */
 int gm_open(gm_proc *p) {
   ptl_ni_limits_t actual;
   ptl_md_t md;
@@ -330,6 +345,8 @@ static void settle(gm_proc *p, gm_msg *m) {
 }
 /* ret 0: the NIC has no room now */
 static int post_send(gm_proc *p, gm_msg *m) {
+  /* Context above, tag below: a receive of any tag ignores the lower half. The source is no part of
+     the bits, the NIC compares the process. */
   const uint64_t bits = (uint64_t)m->context << 32 | (uint32_t)m->want_tag;
   uint64_t hdr = m->bytes << 24;
   if (!m->is_sync) {
@@ -345,6 +362,9 @@ static int post_send(gm_proc *p, gm_msg *m) {
                m->peer);
     return 1;
   }
+  /* A long message shows its buffer under a number first and then sends that number: the receiver
+     may ask as soon as it has the number, so the entry must stand in the list before. A number
+     comes again after 2^24 messages of its sender. */
   m->slot = ++p->slots & (uint32_t)NUMBER;
   ptl_me_t me = entry(
       m->buffer, m->bytes, m->slot,
@@ -374,6 +394,8 @@ static int post_recv(gm_proc *p, gm_msg *m) {
   m->is_posted = 0;
   return 0;
 }
+/* MPI orders what one process sends and receives: while one message waits for room in the NIC, all
+   later ones wait behind it. */
 static void post(gm_proc *p, gm_msg *m) {
   if (!p->late && (m->is_send ? post_send(p, m) : post_recv(p, m))) return;
   m->next = NULL;
@@ -384,6 +406,7 @@ static void post(gm_proc *p, gm_msg *m) {
   p->late_tail = m;
 }
 static void post_late(gm_proc *p) {
+  /* is_handling: posting may find a message that came early, whose event comes here again. */
   while (p->late && !p->is_handling) {
     gm_msg *m = p->late;
     p->is_handling = 1;
@@ -448,7 +471,9 @@ static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
       gm_fatal("a get of %llu bytes was refused", (unsigned long long)bytes);
   }
 }
-/* A message has met its receive: the data is there, came early, or is still with its sender. */
+/* A message has met its receive: the data is there, came early, or is still with its sender. All
+   that the receiver knows of it stands in the header's 64 bits and in the event; nothing of the
+   sender's memory is looked at. */
 static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_t from, char *early,
                 uint64_t early_bytes) {
   const uint64_t size = SIZE(hdr), take = size < m->limit_bytes ? size : m->limit_bytes;
@@ -469,6 +494,8 @@ static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_
   else
     settle(p, m);
 }
+/* A long message that was fetched in pieces is done with after as many GET events as its match bits
+   say. */
 static void shown(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
   if (++m->pieces_seen < (int)(e->match_bits >> 44)) return;
   if (m->bytes > p->piece_bytes) PtlMEUnlink(m->handle);
