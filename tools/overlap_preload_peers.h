@@ -394,14 +394,28 @@ static bool is_contiguous(MPI_Datatype type) {
   int integers, addresses, types, combiner;
   MPI_Count size, low, extent, true_extent;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-      (combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_CONTIGUOUS &&
-       combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_F90_REAL &&
-       combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER))
+      PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+      PMPI_Type_get_extent_x(type, &low, &extent) != MPI_SUCCESS ||
+      PMPI_Type_get_true_extent_x(type, &low, &true_extent) != MPI_SUCCESS || size != extent ||
+      size != true_extent)
     return false;
-  return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
-         PMPI_Type_get_extent_x(type, &low, &extent) == MPI_SUCCESS &&
-         PMPI_Type_get_true_extent_x(type, &low, &true_extent) == MPI_SUCCESS && size == extent &&
-         size == true_extent;
+  if (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+      combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER)
+    return true;
+  if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || integers > 1 ||
+      addresses || types != 1)
+    return false;
+  /* Of many: blocks in another order have the same size and the same extent. */
+  int count[1];
+  MPI_Aint none[1];
+  MPI_Datatype one;
+  if (PMPI_Type_get_contents(type, integers, 0, 1, count, none, &one) != MPI_SUCCESS) return false;
+  const bool is = is_contiguous(one);
+  if (PMPI_Type_get_envelope(one, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+      combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
+      combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER)
+    PMPI_Type_free(&one);
+  return is;
 }
 
 /* Of a collective in which this process sends and receives. */

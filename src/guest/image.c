@@ -495,7 +495,7 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
 }
 
 /* ---- functions that nobody has: named when they are missed, and when they are called all the same ------- */
-enum { STUB_BYTES = 32 };
+enum { STUB_BYTES = 32, STUBS = 4096 };
 static elf_image *bound;
 __attribute__((noreturn)) static void missing_called(size_t index) {
   char text[256];
@@ -505,21 +505,23 @@ __attribute__((noreturn)) static void missing_called(size_t index) {
 /* A function of some bytes that calls missing_called with its number: a program may well be linked
    to names that it never calls. */
 static char *stub_for(elf_image *image, const char *name) {
-  static char *page, *next;
+  static char *page, **stub;
+  static int stubs_max;
   int i = 0;
   void (*const called)(size_t) = missing_called;
   while (i < image->missing_count && strcmp(image->missing[i], name) != 0) i++;
-  if (i == image->missing_count) {
-    image->missing =
-        (char **)grown(image->missing, &image->missing_max, image->missing_count, sizeof(char *));
-    image->missing[image->missing_count++] = strdup(name);
+  if (i < image->missing_count) return stub[i];
+  image->missing =
+      (char **)grown(image->missing, &image->missing_max, image->missing_count, sizeof(char *));
+  image->missing[image->missing_count++] = strdup(name);
+  stub = (char **)grown(stub, &stubs_max, i, sizeof *stub);
+  if (i % STUBS == 0) {
+    void *const fresh = mmap(NULL, (size_t)STUBS * STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED) guest_refuse("out of memory");
+    page = (char *)fresh;
   }
-  if (!page) {
-    page = (char *)mmap(NULL, (size_t)4096 * STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) guest_refuse("out of memory");
-  }
-  next = page + i % 4096 * STUB_BYTES;
+  char *const next = stub[i] = page + i % STUBS * STUB_BYTES;
 #if defined(__x86_64__)
   const uint32_t number = (uint32_t)i;
   memcpy(next, "\xBF\0\0\0\0\x48\xB8\0\0\0\0\0\0\0\0\xFF\xE0",
@@ -527,10 +529,11 @@ static char *stub_for(elf_image *image, const char *name) {
   memcpy(next + 1, &number, 4);
   memcpy(next + 7, &called, 8);
 #else
-  const uint32_t code[] = {0xD2800000u | ((uint32_t)i & 0xFFFF) << 5, 0x58000050u,
-                           0xD61F0200u}; /* movz x0, #i; ldr x16, .+8; br x16 */
-  memcpy(next, code, 12);
-  memcpy(next + 12, &called, 8);
+  const uint32_t code[] = {0xD2800000u | ((uint32_t)i & 0xFFFF) << 5,
+                           0xF2A00000u | (uint32_t)i >> 16 << 5, 0x58000050u,
+                           0xD61F0200u}; /* movz and movk x0, #i; ldr x16, .+8; br x16 */
+  memcpy(next, code, 16);
+  memcpy(next + 16, &called, 8);
   __builtin___clear_cache(next, next + STUB_BYTES);
 #endif
   return next;

@@ -68,6 +68,7 @@ static const struct {
   const char *name;
   void (*run)(void);
 } tests[] = {
+    {"nulls", test_nulls},
     {"environment", test_environment},
     {"messages", test_messages},
     {"requests", test_requests},

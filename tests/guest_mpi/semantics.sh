@@ -20,7 +20,7 @@ judge_themselves() { # 17 results, 10 refusals, 41 answers to tools from each pr
   simulated "$1" "$set" every_persistent refused every_tool && ! grep 'OTHER\|TAKEN' "$T/simulated" && test "$(grep -c ': \(same\|refused\|right\)$' "$T/simulated")" = $((68 * $1))
 }
 sum_of() { sha256sum <"$1" | cut -d' ' -f1; }
-not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools -repaired -every -every_persistent -refused -every_tool"
+not_remembered="-persistent -more_files -more_neighbours -old_names -status_forms -more_windows -sessions -tools -repaired -every -every_persistent -refused -every_tool -nulls"
 # shellcheck disable=SC2086 # names are words
 same_as_remembered() {
   simulated "$1" "$set" $not_remembered && test -s "$T/simulated" || return 1

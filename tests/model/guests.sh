@@ -139,6 +139,23 @@ missing_functions_are_named() {
   run "$T/misses" call
   test $? = 100 && grep 'is_in_no_library was called, which is missing here' "$T/err"
 }
+# Each of 4,200 missing functions is named when it is called, the first as the last; so is a missing one of MPI.
+many_missing_functions_are_named() {
+  awk 'BEGIN { for (i = 0; i < 4200; i++) printf "int none_%d(void) { return 0; }\n", i; print "int MPI_Is_in_no_standard(void) { return 0; }" }' | $CC -O0 -shared -fPIC -x c - -Wl,-soname,libmpi.so.40 -o "$T/libmany.so" &&
+    awk 'BEGIN { print "#include <stdlib.h>"; for (i = 0; i < 4200; i++) printf "int none_%d(void);\n", i
+      print "int MPI_Is_in_no_standard(void);\nint main(int argc, char **argv) {\n  switch (argc > 1 ? atoi(argv[1]) : -1) {"
+      for (i = 0; i < 4200; i++) printf "  case %d: return none_%d();\n", i, i
+      print "  case 4200: return MPI_Is_in_no_standard();\n  default: return 0;\n  }\n}" }' | $CC -O0 -fPIE -pie -x c - -x none "$T/libmany.so" -o "$T/many" &&
+    run "$T/many" && grep -q 'missing here, a call ends the run: .*MPI_Is_in_no_standard' "$T/err" || return 1
+  tr ' ' '\n' <"$T/err" | sed -n 's/^none_//p' >"$T/names" # in the loader's order
+  test "$(wc -l <"$T/names")" = 4200 || return 1
+  for i in $(sed -n '1p; 2p; 4095,4097p; $p' "$T/names"); do
+    run "$T/many" $i
+    test $? = 100 && grep "none_$i was called, which is missing here" "$T/err" || return 1
+  done
+  run "$T/many" 4200
+  test $? = 100 && grep 'MPI_Is_in_no_standard was called, which is missing here' "$T/err"
+}
 # 1,000 waits for memory: a tick of the clock for the first, microseconds for the others; the same each time
 spins_are_remembered() {
   timeout 20 "$B/pm_run" -n 2 "$B/tests/model/guest_spin" 1000 >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 && diff "$T/first" "$T/err"
@@ -231,7 +248,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

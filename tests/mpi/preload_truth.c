@@ -8,7 +8,7 @@
      late      a small send comes late; the receiver waits
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
-     tail_sync the same with MPI_Issend; tail_strided: with data that is not contiguous
+     tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order
      many N    N calls of MPI_Iprobe, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
@@ -129,14 +129,26 @@ static int64_t at_most(const look *looks, int64_t t_ns, int64_t bytes) {
     if (looks[k].t_ns > t_ns) return looks[k].bytes;
   return bytes;
 }
-static void tail(int is_synchronous, int is_strided) {
-  enum { BYTES = 1 << 20, ROUNDS = 10 };
+enum { TAIL = 1 << 20 };
+/* One of TAIL bytes with gaps; or without, of blocks that lie in another order than they are sent in. */
+static MPI_Datatype strided(void) {
+  MPI_Datatype t;
+  MPI_Type_vector(TAIL / 4, 4, 8, MPI_CHAR, &t);
+  return t;
+}
+static MPI_Datatype permuted(void) {
+  MPI_Datatype pair, t;
+  MPI_Type_create_hindexed(2, (int[]){4, 4}, (MPI_Aint[]){4, 0}, MPI_CHAR, &pair);
+  MPI_Type_contiguous(TAIL / 8, pair, &t);
+  MPI_Type_free(&pair);
+  return t;
+}
+static void tail(int is_synchronous, MPI_Datatype type) { /* type: MPI_CHAR, or one of its own, then freed */
+  enum { BYTES = TAIL, ROUNDS = 10 };
   static look looks[LOOKS];
   char *data = malloc(2 * BYTES), go = 0;
   int64_t after = 0;
-  MPI_Datatype strided;
-  MPI_Type_vector(BYTES / 4, 4, 8, MPI_CHAR, &strided);
-  MPI_Type_commit(&strided);
+  if (type != MPI_CHAR) MPI_Type_commit(&type);
   if (!data) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = 0; i < ROUNDS; i++) {
     MPI_Request request;
@@ -146,7 +158,7 @@ static void tail(int is_synchronous, int is_strided) {
     if (rank == 1) MPI_Irecv(data, BYTES, MPI_CHAR, 0, 7, MPI_COMM_WORLD, &request);
     MPI_Sendrecv(&go, 1, MPI_CHAR, 1 - rank, 8, &go, 1, MPI_CHAR, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0) {
-      if (is_strided) MPI_Isend(data, 1, strided, 1, 7, MPI_COMM_WORLD, &request);
+      if (type != MPI_CHAR) MPI_Isend(data, 1, type, 1, 7, MPI_COMM_WORLD, &request);
       else if (is_synchronous) MPI_Issend(data, BYTES, MPI_CHAR, 1, 7, MPI_COMM_WORLD, &request);
       else MPI_Isend(data, BYTES, MPI_CHAR, 1, 7, MPI_COMM_WORLD, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -165,7 +177,7 @@ static void tail(int is_synchronous, int is_strided) {
     }
   }
   if (rank == 0) printf("after permille %lld\n", (long long)(after * 1000 / ((int64_t)BYTES * ROUNDS)));
-  MPI_Type_free(&strided);
+  if (type != MPI_CHAR) MPI_Type_free(&type);
   free(data);
 }
 
@@ -206,9 +218,10 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
-  if (strcmp(scene, "tail") == 0) tail(0, 0);
-  if (strcmp(scene, "tail_sync") == 0) tail(1, 0);
-  if (strcmp(scene, "tail_strided") == 0) tail(0, 1);
+  if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR);
+  if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR);
+  if (strcmp(scene, "tail_strided") == 0) tail(0, strided());
+  if (strcmp(scene, "tail_permuted") == 0) tail(0, permuted());
   if (strcmp(scene, "come") == 0) come();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];

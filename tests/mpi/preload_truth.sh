@@ -140,7 +140,7 @@ gather() { # mpi
 tail_of() { # mpi NAME ENVIRONMENT...
   m=$1 name=$2
   shift 2
-  for kind in tail tail_sync tail_strided; do
+  for kind in tail tail_sync tail_strided tail_permuted; do
     reports=$work/$m.$name.$kind
     mkdir "$reports"
     (export "$@" && measured "$m" 2 "$B/tests/mpi/preload_truth.$m" "$kind") >"$reports/out" 2>"$reports/err"
@@ -149,6 +149,11 @@ tail_of() { # mpi NAME ENVIRONMENT...
     if [ -n "$truth" ] && [ "$xfer" -gt 0 ] && [ $((truth * xfer / 1000)) -le "$most" ] && [ "$(of isend same_node 8)" = 0 ]; then
       ok "$m: $name: $kind: $truth permille came after the send's end, reported $((most * 1000 / xfer)) at most"
     else bad "$m: $name: $kind: $truth permille came after the send's end, reported $most of $xfer ns: $(cat "$reports/err")"; fi
+    # the end of such a send says nothing of its arrival: all may be hidden in the computation that follows
+    case $name$kind in
+      *memorytail_strided | *memorytail_permuted)
+        if [ $((most * 10)) -ge $((xfer * 9)) ]; then ok "$m: $name: $kind: all may come later"; else bad "$m: $name: $kind: reported $most of $xfer ns"; fi ;;
+    esac
   done
 }
 tails() { # mpi

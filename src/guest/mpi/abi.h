@@ -45,6 +45,10 @@ int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name);
 /* The same with a handler given. */
 int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name);
 #define FAIL(comm, code) return gm_raise(p, comm, code, scope.name)
+/* The arguments that MPICH checks too: a NULL pointer is an error of the caller, not the end of the process. */
+#define NEED(comm, are_there)        FAIL_IF(!(are_there), comm, MPI_ERR_ARG)
+#define NEED_ALWAYS(name, are_there) /* of functions that do not begin with IN */                  \
+  if (!(are_there)) return gm_raise(gm_self(), NULL, MPI_ERR_ARG, "MPI_" name)
 #define FAIL_IF(condition, comm, code)                                                             \
   do {                                                                                             \
     if (condition) FAIL(comm, code);                                                               \

@@ -64,10 +64,12 @@ static int op_create(gm_proc *p, void *fn, int commute, int is_large, MPI_Op *op
 }
 CALL(Op_create, MPI_User_function *fn, int commute, MPI_Op *op) {
   IN_ALWAYS("Op_create");
+  NEED(NULL, fn && op);
   return op_create(p, *(void **)(void *)&fn, commute, 0, op);
 }
 CALL(Op_create_c, MPI_User_function_c *fn, int commute, MPI_Op *op) {
   IN_ALWAYS("Op_create");
+  NEED(NULL, fn && op);
   return op_create(p, *(void **)(void *)&fn, commute, 1, op);
 }
 static void op_unref(gm_op *o) {
@@ -75,6 +77,7 @@ static void op_unref(gm_op *o) {
 }
 CALL(Op_free, MPI_Op *op) {
   IN_ALWAYS("Op_free");
+  NEED(NULL, op);
   gm_op *o = op_of(p, *op);
   FAIL_IF(!o || o->id != GM_OP_USER, NULL, MPI_ERR_OP);
   gm_drop(&p->table[GM_T_OP], GM_INDEX(*op));
@@ -84,6 +87,7 @@ CALL(Op_free, MPI_Op *op) {
 }
 CALL(Op_commutative, MPI_Op op, int *commute) {
   IN_ALWAYS("Op_commutative");
+  NEED(NULL, commute);
   FAIL_IF(!op_of(p, op), NULL, MPI_ERR_OP);
   *commute = op_of(p, op)->is_commutative;
   return MPI_SUCCESS;
@@ -667,11 +671,13 @@ CALL(Barrier, MPI_Comm comm) {
 }
 CALL(Ibarrier, MPI_Comm comm, MPI_Request *request) {
   IN("Ibarrier");
+  NEED(comm_of(p, comm), request);
   call k = {.name = scope.name, .comm = comm, .coll = NBC_COLL_BARRIER};
   return go(p, &k, 1, request);
 }
 CALL(Barrier_init, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   IN("Barrier_init");
+  NEED(comm_of(p, comm), request);
   call k = {.name = scope.name, .comm = comm, .coll = NBC_COLL_BARRIER};
   (void)info;
   return go(p, &k, 2, request);
@@ -690,6 +696,7 @@ CALL(Barrier_init, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
     }                                                                                              \
     CALL_N(iwhat, params, MPI_Comm comm, MPI_Request *request) {                                   \
       IN(#iwhat);                                                                                  \
+      NEED(comm_of(p, comm), request);                                                             \
       call k = {.name = scope.name,                                                                \
                 .comm = comm,                                                                      \
                 .wide_counts = LARGE,                                                              \
@@ -699,6 +706,7 @@ CALL(Barrier_init, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
     }                                                                                              \
     CALL_N(what##_init, params, MPI_Comm comm, MPI_Info info, MPI_Request *request) {              \
       IN(#what "_init");                                                                           \
+      NEED(comm_of(p, comm), request);                                                             \
       call k = {.name = scope.name,                                                                \
                 .comm = comm,                                                                      \
                 .wide_counts = LARGE,                                                              \

@@ -20,18 +20,21 @@ MPI_Group group_handle(gm_proc *p, gm_group *g) {
 }
 CALL(Group_size, MPI_Group group, int *size) {
   IN_ALWAYS("Group_size");
+  NEED(NULL, size);
   FAIL_IF(!group_of(p, group), NULL, MPI_ERR_GROUP);
   *size = group_of(p, group)->size;
   return MPI_SUCCESS;
 }
 CALL(Group_rank, MPI_Group group, int *rank) {
   IN_ALWAYS("Group_rank");
+  NEED(NULL, rank);
   FAIL_IF(!group_of(p, group), NULL, MPI_ERR_GROUP);
   *rank = gm_group_find(group_of(p, group), p->rank);
   return MPI_SUCCESS;
 }
 CALL(Group_free, MPI_Group *group) {
   IN_ALWAYS("Group_free");
+  NEED(NULL, group);
   gm_group *g = group_of(p, *group);
   FAIL_IF(!g, NULL, MPI_ERR_GROUP);
   if (*group != MPI_GROUP_EMPTY) {
@@ -64,6 +67,7 @@ static int compare(gm_group *a, gm_group *b) {
 }
 CALL(Group_compare, MPI_Group group1, MPI_Group group2, int *result) {
   IN_ALWAYS("Group_compare");
+  NEED(NULL, result);
   gm_group *a = group_of(p, group1), *b = group_of(p, group2);
   FAIL_IF(!a || !b, NULL, MPI_ERR_GROUP);
   *result = compare(a, b);
@@ -87,14 +91,17 @@ static int combine(gm_proc *p, const char *name, MPI_Group group1, MPI_Group gro
 }
 CALL(Group_union, MPI_Group a, MPI_Group b, MPI_Group *result) {
   IN_ALWAYS("Group_union");
+  NEED(NULL, result);
   return combine(p, scope.name, a, b, 1, 1, 1, result);
 }
 CALL(Group_intersection, MPI_Group a, MPI_Group b, MPI_Group *result) {
   IN_ALWAYS("Group_intersection");
+  NEED(NULL, result);
   return combine(p, scope.name, a, b, 1, 0, 0, result);
 }
 CALL(Group_difference, MPI_Group a, MPI_Group b, MPI_Group *result) {
   IN_ALWAYS("Group_difference");
+  NEED(NULL, result);
   return combine(p, scope.name, a, b, 0, 1, 0, result);
 }
 static int select_ranks(gm_proc *p, const char *name, MPI_Group group, int n, const int *ranks,
@@ -119,10 +126,12 @@ static int select_ranks(gm_proc *p, const char *name, MPI_Group group, int n, co
 }
 CALL(Group_incl, MPI_Group group, int n, const int ranks[], MPI_Group *result) {
   IN_ALWAYS("Group_incl");
+  NEED(NULL, result);
   return select_ranks(p, scope.name, group, n, ranks, 1, result);
 }
 CALL(Group_excl, MPI_Group group, int n, const int ranks[], MPI_Group *result) {
   IN_ALWAYS("Group_excl");
+  NEED(NULL, result);
   return select_ranks(p, scope.name, group, n, ranks, 0, result);
 }
 static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, int ranges[][3],
@@ -150,10 +159,12 @@ static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, i
 }
 CALL(Group_range_incl, MPI_Group group, int n, int ranges[][3], MPI_Group *result) {
   IN_ALWAYS("Group_range_incl");
+  NEED(NULL, result);
   return select_ranges(p, scope.name, group, n, ranges, 1, result);
 }
 CALL(Group_range_excl, MPI_Group group, int n, int ranges[][3], MPI_Group *result) {
   IN_ALWAYS("Group_range_excl");
+  NEED(NULL, result);
   return select_ranges(p, scope.name, group, n, ranges, 0, result);
 }
 
@@ -163,18 +174,21 @@ MPI_Comm comm_handle(gm_proc *p, gm_comm *c) {
 }
 CALL(Comm_size, MPI_Comm comm, int *size) {
   IN("Comm_size");
+  NEED(comm_of(p, comm), size);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   *size = comm_of(p, comm)->local->size;
   return MPI_SUCCESS;
 }
 CALL(Comm_rank, MPI_Comm comm, int *rank) {
   IN("Comm_rank");
+  NEED(comm_of(p, comm), rank);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   *rank = comm_of(p, comm)->rank;
   return MPI_SUCCESS;
 }
 CALL(Comm_remote_size, MPI_Comm comm, int *size) {
   IN("Comm_remote_size");
+  NEED(comm_of(p, comm), size);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c || !c->remote, c, MPI_ERR_COMM);
   *size = c->remote->size;
@@ -182,18 +196,21 @@ CALL(Comm_remote_size, MPI_Comm comm, int *size) {
 }
 CALL(Comm_test_inter, MPI_Comm comm, int *flag) {
   IN("Comm_test_inter");
+  NEED(comm_of(p, comm), flag);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   *flag = comm_of(p, comm)->remote != NULL;
   return MPI_SUCCESS;
 }
 CALL(Comm_group, MPI_Comm comm, MPI_Group *group) {
   IN("Comm_group");
+  NEED(comm_of(p, comm), group);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   *group = group_handle(p, gm_group_keep(comm_of(p, comm)->local));
   return MPI_SUCCESS;
 }
 CALL(Comm_remote_group, MPI_Comm comm, MPI_Group *group) {
   IN("Comm_remote_group");
+  NEED(comm_of(p, comm), group);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c || !c->remote, c, MPI_ERR_COMM);
   *group = group_handle(p, gm_group_keep(c->remote));
@@ -201,6 +218,7 @@ CALL(Comm_remote_group, MPI_Comm comm, MPI_Group *group) {
 }
 CALL(Comm_compare, MPI_Comm comm1, MPI_Comm comm2, int *result) {
   IN("Comm_compare");
+  NEED(comm_of(p, comm1), result);
   gm_comm *a = comm_of(p, comm1), *b = comm_of(p, comm2);
   FAIL_IF(!a || !b, NULL, MPI_ERR_COMM);
   if (a == b) {
@@ -217,6 +235,7 @@ CALL(Comm_compare, MPI_Comm comm1, MPI_Comm comm2, int *result) {
 }
 CALL(Comm_set_name, MPI_Comm comm, const char *name) {
   IN("Comm_set_name");
+  NEED(comm_of(p, comm), name);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   free(c->name);
@@ -225,6 +244,7 @@ CALL(Comm_set_name, MPI_Comm comm, const char *name) {
 }
 CALL(Comm_get_name, MPI_Comm comm, char *name, int *length) {
   IN("Comm_get_name");
+  NEED(comm_of(p, comm), name && length);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", c->name ? c->name : "");
@@ -248,6 +268,7 @@ CALL(Comm_set_info, MPI_Comm comm, MPI_Info info) {
 }
 CALL(Comm_get_info, MPI_Comm comm, MPI_Info *info) {
   IN("Comm_get_info");
+  NEED(comm_of(p, comm), info);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   if (!c->info) comm_info_take(c, NULL);
@@ -306,12 +327,14 @@ static int duplicate(gm_proc *p, const char *name, MPI_Comm comm, const gm_info 
 }
 CALL(Comm_dup, MPI_Comm comm, MPI_Comm *new) {
   IN("Comm_dup");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   return duplicate(p, scope.name, comm, c->info, agree(p, c), new);
 }
 CALL(Comm_dup_with_info, MPI_Comm comm, MPI_Info info, MPI_Comm *new) {
   IN("Comm_dup_with_info");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   return duplicate(p, scope.name, comm, info_of(p, info), agree(p, c), new);
@@ -399,11 +422,13 @@ static int idup(gm_proc *p, const char *name, MPI_Comm comm, const gm_info *info
 }
 CALL(Comm_idup, MPI_Comm comm, MPI_Comm *new, MPI_Request *request) {
   IN("Comm_idup");
+  NEED(comm_of(p, comm), new &&request);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   return idup(p, scope.name, comm, comm_of(p, comm)->info, new, request);
 }
 CALL(Comm_idup_with_info, MPI_Comm comm, MPI_Info info, MPI_Comm *new, MPI_Request *request) {
   IN("Comm_idup_with_info");
+  NEED(comm_of(p, comm), new &&request);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   return idup(p, scope.name, comm, info_of(p, info), new, request);
 }
@@ -422,10 +447,12 @@ static int comm_free(gm_proc *p, const char *name, MPI_Comm *comm) {
 }
 CALL(Comm_free, MPI_Comm *comm) {
   IN("Comm_free");
+  NEED(NULL, comm);
   return comm_free(p, scope.name, comm);
 }
 CALL(Comm_disconnect, MPI_Comm *comm) {
   IN("Comm_disconnect");
+  NEED(NULL, comm);
   return comm_free(p, scope.name, comm);
 }
 static gm_comm *from_group(gm_proc *p, gm_comm *parent, gm_group *g, uint32_t context) {
@@ -436,6 +463,7 @@ static gm_comm *from_group(gm_proc *p, gm_comm *parent, gm_group *g, uint32_t co
 }
 CALL(Comm_create, MPI_Comm comm, MPI_Group group, MPI_Comm *new) {
   IN("Comm_create");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   gm_group *g = group_of(p, group);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
@@ -482,6 +510,7 @@ static gm_comm *create_from(gm_proc *p, gm_group *g, uint32_t context, uint32_t 
 }
 CALL(Comm_create_group, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new) {
   IN("Comm_create_group");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   gm_group *g = group_of(p, group);
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
@@ -498,6 +527,7 @@ CALL(Comm_create_group, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new) 
 CALL(Comm_create_from_group, MPI_Group group, const char *stringtag, MPI_Info info,
      MPI_Errhandler errhandler, MPI_Comm *new) {
   IN_ALWAYS("Comm_create_from_group");
+  NEED(NULL, stringtag && new);
   gm_group *g = group_of(p, group);
   uint32_t tag = 0;
   FAIL_IF(!g || !g->size, NULL, MPI_ERR_GROUP);
@@ -569,6 +599,7 @@ static int split(gm_proc *p, gm_comm *c, int color, int key, MPI_Comm *new) {
 }
 CALL(Comm_split, MPI_Comm comm, int color, int key, MPI_Comm *new) {
   IN("Comm_split");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   FAIL_IF(color < 0 && color != MPI_UNDEFINED, c, MPI_ERR_ARG);
@@ -594,6 +625,7 @@ static int split_neighbours(gm_proc *p, gm_comm *c, int key, const gm_info *info
 }
 CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *new) {
   IN("Comm_split_type");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   gm_info *i = info_of(p, info);
   const int node = pm_process_node(pm_self());
@@ -638,6 +670,7 @@ static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t con
 CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader,
      int tag, MPI_Comm *new) {
   IN("Intercomm_create");
+  NEED(comm_of(p, local_comm), new);
   gm_comm *l = comm_of(p, local_comm), *peers = comm_of(p, peer_comm);
   int64_t next;
   int is_low;
@@ -660,6 +693,7 @@ CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_
      int remote_leader, const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
      MPI_Comm *new) {
   IN_ALWAYS("Intercomm_create_from_groups");
+  NEED(NULL, stringtag && new);
   gm_group *g = group_of(p, local_group), *r = group_of(p, remote_group);
   uint32_t tag = 0;
   int64_t next;
@@ -679,6 +713,7 @@ CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_
 }
 CALL(Intercomm_merge, MPI_Comm intercomm, int high, MPI_Comm *new) {
   IN("Intercomm_merge");
+  NEED(comm_of(p, intercomm), new);
   gm_comm *c = comm_of(p, intercomm);
   FAIL_IF(!c || !c->remote, c, MPI_ERR_COMM);
   const uint32_t context = agree(p, c);
@@ -720,6 +755,7 @@ CALL(Comm_spawn_multiple, int count, char *commands[], char **argvs[], const int
   return no_processes(p, comm_of(p, comm), scope.name);
 }
 CALL(Comm_get_parent, MPI_Comm *parent) {
+  NEED_ALWAYS("Comm_get_parent", parent);
   *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
@@ -736,6 +772,7 @@ static MPI_Datatype handle_to_old(gm_proc *p, gm_type *t) {
 }
 CALL(Type_get_envelope, MPI_Datatype type, int *ints, int *aints, int *types_count, int *combiner) {
   IN("Type_get_envelope");
+  NEED(NULL, ints && aints && types_count && combiner);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *combiner = t->combiner ? t->combiner : MPI_COMBINER_NAMED;
@@ -747,6 +784,7 @@ CALL(Type_get_envelope, MPI_Datatype type, int *ints, int *aints, int *types_cou
 CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, MPI_Count *counts,
      MPI_Count *types_count, int *combiner) {
   IN("Type_get_envelope");
+  NEED(NULL, ints && aints && counts && types_count && combiner);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *combiner = t->combiner ? t->combiner : MPI_COMBINER_NAMED;
@@ -759,6 +797,7 @@ CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, 
 CALL(Type_get_contents, MPI_Datatype type, int max_ints, int max_aints, int max_types, int ints[],
      MPI_Aint aints[], MPI_Datatype olds[]) {
   IN("Type_get_contents");
+  NEED(NULL, (max_ints <= 0 || ints) && (max_aints <= 0 || aints) && (max_types <= 0 || olds));
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t || !t->combiner || t->counts_count, NULL, MPI_ERR_TYPE);
   FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_types < t->types_count,
@@ -772,6 +811,8 @@ CALL(Type_get_contents_c, MPI_Datatype type, MPI_Count max_ints, MPI_Count max_a
      MPI_Count max_counts, MPI_Count max_types, int ints[], MPI_Aint aints[], MPI_Count counts[],
      MPI_Datatype olds[]) {
   IN("Type_get_contents");
+  NEED(NULL, (max_ints <= 0 || ints) && (max_aints <= 0 || aints) && (max_counts <= 0 || counts) &&
+                 (max_types <= 0 || olds));
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t || !t->combiner, NULL, MPI_ERR_TYPE);
   FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_counts < t->counts_count ||

@@ -165,10 +165,12 @@ int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name) {
   return gm_raise_to(p, c ? c->errh : NULL, c ? c->handle : MPI_COMM_WORLD, code, name);
 }
 CALL(Error_class, int code, int *class) {
+  NEED_ALWAYS("Error_class", class);
   *class = gm_class_of(code);
   return MPI_SUCCESS;
 }
 CALL(Error_string, int code, char *text, int *length) {
+  NEED_ALWAYS("Error_string", text && length);
   snprintf(text, MPI_MAX_ERROR_STRING, "%s", gm_class_text(code));
   *length = (int)strlen(text);
   return MPI_SUCCESS;
@@ -181,16 +183,19 @@ static int new_code(gm_proc *p, int class) {
 }
 CALL(Add_error_class, int *class) {
   IN_ALWAYS("Add_error_class");
+  NEED(NULL, class);
   *class = new_code(p, 0);
   return MPI_SUCCESS;
 }
 CALL(Add_error_code, int class, int *code) {
   IN_ALWAYS("Add_error_code");
+  NEED(NULL, code);
   *code = new_code(p, class);
   return MPI_SUCCESS;
 }
 CALL(Add_error_string, int code, const char *text) {
   IN_ALWAYS("Add_error_string");
+  NEED(NULL, text);
   user_code *u = code_of(code);
   FAIL_IF(!u, NULL, MPI_ERR_ARG);
   free(u->text);
@@ -227,6 +232,7 @@ static int errh_create(gm_proc *p, void *fn, MPI_Errhandler *h) {
 #define ERRH_CREATE(what, type)                                                                    \
   CALL(what, type *fn, MPI_Errhandler *errhandler) {                                               \
     IN_ALWAYS(#what);                                                                              \
+    NEED(NULL, fn &&errhandler);                                                                   \
     return errh_create(p, *(void **)&fn, errhandler);                                              \
   }
 ERRH_CREATE(Comm_create_errhandler, MPI_Comm_errhandler_function)
@@ -237,6 +243,7 @@ ERRH_CREATE(Session_create_errhandler, MPI_Session_errhandler_function)
 /* Communicators hold no count of it: its memory stays until the process ends. */
 CALL(Errhandler_free, MPI_Errhandler *h) {
   IN_ALWAYS("Errhandler_free");
+  NEED(NULL, h);
   FAIL_IF(!errh_of(p, *h), NULL, MPI_ERR_ARG);
   *h = MPI_ERRHANDLER_NULL;
   return MPI_SUCCESS;
@@ -263,10 +270,12 @@ CALL(Errhandler_set, MPI_Comm comm, MPI_Errhandler h) {
 }
 CALL(Comm_get_errhandler, MPI_Comm comm, MPI_Errhandler *h) {
   IN("Comm_get_errhandler");
+  NEED(comm_of(p, comm), h);
   return get_errh(p, scope.name, comm, h);
 }
 CALL(Errhandler_get, MPI_Comm comm, MPI_Errhandler *h) {
   IN("Errhandler_get");
+  NEED(comm_of(p, comm), h);
   return get_errh(p, scope.name, comm, h);
 }
 CALL(Comm_call_errhandler, MPI_Comm comm, int code) {
@@ -325,11 +334,13 @@ CALL(Finalized, int *flag) {
 }
 CALL(Query_thread, int *provided) {
   IN("Query_thread");
+  NEED(NULL, provided);
   *provided = p->thread_level;
   return MPI_SUCCESS;
 }
 CALL(Is_thread_main, int *flag) {
   IN("Is_thread_main");
+  NEED(NULL, flag);
   *flag = p->main_thread == pm_thread_self();
   return MPI_SUCCESS;
 }
@@ -355,11 +366,13 @@ CALL(Abort, MPI_Comm comm, int code) {
   return MPI_SUCCESS;
 }
 CALL(Get_version, int *version, int *subversion) {
+  NEED_ALWAYS("Get_version", version && subversion);
   *version = MPI_VERSION;
   *subversion = MPI_SUBVERSION;
   return MPI_SUCCESS;
 }
 CALL(Get_library_version, char *text, int *length) {
+  NEED_ALWAYS("Get_library_version", text && length);
   *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING,
                      "MPICH " MPICH_VERSION " (its ABI): MPI of pm_run " PM_VERSION_STRING
                      " - simulated");
@@ -367,6 +380,7 @@ CALL(Get_library_version, char *text, int *length) {
 }
 CALL(Get_processor_name, char *name, int *length) {
   IN("Get_processor_name");
+  NEED(NULL, name && length);
   *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "node%d", pm_process_node(pm_self()));
   return MPI_SUCCESS;
 }
@@ -388,6 +402,7 @@ int PMPI_Pcontrol(const int level, ...) {
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 CALL(Alloc_mem, MPI_Aint size, MPI_Info info, void *baseptr) {
   IN("Alloc_mem");
+  NEED(NULL, baseptr);
   (void)info;
   FAIL_IF(size < 0, NULL, MPI_ERR_ARG);
   void *memory = NULL;
@@ -405,10 +420,12 @@ MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
 #pragma weak MPI_Aint_diff = PMPI_Aint_diff
 MPI_Aint PMPI_Aint_diff(MPI_Aint a, MPI_Aint b) { return a - b; }
 CALL(Get_address, const void *location, MPI_Aint *address) {
+  NEED_ALWAYS("Get_address", address);
   *address = (MPI_Aint)location;
   return MPI_SUCCESS;
 }
 CALL(Address, void *location, MPI_Aint *address) {
+  NEED_ALWAYS("Address", address);
   *address = (MPI_Aint)location;
   return MPI_SUCCESS;
 }
@@ -574,6 +591,7 @@ static int comm_attr_delete(gm_proc *p, const char *name, MPI_Comm comm, int key
 #define KEYVAL_CREATE(what, kind, copy_type, delete_type)                                          \
   CALL(what, copy_type *copy, delete_type *delete, int *keyval, void *extra) {                     \
     IN_ALWAYS(#what);                                                                              \
+    NEED(NULL, keyval);                                                                            \
     return keyval_new(p, kind, *(void **)&copy, *(void **)&delete, extra, keyval);                 \
   }
 KEYVAL_CREATE(Comm_create_keyval, 1, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)
@@ -583,6 +601,7 @@ KEYVAL_CREATE(Win_create_keyval, 3, MPI_Win_copy_attr_function, MPI_Win_delete_a
 #define KEYVAL_FREE(what)                                                                          \
   CALL(what, int *keyval) {                                                                        \
     IN_ALWAYS(#what);                                                                              \
+    NEED(NULL, keyval);                                                                            \
     return keyval_free(p, scope.name, keyval);                                                     \
   }
 KEYVAL_FREE(Comm_free_keyval)
@@ -591,10 +610,12 @@ KEYVAL_FREE(Type_free_keyval)
 KEYVAL_FREE(Win_free_keyval)
 CALL(Comm_get_attr, MPI_Comm comm, int keyval, void *value, int *flag) {
   IN("Comm_get_attr");
+  NEED(comm_of(p, comm), flag);
   return comm_attr_get(p, scope.name, comm, keyval, value, flag, 0);
 }
 CALL(Attr_get, MPI_Comm comm, int keyval, void *value, int *flag) {
   IN("Attr_get");
+  NEED(comm_of(p, comm), flag);
   return comm_attr_get(p, scope.name, comm, keyval, value, flag, 0);
 }
 CALL(Comm_set_attr, MPI_Comm comm, int keyval, void *value) {
@@ -622,6 +643,7 @@ static int type_attr_get(gm_proc *p, const char *name, MPI_Datatype type, int ke
 }
 CALL(Type_get_attr, MPI_Datatype type, int keyval, void *value, int *flag) {
   IN("Type_get_attr");
+  NEED(NULL, flag);
   return type_attr_get(p, scope.name, type, keyval, value, flag, 0);
 }
 CALL(Type_set_attr, MPI_Datatype type, int keyval, void *value) {
@@ -749,11 +771,13 @@ void gm_info_take(gm_info **own, const gm_info *from, const gm_hint *known) {
 }
 CALL(Info_create, MPI_Info *info) {
   IN_ALWAYS("Info_create");
+  NEED(NULL, info);
   *info = info_handle(p, gm_alloc(sizeof(gm_info)));
   return MPI_SUCCESS;
 }
 CALL(Info_create_env, int argc, char *argv[], MPI_Info *info) {
   IN_ALWAYS("Info_create_env");
+  NEED(NULL, info);
   gm_info *i = gm_alloc(sizeof *i);
   char text[32];
   if (argc > 0 && argv) gm_info_put(i, "command", argv[0]);
@@ -764,12 +788,14 @@ CALL(Info_create_env, int argc, char *argv[], MPI_Info *info) {
 }
 CALL(Info_dup, MPI_Info info, MPI_Info *copy) {
   IN_ALWAYS("Info_dup");
+  NEED(NULL, copy);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   *copy = info_handle(p, gm_info_copy(info_of(p, info)));
   return MPI_SUCCESS;
 }
 CALL(Info_free, MPI_Info *info) {
   IN_ALWAYS("Info_free");
+  NEED(NULL, info);
   gm_info *i = info_of(p, *info);
   FAIL_IF(!i || i == &of_start, NULL, MPI_ERR_INFO);
   gm_drop(&p->table[GM_T_INFO], GM_INDEX(*info));
@@ -779,6 +805,7 @@ CALL(Info_free, MPI_Info *info) {
 }
 CALL(Info_set, MPI_Info info, const char *key, const char *value) {
   IN_ALWAYS("Info_set");
+  NEED(NULL, value);
   FAIL_IF(!info_of(p, info) || info == MPI_INFO_ENV, NULL, MPI_ERR_INFO);
   FAIL_IF(!key || !*key || strlen(key) > MPI_MAX_INFO_KEY, NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!value || strlen(value) > MPI_MAX_INFO_VAL, NULL, MPI_ERR_INFO_VALUE);
@@ -787,6 +814,7 @@ CALL(Info_set, MPI_Info info, const char *key, const char *value) {
 }
 CALL(Info_delete, MPI_Info info, const char *key) {
   IN_ALWAYS("Info_delete");
+  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
   gm_info *n = info_of(p, info);
   FAIL_IF(!n, NULL, MPI_ERR_INFO);
   const int i = info_index(n, key);
@@ -799,6 +827,8 @@ CALL(Info_delete, MPI_Info info, const char *key) {
 }
 CALL(Info_get, MPI_Info info, const char *key, int length, char *value, int *flag) {
   IN_ALWAYS("Info_get");
+  NEED(NULL, value && flag);
+  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;
@@ -807,6 +837,8 @@ CALL(Info_get, MPI_Info info, const char *key, int length, char *value, int *fla
 }
 CALL(Info_get_string, MPI_Info info, const char *key, int *length, char *value, int *flag) {
   IN_ALWAYS("Info_get_string");
+  NEED(NULL, length && value && flag);
+  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;
@@ -816,6 +848,8 @@ CALL(Info_get_string, MPI_Info info, const char *key, int *length, char *value, 
 }
 CALL(Info_get_valuelen, MPI_Info info, const char *key, int *length, int *flag) {
   IN_ALWAYS("Info_get_valuelen");
+  NEED(NULL, length && flag);
+  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;
@@ -824,12 +858,14 @@ CALL(Info_get_valuelen, MPI_Info info, const char *key, int *length, int *flag) 
 }
 CALL(Info_get_nkeys, MPI_Info info, int *count) {
   IN_ALWAYS("Info_get_nkeys");
+  NEED(NULL, count);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   *count = info_of(p, info)->count;
   return MPI_SUCCESS;
 }
 CALL(Info_get_nthkey, MPI_Info info, int n, char *key) {
   IN_ALWAYS("Info_get_nthkey");
+  NEED(NULL, key);
   gm_info *i = info_of(p, info);
   FAIL_IF(!i, NULL, MPI_ERR_INFO);
   FAIL_IF(n < 0 || n >= i->count, NULL, MPI_ERR_ARG);

@@ -295,6 +295,7 @@ static int finish(gm_req *r, MPI_Request *request, MPI_Status *status) {
 }
 CALL(Wait, MPI_Request *request, MPI_Status *status) {
   IN("Wait");
+  NEED(NULL, request && status);
   gm_req *r = req_of(p, *request);
   FAIL_IF(!r && *request != MPI_REQUEST_NULL, NULL, MPI_ERR_REQUEST);
   if (is_idle(r)) {
@@ -309,6 +310,7 @@ CALL(Wait, MPI_Request *request, MPI_Status *status) {
 }
 CALL(Test, MPI_Request *request, int *flag, MPI_Status *status) {
   IN("Test");
+  NEED(NULL, request && flag && status);
   gm_req *r = req_of(p, *request);
   FAIL_IF(!r && *request != MPI_REQUEST_NULL, NULL, MPI_ERR_REQUEST);
   *flag = 1;
@@ -326,6 +328,7 @@ CALL(Test, MPI_Request *request, int *flag, MPI_Status *status) {
 }
 CALL(Request_get_status, MPI_Request request, int *flag, MPI_Status *status) {
   IN("Request_get_status");
+  NEED(NULL, flag && status);
   gm_req *r = req_of(p, request);
   FAIL_IF(!r && request != MPI_REQUEST_NULL, NULL, MPI_ERR_REQUEST);
   *flag = 1;
@@ -361,6 +364,7 @@ static int finish_all(gm_proc *p, int count, MPI_Request *requests, MPI_Status *
 }
 CALL(Waitall, int count, MPI_Request requests[], MPI_Status statuses[]) {
   IN("Waitall");
+  NEED(NULL, (count <= 0 || requests) && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   for (int i = 0; i < count; i++) {
@@ -373,6 +377,7 @@ CALL(Waitall, int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 CALL(Testall, int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
   IN("Testall");
+  NEED(NULL, (count <= 0 || requests) && flag && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   for (int pass = 0; pass < 2; pass++) {
@@ -402,6 +407,7 @@ static int find_done(gm_proc *p, int count, const MPI_Request *requests) {
 }
 CALL(Waitany, int count, MPI_Request requests[], int *index, MPI_Status *status) {
   IN("Waitany");
+  NEED(NULL, (count <= 0 || requests) && index && status);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   while ((*index = find_done(p, count, requests)) == -1) gm_wait_event(p);
@@ -416,6 +422,7 @@ CALL(Waitany, int count, MPI_Request requests[], int *index, MPI_Status *status)
 }
 CALL(Testany, int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
   IN("Testany");
+  NEED(NULL, (count <= 0 || requests) && index && flag && status);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   *index = find_done(p, count, requests);
@@ -451,6 +458,8 @@ static int take_some(gm_proc *p, int count, MPI_Request *requests, int *out, int
 }
 CALL(Waitsome, int count, MPI_Request requests[], int *out, int indices[], MPI_Status statuses[]) {
   IN("Waitsome");
+  NEED(NULL,
+       (count <= 0 || requests) && out && (count <= 0 || indices) && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   int found;
@@ -463,6 +472,8 @@ CALL(Waitsome, int count, MPI_Request requests[], int *out, int indices[], MPI_S
 }
 CALL(Testsome, int count, MPI_Request requests[], int *out, int indices[], MPI_Status statuses[]) {
   IN("Testsome");
+  NEED(NULL,
+       (count <= 0 || requests) && out && (count <= 0 || indices) && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
   int found = find_done(p, count, requests);
@@ -478,6 +489,7 @@ CALL(Testsome, int count, MPI_Request requests[], int *out, int indices[], MPI_S
 }
 CALL(Request_free, MPI_Request *request) {
   IN("Request_free");
+  NEED(NULL, request);
   gm_req *r = req_of(p, *request);
   FAIL_IF(!r, NULL, MPI_ERR_REQUEST);
   *request = MPI_REQUEST_NULL;
@@ -487,6 +499,7 @@ CALL(Request_free, MPI_Request *request) {
 }
 CALL(Cancel, MPI_Request *request) {
   IN("Cancel");
+  NEED(NULL, request);
   gm_req *r = req_of(p, *request);
   FAIL_IF(is_idle(r), NULL, MPI_ERR_REQUEST);
   if (r->kind == REQ_GENERAL) {
@@ -503,6 +516,7 @@ CALL(Cancel, MPI_Request *request) {
 }
 CALL(Start, MPI_Request *request) {
   IN("Start");
+  NEED(NULL, request);
   gm_req *r = req_of(p, *request);
   FAIL_IF(!r || !r->is_persistent || r->is_active, NULL, MPI_ERR_REQUEST);
   gm_req_start(r);
@@ -510,6 +524,7 @@ CALL(Start, MPI_Request *request) {
 }
 CALL(Startall, int count, MPI_Request requests[]) {
   IN("Startall");
+  NEED(NULL, (count <= 0 || requests));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   for (int i = 0; i < count; i++) {
     gm_req *r = req_of(p, requests[i]);
@@ -519,10 +534,12 @@ CALL(Startall, int count, MPI_Request requests[]) {
   return MPI_SUCCESS;
 }
 CALL(Test_cancelled, const MPI_Status *status, int *flag) {
+  NEED_ALWAYS("Test_cancelled", status && flag);
   *flag = status->count_hi_and_cancelled & 1;
   return MPI_SUCCESS;
 }
 CALL(Status_set_cancelled, MPI_Status *status, int flag) {
+  NEED_ALWAYS("Status_set_cancelled", status);
   status->count_hi_and_cancelled = (status->count_hi_and_cancelled & ~1) | (flag != 0);
   return MPI_SUCCESS;
 }
@@ -613,19 +630,23 @@ static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Com
 }
 CALL(Probe, int source, int tag, MPI_Comm comm, MPI_Status *status) {
   IN("Probe");
+  NEED(comm_of(p, comm), status);
   return probe_call(p, scope.name, source, tag, comm, NULL, NULL, status);
 }
 CALL(Iprobe, int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
   IN("Iprobe");
+  NEED(comm_of(p, comm), flag && status);
   return probe_call(p, scope.name, source, tag, comm, flag, NULL, status);
 }
 CALL(Mprobe, int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
   IN("Mprobe");
+  NEED(comm_of(p, comm), message && status);
   return probe_call(p, scope.name, source, tag, comm, NULL, message, status);
 }
 CALL(Improbe, int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
      MPI_Status *status) {
   IN("Improbe");
+  NEED(comm_of(p, comm), flag && message && status);
   return probe_call(p, scope.name, source, tag, comm, flag, message, status);
 }
 static int receive_taken(gm_proc *p, const char *name, void *buffer, int64_t count,
@@ -730,12 +751,14 @@ static int parts_init(gm_proc *p, const char *name, int is_send, const void *buf
 CALL(Psend_init, const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest,
      int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   IN("Psend_init");
+  NEED(comm_of(p, comm), request);
   (void)info;
   return parts_init(p, scope.name, 1, buf, partitions, count, type, dest, tag, comm, request);
 }
 CALL(Precv_init, void *buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
      MPI_Comm comm, MPI_Info info, MPI_Request *request) {
   IN("Precv_init");
+  NEED(comm_of(p, comm), request);
   (void)info;
   return parts_init(p, scope.name, 0, buf, partitions, count, type, source, tag, comm, request);
 }
@@ -763,6 +786,8 @@ CALL(Pready_range, int low, int high, MPI_Request request) {
 }
 CALL(Pready_list, int length, int list[], MPI_Request request) {
   IN("Pready_list");
+  FAIL_IF(!req_of(p, request), NULL, MPI_ERR_REQUEST);
+  NEED(NULL, length <= 0 || list);
   int code = MPI_SUCCESS;
   for (int i = 0; i < length && !code; i++) code = ready(p, scope.name, request, list[i], list[i]);
   return code;
@@ -847,6 +872,7 @@ static int exchange_start(gm_proc *p, const char *name, gm_req *one[2], void *co
     CALL_N(what, const void *buf, COUNT count, MPI_Datatype type, int dest, int tag,               \
            MPI_Comm comm, MPI_Request *request) {                                                  \
       IN(#what);                                                                                   \
+      NEED(comm_of(p, comm), request);                                                             \
       return starting(p, scope.name, REQ_SEND, mode, buf, count, type, dest, tag, comm, request,   \
                       keep);                                                                       \
     }
@@ -867,20 +893,24 @@ SEND_START(Rsend_init, MODE_READY, 1)
 CALL_N(Recv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
        MPI_Status *status) {
   IN("Recv");
+  NEED(comm_of(p, comm), status);
   return blocking(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, status);
 }
 CALL_N(Irecv, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
        MPI_Request *request) {
   IN("Irecv");
+  NEED(comm_of(p, comm), request);
   return starting(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, request, 0);
 }
 CALL_N(Recv_init, void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
        MPI_Request *request) {
   IN("Recv_init");
+  NEED(comm_of(p, comm), request);
   return starting(p, scope.name, REQ_RECV, 0, buf, count, type, source, tag, comm, request, 1);
 }
 CALL_N(Mrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
   IN("Mrecv");
+  NEED(NULL, message);
   gm_req *r;
   const int code = receive_taken(p, scope.name, buf, count, type, message, &r);
   if (!r) return code;
@@ -894,6 +924,7 @@ CALL_N(Mrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, M
 CALL_N(Imrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,
        MPI_Request *request) {
   IN("Imrecv");
+  NEED(NULL, message);
   gm_req *r;
   const int code = receive_taken(p, scope.name, buf, count, type, message, &r);
   if (r) *request = gm_req_handle(p, r);
@@ -908,6 +939,7 @@ CALL_N(Buffer_attach, void *buffer, COUNT size) {
 }
 CALL_N(Buffer_detach, void *buffer, COUNT *size) {
   IN("Buffer_detach");
+  NEED(NULL, size);
   detach(p);
   *(void **)buffer = p->bsend;
   *size = (COUNT)p->bsend_bytes;
@@ -919,12 +951,14 @@ CALL_N(Sendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, in
        void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,
        MPI_Comm comm, MPI_Status *status) {
   IN("Sendrecv");
+  NEED(comm_of(p, comm), status);
   return exchange(p, scope.name, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
                   recvtype, source, recvtag, comm, status);
 }
 CALL_N(Sendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,
        int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
   IN("Sendrecv_replace");
+  NEED(comm_of(p, comm), status);
   gm_comm *c = comm_of(p, comm);
   gm_type *t = type_of(p, type);
   const int bad = check(c, t, count, dest, sendtag, 1);
@@ -941,6 +975,7 @@ CALL_N(Isendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, i
        int sendtag, void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag,
        MPI_Comm comm, MPI_Request *request) {
   IN("Isendrecv");
+  NEED(comm_of(p, comm), request);
   int code;
   gm_req *one[2];
   one[1] = make(p, scope.name, NULL, REQ_RECV, 0, recvbuf, recvcount, recvtype, source, recvtag,
@@ -954,6 +989,7 @@ CALL_N(Isendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, i
 CALL_N(Isendrecv_replace, void *buf, COUNT count, MPI_Datatype type, int dest, int sendtag,
        int source, int recvtag, MPI_Comm comm, MPI_Request *request) {
   IN("Isendrecv_replace");
+  NEED(comm_of(p, comm), request);
   int code;
   gm_req *one[2];
   one[1] = make(p, scope.name, NULL, REQ_RECV, 0, buf, count, type, source, recvtag, comm, &code);

@@ -48,6 +48,8 @@ static int raise_win(gm_proc *p, gm_win *w, int code, const char *name) {
 #  define WIN(w, h)                                                                                \
     gm_win *w = win_of(p, h);                                                                      \
     if (!w) return raise_win(p, NULL, MPI_ERR_WIN, scope.name)
+#  define NEED_OF_WIN(are_there)                                                                   \
+    if (!(are_there)) return raise_win(p, win_of(p, win), MPI_ERR_ARG, scope.name)
 #  define WIN_FAIL_IF(condition, w, code)                                                          \
     do {                                                                                           \
       if (condition) return raise_win(p, w, code, scope.name);                                     \
@@ -171,6 +173,7 @@ static int win_shared(gm_proc *p, const char *name, MPI_Aint size, int64_t unit,
 }
 CALL(Win_create_dynamic, MPI_Info info, MPI_Comm comm, MPI_Win *win) {
   IN("Win_create_dynamic");
+  NEED(comm_of(p, comm), win);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   *win = win_make(p, c, MPI_WIN_FLAVOR_DYNAMIC, NULL, 0, 1, info)->handle;
@@ -201,6 +204,7 @@ CALL(Win_detach, MPI_Win win, const void *base) {
 }
 CALL(Win_free, MPI_Win *win) {
   IN("Win_free");
+  NEED(NULL, win);
   WIN(w, *win);
   int is_locked = w->lock_all;
   for (int i = 0; i < w->all->size; i++) is_locked |= w->locked[i] != 0;
@@ -227,12 +231,14 @@ CALL(Win_free, MPI_Win *win) {
 }
 CALL(Win_get_group, MPI_Win win, MPI_Group *group) {
   IN("Win_get_group");
+  NEED_OF_WIN(group);
   WIN(w, win);
   *group = group_handle(p, gm_group_keep(w->comm->local));
   return MPI_SUCCESS;
 }
 CALL(Win_set_name, MPI_Win win, const char *name) {
   IN("Win_set_name");
+  NEED_OF_WIN(name);
   WIN(w, win);
   free(w->name);
   w->name = strdup(name);
@@ -240,6 +246,7 @@ CALL(Win_set_name, MPI_Win win, const char *name) {
 }
 CALL(Win_get_name, MPI_Win win, char *name, int *length) {
   IN("Win_get_name");
+  NEED_OF_WIN(name && length);
   WIN(w, win);
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", w->name ? w->name : "");
   return MPI_SUCCESS;
@@ -252,6 +259,7 @@ CALL(Win_set_info, MPI_Win win, MPI_Info info) {
 }
 CALL(Win_get_info, MPI_Win win, MPI_Info *info) {
   IN("Win_get_info");
+  NEED_OF_WIN(info);
   WIN(w, win);
   *info = info_handle(p, gm_info_copy(w->info));
   return MPI_SUCCESS;
@@ -265,6 +273,7 @@ CALL(Win_set_errhandler, MPI_Win win, MPI_Errhandler h) {
 }
 CALL(Win_get_errhandler, MPI_Win win, MPI_Errhandler *h) {
   IN("Win_get_errhandler");
+  NEED_OF_WIN(h);
   WIN(w, win);
   *h = w->errh ? w->errh->handle : MPI_ERRORS_ARE_FATAL;
   return MPI_SUCCESS;
@@ -290,6 +299,7 @@ static void *predefined_attr(gm_win *w, int keyval, int *is_base) {
 }
 CALL(Win_get_attr, MPI_Win win, int keyval, void *value, int *flag) {
   IN("Win_get_attr");
+  NEED_OF_WIN(flag);
   WIN(w, win);
   int is_base;
   void *known = predefined_attr(w, keyval, &is_base);
@@ -783,6 +793,7 @@ CALL(Win_wait, MPI_Win win) {
 }
 CALL(Win_test, MPI_Win win, int *flag) {
   IN("Win_test");
+  NEED_OF_WIN(flag);
   WIN(w, win);
   WIN_FAIL_IF(!w->exposed, w, MPI_ERR_RMA_SYNC);
   for (int pass = 0; pass < 2; pass++) {
@@ -919,11 +930,13 @@ CALL_N(Get, void *origin, ORIGIN, TARGET, MPI_Win win) {
 }
 CALL_N(Rput, const void *origin, ORIGIN, TARGET, MPI_Win win, MPI_Request *request) {
   IN("Rput");
+  NEED_OF_WIN(request);
   return transfer(p, scope.name, 'p', (void *)(uintptr_t)origin, origin_count, origin_type, target,
                   disp, count, type, win, request);
 }
 CALL_N(Rget, void *origin, ORIGIN, TARGET, MPI_Win win, MPI_Request *request) {
   IN("Rget");
+  NEED_OF_WIN(request);
   return transfer(p, scope.name, 'g', origin, origin_count, origin_type, target, disp, count, type,
                   win, request);
 }
@@ -935,6 +948,7 @@ CALL_N(Accumulate, const void *origin, ORIGIN, TARGET, MPI_Op op, MPI_Win win) {
 CALL_N(Raccumulate, const void *origin, ORIGIN, TARGET, MPI_Op op, MPI_Win win,
        MPI_Request *request) {
   IN("Raccumulate");
+  NEED_OF_WIN(request);
   const atomic_call k = {origin, origin_count, origin_type, NULL, 0, MPI_DATATYPE_NULL, 0};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, request);
 }
@@ -947,6 +961,7 @@ CALL_N(Get_accumulate, const void *origin, ORIGIN, void *result, COUNT result_co
 CALL_N(Rget_accumulate, const void *origin, ORIGIN, void *result, COUNT result_count,
        MPI_Datatype result_type, TARGET, MPI_Op op, MPI_Win win, MPI_Request *request) {
   IN("Rget_accumulate");
+  NEED_OF_WIN(request);
   const atomic_call k = {origin, origin_count, origin_type, result, result_count, result_type, 1};
   return accumulate(p, scope.name, &k, target, disp, count, type, op, win, request);
 }

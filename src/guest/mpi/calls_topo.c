@@ -82,6 +82,7 @@ static gm_topo *cart(int dims_count, const int *dims, const int *periods) {
 CALL(Cart_create, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int reorder,
      MPI_Comm *new) {
   IN("Cart_create");
+  NEED(comm_of(p, comm), (dims_count <= 0 || dims) && (dims_count <= 0 || periods) && new);
   gm_comm *c = comm_of(p, comm);
   int64_t size = 1;
   (void)reorder;
@@ -107,12 +108,14 @@ static gm_topo *topo_of(gm_proc *p, MPI_Comm comm, int kind) {
   FAIL_IF(!t, comm_of(p, comm), MPI_ERR_TOPOLOGY)
 CALL(Cartdim_get, MPI_Comm comm, int *dims_count) {
   IN("Cartdim_get");
+  NEED(comm_of(p, comm), dims_count);
   TOPO(t, comm, MPI_CART);
   *dims_count = t->dims_count;
   return MPI_SUCCESS;
 }
 CALL(Cart_get, MPI_Comm comm, int max, int dims[], int periods[], int coords[]) {
   IN("Cart_get");
+  NEED(comm_of(p, comm), (max <= 0 || dims) && (max <= 0 || periods) && (max <= 0 || coords));
   TOPO(t, comm, MPI_CART);
   FAIL_IF(max < t->dims_count, comm_of(p, comm), MPI_ERR_ARG);
   for (int d = 0; d < t->dims_count; d++) dims[d] = t->dims[d], periods[d] = t->periods[d];
@@ -129,6 +132,7 @@ CALL(Cart_coords, MPI_Comm comm, int rank, int max, int coords[]) {
 }
 CALL(Cart_rank, MPI_Comm comm, const int coords[], int *rank) {
   IN("Cart_rank");
+  NEED(comm_of(p, comm), rank);
   TOPO(t, comm, MPI_CART);
   *rank = rank_at(t, coords);
   FAIL_IF(*rank == MPI_PROC_NULL, comm_of(p, comm), MPI_ERR_ARG);
@@ -136,6 +140,7 @@ CALL(Cart_rank, MPI_Comm comm, const int coords[], int *rank) {
 }
 CALL(Cart_shift, MPI_Comm comm, int direction, int by, int *source, int *dest) {
   IN("Cart_shift");
+  NEED(comm_of(p, comm), source && dest);
   TOPO(t, comm, MPI_CART);
   FAIL_IF(direction < 0 || direction >= t->dims_count, comm_of(p, comm), MPI_ERR_ARG);
   *source = shifted(t, comm_of(p, comm)->rank, direction, -by);
@@ -144,6 +149,7 @@ CALL(Cart_shift, MPI_Comm comm, int direction, int by, int *source, int *dest) {
 }
 CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
   IN("Cart_sub");
+  NEED(comm_of(p, comm), new);
   TOPO(t, comm, MPI_CART);
   gm_comm *c = comm_of(p, comm);
   int *coords = ints(t->dims_count), *dims = ints(t->dims_count), *periods = ints(t->dims_count),
@@ -171,6 +177,7 @@ CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
 }
 CALL(Cart_map, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int *rank) {
   IN("Cart_map");
+  NEED(comm_of(p, comm), (dims_count <= 0 || dims) && (dims_count <= 0 || periods) && rank);
   gm_comm *c = comm_of(p, comm);
   int size = 1;
   (void)periods;
@@ -223,6 +230,7 @@ static void balance_from(balance *b, int k, int left) {
 }
 CALL(Dims_create, int nodes, int dims_count, int dims[]) {
   IN_ALWAYS("Dims_create");
+  NEED(NULL, (dims_count <= 0 || dims));
   int fixed = 1, free_dims = 0;
   FAIL_IF(dims_count < 0 || nodes < 1, NULL, MPI_ERR_ARG);
   for (int d = 0; d < dims_count; d++) {
@@ -248,6 +256,7 @@ CALL(Dims_create, int nodes, int dims_count, int dims[]) {
 CALL(Graph_create, MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
      MPI_Comm *new) {
   IN("Graph_create");
+  NEED(comm_of(p, comm), (nodes <= 0 || index) && (nodes <= 0 || edges) && new);
   gm_comm *c = comm_of(p, comm);
   (void)reorder;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
@@ -270,6 +279,7 @@ CALL(Graph_create, MPI_Comm comm, int nodes, const int index[], const int edges[
 }
 CALL(Graphdims_get, MPI_Comm comm, int *nodes, int *edges) {
   IN("Graphdims_get");
+  NEED(comm_of(p, comm), nodes && edges);
   TOPO(t, comm, MPI_GRAPH);
   *nodes = t->size;
   *edges = t->edges_count;
@@ -277,6 +287,7 @@ CALL(Graphdims_get, MPI_Comm comm, int *nodes, int *edges) {
 }
 CALL(Graph_get, MPI_Comm comm, int max_index, int max_edges, int index[], int edges[]) {
   IN("Graph_get");
+  NEED(comm_of(p, comm), (max_edges <= 0 || edges));
   TOPO(t, comm, MPI_GRAPH);
   FAIL_IF(max_index < t->size || max_edges < t->edges_count, comm_of(p, comm), MPI_ERR_ARG);
   memcpy(index, t->index, (size_t)t->size * sizeof *index);
@@ -285,6 +296,7 @@ CALL(Graph_get, MPI_Comm comm, int max_index, int max_edges, int index[], int ed
 }
 CALL(Graph_neighbors_count, MPI_Comm comm, int rank, int *count) {
   IN("Graph_neighbors_count");
+  NEED(comm_of(p, comm), count);
   TOPO(t, comm, MPI_GRAPH);
   FAIL_IF(rank < 0 || rank >= t->size, comm_of(p, comm), MPI_ERR_RANK);
   *count = t->index[rank] - (rank ? t->index[rank - 1] : 0);
@@ -292,6 +304,7 @@ CALL(Graph_neighbors_count, MPI_Comm comm, int rank, int *count) {
 }
 CALL(Graph_neighbors, MPI_Comm comm, int rank, int max, int neighbours[]) {
   IN("Graph_neighbors");
+  NEED(comm_of(p, comm), (max <= 0 || neighbours));
   TOPO(t, comm, MPI_GRAPH);
   FAIL_IF(rank < 0 || rank >= t->size, comm_of(p, comm), MPI_ERR_RANK);
   const int first = rank ? t->index[rank - 1] : 0;
@@ -301,6 +314,7 @@ CALL(Graph_neighbors, MPI_Comm comm, int rank, int max, int neighbours[]) {
 }
 CALL(Graph_map, MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank) {
   IN("Graph_map");
+  NEED(comm_of(p, comm), (nodes <= 0 || index) && (nodes <= 0 || edges) && rank);
   gm_comm *c = comm_of(p, comm);
   (void)index, (void)edges;
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
@@ -313,6 +327,7 @@ CALL(Dist_graph_create_adjacent, MPI_Comm comm, int in_count, const int sources[
      const int source_weights[], int out_count, const int dests[], const int dest_weights[],
      MPI_Info info, int reorder, MPI_Comm *new) {
   IN("Dist_graph_create_adjacent");
+  NEED(comm_of(p, comm), (in_count <= 0 || sources) && (out_count <= 0 || dests) && new);
   gm_comm *c = comm_of(p, comm);
   (void)info, (void)reorder;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
@@ -342,6 +357,7 @@ typedef struct edge {
 CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int degrees[],
      const int dests[], const int weights[], MPI_Info info, int reorder, MPI_Comm *new) {
   IN("Dist_graph_create");
+  NEED(comm_of(p, comm), new);
   gm_comm *c = comm_of(p, comm);
   int mine = 0, total = 0;
   (void)info, (void)reorder;
@@ -389,6 +405,7 @@ CALL(Dist_graph_create, MPI_Comm comm, int n, const int sources[], const int deg
 }
 CALL(Dist_graph_neighbors_count, MPI_Comm comm, int *in_count, int *out_count, int *weighted) {
   IN("Dist_graph_neighbors_count");
+  NEED(comm_of(p, comm), in_count && out_count && weighted);
   TOPO(t, comm, MPI_DIST_GRAPH);
   *in_count = t->in_count;
   *out_count = t->out_count;
@@ -398,6 +415,7 @@ CALL(Dist_graph_neighbors_count, MPI_Comm comm, int *in_count, int *out_count, i
 CALL(Dist_graph_neighbors, MPI_Comm comm, int max_in, int sources[], int source_weights[],
      int max_out, int dests[], int dest_weights[]) {
   IN("Dist_graph_neighbors");
+  NEED(comm_of(p, comm), (max_in <= 0 || sources) && (max_out <= 0 || dests));
   TOPO(t, comm, MPI_DIST_GRAPH);
   FAIL_IF(max_in < t->in_count || max_out < t->out_count, comm_of(p, comm), MPI_ERR_ARG);
   for (int i = 0; i < t->in_count; i++) {
@@ -412,6 +430,7 @@ CALL(Dist_graph_neighbors, MPI_Comm comm, int max_in, int sources[], int source_
 }
 CALL(Topo_test, MPI_Comm comm, int *kind) {
   IN("Topo_test");
+  NEED(comm_of(p, comm), kind);
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   *kind = c->topo ? c->topo->kind : MPI_UNDEFINED;

@@ -182,6 +182,7 @@ CALL(Type_free, MPI_Datatype *type) {
 }
 CALL(Type_dup, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_dup");
+  NEED(NULL, new);
   gm_type *o = type_of(p, old);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   const gm_part one = {0, 1, o};
@@ -198,6 +199,7 @@ CALL(Type_dup, MPI_Datatype old, MPI_Datatype *new) {
 }
 CALL(Type_set_name, MPI_Datatype type, const char *name) {
   IN("Type_set_name");
+  NEED(NULL, name);
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   free(t->name);
@@ -206,6 +208,7 @@ CALL(Type_set_name, MPI_Datatype type, const char *name) {
 }
 CALL(Type_get_name, MPI_Datatype type, char *name, int *length) {
   IN("Type_get_name");
+  NEED(NULL, name && length);
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", t->name ? t->name : "");
@@ -257,6 +260,7 @@ CALL(Type_create_f90_complex, int digits, int r, MPI_Datatype *new) {
 }
 CALL(Type_match_size, int class, int size, MPI_Datatype *type) {
   IN("Type_match_size");
+  NEED(NULL, type);
   static const struct {
     int class, size;
     MPI_Datatype type;
@@ -275,18 +279,21 @@ CALL(Type_match_size, int class, int size, MPI_Datatype *type) {
 }
 CALL(Type_lb, MPI_Datatype type, MPI_Aint *lb) {
   IN("Type_lb");
+  NEED(NULL, lb);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   *lb = type_of(p, type)->lb;
   return MPI_SUCCESS;
 }
 CALL(Type_ub, MPI_Datatype type, MPI_Aint *ub) {
   IN("Type_ub");
+  NEED(NULL, ub);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   *ub = type_of(p, type)->ub;
   return MPI_SUCCESS;
 }
 CALL(Type_extent, MPI_Datatype type, MPI_Aint *extent) {
   IN("Type_extent");
+  NEED(NULL, extent);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   *extent = GM_EXTENT(type_of(p, type));
   return MPI_SUCCESS;
@@ -305,6 +312,7 @@ CALL(Type_struct, int count, int lengths[], MPI_Aint displs[], MPI_Datatype olds
 }
 CALL(Get_elements_x, const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
   IN("Get_elements_x");
+  NEED(NULL, status && count);
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   const uint64_t n = gm_elements(t, gm_status_bytes(status));
@@ -319,24 +327,28 @@ static void set_elements(MPI_Status *status, const gm_type *t, uint64_t count) {
 }
 CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
   IN("Status_set_elements");
+  NEED(NULL, status);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   set_elements(status, type_of(p, type), (uint64_t)count);
   return MPI_SUCCESS;
 }
 CALL(Status_set_elements_x, MPI_Status *status, MPI_Datatype type, MPI_Count count) {
   IN("Status_set_elements_x");
+  NEED(NULL, status);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   set_elements(status, type_of(p, type), (uint64_t)count);
   return MPI_SUCCESS;
 }
 CALL(Type_size_x, MPI_Datatype type, MPI_Count *size) {
   IN("Type_size_x");
+  NEED(NULL, size);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   *size = (MPI_Count)type_of(p, type)->size;
   return MPI_SUCCESS;
 }
 CALL(Type_get_extent_x, MPI_Datatype type, MPI_Count *lb, MPI_Count *extent) {
   IN("Type_get_extent_x");
+  NEED(NULL, lb && extent);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *lb = t->lb;
@@ -345,6 +357,7 @@ CALL(Type_get_extent_x, MPI_Datatype type, MPI_Count *lb, MPI_Count *extent) {
 }
 CALL(Type_get_true_extent_x, MPI_Datatype type, MPI_Count *lb, MPI_Count *extent) {
   IN("Type_get_true_extent_x");
+  NEED(NULL, lb && extent);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *lb = t->true_lb;
@@ -357,6 +370,7 @@ CALL(Status_c2f, const MPI_Status *c, MPI_Fint *f) {
   return MPI_SUCCESS;
 }
 CALL(Status_f2c, const MPI_Fint *f, MPI_Status *c) {
+  if (!f) return gm_raise(gm_self(), NULL, MPI_ERR_OTHER, "MPI_Status_f2c");
   memcpy(c, f, sizeof *c);
   return MPI_SUCCESS;
 }
@@ -449,7 +463,7 @@ static int external_call(gm_proc *p, const char *name, const char *rep, const vo
                          int64_t count, MPI_Datatype type, void *out, int64_t size,
                          int64_t *position, int is_unpack) {
   gm_type *t = type_of(p, type);
-  const int bad = strcmp(rep, "external32") != 0 ? MPI_ERR_ARG : gm_check_type(t, count);
+  const int bad = !rep || strcmp(rep, "external32") != 0 ? MPI_ERR_ARG : gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
   const uint64_t bytes = gm_external_size(t, (uint64_t)count);
   if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
@@ -484,6 +498,7 @@ static int external_call(gm_proc *p, const char *name, const char *rep, const vo
 #else /* ---- once per type of count ------------------------------------------------------------------------------ */
 CALL_N(Type_contiguous, COUNT count, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_contiguous");
+  NEED(NULL, new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -498,6 +513,7 @@ CALL_N(Type_contiguous, COUNT count, MPI_Datatype old, MPI_Datatype *new) {
 CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype old,
        MPI_Datatype *new) {
   IN("Type_vector");
+  NEED(NULL, new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -516,6 +532,7 @@ CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype o
 CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_Datatype old,
        MPI_Datatype *new) {
   IN("Type_create_hvector");
+  NEED(NULL, new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -536,6 +553,7 @@ CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_
 CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MPI_Datatype old,
        MPI_Datatype *new) {
   IN("Type_indexed");
+  NEED(NULL, (count <= 0 || lengths) && (count <= 0 || displs) && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -562,6 +580,7 @@ CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MP
 CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS displs[],
        MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_hindexed");
+  NEED(NULL, (count <= 0 || lengths) && (count <= 0 || displs) && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -593,6 +612,7 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
 CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP displs[],
        MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_indexed_block");
+  NEED(NULL, (count <= 0 || displs) && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -617,6 +637,7 @@ CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP dis
 CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS displs[],
        MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_hindexed_block");
+  NEED(NULL, (count <= 0 || displs) && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
@@ -646,6 +667,7 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
 CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS displs[],
        const MPI_Datatype olds[], MPI_Datatype *new) {
   IN("Type_create_struct");
+  NEED(NULL, (count <= 0 || lengths) && (count <= 0 || displs) && (count <= 0 || olds) && new);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   gm_part *part = gm_alloc((size_t)count * sizeof *part);
@@ -678,6 +700,7 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
 }
 CALL_N(Type_create_resized, MPI_Datatype old, ADDRESS lb, ADDRESS extent, MPI_Datatype *new) {
   IN("Type_create_resized");
+  NEED(NULL, new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
@@ -694,6 +717,7 @@ CALL_N(Type_create_resized, MPI_Datatype old, ADDRESS lb, ADDRESS extent, MPI_Da
 CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes[],
        const COUNT starts[], int order, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_subarray");
+  NEED(NULL, sizes && subsizes && starts && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(dims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN), NULL, MPI_ERR_ARG);
@@ -724,6 +748,7 @@ CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes
 CALL_N(Type_create_darray, int size, int rank, int dims, const COUNT gsizes[], const int distribs[],
        const int dargs[], const int psizes[], int order, MPI_Datatype old, MPI_Datatype *new) {
   IN("Type_create_darray");
+  NEED(NULL, gsizes && distribs && dargs && psizes && new);
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(dims < 1 || size < 1 || rank < 0 || rank >= size ||
@@ -771,6 +796,7 @@ CALL_N(Type_create_darray, int size, int rank, int dims, const COUNT gsizes[], c
 }
 CALL_N(Type_size, MPI_Datatype type, COUNT *size) {
   IN("Type_size");
+  NEED(NULL, size);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   const uint64_t n = type_of(p, type)->size;
   *size = !LARGE && n > INT32_MAX ? MPI_UNDEFINED : (COUNT)n;
@@ -778,6 +804,7 @@ CALL_N(Type_size, MPI_Datatype type, COUNT *size) {
 }
 CALL_N(Type_get_extent, MPI_Datatype type, ADDRESS *lb, ADDRESS *extent) {
   IN("Type_get_extent");
+  NEED(NULL, lb && extent);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *lb = t->lb;
@@ -786,6 +813,7 @@ CALL_N(Type_get_extent, MPI_Datatype type, ADDRESS *lb, ADDRESS *extent) {
 }
 CALL_N(Type_get_true_extent, MPI_Datatype type, ADDRESS *lb, ADDRESS *extent) {
   IN("Type_get_true_extent");
+  NEED(NULL, lb && extent);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *lb = t->true_lb;
@@ -794,6 +822,7 @@ CALL_N(Type_get_true_extent, MPI_Datatype type, ADDRESS *lb, ADDRESS *extent) {
 }
 CALL_N(Get_count, const MPI_Status *status, MPI_Datatype type, COUNT *count) {
   IN("Get_count");
+  NEED(NULL, status && count);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   const uint64_t bytes = gm_status_bytes(status), n = t->size ? bytes / t->size : 0;
@@ -803,6 +832,7 @@ CALL_N(Get_count, const MPI_Status *status, MPI_Datatype type, COUNT *count) {
 }
 CALL_N(Get_elements, const MPI_Status *status, MPI_Datatype type, COUNT *count) {
   IN("Get_elements");
+  NEED(NULL, status && count);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   const uint64_t n = gm_elements(t, gm_status_bytes(status));
@@ -812,6 +842,7 @@ CALL_N(Get_elements, const MPI_Status *status, MPI_Datatype type, COUNT *count) 
 CALL_N(Pack, const void *in, COUNT count, MPI_Datatype type, void *out, COUNT size, COUNT *position,
        MPI_Comm comm) {
   IN("Pack");
+  NEED(comm_of(p, comm), position);
   int64_t at = *position;
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   const int code = pack_call(p, scope.name, in, count, type, out, size, &at, 0);
@@ -821,6 +852,7 @@ CALL_N(Pack, const void *in, COUNT count, MPI_Datatype type, void *out, COUNT si
 CALL_N(Unpack, const void *in, COUNT size, COUNT *position, void *out, COUNT count,
        MPI_Datatype type, MPI_Comm comm) {
   IN("Unpack");
+  NEED(comm_of(p, comm), position);
   int64_t at = *position;
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   const int code = pack_call(p, scope.name, in, count, type, out, size, &at, 1);
@@ -829,6 +861,7 @@ CALL_N(Unpack, const void *in, COUNT size, COUNT *position, void *out, COUNT cou
 }
 CALL_N(Pack_size, COUNT count, MPI_Datatype type, MPI_Comm comm, COUNT *size) {
   IN("Pack_size");
+  NEED(comm_of(p, comm), size);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
@@ -838,6 +871,7 @@ CALL_N(Pack_size, COUNT count, MPI_Datatype type, MPI_Comm comm, COUNT *size) {
 CALL_N(Pack_external, const char *rep, const void *in, COUNT count, MPI_Datatype type, void *out,
        ADDRESS size, ADDRESS *position) {
   IN("Pack_external");
+  NEED(NULL, position);
   int64_t at = *position;
   const int code = external_call(p, scope.name, rep, in, count, type, out, size, &at, 0);
   *position = at;
@@ -846,6 +880,7 @@ CALL_N(Pack_external, const char *rep, const void *in, COUNT count, MPI_Datatype
 CALL_N(Unpack_external, const char rep[], const void *in, ADDRESS size, ADDRESS *position,
        void *out, COUNT count, MPI_Datatype type) {
   IN("Unpack_external");
+  NEED(NULL, position);
   int64_t at = *position;
   const int code = external_call(p, scope.name, rep, in, count, type, out, size, &at, 1);
   *position = at;
@@ -853,7 +888,8 @@ CALL_N(Unpack_external, const char rep[], const void *in, ADDRESS size, ADDRESS 
 }
 CALL_N(Pack_external_size, const char *rep, COUNT count, MPI_Datatype type, ADDRESS *size) {
   IN("Pack_external_size");
-  FAIL_IF(strcmp(rep, "external32") != 0, NULL, MPI_ERR_ARG);
+  NEED(NULL, size);
+  FAIL_IF(!rep || strcmp(rep, "external32") != 0, NULL, MPI_ERR_ARG);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   *size = (ADDRESS)gm_external_size(type_of(p, type), (uint64_t)count);
