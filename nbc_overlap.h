@@ -3553,8 +3553,9 @@ NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
   return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* C(2m, m) / 4^m, the middle of the binomial distribution of 2m fair coins. The asymptotic series
-   is exact to double precision from m = 500 on. */
+/* C(2m, m) / 4^m, the middle of the binomial distribution of 2m fair coins: the product of (2i - 1)
+   / 2i. For m = 500 and more, Stirling's series: 1 / sqrt(pi m) (1 - 1/8m + 1/128m^2 + 5/1024m^3 -
+   21/32768m^4), exact to double precision there. */
 static double nbc__stats_middle(size_t m) {
   if (m < 500) {
     double p = 1;
@@ -3567,8 +3568,10 @@ static double nbc__stats_middle(size_t m) {
 }
 
 /* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
-   counts heads of n fair coins: sums outwards from the middle until that is enough. Returns the
-   largest such l, or 1 when even [min, max] covers less. O(sqrt(n)), any n. */
+   counts heads of n fair coins: whatever the distribution of the values is, each lies below the
+   median with probability 1/2. Sums outwards from the middle until that is enough: B and n - B are
+   alike, so each step adds its term twice. Returns the largest such l, or 1 when even [min, max]
+   covers less. O(sqrt(n)), any n: the terms that matter are within some sqrt(n) of the middle. */
 NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
   const size_t m = n / 2;
   size_t l = n % 2 ? m + 1 : m;    /* now l..n-l holds nothing (odd n) or the one middle value */
@@ -3619,6 +3622,8 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   if (!t || !out) return NBC_E_INVAL;
   const double given[] = {
       t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
+  /* The best that overlap can reach is the longer of the two alone, the worst both one after the
+     other: 0 and 1 of the overhead ratio. */
   const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns),
                shorter_ns = fmin(t->comp_ref_ns, t->comm_ref_ns);
   out->overhead_ratio = out->mpi_impact_ratio = out->slowdown_ratio = out->comm_ratio = NAN;
@@ -3633,6 +3638,9 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   return NBC_OK;
 }
 
+/* The order is that of doubt: a reference that cannot be right makes all that follows meaningless,
+   too little computation makes "how much was hidden" meaningless. Only then ratios speak. Errors of
+   the references widen each limit. */
 static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_metrics *m,
                                        double *hidden_ratio) {
   const double err = t->ref_err_ratio > 0 ? t->ref_err_ratio : 0.05;
@@ -6681,8 +6689,8 @@ static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
   if (t->waited_ns) fprintf(out, ",\"waited_ns\":%lld", (long long)t->waited_ns);
   if (t->exact_count)
     fprintf(out,
-            ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_"
-            "overlap_hi_ns\":%lld",
+            ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,"
+            "\"exact_overlap_hi_ns\":%lld",
             (unsigned long long)t->exact_count, (long long)t->exact_xfer_ns,
             (long long)t->exact_lo_ns, (long long)t->exact_hi_ns);
 }
@@ -6769,8 +6777,8 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
     fprintf(out,
-            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,\"received_"
-            "count\":%llu,"
+            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
+            "\"received_count\":%llu,"
             "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
@@ -8536,7 +8544,9 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
   own->err_ns = (int64_t)ceil(err_ns);
   return true;
 }
-/* A new group when there is none, when the clock stepped, ran away or became much better known. */
+/* A new group when there is none, when the clock stepped, ran away or became much better known. A
+   group lasts over many polls on purpose: stamps of one group are off by the same shift, so what
+   one stamp proves about it holds for all. */
 static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time now;
   if (w->now.step_count + w->now.gap_count != w->group_steps) w->has_group = false;
@@ -8548,6 +8558,7 @@ static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time by_line = now;
   if (nbc__nic_by_group(w, w->now.newest_raw_ticks, &by_line)) return;
   w->has_group = true;
+  /* Owners number groups themselves, so each is asked for a number again. */
   memset(w->owners, 0, sizeof w->owners);
   w->group_ticks = w->now.newest_raw_ticks;
   w->group_ns = now.t_ns;
@@ -11503,6 +11514,8 @@ static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
     shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes,
                  peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
+  /* The fence orders what this element puts to one peer; OpenSHMEM promises no more, and no more is
+     needed. */
   shmem_fence();
   shmem_uint32_p(&there->state, p->state + 1, peer);
 }
@@ -11532,6 +11545,8 @@ static nbc_status nbc__shmem_map(nbc_threads *w) {
   if (!w->shared) return NBC_E_NOMEM;
   memset(w->shared, 0, bytes);
   w->shared->rings = (nbc__job_ring *)(void *)((char *)w->shared + rings_at);
+  /* Allocation is collective and gives the same symmetric address everywhere: all elements ask for
+     the same sizes in the same order. */
   w->shared->packets = (nbc__packet *)shmem_calloc(packet_count, sizeof(nbc__packet));
   w->shared->payload = (unsigned char *)shmem_malloc(packet_count * (size_t)w->desc.fragment_bytes);
   shmem_barrier_all(); /* nobody puts before all rings are clean */
@@ -13177,8 +13192,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- neighbourhoods ------------------------------------------------------------------------ */
-/* What this rank sends to itself: its k-th place among the targets to its k-th among the
-   sources. */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. A
+   process may be its own neighbour, on a ring of one; MPI matches such places in their order. */
 static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
   const nbc_neighbors *const n = b->d.neighbors;
   for (int from = 0, to = 0;; from++, to++) {
@@ -13228,9 +13243,10 @@ static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
-/* Hillis and Steele's scan: after the step of distance m, `upto` reduces the last 2 m ranks up to
-   this one; what comes from m below lies to the left of it. The exclusive scan keeps a second sum
-   without the own part: no inverse of the operator is needed. */
+/* Hillis and Steele's scan [Data Parallel Algorithms, CACM 29(12), 1986]: after the step of
+   distance m, `upto` reduces the last 2 m ranks up to this one; what comes from m below lies to the
+   left of it. The exclusive scan keeps a second sum without the own part: no inverse of the
+   operator is needed. */
 static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;
@@ -14976,6 +14992,9 @@ NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
   return NBC_E_NOT_FOUND;
 }
 
+/* A ticket lock, since the worker takes the lock again and again: with a lock that whoever comes
+   first gets, a worker on a core of its own would always be first. acquire and release of
+   served_ticket carry all that is written under the lock. */
 NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
   const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
   for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket;
@@ -14983,6 +15002,8 @@ NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
     if (spin_count > 32) sched_yield(); /* the holder may share this core */
 }
 
+/* Takes a ticket only when it would be served at once: next_ticket is still the one that is
+   served. */
 static bool nbc__prog_try_lock(nbc_progress *p) {
   uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
   return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE,
@@ -15017,6 +15038,8 @@ NBC__PRIVATE nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_
   return status;
 }
 
+/* The last user's transport leaves its place to the last transport: the order of transports means
+   nothing. */
 NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /* under the lock */
   int i = 0;
   while (i < p->transport_count && p->transports[i] != t) i++;
@@ -15042,7 +15065,9 @@ NBC__PRIVATE void nbc__prog_submit(nbc_progress *p, nbc__prog_work *work) {
                                       __ATOMIC_RELAXED));
 }
 
-/* The stack holds the newest first; they are launched in the order in which they came. */
+/* The stack holds the newest first; they are launched in the order in which they came, because two
+   collectives of one communicator must begin in the same order on all ranks. Taken whole by an
+   exchange, so nothing of it is ever popped while others push (no ABA). */
 NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
   nbc__prog_work *newest = NULL, *oldest = NULL;
   if (__atomic_load_n(&p->submitted, __ATOMIC_RELAXED))
@@ -15063,7 +15088,8 @@ NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
 }
 
 /* One round over everything, under the lock. A transport that fails is left alone; who waits sees
-   it. */
+   it. Only rounds in which something moved count as busy: the share of the worker's time that was
+   work, which its price is weighed against. */
 static void nbc__prog_poll(nbc_progress *p) {
   const uint64_t moved_count = p->moved_count;
   const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
@@ -15092,7 +15118,9 @@ NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
   __atomic_fetch_add(&p->post_count, 1, __ATOMIC_RELAXED);
 }
 
-/* A thread waits for a request: a dedicated worker is left alone, others are helped. */
+/* A thread waits for a request: a dedicated worker is left alone, since it polls faster than anyone
+   could take the lock from it; the others may sleep or have no core, and are helped. Without
+   waiting for the lock: who holds it polls anyhow. */
 NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
   const bool alone =
       p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
@@ -15102,6 +15130,9 @@ NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
 }
 
 /* ---- the worker ---------------------------------------------------------------------------- */
+/* A dedicated worker never yields: its core is its own, and a yield would cost a system call per
+   round. With share_core and under the policy of idle cores others may need the core at any time.
+   The timer sleeps whole periods, whatever came. */
 static void *nbc__prog_main(void *arg) {
   nbc_progress *const p = (nbc_progress *)arg;
   while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
@@ -15120,6 +15151,8 @@ static void *nbc__prog_main(void *arg) {
   return NULL;
 }
 
+/* A dedicated core on which the program may run too is worse than none: the worker would take half
+   of it. */
 static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *err) {
   cpu_set_t mine;
   if (d->core < 0 || d->core >= CPU_SETSIZE)
@@ -18409,6 +18442,8 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
     if (!(time_ns[i] > 0 && time_ns[i] < 1e18))
       return nbc__status_fail(err, NBC_E_INVAL, 0, "sample %zu: %g ns is not a time", i,
                               time_ns[i]);
+  /* Samples and room for as many ratios are one block: the second half is scratch for the noise of
+     each range. */
   nbc__model_work *w = (nbc__model_work *)NBC_MALLOC(sizeof *w);
   nbc__model_sample *sample =
       count < SIZE_MAX / 32 /* no overflow */
@@ -18802,6 +18837,9 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
     g->send_overhead_ns = nbc__model_usual(m, m->post_ns, g->first_bytes, upto, scratch);
     g->recv_overhead_ns = nbc__model_usual(m, m->wait_ns, g->first_bytes, upto, scratch);
     g->late_recv_ns = nbc__model_usual(m, m->late_ns, g->first_bytes, upto, scratch);
+    /* G is what a byte more costs in a stream, where the network is full; a byte of a lone message
+       also passes the copies at both its ends, one after the other. g is the gap of the range's
+       smallest messages. */
     g->per_byte_ns = nbc_model_range_of(&l->gap, g->last_bytes)->per_byte_ns;
     g->gap_ns = nbc_model_time_ns(&l->gap, g->first_bytes);
     /* Half of a round trip of one byte is o_s + L + o_r [Culler et al. 1993; Alexandrov et al.
@@ -18830,6 +18868,8 @@ static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   l->time_samples.time_ns = (double *)(void *)(l->time_samples.size_bytes + visits * pings);
   l->gap_samples.time_ns = (double *)(void *)(l->gap_samples.size_bytes + visits);
   l->min_post_ns = l->min_test_ns = l->min_wait_ns = INFINITY;
+  /* What two readings of the clock are apart at least is taken from every short call: it is no part
+     of the call. */
   m->clock_ns = INFINITY;
   for (int i = 0; i < 100; i++) {
     const int64_t t_ns = nbc__model_now(m);

@@ -3429,8 +3429,15 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
 static void pm__thread_main(void);
 /* ---- contexts ---------------------------------------------------------------------------------- */
 /* pm__context_switch saves the running context in *save and continues in load. The assembly keeps
-   what a compiler may not list as clobbered and tells it that all else is gone; a new context starts
-   like a saved one whose resume address is pm__thread_main. */
+   what a compiler may not list as clobbered (frame and base pointer, control words of the
+   floating-point units) and tells it that all else is gone; so the compiler saves what is alive
+   around the switch, and nothing else. A new context starts like a saved one whose resume address
+   is pm__thread_main.
+
+   A saved context of x86-64, from its stack pointer upwards: the address to go on at, mxcsr and the
+   x87 control word, rbx, rbp, then 128 bytes of red zone, which the code before may still use below
+   its own stack pointer. aarch64: x9 (the address) and x19, x29 and x30, fpcr; it has no red
+   zone. */
 #if defined(PM_USE_UCONTEXT)
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
@@ -3567,6 +3574,9 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
     mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
   return slab->base + 2 * PM__PAGE;
 }
+/* Default stacks are made by the slab and kept for reuse; others alone. The link of the list of
+   free stacks lies in the topmost page, which a thread touches first anyhow: a free stack keeps no
+   page more than it would. */
 static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
   char *stack;
   if (stack_bytes != w->desc.stack_bytes)
@@ -3602,6 +3612,8 @@ static void pm__stack_put(pm_world *w, char *stack, size_t stack_bytes) {
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
+/* Threads that may run at one time run in the order in which they became ready: first in, first
+   out. */
 static void pm__make_ready(pm_world *w, pm_thread *t) {
   t->state = PM__READY;
   t->next_ready = NULL;
@@ -3624,6 +3636,9 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
   t->timed_out = 1;
   pm__resume(w, t);
 }
+/* Sleepers that are idle count apart (idle_count): when the future holds nothing but timers of
+   threads that only look for messages, nothing can come any more, and the world can tell a
+   deadlock. */
 static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
@@ -3647,7 +3662,8 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
 #endif
 }
-/* When nothing else happens until then, time just passes. ret whether it did */
+/* When nothing else happens until then, time just passes: a thread that computes alone goes on
+   without an event and two switches of stacks. ret whether it did */
 static bool pm__time_passes(pm_world *w, int64_t t_ps) {
   if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
       t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
@@ -3766,7 +3782,9 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 /* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
-/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
+/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. In whole
+   numbers, since sums of these times must come out the same in every run: a = q c + r, so a b / c =
+   q b + r b / c, and neither product leaves 64 bits for times below PM__END. */
 static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
   const int64_t whole = a_ps / c, rest = a_ps % c * b;
   if (whole > PM__END / b) return PM__END;
@@ -3775,7 +3793,11 @@ static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
 static bool pm__cores_are_short(const pm_world *w, const pm__cores *c) {
   return c->count > w->plat.cores_per_node_count;
 }
-/* What each has had by now. */
+/* Up to now. v_ps is virtual time: it grows by what each computing thread gets, which is the same
+   for all, so one number serves for all. A thread ends when v reaches what v was at its begin plus
+   its own time. Threads stand in the order of these ends, which never changes: who comes later only
+   makes v slower. [Processor sharing by virtual time, as in fair queueing: Demers, Keshav and
+   Shenker, SIGCOMM 1989.] */
 static void pm__cores_advance(const pm_world *w, pm__cores *c) {
   const int64_t d_ps = w->now_ps - c->t_ps;
   c->v_ps = pm__later(c->v_ps, pm__cores_are_short(w, c)
@@ -3787,6 +3809,7 @@ static void pm__cores_next(pm_world *w, pm__cores *c) {
   int64_t d_ps;
   pm__unschedule(w, &c->event);
   if (!c->first) return;
+  /* Rounded up: at that time v has reached the end, not nearly. */
   d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
   if (pm__cores_are_short(w, c))
     d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
@@ -3830,6 +3853,7 @@ static void pm__cores_compute(pm_world *w, int64_t d_ps) {
     w->stats.memory_bytes += sizeof *c;
   }
   pm__cores_advance(w, c);
+  /* From idle, v starts anew, so that it never grows without an end. */
   if (!c->count) c->v_ps = 0;
   t->v_end_ps = pm__later(c->v_ps, d_ps);
   for (at = &c->first; *at && (*at)->v_end_ps <= t->v_end_ps;) at = &(*at)->next_computing;
@@ -3892,6 +3916,7 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   w = t->proc->world;
   t->is_idle = t->is_vain;
   t->waits_for_wake = 1;
+  /* A wake that came before the wait is not lost: woken is looked at first and cleared after. */
   if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
   t->waits_for_wake = 0;
   t->is_idle = 0;
@@ -4582,8 +4607,9 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
             r->to_node, (unsigned long long)r->size_bytes);
   }
   if (pm__links_tracks(world, out)) return PM_E_NOMEM;
-  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
-               "model\"}}\n]}\n");
+  fputs("{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,"
+        "\"args\":{\"name\":\"portals_model\"}}\n]}\n",
+        out);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 

@@ -343,8 +343,8 @@ static void clock_line(clock_view *v, const nic_reading *r) {
   if (v->o->json) {
     printf("{\"schema\":\"nicstat-clock/1\",\"clock\":");
     print_json_string(v->info.name);
-    printf(",\"kind\":\"%s\",\"nominal_hz\":%.17g,\"elapsed_s\":%.9f,\"ticks\":%llu,\"t_before_"
-           "ns\":%lld,\"t_after_ns\":%lld,\"bracket_ns\":%lld,"
+    printf(",\"kind\":\"%s\",\"nominal_hz\":%.17g,\"elapsed_s\":%.9f,\"ticks\":%llu,"
+           "\"t_before_ns\":%lld,\"t_after_ns\":%lld,\"bracket_ns\":%lld,"
            "\"err_ns\":%lld,\"offset_change_ns\":%.1f,\"rate_ppm\":%.9g,\"rate_err_ppm\":%.9g,"
            "\"rate_moved_ppm\":%.9g,\"steps\":%lld}\n",
            nic_reading_kind_name(v->info.kind), v->info.nominal_hz[0], elapsed_s,

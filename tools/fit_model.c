@@ -6,7 +6,7 @@
                FILE: lines "bytes seconds [routine]", as --raw here and in bench_rma writes them
                --routine NAME    of a FILE with several routines, this one
                --picture FILE    HTML page: samples, lines, residuals, noise
-               --table FILE      transfer-time table (NBC_XFER_TABLE of the preload)
+               --table FILE      transfer-time table (NBC_TABLE of the preload)
                --raw FILE        the samples
                --platform FILE   lines for a platform file of portals_model.h: measured, LogGP; of a FILE
                                  with a computation's sizes and times, the noise of computations

@@ -666,8 +666,8 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
 }
 
 /* ---- neighbourhoods ------------------------------------------------------------------------ */
-/* What this rank sends to itself: its k-th place among the targets to its k-th among the
-   sources. */
+/* What this rank sends to itself: its k-th place among the targets to its k-th among the sources. A
+   process may be its own neighbour, on a ring of one; MPI matches such places in their order. */
 static void nbc__sched_neighbors_self(nbc__sched_builder *b, bool alltoall) {
   const nbc_neighbors *const n = b->d.neighbors;
   for (int from = 0, to = 0;; from++, to++) {
@@ -717,9 +717,10 @@ static void nbc__sched_prefix_linear(nbc__sched_builder *b, bool exclusive) {
     nbc__sched_copy(b, b->out, below, bytes);
 }
 
-/* Hillis and Steele's scan: after the step of distance m, `upto` reduces the last 2 m ranks up to
-   this one; what comes from m below lies to the left of it. The exclusive scan keeps a second sum
-   without the own part: no inverse of the operator is needed. */
+/* Hillis and Steele's scan [Data Parallel Algorithms, CACM 29(12), 1986]: after the step of
+   distance m, `upto` reduces the last 2 m ranks up to this one; what comes from m below lies to the
+   left of it. The exclusive scan keeps a second sum without the own part: no inverse of the
+   operator is needed. */
 static void nbc__sched_prefix_doubling(nbc__sched_builder *b, bool exclusive) {
   const uint64_t bytes = nbc__sched_vector_bytes(b);
   const int r = b->d.rank, n = b->d.size;

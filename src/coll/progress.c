@@ -43,6 +43,9 @@ NBC_API nbc_status nbc_policy_parse(const char *name, nbc_policy *policy) {
   return NBC_E_NOT_FOUND;
 }
 
+/* A ticket lock, since the worker takes the lock again and again: with a lock that whoever comes
+   first gets, a worker on a core of its own would always be first. acquire and release of
+   served_ticket carry all that is written under the lock. */
 NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
   const uint32_t ticket = __atomic_fetch_add(&p->next_ticket, 1, __ATOMIC_RELAXED);
   for (unsigned spin_count = 0; __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE) != ticket;
@@ -50,6 +53,8 @@ NBC__PRIVATE void nbc__prog_lock(nbc_progress *p) {
     if (spin_count > 32) sched_yield(); /* the holder may share this core */
 }
 
+/* Takes a ticket only when it would be served at once: next_ticket is still the one that is
+   served. */
 static bool nbc__prog_try_lock(nbc_progress *p) {
   uint32_t ticket = __atomic_load_n(&p->served_ticket, __ATOMIC_ACQUIRE);
   return __atomic_compare_exchange_n(&p->next_ticket, &ticket, ticket + 1, false, __ATOMIC_ACQUIRE,
@@ -84,6 +89,8 @@ NBC__PRIVATE nbc_status nbc__prog_attach(nbc_progress *p, nbc_transport *t, nbc_
   return status;
 }
 
+/* The last user's transport leaves its place to the last transport: the order of transports means
+   nothing. */
 NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /* under the lock */
   int i = 0;
   while (i < p->transport_count && p->transports[i] != t) i++;
@@ -109,7 +116,9 @@ NBC__PRIVATE void nbc__prog_submit(nbc_progress *p, nbc__prog_work *work) {
                                       __ATOMIC_RELAXED));
 }
 
-/* The stack holds the newest first; they are launched in the order in which they came. */
+/* The stack holds the newest first; they are launched in the order in which they came, because two
+   collectives of one communicator must begin in the same order on all ranks. Taken whole by an
+   exchange, so nothing of it is ever popped while others push (no ABA). */
 NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
   nbc__prog_work *newest = NULL, *oldest = NULL;
   if (__atomic_load_n(&p->submitted, __ATOMIC_RELAXED))
@@ -130,7 +139,8 @@ NBC__PRIVATE void nbc__prog_take(nbc_progress *p) {
 }
 
 /* One round over everything, under the lock. A transport that fails is left alone; who waits sees
-   it. */
+   it. Only rounds in which something moved count as busy: the share of the worker's time that was
+   work, which its price is weighed against. */
 static void nbc__prog_poll(nbc_progress *p) {
   const uint64_t moved_count = p->moved_count;
   const int64_t t_begin_ns = nbc_clock_now_ns(&p->clock);
@@ -159,7 +169,9 @@ NBC__PRIVATE void nbc__prog_note_post(nbc_progress *p, int64_t d_ns) {
   __atomic_fetch_add(&p->post_count, 1, __ATOMIC_RELAXED);
 }
 
-/* A thread waits for a request: a dedicated worker is left alone, others are helped. */
+/* A thread waits for a request: a dedicated worker is left alone, since it polls faster than anyone
+   could take the lock from it; the others may sleep or have no core, and are helped. Without
+   waiting for the lock: who holds it polls anyhow. */
 NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
   const bool alone =
       p->desc.policy == NBC_POLICY_DEDICATED && !__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE);
@@ -169,6 +181,9 @@ NBC__PRIVATE void nbc__prog_help(nbc_progress *p) {
 }
 
 /* ---- the worker ---------------------------------------------------------------------------- */
+/* A dedicated worker never yields: its core is its own, and a yield would cost a system call per
+   round. With share_core and under the policy of idle cores others may need the core at any time.
+   The timer sleeps whole periods, whatever came. */
 static void *nbc__prog_main(void *arg) {
   nbc_progress *const p = (nbc_progress *)arg;
   while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE)) {
@@ -187,6 +202,8 @@ static void *nbc__prog_main(void *arg) {
   return NULL;
 }
 
+/* A dedicated core on which the program may run too is worse than none: the worker would take half
+   of it. */
 static nbc_status nbc__prog_check_core(const nbc_progress_desc *d, nbc_error *err) {
   cpu_set_t mine;
   if (d->core < 0 || d->core >= CPU_SETSIZE)

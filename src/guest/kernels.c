@@ -47,11 +47,14 @@ extern char guest__kernel_common[];
 static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
   const int at = k->argument[i];
   if (!at) return 1;
+  /* Integers are taken as int, as BLAS and LAPACK have them: the upper half of a register may be
+     anything. */
   const uintptr_t value = arguments[at <= 6 ? at - 1 : at]; /* [6] is the return address */
   return k->is_pointer[i] ? *(const int *)value : (int)value;
 }
 static int64_t kernel_called(size_t index, const uintptr_t *arguments) {
   kernel *k = &kernels[index];
+  /* A line for this node overrules the line without one, whichever stands first in the file. */
   for (int i = 0; i < kernel_count; i++) /* the line of its node */
     if (kernels[i].node == pm_process_node(pm_self()) && strcmp(kernels[i].name, k->name) == 0)
       k = &kernels[i];

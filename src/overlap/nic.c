@@ -117,7 +117,9 @@ static bool nbc__nic_by_group(const nbc_nic_watch *w, uint64_t ticks, nbc_time *
   own->err_ns = (int64_t)ceil(err_ns);
   return true;
 }
-/* A new group when there is none, when the clock stepped, ran away or became much better known. */
+/* A new group when there is none, when the clock stepped, ran away or became much better known. A
+   group lasts over many polls on purpose: stamps of one group are off by the same shift, so what
+   one stamp proves about it holds for all. */
 static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time now;
   if (w->now.step_count + w->now.gap_count != w->group_steps) w->has_group = false;
@@ -129,6 +131,7 @@ static void nbc__nic_regroup(nbc_nic_watch *w) {
   nbc_time by_line = now;
   if (nbc__nic_by_group(w, w->now.newest_raw_ticks, &by_line)) return;
   w->has_group = true;
+  /* Owners number groups themselves, so each is asked for a number again. */
   memset(w->owners, 0, sizeof w->owners);
   w->group_ticks = w->now.newest_raw_ticks;
   w->group_ns = now.t_ns;

@@ -67,8 +67,8 @@ static void nbc__rep_json_totals(FILE *out, const nbc_totals *t) {
   if (t->waited_ns) fprintf(out, ",\"waited_ns\":%lld", (long long)t->waited_ns);
   if (t->exact_count)
     fprintf(out,
-            ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,\"exact_"
-            "overlap_hi_ns\":%lld",
+            ",\"exact_count\":%llu,\"exact_xfer_ns\":%lld,\"exact_overlap_lo_ns\":%lld,"
+            "\"exact_overlap_hi_ns\":%lld",
             (unsigned long long)t->exact_count, (long long)t->exact_xfer_ns,
             (long long)t->exact_lo_ns, (long long)t->exact_hi_ns);
 }
@@ -155,8 +155,8 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
     fprintf(out,
-            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,\"received_"
-            "count\":%llu,"
+            "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
+            "\"received_count\":%llu,"
             "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,

@@ -20,8 +20,9 @@ NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
   return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* C(2m, m) / 4^m, the middle of the binomial distribution of 2m fair coins. The asymptotic series
-   is exact to double precision from m = 500 on. */
+/* C(2m, m) / 4^m, the middle of the binomial distribution of 2m fair coins: the product of (2i - 1)
+   / 2i. For m = 500 and more, Stirling's series: 1 / sqrt(pi m) (1 - 1/8m + 1/128m^2 + 5/1024m^3 -
+   21/32768m^4), exact to double precision there. */
 static double nbc__stats_middle(size_t m) {
   if (m < 500) {
     double p = 1;
@@ -34,8 +35,10 @@ static double nbc__stats_middle(size_t m) {
 }
 
 /* The order statistics X(l), X(n+1-l) cover the median with probability P(l <= B <= n-l), where B
-   counts heads of n fair coins: sums outwards from the middle until that is enough. Returns the
-   largest such l, or 1 when even [min, max] covers less. O(sqrt(n)), any n. */
+   counts heads of n fair coins: whatever the distribution of the values is, each lies below the
+   median with probability 1/2. Sums outwards from the middle until that is enough: B and n - B are
+   alike, so each step adds its term twice. Returns the largest such l, or 1 when even [min, max]
+   covers less. O(sqrt(n)), any n: the terms that matter are within some sqrt(n) of the middle. */
 NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *covered_ratio) {
   const size_t m = n / 2;
   size_t l = n % 2 ? m + 1 : m;    /* now l..n-l holds nothing (odd n) or the one middle value */
@@ -86,6 +89,8 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   if (!t || !out) return NBC_E_INVAL;
   const double given[] = {
       t->call_ns, t->comp_ns, t->wait_ns, t->measured_ns, t->comp_passive_mpi_ns, t->ref_err_ratio};
+  /* The best that overlap can reach is the longer of the two alone, the worst both one after the
+     other: 0 and 1 of the overhead ratio. */
   const double longer_ns = fmax(t->comp_ref_ns, t->comm_ref_ns),
                shorter_ns = fmin(t->comp_ref_ns, t->comm_ref_ns);
   out->overhead_ratio = out->mpi_impact_ratio = out->slowdown_ratio = out->comm_ratio = NAN;
@@ -100,6 +105,9 @@ NBC_API nbc_status nbc_metrics_compute(const nbc_overlap_times *t, nbc_metrics *
   return NBC_OK;
 }
 
+/* The order is that of doubt: a reference that cannot be right makes all that follows meaningless,
+   too little computation makes "how much was hidden" meaningless. Only then ratios speak. Errors of
+   the references widen each limit. */
 static nbc_diagnosis nbc__stats_decide(const nbc_overlap_times *t, const nbc_metrics *m,
                                        double *hidden_ratio) {
   const double err = t->ref_err_ratio > 0 ? t->ref_err_ratio : 0.05;

@@ -82,8 +82,9 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
             r->to_node, (unsigned long long)r->size_bytes);
   }
   if (pm__links_tracks(world, out)) return PM_E_NOMEM;
-  fprintf(out, "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":\"portals_"
-               "model\"}}\n]}\n");
+  fputs("{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,"
+        "\"args\":{\"name\":\"portals_model\"}}\n]}\n",
+        out);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 

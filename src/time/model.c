@@ -199,6 +199,8 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
     if (!(time_ns[i] > 0 && time_ns[i] < 1e18))
       return nbc__status_fail(err, NBC_E_INVAL, 0, "sample %zu: %g ns is not a time", i,
                               time_ns[i]);
+  /* Samples and room for as many ratios are one block: the second half is scratch for the noise of
+     each range. */
   nbc__model_work *w = (nbc__model_work *)NBC_MALLOC(sizeof *w);
   nbc__model_sample *sample =
       count < SIZE_MAX / 32 /* no overflow */
@@ -592,6 +594,9 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
     g->send_overhead_ns = nbc__model_usual(m, m->post_ns, g->first_bytes, upto, scratch);
     g->recv_overhead_ns = nbc__model_usual(m, m->wait_ns, g->first_bytes, upto, scratch);
     g->late_recv_ns = nbc__model_usual(m, m->late_ns, g->first_bytes, upto, scratch);
+    /* G is what a byte more costs in a stream, where the network is full; a byte of a lone message
+       also passes the copies at both its ends, one after the other. g is the gap of the range's
+       smallest messages. */
     g->per_byte_ns = nbc_model_range_of(&l->gap, g->last_bytes)->per_byte_ns;
     g->gap_ns = nbc_model_time_ns(&l->gap, g->first_bytes);
     /* Half of a round trip of one byte is o_s + L + o_r [Culler et al. 1993; Alexandrov et al.
@@ -620,6 +625,8 @@ static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   l->time_samples.time_ns = (double *)(void *)(l->time_samples.size_bytes + visits * pings);
   l->gap_samples.time_ns = (double *)(void *)(l->gap_samples.size_bytes + visits);
   l->min_post_ns = l->min_test_ns = l->min_wait_ns = INFINITY;
+  /* What two readings of the clock are apart at least is taken from every short call: it is no part
+     of the call. */
   m->clock_ns = INFINITY;
   for (int i = 0; i < 100; i++) {
     const int64_t t_ns = nbc__model_now(m);

@@ -25,6 +25,8 @@ static void nbc__shmem_put(nbc_threads *w, int peer, nbc__packet *p) {
     shmem_putmem(nbc__packets_payload(w, there), nbc__packets_payload(w, p), (size_t)p->part_bytes,
                  peer);
   shmem_putmem((char *)there + after_state, (char *)p + after_state, sizeof *p - after_state, peer);
+  /* The fence orders what this element puts to one peer; OpenSHMEM promises no more, and no more is
+     needed. */
   shmem_fence();
   shmem_uint32_p(&there->state, p->state + 1, peer);
 }
@@ -54,6 +56,8 @@ static nbc_status nbc__shmem_map(nbc_threads *w) {
   if (!w->shared) return NBC_E_NOMEM;
   memset(w->shared, 0, bytes);
   w->shared->rings = (nbc__job_ring *)(void *)((char *)w->shared + rings_at);
+  /* Allocation is collective and gives the same symmetric address everywhere: all elements ask for
+     the same sizes in the same order. */
   w->shared->packets = (nbc__packet *)shmem_calloc(packet_count, sizeof(nbc__packet));
   w->shared->payload = (unsigned char *)shmem_malloc(packet_count * (size_t)w->desc.fragment_bytes);
   shmem_barrier_all(); /* nobody puts before all rings are clean */
