@@ -7,3 +7,4 @@ $(eval $(call example,05_one_time))
 $(eval $(call example,06_predict))
 $(eval $(call script,tree/examples_print))
 NEEDS_tree += $(B)/05_one_time $(B)/06_predict
+$(eval $(call script,tree/comments))

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Where an algorithm is not obvious, comments say why: the pieces of comments.list keep their share of them. A name
+# in a text (a key, a flag, a word of an error) stands in one line, where grep finds it.
+. tests/test.sh
+least=0.14 # 0.15 is the aim; a line of code more somewhere is no failure
+
+ratio_of() { # PIECE.c: with its header's part for later pieces
+  header=${1%.c}.h
+  { [ ! -r "$header" ] || sed -n '/^\/\* ---- for later pieces/,$p' "$header"; cat "$1"; } | awk -f tests/tree/comments.awk
+}
+counts_what_it_should() { # two comments in five lines of code
+  printf '%s\n' '/* ==== banner ==== */' 'int a; /* one */' '/* two' '   three */' 'char b[] = "/* no";' 'int c, d;' 'f("\"/*",' '  1);' >"$T/some.c"
+  test "$(awk -f tests/tree/comments.awk "$T/some.c")" = 0.6000
+}
+says_why() { # PIECE.c
+  ratio=$(ratio_of "$1") && echo "$ratio of $least" && awk -v a="$ratio" -v b=$least 'BEGIN { exit !(a >= b) }'
+}
+no_torn_names() {
+  git ls-files -co --exclude-standard 2>/dev/null >"$T/files" || find src tools hw rtl examples -type f >"$T/files"
+  grep -E '^(src|tools|hw|rtl|examples)/.*\.(c|h|cpp)$' "$T/files" | while read -r f; do
+    [ ! -f "$f" ] || awk -v file="$f" '
+      { line = $0; sub(/[ \t\\]+$/, "", line) }
+      before ~ /[A-Za-z0-9_]"$/ && before !~ /\\[a-z]"$/ && line ~ /^ *"[A-Za-z0-9_]/ { print file ":" NR - 1 ": a word goes on in the next line" }
+      { before = line }' "$f"
+  done >"$T/found"
+  cat "$T/found" && test -s "$T/files" && ! test -s "$T/found"
+}
+
+check "comments and code are told apart" counts_what_it_should
+while read -r piece; do
+  case $piece in '#'*) continue ;; esac
+  check "$piece says why" says_why "$piece"
+done <tests/tree/comments.list
+check "names in texts are not torn" no_torn_names
+finish
