@@ -61,6 +61,7 @@ DEPS := \
   'cmake|cmake|test of find_package' \
   'dh|debhelper|test of the Debian recipe' \
   'help2man|help2man|make docs: man pages' \
+  'ctags|universal-ctags|make tags' \
 
 # large and for comparisons only: told by doctor, not installed
 DEPS_MORE := \
@@ -336,6 +337,13 @@ install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## 
 docs: $(EXAMPLES) $(NEEDS_hw) ## index of the API and man pages, below build/docs
 	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h hw/nic_meet.h hw/nic_tcp.h hw/nic_udp.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md
 	@sh docs/man_pages.sh $(B)/docs/man $(VERSION) $(sort $(INSTALL_COMMANDS))
+# Functions that macros make are written with the first of their names: WRAP(N(Isend), ...), CALL(Wait, ...),
+# FORMS(Allreduce, Iallreduce, ...), PM__MOVE_TWICE(PtlPut, ...).
+TAGS_MADE := '--regex-C=/^[A-Z_]+\((N\()?([A-Z][a-z][A-Za-z_]*)\b/MPI_\2/f/' '--regex-C=/^(FORMS|ICOLL)\((N\()?[A-Za-z_]+, *([A-Z][A-Za-z_]*)/MPI_\3/f/' \
+             '--regex-C=/^PM__[A-Z_]+\((Ptl[A-Za-z]+)\b/\1/f/'
+.PHONY: tags
+tags: ## build/tags for editors (universal-ctags), with the functions that macros make: MPI_Isend, PtlPut
+	@ctags -R -f $(B)/tags --languages=C --langmap=C:.c.h $(TAGS_MADE) src tools hw rtl
 dist: ## a tarball that builds alone: build/nbc_overlap-VERSION.tar.gz
 	@sh packaging/dist.sh $(B) nbc_overlap-$(VERSION)
 

@@ -1,5 +1,5 @@
-/* overlap_preload_calls.h: the calls that carry counts, one line each: name, kind, parameters,
-   arguments, and what to record after success. overlap_preload.c includes this list once for `int`
+/* overlap_preload_calls.h: the calls that carry counts, one line each (WRAP(N(Isend), ...) makes MPI_Isend):
+   name, kind, parameters, arguments, and what to record after success. overlap_preload.c includes this list once for `int`
    counts and, where the MPI has them, once more for the MPI_Count twins (MPI_Send_c, ...):
      COUNT   type of counts         DISP   type of displacements         N(x)   name with suffix
 

@@ -1,5 +1,5 @@
 /* The ABI of MPICH on top of the core: handles, constants, and what every MPI function begins with. A function
-   is written once as PMPI_X; CALL makes the weak name MPI_X beside it. Whoever wants another ABI compiles the
+   is written once as PMPI_X; CALL makes the weak name MPI_X beside it (CALL(Wait, ...): MPI_Wait). Whoever wants another ABI compiles the
    calls_*.c files with another mpi.h and the conversions below. */
 #ifndef GM_ABI_H
 #define GM_ABI_H
