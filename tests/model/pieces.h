@@ -1,6 +1,7 @@
 /* The pieces of portals_model.h with what they tell each other, for tests that look inside: see tests/pieces.h. */
 #ifndef TESTS_MODEL_PIECES_H_INCLUDED
 #define TESTS_MODEL_PIECES_H_INCLUDED
+#define PORTALS_MODEL_H_INCLUDED /* what it declares is here: rtl/pm_rtl.h asks */
 #include "src/base/private.h"
 #include "src/portals/options.h"
 #include "src/base/sums.h"
