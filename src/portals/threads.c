@@ -466,12 +466,12 @@ PM_API void pm_compute_measured(void) {
   if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
   pm__current->mark_ns = PM_HOST_CPU_NS();
 }
-PM_API int pm_compute_unmeasured(int is_unmeasured) {
-  if (!pm__current) return 0;
-  const int before = pm__current->is_unmeasured;
-  if (before == (is_unmeasured != 0)) return before;
+PM_API bool pm_compute_unmeasured(bool is_unmeasured) {
+  if (!pm__current) return false;
+  const bool before = pm__current->is_unmeasured;
+  if (before == is_unmeasured) return before;
   pm_compute_measured();
-  pm__current->is_unmeasured = is_unmeasured != 0;
+  pm__current->is_unmeasured = is_unmeasured;
   if (pm__current->proc->world->desc.compute_ratio > 0) pm__current->mark_ns = PM_HOST_CPU_NS();
   return before;
 }
@@ -481,10 +481,11 @@ PM_API void pm_thread_join(pm_thread *thread) {
   thread->joiner = pm__current;
   while (thread->state != PM__ENDED) pm__block(PM__FOREVER, "thread to join");
 }
-PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
+PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
   pm_thread *t = pm__current;
   pm_world *w;
-  if (!t) return 0;
+  bool was_woken;
+  if (!t) return false;
   pm_compute_measured();
   w = t->proc->world;
   t->is_idle = t->is_vain;
@@ -493,9 +494,9 @@ PM_API int pm_thread_wait(const char *what, int64_t d_ns) {
   if (!t->woken) pm__block(d_ns < 0 ? PM__FOREVER : pm__later(w->now_ps, pm__ps(d_ns)), what);
   t->waits_for_wake = 0;
   t->is_idle = 0;
-  d_ns = t->woken;
+  was_woken = t->woken;
   t->woken = 0;
-  return (int)d_ns;
+  return was_woken;
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
   if (!thread || thread->state == PM__ENDED) return;

@@ -168,7 +168,7 @@ PM_API int64_t pm_now_ns(void);
 PM_API void pm_sleep_ns(int64_t d_ns);
 PM_API void pm_compute_ns(int64_t d_ns);
 PM_API void pm_compute_measured(void);
-PM_API int pm_compute_unmeasured(int is_unmeasured);
+PM_API bool pm_compute_unmeasured(bool is_unmeasured);
 PM_API void pm_yield(void);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);
@@ -180,8 +180,8 @@ PM_API void pm_thread_join(pm_thread *thread);
 PM_API pm_thread *pm_thread_self(void);
 /* Blocks the running thread until pm_thread_wake: what locks of guests are made of. what names it in
    deadlock reports and is kept by pointer. d_ns < 0: for ever. A wake that came first is remembered.
-   ret 1 woken, 0 time over */
-PM_API int pm_thread_wait(const char *what, int64_t d_ns);
+   ret whether it was woken; false: time over */
+PM_API bool pm_thread_wait(const char *what, int64_t d_ns);
 PM_API void pm_thread_wake(pm_thread *thread);
 
 /* The next number of the world's own generator, for guests that want reproducible noise. */

@@ -1,6 +1,8 @@
 /* The monitor's sums equal those of a plain reference that keeps the whole history and computes each
    transfer from it in quadratic time, on random event streams with every oddity: reused ids, ends
    twice, ends unknown, ends before begins, nested calls, sections, switching off and on. */
+static int yields(void); /* who drains yields while it waits */
+#define sched_yield yields
 #include "src/overlap/monitor.c"
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
@@ -224,8 +226,41 @@ static void golden_cases_of_the_paper(void) {
   }
 }
 
+/* Another thread has taken a place in the inbox and writes its event there for so many yields. */
+static nbc__mon_slot *written;
+static uint64_t turn;
+static int yields_left;
+static int yields(void) {
+  if (written && --yields_left == 0) __atomic_store_n(&written->turn, turn, __ATOMIC_RELEASE);
+  return 0;
+}
+static void a_report_waits_for_a_stamp_that_is_being_written(void) {
+  for (int wait = 1; wait < 200; wait += 99) { /* 1, 100: waited for; 199: longer than patience */
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    sim s = sim_create(1000, 1e-9, desc);
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, 0);
+    nbc_xfer_begin_at(s.me, 7, 10, NBC_KIND_ISEND, NBC_PEER_OTHER_NODE, 10);
+    nbc_call_exit_at(s.me, 20);
+    written = &s.me->inbox[s.me->inbox_tail & s.me->inbox_mask];
+    nbc_foreign_end_at(s.me, 7, 500);
+    turn = written->turn--;
+    yields_left = wait;
+    nbc_report *r = sim_report(&s, 2000);
+    CHECK(r->total.case_count[1] == (wait <= 100) && (wait <= 100) == (yields_left == 0));
+    nbc_report_free(r);
+    written->turn = turn;
+    written = NULL;
+    r = sim_report(&s, 3000);
+    CHECK(r->total.count == 1 && r->total.case_count[1] == 1);
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  RUN(a_report_waits_for_a_stamp_that_is_being_written);
   RUN(golden_cases_of_the_paper);
   RUN(sums_equal_a_quadratic_reference_on_random_streams);
   return TEST_END();

@@ -278,8 +278,40 @@ static void what_may_still_be_computed_is_not_promised(void) {
   sim_destroy(&s);
 }
 
+/* Whatever large error a length is said to have, it tells no more than none: the transfer of 500 may be anywhere
+   in 200 ... 1300, of which 900 ... 1300 was no computation. */
+static nbc_totals length_total(int64_t d_err_ns) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 256;
+  sim s = sim_create(1000, 1e-9, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(s.me, 1, 8, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 10);
+  nbc_call_exit_at(s.me, 20);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 900);
+  nbc_xfer_end_at(s.me, 1, 1300);
+  nbc_call_exit_at(s.me, 1300);
+  nbc_xfer_stamp_length(s.me, 1, 500, 1000, 300, d_err_ns);
+  nbc_report *r = sim_report(&s, 2000);
+  const nbc_totals t = r->total;
+  nbc_report_free(r);
+  sim_destroy(&s);
+  return t;
+}
+static void a_length_of_any_error_promises_nothing(void) {
+  const nbc_totals exact = length_total(0), none = length_total(UINT32_MAX);
+  CHECK(exact.exact_count == 1 && none.exact_count == 1 && exact.exact_lo_ns > none.exact_lo_ns);
+  for (int bit = 32; bit < 63; bit++)
+    for (int more = -1; more <= 1; more++) {
+      const nbc_totals t = length_total(((int64_t)1 << bit) + more);
+      CHECK(t.exact_lo_ns == none.exact_lo_ns && t.exact_hi_ns == none.exact_hi_ns);
+    }
+  CHECK(length_total(-1).exact_lo_ns == none.exact_lo_ns && length_total(INT64_MIN).exact_lo_ns == none.exact_lo_ns);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  RUN(a_length_of_any_error_promises_nothing);
   RUN(truth_is_inside);
   RUN(one_shift_moves_all_stamps);
   RUN(a_transfer_noticed_late_takes_stamps);

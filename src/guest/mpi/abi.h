@@ -26,7 +26,8 @@ _Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int
 typedef struct gm_scope {
   gm_proc *proc;
   const char *name;
-  int was_unmeasured; /* what a call takes is modelled: what it computes on this host is not time of it */
+  /* what a call takes is modelled: what it computes on this host is no time of it */
+  bool was_unmeasured;
 } gm_scope;
 gm_scope gm_enter(const char *name,
                   int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */

@@ -14,7 +14,7 @@ gm_scope gm_enter(const char *name, int allowed) {
   if (!p) gm_fatal("%s was called outside of a simulated process", name);
   if (!allowed && p->state != 1 && !p->sessions)
     gm_fatal("%s was called %s", name, p->state ? "after MPI_Finalize" : "before MPI_Init");
-  if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(1);
+  if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(true);
   if (p->stolen_ns && !p->call_depth) { /* what a timer's worker took from the computation */
     const int64_t d_ns = p->stolen_ns;
     p->stolen_ns = 0;

@@ -150,7 +150,7 @@ static void apply_piece(void *arg, int64_t offset, uint64_t bytes) {
 }
 void gm_op_apply(gm_op *op, gm_type *t, const void *in, void *inout, uint64_t count) {
   if (op->id >= GM_OP_USER) { /* the program's own computation, whoever calls it */
-    const int was_unmeasured = pm_compute_unmeasured(0);
+    const bool was_unmeasured = pm_compute_unmeasured(false);
     op->call(op, (void *)(uintptr_t)in, inout, count, t);
     pm_compute_unmeasured(was_unmeasured);
   } else if (op->id == GM_REPLACE)

@@ -267,7 +267,7 @@ int gm_poll(gm_proc *p) {
 static void worker(void *arg, ptl_handle_eq_t eq) {
   gm_proc *p = arg;
   ptl_event_t e;
-  pm_compute_unmeasured(1);
+  pm_compute_unmeasured(true);
   /* The phase of a process's timer is drawn from its rank, as no two processes of a real machine
      start theirs together. */
   if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
