@@ -214,8 +214,9 @@ PM_API int pm_version(void);
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
    each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
-   split payload shares them) know rails; PCI roots are of the flow level. pm_flow_start uses rail 0. Not with
-   rails: the level rtl, outages of cables, inflight_per_node_count. */
+   split payload shares them) know rails; LogGP knows no PCI roots. At the packet level a NIC keeps what its PCI
+   root does not take at once, without end. pm_flow_start uses rail 0. Not with rails: the level rtl,
+   inflight_per_node_count. */
 /* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
@@ -402,8 +403,9 @@ struct pm_carrier;
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Not
-   at the level rtl. */
+   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
+   do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
+   part all is sent again, over its own NIC. Not at the level rtl. */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
@@ -547,9 +549,10 @@ PM_API uint64_t pm_random(pm_world *world);
 
 /* Directed links of the network. */
 PM_API int pm_link_count(const pm_world *world);
-/* The way between two nodes: writes at most max numbers of directed links.
+/* The way between two nodes as it is now (of the first rail, around what is down): writes at most max numbers of
+   directed links.
    out  latency_ns   of the way, may be NULL
-   ret  how many links the way has; -1 unknown node or out of memory */
+   ret  how many links the way has; -1 unknown node, out of memory, or an outage leaves no way */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns);
 #ifdef NBC_LINES
@@ -1861,7 +1864,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 155 "src/portals/platform.h"
+#line 156 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2604,9 +2607,10 @@ struct pm_thread {
   const char *what; /* for deadlock reports */
   void (*describe)(const pm_thread *thread, char *text,
                    size_t text_bytes); /* more of it, or NULL */
-  pm_thread *next_computing;           /* of those that share the cores of the node */
-  int64_t v_end_ps;    /* ... what each of them has to have computed when this one ends */
-  const void *wait_on; /* the queue or counter; NULL: any of the process */
+  int cores_place;                     /* among those that share the cores of the node */
+  uint64_t cores_order; /* of two that end at once the one that began first is first */
+  int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
+  const void *wait_on;  /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
@@ -2645,12 +2649,14 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
-/* Threads of a node that compute now, the first to end first. While all of them have had the same share,
+/* Threads of a node that compute now: a heap, the first to end first. While all of them have had the same share,
    what one has had since the beginning is the same for all: v_ps. */
 typedef struct pm__cores {
   pm__event event; /* the first one ends */
-  pm_thread *first;
-  int64_t count, t_ps, v_ps; /* v_ps: at t_ps */
+  pm_thread **heap;
+  int count, max;
+  uint64_t order;
+  int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
@@ -2813,6 +2819,9 @@ static inline int pm__nic_node(const pm_world *w, int nic) {
 static inline int pm__nic_rail(const pm_world *w, int nic) {
   return w->plat.nic_count == 1 ? 0 : nic / (int)w->plat.node_count;
 }
+static inline uint32_t pm__rail_links(const pm_world *w) {
+  return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
+}
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
@@ -2877,8 +2886,7 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
                                                      pm__nic_node(w, dst), out, latency_ps);
   int h;
-  for (h = 0; rail && h < n; h++)
-    out[h] += (uint32_t)(rail * (w->net_link_count / (int)w->plat.nic_count));
+  for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
@@ -3128,7 +3136,8 @@ PM__PRIVATE void pm__step(pm_world *w) {
 #ifdef NBC_LINES
 #line 6 "src/portals/outages.h"
 #endif
-/* The network as vertices (nodes first) and directed links between them; made for a world with outages. */
+/* The network of a rail as vertices (nodes first) and directed links between them; made for a world with
+   outages. */
 struct pm__net {
   int vertex_count, link_count;
   int *from, *to;   /* of each link */
@@ -3139,8 +3148,9 @@ struct pm__net {
 /* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
-/* The shortest way from a node or switch over cables that are alive: how many links; -1: there is none. */
-PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out);
+/* The shortest way from where a link begins, over cables of its rail that are alive: how many links; -1: there
+   is none. */
+PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);
@@ -3222,7 +3232,7 @@ static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
     ends[1] = hub;
   }
 }
-PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+static uint32_t pm__rail_back(const pm_world *w, uint32_t link) { /* link: of the first rail */
   const pm_platform *p = &w->plat;
   const int64_t n = p->node_count;
   int ends[2];
@@ -3244,6 +3254,11 @@ PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
   }
 }
 
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  return link - of_rail + pm__rail_back(w, of_rail);
+}
+
 /* ---- what is down when ------------------------------------------------------------------------------ */
 static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
@@ -3259,8 +3274,10 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
-/* The shortest way of links that are alive at t_ps, or -1. Breadth first; no way through another node. */
-static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth first; no way
+   through another node. */
+static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps, uint32_t *out) {
+  const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
   int head = 0, tail = 0, v, k, n = 0;
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
@@ -3270,7 +3287,7 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
     if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
     for (k = net->first[v]; k < net->first[v + 1]; k++) {
       const int link = net->out[k], next = net->to[link];
-      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, (uint32_t)link, t_ps))
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps))
         continue;
       net->via[next] = link;
       net->queue[tail++] = next;
@@ -3279,11 +3296,19 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
   if (net->via[to] < 0) return -1;
   for (v = to; v != from; v = net->from[net->via[v]]) n++;
   if (n > PM__ROUTE_MAX) return -1;
-  for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
+  for (v = to, k = n; v != from; v = net->from[net->via[v]])
+    out[--k] = base + (uint32_t)net->via[v];
   return n;
 }
-PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out) {
-  return pm__way_around(w, vertex, to, w->now_ps, out);
+PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  return pm__way_around(w, (int)(link / pm__rail_links(w)), w->net->from[of_rail], to_node,
+                        w->now_ps, out);
+}
+/* Between NICs of a rail. */
+static int pm__way_of_nics(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+  return pm__way_around(w, pm__nic_rail(w, from), pm__nic_node(w, from), pm__nic_node(w, to), t_ps,
+                        out);
 }
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
@@ -3302,7 +3327,7 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   if (!w->net) return false;
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
-    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
+    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
   return false;
 }
 /* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
@@ -3312,13 +3337,13 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   for (i = 0; i < way->link_count; i++)
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
   if (i >= way->link_count) return false;
-  n = pm__way_around(w, way->from, way->to, w->now_ps, other);
+  n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
   if (n < 1) return false;
   memcpy(way->link, other, (size_t)n * sizeof *other);
   way->link_count = n;
   way->latency_ps = 0;
   for (i = 0; i < n; i++)
-    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] / 2]
+    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]
                         : i      ? w->plat.switch_latency_ns
                                  : w->plat.wire_latency_ns) *
                        PM__PS;
@@ -3360,7 +3385,7 @@ static void pm__change(pm_world *w, pm__event *event) {
 }
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
-  const int n = w->net_link_count;
+  const int n = (int)pm__rail_links(w);
   int i, v, ends[2];
   if (!net) return false;
   w->net = net;
@@ -3781,10 +3806,15 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+<<<<<<< HEAD
 /* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
 /* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. In whole
    numbers, since sums of these times must come out the same in every run: a = q c + r, so a b / c =
    q b + r b / c, and neither product leaves 64 bits for times below PM__END. */
+=======
+/* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
+/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
+>>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
 static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
   const int64_t whole = a_ps / c, rest = a_ps % c * b;
   if (whole > PM__END / b) return PM__END;
@@ -3808,21 +3838,48 @@ static void pm__cores_advance(const pm_world *w, pm__cores *c) {
 static void pm__cores_next(pm_world *w, pm__cores *c) {
   int64_t d_ps;
   pm__unschedule(w, &c->event);
+<<<<<<< HEAD
   if (!c->first) return;
   /* Rounded up: at that time v has reached the end, not nearly. */
   d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
+=======
+  if (!c->count) return;
+  d_ps = pm__max_ps(c->heap[0]->v_end_ps - c->v_ps, 0);
+>>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
   if (pm__cores_are_short(w, c))
     d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+static bool pm__cores_before(const pm_thread *a, const pm_thread *b) {
+  return a->v_end_ps != b->v_end_ps ? a->v_end_ps < b->v_end_ps : a->cores_order < b->cores_order;
+}
+static void pm__cores_put(pm__cores *c, int i, pm_thread *t) {
+  c->heap[i] = t;
+  t->cores_place = i;
+}
+static void pm__cores_up(pm__cores *c, int i, pm_thread *t) {
+  for (; i && pm__cores_before(t, c->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    pm__cores_put(c, i, c->heap[(i - 1) / 2]);
+  pm__cores_put(c, i, t);
+}
+static void pm__cores_remove(pm__cores *c, pm_thread *t) {
+  pm_thread *last = c->heap[--c->count];
+  int i = t->cores_place, child;
+  t->is_computing = 0;
+  if (last == t) return;
+  while ((child = 2 * i + 1) < c->count) { /* the gap goes down, then the last one up from there */
+    if (child + 1 < c->count && pm__cores_before(c->heap[child + 1], c->heap[child])) child++;
+    pm__cores_put(c, i, c->heap[child]);
+    i = child;
+  }
+  pm__cores_up(c, i, last);
+}
 static void pm__cores_event(pm_world *w, pm__event *event) {
   pm__cores *c = (pm__cores *)event;
   pm__cores_advance(w, c);
-  while (c->first && c->first->v_end_ps <= c->v_ps) {
-    pm_thread *t = c->first;
-    c->first = t->next_computing;
-    c->count--;
-    t->is_computing = 0;
+  while (c->count && c->heap[0]->v_end_ps <= c->v_ps) {
+    pm_thread *t = c->heap[0];
+    pm__cores_remove(c, t);
     pm__resume(w, t);
   }
   pm__cores_next(w, c);
@@ -3830,19 +3887,16 @@ static void pm__cores_event(pm_world *w, pm__event *event) {
 /* One that computes is ended by another thread of its process. */
 static void pm__cores_leave(pm_world *w, pm_thread *t) {
   pm__cores *c = w->nodes[t->proc->node].cores;
-  pm_thread **at = &c->first;
-  while (*at != t) at = &(*at)->next_computing;
   pm__cores_advance(w, c);
-  *at = t->next_computing;
-  c->count--;
-  t->is_computing = 0;
+  pm__cores_remove(c, t);
   pm__cores_next(w, c);
 }
 /* The running thread computes beside those that do. */
 static void pm__cores_compute(pm_world *w, int64_t d_ps) {
-  pm_thread *t = pm__current, **at;
+  pm_thread *t = pm__current;
   pm__node *n = &w->nodes[t->proc->node];
   pm__cores *c = n->cores;
+  void *array;
   if (!c) {
     c = n->cores = (pm__cores *)pm__zalloc(sizeof *c);
     if (!c) {
@@ -3852,16 +3906,20 @@ static void pm__cores_compute(pm_world *w, int64_t d_ps) {
     c->event.fn = pm__cores_event;
     w->stats.memory_bytes += sizeof *c;
   }
+  array = c->heap;
+  if (!pm__grow(&array, &c->max, c->count + 1, sizeof *c->heap)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: cores");
+    return;
+  }
+  c->heap = (pm_thread **)array;
   pm__cores_advance(w, c);
   /* From idle, v starts anew, so that it never grows without an end. */
   if (!c->count) c->v_ps = 0;
   t->v_end_ps = pm__later(c->v_ps, d_ps);
-  for (at = &c->first; *at && (*at)->v_end_ps <= t->v_end_ps;) at = &(*at)->next_computing;
-  t->next_computing = *at;
-  *at = t;
+  t->cores_order = c->order++;
   t->is_computing = 1;
   t->poll_streak = 0;
-  c->count++;
+  pm__cores_up(c, c->count++, t);
   pm__cores_next(w, c);
   pm__block(PM__FOREVER, "computation");
 }
@@ -4233,8 +4291,6 @@ static void pm__rails_check(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   int i;
   if (w->plat.nic_count == 1) return;
-  if (pm__cables_fail(w))
-    pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
   for (i = -1; i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
     if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
@@ -4320,7 +4376,8 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
     const pm_outage *o = &f->outages[i];
     if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
         o->d_down_ns < 0 ||
-        (!o->node && (o->link < 0 || o->link >= pm__topology_links(desc->platform))))
+        (!o->node && (o->link < 0 ||
+                      o->link >= pm__topology_links(desc->platform) * desc->platform->nic_count)))
       return true;
   }
   for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
@@ -4374,7 +4431,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && w->plat.nic_count == 1 && !pm__net_make(w))) {
+      (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -4424,6 +4481,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
+    if (w->nodes[i].cores) PM_FREE(w->nodes[i].cores->heap);
     PM_FREE(w->nodes[i].cores);
   }
   pm__uses_free(w);
@@ -4504,16 +4562,20 @@ PM__PRIVATE double pm__ratio(pm_world *w) {
 PM_API int pm_link_count(const pm_world *world) { return world ? world->net_link_count : 0; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
-  uint32_t way[PM__ROUTE_MAX + 2];
-  int64_t latency_ps = 0;
-  int i, n;
+  pm__known_way way;
+  int i;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count)
     return -1;
-  n = pm__route(world, from_node, to_node, way, &latency_ps);
-  for (i = 0; i < n && i < max && links; i++) links[i] = way[i];
-  if (latency_ns) *latency_ns = latency_ps / PM__PS;
-  return n;
+  way.from = from_node;
+  way.to = to_node;
+  way.latency_ps = 0;
+  way.link_count = pm__route(world, from_node, to_node, way.link, &way.latency_ps);
+  if (world->net && pm__is_cut(world, from_node, to_node, world->now_ps)) return -1;
+  if (world->net) pm__way_now(world, &way);
+  for (i = 0; i < way.link_count && i < max && links; i++) links[i] = way.link[i];
+  if (latency_ns) *latency_ns = way.latency_ps / PM__PS;
+  return way.link_count;
 }
 #ifdef NBC_LINES
 #line 58 "src/portals/trace.h"
@@ -9012,32 +9074,33 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
                              : &w->nodes[pm__job_from(m)].lane[m->way.lane];
 }
-static void pm__job_flown(pm_world *w, void *arg) {
-  pm__message *m = (pm__message *)arg;
+/* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
+   beside what follows, and arrives before that. */
+static void pm__job_flew(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
+  int64_t t_end_ps = w->now_ps;
+  if (m->way.is_dropped) {
+    w->stats.lost_count++;
+    w->stats.resent_count++;
+    t_end_ps = pm__later(
+        t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
+                            pm__bytes_ps((double)pm__job_bytes(m),
+                                         w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
+  }
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
   pm__lane_run(w, lane);
 }
-/* The cable that carried it failed, or there is no way: it is sent again later, beside what follows, and
-   arrives before that. */
+static void pm__job_flown(pm_world *w, void *arg) {
+  pm__message *m = (pm__message *)arg;
+  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
+  pm__job_flew(w, m);
+}
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
-  pm__message *m = (pm__message *)message;
-  pm__lane *lane = pm__lane_of(w, m);
-  const int64_t again_ps =
-      pm__later(w->plat.e2e_retry_ns * PM__PS,
-                pm__bytes_ps((double)pm__job_bytes(m),
-                             w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat)));
-  w->stats.lost_count++;
-  w->stats.resent_count++;
-  lane->is_busy = 0;
-  lane->t_free_ps = w->now_ps;
-  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, pm__later(w->now_ps, again_ps));
-  pm__lane_run(w, lane);
+  ((pm__message *)message)->way.is_dropped = 1;
+  pm__job_flown(w, message);
 }
 /* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
@@ -9093,15 +9156,16 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   int from = pm__job_from(m), to = pm__job_to(m), k;
   const int nodes = (int)w->plat.node_count;
   const bool inside = pm__is_inside(w, m);
+  double bytes;
   m->way.t_begin_ps = w->now_ps;
-  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
-    pm__job_lost(w, m);
-    return;
-  }
+  m->way.is_dropped = 0;
   m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
   if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
+  bytes = (double)pm__job_bytes(m) / m->way.part_count;
   for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
-    if (!pm__job_part(w, m, from, to, (double)pm__job_bytes(m) / m->way.part_count)) {
+    if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps))
+      pm__job_lost(w, m);
+    else if (!pm__job_part(w, m, from, to, bytes)) {
       pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
       return;
     }
@@ -9694,6 +9758,8 @@ typedef struct pm__packet {
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes, base;           /* base: the first link of its rail */
   int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
+  int to;                         /* NIC */
+  bool is_written;                /* its time on the target's PCI root has begun */
   int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
@@ -9793,9 +9859,6 @@ static pm__packet *pm__queue_take(pm__queue *q) {
 }
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
-static uint32_t pm__rail_links(const pm_world *w) {
-  return (uint32_t)(w->net_link_count / w->plat.nic_count);
-}
 static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
   if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
@@ -9910,7 +9973,7 @@ static void pm__take_detour(pm__packet *k, int hop) {
 /* From this hop on, around what is down. ret whether there is a way */
 static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
   uint32_t way[PM__ROUTE_MAX + 2];
-  const int n = pm__way_from(w, w->net->from[k->link[hop]], pm__job_to(k->m), way);
+  const int n = pm__way_from(w, k->link[hop], pm__nic_node(w, pm__job_to(k->m)), way);
   if (n < 1 || hop + n > PM__ROUTE_MAX) return 0;
   memcpy(k->link + hop, way, (size_t)n * sizeof *way);
   k->link_count = hop + n;
@@ -10018,12 +10081,13 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->bytes = bytes;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
-/* It leaves the network here, and its message is not complete. At a NIC it took the time of a link. */
-static void pm__drop(pm_world *w, pm__packet *k) {
-  int64_t t_ps = w->now_ps;
+/* It leaves the network here, when all of it is here, and its message is not complete. At its NIC it took the time
+   of a link. */
+static void pm__drop(pm_world *w, pm__packet *k, bool is_at_nic) {
+  int64_t t_ps = pm__max_ps(w->now_ps, k->t_tail_ps);
   k->m->way.is_dropped = 1;
   k->link_count = k->hop + 1;
-  if (!k->hop) {
+  if (is_at_nic) {
     t_ps = pm__later(t_ps, pm__serial_ps(w, k));
     pm__packet_begins(w, k, t_ps);
   }
@@ -10044,7 +10108,7 @@ PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
       if (pm__turn(w, k, k->hop))
         pm__out_put(w, k);
       else
-        pm__drop(w, k);
+        pm__drop(w, k, k->hop == 0);
     }
     pm__room(w, link, c);
   }
@@ -10060,7 +10124,7 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     if (pm__is_closed(w, k->link[k->hop + 1]) && !pm__turn(w, k, k->hop + 1)) {
       pm__queue_take(&port->in[channel]);
       pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
-      pm__drop(w, k);
+      pm__drop(w, k, false);
       continue;
     }
     next = &w->packets->port[k->link[k->hop + 1]];
@@ -10115,6 +10179,16 @@ static void pm__all_there(pm_world *w, pm__message *m) {
     at = &s->early;
   }
 }
+/* A PCI root, reads or writes, moves one packet of its NICs after the other. When the packet's turn is; time is
+   taken only from now on. */
+static int64_t pm__root_ps(pm_world *w, int nic, int which, uint32_t bytes) {
+  pm__link *root = &w->links[pm__node_resource(w, nic, which)];
+  const int64_t t_ps = pm__max_ps(w->now_ps, root->t_busy_ps);
+  if (w->plat.no_pci || !bytes) return w->now_ps;
+  if (which != PM__PCI_READ || t_ps == w->now_ps)
+    root->t_busy_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, root->cap));
+  return t_ps;
+}
 static void pm__head_event(pm_world *w, pm__event *event) {
   pm__packet *k = (pm__packet *)event;
   pm__message *m = k->m;
@@ -10124,6 +10198,14 @@ static void pm__head_event(pm_world *w, pm__event *event) {
     pm__queue_put(&port->in[c], k);
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;
+  }
+  if (!k->is_written && !m->way.is_dropped) {
+    const int64_t t_ps = pm__root_ps(w, k->to, PM__PCI_WRITE, k->bytes);
+    k->is_written = true;
+    if (t_ps > w->now_ps) {
+      pm__schedule(w, event, t_ps);
+      return;
+    }
   }
   k->next = w->packets->free_packets;
   w->packets->free_packets = k;
@@ -10146,17 +10228,26 @@ static void pm__inject(pm_world *w, pm__event *event) {
             to = is_split ? pm__turn_of(w, m, pm__job_to(m)) : pm__job_to(m);
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
-  pm__packet *k = pm__packet_new(w);
+  const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  const int64_t t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
+  pm__packet *k;
   int i;
+  if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
+    pm__schedule(w, event, t_ps);
+    return;
+  }
+  k = pm__packet_new(w);
   if (!k) {
     pm__no_memory(w);
     return;
   }
   k->m = m;
+  k->to = to;
+  k->is_written = false;
   k->base = w->plat.nic_count > 1 ? (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w) : 0;
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
-  k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  k->bytes = bytes;
   m->way.rest_bytes -= k->bytes;
   for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
   k->link_count = way->link_count;
@@ -10164,7 +10255,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
   pm__settle_channels(w, k);
   if (way->is_detour) pm__take_detour(k, 0);
   if (pm__is_closed(w, k->link[0]) && !pm__turn(w, k, 0))
-    pm__drop(w, k);
+    pm__drop(w, k, true);
   else
     pm__out_put(w, k);
 }

@@ -9,8 +9,7 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
                                                      pm__nic_node(w, dst), out, latency_ps);
   int h;
-  for (h = 0; rail && h < n; h++)
-    out[h] += (uint32_t)(rail * (w->net_link_count / (int)w->plat.nic_count));
+  for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {

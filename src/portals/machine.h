@@ -69,9 +69,10 @@ struct pm_thread {
   const char *what; /* for deadlock reports */
   void (*describe)(const pm_thread *thread, char *text,
                    size_t text_bytes); /* more of it, or NULL */
-  pm_thread *next_computing;           /* of those that share the cores of the node */
-  int64_t v_end_ps;    /* ... what each of them has to have computed when this one ends */
-  const void *wait_on; /* the queue or counter; NULL: any of the process */
+  int cores_place;                     /* among those that share the cores of the node */
+  uint64_t cores_order; /* of two that end at once the one that began first is first */
+  int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
+  const void *wait_on;  /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
   uint32_t wait_handle, last_ct;
   uint64_t last_count;
@@ -110,12 +111,14 @@ struct pm_process {
   pm_process *next_on_node;
 };
 
-/* Threads of a node that compute now, the first to end first. While all of them have had the same share,
+/* Threads of a node that compute now: a heap, the first to end first. While all of them have had the same share,
    what one has had since the beginning is the same for all: v_ps. */
 typedef struct pm__cores {
   pm__event event; /* the first one ends */
-  pm_thread *first;
-  int64_t count, t_ps, v_ps; /* v_ps: at t_ps */
+  pm_thread **heap;
+  int count, max;
+  uint64_t order;
+  int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
 typedef struct pm__node {
@@ -277,6 +280,9 @@ static inline int pm__nic_node(const pm_world *w, int nic) {
 }
 static inline int pm__nic_rail(const pm_world *w, int nic) {
   return w->plat.nic_count == 1 ? 0 : nic / (int)w->plat.node_count;
+}
+static inline uint32_t pm__rail_links(const pm_world *w) {
+  return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);

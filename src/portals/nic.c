@@ -96,32 +96,33 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
                              : &w->nodes[pm__job_from(m)].lane[m->way.lane];
 }
-static void pm__job_flown(pm_world *w, void *arg) {
-  pm__message *m = (pm__message *)arg;
+/* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
+   beside what follows, and arrives before that. */
+static void pm__job_flew(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
+  int64_t t_end_ps = w->now_ps;
+  if (m->way.is_dropped) {
+    w->stats.lost_count++;
+    w->stats.resent_count++;
+    t_end_ps = pm__later(
+        t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
+                            pm__bytes_ps((double)pm__job_bytes(m),
+                                         w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
+  }
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, w->now_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
   pm__lane_run(w, lane);
 }
-/* The cable that carried it failed, or there is no way: it is sent again later, beside what follows, and
-   arrives before that. */
+static void pm__job_flown(pm_world *w, void *arg) {
+  pm__message *m = (pm__message *)arg;
+  if (--m->way.part_count > 0) return; /* other rails still carry theirs */
+  pm__job_flew(w, m);
+}
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
-  pm__message *m = (pm__message *)message;
-  pm__lane *lane = pm__lane_of(w, m);
-  const int64_t again_ps =
-      pm__later(w->plat.e2e_retry_ns * PM__PS,
-                pm__bytes_ps((double)pm__job_bytes(m),
-                             w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat)));
-  w->stats.lost_count++;
-  w->stats.resent_count++;
-  lane->is_busy = 0;
-  lane->t_free_ps = w->now_ps;
-  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, pm__later(w->now_ps, again_ps));
-  pm__lane_run(w, lane);
+  ((pm__message *)message)->way.is_dropped = 1;
+  pm__job_flown(w, message);
 }
 /* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
@@ -177,15 +178,16 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   int from = pm__job_from(m), to = pm__job_to(m), k;
   const int nodes = (int)w->plat.node_count;
   const bool inside = pm__is_inside(w, m);
+  double bytes;
   m->way.t_begin_ps = w->now_ps;
-  if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps)) {
-    pm__job_lost(w, m);
-    return;
-  }
+  m->way.is_dropped = 0;
   m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
   if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
+  bytes = (double)pm__job_bytes(m) / m->way.part_count;
   for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
-    if (!pm__job_part(w, m, from, to, (double)pm__job_bytes(m) / m->way.part_count)) {
+    if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps))
+      pm__job_lost(w, m);
+    else if (!pm__job_part(w, m, from, to, bytes)) {
       pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
       return;
     }

@@ -73,7 +73,7 @@ static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
     ends[1] = hub;
   }
 }
-PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+static uint32_t pm__rail_back(const pm_world *w, uint32_t link) { /* link: of the first rail */
   const pm_platform *p = &w->plat;
   const int64_t n = p->node_count;
   int ends[2];
@@ -95,6 +95,11 @@ PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
   }
 }
 
+PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  return link - of_rail + pm__rail_back(w, of_rail);
+}
+
 /* ---- what is down when ------------------------------------------------------------------------------ */
 static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
@@ -110,8 +115,10 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
-/* The shortest way of links that are alive at t_ps, or -1. Breadth first; no way through another node. */
-static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth first; no way
+   through another node. */
+static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps, uint32_t *out) {
+  const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
   int head = 0, tail = 0, v, k, n = 0;
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
@@ -121,7 +128,7 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
     if (v != from && v < w->plat.node_count && w->plat.topology != PM_TOPO_FILE) continue;
     for (k = net->first[v]; k < net->first[v + 1]; k++) {
       const int link = net->out[k], next = net->to[link];
-      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, (uint32_t)link, t_ps))
+      if (next == from || net->via[next] >= 0 || pm__link_is_dead(w, base + (uint32_t)link, t_ps))
         continue;
       net->via[next] = link;
       net->queue[tail++] = next;
@@ -130,11 +137,19 @@ static int pm__way_around(pm_world *w, int from, int to, int64_t t_ps, uint32_t 
   if (net->via[to] < 0) return -1;
   for (v = to; v != from; v = net->from[net->via[v]]) n++;
   if (n > PM__ROUTE_MAX) return -1;
-  for (v = to, k = n; v != from; v = net->from[net->via[v]]) out[--k] = (uint32_t)net->via[v];
+  for (v = to, k = n; v != from; v = net->from[net->via[v]])
+    out[--k] = base + (uint32_t)net->via[v];
   return n;
 }
-PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out) {
-  return pm__way_around(w, vertex, to, w->now_ps, out);
+PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  return pm__way_around(w, (int)(link / pm__rail_links(w)), w->net->from[of_rail], to_node,
+                        w->now_ps, out);
+}
+/* Between NICs of a rail. */
+static int pm__way_of_nics(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out) {
+  return pm__way_around(w, pm__nic_rail(w, from), pm__nic_node(w, from), pm__nic_node(w, to), t_ps,
+                        out);
 }
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const pm_faults *f = &w->desc.faults;
@@ -153,7 +168,7 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   if (!w->net) return false;
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
-    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_around(w, from, to, t_ps, way) < 0;
+    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
   return false;
 }
 /* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
@@ -163,13 +178,13 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   for (i = 0; i < way->link_count; i++)
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
   if (i >= way->link_count) return false;
-  n = pm__way_around(w, way->from, way->to, w->now_ps, other);
+  n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
   if (n < 1) return false;
   memcpy(way->link, other, (size_t)n * sizeof *other);
   way->link_count = n;
   way->latency_ps = 0;
   for (i = 0; i < n; i++)
-    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] / 2]
+    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]
                         : i      ? w->plat.switch_latency_ns
                                  : w->plat.wire_latency_ns) *
                        PM__PS;
@@ -211,7 +226,7 @@ static void pm__change(pm_world *w, pm__event *event) {
 }
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
-  const int n = w->net_link_count;
+  const int n = (int)pm__rail_links(w);
   int i, v, ends[2];
   if (!net) return false;
   w->net = net;

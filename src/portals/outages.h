@@ -3,7 +3,8 @@
 #include "future.h"
 
 /* ---- for later pieces ---- */
-/* The network as vertices (nodes first) and directed links between them; made for a world with outages. */
+/* The network of a rail as vertices (nodes first) and directed links between them; made for a world with
+   outages. */
 struct pm__net {
   int vertex_count, link_count;
   int *from, *to;   /* of each link */
@@ -14,8 +15,9 @@ struct pm__net {
 /* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
-/* The shortest way from a node or switch over cables that are alive: how many links; -1: there is none. */
-PM__PRIVATE int pm__way_from(pm_world *w, int vertex, int to, uint32_t *out);
+/* The shortest way from where a link begins, over cables of its rail that are alive: how many links; -1: there
+   is none. */
+PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);

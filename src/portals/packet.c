@@ -28,6 +28,8 @@ typedef struct pm__packet {
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes, base;           /* base: the first link of its rail */
   int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
+  int to;                         /* NIC */
+  bool is_written;                /* its time on the target's PCI root has begun */
   int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
   uint32_t link[PM__ROUTE_MAX + 2];
   unsigned char channel[PM__ROUTE_MAX + 2];
@@ -127,9 +129,6 @@ static pm__packet *pm__queue_take(pm__queue *q) {
 }
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
-static uint32_t pm__rail_links(const pm_world *w) {
-  return (uint32_t)(w->net_link_count / w->plat.nic_count);
-}
 static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
   if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
@@ -244,7 +243,7 @@ static void pm__take_detour(pm__packet *k, int hop) {
 /* From this hop on, around what is down. ret whether there is a way */
 static bool pm__turn(pm_world *w, pm__packet *k, int hop) {
   uint32_t way[PM__ROUTE_MAX + 2];
-  const int n = pm__way_from(w, w->net->from[k->link[hop]], pm__job_to(k->m), way);
+  const int n = pm__way_from(w, k->link[hop], pm__nic_node(w, pm__job_to(k->m)), way);
   if (n < 1 || hop + n > PM__ROUTE_MAX) return 0;
   memcpy(k->link + hop, way, (size_t)n * sizeof *way);
   k->link_count = hop + n;
@@ -352,12 +351,13 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->bytes = bytes;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
-/* It leaves the network here, and its message is not complete. At a NIC it took the time of a link. */
-static void pm__drop(pm_world *w, pm__packet *k) {
-  int64_t t_ps = w->now_ps;
+/* It leaves the network here, when all of it is here, and its message is not complete. At its NIC it took the time
+   of a link. */
+static void pm__drop(pm_world *w, pm__packet *k, bool is_at_nic) {
+  int64_t t_ps = pm__max_ps(w->now_ps, k->t_tail_ps);
   k->m->way.is_dropped = 1;
   k->link_count = k->hop + 1;
-  if (!k->hop) {
+  if (is_at_nic) {
     t_ps = pm__later(t_ps, pm__serial_ps(w, k));
     pm__packet_begins(w, k, t_ps);
   }
@@ -378,7 +378,7 @@ PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
       if (pm__turn(w, k, k->hop))
         pm__out_put(w, k);
       else
-        pm__drop(w, k);
+        pm__drop(w, k, k->hop == 0);
     }
     pm__room(w, link, c);
   }
@@ -394,7 +394,7 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     if (pm__is_closed(w, k->link[k->hop + 1]) && !pm__turn(w, k, k->hop + 1)) {
       pm__queue_take(&port->in[channel]);
       pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
-      pm__drop(w, k);
+      pm__drop(w, k, false);
       continue;
     }
     next = &w->packets->port[k->link[k->hop + 1]];
@@ -449,6 +449,16 @@ static void pm__all_there(pm_world *w, pm__message *m) {
     at = &s->early;
   }
 }
+/* A PCI root, reads or writes, moves one packet of its NICs after the other. When the packet's turn is; time is
+   taken only from now on. */
+static int64_t pm__root_ps(pm_world *w, int nic, int which, uint32_t bytes) {
+  pm__link *root = &w->links[pm__node_resource(w, nic, which)];
+  const int64_t t_ps = pm__max_ps(w->now_ps, root->t_busy_ps);
+  if (w->plat.no_pci || !bytes) return w->now_ps;
+  if (which != PM__PCI_READ || t_ps == w->now_ps)
+    root->t_busy_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, root->cap));
+  return t_ps;
+}
 static void pm__head_event(pm_world *w, pm__event *event) {
   pm__packet *k = (pm__packet *)event;
   pm__message *m = k->m;
@@ -458,6 +468,14 @@ static void pm__head_event(pm_world *w, pm__event *event) {
     pm__queue_put(&port->in[c], k);
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;
+  }
+  if (!k->is_written && !m->way.is_dropped) {
+    const int64_t t_ps = pm__root_ps(w, k->to, PM__PCI_WRITE, k->bytes);
+    k->is_written = true;
+    if (t_ps > w->now_ps) {
+      pm__schedule(w, event, t_ps);
+      return;
+    }
   }
   k->next = w->packets->free_packets;
   w->packets->free_packets = k;
@@ -480,17 +498,26 @@ static void pm__inject(pm_world *w, pm__event *event) {
             to = is_split ? pm__turn_of(w, m, pm__job_to(m)) : pm__job_to(m);
   const pm__known_way *way = pm__known(w, from, to);
   const uint64_t each = (uint64_t)w->plat.packet_bytes;
-  pm__packet *k = pm__packet_new(w);
+  const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  const int64_t t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
+  pm__packet *k;
   int i;
+  if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
+    pm__schedule(w, event, t_ps);
+    return;
+  }
+  k = pm__packet_new(w);
   if (!k) {
     pm__no_memory(w);
     return;
   }
   k->m = m;
+  k->to = to;
+  k->is_written = false;
   k->base = w->plat.nic_count > 1 ? (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w) : 0;
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
-  k->bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
+  k->bytes = bytes;
   m->way.rest_bytes -= k->bytes;
   for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
   k->link_count = way->link_count;
@@ -498,7 +525,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
   pm__settle_channels(w, k);
   if (way->is_detour) pm__take_detour(k, 0);
   if (pm__is_closed(w, k->link[0]) && !pm__turn(w, k, 0))
-    pm__drop(w, k);
+    pm__drop(w, k, true);
   else
     pm__out_put(w, k);
 }

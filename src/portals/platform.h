@@ -12,8 +12,9 @@
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
    each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
-   split payload shares them) know rails; PCI roots are of the flow level. pm_flow_start uses rail 0. Not with
-   rails: the level rtl, outages of cables, inflight_per_node_count. */
+   split payload shares them) know rails; LogGP knows no PCI roots. At the packet level a NIC keeps what its PCI
+   root does not take at once, without end. pm_flow_start uses rail 0. Not with rails: the level rtl,
+   inflight_per_node_count. */
 /* SHARED CORES: with cores_are_shared 1, N threads of a node that compute at the same time (pm_compute_ns,
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,

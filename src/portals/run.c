@@ -293,8 +293,6 @@ static void pm__rails_check(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   int i;
   if (w->plat.nic_count == 1) return;
-  if (pm__cables_fail(w))
-    pm_world_fail(w, PM_E_PLATFORM, "outages of cables are for platforms with nic_count 1");
   for (i = -1; i < desc->link_phase_count; i++) {
     const pm_link_model link = i < 0 ? desc->link : desc->link_phases[i].link;
     if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
@@ -380,7 +378,8 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
     const pm_outage *o = &f->outages[i];
     if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
         o->d_down_ns < 0 ||
-        (!o->node && (o->link < 0 || o->link >= pm__topology_links(desc->platform))))
+        (!o->node && (o->link < 0 ||
+                      o->link >= pm__topology_links(desc->platform) * desc->platform->nic_count)))
       return true;
   }
   for (i = -1; f->outage_count && i < desc->link_phase_count; i++) {
@@ -434,7 +433,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && w->plat.nic_count == 1 && !pm__net_make(w))) {
+      (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -484,6 +483,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   for (i = 0; w->nodes && i < (int)(w->plat.node_count * w->plat.nic_count); i++) {
     PM_FREE(w->nodes[i].by_pid);
     PM_FREE(w->nodes[i].slots);
+    if (w->nodes[i].cores) PM_FREE(w->nodes[i].cores->heap);
     PM_FREE(w->nodes[i].cores);
   }
   pm__uses_free(w);
@@ -564,14 +564,18 @@ PM__PRIVATE double pm__ratio(pm_world *w) {
 PM_API int pm_link_count(const pm_world *world) { return world ? world->net_link_count : 0; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
-  uint32_t way[PM__ROUTE_MAX + 2];
-  int64_t latency_ps = 0;
-  int i, n;
+  pm__known_way way;
+  int i;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count)
     return -1;
-  n = pm__route(world, from_node, to_node, way, &latency_ps);
-  for (i = 0; i < n && i < max && links; i++) links[i] = way[i];
-  if (latency_ns) *latency_ns = latency_ps / PM__PS;
-  return n;
+  way.from = from_node;
+  way.to = to_node;
+  way.latency_ps = 0;
+  way.link_count = pm__route(world, from_node, to_node, way.link, &way.latency_ps);
+  if (world->net && pm__is_cut(world, from_node, to_node, world->now_ps)) return -1;
+  if (world->net) pm__way_now(world, &way);
+  for (i = 0; i < way.link_count && i < max && links; i++) links[i] = way.link[i];
+  if (latency_ns) *latency_ns = way.latency_ps / PM__PS;
+  return way.link_count;
 }

@@ -354,10 +354,15 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
+<<<<<<< HEAD
 /* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
 /* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. In whole
    numbers, since sums of these times must come out the same in every run: a = q c + r, so a b / c =
    q b + r b / c, and neither product leaves 64 bits for times below PM__END. */
+=======
+/* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
+/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
+>>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
 static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
   const int64_t whole = a_ps / c, rest = a_ps % c * b;
   if (whole > PM__END / b) return PM__END;
@@ -381,21 +386,48 @@ static void pm__cores_advance(const pm_world *w, pm__cores *c) {
 static void pm__cores_next(pm_world *w, pm__cores *c) {
   int64_t d_ps;
   pm__unschedule(w, &c->event);
+<<<<<<< HEAD
   if (!c->first) return;
   /* Rounded up: at that time v has reached the end, not nearly. */
   d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
+=======
+  if (!c->count) return;
+  d_ps = pm__max_ps(c->heap[0]->v_end_ps - c->v_ps, 0);
+>>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
   if (pm__cores_are_short(w, c))
     d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+static bool pm__cores_before(const pm_thread *a, const pm_thread *b) {
+  return a->v_end_ps != b->v_end_ps ? a->v_end_ps < b->v_end_ps : a->cores_order < b->cores_order;
+}
+static void pm__cores_put(pm__cores *c, int i, pm_thread *t) {
+  c->heap[i] = t;
+  t->cores_place = i;
+}
+static void pm__cores_up(pm__cores *c, int i, pm_thread *t) {
+  for (; i && pm__cores_before(t, c->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    pm__cores_put(c, i, c->heap[(i - 1) / 2]);
+  pm__cores_put(c, i, t);
+}
+static void pm__cores_remove(pm__cores *c, pm_thread *t) {
+  pm_thread *last = c->heap[--c->count];
+  int i = t->cores_place, child;
+  t->is_computing = 0;
+  if (last == t) return;
+  while ((child = 2 * i + 1) < c->count) { /* the gap goes down, then the last one up from there */
+    if (child + 1 < c->count && pm__cores_before(c->heap[child + 1], c->heap[child])) child++;
+    pm__cores_put(c, i, c->heap[child]);
+    i = child;
+  }
+  pm__cores_up(c, i, last);
+}
 static void pm__cores_event(pm_world *w, pm__event *event) {
   pm__cores *c = (pm__cores *)event;
   pm__cores_advance(w, c);
-  while (c->first && c->first->v_end_ps <= c->v_ps) {
-    pm_thread *t = c->first;
-    c->first = t->next_computing;
-    c->count--;
-    t->is_computing = 0;
+  while (c->count && c->heap[0]->v_end_ps <= c->v_ps) {
+    pm_thread *t = c->heap[0];
+    pm__cores_remove(c, t);
     pm__resume(w, t);
   }
   pm__cores_next(w, c);
@@ -403,19 +435,16 @@ static void pm__cores_event(pm_world *w, pm__event *event) {
 /* One that computes is ended by another thread of its process. */
 static void pm__cores_leave(pm_world *w, pm_thread *t) {
   pm__cores *c = w->nodes[t->proc->node].cores;
-  pm_thread **at = &c->first;
-  while (*at != t) at = &(*at)->next_computing;
   pm__cores_advance(w, c);
-  *at = t->next_computing;
-  c->count--;
-  t->is_computing = 0;
+  pm__cores_remove(c, t);
   pm__cores_next(w, c);
 }
 /* The running thread computes beside those that do. */
 static void pm__cores_compute(pm_world *w, int64_t d_ps) {
-  pm_thread *t = pm__current, **at;
+  pm_thread *t = pm__current;
   pm__node *n = &w->nodes[t->proc->node];
   pm__cores *c = n->cores;
+  void *array;
   if (!c) {
     c = n->cores = (pm__cores *)pm__zalloc(sizeof *c);
     if (!c) {
@@ -425,16 +454,20 @@ static void pm__cores_compute(pm_world *w, int64_t d_ps) {
     c->event.fn = pm__cores_event;
     w->stats.memory_bytes += sizeof *c;
   }
+  array = c->heap;
+  if (!pm__grow(&array, &c->max, c->count + 1, sizeof *c->heap)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: cores");
+    return;
+  }
+  c->heap = (pm_thread **)array;
   pm__cores_advance(w, c);
   /* From idle, v starts anew, so that it never grows without an end. */
   if (!c->count) c->v_ps = 0;
   t->v_end_ps = pm__later(c->v_ps, d_ps);
-  for (at = &c->first; *at && (*at)->v_end_ps <= t->v_end_ps;) at = &(*at)->next_computing;
-  t->next_computing = *at;
-  *at = t;
+  t->cores_order = c->order++;
   t->is_computing = 1;
   t->poll_streak = 0;
-  c->count++;
+  pm__cores_up(c, c->count++, t);
   pm__cores_next(w, c);
   pm__block(PM__FOREVER, "computation");
 }

@@ -44,8 +44,9 @@ struct pm_carrier;
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Not
-   at the level rtl. */
+   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
+   do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
+   part all is sent again, over its own NIC. Not at the level rtl. */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
@@ -189,8 +190,9 @@ PM_API uint64_t pm_random(pm_world *world);
 
 /* Directed links of the network. */
 PM_API int pm_link_count(const pm_world *world);
-/* The way between two nodes: writes at most max numbers of directed links.
+/* The way between two nodes as it is now (of the first rail, around what is down): writes at most max numbers of
+   directed links.
    out  latency_ns   of the way, may be NULL
-   ret  how many links the way has; -1 unknown node or out of memory */
+   ret  how many links the way has; -1 unknown node, out of memory, or an outage leaves no way */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns);

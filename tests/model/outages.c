@@ -81,6 +81,47 @@ static void flows_go_on_over_another_way(void) {
     }
   }
 }
+/* What pm_route says is the way of now: without the cable that is down, nothing where there is none, and the old
+   one after the repair. */
+static void compare_ways(void *world_) {
+  pm_world *w = (pm_world *)world_;
+  const pm_outage o = w->desc.faults.outages[0];
+  const int is_down = pm_world_now_ns(w) >= o.t_down_ns && pm_world_now_ns(w) < o.t_down_ns + o.d_down_ns;
+  uint32_t way[64], fixed[64];
+  int64_t latency_ns, fixed_ns;
+  pm_world *calm = world(&w->plat, NULL, 0);
+  for (int a = 0; a < (int)w->plat.node_count; a++)
+    for (int b = 0; b < (int)w->plat.node_count; b++) {
+      if (a == b) continue;
+      const int n = pm_route(w, a, b, way, 64, &latency_ns), m = pm_route(calm, a, b, fixed, 64, &fixed_ns);
+      int hit = 0;
+      for (int i = 0; i < m; i++) hit |= (int)fixed[i] == o.link || pm__link_back(w, fixed[i]) == (uint32_t)o.link;
+      if (!is_down || !hit) CHECK(n == m && !memcmp(way, fixed, (size_t)m * sizeof *way) && latency_ns == fixed_ns);
+      if (is_down && hit && n < 0) CHECK(pm__is_cut(w, a, b, w->now_ps));
+      for (int i = 0, at = a, ends[2]; i < n && is_down; i++) {
+        CHECK((int)way[i] != o.link && pm__link_back(w, way[i]) != (uint32_t)o.link);
+        pm__link_ends(w, way[i], ends);
+        CHECK(ends[0] == at);
+        at = ends[1];
+        if (i == n - 1) CHECK(at == b);
+      }
+    }
+  pm_world_destroy(calm);
+}
+static void ways_that_are_told_are_those_of_now(void) {
+  for (int k = 0; k < MACHINES - 1; k++) {
+    pm_platform p = machine(k);
+    pm_outage o = {0, 0, 1000, 1000};
+    pm_world *w = world(&p, NULL, 0);
+    o.link = (int)test_below((uint64_t)pm_link_count(w));
+    pm_world_destroy(w);
+    w = world(&p, &o, 1);
+    for (int64_t t_ns = 500; t_ns < 3000; t_ns += 1000) CHECK(pm_call_at(w, t_ns, compare_ways, w) == PM_OK);
+    CHECK(pm_world_run(w) == PM_OK);
+    pm_world_destroy(w);
+    pm_platform_free(&p);
+  }
+}
 static int64_t t_ack_ns[4];
 static size_t put_bytes;
 static void puts_in_order(void *unused) {
@@ -209,6 +250,9 @@ static void every_level_brings_all_through_outages(void) {
     pm_platform p = machine(round % MACHINES);
     pm_outage outages[6];
     pm_world_desc desc = {0};
+    p.nic_count = round % 2 ? 1 : 1 + (int64_t)test_below(3);
+    p.pci_root_count = 1 + (int64_t)test_below((uint64_t)p.nic_count);
+    p.rail_split_bytes = test_below(2) ? 5000 : 0;
     pm_world *w = world(&p, NULL, 0);
     const int links = pm_link_count(w), n = (int)p.node_count;
     pm_world_destroy(w);
@@ -267,14 +311,30 @@ static void packets_turn_where_their_cable_is_down(void) {
     }
   }
 }
+/* Where the cable behind the switch is down, a packet's head is dropped while its tail still leaves the NIC: what
+   follows it comes all the same. */
+static void what_is_dropped_has_left_its_nic(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  const pm_outage o = {0, 2, 0, 200000};
+  pm_world_desc desc = {0};
+  p.packet_bytes = 16384, p.wire_latency_ns = 10, p.switch_latency_ns = 10, p.e2e_retry_ns = 50000;
+  desc.platform = &p, desc.link = PM_LINK_PACKET;
+  desc.faults.outages = &o, desc.faults.outage_count = 1;
+  put_bytes = 16000;
+  const pm_stats s = run_world(0, puts_in_order, &desc);
+  CHECK(s.delivered_bytes == 3 * 16000 + 8 && s.lost_count > 0);
+  CHECK(t_ack_ns[0] >= 200000 && t_ack_ns[3] < 300000);
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(ways_are_chains_of_links);
   RUN(flows_go_on_over_another_way);
+  RUN(ways_that_are_told_are_those_of_now);
   RUN(lost_messages_come_once_and_in_order);
   RUN(later_outages_keep_nothing_alive);
   RUN(bad_outages_are_refused);
   RUN(every_level_brings_all_through_outages);
   RUN(packets_turn_where_their_cable_is_down);
+  RUN(what_is_dropped_has_left_its_nic);
   return TEST_END();
 }
