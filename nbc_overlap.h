@@ -3094,6 +3094,8 @@ static inline uint64_t nbc__clock_counter(void) {
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
   return (uint64_t)hi << 32 | lo;
 }
+/* lfence waits until all earlier instructions are done and lets none begin early [Intel SDM,
+   RDTSC]: readings that bracket something need that, readings of single events do not. */
 static inline uint64_t nbc__clock_counter_ordered(void) {
   uint32_t lo, hi;
   __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
@@ -3117,7 +3119,8 @@ static inline uint64_t nbc__clock_counter(void) { return 0; }
 static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
 #endif
 
-/* d * mult / 2^32, rounded down, also for d < 0. */
+/* d * mult / 2^32, rounded down. The difference to the base is scaled, which may be negative: the
+   shift is arithmetic, so times before the base come out right. */
 static inline int64_t nbc__clock_scale(uint64_t d_ticks, uint64_t mult) {
 #ifdef __SIZEOF_INT128__
   __extension__ typedef __int128 wide;
@@ -3164,6 +3167,7 @@ NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
   if (!clock) return 0;
   double outside_ns = 0;
+  /* These are host time by definition. */
   if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
   if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
   if (t_ns > clock->t_fit_ns) outside_ns = (double)t_ns - (double)clock->t_fit_ns;
@@ -3312,6 +3316,8 @@ static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_n
   clock->base_err_ns = base_err_ns;
   clock->mult = (uint64_t)(mult + 0.5);
   clock->hz = d_ticks / d_ns * 1e9;
+  /* The last term is what rounding mult to a whole number may be wrong by, half of one part in
+     mult. */
   clock->rate_err_ppm = (double)(base_err_ns + last_err_ns + 1) / d_ns * 1e6 + 0.5e6 / mult;
   clock->t_fit_ns = last_ns;
   /* between two counter steps time goes on; the conversion rounds down */
@@ -3344,6 +3350,7 @@ static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe 
   if (status != NBC_OK) return status;
   for (int i = 1; i <= NBC__CLOCK_STAGES; i++) {
     const int64_t end_ns = seen[0].hi_ns + calibrate_ns * i / NBC__CLOCK_STAGES;
+    /* Odd stages look at the clock all the time, even ones sleep. */
     for (int64_t now_ns; (now_ns = p->raw_ns(p->user)) < end_ns;) {
       if (now_ns < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
       if (i % 2 == 0) p->wait(p->user, end_ns - now_ns);
@@ -3354,6 +3361,8 @@ static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe 
       return nbc__clock_refuse(clock, "counter stepped back by %lld ticks",
                                (long long)(seen[i - 1].ticks - seen[i].ticks), 0);
   }
+  /* The line goes through the first and the last bracket; those between are witnesses, which a
+     constant rate satisfies whatever the machine did. */
   if (!nbc__clock_fit(clock, seen[0].ticks, seen[0].lo_ns + (seen[0].hi_ns - seen[0].lo_ns) / 2,
                       (seen[0].hi_ns - seen[0].lo_ns + 1) / 2, &seen[NBC__CLOCK_STAGES],
                       p->tick_ns))
@@ -3387,6 +3396,8 @@ static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_prob
                                    (long long)back_ns, i);
         break;
       }
+      /* A core whose counter is ahead is not seen when it is reached, but when it is left: the next
+         core is behind it. */
       status = nbc__clock_take(p, 8, &bracket, clock);
       const int64_t off_ns = status == NBC_OK ? nbc__clock_contradiction_ns(clock, &bracket) : 0;
       if (off_ns > 0)
@@ -3402,7 +3413,8 @@ static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_prob
   return status;
 }
 
-/* Smallest step and median cost of a reading. */
+/* Smallest step and median cost of a reading. The median of batches: an interruption makes one
+   batch dear, not the result. */
 static void nbc__clock_measure(nbc_clock *clock, const nbc__clock_probe *p) {
   enum { BATCHES = 31, READINGS = 64 };
   double costs[BATCHES];
@@ -3509,6 +3521,8 @@ static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_p
     return nbc__clock_refuse(clock,
                              "counter and CLOCK_MONOTONIC_RAW disagree by %lld ns beyond the bound",
                              (long long)off_ns, 0);
+  /* The base stays: times that were taken keep their meaning up to the bound, and the longer
+     baseline makes the rate better. */
   better = *clock;
   if (nbc__clock_fit(&better, clock->base_ticks, clock->base_ns, clock->base_err_ns, &now,
                      p->tick_ns) &&
@@ -13979,6 +13993,7 @@ static int nbc__sched_compare_keys(const void *a, const void *b) {
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
   if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+  /* false before true: the send before its receive */
   return x->receive - y->receive;
 }
 
@@ -14129,6 +14144,8 @@ static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event 
   return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
 }
 
+/* A binary heap. A node is pushed once, when the last thing that it waits for is known, so its size
+   is that of the world. */
 static void nbc__sched_push_event(nbc__sched_pricing *p, double t_ns, size_t node) {
   nbc__sched_event event;
   event.t_ns = t_ns, event.order = p->order_count++, event.node = node;
@@ -14150,7 +14167,8 @@ static nbc__sched_event nbc__sched_pop_event(nbc__sched_pricing *p) {
   return first;
 }
 
-/* A receive can be handled when it is posted and the message is there. */
+/* A receive can be handled when it is posted and the message is there: called when either becomes
+   known, it does something at the second of the two calls. */
 static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
   const bool receive = nbc__sched_world_node(&p->w, i)->type == NBC_NODE_RECV;
   if (receive && p->arrival_ns[i] < 0) return;
@@ -14173,14 +14191,19 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   case NBC_NODE_COPY: cost_ns = bytes * m->copy_per_byte_ns; break;
   case NBC_NODE_REDUCE: cost_ns = bytes * m->reduce_per_byte_ns; break;
   }
+  /* Events come in the order of their times, so who is ready first has the processor first. */
   const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
   const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
   if (node->type == NBC_NODE_SEND) {
     const double wire_ns = bytes * m->gap_per_byte_ns;
     const double leave_ns = end_ns > *nic_free_ns ? end_ns : *nic_free_ns;
     const size_t other = p->w.partner[event->node];
+    /* G is per byte; a message of n bytes is priced with n G where the paper has (n - 1) G: a
+       difference of one byte. */
     *nic_free_ns = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
     p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
+    /* Posted already: the message was the last thing it waited for. Else it is looked at when its
+       predecessors end. */
     if (!p->w.left[other]) nbc__sched_price_ready(p, other);
   }
   return end_ns;
@@ -14205,6 +14228,8 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
     }
     p->ready_ns[event.node] = -1; /* finished */
   }
+  /* Fewer ended than there are: a circle, or a receive whose send never came. One of them is
+     named. */
   for (size_t i = 0; i < w->node_count && finished_count < w->node_count; i++)
     if (p->ready_ns[i] >= 0) return nbc__sched_stuck(w, i, err);
   return NBC_OK;

@@ -71,6 +71,7 @@ static int nbc__sched_compare_keys(const void *a, const void *b) {
   if (x->from != y->from) return x->from < y->from ? -1 : 1;
   if (x->to != y->to) return x->to < y->to ? -1 : 1;
   if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+  /* false before true: the send before its receive */
   return x->receive - y->receive;
 }
 
@@ -221,6 +222,8 @@ static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event 
   return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
 }
 
+/* A binary heap. A node is pushed once, when the last thing that it waits for is known, so its size
+   is that of the world. */
 static void nbc__sched_push_event(nbc__sched_pricing *p, double t_ns, size_t node) {
   nbc__sched_event event;
   event.t_ns = t_ns, event.order = p->order_count++, event.node = node;
@@ -242,7 +245,8 @@ static nbc__sched_event nbc__sched_pop_event(nbc__sched_pricing *p) {
   return first;
 }
 
-/* A receive can be handled when it is posted and the message is there. */
+/* A receive can be handled when it is posted and the message is there: called when either becomes
+   known, it does something at the second of the two calls. */
 static void nbc__sched_price_ready(nbc__sched_pricing *p, size_t i) {
   const bool receive = nbc__sched_world_node(&p->w, i)->type == NBC_NODE_RECV;
   if (receive && p->arrival_ns[i] < 0) return;
@@ -265,14 +269,19 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   case NBC_NODE_COPY: cost_ns = bytes * m->copy_per_byte_ns; break;
   case NBC_NODE_REDUCE: cost_ns = bytes * m->reduce_per_byte_ns; break;
   }
+  /* Events come in the order of their times, so who is ready first has the processor first. */
   const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
   const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
   if (node->type == NBC_NODE_SEND) {
     const double wire_ns = bytes * m->gap_per_byte_ns;
     const double leave_ns = end_ns > *nic_free_ns ? end_ns : *nic_free_ns;
     const size_t other = p->w.partner[event->node];
+    /* G is per byte; a message of n bytes is priced with n G where the paper has (n - 1) G: a
+       difference of one byte. */
     *nic_free_ns = leave_ns + (wire_ns > m->gap_ns ? wire_ns : m->gap_ns);
     p->arrival_ns[other] = leave_ns + m->latency_ns + wire_ns;
+    /* Posted already: the message was the last thing it waited for. Else it is looked at when its
+       predecessors end. */
     if (!p->w.left[other]) nbc__sched_price_ready(p, other);
   }
   return end_ns;
@@ -297,6 +306,8 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
     }
     p->ready_ns[event.node] = -1; /* finished */
   }
+  /* Fewer ended than there are: a circle, or a receive whose send never came. One of them is
+     named. */
   for (size_t i = 0; i < w->node_count && finished_count < w->node_count; i++)
     if (p->ready_ns[i] >= 0) return nbc__sched_stuck(w, i, err);
   return NBC_OK;

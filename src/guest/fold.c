@@ -93,6 +93,8 @@ static void *counted(piece *p, size_t bytes) {
 static void *fold(size_t bytes) {
   const size_t mapped = (bytes + 4095) / 4096 * 4096;
   piece *p = spare_of(mapped);
+  /* What was somebody's own is folded again: the next owner of the piece must not find the memory
+     of the last one, nor pay for it. */
   if (p && add_piece(p)) { /* nothing in it is anybody's own any more */
     for (int i = 0; i < p->own_count; i++)
       if (!map_block(p->base, (size_t)(p->own[i].from - p->base), (size_t)(p->own[i].to - p->base)))
@@ -101,6 +103,8 @@ static void *fold(size_t bytes) {
     return counted(p, bytes);
   }
   p = (piece *)calloc(1, sizeof *p);
+  /* Address space first, with nothing in it; then the block is mapped over it, as often as it
+     takes. */
   char *base =
       (char *)mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   bool is_good = p && base != MAP_FAILED;
@@ -166,6 +170,7 @@ __attribute__((visibility("default"))) void pm_fold_own(void *memory, size_t byt
 void pm_fold_own(void *memory, size_t bytes) {
   piece *p = piece_of(memory);
   if (!p || !bytes || (char *)memory + bytes > p->base + p->mapped) return;
+  /* Pages that the range touches, whole: a mapping has no smaller part. */
   char *from = p->base + (size_t)((char *)memory - p->base) / 4096 * 4096;
   const size_t whole = ((size_t)((char *)memory + bytes - from) + 4095) / 4096 * 4096;
   int i = 0;
@@ -202,6 +207,8 @@ static bool moved(void *user, void *to, const void *from, uint64_t bytes) {
   }
   return true;
 }
+/* The model asks `moved` before it copies a message's bytes: true means that nothing is left to
+   copy. */
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   (void)platform;
   if (fold_bytes) desc->moved = moved;

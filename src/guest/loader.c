@@ -127,9 +127,12 @@ void guest_load(const char *path, int processes) {
     elf_object search = {.run_path = getenv("PATH")};
     found = elf_library_path(&search, path);
   }
+  /* Read, laid out, mapped once as a pattern (image.base), bound there; copies are made of the
+     pattern when processes begin. */
   if (!elf_read(&image, found ? found : path, preloads, error, sizeof error))
     guest_refuse("%s", error);
   free(found);
+  /* The room right below the thread pointer has a size that was fixed when pm_run was linked. */
   if (image.tls_bytes && !tls_fits())
     guest_refuse("%s: %zu bytes of thread-local variables aligned to %zu have no room here", path,
                  image.tls_bytes, image.tls_align);
@@ -255,6 +258,8 @@ typedef int main_function(int argc, char **argv, char **envp);
 static int libc_start_main(main_function *entry, int argc, char **argv) {
   guest *g = guest_now();
   g->argv = argv;
+  /* In each process anew: constructors may look at argc, argv and environ, and at what a library
+     made before them. */
   run_constructors(g);
   guest_exit(entry(argc, argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON)));
 }
@@ -345,6 +350,7 @@ static void *in_process(const guest *g, const elf_object *o, const char *name) {
     return tls_block() + image.tls_bytes - o->tls_at + s->st_value;
   char *address = g->image + o->at + s->st_value;
   if (ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC) return address;
+  /* A function whose form is chosen at run time (IFUNC): its address is what this function says. */
   void *(*resolve)(void);
   memcpy(&resolve, &address, sizeof resolve);
   return resolve();
@@ -364,6 +370,8 @@ static void *find_symbol(const guest *g, const char *name, int first) {
     found = in_process(g, &image.objects[i], name);
   return found ? found : dlsym(RTLD_DEFAULT, name);
 }
+/* Called by the program: the caller's address tells which file asks, which RTLD_NEXT needs. Handles
+   of files that dlopen loaded are libc's business. */
 static void *find_for(const void *caller, void *handle, const char *name) {
   char *base;
   const guest *g = guest_now();

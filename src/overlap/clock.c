@@ -33,6 +33,8 @@ static inline uint64_t nbc__clock_counter(void) {
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
   return (uint64_t)hi << 32 | lo;
 }
+/* lfence waits until all earlier instructions are done and lets none begin early [Intel SDM,
+   RDTSC]: readings that bracket something need that, readings of single events do not. */
 static inline uint64_t nbc__clock_counter_ordered(void) {
   uint32_t lo, hi;
   __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
@@ -56,7 +58,8 @@ static inline uint64_t nbc__clock_counter(void) { return 0; }
 static inline uint64_t nbc__clock_counter_ordered(void) { return 0; }
 #endif
 
-/* d * mult / 2^32, rounded down, also for d < 0. */
+/* d * mult / 2^32, rounded down. The difference to the base is scaled, which may be negative: the
+   shift is arithmetic, so times before the base come out right. */
 static inline int64_t nbc__clock_scale(uint64_t d_ticks, uint64_t mult) {
 #ifdef __SIZEOF_INT128__
   __extension__ typedef __int128 wide;
@@ -103,6 +106,7 @@ NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
   if (!clock) return 0;
   double outside_ns = 0;
+  /* These are host time by definition. */
   if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
   if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
   if (t_ns > clock->t_fit_ns) outside_ns = (double)t_ns - (double)clock->t_fit_ns;
@@ -251,6 +255,8 @@ static bool nbc__clock_fit(nbc_clock *clock, uint64_t base_ticks, int64_t base_n
   clock->base_err_ns = base_err_ns;
   clock->mult = (uint64_t)(mult + 0.5);
   clock->hz = d_ticks / d_ns * 1e9;
+  /* The last term is what rounding mult to a whole number may be wrong by, half of one part in
+     mult. */
   clock->rate_err_ppm = (double)(base_err_ns + last_err_ns + 1) / d_ns * 1e6 + 0.5e6 / mult;
   clock->t_fit_ns = last_ns;
   /* between two counter steps time goes on; the conversion rounds down */
@@ -283,6 +289,7 @@ static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe 
   if (status != NBC_OK) return status;
   for (int i = 1; i <= NBC__CLOCK_STAGES; i++) {
     const int64_t end_ns = seen[0].hi_ns + calibrate_ns * i / NBC__CLOCK_STAGES;
+    /* Odd stages look at the clock all the time, even ones sleep. */
     for (int64_t now_ns; (now_ns = p->raw_ns(p->user)) < end_ns;) {
       if (now_ns < 0) return nbc__clock_refuse(clock, "CLOCK_MONOTONIC_RAW cannot be read", 0, 0);
       if (i % 2 == 0) p->wait(p->user, end_ns - now_ns);
@@ -293,6 +300,8 @@ static nbc_status nbc__clock_calibrate(nbc_clock *clock, const nbc__clock_probe 
       return nbc__clock_refuse(clock, "counter stepped back by %lld ticks",
                                (long long)(seen[i - 1].ticks - seen[i].ticks), 0);
   }
+  /* The line goes through the first and the last bracket; those between are witnesses, which a
+     constant rate satisfies whatever the machine did. */
   if (!nbc__clock_fit(clock, seen[0].ticks, seen[0].lo_ns + (seen[0].hi_ns - seen[0].lo_ns) / 2,
                       (seen[0].hi_ns - seen[0].lo_ns + 1) / 2, &seen[NBC__CLOCK_STAGES],
                       p->tick_ns))
@@ -326,6 +335,8 @@ static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_prob
                                    (long long)back_ns, i);
         break;
       }
+      /* A core whose counter is ahead is not seen when it is reached, but when it is left: the next
+         core is behind it. */
       status = nbc__clock_take(p, 8, &bracket, clock);
       const int64_t off_ns = status == NBC_OK ? nbc__clock_contradiction_ns(clock, &bracket) : 0;
       if (off_ns > 0)
@@ -341,7 +352,8 @@ static nbc_status nbc__clock_check_cores(nbc_clock *clock, const nbc__clock_prob
   return status;
 }
 
-/* Smallest step and median cost of a reading. */
+/* Smallest step and median cost of a reading. The median of batches: an interruption makes one
+   batch dear, not the result. */
 static void nbc__clock_measure(nbc_clock *clock, const nbc__clock_probe *p) {
   enum { BATCHES = 31, READINGS = 64 };
   double costs[BATCHES];
@@ -448,6 +460,8 @@ static nbc_status nbc__clock_recalibrate_on(nbc_clock *clock, const nbc__clock_p
     return nbc__clock_refuse(clock,
                              "counter and CLOCK_MONOTONIC_RAW disagree by %lld ns beyond the bound",
                              (long long)off_ns, 0);
+  /* The base stays: times that were taken keep their meaning up to the bound, and the longer
+     baseline makes the rate better. */
   better = *clock;
   if (nbc__clock_fit(&better, clock->base_ticks, clock->base_ns, clock->base_err_ns, &now,
                      p->tick_ns) &&

@@ -109,7 +109,8 @@ gm_proc *gm_self(void) {
 }
 int gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
 nbc_recorder *gm_recorder_of(int rank) { return gm_record_recorder(procs[rank]); }
-/* Bits above 32: those below know of the pid alone, which is the same on all nodes. */
+/* Bits above 32: those below know of the pid alone, which is the same on all nodes. Linear probing,
+   at most a quarter full. */
 static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 36; }
 static void find_places(void) {
   uint64_t max = 16;
@@ -131,6 +132,8 @@ int gm_rank_of(ptl_process_t id) {
   while (places[i].id && places[i].id != key) i = (i + 1) & places_mask;
   return places[i].id ? places[i].rank : -1;
 }
+/* The CPU copies at the rate of memory inside a node: the same constant that messages within a node
+   are moved by. */
 void gm_busy_bytes(double bytes) {
   const int64_t d_ns = (int64_t)(bytes / copy_bytes_per_ns);
   if (d_ns > 0) pm_sleep_ns(d_ns);
@@ -333,6 +336,7 @@ void gm_close(gm_proc *p) {
 }
 
 /* ---- one message ------------------------------------------------------------------------------------- */
+/* `done` may free the message or use it again, so it comes last. */
 static void settle(gm_proc *p, gm_msg *m) {
   if (p->record && m->xfer_id) {
     if (m->is_send)
@@ -444,6 +448,8 @@ void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uin
   prepare(m, buffer, bytes, peer, context, tag);
   post(p, m);
 }
+/* A send is never cancelled, which MPI allows; a receive is as long as the NIC gives its entry back,
+   which it does not once a message has matched it. */
 int gm_cancel(gm_proc *p, gm_msg *m) {
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
@@ -460,6 +466,8 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
 }
 
 /* ---- events ------------------------------------------------------------------------------------------ */
+/* A get of each piece: the NIC's largest message is the limit. The number of pieces travels in the
+   match bits, because the owner of the memory must know when all have been read. */
 static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
   const uint64_t piece = p->piece_bytes,
                  count = m->bytes > piece ? (m->bytes + piece - 1) / piece : 1, total = m->bytes;
@@ -541,6 +549,8 @@ static void event(gm_proc *p, const ptl_event_t *e) {
     }
     if (--m->waits == 0) settle(p, m);
     break;
+  /* All headers of this block are gone and their events were taken before this one, so all that
+       lay in it was copied out: the block begins anew. */
   case PTL_EVENT_AUTO_FREE:
     if (p->is_open && early_block(p, e->user_ptr)) gm_fatal("no room for early messages");
     break;
@@ -569,6 +579,8 @@ static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
 }
 void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
   gm_vain *vain = vain_of(p, peer, context, tag);
+  /* Nothing has come early since the last look for this source, tag and context: it would find
+     nothing again. */
   const uint64_t count = early_count(p);
   if (vain && vain->early_count == count) {
     f->found = 0;
