@@ -354,15 +354,10 @@ PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t s
   return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
-<<<<<<< HEAD
-/* ---- shared cores: processor sharing, one heap entry per node ------------------------------------- */
+/* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
 /* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. In whole
    numbers, since sums of these times must come out the same in every run: a = q c + r, so a b / c =
    q b + r b / c, and neither product leaves 64 bits for times below PM__END. */
-=======
-/* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
-/* a * b / c for b, c that are numbers of threads and cores; rounded up if asked for. */
->>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
 static int64_t pm__share_ps(int64_t a_ps, int64_t b, int64_t c, bool is_up) {
   const int64_t whole = a_ps / c, rest = a_ps % c * b;
   if (whole > PM__END / b) return PM__END;
@@ -373,8 +368,7 @@ static bool pm__cores_are_short(const pm_world *w, const pm__cores *c) {
 }
 /* Up to now. v_ps is virtual time: it grows by what each computing thread gets, which is the same
    for all, so one number serves for all. A thread ends when v reaches what v was at its begin plus
-   its own time. Threads stand in the order of these ends, which never changes: who comes later only
-   makes v slower. [Processor sharing by virtual time, as in fair queueing: Demers, Keshav and
+   its own time. The order of these ends never changes: who comes later only makes v slower. [Processor sharing by virtual time, as in fair queueing: Demers, Keshav and
    Shenker, SIGCOMM 1989.] */
 static void pm__cores_advance(const pm_world *w, pm__cores *c) {
   const int64_t d_ps = w->now_ps - c->t_ps;
@@ -386,14 +380,9 @@ static void pm__cores_advance(const pm_world *w, pm__cores *c) {
 static void pm__cores_next(pm_world *w, pm__cores *c) {
   int64_t d_ps;
   pm__unschedule(w, &c->event);
-<<<<<<< HEAD
-  if (!c->first) return;
-  /* Rounded up: at that time v has reached the end, not nearly. */
-  d_ps = pm__max_ps(c->first->v_end_ps - c->v_ps, 0);
-=======
   if (!c->count) return;
+  /* Rounded up: at that time v has reached the end, not nearly. */
   d_ps = pm__max_ps(c->heap[0]->v_end_ps - c->v_ps, 0);
->>>>>>> 1a0db90 (Cables may fail on machines with rails, pm_route tells the way of now, packets take their time on shared PCI roots; a packet dropped behind a switch no longer stops its NIC; shared cores are a heap)
   if (pm__cores_are_short(w, c))
     d_ps = pm__share_ps(d_ps, c->count, w->plat.cores_per_node_count, 1);
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
