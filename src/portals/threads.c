@@ -368,8 +368,9 @@ static bool pm__cores_are_short(const pm_world *w, const pm__cores *c) {
 }
 /* Up to now. v_ps is virtual time: it grows by what each computing thread gets, which is the same
    for all, so one number serves for all. A thread ends when v reaches what v was at its begin plus
-   its own time. The order of these ends never changes: who comes later only makes v slower. [Processor sharing by virtual time, as in fair queueing: Demers, Keshav and
-   Shenker, SIGCOMM 1989.] */
+   its own time. The order of these ends never changes: who comes later only makes v slower.
+   [Processor sharing by virtual time, as in fair queueing: Demers, Keshav and Shenker, SIGCOMM
+   1989.] */
 static void pm__cores_advance(const pm_world *w, pm__cores *c) {
   const int64_t d_ps = w->now_ps - c->t_ps;
   c->v_ps = pm__later(c->v_ps, pm__cores_are_short(w, c)

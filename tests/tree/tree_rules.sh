@@ -14,7 +14,7 @@ layout() {
   ! grep -vE '^(README\.md|LICENSE|Makefile|nbc_overlap\.h|portals_model\.h|\.clang-format|\.clang-tidy|\.editorconfig|\.gitignore|\.ci/run|CHANGELOG\.md|CONTRIBUTING\.md|CITATION\.cff|(src|tools|docs|packaging|examples|tests|rtl|hw)/.*)$' "$T/files"
 }
 no_machine_paths() { every "$T/text" grep -nE '(^|[^a-zA-Z0-9_.$}/-])/(work|shared|home|root|Users)/'; }
-no_marks() { every "$T/text" grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK'; }
+no_marks() { every "$T/text" grep -nE '(^|[^A-Za-z0-9_])(TO''DO|FIX''ME|X''XX|HA''CK)([^A-Za-z0-9_]|$)|^(<<<<<<<|>>>>>>>) '; } # of a merge too
 line_ends() { every "$T/text" grep -nE "$(printf '\r')\$|[ 	]\$"; }
 final_newline() {
   while read -r f; do [ -s "$f" ] && [ "$(tail -c1 "$f" | wc -l)" = 0 ] && echo "$f: no newline at the end"; done <"$T/text" >"$T/found"
