@@ -170,7 +170,7 @@ $(eval $(call library,$(B)/tsan,$(TSAN)))
 $(eval $(call model_library,$(B)/tsan,$(TSAN)))
 $(eval $(call library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
 $(eval $(call model_library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
-$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/mpi coll/mpi_comm,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
+$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/shared transport/mpi coll/mpi_comm,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
 $(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example

@@ -1468,6 +1468,13 @@ NBC_API nbc_status nbc_threads_run(nbc_threads *world, nbc_rank_fn fn, void *use
 /* Takes the oldest true stamps (with dma only); at most max; keeps the last 65536. Any thread. */
 NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, size_t max);
 #ifdef NBC_LINES
+#line 1 "src/transport/shared.h"
+#endif
+/* Memory that the ranks of a node share: one ring of messages for each ordered pair. */
+
+
+
+#ifdef NBC_LINES
 #line 1 "src/transport/mpi.h"
 #endif
 /* The transport over MPI (with NBC_WITH_MPI). */
@@ -1484,6 +1491,12 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
    is received (so a short receive is never overrun), and data goes in pieces that MPI can count.
      up to 4000 bytes   one MPI message, header and data; the send is complete at once (buffered)
      longer             header, then the data straight from the sender's buffer to the receiver's
+   Shared memory. Ranks of one node send headers, and data of up to a third of a ring (of 64 KiB; with more than
+   16 ranks on the node less, 4 KiB from 64 on, none above 128), through rings in memory that they share:
+   at most 16 MiB for a node of up to 64 ranks, 65 MiB for 128, in no file system (a memfd, gone with its
+   last user). A send for which there is no room waits for the receiver's progress. Where it cannot be had
+   (another user, separate process numbers, no memory), with desc.messages_only or NBC_SHARED_MEMORY=0, MPI's
+   messages are used.
    Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
    from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
    nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
@@ -1500,6 +1513,7 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 typedef struct nbc_mpi_desc {
   int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
   uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
+  bool messages_only;   /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock fails in all ranks, with its status: nobody waits for it.
@@ -2757,6 +2771,11 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
 #include <unistd.h>
 #ifdef __linux__
 #  include <sys/prctl.h>
+#endif
+#if defined(__linux__) && defined(NBC_WITH_MPI)
+#  include <fcntl.h>
+#  include <sys/stat.h>
+#  include <sys/syscall.h>
 #endif
 #if !defined(CLOCK_MONOTONIC_RAW) || !defined(CPU_SETSIZE)
 #  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE"
@@ -10623,7 +10642,239 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
   return count;
 }
 #ifdef NBC_LINES
-#line 53 "src/transport/mpi.h"
+#line 6 "src/transport/shared.h"
+#endif
+#ifdef NBC_WITH_MPI
+/* The sender of a pair alone writes `head_bytes`, the receiver alone `tail_bytes`: each publishes with a
+   release what the other acquires, so there is no lock. Both count without wrapping. */
+typedef struct nbc__shared_ring {
+  uint64_t head_bytes; /* atomic: written so far */
+  uint64_t pad1_bytes[7];
+  uint64_t tail_bytes; /* atomic: read so far */
+  uint64_t pad2_bytes[7];
+} nbc__shared_ring;
+
+/* One side's view of a ring. */
+typedef struct nbc__shared_end {
+  nbc__shared_ring *ring; /* its bytes follow it; NULL: no memory is shared with this peer */
+  uint64_t own_bytes;     /* what this side has counted */
+  uint64_t other_bytes;   /* what the other side was last seen to have counted */
+} nbc__shared_end;
+
+typedef struct nbc__shared {
+  unsigned char *base; /* NULL: nothing is shared */
+  size_t all_bytes;
+  uint64_t ring_bytes; /* of one ring: a power of 2 */
+  int size;
+} nbc__shared;
+
+/* What the maker tells the others. */
+typedef struct nbc__shared_card {
+  uint64_t token[2];
+  int pid, fd, size; /* fd < 0: there is no memory */
+} nbc__shared_card;
+
+NBC__PRIVATE void nbc__shared_make(nbc__shared *s, int size, nbc__shared_card *card);
+NBC__PRIVATE void nbc__shared_join(nbc__shared *s, const nbc__shared_card *card);
+NBC__PRIVATE void nbc__shared_leave(nbc__shared *s);
+NBC__PRIVATE nbc__shared_end nbc__shared_open(const nbc__shared *s, int from, int to);
+NBC__PRIVATE uint64_t nbc__shared_most_bytes(const nbc__shared *s);
+NBC__PRIVATE bool nbc__shared_put(const nbc__shared *s, nbc__shared_end *e, const void *header,
+                                  size_t header_bytes, const void *data, size_t data_bytes);
+NBC__PRIVATE bool nbc__shared_peek(const nbc__shared *s, nbc__shared_end *e, void *header,
+                                   size_t header_bytes);
+NBC__PRIVATE size_t nbc__shared_arrived(nbc__shared_end *e, size_t at_bytes, size_t bytes);
+NBC__PRIVATE void nbc__shared_copy(const nbc__shared *s, const nbc__shared_end *e, size_t at_bytes,
+                                   void *to, size_t bytes);
+NBC__PRIVATE void nbc__shared_release(nbc__shared_end *e, size_t bytes);
+#endif
+#ifdef NBC_LINES
+#line 1 "src/transport/shared.c"
+#endif
+/* shared.c: memory that the ranks of a node share: rings of messages. */
+
+
+/* ============================================================================================== */
+/* [MPI] 13. The transport over MPI                                                               */
+/* ============================================================================================== */
+#ifdef NBC_WITH_MPI
+/* A file that is in memory only and has no name: it is gone when the last process that mapped it is. The
+   others open it by way of its maker's descriptor; what they find there must begin with the token
+   that the maker told them. Its room is taken at once: a file that grows later would end a process
+   by a signal when memory runs out. */
+enum {
+  NBC__SHARED_STEP = 64, /* messages begin on cache lines */
+  NBC__SHARED_PAGE = 4096,
+  NBC__SHARED_PIECE = 8192, /* published at once */
+  NBC__SHARED_MOST_RANKS = 128,
+  NBC__SHARED_MOST_BYTES = 16 << 20, /* of all rings, as long as each has */
+  NBC__SHARED_LEAST_RING = 4096,
+  NBC__SHARED_MOST_RING = 64 << 10
+};
+
+static uint64_t nbc__shared_stride(const nbc__shared *s) {
+  return sizeof(nbc__shared_ring) + s->ring_bytes;
+}
+
+static void nbc__shared_layout(nbc__shared *s, int size) {
+  const uint64_t pairs = (uint64_t)size * (uint64_t)size;
+  s->size = size;
+  s->ring_bytes = NBC__SHARED_MOST_RING;
+  while (s->ring_bytes > NBC__SHARED_LEAST_RING && s->ring_bytes * pairs > NBC__SHARED_MOST_BYTES)
+    s->ring_bytes /= 2;
+  s->all_bytes = (size_t)(NBC__SHARED_PAGE + pairs * nbc__shared_stride(s));
+}
+
+#  ifdef SYS_memfd_create
+static bool nbc__shared_map(nbc__shared *s, int fd) {
+  const int at_once = s->all_bytes <= 4 << 20 ? MAP_POPULATE : 0;
+  void *const base = mmap(NULL, s->all_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | at_once, fd, 0);
+  s->base = base == MAP_FAILED ? NULL : (unsigned char *)base;
+  return s->base != NULL;
+}
+#  endif
+
+/* For `size` ranks. card->fd < 0: it cannot be had. */
+NBC__PRIVATE void nbc__shared_make(nbc__shared *s, int size, nbc__shared_card *card) {
+  memset(s, 0, sizeof *s);
+  memset(card, 0, sizeof *card);
+  card->fd = -1;
+  card->size = size;
+  card->pid = (int)getpid();
+#  ifdef SYS_memfd_create
+  if (size < 2 || size > NBC__SHARED_MOST_RANKS) return;
+  const int fd = (int)syscall(SYS_memfd_create, "nbc_ranks_of_a_node", 1u /* close on exec */);
+  if (fd < 0) return;
+  nbc__shared_layout(s, size);
+  if (posix_fallocate(fd, 0, (off_t)s->all_bytes) == 0 && nbc__shared_map(s, fd)) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    card->token[0] = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    card->token[1] = (uint64_t)(uintptr_t)s->base ^ (uint64_t)card->pid << 40;
+    memcpy(s->base, card->token, sizeof card->token);
+    card->fd = fd; /* until all have it */
+  } else {
+    close(fd);
+  }
+#  endif
+}
+
+NBC__PRIVATE void nbc__shared_join(nbc__shared *s, const nbc__shared_card *card) {
+  memset(s, 0, sizeof *s);
+  if (card->fd < 0) return;
+#  ifdef SYS_memfd_create
+  char path[64];
+  struct stat about;
+  nbc__shared_layout(s, card->size);
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", card->pid, card->fd);
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  /* In containers the number may be another process's: look before mapping. */
+  uint64_t token[2] = {0, 0};
+  if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+      (uint64_t)about.st_size == (uint64_t)s->all_bytes &&
+      pread(fd, token, sizeof token, 0) == (ssize_t)sizeof token &&
+      memcmp(token, card->token, sizeof token) == 0)
+    (void)nbc__shared_map(s, fd);
+  close(fd);
+#  endif
+}
+
+NBC__PRIVATE void nbc__shared_leave(nbc__shared *s) {
+  if (s->base) munmap(s->base, s->all_bytes);
+  s->base = NULL;
+}
+
+NBC__PRIVATE nbc__shared_end nbc__shared_open(const nbc__shared *s, int from, int to) {
+  nbc__shared_end e = {NULL, 0, 0};
+  const uint64_t pair = (uint64_t)from * (uint64_t)s->size + (uint64_t)to;
+  if (s->base)
+    e.ring =
+        (nbc__shared_ring *)(void *)(s->base + NBC__SHARED_PAGE + pair * nbc__shared_stride(s));
+  return e;
+}
+
+/* What a message may have, its header included: several have room. */
+NBC__PRIVATE uint64_t nbc__shared_most_bytes(const nbc__shared *s) { return s->ring_bytes / 3; }
+
+static uint64_t nbc__shared_room(size_t bytes) {
+  return ((uint64_t)bytes + NBC__SHARED_STEP - 1) & ~(uint64_t)(NBC__SHARED_STEP - 1);
+}
+
+/* In both directions: the part up to the ring's end, then the rest from its beginning. */
+static void nbc__shared_write(const nbc__shared *s, const nbc__shared_end *e, uint64_t at,
+                              const void *from, size_t bytes) {
+  unsigned char *const ring = (unsigned char *)(e->ring + 1);
+  const size_t place = (size_t)(at & (s->ring_bytes - 1)), left = (size_t)s->ring_bytes - place;
+  const size_t first = bytes < left ? bytes : left;
+  if (first) memcpy(ring + place, from, first);
+  if (bytes > first) memcpy(ring, (const unsigned char *)from + first, bytes - first);
+}
+static void nbc__shared_read(const nbc__shared *s, const nbc__shared_end *e, uint64_t at, void *to,
+                             size_t bytes) {
+  const unsigned char *const ring = (const unsigned char *)(e->ring + 1);
+  const size_t place = (size_t)(at & (s->ring_bytes - 1)), left = (size_t)s->ring_bytes - place;
+  const size_t first = bytes < left ? bytes : left;
+  if (first) memcpy(to, ring + place, first);
+  if (bytes > first) memcpy((unsigned char *)to + first, ring, bytes - first);
+}
+
+/* False: there is no room now. Long ones are published piece by piece: the receiver copies the first while
+   the next is written. */
+NBC__PRIVATE bool nbc__shared_put(const nbc__shared *s, nbc__shared_end *e, const void *header,
+                                  size_t header_bytes, const void *data, size_t data_bytes) {
+  const uint64_t bytes = nbc__shared_room(header_bytes + data_bytes);
+  if (e->own_bytes + bytes - e->other_bytes > s->ring_bytes) {
+    e->other_bytes = __atomic_load_n(&e->ring->tail_bytes, __ATOMIC_ACQUIRE);
+    if (e->own_bytes + bytes - e->other_bytes > s->ring_bytes) return false;
+  }
+  nbc__shared_write(s, e, e->own_bytes, header, header_bytes);
+  for (size_t at = 0; at < data_bytes; at += NBC__SHARED_PIECE) {
+    const size_t left = data_bytes - at;
+    const bool is_last = left <= NBC__SHARED_PIECE;
+    nbc__shared_write(s, e, e->own_bytes + header_bytes + at, (const unsigned char *)data + at,
+                      is_last ? left : (size_t)NBC__SHARED_PIECE);
+    if (is_last) break;
+    __atomic_store_n(&e->ring->head_bytes, e->own_bytes + header_bytes + at + NBC__SHARED_PIECE,
+                     __ATOMIC_RELEASE);
+  }
+  e->own_bytes += bytes;
+  __atomic_store_n(&e->ring->head_bytes, e->own_bytes, __ATOMIC_RELEASE);
+  return true;
+}
+
+/* The header of the next message; false: there is none. */
+NBC__PRIVATE bool nbc__shared_peek(const nbc__shared *s, nbc__shared_end *e, void *header,
+                                   size_t header_bytes) {
+  if (e->own_bytes == e->other_bytes) {
+    e->other_bytes = __atomic_load_n(&e->ring->head_bytes, __ATOMIC_ACQUIRE);
+    if (e->own_bytes == e->other_bytes) return false;
+  }
+  nbc__shared_read(s, e, e->own_bytes, header, header_bytes);
+  return true;
+}
+
+/* How many more of its `bytes` (header and data) are there, beyond the first at_bytes. */
+NBC__PRIVATE size_t nbc__shared_arrived(nbc__shared_end *e, size_t at_bytes, size_t bytes) {
+  if (e->other_bytes - e->own_bytes < bytes)
+    e->other_bytes = __atomic_load_n(&e->ring->head_bytes, __ATOMIC_ACQUIRE);
+  const uint64_t there = e->other_bytes - e->own_bytes;
+  return (there < bytes ? (size_t)there : bytes) - at_bytes;
+}
+
+NBC__PRIVATE void nbc__shared_copy(const nbc__shared *s, const nbc__shared_end *e, size_t at_bytes,
+                                   void *to, size_t bytes) {
+  nbc__shared_read(s, e, e->own_bytes + at_bytes, to, bytes);
+}
+
+/* The whole message has been copied: its room is the sender's again. */
+NBC__PRIVATE void nbc__shared_release(nbc__shared_end *e, size_t bytes) {
+  e->own_bytes += nbc__shared_room(bytes);
+  __atomic_store_n(&e->ring->tail_bytes, e->own_bytes, __ATOMIC_RELEASE);
+}
+#endif /* NBC_WITH_MPI */
+#ifdef NBC_LINES
+#line 60 "src/transport/mpi.h"
 #endif
 #ifdef NBC_WITH_MPI
 NBC__PRIVATE bool nbc__mpi_lock_all(void);
@@ -10633,6 +10884,7 @@ NBC__PRIVATE void nbc__mpi_unlock_all(void);
 #line 1 "src/transport/mpi.c"
 #endif
 /* mpi.c: the transport over MPI (with NBC_WITH_MPI). */
+
 
 
 
@@ -10650,17 +10902,26 @@ typedef struct nbc__mpi_header {
   int64_t data_tag; /* 0: the data follows in this message */
 } nbc__mpi_header;
 
-/* A header and its data, when short: being received, being sent, or waiting for its receive. */
+/* A header and, behind it, its data, when short: being received, being sent, or waiting for its receive. */
 typedef struct nbc__mpi_packet {
   struct nbc__mpi_packet *next;
-  uint64_t arrival_index, xfer_id;
+  uint64_t arrival_index, xfer_id, room_bytes; /* room: of the data */
   nbc__mpi_header header;
-  unsigned char data[NBC__MPI_INLINE];
 } nbc__mpi_packet;
+
+typedef struct nbc__mpi_coming { /* a message in shared memory of which not all is there yet */
+  nbc__mpi_header header;
+  size_t at_bytes;         /* copied, its header included; 0: there is none */
+  nbc_op *op;              /* its receive, */
+  nbc__mpi_packet *packet; /* or where it is kept */
+} nbc__mpi_coming;
 
 typedef struct nbc__mpi_peer {
   nbc__transport_fifo posted;
   nbc__mpi_packet *first, *last; /* arrived, not wanted yet */
+  nbc__shared_end out, in;       /* where memory is shared with it */
+  nbc__mpi_coming coming;
+  nbc__transport_fifo waiting; /* sends for which there is no room in it yet */
 } nbc__mpi_peer;
 
 typedef struct nbc__mpi_owner { /* of a request: an operation, or a packet that is being sent */
@@ -10672,7 +10933,8 @@ typedef struct nbc__mpi {
   nbc__transport_own own;
   nbc_clock clock;
   MPI_Comm comm;
-  bool funneled; /* only `main` calls MPI */
+  bool funneled;      /* only `main` calls MPI */
+  bool messages_only; /* no shared memory */
   pthread_t main;
   pthread_mutex_t mutex;
   int tag_limit, next_data_tag;
@@ -10681,8 +10943,12 @@ typedef struct nbc__mpi {
   nbc_peer *classes;                        /* [size] */
   int *nodes;                               /* [size] the lowest rank of each one's node */
   int *clock_of;                            /* [size]: the rank whose clock it is */
+  nbc__shared shared;                       /* with the ranks of this node */
+  int *near;                                /* [size]: those, near_count of them */
+  int near_count, waiting_count;            /* sends in all `waiting` */
+  unsigned look_count;                      /* into shared memory */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
-  nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
+  nbc__mpi_packet *ring[NBC__MPI_RING], *spare, *spare_large;
   MPI_Request ring_requests[NBC__MPI_RING];
   int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
                                               yet */
@@ -10782,19 +11048,30 @@ static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_
   return NBC_OK;
 }
 
-static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m) {
-  nbc__mpi_packet *packet = m->spare;
+static unsigned char *nbc__mpi_packet_data(nbc__mpi_packet *packet) {
+  return (unsigned char *)(packet + 1);
+}
+
+/* Two sizes: what goes in a message of MPI, and what goes through shared memory. */
+static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m, uint64_t data_bytes) {
+  const bool is_large = data_bytes > NBC__MPI_INLINE;
+  nbc__mpi_packet **const spares = is_large ? &m->spare_large : &m->spare;
+  nbc__mpi_packet *packet = *spares;
+  const uint64_t room_bytes =
+      is_large ? nbc__shared_most_bytes(&m->shared) : (uint64_t)NBC__MPI_INLINE;
   if (packet)
-    m->spare = packet->next;
-  else
-    packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
+    *spares = packet->next;
+  else if ((packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet + (size_t)room_bytes)))
+    packet->room_bytes = room_bytes;
   if (packet) packet->next = NULL, packet->xfer_id = 0;
   return packet;
 }
 
 static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
-  packet->next = m->spare;
-  m->spare = packet;
+  nbc__mpi_packet **const spares =
+      packet->room_bytes > NBC__MPI_INLINE ? &m->spare_large : &m->spare;
+  packet->next = *spares;
+  *spares = packet;
 }
 
 /* ---- sending ------------------------------------------------------------------------------- */
@@ -10812,35 +11089,92 @@ static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   return NBC_OK;
 }
 
-static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
-  uint64_t size_bytes = op->slot.limit_bytes, at_bytes = 0;
-  unsigned char *data = (unsigned char *)op->slot.buffer;
-  nbc__mpi_packet *packet = nbc__mpi_packet_take(m);
-  bool is_short = size_bytes <= NBC__MPI_INLINE;
-  nbc_status status;
-  int data_tag = 0;
-  if (!packet) return nbc__mpi_nomem(m);
-  if (!is_short) {
-    data_tag = m->next_data_tag;
-    m->next_data_tag = data_tag < m->tag_limit ? data_tag + 1 : 1;
-  }
-  packet->header.tag = op->slot.tag;
-  packet->header.size_bytes = size_bytes;
-  packet->header.data_tag = data_tag;
-  if (is_short && size_bytes > 0) memcpy(packet->data, data, (size_t)size_bytes);
-  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  status =
-      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
-                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
-  if (!status) status = nbc__mpi_look_at_last(m);
-  for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
-    uint64_t left_bytes = size_bytes - at_bytes;
+static int nbc__mpi_next_data_tag(nbc__mpi *m) {
+  const int tag = m->next_data_tag;
+  m->next_data_tag = tag < m->tag_limit ? tag + 1 : 1;
+  return tag;
+}
+
+/* The data of a long message, behind its header. */
+static nbc_status nbc__mpi_send_data(nbc__mpi *m, nbc_op *op, int data_tag) {
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  unsigned char *const data = (unsigned char *)op->slot.buffer;
+  nbc_status status = NBC_OK;
+  for (uint64_t at_bytes = 0; !status && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
+    const uint64_t left_bytes = size_bytes - at_bytes;
     status = nbc__mpi_post(m, false, data + at_bytes,
                            left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
                            data_tag, op, NULL);
   }
-  if (!status && is_short) nbc__transport_push(&m->done, op);
   return status;
+}
+
+static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  const bool is_short = size_bytes <= NBC__MPI_INLINE;
+  nbc__mpi_packet *const packet = nbc__mpi_packet_take(m, 0);
+  if (!packet) return nbc__mpi_nomem(m);
+  packet->header.tag = op->slot.tag;
+  packet->header.size_bytes = size_bytes;
+  packet->header.data_tag = is_short ? 0 : nbc__mpi_next_data_tag(m);
+  if (is_short && size_bytes > 0)
+    memcpy(nbc__mpi_packet_data(packet), op->slot.buffer, (size_t)size_bytes);
+  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
+  const int data_tag = (int)packet->header.data_tag;
+  nbc_status status =
+      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
+                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  if (!status) status = nbc__mpi_look_at_last(m);
+  if (!status && is_short) nbc__transport_push(&m->done, op);
+  if (!status && !is_short) status = nbc__mpi_send_data(m, op, data_tag);
+  return status;
+}
+
+/* By way of shared memory. *sent false: there is no room in it now. */
+static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
+  nbc__mpi_header header;
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  const bool is_short = size_bytes <= nbc__shared_most_bytes(&m->shared) - sizeof header;
+  header.tag = op->slot.tag;
+  header.size_bytes = size_bytes;
+  header.data_tag = is_short ? 0 : m->next_data_tag;
+  *sent = nbc__shared_put(&m->shared, &m->peers[op->peer].out, &header, sizeof header,
+                          op->slot.buffer, is_short ? (size_t)size_bytes : 0);
+  if (!*sent) return NBC_OK;
+  if (!is_short) return nbc__mpi_send_data(m, op, nbc__mpi_next_data_tag(m));
+  nbc__mpi_end(m, op->slot.xfer_id);
+  nbc__transport_push(&m->done, op);
+  return NBC_OK;
+}
+
+/* What waits for room goes first: messages to one peer do not overtake. */
+static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
+  nbc__mpi_peer *const peer = &m->peers[op->peer];
+  bool sent = false;
+  if (!peer->out.ring) return nbc__mpi_send_packet(m, op);
+  const nbc_status status = peer->waiting.first ? NBC_OK : nbc__mpi_send_shared(m, op, &sent);
+  if (status || sent) return status;
+  nbc__transport_push(&peer->waiting, op);
+  m->waiting_count++;
+  return NBC_OK;
+}
+
+static nbc_status nbc__mpi_send_waiting(nbc__mpi *m) {
+  for (int i = 0; i < m->near_count && m->waiting_count > 0; i++) {
+    nbc__transport_fifo *const waiting = &m->peers[m->near[i]].waiting;
+    nbc_op *op;
+    while ((op = waiting->first)) {
+      nbc_op *const next = op->slot.next; /* its slot is used by who sends it */
+      bool sent;
+      const nbc_status status = nbc__mpi_send_shared(m, op, &sent);
+      if (status) return status;
+      if (!sent) break;
+      waiting->first = next;
+      if (!next) waiting->last = NULL;
+      m->waiting_count--;
+    }
+  }
+  return NBC_OK;
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
@@ -10879,15 +11213,17 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
   op->slot.remote_address = NULL;
 }
 
-/* A receive and its message have met. */
-static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mpi_packet *packet) {
-  const nbc__mpi_header *header = &packet->header;
+/* A receive and its message have met: how much of it is wanted. */
+static void nbc__mpi_meet(nbc_op *op, int peer, const nbc__mpi_header *header) {
   op->peer = peer;
   op->size_bytes =
       header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
   op->status = header->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK;
+}
+
+/* And what came with the header is in the receiver's buffer. */
+static nbc_status nbc__mpi_met(nbc__mpi *m, nbc_op *op, const nbc__mpi_header *header) {
   if (header->data_tag == 0) {
-    if (op->size_bytes > 0) memcpy(op->slot.buffer, packet->data, (size_t)op->size_bytes);
     nbc__mpi_end_only(m, op);
     nbc__transport_push(&m->done, op);
     return NBC_OK;
@@ -10898,6 +11234,13 @@ static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mp
   if (nbc__mpi_may_call(m)) return nbc__mpi_start_data(m, op);
   nbc__transport_push(&m->submitted, op);
   return NBC_OK;
+}
+
+static nbc_status nbc__mpi_meet_packet(nbc__mpi *m, nbc_op *op, int peer, nbc__mpi_packet *packet) {
+  nbc__mpi_meet(op, peer, &packet->header);
+  if (packet->header.data_tag == 0 && op->size_bytes > 0)
+    memcpy(op->slot.buffer, nbc__mpi_packet_data(packet), (size_t)op->size_bytes);
+  return nbc__mpi_met(m, op, &packet->header);
 }
 
 static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
@@ -10941,6 +11284,87 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
   return best;
 }
 
+/* It came before its receive. */
+static void nbc__mpi_keep(nbc__mpi *m, int from, nbc__mpi_packet *packet) {
+  nbc__mpi_peer *const peer = &m->peers[from];
+  packet->arrival_index = m->arrival_count++;
+  if (peer->last)
+    peer->last->next = packet;
+  else
+    peer->first = packet;
+  peer->last = packet;
+}
+
+/* A message is there: into its receive, or where it is kept. */
+static nbc_status nbc__mpi_begin_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
+  c->packet = NULL;
+  if ((c->op = nbc__mpi_match(m, from, c->header.tag)))
+    nbc__mpi_meet(c->op, from, &c->header);
+  else if (!(c->packet = nbc__mpi_packet_take(m, c->header.data_tag ? 0 : c->header.size_bytes)))
+    return nbc__mpi_nomem(m);
+  c->at_bytes = sizeof c->header;
+  return NBC_OK;
+}
+
+/* All of it was copied. Its receive may have been posted since it began. */
+static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
+  c->at_bytes = 0;
+  if (c->op) return nbc__mpi_met(m, c->op, &c->header);
+  nbc__mpi_packet *const packet = c->packet;
+  c->packet = NULL;
+  packet->header = c->header;
+  nbc_op *const op = nbc__mpi_match(m, from, c->header.tag);
+  if (!op) {
+    nbc__mpi_keep(m, from, packet);
+    return NBC_OK;
+  }
+  const nbc_status status = nbc__mpi_meet_packet(m, op, from, packet);
+  nbc__mpi_packet_give(m, packet);
+  return status;
+}
+
+/* What is there of it; what has no room in its receive is left. ret whether that is all */
+static bool nbc__mpi_copy_coming(nbc__mpi *m, nbc__shared_end *in, nbc__mpi_coming *c) {
+  const size_t data_bytes = c->header.data_tag ? 0 : (size_t)c->header.size_bytes;
+  const size_t all_bytes = sizeof c->header + data_bytes, at_bytes = c->at_bytes - sizeof c->header;
+  const size_t bytes = nbc__shared_arrived(in, c->at_bytes, all_bytes);
+  const size_t wanted_bytes = c->op ? (size_t)c->op->size_bytes : data_bytes;
+  const size_t room_bytes = wanted_bytes > at_bytes ? wanted_bytes - at_bytes : 0;
+  unsigned char *const to =
+      c->op ? (unsigned char *)c->op->slot.buffer : nbc__mpi_packet_data(c->packet);
+  const size_t copied_bytes = bytes < room_bytes ? bytes : room_bytes;
+  if (copied_bytes > 0 && data_bytes > 0)
+    nbc__shared_copy(&m->shared, in, c->at_bytes, to + at_bytes, copied_bytes);
+  c->at_bytes += bytes;
+  if (c->at_bytes < all_bytes) return false;
+  nbc__shared_release(in, all_bytes);
+  return true;
+}
+
+/* Shared memory with one peer: at most as much as it has room for, so that a busy one does not keep the
+   others waiting. hurry: until something is finished. */
+static nbc_status nbc__mpi_take_shared_of(nbc__mpi *m, int from, bool hurry) {
+  nbc__shared_end *const in = &m->peers[from].in;
+  nbc__mpi_coming *const c = &m->peers[from].coming;
+  const uint64_t most_bytes = in->own_bytes + m->shared.ring_bytes;
+  nbc_status status = NBC_OK;
+  while (!status && in->own_bytes < most_bytes && !(hurry && m->done.first)) {
+    if (!c->at_bytes) {
+      if (!nbc__shared_peek(&m->shared, in, &c->header, sizeof c->header)) break;
+      if ((status = nbc__mpi_begin_coming(m, from, c))) break;
+    }
+    if (!nbc__mpi_copy_coming(m, in, c)) break;
+    status = nbc__mpi_end_coming(m, from, c);
+  }
+  return status;
+}
+static nbc_status nbc__mpi_take_shared(nbc__mpi *m, bool hurry) {
+  nbc_status status = NBC_OK;
+  for (int i = 0; i < m->near_count && !status && !(hurry && m->done.first); i++)
+    status = nbc__mpi_take_shared_of(m, m->near[i], hurry);
+  return status;
+}
+
 /* Taken headers' receives go on after their messages were delivered, not before. */
 static nbc_status nbc__mpi_restart(nbc__mpi *m) {
   for (; m->stale_count > 0; m->stale_count--) {
@@ -10964,19 +11388,14 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
     if ((code = MPI_Test(&m->ring_requests[k], &flag, &from))) return nbc__mpi_fail(m, code);
     if (!flag) return NBC_OK;
     if ((op = nbc__mpi_match(m, from.MPI_SOURCE, packet->header.tag))) {
-      status = nbc__mpi_meet(m, op, from.MPI_SOURCE, packet);
+      status = nbc__mpi_meet_packet(m, op, from.MPI_SOURCE, packet);
     } else {
-      nbc__mpi_peer *peer = &m->peers[from.MPI_SOURCE];
-      if (!(fresh = nbc__mpi_packet_take(m))) return nbc__mpi_nomem(m);
-      memcpy(&fresh->header, &packet->header,
-             sizeof packet->header +
-                 (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
-      fresh->arrival_index = m->arrival_count++;
-      if (peer->last)
-        peer->last->next = fresh;
-      else
-        peer->first = fresh;
-      peer->last = fresh;
+      if (!(fresh = nbc__mpi_packet_take(m, 0))) return nbc__mpi_nomem(m);
+      fresh->header = packet->header;
+      if (!packet->header.data_tag)
+        memcpy(nbc__mpi_packet_data(fresh), nbc__mpi_packet_data(packet),
+               (size_t)packet->header.size_bytes);
+      nbc__mpi_keep(m, from.MPI_SOURCE, fresh);
     }
     m->ring_first = (k + 1) % NBC__MPI_RING;
     m->stale_count++;
@@ -11014,6 +11433,14 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
   return NBC_OK;
 }
 
+/* Where all share memory, nothing comes from MPI but the data of long messages. It is asked now and then all
+   the same: who waits here drives what the program has under way there. */
+enum { NBC__MPI_LOOKS = 4 };
+static bool nbc__mpi_asks(nbc__mpi *m) {
+  return m->near_count < m->own.t.size || m->active_count > 0 ||
+         ++m->look_count % NBC__MPI_LOOKS == 0;
+}
+
 /* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. `done` runs
    unlocked. Returns with the mutex free. */
 static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
@@ -11030,9 +11457,12 @@ static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
     /* What is finished is delivered at once, MPI asked later; but never twice without asking for
        all. */
     const bool hurry = !m->hurried;
-    if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
+    if (!m->failed && m->waiting_count) nbc__mpi_send_waiting(m);
+    if (!m->failed && m->near_count) nbc__mpi_take_shared(m, hurry);
+    const bool asks = nbc__mpi_asks(m);
+    if (!m->failed && asks && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
     m->hurried = hurry && m->done.first;
-    if (!m->failed && !m->hurried) nbc__mpi_test_requests(m);
+    if (!m->failed && asks && !m->hurried) nbc__mpi_test_requests(m);
   }
   done = m->done;
   m->done.first = m->done.last = NULL;
@@ -11149,7 +11579,7 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   op->slot.order = ++m->order;
   if (!(status = m->failed)) {
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
-      status = nbc__mpi_meet(m, op, peer, packet);
+      status = nbc__mpi_meet_packet(m, op, peer, packet);
       nbc__mpi_packet_give(m, packet);
     } else
       nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
@@ -11311,7 +11741,39 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
   return m->clock_of[peer] == m->clock_of[m->own.t.rank];
 }
 
-/* Who shares this node, and its clock. */
+/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. `near` is in the
+   order of the node's ranks. A simulated MPI knows nothing of what goes past it. */
+static int nbc__mpi_share_memory(nbc__mpi *m, MPI_Comm node) {
+  nbc__shared_card card;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  const char *const setting = getenv("NBC_SHARED_MEMORY");
+  int code, rank = 0, size = 1, length, wanted, all = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &size);
+  if ((code = MPI_Get_library_version(version, &length))) return code;
+  wanted =
+      !m->messages_only && !(setting && strcmp(setting, "0") == 0) && !strstr(version, "pm_run");
+  if ((code = MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_LAND, node)) || !all) return code;
+  if (rank == 0) nbc__shared_make(&m->shared, size, &card);
+  if ((code = MPI_Bcast(&card, (int)sizeof card, MPI_BYTE, 0, node))) return code;
+  if (rank != 0) nbc__shared_join(&m->shared, &card);
+  const int mine = m->shared.base != NULL;
+  code = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, node);
+  if (rank == 0 && card.fd >= 0) close(card.fd);
+  if (code || !all) {
+    nbc__shared_leave(&m->shared);
+    return code;
+  }
+  for (int i = 0; i < m->own.t.size; i++) {
+    if (m->classes[i] != NBC_PEER_SAME_NODE) continue;
+    m->peers[i].out = nbc__shared_open(&m->shared, rank, m->near_count);
+    m->peers[i].in = nbc__shared_open(&m->shared, m->near_count, rank);
+    m->near[m->near_count++] = i;
+  }
+  return MPI_SUCCESS;
+}
+
+/* Who shares this node, its clock and its memory. */
 static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
@@ -11328,6 +11790,7 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Group_free(&all_group);
   MPI_Group_free(&node_group);
   code = nbc__mpi_share_clock(m, node);
+  if (!code) code = nbc__mpi_share_memory(m, node);
   MPI_Comm_free(&node);
   return code;
 }
@@ -11382,7 +11845,8 @@ static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
 static void nbc__mpi_stop(nbc__mpi *m) {
   int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
   int i;
-  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns)
+  while ((m->active_count > 0 || m->waiting_count > 0) && !m->failed &&
+         nbc_clock_now_ns(&m->clock) < t_end_ns)
     nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
@@ -11402,8 +11866,13 @@ static void nbc__mpi_destroy(void *self) {
   MPI_Finalized(&ended);
   if (!ended && m->comm != MPI_COMM_NULL) nbc__mpi_stop(m);
   for (i = 0; i < NBC__MPI_RING; i++) NBC_FREE(m->ring[i]);
-  for (i = 0; m->peers && i < m->own.t.size; i++) nbc__mpi_free_packets(m->peers[i].first);
+  for (i = 0; m->peers && i < m->own.t.size; i++) {
+    nbc__mpi_free_packets(m->peers[i].first);
+    NBC_FREE(m->peers[i].coming.packet);
+  }
   nbc__mpi_free_packets(m->spare);
+  nbc__mpi_free_packets(m->spare_large);
+  nbc__shared_leave(&m->shared);
   NBC_FREE(m->requests);
   NBC_FREE(m->owners);
   NBC_FREE(m->indices);
@@ -11412,6 +11881,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->classes);
   NBC_FREE(m->nodes);
   NBC_FREE(m->clock_of);
+  NBC_FREE(m->near);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -11428,8 +11898,9 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
   m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
-  bool all = m->peers && m->classes && m->clock_of && m->nodes;
-  for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m));
+  m->near = (int *)NBC_MALLOC(size * sizeof *m->near);
+  bool all = m->peers && m->classes && m->clock_of && m->nodes && m->near;
+  for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m, 0));
   if (!all) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   const nbc_status status = nbc_clock_create(NULL, &m->clock);
   return status ? nbc__status_fail(err, status, 0, "%s", m->clock.why) : NBC_OK;
@@ -11462,7 +11933,7 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
 
 NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
                                   nbc_error *err) {
-  static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0};
+  static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0, false};
   nbc_status status;
   bool funneled;
   nbc__mpi *m;
@@ -11477,6 +11948,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
     m->comm = MPI_COMM_NULL;
     m->funneled = funneled;
     m->main = m->user = pthread_self();
+    m->messages_only = desc->messages_only;
     m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
     m->own.destroy = nbc__mpi_destroy;
     nbc__mpi_contract(m);
@@ -16614,7 +17086,7 @@ static nbc_status nbc__mix_engine(MPI_Comm mpi_comm, nbc_policy policy, nbc_prog
 
 NBC_API nbc_status nbc_mpi_comm_create(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm,
                                        nbc_error *err) {
-  nbc_mpi_desc mpi = {MPI_THREAD_SINGLE, 0};
+  nbc_mpi_desc mpi = {MPI_THREAD_SINGLE, 0, false};
   nbc_comm_desc desc;
   nbc_progress *progress = NULL;
   nbc_transport *t;

@@ -1075,7 +1075,7 @@ bool progress_coll_begin(bool able) {
                    "and MPI_THREAD_MULTIPLE");
     return false;
   }
-  nbc_mpi_desc desc = {MPI_THREAD_MULTIPLE, 0};
+  nbc_mpi_desc desc = {MPI_THREAD_MULTIPLE, 0, false};
   if (nbc_mpi_create(MPI_COMM_WORLD, &desc, &coll.world, &err)) {
     progress_say("rank %d: %s", rank, err.text);
     NEXT(Abort)(MPI_COMM_WORLD, 1);

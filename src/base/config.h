@@ -86,6 +86,11 @@
 #ifdef __linux__
 #  include <sys/prctl.h>
 #endif
+#if defined(__linux__) && defined(NBC_WITH_MPI)
+#  include <fcntl.h>
+#  include <sys/stat.h>
+#  include <sys/syscall.h>
+#endif
 #if !defined(CLOCK_MONOTONIC_RAW) || !defined(CPU_SETSIZE)
 #  error "nbc_overlap.h: compile the implementing file with -D_GNU_SOURCE"
 #endif

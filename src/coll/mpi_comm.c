@@ -46,7 +46,7 @@ static nbc_status nbc__mix_engine(MPI_Comm mpi_comm, nbc_policy policy, nbc_prog
 
 NBC_API nbc_status nbc_mpi_comm_create(MPI_Comm mpi_comm, nbc_policy policy, nbc_comm **comm,
                                        nbc_error *err) {
-  nbc_mpi_desc mpi = {MPI_THREAD_SINGLE, 0};
+  nbc_mpi_desc mpi = {MPI_THREAD_SINGLE, 0, false};
   nbc_comm_desc desc;
   nbc_progress *progress = NULL;
   nbc_transport *t;

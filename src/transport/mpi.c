@@ -1,5 +1,6 @@
 /* mpi.c: the transport over MPI (with NBC_WITH_MPI). */
 #include "mpi.h"
+#include "shared.h"
 #include "../overlap/clock.h"
 #include "../overlap/cells.h"
 
@@ -16,17 +17,26 @@ typedef struct nbc__mpi_header {
   int64_t data_tag; /* 0: the data follows in this message */
 } nbc__mpi_header;
 
-/* A header and its data, when short: being received, being sent, or waiting for its receive. */
+/* A header and, behind it, its data, when short: being received, being sent, or waiting for its receive. */
 typedef struct nbc__mpi_packet {
   struct nbc__mpi_packet *next;
-  uint64_t arrival_index, xfer_id;
+  uint64_t arrival_index, xfer_id, room_bytes; /* room: of the data */
   nbc__mpi_header header;
-  unsigned char data[NBC__MPI_INLINE];
 } nbc__mpi_packet;
+
+typedef struct nbc__mpi_coming { /* a message in shared memory of which not all is there yet */
+  nbc__mpi_header header;
+  size_t at_bytes;         /* copied, its header included; 0: there is none */
+  nbc_op *op;              /* its receive, */
+  nbc__mpi_packet *packet; /* or where it is kept */
+} nbc__mpi_coming;
 
 typedef struct nbc__mpi_peer {
   nbc__transport_fifo posted;
   nbc__mpi_packet *first, *last; /* arrived, not wanted yet */
+  nbc__shared_end out, in;       /* where memory is shared with it */
+  nbc__mpi_coming coming;
+  nbc__transport_fifo waiting; /* sends for which there is no room in it yet */
 } nbc__mpi_peer;
 
 typedef struct nbc__mpi_owner { /* of a request: an operation, or a packet that is being sent */
@@ -38,7 +48,8 @@ typedef struct nbc__mpi {
   nbc__transport_own own;
   nbc_clock clock;
   MPI_Comm comm;
-  bool funneled; /* only `main` calls MPI */
+  bool funneled;      /* only `main` calls MPI */
+  bool messages_only; /* no shared memory */
   pthread_t main;
   pthread_mutex_t mutex;
   int tag_limit, next_data_tag;
@@ -47,8 +58,12 @@ typedef struct nbc__mpi {
   nbc_peer *classes;                        /* [size] */
   int *nodes;                               /* [size] the lowest rank of each one's node */
   int *clock_of;                            /* [size]: the rank whose clock it is */
+  nbc__shared shared;                       /* with the ranks of this node */
+  int *near;                                /* [size]: those, near_count of them */
+  int near_count, waiting_count;            /* sends in all `waiting` */
+  unsigned look_count;                      /* into shared memory */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
-  nbc__mpi_packet *ring[NBC__MPI_RING], *spare;
+  nbc__mpi_packet *ring[NBC__MPI_RING], *spare, *spare_large;
   MPI_Request ring_requests[NBC__MPI_RING];
   int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
                                               yet */
@@ -148,19 +163,30 @@ static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_
   return NBC_OK;
 }
 
-static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m) {
-  nbc__mpi_packet *packet = m->spare;
+static unsigned char *nbc__mpi_packet_data(nbc__mpi_packet *packet) {
+  return (unsigned char *)(packet + 1);
+}
+
+/* Two sizes: what goes in a message of MPI, and what goes through shared memory. */
+static nbc__mpi_packet *nbc__mpi_packet_take(nbc__mpi *m, uint64_t data_bytes) {
+  const bool is_large = data_bytes > NBC__MPI_INLINE;
+  nbc__mpi_packet **const spares = is_large ? &m->spare_large : &m->spare;
+  nbc__mpi_packet *packet = *spares;
+  const uint64_t room_bytes =
+      is_large ? nbc__shared_most_bytes(&m->shared) : (uint64_t)NBC__MPI_INLINE;
   if (packet)
-    m->spare = packet->next;
-  else
-    packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet);
+    *spares = packet->next;
+  else if ((packet = (nbc__mpi_packet *)NBC_MALLOC(sizeof *packet + (size_t)room_bytes)))
+    packet->room_bytes = room_bytes;
   if (packet) packet->next = NULL, packet->xfer_id = 0;
   return packet;
 }
 
 static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
-  packet->next = m->spare;
-  m->spare = packet;
+  nbc__mpi_packet **const spares =
+      packet->room_bytes > NBC__MPI_INLINE ? &m->spare_large : &m->spare;
+  packet->next = *spares;
+  *spares = packet;
 }
 
 /* ---- sending ------------------------------------------------------------------------------- */
@@ -178,35 +204,92 @@ static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   return NBC_OK;
 }
 
-static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
-  uint64_t size_bytes = op->slot.limit_bytes, at_bytes = 0;
-  unsigned char *data = (unsigned char *)op->slot.buffer;
-  nbc__mpi_packet *packet = nbc__mpi_packet_take(m);
-  bool is_short = size_bytes <= NBC__MPI_INLINE;
-  nbc_status status;
-  int data_tag = 0;
-  if (!packet) return nbc__mpi_nomem(m);
-  if (!is_short) {
-    data_tag = m->next_data_tag;
-    m->next_data_tag = data_tag < m->tag_limit ? data_tag + 1 : 1;
-  }
-  packet->header.tag = op->slot.tag;
-  packet->header.size_bytes = size_bytes;
-  packet->header.data_tag = data_tag;
-  if (is_short && size_bytes > 0) memcpy(packet->data, data, (size_t)size_bytes);
-  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  status =
-      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
-                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
-  if (!status) status = nbc__mpi_look_at_last(m);
-  for (; !status && !is_short && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
-    uint64_t left_bytes = size_bytes - at_bytes;
+static int nbc__mpi_next_data_tag(nbc__mpi *m) {
+  const int tag = m->next_data_tag;
+  m->next_data_tag = tag < m->tag_limit ? tag + 1 : 1;
+  return tag;
+}
+
+/* The data of a long message, behind its header. */
+static nbc_status nbc__mpi_send_data(nbc__mpi *m, nbc_op *op, int data_tag) {
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  unsigned char *const data = (unsigned char *)op->slot.buffer;
+  nbc_status status = NBC_OK;
+  for (uint64_t at_bytes = 0; !status && at_bytes < size_bytes; at_bytes += m->piece_bytes) {
+    const uint64_t left_bytes = size_bytes - at_bytes;
     status = nbc__mpi_post(m, false, data + at_bytes,
                            left_bytes < m->piece_bytes ? left_bytes : m->piece_bytes, op->peer,
                            data_tag, op, NULL);
   }
-  if (!status && is_short) nbc__transport_push(&m->done, op);
   return status;
+}
+
+static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  const bool is_short = size_bytes <= NBC__MPI_INLINE;
+  nbc__mpi_packet *const packet = nbc__mpi_packet_take(m, 0);
+  if (!packet) return nbc__mpi_nomem(m);
+  packet->header.tag = op->slot.tag;
+  packet->header.size_bytes = size_bytes;
+  packet->header.data_tag = is_short ? 0 : nbc__mpi_next_data_tag(m);
+  if (is_short && size_bytes > 0)
+    memcpy(nbc__mpi_packet_data(packet), op->slot.buffer, (size_t)size_bytes);
+  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
+  const int data_tag = (int)packet->header.data_tag;
+  nbc_status status =
+      nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
+                    op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
+  if (!status) status = nbc__mpi_look_at_last(m);
+  if (!status && is_short) nbc__transport_push(&m->done, op);
+  if (!status && !is_short) status = nbc__mpi_send_data(m, op, data_tag);
+  return status;
+}
+
+/* By way of shared memory. *sent false: there is no room in it now. */
+static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
+  nbc__mpi_header header;
+  const uint64_t size_bytes = op->slot.limit_bytes;
+  const bool is_short = size_bytes <= nbc__shared_most_bytes(&m->shared) - sizeof header;
+  header.tag = op->slot.tag;
+  header.size_bytes = size_bytes;
+  header.data_tag = is_short ? 0 : m->next_data_tag;
+  *sent = nbc__shared_put(&m->shared, &m->peers[op->peer].out, &header, sizeof header,
+                          op->slot.buffer, is_short ? (size_t)size_bytes : 0);
+  if (!*sent) return NBC_OK;
+  if (!is_short) return nbc__mpi_send_data(m, op, nbc__mpi_next_data_tag(m));
+  nbc__mpi_end(m, op->slot.xfer_id);
+  nbc__transport_push(&m->done, op);
+  return NBC_OK;
+}
+
+/* What waits for room goes first: messages to one peer do not overtake. */
+static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
+  nbc__mpi_peer *const peer = &m->peers[op->peer];
+  bool sent = false;
+  if (!peer->out.ring) return nbc__mpi_send_packet(m, op);
+  const nbc_status status = peer->waiting.first ? NBC_OK : nbc__mpi_send_shared(m, op, &sent);
+  if (status || sent) return status;
+  nbc__transport_push(&peer->waiting, op);
+  m->waiting_count++;
+  return NBC_OK;
+}
+
+static nbc_status nbc__mpi_send_waiting(nbc__mpi *m) {
+  for (int i = 0; i < m->near_count && m->waiting_count > 0; i++) {
+    nbc__transport_fifo *const waiting = &m->peers[m->near[i]].waiting;
+    nbc_op *op;
+    while ((op = waiting->first)) {
+      nbc_op *const next = op->slot.next; /* its slot is used by who sends it */
+      bool sent;
+      const nbc_status status = nbc__mpi_send_shared(m, op, &sent);
+      if (status) return status;
+      if (!sent) break;
+      waiting->first = next;
+      if (!next) waiting->last = NULL;
+      m->waiting_count--;
+    }
+  }
+  return NBC_OK;
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
@@ -245,15 +328,17 @@ static void nbc__mpi_unspill(const nbc__mpi *m, nbc_op *op) {
   op->slot.remote_address = NULL;
 }
 
-/* A receive and its message have met. */
-static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mpi_packet *packet) {
-  const nbc__mpi_header *header = &packet->header;
+/* A receive and its message have met: how much of it is wanted. */
+static void nbc__mpi_meet(nbc_op *op, int peer, const nbc__mpi_header *header) {
   op->peer = peer;
   op->size_bytes =
       header->size_bytes < op->slot.limit_bytes ? header->size_bytes : op->slot.limit_bytes;
   op->status = header->size_bytes > op->slot.limit_bytes ? NBC_E_TRUNCATED : NBC_OK;
+}
+
+/* And what came with the header is in the receiver's buffer. */
+static nbc_status nbc__mpi_met(nbc__mpi *m, nbc_op *op, const nbc__mpi_header *header) {
   if (header->data_tag == 0) {
-    if (op->size_bytes > 0) memcpy(op->slot.buffer, packet->data, (size_t)op->size_bytes);
     nbc__mpi_end_only(m, op);
     nbc__transport_push(&m->done, op);
     return NBC_OK;
@@ -264,6 +349,13 @@ static nbc_status nbc__mpi_meet(nbc__mpi *m, nbc_op *op, int peer, const nbc__mp
   if (nbc__mpi_may_call(m)) return nbc__mpi_start_data(m, op);
   nbc__transport_push(&m->submitted, op);
   return NBC_OK;
+}
+
+static nbc_status nbc__mpi_meet_packet(nbc__mpi *m, nbc_op *op, int peer, nbc__mpi_packet *packet) {
+  nbc__mpi_meet(op, peer, &packet->header);
+  if (packet->header.data_tag == 0 && op->size_bytes > 0)
+    memcpy(op->slot.buffer, nbc__mpi_packet_data(packet), (size_t)op->size_bytes);
+  return nbc__mpi_met(m, op, &packet->header);
 }
 
 static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
@@ -307,6 +399,87 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
   return best;
 }
 
+/* It came before its receive. */
+static void nbc__mpi_keep(nbc__mpi *m, int from, nbc__mpi_packet *packet) {
+  nbc__mpi_peer *const peer = &m->peers[from];
+  packet->arrival_index = m->arrival_count++;
+  if (peer->last)
+    peer->last->next = packet;
+  else
+    peer->first = packet;
+  peer->last = packet;
+}
+
+/* A message is there: into its receive, or where it is kept. */
+static nbc_status nbc__mpi_begin_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
+  c->packet = NULL;
+  if ((c->op = nbc__mpi_match(m, from, c->header.tag)))
+    nbc__mpi_meet(c->op, from, &c->header);
+  else if (!(c->packet = nbc__mpi_packet_take(m, c->header.data_tag ? 0 : c->header.size_bytes)))
+    return nbc__mpi_nomem(m);
+  c->at_bytes = sizeof c->header;
+  return NBC_OK;
+}
+
+/* All of it was copied. Its receive may have been posted since it began. */
+static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
+  c->at_bytes = 0;
+  if (c->op) return nbc__mpi_met(m, c->op, &c->header);
+  nbc__mpi_packet *const packet = c->packet;
+  c->packet = NULL;
+  packet->header = c->header;
+  nbc_op *const op = nbc__mpi_match(m, from, c->header.tag);
+  if (!op) {
+    nbc__mpi_keep(m, from, packet);
+    return NBC_OK;
+  }
+  const nbc_status status = nbc__mpi_meet_packet(m, op, from, packet);
+  nbc__mpi_packet_give(m, packet);
+  return status;
+}
+
+/* What is there of it; what has no room in its receive is left. ret whether that is all */
+static bool nbc__mpi_copy_coming(nbc__mpi *m, nbc__shared_end *in, nbc__mpi_coming *c) {
+  const size_t data_bytes = c->header.data_tag ? 0 : (size_t)c->header.size_bytes;
+  const size_t all_bytes = sizeof c->header + data_bytes, at_bytes = c->at_bytes - sizeof c->header;
+  const size_t bytes = nbc__shared_arrived(in, c->at_bytes, all_bytes);
+  const size_t wanted_bytes = c->op ? (size_t)c->op->size_bytes : data_bytes;
+  const size_t room_bytes = wanted_bytes > at_bytes ? wanted_bytes - at_bytes : 0;
+  unsigned char *const to =
+      c->op ? (unsigned char *)c->op->slot.buffer : nbc__mpi_packet_data(c->packet);
+  const size_t copied_bytes = bytes < room_bytes ? bytes : room_bytes;
+  if (copied_bytes > 0 && data_bytes > 0)
+    nbc__shared_copy(&m->shared, in, c->at_bytes, to + at_bytes, copied_bytes);
+  c->at_bytes += bytes;
+  if (c->at_bytes < all_bytes) return false;
+  nbc__shared_release(in, all_bytes);
+  return true;
+}
+
+/* Shared memory with one peer: at most as much as it has room for, so that a busy one does not keep the
+   others waiting. hurry: until something is finished. */
+static nbc_status nbc__mpi_take_shared_of(nbc__mpi *m, int from, bool hurry) {
+  nbc__shared_end *const in = &m->peers[from].in;
+  nbc__mpi_coming *const c = &m->peers[from].coming;
+  const uint64_t most_bytes = in->own_bytes + m->shared.ring_bytes;
+  nbc_status status = NBC_OK;
+  while (!status && in->own_bytes < most_bytes && !(hurry && m->done.first)) {
+    if (!c->at_bytes) {
+      if (!nbc__shared_peek(&m->shared, in, &c->header, sizeof c->header)) break;
+      if ((status = nbc__mpi_begin_coming(m, from, c))) break;
+    }
+    if (!nbc__mpi_copy_coming(m, in, c)) break;
+    status = nbc__mpi_end_coming(m, from, c);
+  }
+  return status;
+}
+static nbc_status nbc__mpi_take_shared(nbc__mpi *m, bool hurry) {
+  nbc_status status = NBC_OK;
+  for (int i = 0; i < m->near_count && !status && !(hurry && m->done.first); i++)
+    status = nbc__mpi_take_shared_of(m, m->near[i], hurry);
+  return status;
+}
+
 /* Taken headers' receives go on after their messages were delivered, not before. */
 static nbc_status nbc__mpi_restart(nbc__mpi *m) {
   for (; m->stale_count > 0; m->stale_count--) {
@@ -330,19 +503,14 @@ static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
     if ((code = MPI_Test(&m->ring_requests[k], &flag, &from))) return nbc__mpi_fail(m, code);
     if (!flag) return NBC_OK;
     if ((op = nbc__mpi_match(m, from.MPI_SOURCE, packet->header.tag))) {
-      status = nbc__mpi_meet(m, op, from.MPI_SOURCE, packet);
+      status = nbc__mpi_meet_packet(m, op, from.MPI_SOURCE, packet);
     } else {
-      nbc__mpi_peer *peer = &m->peers[from.MPI_SOURCE];
-      if (!(fresh = nbc__mpi_packet_take(m))) return nbc__mpi_nomem(m);
-      memcpy(&fresh->header, &packet->header,
-             sizeof packet->header +
-                 (packet->header.data_tag ? 0 : (size_t)packet->header.size_bytes));
-      fresh->arrival_index = m->arrival_count++;
-      if (peer->last)
-        peer->last->next = fresh;
-      else
-        peer->first = fresh;
-      peer->last = fresh;
+      if (!(fresh = nbc__mpi_packet_take(m, 0))) return nbc__mpi_nomem(m);
+      fresh->header = packet->header;
+      if (!packet->header.data_tag)
+        memcpy(nbc__mpi_packet_data(fresh), nbc__mpi_packet_data(packet),
+               (size_t)packet->header.size_bytes);
+      nbc__mpi_keep(m, from.MPI_SOURCE, fresh);
     }
     m->ring_first = (k + 1) % NBC__MPI_RING;
     m->stale_count++;
@@ -380,6 +548,14 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
   return NBC_OK;
 }
 
+/* Where all share memory, nothing comes from MPI but the data of long messages. It is asked now and then all
+   the same: who waits here drives what the program has under way there. */
+enum { NBC__MPI_LOOKS = 4 };
+static bool nbc__mpi_asks(nbc__mpi *m) {
+  return m->near_count < m->own.t.size || m->active_count > 0 ||
+         ++m->look_count % NBC__MPI_LOOKS == 0;
+}
+
 /* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. `done` runs
    unlocked. Returns with the mutex free. */
 static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
@@ -396,9 +572,12 @@ static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
     /* What is finished is delivered at once, MPI asked later; but never twice without asking for
        all. */
     const bool hurry = !m->hurried;
-    if (!m->failed && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
+    if (!m->failed && m->waiting_count) nbc__mpi_send_waiting(m);
+    if (!m->failed && m->near_count) nbc__mpi_take_shared(m, hurry);
+    const bool asks = nbc__mpi_asks(m);
+    if (!m->failed && asks && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
     m->hurried = hurry && m->done.first;
-    if (!m->failed && !m->hurried) nbc__mpi_test_requests(m);
+    if (!m->failed && asks && !m->hurried) nbc__mpi_test_requests(m);
   }
   done = m->done;
   m->done.first = m->done.last = NULL;
@@ -515,7 +694,7 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   op->slot.order = ++m->order;
   if (!(status = m->failed)) {
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
-      status = nbc__mpi_meet(m, op, peer, packet);
+      status = nbc__mpi_meet_packet(m, op, peer, packet);
       nbc__mpi_packet_give(m, packet);
     } else
       nbc__transport_push(peer == NBC_ANY_PEER ? &m->any : &m->peers[peer].posted, op);
@@ -677,7 +856,39 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
   return m->clock_of[peer] == m->clock_of[m->own.t.rank];
 }
 
-/* Who shares this node, and its clock. */
+/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. `near` is in the
+   order of the node's ranks. A simulated MPI knows nothing of what goes past it. */
+static int nbc__mpi_share_memory(nbc__mpi *m, MPI_Comm node) {
+  nbc__shared_card card;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  const char *const setting = getenv("NBC_SHARED_MEMORY");
+  int code, rank = 0, size = 1, length, wanted, all = 0;
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_size(node, &size);
+  if ((code = MPI_Get_library_version(version, &length))) return code;
+  wanted =
+      !m->messages_only && !(setting && strcmp(setting, "0") == 0) && !strstr(version, "pm_run");
+  if ((code = MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_LAND, node)) || !all) return code;
+  if (rank == 0) nbc__shared_make(&m->shared, size, &card);
+  if ((code = MPI_Bcast(&card, (int)sizeof card, MPI_BYTE, 0, node))) return code;
+  if (rank != 0) nbc__shared_join(&m->shared, &card);
+  const int mine = m->shared.base != NULL;
+  code = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, node);
+  if (rank == 0 && card.fd >= 0) close(card.fd);
+  if (code || !all) {
+    nbc__shared_leave(&m->shared);
+    return code;
+  }
+  for (int i = 0; i < m->own.t.size; i++) {
+    if (m->classes[i] != NBC_PEER_SAME_NODE) continue;
+    m->peers[i].out = nbc__shared_open(&m->shared, rank, m->near_count);
+    m->peers[i].in = nbc__shared_open(&m->shared, m->near_count, rank);
+    m->near[m->near_count++] = i;
+  }
+  return MPI_SUCCESS;
+}
+
+/* Who shares this node, its clock and its memory. */
 static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Comm node;
   MPI_Group all_group, node_group;
@@ -694,6 +905,7 @@ static int nbc__mpi_classes(nbc__mpi *m) {
   MPI_Group_free(&all_group);
   MPI_Group_free(&node_group);
   code = nbc__mpi_share_clock(m, node);
+  if (!code) code = nbc__mpi_share_memory(m, node);
   MPI_Comm_free(&node);
   return code;
 }
@@ -748,7 +960,8 @@ static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
 static void nbc__mpi_stop(nbc__mpi *m) {
   int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
   int i;
-  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns)
+  while ((m->active_count > 0 || m->waiting_count > 0) && !m->failed &&
+         nbc_clock_now_ns(&m->clock) < t_end_ns)
     nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
@@ -768,8 +981,13 @@ static void nbc__mpi_destroy(void *self) {
   MPI_Finalized(&ended);
   if (!ended && m->comm != MPI_COMM_NULL) nbc__mpi_stop(m);
   for (i = 0; i < NBC__MPI_RING; i++) NBC_FREE(m->ring[i]);
-  for (i = 0; m->peers && i < m->own.t.size; i++) nbc__mpi_free_packets(m->peers[i].first);
+  for (i = 0; m->peers && i < m->own.t.size; i++) {
+    nbc__mpi_free_packets(m->peers[i].first);
+    NBC_FREE(m->peers[i].coming.packet);
+  }
   nbc__mpi_free_packets(m->spare);
+  nbc__mpi_free_packets(m->spare_large);
+  nbc__shared_leave(&m->shared);
   NBC_FREE(m->requests);
   NBC_FREE(m->owners);
   NBC_FREE(m->indices);
@@ -778,6 +996,7 @@ static void nbc__mpi_destroy(void *self) {
   NBC_FREE(m->classes);
   NBC_FREE(m->nodes);
   NBC_FREE(m->clock_of);
+  NBC_FREE(m->near);
   pthread_mutex_destroy(&m->mutex);
   NBC_FREE(m);
 }
@@ -794,8 +1013,9 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   m->classes = (nbc_peer *)NBC_MALLOC(size * sizeof *m->classes);
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
   m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
-  bool all = m->peers && m->classes && m->clock_of && m->nodes;
-  for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m));
+  m->near = (int *)NBC_MALLOC(size * sizeof *m->near);
+  bool all = m->peers && m->classes && m->clock_of && m->nodes && m->near;
+  for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m, 0));
   if (!all) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   const nbc_status status = nbc_clock_create(NULL, &m->clock);
   return status ? nbc__status_fail(err, status, 0, "%s", m->clock.why) : NBC_OK;
@@ -828,7 +1048,7 @@ static int nbc__mpi_connect(nbc__mpi *m, MPI_Comm comm) {
 
 NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
                                   nbc_error *err) {
-  static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0};
+  static const nbc_mpi_desc defaults = {MPI_THREAD_SINGLE, 0, false};
   nbc_status status;
   bool funneled;
   nbc__mpi *m;
@@ -843,6 +1063,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
     m->comm = MPI_COMM_NULL;
     m->funneled = funneled;
     m->main = m->user = pthread_self();
+    m->messages_only = desc->messages_only;
     m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
     m->own.destroy = nbc__mpi_destroy;
     nbc__mpi_contract(m);

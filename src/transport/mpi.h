@@ -12,6 +12,12 @@
    is received (so a short receive is never overrun), and data goes in pieces that MPI can count.
      up to 4000 bytes   one MPI message, header and data; the send is complete at once (buffered)
      longer             header, then the data straight from the sender's buffer to the receiver's
+   Shared memory. Ranks of one node send headers, and data of up to a third of a ring (of 64 KiB; with more than
+   16 ranks on the node less, 4 KiB from 64 on, none above 128), through rings in memory that they share:
+   at most 16 MiB for a node of up to 64 ranks, 65 MiB for 128, in no file system (a memfd, gone with its
+   last user). A send for which there is no room waits for the receiver's progress. Where it cannot be had
+   (another user, separate process numbers, no memory), with desc.messages_only or NBC_SHARED_MEMORY=0, MPI's
+   messages are used.
    Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
    from one thread at a time, and under SERIALIZED the program puts its own MPI calls between
    nbc_mpi_lock and nbc_mpi_unlock when other threads use the transport meanwhile. Below, every MPI
@@ -28,6 +34,7 @@
 typedef struct nbc_mpi_desc {
   int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
   uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
+  bool messages_only;   /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock fails in all ranks, with its status: nobody waits for it.

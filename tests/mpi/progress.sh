@@ -82,8 +82,8 @@ plain_requests() { # the conformance set holds of the MPI itself
 same() { # MPI PROCESSES PROGRAM [ARGUMENT]: prints the same with and without
   run "$1" "$2" "$B/tests/mpi/$3.$1" ${4:+"$4"} 2>/dev/null | sort >"$work/without"
   progress "$1" "$2" NBC_PROGRESS=timer "$B/tests/mpi/$3.$1" ${4:+"$4"} 2>/dev/null | sort >"$work/with"
-  if [ -s "$work/without" ] && diff "$work/without" "$work/with"; then ok "$1, $2 processes: $3 $4: same results"
-  else bad "$1, $2 processes: $3 $4: results differ"; fi
+  if [ -s "$work/without" ] && diff "$work/without" "$work/with"; then ok "$1, $2 processes${before:+, both preloads}: $3 $4: same results"
+  else bad "$1, $2 processes${before:+, both preloads}: $3 $4: results differ"; fi
 }
 every() { # MPI: every form of every call that moves data
   OMPI_MCA_osc=pt2pt,sm run $1 3 "$B/tests/mpi/preload_every.$1" "$work/every"
@@ -103,8 +103,8 @@ end() { # MPI WAY: exit status and output of a program that ends so
     status_with=$?
     [ $status = $status_with ] && cmp -s "$work/without" "$work/with" && break
   done
-  if [ $status = $status_with ] && cmp "$work/without" "$work/with"; then ok "$m $how: same end"
-  else bad "$m $how: status $status without, $status_with with"; fi
+  if [ $status = $status_with ] && cmp "$work/without" "$work/with"; then ok "$m $how${before:+, both preloads}: same end"
+  else bad "$m $how${before:+, both preloads}: status $status without, $status_with with"; fi
 }
 levels() { # the program is told the level that it asked for
   for level in init 0 1 2 3; do
@@ -139,6 +139,23 @@ with_measuring() { # both preloads in one line: the report of the one that measu
   # the worker's own calls are nobody's transfers: the program's sends and receives alone
   line=$(show "$reports"/*.json | grep '^isend')
   if [ "$line" = "isend calls 4 transfers 4 bytes 16777216" ]; then ok "$1: counts of the program alone"; else bad "$1: '$line'"; fi
+}
+sessions() { # MPI: where it has them
+  if run $1 1 "$B/tests/mpi/progress_sessions.$1" alone | grep -qx 'no sessions'; then skip "$1: no sessions (MPI 4)"; return; fi
+  for n in 1 3; do for how in alone beside; do same $1 $n progress_sessions $how; done; done
+  progress $1 1 NBC_PROGRESS=timer "$B/tests/mpi/progress_sessions.$1" left >"$work/left" 2>&1
+  if [ $? = 7 ]; then ok "$1: exit with a session open"; else bad "$1: exit with a session open"; cat "$work/left"; fi
+}
+both() { # MPI: ends, sessions and spawned processes with the preload that measures before this one
+  reports=$work/ends.$1
+  mkdir "$reports"
+  before="$(library $1) "
+  export NBC_REPORT_DIR="$reports"
+  for w in none exit _exit quick_exit abort mpi_abort term segv fork; do end $1 $w; done
+  sessions $1
+  [ $1 = openmpi ] && same $1 1 preload_spawn
+  unset NBC_REPORT_DIR
+  before=
 }
 languages() {
   for f in preload_cxx preload_fortran_mpif preload_fortran_use preload_fortran_f08; do
@@ -179,8 +196,10 @@ all() {
   every $1
   for w in none exit _exit quick_exit abort mpi_abort term segv fork; do end $1 $w; done
   [ $1 = openmpi ] && same $1 1 preload_spawn # Debian's MPICH has no spawn
+  sessions $1
   languages $1
   with_measuring $1
+  both $1
 }
 each_mpi all
 finish

@@ -24,6 +24,7 @@ for mpi in openmpi mpich; do
   check "$mpi, 3 processes, MPI_THREAD_FUNNELED" messages $mpi 3 1
   check "$mpi, 4 processes, MPI_THREAD_SERIALIZED" messages $mpi 4 2
   check "$mpi, 5 processes, MPI_THREAD_MULTIPLE" messages $mpi 5 3
+  for level in 1 2; do NBC_SHARED_MEMORY=0 check "$mpi, 3 processes, level $level, messages of MPI only" messages $mpi 3 $level; done
   for n in 1 2 3; do check "$mpi, $n processes, a rank without memory fails in all" fails $mpi $n; done
   if [ "${free_kb:-0}" -gt 8000000 ]; then check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
   else skip "$mpi, more than 2 GiB" "less than 8 GB of memory free"; fi

@@ -93,6 +93,52 @@ static void other_kernels_have_other_clocks(void) {
   remove(path);
 }
 
+/* ---- shared memory ---- */
+static int shares(const nbc_transport *t) { return ((const nbc__mpi *)t->ctx)->near_count; }
+
+/* All ranks of a node, or none; also one alone may keep the others from it. */
+static void one_node_shares_memory_or_none_does(void) {
+  const char *const told = getenv("NBC_SHARED_MEMORY");
+  nbc_transport *t = open_transport(0);
+  CHECK(shares(t) == (size < 2 || (told && strcmp(told, "0") == 0) ? 0 : size));
+  close_transport(t);
+  nbc_mpi_desc desc = {.messages_only = rank == size - 1};
+  CHECK(nbc_mpi_create(MPI_COMM_WORLD, &desc, &t, NULL) == NBC_OK && shares(t) == 0);
+  close_transport(t);
+}
+
+/* More than has room in shared memory is sent before anybody receives; what is sent last is received first.
+   Some receives have no room for all of their message. */
+static void what_has_no_room_waits(void) {
+  enum { COUNT = 120, MOST = 24000 };
+  uint64_t seed = test_rand();
+  MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  nbc_transport *t = open_transport(5000);
+  unsigned char *const out = malloc((size_t)COUNT * MOST), *const in = malloc((size_t)COUNT * MOST);
+  static nbc_op sends[COUNT], receives[COUNT];
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  CHECK(out && in);
+  for (int i = 0; i < COUNT; i++) {
+    const uint64_t bytes = draw_size(seed, rank, to, i) % MOST;
+    fill(out + (size_t)i * MOST, bytes, seed + (uint64_t)(rank * COUNT + i));
+    CHECK(nbc_isend(t, out + (size_t)i * MOST, bytes, to, (uint64_t)i, &sends[i]) == NBC_OK);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = COUNT - 1; i >= 0; i--) {
+    const uint64_t bytes = draw_size(seed, from, rank, i) % MOST, room = i % 3 ? bytes : bytes / 2;
+    CHECK(nbc_irecv(t, in + (size_t)i * MOST, room, from, (uint64_t)i, &receives[i]) == NBC_OK);
+  }
+  for (int i = 0; i < COUNT; i++) {
+    const uint64_t bytes = draw_size(seed, from, rank, i) % MOST, room = i % 3 ? bytes : bytes / 2;
+    const nbc_status status = nbc_wait(t, &receives[i], 0);
+    CHECK(status == (room < bytes ? NBC_E_TRUNCATED : NBC_OK) && receives[i].size_bytes == room);
+    CHECK(filled(in + (size_t)i * MOST, room, seed + (uint64_t)(from * COUNT + i)));
+  }
+  for (int i = 0; i < COUNT; i++) CHECK(nbc_wait(t, &sends[i], 0) == NBC_OK);
+  free(out), free(in);
+  close_transport(t);
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------- */
 typedef struct worker { nbc_transport *t; uint64_t seed; int bad; } worker;
 static void *work(void *arg) {
@@ -222,6 +268,8 @@ int main(int argc, char **argv) {
     RUN(both_ranks_measure_the_same_table);
     RUN(one_node_has_one_clock);
     RUN(other_kernels_have_other_clocks);
+    RUN(one_node_shares_memory_or_none_does);
+    RUN(what_has_no_room_waits);
     RUN(random_traffic_beside_the_programs_own);
     if (provided >= MPI_THREAD_FUNNELED) RUN(threads_share_the_transport);
     RUN(less_than_asked_for_is_named);
