@@ -1644,7 +1644,7 @@ enum {
   X(LINEAR, "linear")                         /* every collective; ordered                    */   \
   X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
   X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
-                                              /* reduce_scatter, gather, scatter; ordered     */   \
+                                              /* reduce_scatter, gather(v), scatter(v); ordered */ \
   X(KNOMIAL, "knomial")                       /* the same with any radix >= 2; ordered        */   \
   X(CHAIN, "chain")                           /* bcast, reduce: pipelined; ordered            */   \
   X(BINARY, "binary")                         /* bcast, reduce: pipelined                     */   \
@@ -1701,11 +1701,13 @@ typedef struct nbc_schedule_desc {
      reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
      packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
-  bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
-  bool not_commutative;   /* keep operands in rank order */
-  uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
-  int radix;              /* KNOMIAL; 0 = 4 */
-  int window_count;       /* sends in flight where they are bounded; 0 = 8 */
+  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative; /* keep operands in rank order */
+  /* Pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut. Trees of gatherv and scatterv: blocks up
+     to this go along the tree, in slots of this; 0 = 256, at most 64 KiB */
+  uint64_t segment_bytes;
+  int radix;                      /* KNOMIAL; 0 = 4 */
+  int window_count;               /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
   const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
   const int *nodes; /* two_level: each rank's node, a number in 0 ... size - 1; NULL = all on one */
@@ -2305,7 +2307,7 @@ NBC_API nbc_status nbc_mpi_waitsome(int our_count, nbc_request *ours[], int thei
 
 
 /* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for
-   itself only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are
+   itself only, gets one rule for all sizes; gatherv and scatterv stay as built in. v-variants are
    measured with lengths 50 % around their mean. Collective over comm, with nothing else in flight
    on it; all ranks get the same table: rules for this number of ranks, then those built in. Save it
    with nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.
@@ -12111,7 +12113,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 197 "src/coll/schedule.h"
+#line 199 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -12995,6 +12997,8 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scatterv_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b);
@@ -13393,8 +13397,6 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
-/* The only ones (with scatter's) that take a count of its own from each rank: a tree needs to know
-   what lies below a child, and only the root knows all counts. */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -13504,6 +13506,119 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
     nbc__sched_copy(b, b->out, mine, block);
   else if (!d->in_place)
     nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
+}
+
+/* ---- gatherv, scatterv by a tree: inner ranks do not know how long the blocks below them are ---- */
+/* So each block that is short travels in a slot of fixed length, which ranks on the way hand on as it is;
+   the root and the block's owner, who know its length, use the part that is filled. Longer ones go
+   straight between the two, as in the linear algorithm. The slot's length depends on nothing that one
+   rank alone knows. */
+static uint64_t nbc__sched_slot_bytes(const nbc__sched_builder *b) {
+  enum { BY_DEFAULT = 256, MOST = 65536 };
+  const uint64_t asked_bytes = b->d.segment_bytes;
+  return !asked_bytes ? (uint64_t)BY_DEFAULT : asked_bytes < MOST ? asked_bytes : (uint64_t)MOST;
+}
+
+/* At the root: what child c (counted from the root) brings or gets, in slots. */
+static void nbc__sched_slots_of(nbc__sched_builder *b, int c, int below, uint64_t slot_bytes,
+                                bool pack) {
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)below * slot_bytes);
+  const int peer = nbc__sched_real(b, b->d.root, c);
+  if (!pack) nbc__sched_recv(b, peer, room, (uint64_t)below * slot_bytes);
+  for (int i = 0; i < below; i++) {
+    const int rank = nbc__sched_real(b, b->d.root, c + i);
+    const nbc_slice slot = nbc__sched_at(room, (uint64_t)i * slot_bytes);
+    const uint64_t bytes = pack ? nbc__sched_send_bytes(b, rank) : nbc__sched_recv_bytes(b, rank);
+    if (bytes > slot_bytes) continue;
+    if (pack)
+      nbc__sched_copy(b, slot, nbc__sched_at(b->in, nbc__sched_send_at(b, rank)), bytes);
+    else
+      nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, rank)), slot, bytes);
+  }
+  if (pack) nbc__sched_send(b, peer, room, (uint64_t)below * slot_bytes);
+}
+
+static void nbc__sched_gatherv_root(nbc__sched_builder *b, uint64_t slot_bytes, int count) {
+  const nbc_schedule_desc *const d = &b->d;
+  for (int i = 0; i < count; i++)
+    nbc__sched_slots_of(b, b->children[i],
+                        nbc__sched_subtree(b->children[i], d->size, nbc__sched_radix(b)),
+                        slot_bytes, false);
+  for (int k = 1; k < d->size; k++) {
+    const int rank = (d->root + k) % d->size;
+    const uint64_t bytes = nbc__sched_recv_bytes(b, rank);
+    if (bytes > slot_bytes)
+      nbc__sched_recv(b, rank, nbc__sched_at(b->out, nbc__sched_recv_at(b, rank)), bytes);
+  }
+  if (!d->in_place)
+    nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, d->rank)), b->in,
+                    nbc__sched_recv_bytes(b, d->rank));
+}
+
+NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t slot_bytes = nbc__sched_slot_bytes(b), bytes = nbc__sched_vector_bytes(b);
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  if (parent < 0) {
+    nbc__sched_gatherv_root(b, slot_bytes, count);
+    return;
+  }
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * slot_bytes;
+  const nbc_slice mine = nbc__sched_scratch(b, my_bytes);
+  if (bytes <= slot_bytes) nbc__sched_copy(b, mine, b->in, bytes);
+  for (int i = 0; i < count; i++) {
+    const int c = b->children[i];
+    nbc__sched_recv(b, nbc__sched_real(b, d->root, c),
+                    nbc__sched_at(mine, (uint64_t)(c - v) * slot_bytes),
+                    (uint64_t)nbc__sched_subtree(c, d->size, radix) * slot_bytes);
+  }
+  nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  if (bytes > slot_bytes) nbc__sched_send(b, d->root, b->in, bytes);
+}
+
+static void nbc__sched_scatterv_root(nbc__sched_builder *b, uint64_t slot_bytes, int count) {
+  const nbc_schedule_desc *const d = &b->d;
+  for (int i = count - 1; i >= 0; i--) /* the farthest child first: it has most to forward */
+    nbc__sched_slots_of(b, b->children[i],
+                        nbc__sched_subtree(b->children[i], d->size, nbc__sched_radix(b)),
+                        slot_bytes, true);
+  nbc__sched_window(b, d->size);
+  for (int k = 1; k < d->size; k++) {
+    const int rank = (d->root + k) % d->size;
+    const uint64_t bytes = nbc__sched_send_bytes(b, rank);
+    if (bytes > slot_bytes)
+      nbc__sched_send(b, rank, nbc__sched_at(b->in, nbc__sched_send_at(b, rank)), bytes);
+  }
+  if (!d->in_place)
+    nbc__sched_copy(b, b->out, nbc__sched_at(b->in, nbc__sched_send_at(b, d->rank)),
+                    nbc__sched_send_bytes(b, d->rank));
+}
+
+NBC__PRIVATE void nbc__sched_scatterv_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t slot_bytes = nbc__sched_slot_bytes(b), bytes = nbc__sched_vector_bytes(b);
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  if (parent < 0) {
+    nbc__sched_scatterv_root(b, slot_bytes, count);
+    return;
+  }
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * slot_bytes;
+  const nbc_slice mine = nbc__sched_scratch(b, my_bytes);
+  nbc__sched_recv(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i];
+    nbc__sched_send(b, nbc__sched_real(b, d->root, c),
+                    nbc__sched_at(mine, (uint64_t)(c - v) * slot_bytes),
+                    (uint64_t)nbc__sched_subtree(c, d->size, radix) * slot_bytes);
+  }
+  if (bytes <= slot_bytes)
+    nbc__sched_copy(b, b->out, mine, bytes);
+  else
+    nbc__sched_recv(b, d->root, b->out, bytes);
 }
 
 /* ---- allgather, alltoall ------------------------------------------------------------------- */
@@ -13842,10 +13957,14 @@ NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo
   X(GATHER, BINOMIAL, gather_tree, ALWAYS)                                                         \
   X(GATHER, KNOMIAL, gather_tree, ALWAYS)                                                          \
   X(GATHERV, LINEAR, gather_linear, ALWAYS)                                                        \
+  X(GATHERV, BINOMIAL, gatherv_tree, ALWAYS)                                                       \
+  X(GATHERV, KNOMIAL, gatherv_tree, ALWAYS)                                                        \
   X(SCATTER, LINEAR, scatter_linear, ALWAYS)                                                       \
   X(SCATTER, BINOMIAL, scatter_tree, ALWAYS)                                                       \
   X(SCATTER, KNOMIAL, scatter_tree, ALWAYS)                                                        \
   X(SCATTERV, LINEAR, scatter_linear, ALWAYS)                                                      \
+  X(SCATTERV, BINOMIAL, scatterv_tree, ALWAYS)                                                     \
+  X(SCATTERV, KNOMIAL, scatterv_tree, ALWAYS)                                                      \
   X(ALLGATHER, LINEAR, allgather_linear, ALWAYS)                                                   \
   X(ALLGATHER, RING, allgather_ring, ALWAYS)                                                       \
   X(ALLGATHER, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                 \
@@ -13941,6 +14060,11 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_LINEAR, 0, 0},
     {NBC_COLL_GATHER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
     {NBC_COLL_SCATTER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    /* whatever the lengths: each rank knows its own only. Long blocks go past the tree */
+    {NBC_COLL_GATHERV, 24, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_GATHERV, 0, 0, NBC_ALGO_KNOMIAL, 256, 4},
+    {NBC_COLL_SCATTERV, 24, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_SCATTERV, 0, 0, NBC_ALGO_KNOMIAL, 256, 4},
     {NBC_COLL_ALLGATHER, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
     {NBC_COLL_ALLGATHER, 0, 64 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
     {NBC_COLL_ALLGATHER, 0, 0, NBC_ALGO_RING, 0, 0},
@@ -16094,6 +16218,9 @@ static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
   if (!r->data.scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
   r->data.areas[NBC_AREA_SCRATCH] =
       (unsigned char *)(((uintptr_t)r->data.scratch_memory + 63) & ~(uintptr_t)63);
+  /* Slots that no block fills travel too: no other's memory in them. */
+  if (s->coll == NBC_COLL_GATHERV || s->coll == NBC_COLL_SCATTERV)
+    memset(r->data.areas[NBC_AREA_SCRATCH], 0, (size_t)s->scratch_bytes);
   return r;
 }
 
@@ -17475,7 +17602,7 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
       u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
   if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
   for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
-    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* nothing to choose */
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* by lengths that nobody knows */
     if (nbc__coll_about((nbc_coll)coll)->has & NBC_HAS_NEIGHBORS) continue;
     status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
                                         : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);

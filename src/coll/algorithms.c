@@ -381,8 +381,6 @@ NBC__PRIVATE void nbc__sched_rs_tree(nbc__sched_builder *b) {
 }
 
 /* ---- gather, scatter ----------------------------------------------------------------------- */
-/* The only ones (with scatter's) that take a count of its own from each rank: a tree needs to know
-   what lies below a child, and only the root knows all counts. */
 NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   if (d->rank != d->root) {
@@ -492,6 +490,119 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
     nbc__sched_copy(b, b->out, mine, block);
   else if (!d->in_place)
     nbc__sched_copy(b, b->out, nbc__sched_at(b->in, (uint64_t)d->rank * block), block);
+}
+
+/* ---- gatherv, scatterv by a tree: inner ranks do not know how long the blocks below them are ---- */
+/* So each block that is short travels in a slot of fixed length, which ranks on the way hand on as it is;
+   the root and the block's owner, who know its length, use the part that is filled. Longer ones go
+   straight between the two, as in the linear algorithm. The slot's length depends on nothing that one
+   rank alone knows. */
+static uint64_t nbc__sched_slot_bytes(const nbc__sched_builder *b) {
+  enum { BY_DEFAULT = 256, MOST = 65536 };
+  const uint64_t asked_bytes = b->d.segment_bytes;
+  return !asked_bytes ? (uint64_t)BY_DEFAULT : asked_bytes < MOST ? asked_bytes : (uint64_t)MOST;
+}
+
+/* At the root: what child c (counted from the root) brings or gets, in slots. */
+static void nbc__sched_slots_of(nbc__sched_builder *b, int c, int below, uint64_t slot_bytes,
+                                bool pack) {
+  const nbc_slice room = nbc__sched_scratch(b, (uint64_t)below * slot_bytes);
+  const int peer = nbc__sched_real(b, b->d.root, c);
+  if (!pack) nbc__sched_recv(b, peer, room, (uint64_t)below * slot_bytes);
+  for (int i = 0; i < below; i++) {
+    const int rank = nbc__sched_real(b, b->d.root, c + i);
+    const nbc_slice slot = nbc__sched_at(room, (uint64_t)i * slot_bytes);
+    const uint64_t bytes = pack ? nbc__sched_send_bytes(b, rank) : nbc__sched_recv_bytes(b, rank);
+    if (bytes > slot_bytes) continue;
+    if (pack)
+      nbc__sched_copy(b, slot, nbc__sched_at(b->in, nbc__sched_send_at(b, rank)), bytes);
+    else
+      nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, rank)), slot, bytes);
+  }
+  if (pack) nbc__sched_send(b, peer, room, (uint64_t)below * slot_bytes);
+}
+
+static void nbc__sched_gatherv_root(nbc__sched_builder *b, uint64_t slot_bytes, int count) {
+  const nbc_schedule_desc *const d = &b->d;
+  for (int i = 0; i < count; i++)
+    nbc__sched_slots_of(b, b->children[i],
+                        nbc__sched_subtree(b->children[i], d->size, nbc__sched_radix(b)),
+                        slot_bytes, false);
+  for (int k = 1; k < d->size; k++) {
+    const int rank = (d->root + k) % d->size;
+    const uint64_t bytes = nbc__sched_recv_bytes(b, rank);
+    if (bytes > slot_bytes)
+      nbc__sched_recv(b, rank, nbc__sched_at(b->out, nbc__sched_recv_at(b, rank)), bytes);
+  }
+  if (!d->in_place)
+    nbc__sched_copy(b, nbc__sched_at(b->out, nbc__sched_recv_at(b, d->rank)), b->in,
+                    nbc__sched_recv_bytes(b, d->rank));
+}
+
+NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t slot_bytes = nbc__sched_slot_bytes(b), bytes = nbc__sched_vector_bytes(b);
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  if (parent < 0) {
+    nbc__sched_gatherv_root(b, slot_bytes, count);
+    return;
+  }
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * slot_bytes;
+  const nbc_slice mine = nbc__sched_scratch(b, my_bytes);
+  if (bytes <= slot_bytes) nbc__sched_copy(b, mine, b->in, bytes);
+  for (int i = 0; i < count; i++) {
+    const int c = b->children[i];
+    nbc__sched_recv(b, nbc__sched_real(b, d->root, c),
+                    nbc__sched_at(mine, (uint64_t)(c - v) * slot_bytes),
+                    (uint64_t)nbc__sched_subtree(c, d->size, radix) * slot_bytes);
+  }
+  nbc__sched_send(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  if (bytes > slot_bytes) nbc__sched_send(b, d->root, b->in, bytes);
+}
+
+static void nbc__sched_scatterv_root(nbc__sched_builder *b, uint64_t slot_bytes, int count) {
+  const nbc_schedule_desc *const d = &b->d;
+  for (int i = count - 1; i >= 0; i--) /* the farthest child first: it has most to forward */
+    nbc__sched_slots_of(b, b->children[i],
+                        nbc__sched_subtree(b->children[i], d->size, nbc__sched_radix(b)),
+                        slot_bytes, true);
+  nbc__sched_window(b, d->size);
+  for (int k = 1; k < d->size; k++) {
+    const int rank = (d->root + k) % d->size;
+    const uint64_t bytes = nbc__sched_send_bytes(b, rank);
+    if (bytes > slot_bytes)
+      nbc__sched_send(b, rank, nbc__sched_at(b->in, nbc__sched_send_at(b, rank)), bytes);
+  }
+  if (!d->in_place)
+    nbc__sched_copy(b, b->out, nbc__sched_at(b->in, nbc__sched_send_at(b, d->rank)),
+                    nbc__sched_send_bytes(b, d->rank));
+}
+
+NBC__PRIVATE void nbc__sched_scatterv_tree(nbc__sched_builder *b) {
+  const nbc_schedule_desc *const d = &b->d;
+  const uint64_t slot_bytes = nbc__sched_slot_bytes(b), bytes = nbc__sched_vector_bytes(b);
+  const int v = nbc__sched_virtual(b, d->root), radix = nbc__sched_radix(b);
+  int parent;
+  const int count = nbc__sched_tree(b, v, d->size, &parent);
+  if (parent < 0) {
+    nbc__sched_scatterv_root(b, slot_bytes, count);
+    return;
+  }
+  const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * slot_bytes;
+  const nbc_slice mine = nbc__sched_scratch(b, my_bytes);
+  nbc__sched_recv(b, nbc__sched_real(b, d->root, parent), mine, my_bytes);
+  for (int i = count - 1; i >= 0; i--) {
+    const int c = b->children[i];
+    nbc__sched_send(b, nbc__sched_real(b, d->root, c),
+                    nbc__sched_at(mine, (uint64_t)(c - v) * slot_bytes),
+                    (uint64_t)nbc__sched_subtree(c, d->size, radix) * slot_bytes);
+  }
+  if (bytes <= slot_bytes)
+    nbc__sched_copy(b, b->out, mine, bytes);
+  else
+    nbc__sched_recv(b, d->root, b->out, bytes);
 }
 
 /* ---- allgather, alltoall ------------------------------------------------------------------- */

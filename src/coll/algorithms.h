@@ -20,6 +20,8 @@ NBC__PRIVATE void nbc__sched_gather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_gather_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_scatterv_tree(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_linear(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b);

@@ -56,10 +56,14 @@
   X(GATHER, BINOMIAL, gather_tree, ALWAYS)                                                         \
   X(GATHER, KNOMIAL, gather_tree, ALWAYS)                                                          \
   X(GATHERV, LINEAR, gather_linear, ALWAYS)                                                        \
+  X(GATHERV, BINOMIAL, gatherv_tree, ALWAYS)                                                       \
+  X(GATHERV, KNOMIAL, gatherv_tree, ALWAYS)                                                        \
   X(SCATTER, LINEAR, scatter_linear, ALWAYS)                                                       \
   X(SCATTER, BINOMIAL, scatter_tree, ALWAYS)                                                       \
   X(SCATTER, KNOMIAL, scatter_tree, ALWAYS)                                                        \
   X(SCATTERV, LINEAR, scatter_linear, ALWAYS)                                                      \
+  X(SCATTERV, BINOMIAL, scatterv_tree, ALWAYS)                                                     \
+  X(SCATTERV, KNOMIAL, scatterv_tree, ALWAYS)                                                      \
   X(ALLGATHER, LINEAR, allgather_linear, ALWAYS)                                                   \
   X(ALLGATHER, RING, allgather_ring, ALWAYS)                                                       \
   X(ALLGATHER, RECURSIVE_DOUBLING, allgather_doubling, POWER_OF_2)                                 \

@@ -32,6 +32,11 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_REDUCE_SCATTER, 0, 0, NBC_ALGO_LINEAR, 0, 0},
     {NBC_COLL_GATHER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
     {NBC_COLL_SCATTER, 0, 4 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
+    /* whatever the lengths: each rank knows its own only. Long blocks go past the tree */
+    {NBC_COLL_GATHERV, 24, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_GATHERV, 0, 0, NBC_ALGO_KNOMIAL, 256, 4},
+    {NBC_COLL_SCATTERV, 24, 0, NBC_ALGO_LINEAR, 0, 0},
+    {NBC_COLL_SCATTERV, 0, 0, NBC_ALGO_KNOMIAL, 256, 4},
     {NBC_COLL_ALLGATHER, 0, 4 * 1024, NBC_ALGO_BRUCK, 0, 0},
     {NBC_COLL_ALLGATHER, 0, 64 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
     {NBC_COLL_ALLGATHER, 0, 0, NBC_ALGO_RING, 0, 0},

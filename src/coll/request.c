@@ -224,6 +224,9 @@ static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
   if (!r->data.scratch_memory) return NBC_FREE(r), (nbc_request *)NULL;
   r->data.areas[NBC_AREA_SCRATCH] =
       (unsigned char *)(((uintptr_t)r->data.scratch_memory + 63) & ~(uintptr_t)63);
+  /* Slots that no block fills travel too: no other's memory in them. */
+  if (s->coll == NBC_COLL_GATHERV || s->coll == NBC_COLL_SCATTERV)
+    memset(r->data.areas[NBC_AREA_SCRATCH], 0, (size_t)s->scratch_bytes);
   return r;
 }
 

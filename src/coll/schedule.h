@@ -74,7 +74,7 @@ enum {
   X(LINEAR, "linear")                         /* every collective; ordered                    */   \
   X(DISSEMINATION, "dissemination")           /* barrier                                      */   \
   X(BINOMIAL, "binomial")                     /* barrier, bcast, reduce, allreduce,           */   \
-                                              /* reduce_scatter, gather, scatter; ordered     */   \
+                                              /* reduce_scatter, gather(v), scatter(v); ordered */ \
   X(KNOMIAL, "knomial")                       /* the same with any radix >= 2; ordered        */   \
   X(CHAIN, "chain")                           /* bcast, reduce: pipelined; ordered            */   \
   X(BINARY, "binary")                         /* bcast, reduce: pipelined                     */   \
@@ -131,11 +131,13 @@ typedef struct nbc_schedule_desc {
      reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
      packed */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
-  bool in_place;          /* input in the receive buffer (scatter: the root keeps its own block) */
-  bool not_commutative;   /* keep operands in rank order */
-  uint64_t segment_bytes; /* pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut */
-  int radix;              /* KNOMIAL; 0 = 4 */
-  int window_count;       /* sends in flight where they are bounded; 0 = 8 */
+  bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
+  bool not_commutative; /* keep operands in rank order */
+  /* Pipelined trees; 0 = by the algorithm; UINT64_MAX = never cut. Trees of gatherv and scatterv: blocks up
+     to this go along the tree, in slots of this; 0 = 256, at most 64 KiB */
+  uint64_t segment_bytes;
+  int radix;                      /* KNOMIAL; 0 = 4 */
+  int window_count;               /* sends in flight where they are bounded; 0 = 8 */
   const struct nbc_choice *table; /* NULL = built in */
   const nbc_neighbors *neighbors; /* neighbor_...: each rank its own */
   const int *nodes; /* two_level: each rank's node, a number in 0 ... size - 1; NULL = all on one */

@@ -6,7 +6,7 @@
 #include "request.h"
 
 /* Measures which algorithm is fastest here, by size; alltoallv, whose length each rank knows for
-   itself only, gets one rule for all sizes; gatherv and scatterv have one algorithm. v-variants are
+   itself only, gets one rule for all sizes; gatherv and scatterv stay as built in. v-variants are
    measured with lengths 50 % around their mean. Collective over comm, with nothing else in flight
    on it; all ranks get the same table: rules for this number of ranks, then those built in. Save it
    with nbc_choice_write, name the file in NBC_CHOICE or give it to nbc_comm_create.

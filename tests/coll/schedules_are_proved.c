@@ -99,6 +99,12 @@ static void two_levels_on_up_to_8_nodes(void) {
   printf("  %d calls proved\n", count);
 }
 
+/* Slots of a tree in which there may be no block: long ones go past it. */
+static bool is_slots(const nbc_schedule *s, const nbc_node *node) {
+  const bool varying = s->coll == NBC_COLL_GATHERV || s->coll == NBC_COLL_SCATTERV;
+  return varying && s->algo != NBC_ALGO_LINEAR && node->u.msg.buffer.area == NBC_AREA_SCRATCH;
+}
+
 /* Any message that is lost, any dependency that is dropped, any byte that goes elsewhere is seen.
  */
 static void damage_is_seen(void) {
@@ -122,7 +128,7 @@ static void damage_is_seen(void) {
       const nbc_status status = group_verify(&err);
       CHECK(status == NBC_E_STATE);
       seen += status == NBC_E_STATE;
-    } else if (message && node->size_bytes) {
+    } else if (message && node->size_bytes && !is_slots(s, node)) {
       node->u.msg.buffer.offset_bytes += g.descs[0].elem_bytes, damages++;
       const nbc_status status = group_verify(&err);
       CHECK(status == NBC_E_STATE);

@@ -189,6 +189,37 @@ static nbc_algo chosen(const nbc_choice *table, nbc_coll coll, int size, uint64_
   return d.algo;
 }
 
+/* Blocks of which each rank knows its own only: with many ranks short ones by a tree cost much less, long
+   ones, which go past it, little more. */
+static double price_of_blocks(nbc_coll coll, nbc_algo algo, int size, uint64_t bytes) {
+  static const nbc_loggp m = {1000, 300, 300, 0.1, 0.2, 0.1};
+  static uint64_t counts[256];
+  static nbc_schedule *all[256];
+  double end_ns = -1;
+  for (int r = 0; r < size; r++) counts[r] = bytes;
+  for (int r = 0; r < size; r++) {
+    const nbc_schedule_desc d = {.coll = coll, .algo = algo, .rank = r, .size = size, .root = size / 3, .count = bytes,
+                                 .send_counts = counts, .recv_counts = counts};
+    CHECK(nbc_schedule_build(&d, &all[r], NULL) == NBC_OK);
+  }
+  CHECK(nbc_schedule_price((const nbc_schedule *const *)all, size, &m, NULL, &end_ns, NULL) == NBC_OK);
+  CHECK(algo != NBC_ALGO_AUTO || all[0]->algo == (size > 24 ? NBC_ALGO_KNOMIAL : NBC_ALGO_LINEAR));
+  for (int r = 0; r < size; r++) nbc_schedule_free(all[r]);
+  return end_ns;
+}
+static void trees_of_blocks_pay_where_they_are_chosen(void) {
+  static const uint64_t bytes[] = {1, 64, 256, 257, 4096, 100000};
+  for (int scatters = 0; scatters < 2; scatters++)
+    for (int size = 2; size <= 256; size = size < 24 ? size + 11 : size < 26 ? size + 1 : 2 * size)
+      for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        const nbc_coll coll = scatters ? NBC_COLL_SCATTERV : NBC_COLL_GATHERV;
+        const double chosen_ns = price_of_blocks(coll, NBC_ALGO_AUTO, size, bytes[i]);
+        const double linear_ns = price_of_blocks(coll, NBC_ALGO_LINEAR, size, bytes[i]);
+        CHECK(chosen_ns <= (bytes[i] > 256 ? 1.3 : size > 24 ? 0.85 : 1) * linear_ns);
+        CHECK(size < 64 || bytes[i] > 256 || chosen_ns < 0.5 * linear_ns);
+      }
+}
+
 static void choice_is_read_and_followed(void) {
   static nbc_choice table, again;
   nbc_error err;
@@ -287,6 +318,7 @@ int main(int argc, char **argv) {
   RUN(sends_of_one_rank_take_turns);
   RUN(large_allreduce_prefers_the_ring);
   RUN(two_levels_pay_where_they_are_chosen);
+  RUN(trees_of_blocks_pay_where_they_are_chosen);
   RUN(choice_is_read_and_followed);
   RUN(bad_choices_are_named);
   RUN(gaps_reductions_and_copies_are_priced);
