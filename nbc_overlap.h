@@ -17602,7 +17602,8 @@ NBC_API nbc_status nbc_tune(nbc_comm *comm, const nbc_tune_desc *desc, nbc_choic
       u.send && u.recv ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "tune: out of memory");
   if (!status) memset(u.send, 1, 2 * (size_t)u.desc.max_bytes);
   for (int coll = 0; coll < NBC_COLL_COUNT && !status && !late; coll++) {
-    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV) continue; /* by lengths that nobody knows */
+    if (coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV)
+      continue; /* by lengths that nobody knows */
     if (nbc__coll_about((nbc_coll)coll)->has & NBC_HAS_NEIGHBORS) continue;
     status = coll == NBC_COLL_ALLTOALLV ? nbc__tune_unsized(&u, (nbc_coll)coll, table, &late)
                                         : nbc__tune_coll(&u, (nbc_coll)coll, table, &late);
