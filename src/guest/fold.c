@@ -18,6 +18,7 @@ static int block_fd = -1;
    their number is limited by the kernel (vm.max_map_count), which is why the block can be made
    larger than 64 MiB. */
 enum { OWN_MAX = 4, SPARE_MAX = 4096 };
+/* Pieces are kept by address, because free() and messages give addresses anywhere in them. */
 typedef struct piece {
   char *base;
   size_t bytes, mapped;

@@ -75,7 +75,9 @@ static int is_ours(const char *name) {
                                      "libportals.so", "libpmi.so", NULL};
   return starts(name, ours);
 }
-/* One for all processes: libc and what belongs to it. */
+/* One for all processes: libc and what belongs to it. The launcher stands in for what of them keeps
+   state that programs see (streams, environment, threads); the rest of their state is shared by all
+   processes, and must not matter. */
 static int is_shared(const char *name) {
   static const char *const shared[] = {
       "libc.so",    "libm.so",    "libmvec.so",   "libdl.so",   "librt.so",        "libpthread.so",
@@ -116,6 +118,8 @@ static int header_is_good(elf_object *o, char *error, size_t bytes) {
   for (int i = 0; i < h->e_phnum; i++) {
     const ElfW(Phdr) *p = &o->parts[i];
     if (p->p_type != PT_LOAD) continue;
+    /* Nothing in a file is believed before it was compared with the file's own size: all later code
+       rests on this. */
     if (p->p_filesz > p->p_memsz || p->p_vaddr + p->p_memsz < p->p_vaddr ||
         p->p_vaddr + p->p_memsz > (uintptr_t)1 << 40 || p->p_offset > (size_t)s.st_size ||
         p->p_filesz > (size_t)s.st_size - p->p_offset || (p->p_offset - p->p_vaddr) % PAGE)
@@ -184,7 +188,9 @@ static int is_known(const elf_image *image, const char *name) {
     if (strcmp(image->objects[i].name, name) == 0) return 1;
   return 0;
 }
-/* What object i needs: ours, shared by all, or one more object. */
+/* What object i needs: ours, shared by all, or one more object. Breadth first, as the dynamic
+   linker does: the order of objects is the order in which symbols are looked for. object_add may
+   move the array, so the one that asks is copied before. */
 static int follow(elf_image *image, int i, char *error, size_t bytes) {
   char *strings = NULL;
   if (!read_dynamic(&image->objects[i], &strings, error, bytes)) return 0;
@@ -265,6 +271,8 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
   place_tls(image);
   return 1;
 }
+/* What is never written is mapped from the file in every copy: pages are in memory once, however
+   many processes there are. */
 static int is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
 /* Neighbours that lie in the file as they do in memory become one mapping. */
 int elf_map_text(const elf_image *image, char *base) {
@@ -318,6 +326,9 @@ static int open_tables(const elf_image *image, elf_object *o, char *error, size_
   if (!o->symbols || !o->strings) return fail(error, bytes, "%s: has no symbols", o->path);
   return 1;
 }
+/* Versions stand in tables beside the symbols, since several of one name may be in a library: a
+   number per symbol (0 local, 1 without version), whose name is found in what the object needs, or
+   in what it defines. */
 static const char *needed_version(const elf_object *o, size_t symbol) {
   const unsigned index = o->versions ? o->versions[symbol] & 0x7FFF : 0;
   const ElfW(Verneed) *n = o->needs;
@@ -426,7 +437,8 @@ static const struct {
     {"MPI_F08_STATUSES_IGNORE", GUEST_F08_STATUSES},
 };
 void *guest__replacement(const char *name);
-/* The launcher's own function of that name, NULL when it has none. */
+/* The launcher's own function of that name, NULL when it has none. A library that was loaded for
+   the launcher may have a function of that name too: only the launcher's own is meant. */
 static void *launchers(void *found) {
   static Dl_info self;
   Dl_info info;
@@ -447,6 +459,7 @@ static char *from_object(const elf_image *image, target *t) {
   }
   return address;
 }
+/* preloaded: whether the program and the preloaded ones are asked, or all others. */
 static int in_objects(const elf_image *image, target *t, const char *name, const char *version,
                       int first, int preloaded) {
   for (int i = first; i < image->object_count; i++) {
@@ -477,6 +490,8 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
   const ElfW(Sym) *s = &who->symbols[index];
   const char *name = who->strings + s->st_name, *version = needed_version(who, index);
   target t = {NULL, NULL, NULL};
+  /* Bound inside of its own object: local, hidden or protected symbols, and all of an object linked
+     with -Bsymbolic. */
   if (s->st_shndx != SHN_UNDEF && !skip_program &&
       (ELF64_ST_BIND(s->st_info) == STB_LOCAL || ELF64_ST_VISIBILITY(s->st_other) != STV_DEFAULT ||
        who->is_symbolic)) {
@@ -489,6 +504,8 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
   if (in_objects(image, &t, name, version, skip_program, 1) || in_launcher(image, &t, name) ||
       in_objects(image, &t, name, version, 1, 0))
     return t;
+  /* A version that the host's libc does not have (a program of a newer one) is tried without:
+     better than refusing it. */
   t.address = version ? (char *)dlvsym(RTLD_DEFAULT, name, version) : NULL;
   if (!t.address) t.address = (char *)dlsym(RTLD_DEFAULT, name);
   return t;
@@ -608,6 +625,8 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
     return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
   switch (type) {
   case R_REL: put(image, word, at(image, o, (uintptr_t)r->r_addend)); return 1;
+  /* Runs a function of the image: its own relocations must be done, so these come in the second
+     round. */
   case R_IREL: {
     char *(*resolve)(void), *address = at(image, o, (uintptr_t)r->r_addend);
     memcpy(&resolve, &address, sizeof resolve);
@@ -620,6 +639,8 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
     const ElfW(Sym) *s = &o->symbols[index];
     target t = {NULL, NULL, NULL};
     if (index) t = find_target(image, o, index, 0);
+    /* A weak reference that nobody answers is 0, as everywhere: programs ask whether it is
+       there. */
     if (index && !t.address && ELF64_ST_BIND(s->st_info) != STB_WEAK)
       t.address = stub_for(image, o->strings + s->st_name);
     put(image, word, t.address ? t.address + (type == R_ABS ? r->r_addend : 0) : NULL);
@@ -643,6 +664,7 @@ static int bind_copy(elf_image *image, const elf_object *o, const ElfW(Rela) * r
     return fail(error, bytes, "%s: variable %s is not found", o->path, o->strings + s->st_name);
   if (r->r_offset < o->low || s->st_size > o->high - r->r_offset)
     return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
+  /* The smaller of the two sizes: the library may have grown since the program was linked. */
   memcpy(word, t.address, size);
   image->copied =
       grown(image->copied, &image->copied_max, image->copied_count, sizeof *image->copied);
@@ -691,7 +713,9 @@ static int bind_object(elf_image *image, const elf_object *o, int which, char *e
   return 1;
 }
 /* Three rounds, since the functions of the second must run bound code and the third copies
-   variables that have their final value then. Libraries first: the program refers to them. */
+   variables that have their final value then. Libraries first: the program refers to them.
+   Addresses outside of the image (the launcher's, libc's) are the same in every copy and are not
+   noted; those inside are, and move with it. */
 int elf_bind(elf_image *image, char *error, size_t bytes) {
   bound = image;
   for (int i = 0; i < image->object_count; i++) {

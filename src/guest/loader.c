@@ -77,6 +77,7 @@ void *guest_variable_at(const guest *g, enum guest_variable variable) {
   return g->image + variable_at[variable];
 }
 
+/* Told at the start and not refused: programs are linked with much that they never call. */
 static void say_missing(void) {
   if (!image.missing_count) return;
   fprintf(stderr, "pm_run: %s: missing here, a call ends the run:", image.objects[0].name);
@@ -99,6 +100,8 @@ static int mappings_each(void) {
 /* Programs may expect that their own variables lie below all memory that they ask for, as the kernel
    places them; and the same addresses in every run make runs the same. */
 static char *reserve(size_t bytes) {
+  /* A packed image is one mapping of text and data: it must be allowed both to be written and to
+     run. */
   const int rights = PROT_READ | PROT_WRITE | (packed ? PROT_EXEC : 0);
   const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void *const low = (void *)((uintptr_t)1 << 44);
@@ -200,6 +203,8 @@ char *guest_load_copy(int rank) {
   char *base = region + image.bytes * (size_t)rank;
   const ptrdiff_t distance = base - image.base;
   if (packed && rank == 0) map_packed();
+  /* Every process's own mappings: text from the files, data from the pattern. In a packed image
+     both are there already. */
   if (!packed) {
     if (!elf_map_text(&image, base)) guest_refuse("process %d: %s", rank, strerror(errno));
     copy_data(base);
@@ -269,6 +274,7 @@ static int libc_start_main(main_function *entry, int argc, char **argv) {
 __attribute__((noreturn)) static void start(const guest *g, char *entry, char **envp) {
   size_t words = 1 + (size_t)g->argc + 1 + 1 + 8;
   for (char **e = envp; *e; e++) words++;
+  /* Both ABIs want the stack at a multiple of 16 bytes when a program begins. */
   words = (words + 1) / 2 * 2;
   uintptr_t *const stack = (uintptr_t *)__builtin_alloca_with_align(words * sizeof *stack, 128),
                    *at = stack;

@@ -2,6 +2,10 @@
    that tree. What is dense is copied at once. */
 #include "gm.h"
 
+/* Words for a type: size is its data in bytes; lb and ub are where it says that it begins and ends
+   (MPI_Type_create_resized may say anything), ub - lb is its extent, the distance of one to the
+   next; true_lb and true_ub are where its data lie. Dense: its data are one piece, in the order in
+   which they are packed. */
 gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align) {
   gm_type *t = gm_alloc(sizeof *t);
   t->refs = 1;
@@ -37,6 +41,8 @@ typedef struct bounds {
   int64_t lb, ub, true_lb, true_ub;
   int any, any_true;
 } bounds;
+/* Extents may be negative, so the last child may lie lowest. A child without data has bounds, but
+   no true ones. */
 static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count) {
   const int64_t last = count ? (int64_t)(count - 1) * GM_EXTENT(c) : 0, low = last < 0 ? last : 0,
                 high = last > 0 ? last : 0;
@@ -49,6 +55,7 @@ static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count)
   if (!b->any_true || at + high + c->true_ub > b->true_ub) b->true_ub = at + high + c->true_ub;
   b->any_true = 1;
 }
+/* Several in a row are one piece when each is, and its extent is its size (GM_IS_PLAIN). */
 static int block_is_dense(const gm_type *c, uint64_t count) {
   return c->is_dense && (count <= 1 || GM_IS_PLAIN(c));
 }
@@ -58,9 +65,13 @@ static gm_type *finish(gm_type *t, const bounds *b) {
   t->ub = b->ub;
   t->true_lb = b->true_lb;
   t->true_ub = b->true_ub;
+  /* Nothing is one piece of nothing: packing need not look into it. */
   if (!t->size) t->is_dense = 1;
   return t;
 }
+/* The general form: parts at displacements, each so many of a child. Parts without data do not tear
+   a dense type. Data that follow each other in memory but not in this list are no piece: they are
+   packed in the order of the list. */
 gm_type *gm_type_list(const gm_part *parts, uint64_t count) {
   gm_type *t = gm_alloc(sizeof *t);
   bounds b = {0, 0, 0, 0, 0, 0};
@@ -87,6 +98,8 @@ gm_type *gm_type_list(const gm_part *parts, uint64_t count) {
   }
   return finish(t, &b);
 }
+/* One part repeated at a stride, whatever the count is: a column of a matrix of millions of rows
+   takes no memory per row. */
 gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_type *c) {
   gm_type *t = gm_alloc(sizeof *t);
   bounds b = {0, 0, 0, 0, 0, 0};
@@ -101,6 +114,7 @@ gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_ty
   t->elements = count * blocklen * c->elements;
   t->align = c->align;
   if (count) take_bounds(&b, c, 0, blocklen);
+  /* The first and the last block: all others lie between them. */
   if (count > 1) take_bounds(&b, c, (int64_t)(count - 1) * stride, blocklen);
   t->is_dense =
       block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
@@ -114,6 +128,8 @@ gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
   t->has_lb = t->has_ub = 1;
   return t;
 }
+/* Reductions and accumulates work on types that are made of one basic kind, wherever its elements
+   lie. */
 gm_kind gm_kind_of(const gm_type *t) {
   gm_kind kind = GM_K_NONE;
   if (t->kind) return t->kind;
@@ -142,6 +158,8 @@ static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
   c->at += n;
   c->left -= n;
 }
+/* Down the tree: what is dense is one memcpy, else each part by itself. The cursor stops in the
+   middle of any element when the packed side has no more room: truncated messages end there. */
 static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is_out) {
   const int64_t extent = GM_EXTENT(t);
   if (!t->size || !count) return;
@@ -180,6 +198,7 @@ void gm_copy(const void *from, uint64_t from_count, const gm_type *ft, void *to,
     memmove((char *)to + tt->true_lb, (const char *)from + ft->true_lb, n);
     return;
   }
+  /* By way of packed data: two trees cannot be walked at once without keeping the place in both. */
   void *packed = malloc(bytes);
   if (!packed) gm_fatal("out of memory: %llu bytes for MPI", (unsigned long long)bytes);
   gm_pack(from, from_count, ft, packed);
@@ -194,6 +213,8 @@ typedef struct joined {
   int64_t offset;
   uint64_t bytes;
 } joined;
+/* Pieces that touch become one: a file or a window gets few long accesses instead of many short
+   ones. */
 static void add_piece(joined *j, int64_t offset, uint64_t bytes) {
   if (j->bytes && j->offset + (int64_t)j->bytes == offset) {
     j->bytes += bytes;
@@ -203,6 +224,7 @@ static void add_piece(joined *j, int64_t offset, uint64_t bytes) {
   j->offset = offset;
   j->bytes = bytes;
 }
+/* The same walk as move(), which tells places instead of moving bytes. */
 static void walk(const gm_type *t, uint64_t count, int64_t at, joined *j) {
   const int64_t extent = GM_EXTENT(t);
   if (!t->size || !count) return;
@@ -238,7 +260,9 @@ static uint64_t first_bytes(gm_kind kind) { /* of a pair's first member */
   default: return 8;
   }
 }
-/* ret 0: a piece of an element is left over */
+/* ret 0: a piece of an element is left over MPI_Get_elements: whole copies of the type by division,
+   then down into the one that is cut. A pair that is cut between its members counts one; anything
+   else that is cut inside of a basic element has no number (MPI_UNDEFINED). */
 static int count_elements(const gm_type *t, uint64_t count, uint64_t *left, uint64_t *elements) {
   if (!t->size || !count || !*left) return 1;
   uint64_t whole = *left / t->size;
@@ -291,6 +315,8 @@ static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2]
   if (t->external_bytes) there[0] = t->external_bytes;
   if (here[1] && !*second_at) *second_at = here[0];
 }
+/* A number of another size and byte order: bytes that the smaller one has not got are its sign, or
+   0. */
 static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes,
                    int from_is_big, int has_sign) {
   const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
@@ -301,6 +327,8 @@ static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_
     to[from_is_big ? i : to_bytes - 1 - i] = byte;
   }
 }
+/* external32 has no gaps: members of pairs, which are apart here, follow each other there. c->at
+   may be NULL: only sizes are asked for. */
 static void move_external(char *base, uint64_t count, const gm_type *t, cursor *c, int is_unpack) {
   uint64_t here[2], there[2], second_at;
   if (!t->size) return;
