@@ -555,6 +555,10 @@ PM_API int pm_link_count(const pm_world *world);
    ret  how many links the way has; -1 unknown node, out of memory, or an outage leaves no way */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns);
+/* What a directed link adds to the latency of every way over it, so that pm_route's is the sum: in a file its own
+   latency, else the wire's for a node's link to its switch, a switch's for any other one.
+   ret 0: no world, no such link */
+PM_API int64_t pm_link_latency_ns(const pm_world *world, int link);
 #ifdef NBC_LINES
 #line 1 "src/portals/machine.h"
 #endif
@@ -4566,6 +4570,15 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
   for (i = 0; i < way.link_count && i < max && links; i++) links[i] = way.link[i];
   if (latency_ns) *latency_ns = way.latency_ps / PM__PS;
   return way.link_count;
+}
+PM_API int64_t pm_link_latency_ns(const pm_world *world, int link) {
+  const pm_platform *p = world ? &world->plat : NULL;
+  int64_t cables; /* between nodes and switches */
+  if (!world || link < 0 || link >= world->net_link_count) return 0;
+  link %= world->net_link_count / (int)p->nic_count;
+  if (p->topology == PM_TOPO_FILE) return world->graph->latency_ns[link / 2];
+  cables = p->node_count * (p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1);
+  return link < 2 * cables && link % 2 == 0 ? p->wire_latency_ns : p->switch_latency_ns;
 }
 #ifdef NBC_LINES
 #line 58 "src/portals/trace.h"

@@ -1,4 +1,5 @@
-// Behind nic_cosim.h: Verilated NICs, their host buses, and the crossbar between them.
+// Behind nic_cosim.h: Verilated NICs, their host buses, and what is between them: an ideal crossbar, or cables and
+// Verilated switches.
 #include "nic_cosim.h"
 #include <cstdlib>
 #include <deque>
@@ -10,6 +11,9 @@
 #include "verilated.h"
 #ifdef COSIM_TWO_MODELS // one without waveforms, as their hooks take time even while none is saved, and one with
 #  include "Vnic_wave.h"
+#endif
+#ifdef COSIM_SWITCHES // desc.net
+#  include "Vnic_switch.h"
 #endif
 #ifdef COSIM_TRACE
 #  if VM_TRACE_FST
@@ -187,6 +191,7 @@ struct Nic {
   std::deque<Travel> injected;
   cosim_packet in;
   int in_flit = 2; // 0, 1: flit that goes out now; 2: none
+  int in_vn = 0;   // the wires beside the packet, which no fault touches
   bool in_cut = false;
   int64_t in_cycle = 0;
   int credit[4] = {kLinkDepth, kLinkDepth, kLinkDepth, kLinkDepth};
@@ -195,7 +200,31 @@ struct Nic {
   bool delayed[4] = {false, false, false, false};
   int turn = 0, again = 0; // again: the packet is sent once more
   int waiting = 0;         // packets in the crossbar for this NIC
+  // with switches: the cables' numbers; packets that come again, until there is a credit for them, and after
+  int cable_out = -1, cable_in = -1;
+  std::deque<cosim_packet> twice[4], again_now;
 };
+// One way of a cable between NICs and switches: packets on it, and credits on their way back to the sender
+struct Cable {
+  cosim_cable is;
+  int64_t latency = 0;
+  std::deque<Travel> packets;
+  std::deque<int64_t> credits[4];
+  // at the ends: the packet that enters, the packet that leaves
+  cosim_packet out, in;
+  int64_t out_cycle = 0;
+  bool second = false; // in's second flit is next
+};
+#ifdef COSIM_SWITCHES
+// After so many cycles in which nothing comes and nothing is there a switch's state stays: nic_xbar's Patience has passed
+constexpr int64_t kSwitchRest = 1100;
+struct Switch {
+  std::unique_ptr<VerilatedContext> context;
+  std::unique_ptr<Vnic_switch> v;
+  int cable_in[COSIM_SWITCH_PORTS], cable_out[COSIM_SWITCH_PORTS];
+  int64_t awake = 0; // until then
+};
+#endif
 } // namespace
 
 struct cosim {
@@ -213,8 +242,21 @@ struct cosim {
   void mmio_takes(Nic &n);
   void ptm(Nic &n);
   void link_out(Nic &n, int index);
+  void take(Nic &n, const cosim_packet &packet, cosim_fault fault);
   bool choose(Nic &n, int index);
   void link_in(Nic &n, int index);
+  bool net_create(const cosim_net *net);
+  bool net_choose(Nic &n, int index);
+  void net_credits(Nic &n);
+  bool net_idle() const;
+#ifdef COSIM_SWITCHES
+  bool switch_gets(Switch &s);
+  void switch_gives(Switch &s);
+  std::vector<Switch> switches;
+#endif
+  void net_step();
+  std::vector<Cable> cables;
+  uint64_t switch_drops = 0;
   void step();
   void end_wave(Nic &n);
   bool wave_lost = false;
@@ -394,12 +436,27 @@ void cosim::link_out(Nic &n, int index) {
   for (int i = 0; i < 8; i++) n.out.data[8 + i] = v.tx_flit_o[i];
   if (desc.watch) desc.watch(desc.watch_ctx, index, 0, &n.out, n.out_cycle, cycle);
   int vn = header_vn(n.out.header), dst = header_dst(n.out.header);
+  if (n.cable_out >= 0 && dst < desc.nic_count) {
+    Cable &c = cables[(size_t)n.cable_out];
+    c.packets.push_back(Travel{n.out_cycle + c.latency, n.out, false});
+    return;
+  }
   if (dst >= desc.nic_count) { // nobody there: lost, the credit returns
     n.credit_back[vn].push_back(cycle + 2 * link);
     return;
   }
   n.lane[vn].push_back(Travel{n.out_cycle + link, n.out, false});
   nics[dst].waiting++;
+}
+
+// The packet that enters a NIC next, with what happens to it on the last metre
+void cosim::take(Nic &n, const cosim_packet &packet, cosim_fault fault) {
+  n.in = packet, n.in_vn = header_vn(packet.header);
+  n.in_cut = fault == COSIM_CUT;
+  if (fault != COSIM_CORRUPT) return;
+  random = random * 6364136223846793005u + 1442695040888963407u;
+  unsigned bit = (unsigned)(random >> 33) % 576;
+  (bit < 32 ? n.in.header : bit < 64 ? n.in.crc : n.in.data[bit / 32 - 2]) ^= 1u << (bit % 32);
 }
 
 // The next packet for a NIC: from sender and virtual network in turn, messages of one virtual
@@ -421,13 +478,7 @@ bool cosim::choose(Nic &n, int index) {
       n.blocked[vn] = cycle + fault_delay;
       continue;
     }
-    n.in = packet;
-    n.in_cut = fault == COSIM_CUT;
-    if (fault == COSIM_CORRUPT) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      unsigned bit = (unsigned)(random >> 33) % 576;
-      (bit < 32 ? n.in.header : bit < 64 ? n.in.crc : n.in.data[bit / 32 - 2]) ^= 1u << (bit % 32);
-    }
+    take(n, packet, fault);
     n.locked[vn] = packet.header & 1 ? -1 : src;
     n.again = fault == COSIM_DUPLICATE && n.credit[vn] > 1;
     n.turn = n.locked[vn] >= 0 ? at : (at + 1) % lanes;
@@ -448,16 +499,15 @@ void cosim::link_in(Nic &n, int index) {
       n.again = 0, n.in_flit = 0;
     } else if (!n.injected.empty() && n.credit[header_vn(n.injected.front().packet.header)] > 0) {
       n.credit[header_vn(n.injected.front().packet.header)]--;
-      n.in = n.injected.front().packet, n.in_cut = false, n.in_flit = 0;
+      take(n, n.injected.front().packet, COSIM_PASS), n.in_flit = 0;
       n.injected.pop_front();
-    } else if (n.waiting && choose(n, index)) {
+    } else if (n.cable_in >= 0 ? net_choose(n, index) : n.waiting && choose(n, index)) {
       n.in_flit = 0;
     }
   }
   if (n.in_flit == 0) {
     n.in_cycle = cycle;
-    v.rx_valid_i = 1, v.rx_first_i = 1, v.rx_vn_i = header_vn(n.in.header),
-    v.rx_half_i = n.in.header;
+    v.rx_valid_i = 1, v.rx_first_i = 1, v.rx_vn_i = n.in_vn, v.rx_half_i = n.in.header;
     for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[i];
     n.in_flit = 1;
   } else if (n.in_flit == 1) {
@@ -467,6 +517,185 @@ void cosim::link_in(Nic &n, int index) {
     for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[8 + i];
     if (desc.watch) desc.watch(desc.watch_ctx, index, 1, &n.in, n.in_cycle, cycle);
   }
+}
+
+// ---- cables and switches -------------------------------------------------------------------
+// The next packet from a NIC's cable, in the order in which they came; a virtual network that a fault holds up is
+// overtaken by the others
+bool cosim::net_choose(Nic &n, int index) {
+  Cable &c = cables[(size_t)n.cable_in];
+  bool behind[4] = {false, false, false, false};
+  if (!n.again_now.empty()) {
+    take(n, n.again_now.front(), COSIM_PASS);
+    n.again_now.pop_front();
+    return true;
+  }
+  for (size_t k = 0; k < c.packets.size() && c.packets[k].at <= cycle; k++) {
+    const cosim_packet packet = c.packets[k].packet;
+    const int vn = header_vn(packet.header), src = (int)(packet.header >> 26);
+    if (behind[vn] || n.blocked[vn] > cycle) {
+      behind[vn] = true;
+      continue;
+    }
+    cosim_fault fault =
+        desc.fault && !n.delayed[vn] ? desc.fault(desc.fault_ctx, src, index, &packet) : COSIM_PASS;
+    n.delayed[vn] = fault == COSIM_DELAY;
+    if (fault == COSIM_DELAY) {
+      n.blocked[vn] = cycle + fault_delay;
+      behind[vn] = true;
+      continue;
+    }
+    c.packets.erase(c.packets.begin() + (std::ptrdiff_t)k);
+    if (fault == COSIM_LOSE) { // the receiver gives back what the sender paid for it
+      c.credits[vn].push_back(cycle + c.latency);
+      return false;
+    }
+    if (fault == COSIM_DUPLICATE) n.twice[vn].push_back(packet);
+    take(n, packet, fault);
+    return true;
+  }
+  return false;
+}
+// Credits that a NIC gives back: for a packet that comes twice the network keeps the first one
+void cosim::net_credits(Nic &n) {
+  Cable &c = cables[(size_t)n.cable_in];
+  for (int vn = 0; vn < 4; vn++) {
+    if (!(n.v->rx_credit_o >> vn & 1)) continue;
+    if (n.twice[vn].empty()) {
+      c.credits[vn].push_back(cycle + c.latency);
+    } else {
+      n.again_now.push_back(n.twice[vn].front());
+      n.twice[vn].pop_front();
+    }
+  }
+}
+#ifdef COSIM_SWITCHES
+// What is at a switch's pins in this cycle. false: nothing
+bool cosim::switch_gets(Switch &s) {
+  Vnic_switch &v = *s.v;
+  bool any = false;
+  v.rx_valid_i = v.rx_first_i = 0, v.tx_credit_i = 0;
+  for (int p = 0; p < COSIM_SWITCH_PORTS; p++) {
+    if (s.cable_out[p] >= 0) {
+      Cable &c = cables[(size_t)s.cable_out[p]];
+      for (int vn = 0; vn < 4; vn++)
+        if (!c.credits[vn].empty() && c.credits[vn].front() <= cycle)
+          v.tx_credit_i |= 1u << (4 * p + vn), c.credits[vn].pop_front(), any = true;
+    }
+    if (s.cable_in[p] < 0) continue;
+    Cable &c = cables[(size_t)s.cable_in[p]];
+    const bool second = c.second;
+    if (!second) {
+      if (c.packets.empty() || c.packets.front().at > cycle) continue;
+      c.in = c.packets.front().packet;
+      c.packets.pop_front();
+      v.rx_first_i |= (uint8_t)(1u << p);
+    }
+    c.second = !second, any = true;
+    v.rx_valid_i |= (uint8_t)(1u << p);
+    v.rx_vn_i =
+        (uint16_t)((v.rx_vn_i & ~(3u << 2 * p)) | (unsigned)header_vn(c.in.header) << 2 * p);
+    v.rx_half_i[p] = second ? c.in.crc : c.in.header;
+    for (int i = 0; i < 8; i++) v.rx_flit_i[8 * p + i] = c.in.data[8 * second + i];
+  }
+  return any;
+}
+// What a switch offers in this cycle
+void cosim::switch_gives(Switch &s) {
+  Vnic_switch &v = *s.v;
+  for (int p = 0; p < COSIM_SWITCH_PORTS; p++) {
+    if (s.cable_in[p] >= 0)
+      for (int vn = 0; vn < 4; vn++)
+        if (v.rx_credit_o >> (4 * p + vn) & 1) {
+          Cable &c = cables[(size_t)s.cable_in[p]];
+          c.credits[vn].push_back(cycle + c.latency);
+        }
+    if (!(v.tx_valid_o >> p & 1) || s.cable_out[p] < 0) continue;
+    Cable &c = cables[(size_t)s.cable_out[p]];
+    const bool first = v.tx_first_o >> p & 1;
+    (first ? c.out.header : c.out.crc) = v.tx_half_o[p];
+    for (int i = 0; i < 8; i++) c.out.data[8 * !first + i] = v.tx_flit_o[8 * p + i];
+    if (first)
+      c.out_cycle = cycle;
+    else
+      c.packets.push_back(Travel{c.out_cycle + c.latency, c.out, false});
+  }
+  for (unsigned bad = v.bad_o; bad; bad &= bad - 1) switch_drops++;
+}
+#endif
+void cosim::net_step() {
+#ifdef COSIM_SWITCHES
+  for (Switch &s : switches) {
+    if (switch_gets(s)) s.awake = cycle + kSwitchRest;
+    if (s.awake <= cycle) continue;
+    s.v->clk_i = 0;
+    s.v->eval();
+    switch_gives(s);
+    if (!s.v->idle_o) s.awake = cycle + kSwitchRest;
+    s.v->clk_i = 1;
+    s.v->eval();
+  }
+#endif
+}
+bool cosim::net_idle() const {
+  for (const Cable &c : cables)
+    if (!c.packets.empty() || c.second) return false;
+#ifdef COSIM_SWITCHES
+  for (const Switch &s : switches)
+    if (!s.v->idle_o) return false;
+#endif
+  return true;
+}
+// false: a NIC without its two ways, an end that is nowhere or twice there, a way that leads to no cable
+bool cosim::net_create(const cosim_net *net) {
+#ifdef COSIM_SWITCHES
+  if (net->switch_count < 1 || net->switch_count > COSIM_SWITCHES_MAX || net->cable_count < 0 ||
+      !net->cables || !net->routes)
+    return false;
+  switches.resize((size_t)net->switch_count);
+  for (Switch &s : switches)
+    for (int p = 0; p < COSIM_SWITCH_PORTS; p++) s.cable_in[p] = s.cable_out[p] = -1;
+  for (int k = 0; k < net->cable_count; k++) {
+    const cosim_cable &is = net->cables[k];
+    int *ends[2] = {nullptr, nullptr};
+    for (int e = 0; e < 2; e++) {
+      const int at = e ? is.to_switch : is.from_switch, port = e ? is.to : is.from;
+      if (at < 0 && port >= 0 && port < desc.nic_count)
+        ends[e] = e ? &nics[(size_t)port].cable_in : &nics[(size_t)port].cable_out;
+      else if (at >= 0 && at < net->switch_count && port >= 0 && port < COSIM_SWITCH_PORTS)
+        ends[e] = e ? &switches[(size_t)at].cable_in[port] : &switches[(size_t)at].cable_out[port];
+      if (!ends[e] || *ends[e] >= 0) return false;
+      *ends[e] = k;
+    }
+    if (is.latency_ps < 0 || is.latency_ps > 1000000000000) return false;
+    Cable c;
+    c.is = is;
+    c.latency = (is.latency_ps + desc.period_ps - 1) / desc.period_ps;
+    if (c.latency < 2) c.latency = 2; // a packet is known when its second flit is there
+    cables.push_back(c);
+  }
+  for (const Nic &n : nics)
+    if (n.cable_in < 0 || n.cable_out < 0) return false;
+  for (int k = 0; k < net->switch_count; k++) {
+    Switch &s = switches[(size_t)k];
+    s.context.reset(new VerilatedContext);
+    s.context->threads(1);
+    s.v.reset(new Vnic_switch(s.context.get()));
+    for (int i = 0; i < 4; i++) s.v->rst_ni = i >= 3, s.v->clk_i = i & 1, s.v->eval();
+    for (int dst = 0; dst < desc.nic_count; dst++) {
+      const int port = net->routes[64 * k + dst];
+      if (port >= COSIM_SWITCH_PORTS || (port >= 0 && s.cable_out[port] < 0)) return false;
+      s.v->route_we_i = 1, s.v->route_dst_i = (uint8_t)dst;
+      s.v->route_port_i = (uint8_t)(port < 0 ? 0 : port);
+      s.v->clk_i = 0, s.v->eval(), s.v->clk_i = 1, s.v->eval();
+    }
+    s.v->route_we_i = 0;
+  }
+  return true;
+#else
+  (void)net;
+  return false;
+#endif
 }
 
 void cosim::end_wave(Nic &n) {
@@ -489,9 +718,12 @@ void cosim::step() {
     ptm(n);
     link_in(n, i);
     v.tx_credit_i = 0;
-    for (int vn = 0; vn < 4; vn++)
-      if (!n.credit_back[vn].empty() && n.credit_back[vn].front() <= cycle)
-        v.tx_credit_i |= 1 << vn, n.credit_back[vn].pop_front();
+    for (int vn = 0; vn < 4; vn++) {
+      auto &back = n.cable_out >= 0 && n.credit_back[vn].empty()
+                       ? cables[(size_t)n.cable_out].credits[vn]
+                       : n.credit_back[vn]; // with switches: of packets for nobody
+      if (!back.empty() && back.front() <= cycle) v.tx_credit_i |= 1 << vn, back.pop_front();
+    }
     v.clk_i = 0;
     v.eval();
 #ifdef COSIM_TRACE
@@ -504,8 +736,9 @@ void cosim::step() {
 #endif
     // what the NIC offers in this cycle
     link_out(n, i);
-    for (int vn = 0; vn < 4; vn++)
+    for (int vn = 0; vn < 4 && n.cable_in < 0; vn++)
       if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
+    if (n.cable_in >= 0) net_credits(n);
     host_takes(n);
     mmio_takes(n);
     if (desc.host.irq && v.irq_o != n.irq) desc.host.irq(desc.host.ctx, i, n.irq = v.irq_o);
@@ -516,6 +749,7 @@ void cosim::step() {
     if (n.wave && now >= n.trace_until) end_wave(n);
 #endif
   }
+  net_step();
   cycle++;
 }
 
@@ -575,6 +809,7 @@ cosim *cosim_create(const cosim_desc *desc) {
     n.stall_random = desc->stall_seed + (uint64_t)(&n - &sim->nics[0]) * 0x9E3779B97F4A7C15u;
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
   }
+  if (desc->net && !sim->net_create(desc->net)) return cosim_destroy(sim), nullptr;
   for (int i = 0; i < desc->nic_count; i++) cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
   return sim;
 }
@@ -600,11 +835,13 @@ void cosim_advance(cosim *sim, int64_t until_ps) {
 int cosim_idle(const cosim *sim) {
   for (auto &n : sim->nics) {
     if (!n.v->idle_o || !n.mmio.empty() || !n.reads.empty() || !n.answers.empty() ||
-        !n.writes.empty() || n.in_flit != 2 || n.waiting || n.again || !n.injected.empty())
+        !n.writes.empty() || n.in_flit != 2 || n.waiting || n.again || !n.injected.empty() ||
+        !n.again_now.empty())
       return 0;
   }
-  return 1;
+  return sim->net_idle();
 }
+uint64_t cosim_switch_drops(const cosim *sim) { return sim->switch_drops; }
 
 void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe) {
   sim->nics[(size_t)nic].mmio.push_back(
@@ -672,7 +909,7 @@ uint32_t cosim_packet_crc(const cosim_packet *p) {
   return crc;
 }
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
-  sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, true});
+  if (sim->cables.empty()) sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, true});
 }
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
 #ifdef COSIM_TRACE

@@ -1,4 +1,4 @@
-/* nic_cosim.h: cosimulation of N Verilated NICs from C.
+/* nic_cosim.h: cosimulation of N Verilated NICs, and of Verilated switches between them, from C.
 
      cosim *sim;
      cosim_desc desc = cosim_default();
@@ -11,8 +11,9 @@
      cosim_destroy(sim);
 
    All NICs share one clock edge; the clocks that they show may differ in rate and offset
-   (registers). Packets travel through a crossbar: fixed latency, credits per virtual network on
-   both sides, the packets of one message stay together. Faults are asked for packet by packet. No
+   (registers). Packets travel through an ideal crossbar: fixed latency, credits per virtual network on
+   both sides, the packets of one message stay together. With desc.net they travel over cables and switches
+   in RTL instead (rtl/nic_switch.sv). Faults are asked for packet by packet, on the last metre. No
    global state; one thread per simulation. Times are picoseconds of simulated time.
 
    Contents: [REGISTERS] [COMMANDS] [RECORDS] [COSIM] [STAMP SOURCE] */
@@ -317,10 +318,31 @@ typedef struct
   void (*irq)(void *ctx, int nic, int level); /* NULL: interrupts are not used */
 } cosim_host;
 
+/* Switches of 8 ports and the cables between them and the NICs. A cable here is one way; a port has one in each
+   direction, which need not lead to the same place. */
+enum {
+  COSIM_SWITCH_PORTS = 8,
+  COSIM_SWITCHES_MAX = 64,
+  COSIM_SWITCH_CYCLES =
+      5 /* from a packet's first flit at an idle switch to its first flit behind it */
+};
+typedef struct cosim_cable {
+  int from_switch, from; /* number and port; from_switch -1: from is a NIC */
+  int to_switch, to;
+  int64_t latency_ps; /* of the wire alone; 2 cycles at least */
+} cosim_cable;
+typedef struct cosim_net {
+  int switch_count, cable_count;
+  const cosim_cable *cables;
+  /* routes[64 * switch + NIC]: the port by which packets for that NIC leave; -1: none come here. Ways that close a
+     ring between switches can block each other for good: the caller sees to it that there are none. */
+  const signed char *routes;
+} cosim_net;
+
 typedef struct cosim_desc {
   int nic_count;           /* 1 to 64; each gets its number as address (COSIM_SELF) */
   int64_t period_ps;       /* of the NIC clock: one flit */
-  int64_t link_latency_ps; /* from transmitter to receiver */
+  int64_t link_latency_ps; /* from transmitter to receiver, without net */
   int64_t host_read_ps;    /* DMA read: address to first data */
   int64_t host_write_ps;   /* DMA write: data to seen in host memory, in order, and answered */
   int64_t mmio_ps;         /* register access, one way */
@@ -336,17 +358,22 @@ typedef struct cosim_desc {
   void (*watch)(void *ctx, int nic, int received, const cosim_packet *packet, int64_t first_cycle,
                 int64_t last_cycle);
   void *watch_ctx;
-  int has_waves; /* 1: cosim_trace() will be used; costs speed */
+  int has_waves;        /* 1: cosim_trace() will be used; costs speed */
+  const cosim_net *net; /* NULL: an ideal crossbar. Read by cosim_create() only */
 } cosim_desc;
 
-cosim_desc cosim_default(void);              /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
-cosim *cosim_create(const cosim_desc *desc); /* NULL: a field is out of range */
+cosim_desc cosim_default(void); /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
+cosim *cosim_create(
+    const cosim_desc *desc); /* NULL: a field is out of range, or net is no network */
 void cosim_destroy(cosim *sim);
 int64_t cosim_now_ps(const cosim *sim);
 int64_t cosim_cycle(const cosim *sim); /* cycles since reset */
 void cosim_advance(cosim *sim, int64_t until_ps);
 void cosim_cycles(cosim *sim, int64_t count);
 int cosim_idle(const cosim *sim); /* no NIC, packet or register write is at work */
+/* Packets that switches dropped since the beginning, and credits that came too many: 0 when all is right, as faults
+   happen behind the last switch. */
+uint64_t cosim_switch_drops(const cosim *sim);
 
 /* Posted, in order; reaches the NIC after mmio_ps, takes two cycles there. */
 void cosim_write(cosim *sim, int nic, uint32_t offset, uint32_t value);
@@ -366,7 +393,7 @@ uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *comma
 void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry);
 uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
-/* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. */
+/* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net. */
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
 /* Saves the waveform of one NIC between two times into a VCD file (gtkwave; with `make waves-rtl` an FST file):
    all its registers and wires but large memories. 0, or -1: the file cannot be written, there is no such NIC,

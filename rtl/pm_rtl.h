@@ -30,10 +30,16 @@
    elements or of other types travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
    get's target comes one way and one PCI crossing after the answer, as at the flow level.
-   From the platform: node_count (at most 64, on a crossbar), link_bytes_per_s (the clock: 36 bytes per
+   From the platform: node_count (at most 64), topology, link_bytes_per_s (the clock: 36 bytes per
    cycle), latency of wire and switch, pci_latency_ns, inline and pio_bytes, e2e_retry_ns and
-   e2e_retry_count, and all costs of the CPU. PCI is as wide as the NIC's bus (32 bytes per cycle each
-   way). With faults, e2e_retry_ns must be at most a millisecond: waiting is simulated too; a ratio of
+   e2e_retry_count, and all costs of the CPU. Nodes on a crossbar have an ideal one between them. Every
+   other topology is cables and switches in RTL (rtl/nic_switch.sv: queues, credits, 8 ports, at most 64
+   of them), wired as pm_route() says; a switch's latency beyond its own few cycles is on the cable behind
+   it. Refused is what such switches cannot do: more than 8 cables at one, links of different rates,
+   several cables at a node, ways that depend on the sender, and ways that close a ring (a torus with
+   rings of four or more, a dragonfly), as packets could block each other for good there. PCI is as wide
+   as the NIC's bus (32 bytes per cycle each way). With faults, which happen on the last metre,
+   e2e_retry_ns must be at most a millisecond: waiting is simulated too; a ratio of
    faults is met per message, at its first packet. While nothing is under way the NICs stand still, and
    so do their own clocks. */
 #ifndef PM_RTL_H_INCLUDED
@@ -783,6 +789,174 @@ PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_c
 PM_RTL__API void pm_rtl_set_wave(pm_rtl *rtl, const pm_rtl_wave *wave) { rtl->wave = *wave; }
 PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl) { return !rtl->wave_is_lost; }
 
+/* ---- cables and switches, found from the ways of all messages ----------------------------------------- */
+enum { PM_RTL__WAY = 64, PM_RTL__CABLES = COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS };
+typedef struct pm_rtl__net {
+  cosim_net net;
+  int nic_count, link_count;
+  int leaves[64], enters[64]; /* a NIC's links; -1: not known yet */
+  int *end;               /* by 2 * link + (1: where it ends): of what meets there, another one */
+  bool *is_joined;        /* of the last one: others meet there */
+  int *owner;             /* of the last one: ~NIC or switch; PM_RTL__CABLES: none yet */
+  int *cable;             /* by link; -1: no message goes over it */
+  unsigned char *follows; /* [PM_RTL__CABLES * cable + cable] */
+  cosim_cable cables[PM_RTL__CABLES];
+  signed char routes[COSIM_SWITCHES_MAX * 64];
+} pm_rtl__net;
+
+static int pm_rtl__net_last(const pm_rtl__net *n, int end) {
+  while (n->end[end] != end) end = n->end[end];
+  return end;
+}
+static void pm_rtl__net_join(pm_rtl__net *n, int a, int b) {
+  a = pm_rtl__net_last(n, a);
+  b = pm_rtl__net_last(n, b);
+  n->end[a] = b;
+  n->is_joined[b] = 1;
+}
+/* One way, first to learn what meets where, then to fill tables. NULL, or what is wrong with it. */
+static const char *pm_rtl__net_learn(pm_rtl__net *n, const uint32_t *way, int count, int from,
+                                     int to) {
+  int k;
+  if (n->leaves[from] < 0) n->leaves[from] = (int)way[0];
+  if (n->enters[to] < 0) n->enters[to] = (int)way[count - 1];
+  if (n->leaves[from] != (int)way[0] || n->enters[to] != (int)way[count - 1])
+    return "a NIC has one cable";
+  for (k = 0; k < count; k++) n->cable[way[k]] = 0;
+  for (k = 0; k + 1 < count; k++) pm_rtl__net_join(n, 2 * (int)way[k] + 1, 2 * (int)way[k + 1]);
+  return NULL;
+}
+static const char *pm_rtl__net_fill(pm_rtl__net *n, const uint32_t *way, int count, int to) {
+  int k;
+  for (k = 0; k + 1 < count; k++) {
+    const int cable = n->cable[way[k]], next = n->cable[way[k + 1]];
+    signed char *port = &n->routes[64 * n->cables[cable].to_switch + to];
+    if (*port >= 0 && *port != n->cables[next].from) return "ways depend on the sender";
+    *port = (signed char)n->cables[next].from;
+    n->follows[PM_RTL__CABLES * cable + next] = 1;
+  }
+  return NULL;
+}
+static const char *pm_rtl__net_ways(pm_rtl__net *n, pm_world *world, bool is_fill) {
+  uint32_t way[PM_RTL__WAY];
+  const char *why = NULL;
+  int from, to;
+  for (from = 0; from < n->nic_count; from++)
+    for (to = 0; !why && to < n->nic_count; to++) {
+      int count;
+      if (from == to) continue;
+      count = pm_route(world, from, to, way, PM_RTL__WAY, NULL);
+      if (count < 2 || count > PM_RTL__WAY) return "a way without a switch, or none";
+      why = is_fill ? pm_rtl__net_fill(n, way, count, to)
+                    : pm_rtl__net_learn(n, way, count, from, to);
+    }
+  return why;
+}
+/* Latency of a link's wire: what it adds to a way's, less what the switch before it takes itself. */
+static int64_t pm_rtl__net_wire_ps(const pm_rtl *r, pm_world *world, int link,
+                                   const cosim_cable *cable) {
+  const int64_t ps = pm_link_latency_ns(world, link) * 1000 -
+                     (cable->from_switch < 0 ? 0 : COSIM_SWITCH_CYCLES * r->period_ps);
+  return ps > 0 ? ps : 0;
+}
+/* Switches get numbers, links that are used ports at both ends. */
+static const char *pm_rtl__net_number(pm_rtl__net *n, const pm_rtl *r, const pm_world_desc *of,
+                                      pm_world *world) {
+  const double bytes_per_s = of->platform->link_bytes_per_s;
+  int ports[COSIM_SWITCHES_MAX][2], link, e, i;
+  memset(ports, 0, sizeof ports);
+  for (i = 0; i < 2 * n->link_count; i++) n->owner[i] = PM_RTL__CABLES;
+  for (i = 0; i < n->nic_count; i++) {
+    const int out = pm_rtl__net_last(n, 2 * n->leaves[i]),
+              in = pm_rtl__net_last(n, 2 * n->enters[i] + 1);
+    if (n->is_joined[out] || n->is_joined[in]) return "ways lead through a node";
+    n->owner[out] = n->owner[in] = ~i;
+  }
+  for (link = 0; link < n->link_count; link++) {
+    cosim_cable *c = &n->cables[n->net.cable_count];
+    if (n->cable[link] < 0) continue;
+    if (!(pm_link_bytes_per_s(world, link) > bytes_per_s * (1 - 1e-9) &&
+          pm_link_bytes_per_s(world, link) < bytes_per_s * (1 + 1e-9)))
+      return "a link is not as fast as a NIC's";
+    for (e = 0; e < 2; e++) {
+      int *owner = &n->owner[pm_rtl__net_last(n, 2 * link + e)], at = -1, port;
+      if (*owner == PM_RTL__CABLES) *owner = n->net.switch_count++;
+      if (n->net.switch_count > COSIM_SWITCHES_MAX) return "more than 64 switches";
+      port = ~*owner;
+      if (*owner >= 0) at = *owner, port = ports[at][e]++;
+      if (at >= 0 && port == COSIM_SWITCH_PORTS) return "a switch has at most 8 ports";
+      if (e)
+        c->to_switch = at, c->to = port;
+      else
+        c->from_switch = at, c->from = port;
+    }
+    c->latency_ps = pm_rtl__net_wire_ps(r, world, link, c);
+    n->cable[link] = n->net.cable_count++;
+  }
+  return NULL;
+}
+/* Cables that no other one waits for are taken away, one after the other. What is left waits in a ring. */
+static bool pm_rtl__net_is_ring(const pm_rtl__net *n) {
+  bool gone[PM_RTL__CABLES] = {0};
+  int left = n->net.cable_count, before, a, b;
+  do {
+    before = left;
+    for (a = 0; a < n->net.cable_count; a++) {
+      bool waits = 0;
+      for (b = 0; b < n->net.cable_count; b++)
+        waits = waits || (n->follows[PM_RTL__CABLES * a + b] && !gone[b]);
+      if (gone[a] || waits) continue;
+      gone[a] = 1;
+      left--;
+    }
+  } while (left && left < before);
+  return left > 0;
+}
+static void pm_rtl__net_free(pm_rtl__net *n) {
+  if (!n) return;
+  free(n->end);
+  free(n->is_joined);
+  free(n->owner);
+  free(n->cable);
+  free(n->follows);
+  free(n);
+}
+/* NULL: *why says what is wrong, or is NULL: out of memory */
+static pm_rtl__net *pm_rtl__net_new(const pm_rtl *r, const pm_world_desc *of, pm_world *world,
+                                    const char **why) {
+  const size_t links = (size_t)pm_link_count(world);
+  pm_rtl__net *n = (pm_rtl__net *)calloc(1, sizeof *n);
+  size_t i;
+  *why = NULL;
+  if (!n) return NULL;
+  n->end = (int *)calloc(2 * links, sizeof *n->end);
+  n->is_joined = (bool *)calloc(2 * links, sizeof *n->is_joined);
+  n->owner = (int *)calloc(2 * links, sizeof *n->owner);
+  n->cable = (int *)calloc(links, sizeof *n->cable);
+  n->follows = (unsigned char *)calloc(PM_RTL__CABLES, PM_RTL__CABLES);
+  if (!n->end || !n->is_joined || !n->owner || !n->cable || !n->follows) {
+    pm_rtl__net_free(n);
+    return NULL;
+  }
+  n->nic_count = r->nic_count;
+  n->link_count = (int)links;
+  n->net.cables = n->cables;
+  n->net.routes = n->routes;
+  for (i = 0; i < 2 * links; i++) n->end[i] = (int)i;
+  for (i = 0; i < links; i++) n->cable[i] = -1;
+  memset(n->leaves, -1, sizeof n->leaves);
+  memset(n->enters, -1, sizeof n->enters);
+  memset(n->routes, -1, sizeof n->routes);
+  *why = pm_rtl__net_ways(n, world, 0);
+  if (!*why) *why = pm_rtl__net_number(n, r, of, world);
+  if (!*why) *why = pm_rtl__net_ways(n, world, 1);
+  if (!*why && pm_rtl__net_is_ring(n))
+    *why = "ways close a ring of switches, which could block itself";
+  if (!*why) return n;
+  pm_rtl__net_free(n);
+  return NULL;
+}
+
 /* ---- a world begins and ends ------------------------------------------------------------------------ */
 static pm_status pm_rtl__refuse(pm_rtl *r, const char *why) {
   snprintf(r->error, sizeof r->error, "rtl level: %s", why);
@@ -796,7 +970,8 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
                          f->delay_ratio > 0 || f->down_node > 0;
   const double period_ps = 36e12 / p->link_bytes_per_s;
   if (p->node_count > 64) return pm_rtl__refuse(r, "node_count: at most 64 NICs");
-  if (p->topology != PM_TOPO_CROSSBAR) return pm_rtl__refuse(r, "topology: only a crossbar");
+  if (p->topology != PM_TOPO_CROSSBAR && p->node_count < 2)
+    return pm_rtl__refuse(r, "node_count: a network of switches has two NICs or more");
   if (f->slow_node) return pm_rtl__refuse(r, "faults.slow_node: a NIC in RTL is as fast as it is");
   if (is_faulty && p->e2e_retry_ns > 1000000)
     return pm_rtl__refuse(r, "e2e_retry_ns: at most 1000000 with faults, waiting is simulated too");
@@ -858,6 +1033,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   const pm_world_desc of = pm_world_desc_of(world);
   int64_t latency_ns = 0;
   cosim_desc desc;
+  pm_rtl__net *net = NULL;
   pm_status status;
   int i;
   if (r->world) {
@@ -869,6 +1045,17 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   if (status) return status;
   r->nic_count = desc.nic_count;
   r->period_ps = desc.period_ps;
+  if (of.platform->topology != PM_TOPO_CROSSBAR) {
+    const char *why;
+    char text[160];
+    net = pm_rtl__net_new(r, &of, world, &why);
+    snprintf(text, sizeof text, "topology: %s", why ? why : "out of memory");
+    if (!net) {
+      pm_rtl__refuse(r, text);
+      return why ? PM_E_INVAL : PM_E_NOMEM;
+    }
+    desc.net = &net->net;
+  }
   r->faults = of.faults;
   r->rng = of.seed;
   r->part_count = r->event_count = r->has_told = r->change_count = 0;
@@ -877,6 +1064,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);
   r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);
   r->sim = cosim_create(&desc);
+  pm_rtl__net_free(net);
   if (!r->nics || !r->parts || !r->sim) {
     pm_rtl__close(r);
     pm_rtl__refuse(r, "out of memory, or a latency of more than a second");

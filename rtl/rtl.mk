@@ -57,12 +57,18 @@ $(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl
 	$(Q)$(VERILATE) $(WAVES) --prefix Vnic_wave --Mdir $(B)/rtl/wave --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/wave.log 2>&1 || { tail -30 $(B)/rtl/wave.log; exit 1; }
-$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
+# The switches between them
+$(B)/rtl/switched/Vnic_switch__ALL.a: $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(B)/rtl
+	$(Q)$(VERILATE) --Mdir $(B)/rtl/switched --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
+	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
+$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
 	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c,-DVM_TRACE=1)
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -isystem $(VERILATOR_INCLUDE) \
+	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
-	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
+	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/switched/Vnic_switch*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)
@@ -85,6 +91,8 @@ $(addprefix $(B)/tests/rtl/on_,$(RULES_ON_RTL)): $(NIC_LIB)
 CHECK_rtl += $(addprefix $(B)/tests/rtl/on_,$(RULES_ON_RTL))
 $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)
+$(eval $(call test,rtl/switched,,$(NIC_LIBS)))
+$(B)/tests/rtl/switched: $(NIC_LIB)
 
 # The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
 RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv

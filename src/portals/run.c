@@ -579,3 +579,12 @@ PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links
   if (latency_ns) *latency_ns = way.latency_ps / PM__PS;
   return way.link_count;
 }
+PM_API int64_t pm_link_latency_ns(const pm_world *world, int link) {
+  const pm_platform *p = world ? &world->plat : NULL;
+  int64_t cables; /* between nodes and switches */
+  if (!world || link < 0 || link >= world->net_link_count) return 0;
+  link %= world->net_link_count / (int)p->nic_count;
+  if (p->topology == PM_TOPO_FILE) return world->graph->latency_ns[link / 2];
+  cables = p->node_count * (p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1);
+  return link < 2 * cables && link % 2 == 0 ? p->wire_latency_ns : p->switch_latency_ns;
+}

@@ -196,3 +196,7 @@ PM_API int pm_link_count(const pm_world *world);
    ret  how many links the way has; -1 unknown node, out of memory, or an outage leaves no way */
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns);
+/* What a directed link adds to the latency of every way over it, so that pm_route's is the sum: in a file its own
+   latency, else the wire's for a node's link to its switch, a switch's for any other one.
+   ret 0: no world, no such link */
+PM_API int64_t pm_link_latency_ns(const pm_world *world, int link);

@@ -62,6 +62,24 @@ static void flows_are_counted_where_they_went(void) {
     pm_world_destroy(w);
   }
 }
+/* What its links add is the latency of a way, and no link that is not there adds any. */
+static void latencies_of_links_add_up(void) {
+  for (int k = 0; k < 5; k++) {
+    pm_world *w = network(machines[k], PM_LINK_FLOW);
+    const int nodes = (int)pm_world_desc_of(w).platform->node_count;
+    uint32_t way[64];
+    for (int from = 0; from < nodes; from++)
+      for (int to = 0; to < nodes; to++) {
+        int64_t whole_ns, sum_ns = 0;
+        const int n = pm_route(w, from, to, way, 64, &whole_ns);
+        for (int h = 0; h < n; h++) sum_ns += pm_link_latency_ns(w, (int)way[h]);
+        CHECK(n == 0 || sum_ns == whole_ns);
+      }
+    CHECK(pm_link_latency_ns(w, -1) == 0 && pm_link_latency_ns(w, pm_link_count(w)) == 0);
+    pm_world_destroy(w);
+  }
+  CHECK(pm_link_latency_ns(NULL, 0) == 0);
+}
 /* Four flows of equal length over one link: it is full, and they are four, all the time. */
 static void full_link_says_so(void) {
   pm_world *w = network("node_count 5\n", PM_LINK_FLOW);
@@ -141,6 +159,7 @@ static void pages_are_written(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(flows_are_counted_where_they_went);
+  RUN(latencies_of_links_add_up);
   RUN(full_link_says_so);
   RUN(messages_are_counted_at_both_levels);
   RUN(names_and_tiers_are_distinct);

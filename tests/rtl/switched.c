@@ -1,0 +1,280 @@
+/* NICs in RTL behind switches in RTL: Portals programs on a fat tree and on a network from a file get the same bytes as
+   on the ideal crossbar and at the flow level, later by what the way takes; also when the last metre loses, breaks,
+   doubles and delays packets. What such switches cannot do is refused by name. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define PM_WITH_NBC
+#include "rtl/nic_cosim.h"
+#include "tests/model/ptl.h"
+#include "rtl/pm_rtl.h"
+
+enum { NODES = 16, SHARE = 4096, ROUNDS = 3 };
+static pm_rtl *rtl;
+static struct {
+  unsigned char entry[NODES][NODES * SHARE], own[NODES][2 * SHARE];
+  uint64_t count[NODES]; /* all add to these */
+  uint64_t seed, drops;
+  int nodes, bad, ends;
+  int64_t d_moves_ns, d_put_ns[NODES]; /* of all together; of one put */
+} W;
+
+static uint64_t mix(uint64_t z) {
+  z = (z + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+  return z ^ (z >> 29);
+}
+static pm_platform platform_of(pm_topology_kind kind, int nodes, const char *topo) {
+  pm_platform p = pm_platform_bxi2(nodes);
+  char *end;
+  p.topology = kind;
+  for (int i = 0; topo && *topo; i++, topo = end) p.topo[i] = strtol(topo, &end, 10);
+  return p;
+}
+/* 4 leaves of 4 nodes and 2 roots: half of the leaves' cables lead up */
+static pm_platform fat_tree(void) { return platform_of(PM_TOPO_FATTREE, 16, "2 4 4 1 2"); }
+
+static void port_open(side *s) {
+  const int me = pm_rank();
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  ptl_me_t m = entry(W.entry[me], sizeof W.entry[me], 1, PTL_ME_OP_PUT | PTL_ME_OP_GET),
+           words = entry(W.count, sizeof W.count, 2, PTL_ME_OP_PUT | PTL_ME_OP_GET);
+  ptl_md_t md = {W.own[me], sizeof W.own[me], 0, s->eq, PTL_CT_NONE};
+  m.options |= PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE;
+  words.options = m.options;
+  append(s, m, PTL_PRIORITY_LIST, NULL), append(s, words, PTL_PRIORITY_LIST, NULL);
+  CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK);
+  pm_barrier();
+}
+static void wait_for(side *s, int kind) {
+  ptl_event_t e;
+  do {
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK);
+    W.bad += e.ni_fail_type != PTL_NI_OK;
+  } while (e.type != kind);
+}
+/* Each process puts into its share of others' memory, reads it back, and adds to a word of another. */
+static void moves_body(void *unused) {
+  const int me = pm_rank();
+  side s;
+  uint64_t x = mix(W.seed + (uint64_t)me);
+  (void)unused;
+  port_open(&s);
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < ROUNDS; i++) {
+    static const size_t sizes[] = {0, 1, 8, 17, 64, 65, 408, 513, 1000, 3000, 4096};
+    const size_t n = sizes[(x = mix(x)) % 11];
+    const int to = (int)((x >> 20) % (uint64_t)W.nodes);
+    const uint64_t add = 1 + (x >> 8) % 9;
+    for (size_t k = 0; k < n; k++) W.own[me][k] = (unsigned char)((x >> (k % 7 * 8)) + k);
+    CHECK(PtlPut(s.md, 0, n, PTL_ACK_REQ, pm_process_id(to), 3, 1, (size_t)me * SHARE, NULL, 0) ==
+          PTL_OK);
+    wait_for(&s, PTL_EVENT_ACK);
+    memset(W.own[me] + SHARE, 0, n);
+    CHECK(PtlGet(s.md, SHARE, n, pm_process_id(to), 3, 1, (size_t)me * SHARE, NULL) == PTL_OK);
+    wait_for(&s, PTL_EVENT_REPLY);
+    W.bad += memcmp(W.own[me], W.own[me] + SHARE, n) != 0;
+    memcpy(W.own[me], &add, sizeof add);
+    CHECK(PtlAtomic(s.md, 0, 8, PTL_ACK_REQ, pm_process_id(0), 3, 2, 8 * (size_t)to, NULL, 0,
+                    PTL_SUM, PTL_UINT64_T) == PTL_OK);
+    wait_for(&s, PTL_EVENT_ACK);
+  }
+  W.d_moves_ns += pm_now_ns() - t_ns;
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+/* A hash of everybody's memory at the end */
+static uint64_t run_on(pm_platform *platform, pm_link_model link, void (*body)(void *),
+                       const pm_faults *faults) {
+  const uint64_t seed = W.seed;
+  const unsigned char *at = (const unsigned char *)W.entry;
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  uint64_t hash = 0;
+  memset(&W, 0, sizeof W);
+  W.seed = seed, W.nodes = (int)platform->node_count;
+  desc.platform = platform, desc.link = link, desc.carrier = pm_rtl_carrier(rtl);
+  desc.seed = seed, desc.stack_bytes = 65536;
+  if (faults) desc.faults = *faults;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  if (!w) {
+    printf("  %s\n", pm_rtl_error(rtl));
+    return 0;
+  }
+  CHECK(pm_spawn_all(w, body, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+  if (link == PM_LINK_CARRIER) CHECK(cosim_switch_drops(pm_rtl_cosim(rtl)) == 0);
+  pm_world_destroy(w);
+  CHECK(W.bad == 0 && W.ends == W.nodes);
+  for (size_t i = 0; i < sizeof W.entry; i++) hash = mix(hash ^ at[i]);
+  for (int i = 0; i < NODES; i++) hash = mix(hash ^ W.count[i]);
+  return hash;
+}
+static void contents_are_those_of_the_crossbar_later(void) {
+  pm_platform crossbar = pm_platform_bxi2(16), tree = fat_tree();
+  uint64_t flow, ideal, switched;
+  int64_t d_ideal_ns;
+  W.seed = test_rand();
+  flow = run_on(&tree, PM_LINK_FLOW, moves_body, NULL);
+  ideal = run_on(&crossbar, PM_LINK_CARRIER, moves_body, NULL);
+  d_ideal_ns = W.d_moves_ns;
+  switched = run_on(&tree, PM_LINK_CARRIER, moves_body, NULL);
+  printf("  16 NICs: %d ns on a crossbar, %d ns on 6 switches\n", (int)(d_ideal_ns / 16),
+         (int)(W.d_moves_ns / 16));
+  CHECK(flow == ideal && ideal == switched && flow);
+  CHECK(W.d_moves_ns > d_ideal_ns);
+}
+static void faults_behind_switches_are_repaired(void) {
+  pm_platform tree = fat_tree();
+  pm_faults faults = {0};
+  uint64_t calm;
+  W.seed = test_rand();
+  calm = run_on(&tree, PM_LINK_FLOW, moves_body, NULL);
+  faults.loss_ratio = faults.corrupt_ratio = faults.duplicate_ratio = 0.05;
+  faults.delay_ratio = 0.02, faults.delay_ns = 2000;
+  tree.e2e_retry_ns = 30000, tree.e2e_retry_count = 15;
+  CHECK(run_on(&tree, PM_LINK_CARRIER, moves_body, &faults) == calm);
+}
+
+/* From node 0 to each other one, nothing else under way */
+static void lone_body(void *unused) {
+  side s;
+  (void)unused;
+  port_open(&s);
+  for (int to = 1; pm_rank() == 0 && to < W.nodes; to++) {
+    const int64_t t_ns = pm_now_ns();
+    CHECK(PtlPut(s.md, 0, 8, PTL_ACK_REQ, pm_process_id(to), 3, 1, 0, NULL, 0) == PTL_OK);
+    wait_for(&s, PTL_EVENT_ACK);
+    W.d_put_ns[to] = pm_now_ns() - t_ns;
+  }
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void a_way_takes_what_its_platform_says(void) { /* there and back, in whole cycles of each cable */
+  static const pm_link links[] = {{"h0", "a", 12.5e9, 100},  {"h1", "a", 12.5e9, 100},
+                                  {"a", "b", 12.5e9, 400},   {"b", "h2", 12.5e9, 150},
+                                  {"b", "c", 12.5e9, 1000},  {"c", "h3", 12.5e9, 50}};
+  pm_platform crossbar = pm_platform_bxi2(16), tree = fat_tree(),
+              file = platform_of(PM_TOPO_FILE, 4, NULL);
+  int64_t d_ideal_ns[NODES];
+  file.links = links, file.link_count = 6;
+  run_on(&crossbar, PM_LINK_CARRIER, lone_body, NULL);
+  memcpy(d_ideal_ns, W.d_put_ns, sizeof d_ideal_ns);
+  run_on(&tree, PM_LINK_CARRIER, lone_body, NULL);
+  for (int to = 1; to < 16; to++) /* one switch, or three */
+    CHECK_NEAR((double)(W.d_put_ns[to] - d_ideal_ns[to]), to < 4 ? 0. : 4. * 130, 2. * 4 * 2.88 + 25);
+  printf("  8 B and its acknowledgement: %d ns on a crossbar, %d and %d ns over 1 and 3 switches\n",
+         (int)d_ideal_ns[1], (int)W.d_put_ns[1], (int)W.d_put_ns[15]);
+  run_on(&file, PM_LINK_CARRIER, lone_body, NULL);
+  static const int ways_ns[] = {0, 200, 650, 1550};
+  for (int to = 1; to < 4; to++)
+    CHECK_NEAR((double)(W.d_put_ns[to] - d_ideal_ns[to]), 2. * (ways_ns[to] - 430),
+               2. * 4 * 2.88 + 25);
+}
+
+/* The first half sends to the second one, all at once */
+static void across_body(void *unused) {
+  const int me = pm_rank(), to = me + W.nodes / 2;
+  side s;
+  (void)unused;
+  port_open(&s);
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < 12 && me < W.nodes / 2; i++)
+    CHECK(PtlPut(s.md, 0, SHARE, PTL_ACK_REQ, pm_process_id(to), 3, 1, (size_t)me * SHARE, NULL,
+                 0) == PTL_OK);
+  for (int i = 0; i < 12 && me < W.nodes / 2; i++) wait_for(&s, PTL_EVENT_ACK);
+  W.d_put_ns[me] = pm_now_ns() - t_ns;
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void a_thin_root_is_shared(void) {
+  static const char *const topo[] = {"2 4 2 1 4", "2 4 2 1 2"};
+  int64_t least[2] = {1 << 30, 1 << 30}, most[2] = {0, 0};
+  for (int thin = 0; thin < 2; thin++) {
+    pm_platform tree = platform_of(PM_TOPO_FATTREE, 8, topo[thin]);
+    run_on(&tree, PM_LINK_CARRIER, across_body, NULL);
+    for (int i = 0; i < 4; i++) {
+      if (W.d_put_ns[i] < least[thin]) least[thin] = W.d_put_ns[i];
+      if (W.d_put_ns[i] > most[thin]) most[thin] = W.d_put_ns[i];
+    }
+  }
+  printf("  12 puts of 4 KiB by each of 4: %d ns with 4 cables at the root, %d ns with 2\n",
+         (int)most[0], (int)most[1]);
+  const double alone_ns = 12. * SHARE / 64 * 72 / 12.5; /* on a wire that nobody shares */
+  CHECK((double)most[0] < 2 * alone_ns);
+  CHECK_NEAR((double)(most[1] - most[0]), alone_ns, 0.1 * alone_ns);
+  CHECK((double)least[1] > 1.8 * alone_ns); /* both have their turn */
+}
+
+static void refused(pm_platform platform, const char *what) {
+  pm_world_desc desc = {0};
+  pm_world *world;
+  desc.platform = &platform, desc.carrier = pm_rtl_carrier(rtl), desc.link = PM_LINK_CARRIER;
+  CHECK(pm_world_create(&desc, &world) == PM_E_INVAL && !world);
+  if (!strstr(pm_rtl_error(rtl), what)) printf("  %s\n", pm_rtl_error(rtl));
+  CHECK(strstr(pm_rtl_error(rtl), what) != NULL);
+}
+static void what_these_switches_cannot_do_is_refused_by_name(void) {
+  static const pm_link slow[] = {{"h0", "a", 12.5e9, 100}, {"h1", "a", 6e9, 100}},
+                       lone[] = {{"h0", "h1", 12.5e9, 100}},
+                       through[] = {{"h0", "a", 12.5e9, 100},
+                                    {"a", "h1", 12.5e9, 100},
+                                    {"h1", "b", 12.5e9, 100},
+                                    {"b", "h2", 12.5e9, 100}};
+  pm_platform file = platform_of(PM_TOPO_FILE, 2, NULL),
+              small = platform_of(PM_TOPO_TORUS, 9, "2 3 3");
+  refused(platform_of(PM_TOPO_TORUS, 4, "1 4"), "topology: ways close a ring");
+  refused(platform_of(PM_TOPO_DRAGONFLY, 24, "4 3 2 2"), "topology: ways close a ring");
+  refused(platform_of(PM_TOPO_FATTREE, 16, "2 8 2 1 4"), "topology: a switch has at most 8 ports");
+  refused(platform_of(PM_TOPO_FATTREE, 16, "2 4 4 2 2"), "topology: a NIC has one cable");
+  file.links = slow, file.link_count = 2;
+  refused(file, "topology: a link is not as fast as a NIC's");
+  file.links = lone, file.link_count = 1;
+  refused(file, "topology: a way without a switch");
+  file.links = through, file.link_count = 4, file.node_count = 3;
+  refused(file, "topology: ");
+  run_on(&small, PM_LINK_CARRIER, lone_body, NULL); /* its rings are too short to be one */
+}
+static int no_memory(void *ctx, int nic, uint64_t addr, void *to, size_t n) {
+  (void)ctx, (void)nic, (void)addr, (void)to, (void)n;
+  return -1;
+}
+static int nothing_written(void *ctx, int nic, uint64_t addr, const void *from, size_t n) {
+  (void)ctx, (void)nic, (void)addr, (void)from, (void)n;
+  return -1;
+}
+static void networks_that_are_none_are_refused(void) {
+  cosim_cable cables[4] = {{-1, 0, 0, 0, 1000}, {0, 0, -1, 0, 1000}, {-1, 1, 0, 1, 1000},
+                           {0, 1, -1, 1, 1000}};
+  signed char routes[64] = {0, 1};
+  cosim_net net = {1, 4, cables, routes};
+  cosim_desc desc = cosim_default();
+  cosim *sim;
+  desc.host.read = no_memory, desc.host.write = nothing_written;
+  desc.net = &net;
+  CHECK((sim = cosim_create(&desc)) != NULL);
+  cosim_destroy(sim);
+  routes[0] = 2; /* no cable there */
+  CHECK(cosim_create(&desc) == NULL);
+  routes[0] = 0, net.cable_count = 3; /* NIC 1 hears nobody */
+  CHECK(cosim_create(&desc) == NULL);
+  net.cable_count = 4, cables[3].from = 0; /* one port twice */
+  CHECK(cosim_create(&desc) == NULL);
+  cables[3].from = 8;
+  CHECK(cosim_create(&desc) == NULL);
+  cables[3].from = 1, net.switch_count = 65;
+  CHECK(cosim_create(&desc) == NULL);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  rtl = pm_rtl_create();
+  RUN(contents_are_those_of_the_crossbar_later);
+  RUN(faults_behind_switches_are_repaired);
+  RUN(a_way_takes_what_its_platform_says);
+  RUN(a_thin_root_is_shared);
+  RUN(what_these_switches_cannot_do_is_refused_by_name);
+  RUN(networks_that_are_none_are_refused);
+  pm_rtl_destroy(rtl);
+  return TEST_END();
+}
