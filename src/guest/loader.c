@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -345,8 +346,8 @@ void *guest_symbol(const guest *g, const char *name) {
   return at ? g->image + at : NULL;
 }
 /* ---- what programs ask the dynamic linker ---------------------------------------------------------------------- */
-/* dlopen loads files as libc does, one copy for all processes; symbols of the program and of what it was linked
-   with are those of the process. */
+/* dlopen loads files as libc does, one copy for all processes; but what the program was linked with, and what
+   was preloaded, is there already: the process's own. */
 static char program_handle; /* what dlopen(NULL) gives */
 static void *in_process(const guest *g, const elf_object *o, const char *name) {
   const ElfW(Sym) *s = elf_symbol(o, name);
@@ -376,12 +377,22 @@ static void *find_symbol(const guest *g, const char *name, int first) {
     found = in_process(g, &image.objects[i], name);
   return found ? found : dlsym(RTLD_DEFAULT, name);
 }
+static const elf_object *opened(const void *handle) { /* NULL: not what guest_dlopen gave */
+  for (int i = 0; i < image.object_count; i++)
+    if (handle == &image.objects[i]) return &image.objects[i];
+  return NULL;
+}
 /* Called by the program: the caller's address tells which file asks, which RTLD_NEXT needs. Handles
    of files that dlopen loaded are libc's business. */
 static void *find_for(const void *caller, void *handle, const char *name) {
   char *base;
   const guest *g = guest_now();
   const elf_object *o = object_of(caller, &base);
+  const elf_object *const of_handle = opened(handle);
+  if (g && of_handle) {
+    void *found = in_process(g, of_handle, name);
+    return found ? found : find_symbol(g, name, 0); /* of what it was linked with */
+  }
   if (!g || (handle != RTLD_DEFAULT && handle != RTLD_NEXT && handle != &program_handle))
     return dlsym(handle, name);
   return find_symbol(g, name, handle == RTLD_NEXT && o ? (int)(o - image.objects) + 1 : 0);
@@ -394,9 +405,19 @@ static void *guest_dlvsym(void *handle, const char *name, const char *version) {
   return find_for(__builtin_return_address(0), handle, name);
 }
 static void *guest_dlopen(const char *path, int mode) {
-  return path ? dlopen(path, mode) : &program_handle;
+  if (!path) return &program_handle;
+  for (int i = 1; i < image.object_count; i++) {
+    struct stat mine, other;
+    if (strchr(path, '/') ? stat(image.objects[i].path, &mine) == 0 && stat(path, &other) == 0 &&
+                                mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
+                          : strcmp(image.objects[i].name, path) == 0)
+      return &image.objects[i];
+  }
+  return dlopen(path, mode);
 }
-static int guest_dlclose(void *handle) { return handle == &program_handle ? 0 : dlclose(handle); }
+static int guest_dlclose(void *handle) {
+  return handle == &program_handle || opened(handle) ? 0 : dlclose(handle);
+}
 static int guest_dladdr(const void *address, Dl_info *info) {
   char *base;
   const elf_object *o = object_of(address, &base);

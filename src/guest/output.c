@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static int prefix, failed, is_terminal;
@@ -56,6 +57,18 @@ static ssize_t guest_write(int fd, const void *text, size_t bytes) {
   if (fd == 1 && g->out) fflush(g->out); /* in the order of the calls, as far as a line goes */
   write_lines(fd, g, (const char *)text, bytes);
   return (ssize_t)bytes;
+}
+static ssize_t guest_writev(int fd, const struct iovec *piece, int count) {
+  ssize_t sum = 0;
+  if (!prefix || (fd != 1 && fd != 2)) return writev(fd, piece, count);
+  for (int i = 0; i < count; i++) sum += guest_write(fd, piece[i].iov_base, piece[i].iov_len);
+  return sum;
+}
+/* Who asks for the descriptor of a stream writes to it without the stream: iostreams of C++ that are not
+   synchronized with stdio do. */
+static int guest_fileno(FILE *stream) {
+  const guest *g = guest_now();
+  return g && stream == g->out ? 1 : prefix && stream == stderr ? 2 : fileno(stream);
 }
 static ssize_t out_stream(void *g, const char *text, size_t bytes) {
   write_lines(1, (guest *)g, text, bytes);
@@ -118,4 +131,9 @@ void guest_output_rescue(void) {
     pm_world_destroy(world);
   }
 }
-__attribute__((constructor)) static void add(void) { GUEST_REPLACE("write", guest_write); }
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("write", guest_write);
+  GUEST_REPLACE("writev", guest_writev);
+  GUEST_REPLACE("fileno", guest_fileno);
+  GUEST_REPLACE("fileno_unlocked", guest_fileno);
+}

@@ -223,7 +223,8 @@ static const guest_option own_options[] = {
      "how messages move: flow, loggp, packet or rtl; L@US: from US microseconds on (flow)", levels},
     {"--seed", "N", "of faults and noise (0)", set_seed},
     {"--trace", "FILE",
-     "every step of every message: .csv, .html (sequence diagram), .paje (ViTE) or .json (Chrome)",
+     "every step of every message and every MPI call: .csv, .html (sequence diagram), .paje (ViTE) "
+     "or .json (Chrome)",
      set_trace},
     {"--wave", "FILE.vcd[,nic=N]...[,from=US][,until=US]",
      "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, "

@@ -32,6 +32,20 @@ PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_en
   const pm_process *p = pm__current->proc;
   pm__record(w, PM_TRACE_COMPUTE, 0, p->rank, -1, t_begin_ps, t_end_ps, p->node, p->node, 0);
 }
+PM_API int64_t pm_trace_call_begin(void) {
+  const pm_process *p = pm_self();
+  const pm_world *w = p ? pm_world_of(p) : NULL;
+  return w && w->desc.trace ? w->now_ps : -1;
+}
+PM_API void pm_trace_call_end(const char *name, int64_t t_begin_ps) {
+  const pm_process *p = pm_self();
+  pm_world *w = p ? pm_world_of(p) : NULL;
+  int count;
+  if (!w || !w->desc.trace || !name || t_begin_ps < 0) return;
+  count = w->record_count;
+  pm__record(w, PM_TRACE_CALL, 0, p->rank, -1, t_begin_ps, w->now_ps, p->node, p->node, 0);
+  if (w->record_count > count) w->records[count].name = name;
+}
 PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
   static const char *const names[] = {
 #define PM__X(name) #name,
@@ -39,6 +53,14 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind) {
 #undef PM__X
   };
   return (unsigned)kind < PM_TRACE_LAST ? names[kind] : "?";
+}
+/* Those that fill a process's track, not its NIC's. */
+static bool pm__is_of_process(pm_trace_kind kind) {
+  return kind == PM_TRACE_COMPUTE || kind == PM_TRACE_PIO_PAYLOAD || kind == PM_TRACE_CALL;
+}
+/* As it is written: a call has a name of its own. */
+static const char *pm__record_name(const pm_trace_record *r) {
+  return r->name ? r->name : pm_trace_kind_name(r->kind);
 }
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count) {
   if (count) *count = world ? (size_t)world->record_count : 0;
@@ -51,7 +73,7 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   fprintf(out, "kind,id,from_node,to_node,from_rank,to_rank,size_bytes,t_begin_ns,t_end_ns\n");
   for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
-    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm_trace_kind_name(r->kind),
+    fprintf(out, "%s,%llu,%d,%d,%d,%d,%llu,%lld.%03d,%lld.%03d\n", pm__record_name(r),
             (unsigned long long)r->id, r->from_node, r->to_node, r->from_rank, r->to_rank,
             (unsigned long long)r->size_bytes, (long long)r->t_begin_ns, r->t_begin_ps,
             (long long)r->t_end_ns, r->t_end_ps);
@@ -75,8 +97,7 @@ PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
     fprintf(out,
             "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
             "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
-            pm_trace_kind_name(r->kind), r->from_node,
-            r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD ? r->from_rank + 1 : 0,
+            pm__record_name(r), r->from_node, pm__is_of_process(r->kind) ? r->from_rank + 1 : 0,
             (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps,
             (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
             r->to_node, (unsigned long long)r->size_bytes);
@@ -99,17 +120,19 @@ static int64_t pm__record_end_ps(const pm_trace_record *r) {
 /* Source: Schnorr, "Paje trace file format", 2016. Events stand in the order of their time: ends of steps before
    the beginnings of others, but for a step that takes no time. */
 typedef struct pm__paje_event {
-  int64_t t_ps;
+  int64_t t_ps, other_ps;    /* when it is, and when the other end of the step is */
   int order, record, is_end; /* order: 0 end, 1 begin, 2 end of a step without length */
 } pm__paje_event;
 static int pm__paje_order(const void *a, const void *b) {
   const pm__paje_event *x = (const pm__paje_event *)a, *y = (const pm__paje_event *)b;
   if (x->t_ps != y->t_ps) return x->t_ps < y->t_ps ? -1 : 1;
   if (x->order != y->order) return x->order - y->order;
+  /* Of those that begin at once the longest is outside; of those that end at once it ends last. */
+  if (x->other_ps != y->other_ps) return x->other_ps > y->other_ps ? -1 : 1;
   return x->record < y->record ? -1 : x->record > y->record;
 }
 static bool pm__paje_is_state(const pm_trace_record *r) {
-  return r->from_rank >= 0 && (r->kind == PM_TRACE_COMPUTE || r->kind == PM_TRACE_PIO_PAYLOAD);
+  return r->from_rank >= 0 && pm__is_of_process(r->kind);
 }
 static void pm__paje_head(FILE *out) {
   static const char *const events[] = {
@@ -142,20 +165,41 @@ static void pm__paje_head(FILE *out) {
       "0 machine 0 machine\n0 node machine node\n0 rank node process\n1 doing rank doing\n"
       "2 steps node \"steps of the NIC\" \"0.5 0.5 0.5\"\n3 message machine node node message\n");
   for (k = 0; k < PM_TRACE_LAST; k++) {
-    const bool is_state = k == PM_TRACE_COMPUTE || k == PM_TRACE_PIO_PAYLOAD;
+    const bool is_state = pm__is_of_process((pm_trace_kind)k);
     if (k < PM_TRACE_COMMAND || is_state)
       fprintf(out, "4 %s %s %s \"%s\"\n", pm_trace_kind_name((pm_trace_kind)k),
               is_state ? "doing" : "message", pm_trace_kind_name((pm_trace_kind)k), colours[k % 5]);
   }
+}
+/* The values that calls give to a process's state, each once: their names are few. ret false: no memory */
+static bool pm__paje_calls(const pm_world *world, FILE *out) {
+  const char **names = NULL;
+  int count = 0, max = 0, i, k;
+  for (i = 0; i < world->record_count; i++) {
+    const char *name = world->records[i].name;
+    void *array = (void *)names;
+    if (!name) continue;
+    for (k = 0; k < count && strcmp(names[k], name) != 0; k++) {
+    }
+    if (k < count) continue;
+    if (!pm__grow(&array, &max, count + 1, sizeof *names)) {
+      PM_FREE((void *)names);
+      return false;
+    }
+    names = (const char **)array;
+    names[count++] = name;
+    fprintf(out, "4 %s doing %s \"0.8 0.8 0.%d\"\n", name, name, 3 + count % 7);
+  }
+  PM_FREE((void *)names);
+  return true;
 }
 static void pm__paje_time(FILE *out, int number, int64_t t_ps) {
   fprintf(out, "%d %lld.%012lld ", number, (long long)(t_ps / 1000000000000),
           (long long)(t_ps % 1000000000000));
 }
 static void pm__paje_step(FILE *out, const pm_trace_record *r, const pm__paje_event *e) {
-  const char *kind = pm_trace_kind_name(r->kind);
+  const char *kind = pm__record_name(r);
   if (pm__paje_is_state(r)) {
-    if (e->order == 2) return;
     pm__paje_time(out, e->is_end ? 8 : 7, e->t_ps);
     fprintf(out, e->is_end ? "doing r%d\n" : "doing r%d %s\n", r->from_rank, kind);
   } else if (r->kind < PM_TRACE_COMMAND) {
@@ -173,19 +217,20 @@ PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
   if (!world || !out) return PM_E_INVAL;
   events = (pm__paje_event *)pm__zalloc((2 * (size_t)world->record_count + 1) * sizeof *events);
   is_there = (unsigned char *)pm__zalloc((size_t)world->proc_count + 1);
-  if (!events || !is_there) {
+  if (events && is_there) pm__paje_head(out);
+  if (!events || !is_there || !pm__paje_calls(world, out)) {
     PM_FREE(events);
     PM_FREE(is_there);
     return PM_E_NOMEM;
   }
-  pm__paje_head(out);
   fprintf(out, "5 0.0 m machine 0 machine\n");
   for (i = 0; i < world->plat.node_count; i++)
     fprintf(out, "5 0.0 n%d node m \"node %d\"\n13 0.0 steps n%d 0\n", i, i, i);
   for (i = 0; i < world->record_count; i++) {
     const pm_trace_record *r = &world->records[i];
     const int64_t b_ps = pm__record_begin_ps(r), e_ps = pm__record_end_ps(r);
-    const pm__paje_event begin = {b_ps, 1, i, 0}, end = {e_ps, e_ps > b_ps ? 0 : 2, i, 1};
+    const pm__paje_event begin = {b_ps, e_ps, 1, i, 0},
+                         end = {e_ps, b_ps, e_ps > b_ps ? 0 : 2, i, 1};
     events[count++] = begin;
     events[count++] = end;
     if (!pm__paje_is_state(r) || r->from_rank >= world->proc_count || is_there[r->from_rank])
@@ -280,7 +325,8 @@ static void pm__page_head(const pm_world *w, const pm__page *p) {
       ".ATOMIC,.FETCH_ATOMIC{color:#9b3fa5}\n.GET_RESPONSE,.FETCH_ATOMIC_RESPONSE{color:#4a9a4a}"
       ".PORTALS_ACK,.E2E_ACK{color:#777}\n.COMMAND{color:#c8860a}.PIO_PAYLOAD{color:#e0a030}"
       ".DMA_REQUEST,.DMA_PAYLOAD,.PAYLOAD_WRITE{color:#5a8fc0}"
-      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}\n</style></head><body>\n<h1>Sequence of a "
+      ".EVENT{color:#c0392b}.COMPUTE{color:#bbb}.CALL{color:#ddd}\n</style></"
+      "head><body>\n<h1>Sequence of a "
       "simulated run</h1>\n<p>%d of %d steps. Columns are processes, time runs down in "
       "nanoseconds and is stretched where much happens: lengths are not to scale. Point at an "
       "arrow or a bar to read its times.</p>\n<p>",
@@ -329,8 +375,7 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
   const bool is_reply = r->kind == PM_TRACE_GET_RESPONSE || r->kind == PM_TRACE_PORTALS_ACK ||
                         r->kind == PM_TRACE_E2E_ACK || r->kind == PM_TRACE_FETCH_ATOMIC_RESPONSE;
   const int from = is_reply ? r->to_rank : r->from_rank, to = is_reply ? r->from_rank : r->to_rank;
-  const char *name = pm_trace_kind_name(r->kind);
-  fprintf(p->out, "<g class=\"m %s\"><title>%s", name, name);
+  fprintf(p->out, "<g class=\"m %s\"><title>%s", pm_trace_kind_name(r->kind), pm__record_name(r));
   if (r->id) fprintf(p->out, " of message %llu", (unsigned long long)r->id);
   if (r->to_rank >= 0) fprintf(p->out, ", process %d to %d", from, to);
   fprintf(p->out, ", %llu bytes, %lld.%03d to %lld.%03d ns</title>",
@@ -343,8 +388,8 @@ static void pm__page_record(const pm__page *p, const pm_trace_record *r) {
                             r->from_node != p->procs[r->from_rank]->node));
     const int y1 = pm__page_y(p, pm__record_begin_ps(r)), y2 = pm__page_y(p, pm__record_end_ps(r));
     const int x = pm__page_x(p, is_there ? r->to_rank : r->from_rank);
-    fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>", x - 4, y1,
-            y2 - y1 > 3 ? y2 - y1 : 3);
+    fprintf(p->out, "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"%d\"/>",
+            r->kind == PM_TRACE_CALL ? x - 14 : x - 4, y1, y2 - y1 > 3 ? y2 - y1 : 3);
   } else
     pm__page_arrow(p, r, from, to);
   fprintf(p->out, "</g>\n");

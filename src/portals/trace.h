@@ -8,16 +8,20 @@
    PIO_PAYLOAD: the CPU writes it; DMA_REQUEST, DMA_PAYLOAD: the NIC asks the host for it and has it, to
    the end of a long one that leaves meanwhile; E2E_ACK: what comes back when nobody wants a
    PORTALS_ACK. At the LogGP level COMMAND is the wait for the gap, writes and events are points, payload
-   is not read; at a carrier's level it reads payload and that leaves no record. First come the kinds
-   that travel, from COMMAND on those that stay at one process. */
+   is not read; at a carrier's level it reads payload and that leaves no record. CALL: what a process said
+   with pm_trace_call_end, pm_run of MPI's functions. First come the kinds that travel, from COMMAND on those that
+   stay at one process. */
 #define PM_TRACE_LIST(X)                                                                           \
   X(PUT)                                                                                           \
   X(GET)                                                                                           \
   X(ATOMIC)                                                                                        \
   X(FETCH_ATOMIC)                                                                                  \
   X(GET_RESPONSE)                                                                                  \
-  X(FETCH_ATOMIC_RESPONSE) X(PORTALS_ACK) X(E2E_ACK) X(COMMAND) X(PIO_PAYLOAD) X(DMA_REQUEST)      \
-      X(DMA_PAYLOAD) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)
+  X(FETCH_ATOMIC_RESPONSE)                                                                         \
+  X(PORTALS_ACK)                                                                                   \
+  X(E2E_ACK)                                                                                       \
+  X(COMMAND) X(PIO_PAYLOAD) X(DMA_REQUEST) X(DMA_PAYLOAD) X(PAYLOAD_WRITE) X(EVENT) X(COMPUTE)     \
+      X(CALL)
 typedef enum pm_trace_kind {
 #define PM__X(name) PM_TRACE_##name,
   PM_TRACE_LIST(PM__X)
@@ -32,13 +36,20 @@ typedef struct pm_trace_record {
   int from_node, to_node;   /* of this step */
   int from_rank, to_rank;   /* who asked for the operation, of whom; -1: none */
   pm_trace_kind kind;
+  const char *name; /* of CALL; NULL: none */
 } pm_trace_record;
 
+/* Around something of a process that has a name (a function of a library): a CALL in its track. begin gives
+   what end wants, the simulated time in picoseconds; -1 without pm_world_desc.trace and outside of a process,
+   and then end does nothing, nor with a NULL name. name: ASCII letters, digits, '_'; it is kept as it is, so
+   it must live as long as the world. */
+PM_API int64_t pm_trace_call_begin(void);
+PM_API void pm_trace_call_end(const char *name, int64_t t_begin_ps);
 /* "PUT"; never NULL */
 PM_API const char *pm_trace_kind_name(pm_trace_kind kind);
 /* Records so far, in order of recording; valid until the world runs on. */
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count);
-/* Column names first. One line per record, times in ns with three decimals. */
+/* Column names first. One line per record, times in ns with three decimals; a CALL has its name as its kind. */
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
 /* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);

@@ -147,6 +147,7 @@ static void part_2(void) {
   N(MPI_Group_excl(g, 0, ones, NULL));
   N(MPI_Group_free(NULL));
   N(MPI_Group_incl(g, 0, ones, NULL));
+  N(MPI_Group_translate_ranks(g, 1, room, g, NULL));
   N(MPI_Group_intersection(g, g, NULL));
   N(MPI_Group_range_excl(g, 0, room, NULL));
   N(MPI_Group_range_incl(g, 0, room, NULL));
@@ -371,11 +372,15 @@ static void part_4(void) {
   N(MPI_Win_test(w, NULL));
 }
 void test_nulls(void) {
+  MPI_Comm never_set;
+  MPI_Comm_dup(MPI_COMM_WORLD, &never_set);
   MPI_Comm_dup(MPI_COMM_SELF, &c);
   MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
   MPI_Errhandler was[2];
   const MPI_Comm whose[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
   for (int i = 0; i < 2; i++) MPI_Comm_get_errhandler(whose[i], &was[i]), MPI_Comm_set_errhandler(whose[i], MPI_ERRORS_RETURN);
+  N(MPI_Comm_rank(never_set, NULL)); /* follows the world's handler */
+  MPI_Comm_free(&never_set);
   MPI_Comm_group(c, &g);
   MPI_Info_create(&info);
   MPI_Win_create(room, sizeof room_of, 1, MPI_INFO_NULL, c, &w);

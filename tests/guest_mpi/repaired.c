@@ -339,7 +339,46 @@ static void view_from_here(void) {
   if (me == 0) MPI_File_delete(path, MPI_INFO_NULL);
   MPI_Barrier(W);
 }
+/* An attribute's key belongs to one kind of objects. */
+static void keys_have_a_kind(void) {
+  int comm_key, type_key, win_key, value = 0, flag;
+  MPI_Comm c;
+  MPI_Win win;
+  void *got;
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
+  MPI_Comm_dup(W, &c);
+  MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, c, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, NULL);
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_key, NULL);
+  MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
+  const int key[3] = {comm_key, type_key, win_key};
+  MPI_Datatype type;
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  for (int i = 0; i < 3; i++) {
+    say_error("key of a communicator", MPI_Comm_set_attr(c, key[i], &value));
+    say_error("got", MPI_Comm_get_attr(c, key[i], &got, &flag));
+    say_error("deleted", MPI_Comm_delete_attr(c, key[i]));
+    say_error("key of a type", MPI_Type_set_attr(type, key[i], &value));
+    say_error("got", MPI_Type_get_attr(type, key[i], &got, &flag));
+    say_error("deleted", MPI_Type_delete_attr(type, key[i]));
+    say_error("key of a window", MPI_Win_set_attr(win, key[i], &value));
+    say_error("got", MPI_Win_get_attr(win, key[i], &got, &flag));
+    say_error("deleted", MPI_Win_delete_attr(win, key[i]));
+  }
+  say_error("freed as a type's", MPI_Type_free_keyval(&comm_key));
+  say_error("freed as a window's", MPI_Win_free_keyval(&type_key));
+  say_error("freed as a communicator's", MPI_Comm_free_keyval(&win_key));
+  MPI_Comm_free_keyval(&comm_key);
+  MPI_Type_free_keyval(&type_key);
+  MPI_Win_free_keyval(&win_key);
+  MPI_Type_free(&type);
+  MPI_Win_free(&win);
+  MPI_Comm_free(&c);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
+}
 void test_repaired(void) {
+  keys_have_a_kind();
   refused_copies();
   long_outside();
   names_and_bounds();

@@ -91,6 +91,14 @@ overlap_preload_runs_inside() {
   rm -rf "$T/seen" && mkdir "$T/seen" && NBC_REPORT_DIR=$T/seen simulated 4 --preload "$B/libnbc_overlap_mpich.so" "$set" messages && cp "$T/simulated" "$T/first" &&
     simulated 4 "$set" messages && cmp "$T/simulated" "$T/first" && test "$(ls "$T/seen" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/seen" >"$T/text" && grep -c 'MPI' "$T/text"
 }
+# Each call is a span in its process's track: one after the other, and the run takes the same time.
+calls_are_in_the_trace() {
+  timeout 60 "$B/pm_run" -n 3 "$set" messages 2>"$T/plain" >/dev/null && timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.csv" "$set" messages 2>"$T/err" >/dev/null && cmp "$T/plain" "$T/err" &&
+    awk -F, '/^MPI_/ { n++; if ($8 < end[$5] || $9 < $8) wrong++; end[$5] = $9; called[$1]++ }
+      END { exit !(n > 300 && !wrong && called["MPI_Init_thread"] == 3 && called["MPI_Finalize"] == 3 && called["MPI_Sendrecv"] && called["MPI_Waitall"] && !called["MPI_"]) }' "$T/calls.csv" &&
+    timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
+    timeout 60 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"
+}
 threads_may_all_call() {
   for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
 }
@@ -122,6 +130,7 @@ check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "Fortran as MPICH" fortran_is_as_mpich
+check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside
 check "the overlap preload runs inside" overlap_preload_runs_inside
 check "threads may all call MPI" threads_may_all_call

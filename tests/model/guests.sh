@@ -86,6 +86,18 @@ lines_carry_their_process() {
   test $? = 2 && sort "$T/out" >"$T/sorted" && printf '[%d] %s\n' 0 'first second' 0 raw 0 'without end' 1 'first second' 1 raw 1 'without end' 2 'first second' 2 raw 2 'without end' | diff - "$T/sorted" &&
     grep -x '\[1\] complaint 1' "$T/err" && grep -x 'pm_run: process 2 ended with status 2' "$T/err" && ! grep 'process 0 ended' "$T/err"
 }
+# Who writes to the descriptor of a stream writes where the stream does, as iostreams do that are not synchronized.
+descriptors_of_streams_are_there() {
+  printf '#include <stdio.h>\n#include <sys/uio.h>\n#include <unistd.h>\nint main(void) {\n  struct iovec v[2] = {{"by ", 3}, {"pieces\\n", 7}};\n  printf("stream\\n");\n  fflush(stdout);\n  if (writev(fileno(stdout), v, 2) != 10 || write(fileno(stderr), "other\\n", 6) != 6) return 1;\n  return fileno(stdin) < 0;\n}\n' >"$T/main.c" && $CC -fPIE -pie "$T/main.c" -o "$T/fileno" &&
+    run -n 2 "$T/fileno" && printf 'by pieces\nby pieces\nstream\nstream\n' | diff - "$(sort "$T/out" >"$T/sorted" && echo "$T/sorted")" && test "$(grep -cx other "$T/err")" = 2 &&
+    run -n 2 --prefix "$T/fileno" && printf '[%d] %s\n' 0 'by pieces' 0 stream 1 'by pieces' 1 stream | diff - "$(sort "$T/out" >"$T/sorted" && echo "$T/sorted")" && grep -x '\[1\] other' "$T/err"
+}
+# What a program was linked with and opens again is its own, by path or by name; each process has another.
+linked_libraries_are_opened_once() {
+  printf 'int count;\nint counted(void) { return ++count; }\n' | $CC -shared -fPIC -x c - -Wl,-soname,libcounts.so -o "$T/libcounts.so" &&
+    printf '#include <dlfcn.h>\n#include <stdio.h>\nint counted(void);\nint main(int argc, char **argv) {\n  (void)argc;\n  counted();\n  for (int i = 1; i < 3; i++) {\n    void *library = dlopen(argv[i], RTLD_NOW);\n    int (*again)(void) = library ? (int (*)(void))dlsym(library, "counted") : NULL;\n    if (!again || dlsym(library, "puts") == NULL) return 1;\n    printf("%%d\\n", again());\n    if (dlclose(library)) return 1;\n  }\n  return 0;\n}\n' >"$T/main.c" &&
+    $CC -w -fPIE -pie "$T/main.c" "$T/libcounts.so" -Wl,-rpath,"$T" -o "$T/opens" && run -n 2 "$T/opens" "$T/../$(basename "$T")/libcounts.so" libcounts.so && printf '2\n3\n2\n3\n' | diff - "$T/out"
+}
 # One executable, three processes: its handlers run in order, inside of each.
 ordinary_executables_run() {
   run -n 3 "$B/tests/model/guest_ordinary" -a -b x rest
@@ -248,7 +260,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

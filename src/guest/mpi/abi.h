@@ -26,6 +26,7 @@ _Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int
 typedef struct gm_scope {
   gm_proc *proc;
   const char *name;
+  int64_t t_begin_ps; /* with --trace, of the outermost call; else -1 */
   /* what a call takes is modelled: what it computes on this host is no time of it */
   bool was_unmeasured;
 } gm_scope;
@@ -90,6 +91,8 @@ typedef struct gm_keyval {
   int (*delete_proxy)(void *fn, int handle, int keyval, int attr_type, void *value, void *extra);
   void *copy_fn, *delete_fn;
 } gm_keyval;
+enum { GM_KEY_OF_COMM = 1, GM_KEY_OF_TYPE, GM_KEY_OF_WIN };
+gm_keyval *gm_keyval_of(gm_proc *p, int keyval, int kind); /* NULL: none, or of another kind */
 struct gm_attr {
   int keyval;
   void *value;
@@ -101,7 +104,7 @@ int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
 int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
                 void *value, int type);
 int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag, int type);
-int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval); /* ret an error class */
+int gm_win_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval); /* ret an error class */
 struct gm_errh {
   int refs, kind; /* 0 fatal, 1 return, 2 abort, 3 user's */
   void *fn;

@@ -50,6 +50,7 @@ CALL(Group_translate_ranks, MPI_Group group1, int n, const int ranks1[], MPI_Gro
   gm_group *a = group_of(p, group1), *b = group_of(p, group2);
   FAIL_IF(!a || !b, NULL, MPI_ERR_GROUP);
   FAIL_IF(n < 0, NULL, MPI_ERR_ARG);
+  NEED(NULL, !n || (ranks1 && ranks2));
   for (int i = 0; i < n; i++) {
     FAIL_IF(ranks1[i] != MPI_PROC_NULL && (ranks1[i] < 0 || ranks1[i] >= a->size), NULL,
             MPI_ERR_RANK);
@@ -126,12 +127,12 @@ static int select_ranks(gm_proc *p, const char *name, MPI_Group group, int n, co
 }
 CALL(Group_incl, MPI_Group group, int n, const int ranks[], MPI_Group *result) {
   IN_ALWAYS("Group_incl");
-  NEED(NULL, result);
+  NEED(NULL, (n <= 0 || ranks) && result);
   return select_ranks(p, scope.name, group, n, ranks, 1, result);
 }
 CALL(Group_excl, MPI_Group group, int n, const int ranks[], MPI_Group *result) {
   IN_ALWAYS("Group_excl");
-  NEED(NULL, result);
+  NEED(NULL, (n <= 0 || ranks) && result);
   return select_ranks(p, scope.name, group, n, ranks, 0, result);
 }
 static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, int ranges[][3],
@@ -159,12 +160,12 @@ static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, i
 }
 CALL(Group_range_incl, MPI_Group group, int n, int ranges[][3], MPI_Group *result) {
   IN_ALWAYS("Group_range_incl");
-  NEED(NULL, result);
+  NEED(NULL, (n <= 0 || ranges) && result);
   return select_ranges(p, scope.name, group, n, ranges, 1, result);
 }
 CALL(Group_range_excl, MPI_Group group, int n, int ranges[][3], MPI_Group *result) {
   IN_ALWAYS("Group_range_excl");
-  NEED(NULL, result);
+  NEED(NULL, (n <= 0 || ranges) && result);
   return select_ranges(p, scope.name, group, n, ranges, 0, result);
 }
 

@@ -9,7 +9,7 @@ void guest_look_at_clock(void) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
 gm_scope gm_enter(const char *name, int allowed) {
-  gm_scope s = {gm_self(), name, 0};
+  gm_scope s = {gm_self(), name, -1, 0};
   gm_proc *p = s.proc;
   if (!p) gm_fatal("%s was called outside of a simulated process", name);
   if (!allowed && p->state != 1 && !p->sessions)
@@ -21,6 +21,7 @@ gm_scope gm_enter(const char *name, int allowed) {
     pm_sleep_ns(d_ns);
   }
   if (p->call_depth++) return s;
+  if (gm_set.is_traced) s.t_begin_ps = pm_trace_call_begin();
   if (p->record) gm_record_call(p, 1, name);
   if (gm_has_costs) gm_cost(name);
   return s;
@@ -28,6 +29,7 @@ gm_scope gm_enter(const char *name, int allowed) {
 void gm_leave(gm_scope *s) {
   gm_proc *p = s->proc;
   if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);
+  if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
 }
 void gm_check_open(gm_proc *p, const char *name) {
@@ -161,7 +163,8 @@ int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name) 
   return code;
 }
 int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name) {
-  if (!c) c = p->world;
+  if (!c || !c->errh)
+    c = p->world; /* whose handler was never set follows the world's, as in MPICH */
   return gm_raise_to(p, c ? c->errh : NULL, c ? c->handle : MPI_COMM_WORLD, code, name);
 }
 CALL(Error_class, int code, int *class) {
@@ -443,8 +446,12 @@ static int keyval_new(gm_proc *p, int kind, void *copy, void *delete, void *extr
   *keyval = GM_HANDLE(GM_T_KEYVAL, gm_put(&p->table[GM_T_KEYVAL], k));
   return MPI_SUCCESS;
 }
-static int keyval_free(gm_proc *p, const char *name, int *keyval) {
-  gm_keyval *k = gm_find(p, GM_T_KEYVAL, *keyval);
+gm_keyval *gm_keyval_of(gm_proc *p, int keyval, int kind) {
+  gm_keyval *k = gm_find(p, GM_T_KEYVAL, keyval);
+  return k && k->kind == kind ? k : NULL;
+}
+static int keyval_free(gm_proc *p, const char *name, int kind, int *keyval) {
+  gm_keyval *k = gm_keyval_of(p, *keyval, kind);
   if (!k) return gm_raise(p, NULL, MPI_ERR_KEYVAL, name);
   k->is_freed = 1; /* stays while attributes use it */
   *keyval = MPI_KEYVAL_INVALID;
@@ -509,7 +516,8 @@ int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to) {
 int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
                 void *value, int type) {
   int found;
-  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  const int kind = c ? GM_KEY_OF_COMM : GM_IS(GM_T_WIN, handle) ? GM_KEY_OF_WIN : GM_KEY_OF_TYPE;
+  if (!gm_keyval_of(p, keyval, kind)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
   for (gm_attr *a = *list; a; a = a->next)
     if (a->keyval == keyval) { /* the old value is deleted, its place in the order stays */
       const gm_keyval *k = gm_find(p, GM_T_KEYVAL, keyval);
@@ -557,10 +565,10 @@ static int predefined_attr(gm_proc *p, int keyval, int **value) {
   }
   return *value != NULL;
 }
-int gm_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval) {
+int gm_win_attr_delete(gm_proc *p, int handle, gm_attr **list, int keyval) {
   int found;
-  return gm_find(p, GM_T_KEYVAL, keyval) ? attr_delete(p, handle, list, keyval, &found)
-                                         : MPI_ERR_KEYVAL;
+  return gm_keyval_of(p, keyval, GM_KEY_OF_WIN) ? attr_delete(p, handle, list, keyval, &found)
+                                                : MPI_ERR_KEYVAL;
 }
 static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value,
                          int *flag, int type) {
@@ -572,7 +580,7 @@ static int comm_attr_get(gm_proc *p, const char *name, MPI_Comm comm, int keyval
     *(int **)value = known;
     return MPI_SUCCESS;
   }
-  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  if (!gm_keyval_of(p, keyval, GM_KEY_OF_COMM)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
   return gm_attr_get(c->attrs, keyval, value, flag, type);
 }
 static int comm_attr_set(gm_proc *p, const char *name, MPI_Comm comm, int keyval, void *value) {
@@ -584,7 +592,7 @@ static int comm_attr_delete(gm_proc *p, const char *name, MPI_Comm comm, int key
   gm_comm *c = comm_of(p, comm);
   int found;
   if (!c) return gm_raise(p, c, MPI_ERR_COMM, name);
-  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
+  if (!gm_keyval_of(p, keyval, GM_KEY_OF_COMM)) return gm_raise(p, c, MPI_ERR_KEYVAL, name);
   const int code = attr_delete(p, comm, &c->attrs, keyval, &found);
   return code ? gm_raise(p, c, code, name) : MPI_SUCCESS;
 }
@@ -594,20 +602,23 @@ static int comm_attr_delete(gm_proc *p, const char *name, MPI_Comm comm, int key
     NEED(NULL, keyval);                                                                            \
     return keyval_new(p, kind, *(void **)&copy, *(void **)&delete, extra, keyval);                 \
   }
-KEYVAL_CREATE(Comm_create_keyval, 1, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)
-KEYVAL_CREATE(Keyval_create, 1, MPI_Copy_function, MPI_Delete_function)
-KEYVAL_CREATE(Type_create_keyval, 2, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function)
-KEYVAL_CREATE(Win_create_keyval, 3, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function)
-#define KEYVAL_FREE(what)                                                                          \
+KEYVAL_CREATE(Comm_create_keyval, GM_KEY_OF_COMM, MPI_Comm_copy_attr_function,
+              MPI_Comm_delete_attr_function)
+KEYVAL_CREATE(Keyval_create, GM_KEY_OF_COMM, MPI_Copy_function, MPI_Delete_function)
+KEYVAL_CREATE(Type_create_keyval, GM_KEY_OF_TYPE, MPI_Type_copy_attr_function,
+              MPI_Type_delete_attr_function)
+KEYVAL_CREATE(Win_create_keyval, GM_KEY_OF_WIN, MPI_Win_copy_attr_function,
+              MPI_Win_delete_attr_function)
+#define KEYVAL_FREE(what, kind)                                                                    \
   CALL(what, int *keyval) {                                                                        \
     IN_ALWAYS(#what);                                                                              \
     NEED(NULL, keyval);                                                                            \
-    return keyval_free(p, scope.name, keyval);                                                     \
+    return keyval_free(p, scope.name, kind, keyval);                                               \
   }
-KEYVAL_FREE(Comm_free_keyval)
-KEYVAL_FREE(Keyval_free)
-KEYVAL_FREE(Type_free_keyval)
-KEYVAL_FREE(Win_free_keyval)
+KEYVAL_FREE(Comm_free_keyval, GM_KEY_OF_COMM)
+KEYVAL_FREE(Keyval_free, GM_KEY_OF_COMM)
+KEYVAL_FREE(Type_free_keyval, GM_KEY_OF_TYPE)
+KEYVAL_FREE(Win_free_keyval, GM_KEY_OF_WIN)
 CALL(Comm_get_attr, MPI_Comm comm, int keyval, void *value, int *flag) {
   IN("Comm_get_attr");
   NEED(comm_of(p, comm), flag);
@@ -638,7 +649,7 @@ static int type_attr_get(gm_proc *p, const char *name, MPI_Datatype type, int ke
                          int *flag, int how) {
   gm_type *t = type_of(p, type);
   if (!t) return gm_raise(p, NULL, MPI_ERR_TYPE, name);
-  if (!gm_find(p, GM_T_KEYVAL, keyval)) return gm_raise(p, NULL, MPI_ERR_KEYVAL, name);
+  if (!gm_keyval_of(p, keyval, GM_KEY_OF_TYPE)) return gm_raise(p, NULL, MPI_ERR_KEYVAL, name);
   return gm_attr_get(t->attrs, keyval, value, flag, how);
 }
 CALL(Type_get_attr, MPI_Datatype type, int keyval, void *value, int *flag) {
@@ -657,7 +668,7 @@ CALL(Type_delete_attr, MPI_Datatype type, int keyval) {
   gm_type *t = type_of(p, type);
   int found;
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), NULL, MPI_ERR_KEYVAL);
+  FAIL_IF(!gm_keyval_of(p, keyval, GM_KEY_OF_TYPE), NULL, MPI_ERR_KEYVAL);
   const int code = attr_delete(p, type, &t->attrs, keyval, &found);
   FAIL_IF(code, NULL, code);
   return MPI_SUCCESS;

@@ -43,7 +43,8 @@ enum { LOCK_SHARED = 1, LOCK_EXCLUSIVE, LOCK_NOTHING, TAG_POST = 1, TAG_COMPLETE
 
 static gm_win *win_of(gm_proc *p, MPI_Win h) { return gm_find(p, GM_T_WIN, h); }
 static int raise_win(gm_proc *p, gm_win *w, int code, const char *name) {
-  return gm_raise_to(p, w ? w->errh : p->world->errh, w ? w->handle : MPI_COMM_WORLD, code, name);
+  if (!w || !w->errh) return gm_raise(p, NULL, code, name);
+  return gm_raise_to(p, w->errh, w->handle, code, name);
 }
 #  define WIN(w, h)                                                                                \
     gm_win *w = win_of(p, h);                                                                      \
@@ -304,7 +305,7 @@ CALL(Win_get_attr, MPI_Win win, int keyval, void *value, int *flag) {
   int is_base;
   void *known = predefined_attr(w, keyval, &is_base);
   if (!known && !is_base) {
-    WIN_FAIL_IF(!gm_find(p, GM_T_KEYVAL, keyval), w, MPI_ERR_KEYVAL);
+    WIN_FAIL_IF(!gm_keyval_of(p, keyval, GM_KEY_OF_WIN), w, MPI_ERR_KEYVAL);
     return gm_attr_get(w->attrs, keyval, value, flag, 0);
   }
   *flag = 1;
@@ -319,7 +320,7 @@ CALL(Win_set_attr, MPI_Win win, int keyval, void *value) {
 CALL(Win_delete_attr, MPI_Win win, int keyval) {
   IN("Win_delete_attr");
   WIN(w, win);
-  const int code = gm_attr_delete(p, win, &w->attrs, keyval);
+  const int code = gm_win_attr_delete(p, win, &w->attrs, keyval);
   WIN_FAIL_IF(code, w, code);
   return MPI_SUCCESS;
 }

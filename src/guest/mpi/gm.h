@@ -101,6 +101,7 @@ typedef struct gm_options {
   gm_progress progress;
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
+  int is_traced;                /* calls go into the trace */
   int64_t period_ns;
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
