@@ -902,6 +902,15 @@ typedef struct nbc_joint {
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
 } nbc_joint;
 
+/* Messages of which the timelines of both processes are there (overlap_report): what both sides know of when
+   their data can have moved, beside what this side alone knows (alone_). Never wider. */
+typedef struct nbc_partner_bound {
+  nbc_kind kind;
+  uint64_t count, size_bytes;
+  int64_t xfer_ns, alone_min_ns, alone_max_ns, min_overlap_ns, max_overlap_ns;
+  int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
+} nbc_partner_bound;
+
 /* Calls from one place of the program. */
 typedef struct nbc_site {
   char *call;      /* "MPI_Waitall" */
@@ -962,6 +971,8 @@ typedef struct nbc_report {
   size_t counter_count;
   nbc_joint *joints;
   size_t joint_count;
+  nbc_partner_bound *partner_bounds;
+  size_t partner_bound_count;
   nbc_site *sites;
   size_t site_count;
   nbc_pair *pairs;
@@ -991,6 +1002,9 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 /* Adds calls from one place (joined with those of the same call, module and offset); copies.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
+   max above xfer, or wider than alone) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
 /* Adds transfers of a communicator (joined with those of the same name and size); copies.
@@ -5810,7 +5824,7 @@ NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
 }
 #ifdef NBC_LINES
-#line 140 "src/overlap/report.h"
+#line 154 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -5908,6 +5922,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   }
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
+  NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
@@ -5994,6 +6009,30 @@ NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *fr
   c->count += from->count;
   c->size_bytes += from->size_bytes;
   nbc__plus(&c->waited_ns, from->waited_ns);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bound *from) {
+  nbc_partner_bound *b = NULL;
+  if (!r || !from || (unsigned)from->kind >= NBC_KIND_COUNT || from->alone_min_ns < 0 ||
+      from->alone_min_ns > from->min_overlap_ns || from->min_overlap_ns > from->max_overlap_ns ||
+      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns)
+    return NBC_E_INVAL;
+  for (size_t i = 0; i < r->partner_bound_count && !b; i++)
+    if (r->partner_bounds[i].kind == from->kind) b = &r->partner_bounds[i];
+  if (!b) {
+    NBC__REP_APPEND(nbc_partner_bound, r->partner_bounds, r->partner_bound_count, b);
+    if (!b) return NBC_E_NOMEM;
+    b->kind = from->kind;
+  }
+  b->count += from->count;
+  b->size_bytes += from->size_bytes;
+  nbc__plus(&b->xfer_ns, from->xfer_ns);
+  nbc__plus(&b->alone_min_ns, from->alone_min_ns);
+  nbc__plus(&b->alone_max_ns, from->alone_max_ns);
+  nbc__plus(&b->min_overlap_ns, from->min_overlap_ns);
+  nbc__plus(&b->max_overlap_ns, from->max_overlap_ns);
+  if (from->clock_err_ns > b->clock_err_ns) b->clock_err_ns = from->clock_err_ns;
   return NBC_OK;
 }
 
@@ -6320,6 +6359,8 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
   }
   for (size_t i = 0; i < one->joint_count; i++)
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
+  for (size_t i = 0; i < one->partner_bound_count; i++)
+    if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
   for (size_t i = 0; i < one->site_count; i++)
     if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)
@@ -6794,6 +6835,19 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (long long)j->min_overlap_ns, (long long)j->max_overlap_ns);
   }
   if (r->joint_count) fputs("]", out);
+  if (r->partner_bound_count) fputs(",\n\"partner_bounds\":[", out);
+  for (size_t i = 0; i < r->partner_bound_count; i++) {
+    const nbc_partner_bound *b = &r->partner_bounds[i];
+    fprintf(out,
+            "%s{\"method\":\"partner\",\"kind\":\"%s\",\"count\":%llu,\"size_bytes\":%llu,"
+            "\"xfer_ns\":%lld,\"alone_min_ns\":%lld,\"alone_max_ns\":%lld,"
+            "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,\"clock_err_ns\":%lld}",
+            i ? ",\n " : "\n ", nbc_kind_name(b->kind), (unsigned long long)b->count,
+            (unsigned long long)b->size_bytes, (long long)b->xfer_ns, (long long)b->alone_min_ns,
+            (long long)b->alone_max_ns, (long long)b->min_overlap_ns, (long long)b->max_overlap_ns,
+            (long long)b->clock_err_ns);
+  }
+  if (r->partner_bound_count) fputs("]", out);
   if (r->site_count) fputs(",\n\"sites\":[", out);
   for (size_t i = 0; i < r->site_count; i++) {
     const nbc_site *s = &r->sites[i];
@@ -7447,6 +7501,30 @@ static bool nbc__json_joint(nbc__json *j, long index, void *target) {
   return true;
 }
 
+static bool nbc__json_partner(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_BY(nbc_partner_bound, "kind", kind, true, nbc__json_kind),
+      NBC__JSON_AT(nbc_partner_bound, count, COUNT, true),
+      NBC__JSON_AT(nbc_partner_bound, size_bytes, COUNT, false),
+      NBC__JSON_AT(nbc_partner_bound, xfer_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, alone_min_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, alone_max_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, min_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, max_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false)};
+  nbc_partner_bound o;
+  (void)index, (void)target;
+  memset(&o, 0, sizeof o);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), &o)) return false;
+  const nbc_status status = nbc_report_partner_bound(j->report, &o);
+  if (status == NBC_E_NOMEM) return nbc__json_no_memory(j);
+  if (status != NBC_OK)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE,
+                             "alone_min_ns, min_overlap_ns, max_overlap_ns, alone_max_ns, xfer_ns "
+                             "must ascend");
+  return true;
+}
+
 static bool nbc__json_site(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
@@ -7569,6 +7647,9 @@ static bool nbc__json_notes(nbc__json *j, void *target) {
 static bool nbc__json_joints(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_joint, target);
 }
+static bool nbc__json_partners(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_partner, target);
+}
 static bool nbc__json_sites(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_site, target);
 }
@@ -7615,6 +7696,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"threads", NBC__JSON_OTHER, false, 0, nbc__json_threads},
     {"counters", NBC__JSON_OTHER, false, 0, nbc__json_counters},
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
+    {"partner_bounds", NBC__JSON_OTHER, false, 0, nbc__json_partners},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},

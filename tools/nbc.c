@@ -10,6 +10,7 @@
    and what chooses the transport: OMPI_MCA_btl, UCX_TLS ... and the launcher's --mca, -x and -genv, with
    which a table is measured when it is not there. */
 #include "tools/output.h"
+#include "tools/table_make.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
@@ -414,7 +415,7 @@ static char *cache_folder(void) {
   return NULL;
 }
 
-/* table.HOST.MPI-VERSION.txt, or ...SETTINGS.txt */
+/* table-MAKE.HOST.MPI-VERSION.txt, or ...SETTINGS.txt */
 static char *table_path(mpi m, const char *launcher_path, const words *settings) {
   char said[4096], host[256] = "host", version[64] = "";
   char *folder = cache_folder();
@@ -426,20 +427,21 @@ static char *table_path(mpi m, const char *launcher_path, const words *settings)
        n++)
     version[n] = *at++, version[n + 1] = 0;
   char *way = settings_name(settings);
-  char *path = text("%s/table.%s.%s-%s%s.txt", folder, host, m == MPI_OPEN ? "openmpi" : "mpich",
-                    version, way);
+  char *path = text("%s/table-%d.%s.%s-%s%s.txt", folder, (int)TABLE_MAKE, host,
+                    m == MPI_OPEN ? "openmpi" : "mpich", version, way);
   free(way);
   free(folder);
   return path;
 }
 
-/* Tables of versions before this one do not say what is on its way when a large send has ended. */
-static bool is_whole_table(const char *path) {
+/* Was it measured by this version's xfer_table? */
+static bool is_of_this_make(const char *path) {
   char line[256];
   bool found = false;
   FILE *in = fopen(path, "r");
   while (in && !found && fgets(line, sizeof line, in))
-    found = strncmp(line, "# tail_bytes ", 13) == 0;
+    found = strncmp(line, "# " TABLE_MAKE_LINE, strlen("# " TABLE_MAKE_LINE)) == 0 &&
+            atoi(line + strlen("# " TABLE_MAKE_LINE)) == TABLE_MAKE;
   if (in) fclose(in);
   return found;
 }
@@ -456,7 +458,7 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
                     : "no cache folder");
     return NULL;
   }
-  if (!again && is_whole_table(path)) return path;
+  if (!again && is_of_this_make(path)) return path;
   char *part = text("%s.part.%d", path, (int)getpid());
   words w = {NULL, 0};
   add(&w, name);

@@ -290,7 +290,11 @@ static nbc_status make_monitor(bool start_off) {
     complain("cannot measure: %s", nbc_status_text(status));
   else
     run.clock = nbc_monitor_clock(run.monitor);
-  if (trace.ring && run.clock) trace_anchor(0);
+  if (trace.ring && run.clock) {
+    trace.table = nbc_monitor_desc_of(run.monitor).table_same_node;
+    trace.table_is_measured = run.table[0] && !nbc_table_disturbed(run.table[0]);
+    trace_anchor(0);
+  }
   return status;
 }
 

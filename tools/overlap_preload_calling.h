@@ -11,6 +11,7 @@ static bool follow(int64_t t_ns) {
   }
   nbc_recorder_switch_at(me.recorder, on, t_ns);
   me.on = on;
+  if (!on) trace_cannot_match("measuring was off for a while");
   return true;
 }
 

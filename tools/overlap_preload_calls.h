@@ -50,26 +50,26 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
 #define A_RECV buf, count, type, source, tag, comm
 #define P_REQ  MPI_Request *request
 
-WRAP(N(Send), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, comm))
-WRAP(N(Bsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, comm))
-WRAP(N(Ssend), SEND, (P_SEND), (A_SEND), sent_all(c, SEND, count, type, dest, comm))
-WRAP(N(Rsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, comm))
+WRAP(N(Send), SEND, (P_SEND), (A_SEND), sent(c, SEND, count, type, dest, tag, comm))
+WRAP(N(Bsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, tag, comm))
+WRAP(N(Ssend), SEND, (P_SEND), (A_SEND), sent_all(c, SEND, count, type, dest, tag, comm))
+WRAP(N(Rsend), SEND, (P_SEND), (A_SEND), sent_copy(c, SEND, count, type, dest, tag, comm))
 WRAP(N(Isend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, STANDARD))
+     post_send(c, *request, count, type, dest, tag, comm, false, STANDARD))
 WRAP(N(Ibsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, UNSEEN))
+     post_send(c, *request, count, type, dest, tag, comm, false, UNSEEN))
 WRAP(N(Issend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, SYNCHRONOUS))
+     post_send(c, *request, count, type, dest, tag, comm, false, SYNCHRONOUS))
 WRAP(N(Irsend), ISEND, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, false, UNSEEN))
+     post_send(c, *request, count, type, dest, tag, comm, false, UNSEEN))
 WRAP(N(Send_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, STANDARD))
+     post_send(c, *request, count, type, dest, tag, comm, true, STANDARD))
 WRAP(N(Bsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, UNSEEN))
+     post_send(c, *request, count, type, dest, tag, comm, true, UNSEEN))
 WRAP(N(Ssend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, SYNCHRONOUS))
+     post_send(c, *request, count, type, dest, tag, comm, true, SYNCHRONOUS))
 WRAP(N(Rsend_init), OTHER, (P_SEND, P_REQ), (A_SEND, request),
-     post_send(c, *request, count, type, dest, comm, true, UNSEEN))
+     post_send(c, *request, count, type, dest, tag, comm, true, UNSEEN))
 WRAP(N(Recv), RECV, (P_RECV, MPI_Status *status), (A_RECV, OWN(status)),
      received(c, RECV, source, OWN(status), comm))
 WRAP(N(Irecv), IRECV, (P_RECV, P_REQ), (A_RECV, request),
@@ -92,10 +92,11 @@ WRAP(N(Imrecv), IRECV, (void *buf, COUNT count, MPI_Datatype type, MPI_Message *
       MPI_Comm comm
 #define A_REPLACE buf, count, type, dest, sendtag, source, recvtag, comm
 WRAP(N(Sendrecv), SENDRECV, (P_SENDRECV, MPI_Status *status), (A_SENDRECV, OWN(status)),
-     (sent(c, SENDRECV, sendcount, sendtype, dest, comm),
+     (sent(c, SENDRECV, sendcount, sendtype, dest, sendtag, comm),
       received(c, SENDRECV, source, OWN(status), comm)))
 WRAP(N(Sendrecv_replace), SENDRECV, (P_REPLACE, MPI_Status *status), (A_REPLACE, OWN(status)),
-     (sent(c, SENDRECV, count, type, dest, comm), received(c, SENDRECV, source, OWN(status), comm)))
+     (sent(c, SENDRECV, count, type, dest, sendtag, comm),
+      received(c, SENDRECV, source, OWN(status), comm)))
 #if MPI_VERSION >= 4
 WRAP(N(Isendrecv), OTHER, (P_SENDRECV, P_REQ), (A_SENDRECV, request),
      post_sendrecv(c, *request, sendcount, sendtype, dest, recvcount, recvtype, source, comm))

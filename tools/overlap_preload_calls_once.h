@@ -224,7 +224,7 @@ WRAP(Psend_init, OTHER,
      (P_PARTS(const void *buf), int dest, int tag, MPI_Comm comm, MPI_Info info,
       MPI_Request *request),
      (buf, partitions, count, type, dest, tag, comm, info, request),
-     post_send(c, *request, partitions *count, type, dest, comm, true, UNSEEN))
+     post_send(c, *request, partitions *count, type, dest, tag, comm, true, UNSEEN))
 WRAP(Precv_init, OTHER,
      (P_PARTS(void *buf), int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request),
      (buf, partitions, count, type, source, tag, comm, info, request),

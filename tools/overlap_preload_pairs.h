@@ -84,12 +84,20 @@ static pair *find_pair(const peers *p, int rank) {
   return &pairs.of[pairs.slots[i].index];
 }
 
-static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes, int64_t waited_ns,
+/* A message that is over, as far as this process knows it. */
+typedef struct letter {
+  uint64_t id, size_bytes;
+  int tag;
+  bool unseen;
+} letter;
+
+static void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
                       int64_t busy_ns) {
+  const uint64_t size_bytes = m->size_bytes;
   lock();
   pair *const x = find_pair(p, rank);
   if (x) {
-    trace_partner(id, x->partner);
+    trace_partner(m->id, x->partner);
     x->sent_count++;
     x->sent_bytes += size_bytes;
     x->waited_ns += waited_ns;
@@ -98,12 +106,26 @@ static void pair_sent(const peers *p, int rank, uint64_t id, uint64_t size_bytes
   unlock();
 }
 
-static void pair_received(const peers *p, uint32_t made, int rank, uint64_t id, uint64_t size_bytes,
+/* Into the timeline, when it is posted: those that end unseen are messages too. */
+static void trace_sent(const peers *p, int rank, const letter *m) {
+  if (!trace.ring) return;
+  lock();
+  const pair *const x = find_pair(p, rank);
+  if (x)
+    trace_message(m->id, x->partner, false, m->tag, p->made, m->size_bytes, m->unseen);
+  else
+    trace_cannot_match("out of memory");
+  unlock();
+}
+
+static void pair_received(const peers *p, uint32_t made, int rank, const letter *m,
                           int64_t waited_ns) {
+  const uint64_t size_bytes = m->size_bytes;
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {
-    trace_partner(id, x->partner);
+    if (UNLIKELY(trace.ring))
+      trace_message(m->id, x->partner, true, m->tag, made, size_bytes, false);
     x->received_count++;
     x->received_bytes += size_bytes;
     x->waited_ns += waited_ns;

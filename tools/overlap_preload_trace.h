@@ -15,6 +15,10 @@ static struct {
   } partners[TRACE_PARTNERS]; /* of transfers that ended last */
   const char *names[TRACE_NAMES];
   uint32_t name_count;
+  int64_t raw_clock_ns[2], raw_ns[2], raw_err_ns[2]; /* the same against CLOCK_MONOTONIC_RAW */
+  const nbc_table *table;                            /* of messages on this node */
+  bool table_is_measured;
+  const char *unmatched; /* why messages cannot be told apart by their order; NULL: they can */
 } trace;
 
 static trace_record *trace_next(void) {
@@ -28,6 +32,7 @@ static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
                                  .end_ns = t1_ns,
                                  .id = (uint64_t)(uintptr_t)place,
                                  .size_bytes = me.next_id >> 40,
+                                 .xfer_ns = nbc_recorder_comp_ns(me.recorder, t1_ns),
                                  .partner = -1,
                                  .what = TRACE_CALL};
 }
@@ -37,6 +42,34 @@ static void trace_partner(uint64_t id, int partner) {
   if (!trace.ring) return;
   __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].partner, partner, __ATOMIC_RELAXED);
   __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].id, id, __ATOMIC_RELEASE);
+}
+
+/* Messages with this are missing, or out of order. */
+static void trace_cannot_match(const char *why) {
+  if (!trace.unmatched) trace.unmatched = why;
+}
+
+/* Which message a transfer was: the partner's timeline has it too. On this node only. */
+static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint32_t comm,
+                          uint64_t size_bytes, bool unseen) {
+  trace_partner(id, partner);
+  if (!trace.ring || partner < 0 || !run.same_node[partner]) return;
+  const int64_t eager_bytes = nbc_table_eager_bytes(trace.table);
+  const bool eager = eager_bytes < 0 || size_bytes <= (uint64_t)eager_bytes;
+  *trace_next() = (trace_record){
+      .begin_ns = tag,
+      .end_ns = comm,
+      .id = id,
+      .size_bytes = size_bytes,
+      .xfer_ns = nbc_table_time_ns(trace.table, size_bytes),
+      .min_overlap_ns = eager ? 0 : nbc_table_time_ns(trace.table, (uint64_t)eager_bytes),
+      .partner = (int32_t)partner,
+      .what = TRACE_MESSAGE,
+      .kind = incoming,
+      .peer = NBC_PEER_SAME_NODE,
+      .case_of = (uint8_t)((eager ? TRACE_EAGER : 0) | (unseen ? TRACE_UNSEEN : 0) |
+                           (nbc_table_tail_bytes(trace.table) == 0 ? TRACE_NO_TAIL : 0) |
+                           (trace.table_is_measured ? TRACE_MEASURED : 0))};
 }
 
 static void trace_seen(void *user, const nbc_seen *seen) {
@@ -94,7 +127,18 @@ static void trace_section(const char *name, bool begins, int64_t t_ns) {
 
 /* The clock against the system's: the closest of some pairs of readings. */
 static void trace_anchor(int which) {
-  int64_t best_ns = INT64_MAX;
+  int64_t best_ns = INT64_MAX, best_raw_ns = INT64_MAX;
+  for (int i = 0; i < 32; i++) {
+    struct timespec now;
+    const int64_t before_ns = nbc_clock_now_ns(run.clock);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    const int64_t after_ns = nbc_clock_now_ns(run.clock);
+    if (after_ns - before_ns >= best_raw_ns) continue;
+    best_raw_ns = after_ns - before_ns;
+    trace.raw_clock_ns[which] = before_ns + best_raw_ns / 2;
+    trace.raw_ns[which] = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    trace.raw_err_ns[which] = best_raw_ns / 2 + 1;
+  }
   for (int i = 0; i < 8; i++) {
     struct timespec now;
     const int64_t before_ns = nbc_clock_now_ns(run.clock);
@@ -161,6 +205,17 @@ static bool trace_close(void) {
   return trace_places.of && trace_places.number;
 }
 
+/* The kernel's name of this boot. */
+static const char *trace_boot(void) {
+  static char id[64];
+  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd >= 0 ? read(fd, id, sizeof id - 1) : 0;
+  if (fd >= 0) close(fd);
+  id[n > 0 ? n : 0] = 0;
+  id[strcspn(id, "\n")] = 0;
+  return id;
+}
+
 /* To the stream of the report: run.report_fd is open. */
 static void trace_write(FILE *out) {
   const uint64_t kept = trace.head < trace.mask + 1 ? trace.head : trace.mask + 1,
@@ -173,6 +228,12 @@ static void trace_write(FILE *out) {
           host, run.program);
   for (int i = 0; i < 2; i++)
     fprintf(out, "clock %lld %lld\n", (long long)trace.clock_ns[i], (long long)trace.unix_ns[i]);
+  for (int i = 0; i < 2; i++)
+    fprintf(out, "raw %lld %lld %lld\n", (long long)trace.raw_clock_ns[i],
+            (long long)trace.raw_ns[i], (long long)trace.raw_err_ns[i]);
+  fprintf(out, "boot %s\n", trace_boot());
+  if (run.multiple || run.thread_count != 1) trace_cannot_match("several threads called MPI");
+  fprintf(out, "matches %d %s\n", !trace.unmatched, trace.unmatched ? trace.unmatched : "in order");
   for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);
   for (uint32_t i = 0; i <= trace_places.mask; i++)
     if (trace_places.of[i])

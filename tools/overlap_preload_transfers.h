@@ -13,7 +13,7 @@ typedef struct transfer {
   nbc_recorder *owner;
   const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
-  int dest;
+  int dest, tag;
   int64_t comp_ns;     /* of a send: its thread's computation up to its post */
   uint32_t next, tail; /* queue of this key; tail is valid at its head */
   int target;          /* one-sided: rank in the window */
@@ -223,7 +223,7 @@ static void post_nothing(call *c, MPI_Request request) { post(c, request, (trans
 typedef enum sending { STANDARD, SYNCHRONOUS, UNSEEN } sending;
 enum { ONE_PACKET = 1024 };
 static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
-                      MPI_Comm comm, bool persistent, sending how) {
+                      int tag, MPI_Comm comm, bool persistent, sending how) {
   transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND,
                 .persistent = persistent,
                 .leaves = true};
@@ -236,11 +236,16 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
     x.comm_made = x.comm->made;
     x.tally = x.comm->tally;
     x.dest = dest;
+    x.tag = tag;
     x.peer = (unsigned char)class_of(x.comm, dest);
     x.target = 1;
     if (x.size_bytes > 65536 && c->active) x.comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
   }
   post(c, request, x, moves);
+  if (UNLIKELY(trace.ring) && moves && !persistent && me.on) {
+    const letter m = {me.next_id, x.size_bytes, tag, x.unseen};
+    trace_sent(x.comm, dest, &m);
+  }
 }
 
 static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
@@ -311,6 +316,7 @@ static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
                           MPI_Datatype send_type, int dest, MPI_Count recv_count,
                           MPI_Datatype recv_type, int source, MPI_Comm comm) {
   transfer x = {.kind = NBC_KIND_IRECV, .comes = true};
+  trace_cannot_match("MPI_Isendrecv was called");
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
@@ -355,8 +361,17 @@ static void started(call *c, MPI_Request request) {
   lock();
   uint32_t i = pool ? slots[slot_of(KEY(request))] : 0;
   while (i && !pool[i].persistent) i = pool[i].next;
-  if (i && pool[i].target && me.on) begin(c, &pool[i]);
+  const bool begins = i && pool[i].target && me.on;
+  if (begins) begin(c, &pool[i]);
+  const transfer x = i ? pool[i] : (transfer){0};
   unlock();
+  if (UNLIKELY(trace.ring) && begins && x.comm && !x.receives) {
+    const letter m = {x.id, x.size_bytes, x.tag, x.unseen};
+    if (x.comm->made == x.comm_made)
+      trace_sent(x.comm, x.dest, &m);
+    else
+      trace_cannot_match("a communicator was freed before its requests");
+  }
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -389,8 +404,9 @@ static void end_send(call *c, const transfer *x) {
   int64_t busy_ns = 0;
   if (x->owner == me.recorder && x->size_bytes > 65536)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
+  const letter m = {x->id, x->size_bytes, x->tag, x->unseen};
   if (x->comm->made == x->comm_made && !x->persistent)
-    pair_sent(x->comm, x->dest, x->id, x->size_bytes, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
+    pair_sent(x->comm, x->dest, &m, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
 }
 
 /* It will not happen, or is not to be bounded by its begin. */
@@ -416,8 +432,8 @@ static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE, &unseen);
   count_transfer(x->tally, (uint64_t)got, waited_ns(c));
-  if (x->comm)
-    pair_received(x->comm, x->comm_made, status->MPI_SOURCE, x->id, (uint64_t)got, waited_ns(c));
+  const letter m = {x->id, (uint64_t)got, status->MPI_TAG, false};
+  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, &m, waited_ns(c));
   if (unseen) { /* perhaps from oneself */
     withdraw(x->owner, x->id);
     nbc_xfer_end_only_at(me.recorder, (uint64_t)got, (nbc_kind)x->kind, peer, returned(c));
@@ -480,6 +496,7 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
 /* The operation failed, and MPI is through with it: no transfer. */
 static void failed(MPI_Request request, uint32_t claimed) {
   transfer x;
+  trace_cannot_match("calls failed");
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
   if (x.id) withdraw(x.owner, x.id);
   if (x.send_id) withdraw(x.owner, x.send_id);
@@ -518,24 +535,26 @@ static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, wa
     nbc_xfer_end_at(me.recorder, id, returned(c));
 }
 
-static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest,
+static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm, way goes) {
   const peers *p = dest != MPI_PROC_NULL && me.on ? peers_of_comm(comm) : NULL;
   if (!p) return;
   const uint64_t size_bytes = bytes_of(count, type);
-  /* of an exchange, all the time counts for the receive */
-  count_transfer(p->tally, size_bytes, kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns);
-  pair_sent(p, dest, me.next_id + 1, size_bytes,
-            kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns, 0);
   if (goes == LEAVES && size_bytes > ONE_PACKET && !is_contiguous(type)) goes = ANY_TIME;
+  /* of an exchange, all the time counts for the receive */
+  const int64_t d_ns = kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns;
+  const letter m = {me.next_id + 1, size_bytes, tag, goes == ANY_TIME};
+  count_transfer(p->tally, size_bytes, d_ns);
+  if (UNLIKELY(trace.ring)) trace_sent(p, dest, &m);
+  pair_sent(p, dest, &m, d_ns, 0);
   moved(c, kind, size_bytes, class_of(p, dest), goes);
 }
-#define sent(c, kind, count, type, dest, comm)                                                     \
-  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, LEAVES)
-#define sent_copy(c, kind, count, type, dest, comm)                                                \
-  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm, ANY_TIME)
-#define sent_all(c, kind, count, type, dest, comm)                                                 \
-  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, comm,                               \
+#define sent(c, kind, count, type, dest, tag, comm)                                                \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, tag, comm, LEAVES)
+#define sent_copy(c, kind, count, type, dest, tag, comm)                                           \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, tag, comm, ANY_TIME)
+#define sent_all(c, kind, count, type, dest, tag, comm)                                            \
+  moved_to(c, NBC_KIND_##kind, (MPI_Count)(count), type, dest, tag, comm,                          \
            bytes_of((MPI_Count)(count), type) > ONE_PACKET ? LEAVES : ROUND)
 
 static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
@@ -546,9 +565,8 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
     return;
   const peers *p = peers_of_comm(comm);
   if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
-  if (me.on)
-    pair_received(p, p->made, status->MPI_SOURCE, me.next_id + 1, (uint64_t)got,
-                  returned(c) - c->t0_ns);
+  const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};
+  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, &m, returned(c) - c->t0_ns);
   moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)

@@ -16,11 +16,14 @@
                  for at once, or blocking. Its times in a section are the references of nbc_diagnose
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
-     --csv DIR   every table as a file there: transfers, calls, places, pairs, communicators, ranks
+     --csv DIR   every table as a file there: transfers, calls, places, pairs, communicators, ranks,
+                 bounds (joint, and by both sides of messages)
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
    program asked for, by section.
+
+   Beside timelines (NBC_TRACE=1: NAME.RANK.trace) there are bounds by both sides of messages too (trace_match.h).
 
    From a folder the files nbc_overlap.NAME.RANK.json of one run are taken: the newest, when there are
    several. A file that is damaged, of another version, or of other size classes is named with its line
@@ -50,6 +53,11 @@ typedef struct process {
 } process;
 
 static progress_line reading;
+static void no_memory(void);
+static void *must(void *memory);
+static const char trace_reader[] = "overlap_report";
+#include "tools/trace_read.h"
+#include "tools/trace_match.h"
 
 typedef struct run {
   nbc_report *sum;
@@ -161,16 +169,47 @@ static void add_many(run *r, const char *path) {
   free(text);
 }
 
+/* nbc_overlap.NAME.RANK.json: how many bytes come before ".RANK.json"; 0: not such a name. */
+static size_t run_part(const char *name) {
+  const size_t n = strlen(name);
+  if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0)
+    return 0;
+  size_t at = n - 5;
+  while (at > 12 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
+  return at < n - 5 && at > 12 && name[at - 1] == '.' ? at - 1 : n - 5;
+}
+
+static const char *base_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* The timeline beside the report NAME.RANK.json or NAME.all.json, if there is one. */
+static void add_timeline(run *r, const char *path, int rank) {
+  char beside[PATH_MAX];
+  size_t n = strlen(path) - 5;
+  struct stat st;
+  while (n > 0 && path[n - 1] != '.') n--;
+  snprintf(beside, sizeof beside, "%.*s%d.trace", (int)n, path, rank);
+  if (rank < 0 || stat(beside, &st) != 0 || !S_ISREG(st.st_mode)) return;
+  bool bad = false;
+  trace_add_file(beside, &bad);
+  r->failed = r->failed || bad;
+}
+
 static void add_file(run *r, const char *path) {
   nbc_report *one = NULL;
   nbc_error err;
   memset(&err, 0, sizeof err);
+  const size_t before = r->process_count;
   if (holds_many(path)) {
     add_many(r, path);
-    return;
+  } else {
+    const nbc_status status = nbc_report_read_json(path, &one, &err);
+    add_report(r, path, status, one, err);
   }
-  const nbc_status status = nbc_report_read_json(path, &one, &err);
-  add_report(r, path, status, one, err);
+  for (size_t i = before; i < r->process_count && run_part(base_of(path)); i++)
+    add_timeline(r, path, r->processes[i].rank);
 }
 
 typedef struct found {
@@ -188,16 +227,6 @@ static bool same_run(const found *a, const found *b) {
 static bool newer(const found *a, const found *b) {
   return a->changed.tv_sec != b->changed.tv_sec ? a->changed.tv_sec > b->changed.tv_sec
                                                 : a->changed.tv_nsec > b->changed.tv_nsec;
-}
-
-/* nbc_overlap.NAME.RANK.json: how many bytes come before ".RANK.json"; 0: not such a name. */
-static size_t run_part(const char *name) {
-  const size_t n = strlen(name);
-  if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0)
-    return 0;
-  size_t at = n - 5;
-  while (at > 12 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
-  return at < n - 5 && at > 12 && name[at - 1] == '.' ? at - 1 : n - 5;
 }
 
 static void add_folder(run *r, const char *folder) {
@@ -279,6 +308,7 @@ static void look_for_gaps(run *r) {
 }
 
 static void read_run(run *r, char **paths, int count) {
+  if (traces.count) memset(&traces, 0, sizeof traces), memset(&matches, 0, sizeof matches);
   struct stat st;
   memset(r, 0, sizeof *r);
   progress_begin(&reading, "overlap_report", true);
@@ -810,6 +840,7 @@ static bool write_text(const run *r, FILE *out) {
   text_ranks(r, out);
   text_wire(r->sum, out);
   text_joints(r->sum, out);
+  text_partners(r->sum, out);
   text_diagnoses(r->sum, out);
   text_places(r->sum, out);
   text_comms(r->sum, out);
@@ -1281,6 +1312,7 @@ static bool write_page(const run *r, const char *path) {
   put_places(out, r->sum);
   put_comms(out, r->sum);
   put_pairs(out, r->sum);
+  put_partners(out, r->sum);
   put_calls(out, r->sum);
   put_wire(out, r->sum);
   put_foot(out, r->sum);
@@ -1303,7 +1335,7 @@ static const char help_text[] =
     "for at once): a\n"
     "                diagnosis of each section against it\n"
     "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, "
-    "communicators, ranks\n"
+    "communicators, ranks, bounds\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change "
     "first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times "
@@ -1388,6 +1420,7 @@ int main(int argc, char **argv) {
     free_run(&r);
     return 2;
   }
+  take_partners(&r);
   if (reference_path) {
     read_run(&reference, &reference_path, 1);
     if (reference.process_count) take_reference(&r, &reference);

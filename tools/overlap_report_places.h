@@ -391,6 +391,67 @@ static void put_pairs(FILE *out, const nbc_report *r) {
   put_map(out, r);
 }
 
+/* ---- bounds that know both sides ----------------------------------------------------------------------- */
+static void partner_note(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void partner_note(run *r, const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (nbc_report_note(r->sum, text) != NBC_OK) no_memory();
+}
+
+/* What both sides of messages know of them, by kind. */
+static void take_partners(run *r) {
+  nbc_partner_bound kinds[NBC_KIND_COUNT];
+  if (traces.count < 2) return;
+  trace_sort();
+  match_messages();
+  memset(kinds, 0, sizeof kinds);
+  for (size_t i = 0; i < traces.count; i++)
+    for (size_t k = 0; k < matches.transfer_count[i]; k++) {
+      const match_bounds *m = &matches.bounds[i][k];
+      const trace_record *x = &matches.transfers[i][k];
+      nbc_partner_bound *b = &kinds[x->kind];
+      if (!m->is_matched || !m->has_window) continue;
+      b->count++;
+      b->size_bytes += x->size_bytes;
+      b->xfer_ns += x->xfer_ns;
+      b->alone_min_ns += x->min_overlap_ns, b->alone_max_ns += x->max_overlap_ns;
+      b->min_overlap_ns += m->min_ns, b->max_overlap_ns += m->max_ns;
+    }
+  for (int k = 0; k < NBC_KIND_COUNT; k++) {
+    kinds[k].kind = (nbc_kind)k;
+    kinds[k].clock_err_ns = matches.err_ns;
+    if (kinds[k].count && nbc_report_partner_bound(r->sum, &kinds[k]) == NBC_E_NOMEM) no_memory();
+  }
+  if (matches.matched_count < matches.message_count)
+    partner_note(r, "%llu of %llu messages of the timelines were not matched: %s",
+                 (unsigned long long)(matches.message_count - matches.matched_count),
+                 (unsigned long long)matches.message_count, matches.why ? matches.why : "");
+  if (matches.contradicted_count) {
+    words w;
+    partner_note(
+        r,
+        "%llu sides of messages were faster than the table, as both sides together show: the "
+        "table is too slow for them, and of the minima above %s do not hold",
+        (unsigned long long)matches.contradicted_count, time_text(matches.disproved_ns, &w));
+  }
+}
+
+/* What they rest on. */
+static const char *partner_caption(const nbc_report *r, words *w) {
+  int64_t err_ns = 0;
+  for (size_t i = 0; i < r->partner_bound_count; i++)
+    if (r->partner_bounds[i].clock_err_ns > err_ns) err_ns = r->partner_bounds[i].clock_err_ns;
+  snprintf(w->text, sizeof w->text,
+           "By both sides: no byte moves before the send is called or after the receive returns "
+           "(timelines of one clock, +- %lld ns)",
+           (long long)err_ns);
+  return w->text;
+}
+
 /* ---- bounds that know of the shared link ------------------------------------------------------------ */
 static void text_joints(const nbc_report *r, FILE *out) {
   words a;
@@ -403,6 +464,41 @@ static void text_joints(const nbc_report *r, FILE *out) {
             time_text(j->xfer_ns, &a), 100 * share(j->min_overlap_ns, j->xfer_ns),
             100 * share(j->max_overlap_ns, j->xfer_ns));
   }
+}
+
+static void text_partners(const nbc_report *r, FILE *out) {
+  words a;
+  if (!r->partner_bound_count) return;
+  fprintf(out, "\n%s\n", partner_caption(r, &a));
+  for (size_t i = 0; i < r->partner_bound_count; i++) {
+    const nbc_partner_bound *b = &r->partner_bounds[i];
+    fprintf(
+        out,
+        "  %-10s %9llu transfers %9s  hidden %5.1f .. %5.1f %%  (one side alone %5.1f .. %5.1f)\n",
+        nbc_kind_name(b->kind), (unsigned long long)b->count, time_text(b->xfer_ns, &a),
+        100 * share(b->min_overlap_ns, b->xfer_ns), 100 * share(b->max_overlap_ns, b->xfer_ns),
+        100 * share(b->alone_min_ns, b->xfer_ns), 100 * share(b->alone_max_ns, b->xfer_ns));
+  }
+}
+static void put_partners(FILE *out, const nbc_report *r) {
+  words a;
+  if (!r->partner_bound_count) return;
+  fprintf(out,
+          "<h2>By both sides</h2>\n<p class=\"soft\">%s</p>\n<div class=\"scroll\"><table><thead>"
+          "<tr><th>call</th><th>transfers</th><th>time</th><th>hidden</th><th>one side alone</th>"
+          "</tr></thead><tbody>\n",
+          partner_caption(r, &a));
+  for (size_t i = 0; i < r->partner_bound_count; i++) {
+    const nbc_partner_bound *b = &r->partner_bounds[i];
+    fprintf(out,
+            "<tr data-table=\"partner\" data-name=\"%s\"><td>%s</td><td>%llu</td><td>%s</td>"
+            "<td>%.1f .. %.1f %%</td><td>%.1f .. %.1f %%</td></tr>\n",
+            nbc_kind_name(b->kind), nbc_kind_name(b->kind), (unsigned long long)b->count,
+            time_text(b->xfer_ns, &a), 100 * share(b->min_overlap_ns, b->xfer_ns),
+            100 * share(b->max_overlap_ns, b->xfer_ns), 100 * share(b->alone_min_ns, b->xfer_ns),
+            100 * share(b->alone_max_ns, b->xfer_ns));
+  }
+  fputs("</tbody></table></div>\n", out);
 }
 
 /* ---- CSV -------------------------------------------------------------------------------------------- */
@@ -497,6 +593,29 @@ static bool csv_comms(const nbc_report *r, const char *folder) {
   }
   return output_close(out, path);
 }
+/* Bounds by method: what shares a link, by direction and peer; what both sides know, by call. */
+static bool csv_bounds(const nbc_report *r, const char *folder) {
+  char path[4096];
+  FILE *out = csv_open(folder, "bounds", path, sizeof path);
+  if (!out) return false;
+  fputs("method,what,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,"
+        "alone_min_ns,alone_max_ns,clock_err_ns\n",
+        out);
+  for (size_t i = 0; i < r->joint_count; i++) {
+    const nbc_joint *j = &r->joints[i];
+    fprintf(out, "joint,%s,%s,%llu,%llu,%lld,%lld,%lld,,,\n", j->incoming ? "in" : "out",
+            nbc_peer_name(j->peer), (unsigned long long)j->count, (unsigned long long)j->size_bytes,
+            (long long)j->xfer_ns, (long long)j->min_overlap_ns, (long long)j->max_overlap_ns);
+  }
+  for (size_t i = 0; i < r->partner_bound_count; i++) {
+    const nbc_partner_bound *b = &r->partner_bounds[i];
+    fprintf(out, "partner,%s,,%llu,%llu,%lld,%lld,%lld,%lld,%lld,%lld\n", nbc_kind_name(b->kind),
+            (unsigned long long)b->count, (unsigned long long)b->size_bytes, (long long)b->xfer_ns,
+            (long long)b->min_overlap_ns, (long long)b->max_overlap_ns, (long long)b->alone_min_ns,
+            (long long)b->alone_max_ns, (long long)b->clock_err_ns);
+  }
+  return output_close(out, path);
+}
 static bool csv_ranks(const run *r, const char *folder) {
   char path[4096];
   FILE *out = csv_open(folder, "ranks", path, sizeof path);
@@ -522,5 +641,6 @@ static bool write_csv(const run *r, const char *folder) {
   good = csv_places(r->sum, folder) && good;
   good = csv_pairs(r->sum, folder) && good;
   good = csv_comms(r->sum, folder) && good;
+  good = csv_bounds(r->sum, folder) && good;
   return csv_ranks(r, folder) && good;
 }

@@ -7,7 +7,8 @@
                                                 when this was built
    Output:   per process: sections and calls with their place in the program, by thread; transfers from
              what was seen of their begin to their end, with size, partner and bounds; two counters, what
-             was hidden for certain and at most up to then; what NICs stamped, where there is any.
+             was hidden for certain and at most up to then; what NICs stamped, where there is any; arrows from
+             sends to their receives, and the bounds that both sides together give (trace_match.h).
 
    Each process kept its newest records only; how many were lost is said. Times of processes are brought
    together by the system's clock at start and end: exact on one node, between nodes as good as their
@@ -18,36 +19,10 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
-#include "tools/trace_file.h"
-#include <dirent.h>
-#include <limits.h>
-#include <sys/stat.h>
 
 static const char usage_text[] =
     "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
     "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n";
-
-typedef struct place {
-  char *call, *module, *symbol;
-  uint64_t offset;
-} place;
-typedef struct timeline {
-  char *path, *host, *program;
-  int rank, size, pid;
-  uint64_t seen_count, record_count;
-  int64_t clock_ns[2], unix_ns[2];
-  int clock_count;
-  char *name_list[256];
-  place *places;
-  size_t place_count;
-  trace_record *records;
-} timeline;
-
-static struct {
-  timeline *of;
-  size_t count;
-  int64_t begin_ns, end_ns; /* of all, system's clock */
-} all;
 
 static void no_memory(void) {
   fputs("overlap_trace: out of memory\n", stderr);
@@ -58,166 +33,44 @@ static void *must(void *memory) {
   return memory;
 }
 
-/* ---- reading: nothing in a file is believed --------------------------------------------------------- */
-static bool damaged(const timeline *t, const char *what) {
-  fprintf(stderr, "overlap_trace: %s: %s\n", t->path, what);
-  return false;
-}
-static char *copy_text(const char *text) { return (char *)must(strdup(text)); }
+static const char trace_reader[] = "overlap_trace";
+#include "tools/trace_read.h"
+#include "tools/trace_match.h"
+#include <dirent.h>
 
-static bool read_place(timeline *t, const char *rest) {
-  unsigned index;
-  char call[80], *end;
-  int used = 0;
-  if (sscanf(rest, "%u %79s %n", &index, call, &used) < 2 || !used || index > 1000000)
-    return damaged(t, "a place is damaged");
-  const unsigned long long offset = strtoull(rest + used, &end, 10);
-  const char *tab = strchr(end, '\t');
-  if (*end != ' ' || !tab) return damaged(t, "a place is damaged");
-  if (index >= t->place_count) {
-    t->places = (place *)must(realloc(t->places, (index + 1) * sizeof *t->places));
-    memset(t->places + t->place_count, 0, (index + 1 - t->place_count) * sizeof *t->places);
-    t->place_count = index + 1;
-  }
-  place *p = &t->places[index];
-  if (p->call) return damaged(t, "a place stands twice");
-  p->call = copy_text(call);
-  p->offset = offset;
-  p->symbol = copy_text(tab + 1);
-  p->module = (char *)must(strndup(end + 1, (size_t)(tab - end - 1)));
-  return true;
-}
-
-static bool read_line(timeline *t, const char *line) {
-  long long a, b;
-  unsigned index;
-  int used = 0;
-  if (sscanf(line, "rank %d", &t->rank) == 1 || sscanf(line, "size %d", &t->size) == 1 ||
-      sscanf(line, "pid %d", &t->pid) == 1)
-    return true;
-  if (strncmp(line, "host ", 5) == 0) return free(t->host), t->host = copy_text(line + 5), true;
-  if (strncmp(line, "program ", 8) == 0)
-    return free(t->program), t->program = copy_text(line + 8), true;
-  if (sscanf(line, "seen %lld", &a) == 1) return t->seen_count = (uint64_t)a, a >= 0;
-  if (sscanf(line, "records %lld", &a) == 1) return t->record_count = (uint64_t)a, a >= 0;
-  if (sscanf(line, "clock %lld %lld", &a, &b) == 2 && t->clock_count < 2) {
-    t->clock_ns[t->clock_count] = a;
-    t->unix_ns[t->clock_count++] = b;
-    return a >= 0 && b >= 0; /* INT64 sums stay in range */
-  }
-  if (sscanf(line, "name %u %n", &index, &used) == 1 && used && index < 256)
-    return free(t->name_list[index]), t->name_list[index] = copy_text(line + used), true;
-  if (strncmp(line, "place ", 6) == 0) return read_place(t, line + 6);
-  return true; /* of a later version */
-}
-
-/* What is drawn must be in order and within the process's life. */
-static void tidy(timeline *t) {
-  uint64_t kept = 0;
-  for (uint64_t i = 0; i < t->record_count; i++) {
-    trace_record r = t->records[i];
-    const bool no_begin = r.begin_ns == INT64_MIN, no_end = r.end_ns == INT64_MIN;
-    if (r.what < TRACE_CALL || r.what > TRACE_SECTION || (no_begin && no_end)) continue;
-    if (r.kind >= NBC_KIND_COUNT || r.peer >= NBC_PEER_COUNT) continue;
-    if (!no_begin && (r.begin_ns < t->clock_ns[0] || r.begin_ns > t->clock_ns[1])) continue;
-    if (!no_end && (r.end_ns < t->clock_ns[0] || r.end_ns > t->clock_ns[1])) continue;
-    if (!no_begin && !no_end && r.end_ns < r.begin_ns) continue;
-    if (r.what == TRACE_TRANSFER &&
-        (r.xfer_ns < 0 || r.min_overlap_ns < 0 || r.max_overlap_ns < r.min_overlap_ns ||
-         r.max_overlap_ns > r.xfer_ns))
-      continue;
-    if (r.what == TRACE_CALL && (r.id >= t->place_count || !t->places[r.id].call)) continue;
-    if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
-    t->records[kept++] = r;
-  }
-  if (kept < t->record_count)
-    fprintf(stderr, "overlap_trace: %s: %llu records make no sense and are left out\n", t->path,
-            (unsigned long long)(t->record_count - kept));
-  t->record_count = kept;
-}
-
-static bool read_timeline(timeline *t, const char *path) {
-  char line[4096];
-  struct stat st;
-  memset(t, 0, sizeof *t);
-  t->path = copy_text(path);
-  FILE *in = fopen(path, "rb");
-  if (!in) return damaged(t, strerror(errno));
-  const uint16_t one = 1;
-  unsigned char low;
-  memcpy(&low, &one, 1);
-  bool good = fgets(line, sizeof line, in) &&
-              strncmp(line, TRACE_FIRST_LINE, strlen(TRACE_FIRST_LINE)) == 0;
-  if (!good)
-    damaged(t, "this is no timeline of this version");
-  else if (strcmp(line + strlen(TRACE_FIRST_LINE), low ? " 01000000\n" : " 00000001\n") != 0)
-    good = damaged(t, "written on a machine of the other byte order");
-  while (good && (good = fgets(line, sizeof line, in) != NULL || damaged(t, "cut off")) &&
-         line[0] != '\n') {
-    line[strcspn(line, "\n")] = 0;
-    good = read_line(t, line) || damaged(t, "a line is damaged");
-  }
-  const long at = good ? ftell(in) : 0;
-  if (good && (t->clock_count != 2 || t->clock_ns[1] < t->clock_ns[0]))
-    good = damaged(t, "no clock");
-  if (good && (fstat(fileno(in), &st) != 0 ||
-               (uint64_t)(st.st_size - at) / sizeof *t->records < t->record_count))
-    good = damaged(t, "cut off");
-  if (good) {
-    t->records = (trace_record *)must(malloc((t->record_count + 1) * sizeof *t->records));
-    if (fread(t->records, sizeof *t->records, t->record_count, in) != t->record_count)
-      good = damaged(t, "cannot be read");
-  }
-  fclose(in);
-  if (good) tidy(t);
-  return good;
-}
-
-static void add_file(const char *path, bool *bad) {
-  all.of = (timeline *)must(realloc(all.of, (all.count + 1) * sizeof *all.of));
-  if (read_timeline(&all.of[all.count], path))
-    all.count++;
-  else
-    *bad = true;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b) {
+static int trace_by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
-static int is_timeline(const struct dirent *entry) {
+static int trace_is_file(const struct dirent *entry) {
   const size_t n = strlen(entry->d_name);
   return strncmp(entry->d_name, "nbc_overlap.", 12) == 0 && n > 6 &&
          strcmp(entry->d_name + n - 6, ".trace") == 0;
 }
-static void add_path(const char *path, bool *bad) {
+static void trace_add_path(const char *path, bool *bad) {
   struct stat st;
   struct dirent **entries;
   if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
-    add_file(path, bad);
+    trace_add_file(path, bad);
     return;
   }
-  const int count = scandir(path, &entries, is_timeline, by_name);
+  const int count = scandir(path, &entries, trace_is_file, trace_by_name);
   if (count < 0) no_memory();
   for (int i = 0; i < count; i++) {
     char whole[PATH_MAX];
     snprintf(whole, sizeof whole, "%s/%s", path, entries[i]->d_name);
-    if (stat(whole, &st) == 0 && S_ISREG(st.st_mode)) add_file(whole, bad);
+    if (stat(whole, &st) == 0 && S_ISREG(st.st_mode)) trace_add_file(whole, bad);
     free(entries[i]);
   }
   free(entries);
 }
 
-static int by_rank(const void *a, const void *b) {
-  const timeline *x = (const timeline *)a, *y = (const timeline *)b;
-  return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->path, y->path);
-}
-
-/* ---- times ------------------------------------------------------------------------------------------ */
 /* A process's time, after the begin of the run. */
 static int64_t run_ns(const timeline *t, int64_t t_ns) {
+  if (traces.is_one_boot) return trace_raw_ns(t, t_ns) - traces.begin_ns;
   const double span = (double)(t->clock_ns[1] - t->clock_ns[0]);
   const double share = span > 0 ? (double)(t_ns - t->clock_ns[0]) / span : 0;
-  return t->unix_ns[0] - all.begin_ns + (int64_t)(share * (double)(t->unix_ns[1] - t->unix_ns[0]));
+  return t->unix_ns[0] - traces.begin_ns +
+         (int64_t)(share * (double)(t->unix_ns[1] - t->unix_ns[0]));
 }
 static int64_t begin_of(
     const timeline *t, const trace_record *r) { /* what was not seen is drawn as long as it takes */
@@ -228,6 +81,13 @@ static int64_t begin_of(
 }
 static int64_t end_of(const timeline *t, const trace_record *r) {
   return run_ns(t, r->end_ns == INT64_MIN ? t->clock_ns[1] : r->end_ns);
+}
+
+/* What is known of a transfer of a timeline; NULL: nothing more. */
+static const match_bounds *match_of(const timeline *t, uint64_t id) {
+  const size_t i = (size_t)(t - traces.of);
+  const long at = matches.bounds ? match_find(i, id) : -1;
+  return at >= 0 && matches.bounds[i][at].is_matched ? &matches.bounds[i][at] : NULL;
 }
 
 static unsigned thread_of(const trace_record *r) {
@@ -286,7 +146,7 @@ static void chrome_slice(FILE *out, const timeline *t, const trace_record *r) {
     fputs(",\"cat\":\"section\",\"name\":", out);
     put_text(out, t->name_list[r->id]);
   } else {
-    const place *p = &t->places[r->id];
+    const trace_place *p = &t->places[r->id];
     fputs(",\"cat\":\"call\",\"name\":", out);
     put_text(out, p->call);
     fputs(",\"args\":{\"in\":", out);
@@ -326,6 +186,11 @@ static void chrome_transfer(FILE *out, const timeline *t, const trace_record *r,
       put_us(out, "takes_us", r->xfer_ns);
       put_us(out, "hidden_at_least_us", r->min_overlap_ns);
       put_us(out, "hidden_at_most_us", r->max_overlap_ns);
+      const match_bounds *both = match_of(t, r->id);
+      if (both && both->has_window) {
+        put_us(out, "by_both_sides_at_least_us", both->min_ns);
+        put_us(out, "by_both_sides_at_most_us", both->max_ns);
+      }
       putc('}', out);
     }
     putc('}', out);
@@ -354,6 +219,26 @@ static void chrome_bounds(FILE *out, const timeline *t) {
   }
 }
 
+/* An arrow from the call that sent to the call in which the receive ended. Both times lie in their calls. */
+static void chrome_arrow(FILE *out, const match_one *s, const match_one *r, uint64_t number) {
+  const timeline *from = &traces.of[s->timeline], *to = &traces.of[r->timeline];
+  if (!s->transfer || !r->transfer || s->transfer->begin_ns == INT64_MIN ||
+      r->transfer->end_ns == INT64_MIN)
+    return;
+  for (int end = 0; end < 2; end++) {
+    put_head(out, end ? "f" : "s", end ? to : from, thread_of(end ? r->transfer : s->transfer));
+    put_us(out, "ts",
+           end ? run_ns(to, r->transfer->end_ns) - 1 : run_ns(from, s->transfer->begin_ns));
+    fprintf(out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%llu%s",
+            (unsigned long long)number, end ? ",\"bp\":\"e\"" : "");
+    if (!end)
+      fprintf(out, ",\"args\":{\"bytes\":%llu,\"tag\":%lld,\"from\":%d,\"to\":%d}",
+              (unsigned long long)s->message->size_bytes, (long long)s->message->begin_ns,
+              from->rank, to->rank);
+    putc('}', out);
+  }
+}
+
 static bool write_chrome(const char *path) {
   uint64_t number = 0;
   FILE *out = output_create(path);
@@ -362,9 +247,9 @@ static bool write_chrome(const char *path) {
           "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/"
           "1\",\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":"
           "\"trace\"}",
-          (long long)all.begin_ns);
-  for (size_t i = 0; i < all.count; i++) {
-    timeline *t = &all.of[i];
+          (long long)traces.begin_ns);
+  for (size_t i = 0; i < traces.count; i++) {
+    timeline *t = &traces.of[i];
     char text[400];
     put_head(out, "M", t, 0);
     fputs(",\"name\":\"process_name\",\"args\":{\"name\":", out);
@@ -385,6 +270,8 @@ static bool write_chrome(const char *path) {
     qsort(t->records, t->record_count, sizeof *t->records, by_end);
     chrome_bounds(out, t);
   }
+  for (uint64_t i = 0; i < matches.matched_count; i++)
+    chrome_arrow(out, &matches.sent[i], &matches.received[i], i + 1);
   fputs("\n]}\n", out);
   return output_close(out, path);
 }
@@ -420,22 +307,22 @@ int main(int argc, char **argv) {
   snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? argv[i] : "",
            one_folder ? "/" : "");
   if (!json && !otf2) json = beside;
-  for (; i < argc; i++) add_path(argv[i], &bad);
-  if (!all.count)
+  for (; i < argc; i++) trace_add_path(argv[i], &bad);
+  if (!traces.count)
     return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
-  qsort(all.of, all.count, sizeof *all.of, by_rank);
-  all.begin_ns = INT64_MAX;
+  trace_sort();
   uint64_t seen = 0, kept = 0;
-  for (size_t k = 0; k < all.count; k++) {
-    const timeline *t = &all.of[k];
-    if (t->unix_ns[0] < all.begin_ns) all.begin_ns = t->unix_ns[0];
-    if (t->unix_ns[1] > all.end_ns) all.end_ns = t->unix_ns[1];
-    seen += t->seen_count, kept += t->record_count;
-  }
-  printf("%zu processes, %.3f s, %llu records", all.count,
-         (double)(all.end_ns - all.begin_ns) * 1e-9, (unsigned long long)kept);
+  for (size_t k = 0; k < traces.count; k++)
+    seen += traces.of[k].seen_count, kept += traces.of[k].record_count;
+  match_messages();
+  printf("%zu processes, %.3f s, %llu records", traces.count,
+         (double)(traces.end_ns - traces.begin_ns) * 1e-9, (unsigned long long)kept);
   if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);
   putchar('\n');
+  if (matches.message_count)
+    printf("%llu of %llu messages have both ends%s%s\n", (unsigned long long)matches.matched_count,
+           (unsigned long long)matches.message_count, matches.why ? "; of others: " : "",
+           matches.why ? matches.why : "");
   if (json && !write_chrome(json))
     bad = true;
   else if (json)

@@ -42,14 +42,14 @@ static OTF2_FlushType otf2_flush(void *user, OTF2_FileType type, OTF2_LocationRe
 }
 static OTF2_TimeStamp otf2_time(void *user, OTF2_FileType type, OTF2_LocationRef location) {
   (void)user, (void)type, (void)location;
-  return (OTF2_TimeStamp)(all.end_ns - all.begin_ns);
+  return (OTF2_TimeStamp)(traces.end_ns - traces.begin_ns);
 }
 
 static uint32_t otf2_string(otf2_writer *w, const char *text) {
   for (uint32_t i = 0; i < w->string_count; i++)
     if (strcmp(w->strings[i], text) == 0) return i;
   w->strings = (char **)must(realloc(w->strings, (w->string_count + 1) * sizeof *w->strings));
-  w->strings[w->string_count] = copy_text(text);
+  w->strings[w->string_count] = trace_copy(text);
   otf2_check(w, OTF2_GlobalDefWriter_WriteString(w->defs, w->string_count, text));
   return w->string_count++;
 }
@@ -81,15 +81,41 @@ static OTF2_RegionRef otf2_region_of(otf2_writer *w, const timeline *t, const tr
 }
 
 /* ---- one location: records that nest, in the order of their begins ------------------------------------ */
+/* A message's end in one process: between the calls around it. */
+typedef struct otf2_message {
+  int64_t t_ns;
+  const match_one *sent;
+  bool in;
+} otf2_message;
+
 typedef struct otf2_stack {
   OTF2_EvtWriter *events;
+  const otf2_message *messages; /* those left, by time */
+  size_t message_count;
   int64_t ends_ns[64], last_ns;
   OTF2_RegionRef regions[64];
   int depth;
 } otf2_stack;
 
+/* Messages are sent at the begin of a call, right behind its enter, and have come at the end of one, right before
+   its leave. */
+static void otf2_messages_until(otf2_writer *w, otf2_stack *s, int64_t t_ns) {
+  for (; s->message_count && s->messages->t_ns <= t_ns; s->messages++, s->message_count--) {
+    const match_one *sent = s->messages->sent;
+    const uint32_t tag = (uint32_t)sent->message->begin_ns;
+    const OTF2_TimeStamp at = (OTF2_TimeStamp)s->messages->t_ns;
+    if (s->messages->in)
+      otf2_check(w, OTF2_EvtWriter_MpiRecv(s->events, NULL, at, (uint32_t)sent->timeline, 0, tag,
+                                           sent->message->size_bytes));
+    else
+      otf2_check(w, OTF2_EvtWriter_MpiSend(s->events, NULL, at, (uint32_t)sent->partner, 0, tag,
+                                           sent->message->size_bytes));
+  }
+}
+
 static void otf2_leave_until(otf2_writer *w, otf2_stack *s, int64_t t_ns) {
   while (s->depth > 0 && s->ends_ns[s->depth - 1] <= t_ns) {
+    otf2_messages_until(w, s, s->ends_ns[s->depth - 1]);
     s->depth--;
     otf2_check(w, OTF2_EvtWriter_Leave(s->events, NULL, (OTF2_TimeStamp)s->ends_ns[s->depth],
                                        s->regions[s->depth]));
@@ -99,6 +125,7 @@ static void otf2_enter(otf2_writer *w, otf2_stack *s, const timeline *t, const t
   const int64_t begin_ns = begin_of(t, r);
   int64_t end_ns = end_of(t, r);
   otf2_leave_until(w, s, begin_ns);
+  otf2_messages_until(w, s, begin_ns - 1);
   if (s->depth == 64) {
     w->left_out++;
     return;
@@ -141,8 +168,9 @@ static void otf2_close(otf2_writer *w, OTF2_EvtWriter *events) {
 
 static void otf2_nested(otf2_writer *w, int rank_index, unsigned number, const char *name,
                         const timeline *t, const uint8_t *lane_of,
-                        bool (*belongs)(const trace_record *, unsigned), unsigned which, int lane) {
-  otf2_stack s = {.depth = 0};
+                        bool (*belongs)(const trace_record *, unsigned), unsigned which, int lane,
+                        const otf2_message *messages, size_t message_count) {
+  otf2_stack s = {.messages = messages, .message_count = message_count};
   for (uint64_t k = 0; k < t->record_count && !w->failed; k++) {
     const trace_record *r = &t->records[k];
     if (!belongs(r, which) || (lane >= 0 && lane_of[k] != lane)) continue;
@@ -151,7 +179,30 @@ static void otf2_nested(otf2_writer *w, int rank_index, unsigned number, const c
   }
   if (!s.events) return;
   otf2_leave_until(w, &s, INT64_MAX);
+  otf2_messages_until(w, &s, INT64_MAX);
   otf2_close(w, s.events);
+}
+static int otf2_by_time(const void *a, const void *b) {
+  const otf2_message *x = (const otf2_message *)a, *y = (const otf2_message *)b;
+  return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+}
+/* The messages of a process with both ends known; the caller frees them. Such a process has one thread. */
+static otf2_message *otf2_messages_of(size_t timeline_index, size_t *count) {
+  const timeline *t = &traces.of[timeline_index];
+  otf2_message *m = (otf2_message *)must(malloc((2 * matches.matched_count + 1) * sizeof *m));
+  *count = 0;
+  for (uint64_t i = 0; i < matches.matched_count; i++) {
+    const match_one *s = &matches.sent[i], *r = &matches.received[i];
+    if (!s->transfer || !r->transfer || s->transfer->begin_ns == INT64_MIN ||
+        r->transfer->end_ns == INT64_MIN)
+      continue;
+    if (s->timeline == timeline_index)
+      m[(*count)++] = (otf2_message){run_ns(t, s->transfer->begin_ns), s, false};
+    if (r->timeline == timeline_index)
+      m[(*count)++] = (otf2_message){run_ns(t, r->transfer->end_ns), s, true};
+  }
+  if (*count) qsort(m, *count, sizeof *m, otf2_by_time);
+  return m;
 }
 static bool is_of_thread(const trace_record *r, unsigned thread) {
   return (r->what == TRACE_CALL || r->what == TRACE_SECTION) && thread_of(r) == thread;
@@ -195,7 +246,7 @@ static void otf2_bounds(otf2_writer *w, int rank_index, timeline *t) {
 }
 
 static void otf2_rank(otf2_writer *w, int rank_index) {
-  timeline *t = &all.of[rank_index];
+  timeline *t = &traces.of[rank_index];
   uint8_t *lane_of = (uint8_t *)must(calloc(t->record_count + 1, 1));
   bool *known = (bool *)must(calloc(LANE_LOCATIONS, 1));
   char name[40];
@@ -209,18 +260,23 @@ static void otf2_rank(otf2_writer *w, int rank_index) {
     else
       w->left_out++;
   }
+  size_t message_count;
+  otf2_message *messages = otf2_messages_of((size_t)rank_index, &message_count);
   for (unsigned thread = 0; thread < LANE_LOCATIONS; thread++) {
     snprintf(name, sizeof name, "thread %u", thread);
     if (known[thread])
-      otf2_nested(w, rank_index, thread, name, t, lane_of, is_of_thread, thread, -1);
+      otf2_nested(w, rank_index, thread, name, t, lane_of, is_of_thread, thread, -1, messages,
+                  message_count);
+    if (known[thread]) message_count = 0; /* who has messages has one thread */
   }
+  free(messages);
   for (unsigned what = TRACE_TRANSFER; what <= TRACE_NIC; what++) {
     otf2_lanes(w, t, what, lane_of);
     for (int lane = 0; lane < LANES; lane++) {
       snprintf(name, sizeof name, "%s %d", what == TRACE_NIC ? "on the wire" : "transfers", lane);
       otf2_nested(w, rank_index,
                   (unsigned)(LANE_LOCATIONS + (what == TRACE_NIC ? LANES : 0) + lane), name, t,
-                  lane_of, is_what, what, lane);
+                  lane_of, is_what, what, lane, NULL, 0);
     }
   }
   free(lane_of);
@@ -228,12 +284,39 @@ static void otf2_rank(otf2_writer *w, int rank_index) {
   otf2_bounds(w, rank_index, t);
 }
 
+/* All processes as one communicator, whose n-th member is the first thread of the n-th. */
+static void otf2_world(otf2_writer *w, OTF2_GlobalDefWriter *g) {
+  uint64_t *threads = (uint64_t *)must(calloc(traces.count + 1, sizeof *threads)),
+           *ranks = (uint64_t *)must(calloc(traces.count + 1, sizeof *ranks));
+  for (size_t i = 0; i < traces.count; i++) {
+    threads[i] = (uint64_t)i * PER_RANK + 1;
+    ranks[i] = i;
+    for (size_t k = w->location_count; k-- > 0;)
+      if (w->locations[k].rank_index == (int)i && w->locations[k].id % PER_RANK < LANE_LOCATIONS)
+        threads[i] = w->locations[k].id;
+  }
+  otf2_check(w, OTF2_GlobalDefWriter_WriteGroup(
+                    g, 0, otf2_string(w, "processes"), OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                    OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, (uint32_t)traces.count, threads));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteGroup(
+                    g, 1, otf2_string(w, "world"), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                    OTF2_GROUP_FLAG_NONE, (uint32_t)traces.count, ranks));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteComm(g, 0, otf2_string(w, "world"), 1, OTF2_UNDEFINED_COMM
+#if OTF2_VERSION_MAJOR >= 3
+                                               ,
+                                               OTF2_COMM_FLAG_NONE
+#endif
+                                               ));
+  free(threads);
+  free(ranks);
+}
+
 static void otf2_definitions(otf2_writer *w) {
   char text[300];
   OTF2_GlobalDefWriter *g = w->defs;
-  otf2_check(w, OTF2_GlobalDefWriter_WriteClockProperties(g, 1000000000, 0,
-                                                          (uint64_t)(all.end_ns - all.begin_ns),
-                                                          (uint64_t)all.begin_ns));
+  otf2_check(w, OTF2_GlobalDefWriter_WriteClockProperties(
+                    g, 1000000000, 0, (uint64_t)(traces.end_ns - traces.begin_ns),
+                    (uint64_t)traces.begin_ns));
   otf2_check(w, OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, otf2_string(w, "run"),
                                                          otf2_string(w, "machine"),
                                                          OTF2_UNDEFINED_SYSTEM_TREE_NODE));
@@ -252,13 +335,14 @@ static void otf2_definitions(otf2_writer *w) {
     otf2_check(w, OTF2_GlobalDefWriter_WriteAttribute(
                       g, i, otf2_string(w, attribute_names[i]), otf2_string(w, ""),
                       i == ATTRIBUTE_BYTES ? OTF2_TYPE_UINT64 : OTF2_TYPE_INT64));
-  for (size_t i = 0; i < all.count; i++) {
-    snprintf(text, sizeof text, "rank %d on %.200s", all.of[i].rank,
-             all.of[i].host ? all.of[i].host : "?");
+  for (size_t i = 0; i < traces.count; i++) {
+    snprintf(text, sizeof text, "rank %d on %.200s", traces.of[i].rank,
+             traces.of[i].host ? traces.of[i].host : "?");
     otf2_check(w, OTF2_GlobalDefWriter_WriteLocationGroup(g, (uint32_t)i, otf2_string(w, text),
                                                           OTF2_LOCATION_GROUP_TYPE_PROCESS, 0,
                                                           OTF2_UNDEFINED_LOCATION_GROUP));
   }
+  otf2_world(w, g);
   for (size_t i = 0; i < w->location_count; i++)
     otf2_check(w, OTF2_GlobalDefWriter_WriteLocation(
                       g, w->locations[i].id, w->locations[i].name,
@@ -281,7 +365,7 @@ static bool write_otf2(const char *path) {
   otf2_check(&w, OTF2_Archive_OpenEvtFiles(w.archive));
   w.defs = OTF2_Archive_GetGlobalDefWriter(w.archive);
   if (!w.defs) w.failed = true;
-  for (size_t i = 0; i < all.count && !w.failed; i++) otf2_rank(&w, (int)i);
+  for (size_t i = 0; i < traces.count && !w.failed; i++) otf2_rank(&w, (int)i);
   otf2_check(&w, OTF2_Archive_CloseEvtFiles(w.archive));
   otf2_check(&w,
              OTF2_Archive_OpenDefFiles(w.archive)); /* one of each location: readers ask for it */

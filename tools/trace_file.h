@@ -6,6 +6,9 @@
      host TEXT, program TEXT
      seen N, records N                  so many were recorded, so many are kept: the newest
      clock T_NS UNIX_NS                 twice, at start and end: times of records against the system's clock
+     raw T_NS RAW_NS ERR_NS             twice: against CLOCK_MONOTONIC_RAW, which is one for all processes of a boot
+     boot TEXT                          which boot of which machine
+     matches N TEXT                     1: each message of the process is here, in order; 0: why not
      name I TEXT                        of sections
      place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"
 
@@ -14,7 +17,18 @@
 #define TRACE_FILE_H_INCLUDED
 #include <stdint.h>
 
-enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION };
+enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION, TRACE_MESSAGE };
+
+/* A TRACE_MESSAGE says which message a transfer was; its fields are used so:
+     begin_ns tag, end_ns number of the communicator in this process, id and size_bytes as the transfer,
+     xfer_ns the table's time, min_overlap_ns the table's time of what may go ahead of a large one,
+     max_overlap_ns 0, partner, kind 1: it came in, 0: it went out, case_of: the bits below */
+enum {
+  TRACE_EAGER = 1,    /* all of it may go ahead, or nobody knows how much */
+  TRACE_UNSEEN = 2,   /* buffered, ready, not contiguous: parts that go when they like */
+  TRACE_NO_TAIL = 4,  /* of a large one, the send's end tells that all has arrived */
+  TRACE_MEASURED = 8, /* the table's time is the least that a message takes */
+};
 
 typedef struct trace_record {
   int64_t begin_ns, end_ns;
@@ -22,7 +36,8 @@ typedef struct trace_record {
       id; /* call: its place; section: its name; transfer, NIC stamp: the transfer, its thread above bit 40 */
   uint64_t size_bytes; /* call, section: the thread */
   int64_t
-      xfer_ns; /* transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times */
+      xfer_ns; /* transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times; call:
+                  the thread's computation up to it */
   int64_t min_overlap_ns, max_overlap_ns;
   int32_t partner; /* rank in the world; -1: not known, or several */
   uint8_t what, kind, peer, case_of;

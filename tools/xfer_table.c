@@ -18,6 +18,7 @@
                        --tail instead of a file prints these two and measures nothing else.
      link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
                        to one process and to all of the same kind together; the largest of all sizes.
+     xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
    A disturbed measurement is made again, up to three times.
 
@@ -32,6 +33,7 @@
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/table_make.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -388,8 +390,10 @@ static int measure(const char *path, const char *between, double most_s) {
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
-  snprintf(what, sizeof what, "eager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s",
-           (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "", said);
+  snprintf(what, sizeof what,
+           TABLE_MAKE_LINE "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s",
+           (int)TABLE_MAKE, (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "",
+           said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;

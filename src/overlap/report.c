@@ -73,6 +73,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   }
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
+  NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
@@ -159,6 +160,30 @@ NBC_API nbc_status nbc_report_comm_total(nbc_report *r, const nbc_comm_total *fr
   c->count += from->count;
   c->size_bytes += from->size_bytes;
   nbc__plus(&c->waited_ns, from->waited_ns);
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bound *from) {
+  nbc_partner_bound *b = NULL;
+  if (!r || !from || (unsigned)from->kind >= NBC_KIND_COUNT || from->alone_min_ns < 0 ||
+      from->alone_min_ns > from->min_overlap_ns || from->min_overlap_ns > from->max_overlap_ns ||
+      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns)
+    return NBC_E_INVAL;
+  for (size_t i = 0; i < r->partner_bound_count && !b; i++)
+    if (r->partner_bounds[i].kind == from->kind) b = &r->partner_bounds[i];
+  if (!b) {
+    NBC__REP_APPEND(nbc_partner_bound, r->partner_bounds, r->partner_bound_count, b);
+    if (!b) return NBC_E_NOMEM;
+    b->kind = from->kind;
+  }
+  b->count += from->count;
+  b->size_bytes += from->size_bytes;
+  nbc__plus(&b->xfer_ns, from->xfer_ns);
+  nbc__plus(&b->alone_min_ns, from->alone_min_ns);
+  nbc__plus(&b->alone_max_ns, from->alone_max_ns);
+  nbc__plus(&b->min_overlap_ns, from->min_overlap_ns);
+  nbc__plus(&b->max_overlap_ns, from->max_overlap_ns);
+  if (from->clock_err_ns > b->clock_err_ns) b->clock_err_ns = from->clock_err_ns;
   return NBC_OK;
 }
 
@@ -485,6 +510,8 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
   }
   for (size_t i = 0; i < one->joint_count; i++)
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
+  for (size_t i = 0; i < one->partner_bound_count; i++)
+    if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
   for (size_t i = 0; i < one->site_count; i++)
     if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)

@@ -37,6 +37,15 @@ typedef struct nbc_joint {
   int64_t xfer_ns, min_overlap_ns, max_overlap_ns;
 } nbc_joint;
 
+/* Messages of which the timelines of both processes are there (overlap_report): what both sides know of when
+   their data can have moved, beside what this side alone knows (alone_). Never wider. */
+typedef struct nbc_partner_bound {
+  nbc_kind kind;
+  uint64_t count, size_bytes;
+  int64_t xfer_ns, alone_min_ns, alone_max_ns, min_overlap_ns, max_overlap_ns;
+  int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
+} nbc_partner_bound;
+
 /* Calls from one place of the program. */
 typedef struct nbc_site {
   char *call;      /* "MPI_Waitall" */
@@ -97,6 +106,8 @@ typedef struct nbc_report {
   size_t counter_count;
   nbc_joint *joints;
   size_t joint_count;
+  nbc_partner_bound *partner_bounds;
+  size_t partner_bound_count;
   nbc_site *sites;
   size_t site_count;
   nbc_pair *pairs;
@@ -126,6 +137,9 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 /* Adds calls from one place (joined with those of the same call, module and offset); copies.
    ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
+   max above xfer, or wider than alone) | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);
 /* Appends what went between two processes. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_pair(nbc_report *report, const nbc_pair *pair);
 /* Adds transfers of a communicator (joined with those of the same name and size); copies.

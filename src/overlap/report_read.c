@@ -554,6 +554,30 @@ static bool nbc__json_joint(nbc__json *j, long index, void *target) {
   return true;
 }
 
+static bool nbc__json_partner(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {
+      NBC__JSON_BY(nbc_partner_bound, "kind", kind, true, nbc__json_kind),
+      NBC__JSON_AT(nbc_partner_bound, count, COUNT, true),
+      NBC__JSON_AT(nbc_partner_bound, size_bytes, COUNT, false),
+      NBC__JSON_AT(nbc_partner_bound, xfer_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, alone_min_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, alone_max_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, min_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, max_overlap_ns, NS, true),
+      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false)};
+  nbc_partner_bound o;
+  (void)index, (void)target;
+  memset(&o, 0, sizeof o);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), &o)) return false;
+  const nbc_status status = nbc_report_partner_bound(j->report, &o);
+  if (status == NBC_E_NOMEM) return nbc__json_no_memory(j);
+  if (status != NBC_OK)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE,
+                             "alone_min_ns, min_overlap_ns, max_overlap_ns, alone_max_ns, xfer_ns "
+                             "must ascend");
+  return true;
+}
+
 static bool nbc__json_site(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
@@ -676,6 +700,9 @@ static bool nbc__json_notes(nbc__json *j, void *target) {
 static bool nbc__json_joints(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_joint, target);
 }
+static bool nbc__json_partners(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_partner, target);
+}
 static bool nbc__json_sites(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_site, target);
 }
@@ -722,6 +749,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"threads", NBC__JSON_OTHER, false, 0, nbc__json_threads},
     {"counters", NBC__JSON_OTHER, false, 0, nbc__json_counters},
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
+    {"partner_bounds", NBC__JSON_OTHER, false, 0, nbc__json_partners},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},

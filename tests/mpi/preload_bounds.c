@@ -12,49 +12,12 @@
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
-#include <mpi.h>
-#include <stdint.h>
+#include "tests/mpi/preload_flags.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 enum { ROUNDS = 10, SMALL = 3000, LARGE = 100000, NAP_NS = 10000000 };
-static int rank;
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-static void compute(int64_t d_ns) {
-  const int64_t end_ns = now_ns() + d_ns;
-  while (now_ns() < end_ns) {}
-}
-static char *memory(size_t bytes) {
-  char *p = calloc(1, bytes);
-  if (!p) MPI_Abort(MPI_COMM_WORLD, 1);
-  return p;
-}
-
-/* Words that both see without a call of MPI, so that who computes knows what the other one has done. */
-static volatile int *flags;
-static MPI_Win flags_window;
-static void share_flags(void) {
-  MPI_Aint size;
-  int unit;
-  int *mine;
-  MPI_Win_allocate_shared(rank == 0 ? 64 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &flags_window);
-  MPI_Win_shared_query(flags_window, 0, &size, &unit, &mine);
-  flags = mine;
-  if (rank == 0) flags[0] = flags[1] = 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-static void tell(int which, int i) { __atomic_store_n(&flags[which], i, __ATOMIC_RELEASE); }
-static void compute_until(int which, int i) {
-  while (__atomic_load_n(&flags[which], __ATOMIC_ACQUIRE) < i) {}
-}
-
 /* ---- came ---- */
 static void receive(int how, char *in, MPI_Comm comm, int from, MPI_Request *kept) {
   MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};

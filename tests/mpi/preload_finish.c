@@ -23,29 +23,13 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tests/mpi/preload_flags.h"
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 10, SMALL = 3000, MUCH = 1 << 20, NAP_NS = 5000000 };
-static int rank, how;
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-static void compute(int64_t d_ns) {
-  const int64_t end_ns = now_ns() + d_ns;
-  while (now_ns() < end_ns) {}
-}
-static char *memory(size_t bytes) {
-  char *p = calloc(1, bytes);
-  if (!p) MPI_Abort(MPI_COMM_WORLD, 1);
-  return p;
-}
+static int how;
 /* Runs it in a thread of its own, which has ended then. */
 static void in_thread(void *(*body)(void *), void *user) {
   pthread_t thread;
@@ -55,24 +39,6 @@ static void in_thread(void *(*body)(void *), void *user) {
 static void *wait_for(void *request) {
   MPI_Wait(request, MPI_STATUS_IGNORE);
   return NULL;
-}
-
-/* Words that both see without a call of MPI. */
-static volatile int *flags;
-static MPI_Win flags_window;
-static void share_flags(void) {
-  MPI_Aint size;
-  int unit;
-  int *mine;
-  MPI_Win_allocate_shared(rank == 0 ? 64 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &flags_window);
-  MPI_Win_shared_query(flags_window, 0, &size, &unit, &mine);
-  flags = mine;
-  if (rank == 0) flags[0] = flags[1] = 0;
-  MPI_Barrier(MPI_COMM_WORLD);
-}
-static void tell(int which, int i) { __atomic_store_n(&flags[which], i, __ATOMIC_RELEASE); }
-static void compute_until(int which, int i) {
-  while (__atomic_load_n(&flags[which], __ATOMIC_ACQUIRE) < i) {}
 }
 
 static void cancel(void) {

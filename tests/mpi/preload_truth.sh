@@ -108,6 +108,14 @@ nbc() { # mpi
   set -- "$1" $(cat "$reports/tables")
   if [ $# = 8 ] && [ "$2" = "$8" ] && [ "$2" != "$5" ] && [ "$3$4$6$7" = 1110 ]; then ok "$1: a table of its own for another transport"
   else bad "$1: tables: $*"; fi
+  # a kept table that was measured in another way is measured again
+  kept=$5
+  mkdir -p "$reports/none/nbc_overlap"
+  for make in 1 2; do
+    printf '# xfer_table %s\n# eager_bytes 1\n# tail_bytes 0\n0 1e-6\n' "$make" >"$kept"
+    XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late | grep -c "xfer_table.*part"
+  done >"$reports/made"
+  if [ "$(tr '\n' ' ' <"$reports/made")" = '1 0 ' ]; then ok "$1: a table of another make is measured again"; else bad "$1: tables made: $(cat "$reports/made"), $kept"; fi
   have_mpi "$other" || { skip "$1: no other MPI for a wrong mixture"; return; }
   "$B/nbc" see --no-table "mpirun.$other" -n 2 "$B/tests/mpi/preload_truth.$1" >"$reports/out" 2>&1
   [ $? = 2 ] && grep -q 'is built with' "$reports/out" && ok "$1: nbc see names a wrong mixture" || bad "$1: $(cat "$reports/out")"

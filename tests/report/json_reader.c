@@ -93,6 +93,13 @@ static nbc_report *random_report(void) {
     j->xfer_ns = t.xfer_ns, j->min_overlap_ns = t.min_overlap_ns, j->max_overlap_ns = t.max_overlap_ns;
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
+    int64_t t[5];
+    for (int k = 0; k < 5; k++) t[k] = (k ? t[k - 1] : 0) + (int64_t)test_below(1000000);
+    const nbc_partner_bound b = {(nbc_kind)test_below(NBC_KIND_COUNT), test_below(99), test_below(9999), t[4], t[0], t[3],
+                                 t[1], t[2], (int64_t)test_below(500)};
+    CHECK(nbc_report_partner_bound(r, &b) == NBC_OK);
+  }
+  for (uint64_t i = test_below(4); i > 0; i--) {
     char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
     const nbc_site site = {test_below(2) ? call : symbol, test_below(2) ? module : NULL, test_below(2) ? symbol : NULL,
                            test_rand(), test_below(9), random_ns(), random_ns()};

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Bounds by both sides of a message, from the timelines of a run (NBC_TRACE=1): never wider than those of one side,
+# they hold where the truth is known, and see what one side cannot. Arrows and OTF2's messages join what belongs
+# together; what cannot be told apart is not joined.
+. tests/mpi/preload_common.sh
+. tests/mpi/preload_scenes.sh
+PROGRAM=preload_both
+export NBC_TRACE=1
+
+# both MPI TABLE SCENE: into $reports, tables into $reports/csv
+both() {
+  reports=$work/$1.$3
+  mkdir "$reports"
+  NBC_TABLE=$work/$2 measured "$1" 2 "$B/tests/mpi/$PROGRAM.$1" "$3" >"$reports/out" 2>"$reports/err" || cat "$reports/err"
+  "$B/overlap_report" -o "$reports/page.html" --csv "$reports/csv" "$reports" >"$reports/text" 2>&1 || cat "$reports/text"
+  "$B/overlap_trace" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1 || cat "$reports/said"
+  # method,what,peer,count,bytes,xfer,min,max,alone_min,alone_max,clock_err
+  if awk -F, '$1 == "partner" && ($7 < $9 || $8 > $10 || $7 > $8 || $8 > $6) { bad = 1 } END { exit bad }' "$reports/csv/bounds.csv"
+  then ok "$1: $3: never wider than one side alone"; else bad "$1: $3: $(cat "$reports/csv/bounds.csv")"; fi
+}
+# little WHAT KIND: one side alone says all may be hidden, both know that next to nothing was; the truth is nothing
+little() {
+  if awk -F, -v k="$2" '$1 == "partner" && $2 == k { good = $6 > 0 && $10 > 0.9 * $6 && $8 < 0.1 * $6 && $7 == 0 } END { exit !good }' "$reports/csv/bounds.csv"
+  then ok "$1: $2: $(awk -F, -v k="$2" '$1 == "partner" && $2 == k { print "at most", $8, "of", $6, "ns,", $10, "by one side alone" }' "$reports/csv/bounds.csv")"
+  else bad "$1: $2: $(cat "$reports/csv/bounds.csv" "$reports/text")"; fi
+}
+said() { # WHAT TEXT FILE
+  if grep -q -- "$2" "$reports/$3"; then ok "$1"; else bad "$1: not said: $2: $(cat "$reports/$3")"; fi
+}
+arrows() { jq '[.traceEvents[]|select(.cat=="message" and .ph=="s")]|length' "$reports/t.json"; }
+each() {
+  both "$1" quick receiver_late
+  little "$1: the receiver is late" isend
+  said "$1: what it rests on" 'By both sides: no byte moves before' text
+  said "$1: on the page" 'data-table="partner" data-name="isend"' page.html
+  "$B/overlap_report" --json "$reports" >"$reports/sum.json" && "$B/overlap_report" --no-html --csv "$reports/again" "$reports/sum.json" >/dev/null 2>&1
+  if grep -q '"method":"partner","kind":"isend"' "$reports/sum.json" && cmp -s "$reports/csv/bounds.csv" "$reports/again/bounds.csv"
+  then ok "$1: in JSON, and back"; else bad "$1: JSON: $(cat "$reports/sum.json")"; fi
+  both "$1" quick sender_late
+  little "$1: the sender is late" irecv
+  both "$1" fast2 in_call
+  little "$1: sent into a wait" irecv
+  both "$1" endless faster
+  said "$1: a table that is too slow is named" 'faster than the table, as both sides' text
+  both "$1" fast order
+  n=$(arrows)
+  if [ "$n" = 96 ] && jq -e '[.traceEvents[]|select(.cat=="message")] as $m | [.traceEvents[]|select(.cat=="transfer" and .pid==1)] as $t |
+      ([$t[]|select(.ph=="b")|{key: (.id), value: .args.bytes}]|from_entries) as $bytes |
+      ([$t[]|select(.ph=="e")|{ts: ((.ts*1000)|round), bytes: $bytes[.id]}]) as $ends |
+      ([$m[]|select(.ph=="f")|{key: (.id|tostring), value: ((.ts*1000)|round)}]|from_entries) as $to |
+      [$m[]|select(.ph=="s")|. as $s|select([$ends[]|select(.ts == $to[$s.id|tostring] + 1 and .bytes == $s.args.bytes)]|length == 0)]|length == 0' "$reports/t.json" >/dev/null
+  then ok "$1: $n messages in order, whatever order they are waited for in"; else bad "$1: order: $n arrows: $(cat "$reports/said")"; fi
+  if ! command -v otf2-print >/dev/null; then skip "$1: no otf2-print"
+  elif "$B/overlap_trace" --otf2 "$reports/archive" "$reports" >"$reports/said" 2>&1 && otf2-print "$reports/archive/traces.otf2" >"$reports/printed" 2>&1; then
+    sed -n 's/^MPI_SEND.*Tag: \([0-9]*\), Length: \([0-9]*\)$/\1 \2/p' "$reports/printed" | sort >"$reports/sent"
+    sed -n 's/^MPI_RECV.*Sender: 0.*Tag: \([0-9]*\), Length: \([0-9]*\)$/\1 \2/p' "$reports/printed" | sort >"$reports/received"
+    if [ "$(wc -l <"$reports/sent")" = 96 ] && cmp -s "$reports/sent" "$reports/received"; then ok "$1: OTF2 has 96 messages"; else bad "$1: OTF2: $(grep MPI_ "$reports/printed" | head -3)"; fi
+  elif grep -q 'without OTF2' "$reports/said"; then skip "$1: built without OTF2"
+  else bad "$1: OTF2: $(cat "$reports/said" "$reports/printed")"; fi
+  both "$1" fast tags
+  if [ "$(arrows)" = 10 ] && jq -e '[.traceEvents[]|select(.cat=="message" and .ph=="s")|.args.tag]|unique == [7]' "$reports/t.json" >/dev/null
+  then ok "$1: what cannot be told apart is not joined"; else bad "$1: tags: $(arrows) arrows: $(cat "$reports/said")"; fi
+  said "$1: and that is said" '30 of 40 messages of the timelines were not matched' text
+  both "$1" fast off
+  if [ "$(arrows)" = 0 ]; then ok "$1: messages that nobody counted are not joined"; else bad "$1: off: $(arrows) arrows"; fi
+}
+printf '%s\n0 2e-6\n8388608 3e-6\n' "$said" >"$work/fast2"
+printf '%s\n4096 1e-7\n1048576 5e-5\n8388608 4e-4\n' "$said" >"$work/quick"
+printf '%s\n0 5\n8388608 6\n' "$said" >"$work/endless"
+each_mpi each
+finish

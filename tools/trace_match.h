@@ -1,0 +1,356 @@
+/* trace_match.h: which transfer of one process is which of another, from all timelines of a run, and what the two
+   together tell of their bounds. For overlap_trace and overlap_report, after trace_read.h.
+
+   Messages from one process to another with one tag, in one communicator, are received in the order in which they
+   were sent, by receives in the order in which these were posted [MPI 3.5]. Sends are in the timeline from
+   their post on, receives when they are over; so when there are as many of both, each is known, and the n-th are
+   one message. Nothing is said where a timeline is not whole, several communicators are in use, or sizes differ.
+
+   Bounds by method "partner", where both clocks are those of one boot (CLOCK_MONOTONIC_RAW, their errors
+   taken off): no byte moves before the send is called, none after the receive has returned. So the window
+   of both is
+       from the send's call to the receive's return,
+   or, of a message above the eager size, but for the part that may go ahead,
+       from the later of the two calls to the receive's return,
+   and where the send's end tells that all has arrived (tail_bytes 0), not after that. Bounds in these windows by the
+   rules of [MONITOR], and those of the one process alone: what all of them allow. Of a transfer that was faster
+   than the table, as a window shows, nothing is said here, and the minimum of one side is not believed either. */
+typedef struct match_bounds {
+  bool is_matched, has_window;              /* has_window: both clocks and ends were known */
+  size_t timeline;                          /* the partner's, and its record there */
+  int64_t partner_begin_ns, partner_end_ns; /* as that process saw it; INT64_MIN: it did not */
+  int64_t min_ns, max_ns;
+} match_bounds;
+
+typedef struct match_one {
+  size_t timeline, partner; /* indices */
+  const trace_record *message, *transfer;
+  match_bounds *bounds;
+} match_one;
+
+typedef struct match_call {
+  int64_t begin_ns, end_ns, comp_ns;
+} match_call;
+
+static struct {
+  uint64_t message_count, matched_count, bounded_count, contradicted_count;
+  int64_t disproved_ns;       /* of the minima that one side alone claims of those contradicted */
+  int64_t err_ns;             /* the largest error of two clocks */
+  const char *why;            /* of the first that were not matched */
+  match_one *sent, *received; /* the n-th of both are one message */
+  match_bounds **bounds;      /* per timeline, by transfer in the order of their ids */
+  trace_record **transfers;
+  size_t *transfer_count;
+  match_call **calls;
+  size_t *call_count;
+  trace_record **messages;
+  size_t *messages_of;
+} matches;
+
+static int match_by_id(const void *a, const void *b) {
+  const uint64_t x = ((const trace_record *)a)->id, y = ((const trace_record *)b)->id;
+  return (x > y) - (x < y);
+}
+static int match_by_begin(const void *a, const void *b) {
+  const int64_t x = ((const match_call *)a)->begin_ns, y = ((const match_call *)b)->begin_ns;
+  return (x > y) - (x < y);
+}
+
+/* The transfer with this id in a timeline; -1: none, or it stands there twice. */
+static long match_find(size_t timeline_index, uint64_t id) {
+  const trace_record *const x = matches.transfers[timeline_index];
+  size_t low = 0, high = matches.transfer_count[timeline_index];
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (x[middle].id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == matches.transfer_count[timeline_index] || x[low].id != id) return -1;
+  if (low + 1 < matches.transfer_count[timeline_index] && x[low + 1].id == id) return -1;
+  return (long)low;
+}
+/* Copies what is looked up; messages leave the timeline, which is drawn and sorted otherwise. */
+static void match_keep(size_t i) {
+  timeline *t = &traces.of[i];
+  uint64_t count[TRACE_MESSAGE + 1] = {0}, left = 0;
+  for (uint64_t k = 0; k < t->record_count; k++) count[t->records[k].what]++;
+  trace_record *x = (trace_record *)must(malloc((count[TRACE_TRANSFER] + 1) * sizeof *x));
+  trace_record *m = (trace_record *)must(malloc((count[TRACE_MESSAGE] + 1) * sizeof *m));
+  match_call *c = (match_call *)must(malloc((count[TRACE_CALL] + 1) * sizeof *c));
+  matches.transfers[i] = x;
+  matches.messages[i] = m;
+  matches.calls[i] = c;
+  t->is_whole = t->seen_count == t->record_count;
+  for (uint64_t k = 0; k < t->record_count; k++) {
+    const trace_record r = t->records[k];
+    if (r.what == TRACE_TRANSFER) *x++ = r;
+    if (r.what == TRACE_CALL) *c++ = (match_call){r.begin_ns, r.end_ns, r.xfer_ns};
+    if (r.what == TRACE_MESSAGE)
+      *m++ = r;
+    else
+      t->records[left++] = r;
+  }
+  t->record_count = left;
+  matches.transfer_count[i] = count[TRACE_TRANSFER];
+  matches.call_count[i] = count[TRACE_CALL];
+  matches.messages_of[i] = count[TRACE_MESSAGE];
+  qsort(matches.transfers[i], count[TRACE_TRANSFER], sizeof **matches.transfers, match_by_id);
+  qsort(matches.calls[i], count[TRACE_CALL], sizeof **matches.calls, match_by_begin);
+  matches.bounds[i] =
+      (match_bounds *)must(calloc(count[TRACE_TRANSFER] + 1, sizeof **matches.bounds));
+}
+
+/* ---- which is which ------------------------------------------------------------------------------------ */
+static int match_order(const void *a, const void *b) {
+  const match_one *x = (const match_one *)a, *y = (const match_one *)b;
+  const bool in = x->message->kind != 0;
+  const size_t from_x = in ? x->partner : x->timeline, from_y = in ? y->partner : y->timeline,
+               to_x = in ? x->timeline : x->partner, to_y = in ? y->timeline : y->partner;
+  if (from_x != from_y) return from_x < from_y ? -1 : 1;
+  if (to_x != to_y) return to_x < to_y ? -1 : 1;
+  if (x->message->begin_ns != y->message->begin_ns)
+    return x->message->begin_ns < y->message->begin_ns ? -1 : 1;
+  return (x->message->id > y->message->id) - (x->message->id < y->message->id);
+}
+/* Same two processes and tag? */
+static bool match_same(const match_one *sent, const match_one *received) {
+  return sent->timeline == received->partner && sent->partner == received->timeline &&
+         sent->message->begin_ns == received->message->begin_ns;
+}
+static size_t match_group(const match_one *all, size_t at, size_t count) {
+  size_t end = at + 1;
+  while (end < count && all[end].timeline == all[at].timeline &&
+         all[end].partner == all[at].partner &&
+         all[end].message->begin_ns == all[at].message->begin_ns)
+    end++;
+  return end;
+}
+
+static void match_refuse(const char *why) {
+  if (!matches.why) matches.why = why;
+}
+
+/* Messages between timelines that are whole; the rest only counts. */
+static size_t match_collect(match_one *all, bool in) {
+  size_t count = 0;
+  for (size_t i = 0; i < traces.count; i++) {
+    const timeline *t = &traces.of[i];
+    for (size_t k = 0; k < matches.messages_of[i]; k++) {
+      const trace_record *r = &matches.messages[i][k];
+      size_t partner = 0;
+      if ((r->kind != 0) != in) continue;
+      while (partner < traces.count && traces.of[partner].rank != r->partner) partner++;
+      const timeline *other = partner < traces.count ? &traces.of[partner] : NULL;
+      matches.message_count += !in;
+      if (!other)
+        match_refuse("the partner left no timeline");
+      else if (t->unmatched || other->unmatched)
+        match_refuse(t->unmatched ? t->unmatched : other->unmatched);
+      else if (!t->is_whole || !other->is_whole)
+        match_refuse("a timeline kept its newest records only (NBC_TRACE_MIB)");
+      else
+        all[count++] = (match_one){.timeline = i, .partner = partner, .message = r};
+    }
+  }
+  if (count) qsort(all, count, sizeof *all, match_order);
+  return count;
+}
+
+/* A group of as many sends as receives: the same sizes, one communicator on each side. */
+static bool match_agrees(const match_one *sent, const match_one *received, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (sent[i].message->end_ns != sent[0].message->end_ns ||
+        received[i].message->end_ns != received[0].message->end_ns) {
+      match_refuse("one tag is in use in several communicators");
+      return false;
+    }
+    if (sent[i].message->size_bytes != received[i].message->size_bytes) {
+      match_refuse("sizes differ");
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Moves the groups that agree to the front of both. */
+static void match_pair(size_t sent_count, size_t received_count) {
+  size_t s = 0, r = 0, kept = 0;
+  while (s < sent_count && r < received_count) {
+    const size_t s_end = match_group(matches.sent, s, sent_count),
+                 r_end = match_group(matches.received, r, received_count);
+    const match_one *a = &matches.sent[s], *b = &matches.received[r];
+    if (match_same(a, b)) {
+      if (s_end - s != r_end - r)
+        match_refuse("not all messages of a tag were sent and received by calls that are seen");
+      else if (match_agrees(a, b, s_end - s))
+        for (; s < s_end; s++, r++, kept++) {
+          matches.sent[kept] = matches.sent[s];
+          matches.received[kept] = matches.received[r];
+        }
+      s = s_end, r = r_end;
+    } else { /* as match_order has it */
+      const match_one as_received = {
+          .timeline = a->partner, .partner = a->timeline, .message = b->message};
+      trace_record key = *b->message;
+      key.begin_ns = a->message->begin_ns;
+      key.id = 0;
+      match_one probe = as_received;
+      probe.message = &key;
+      if (match_order(&probe, b) < 0)
+        s = s_end;
+      else
+        r = r_end;
+    }
+  }
+  matches.matched_count = kept;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------------------- */
+/* The least and the most that a process had computed at t_ns: exactly known at its calls. */
+static void match_comp(size_t i, int64_t t_ns, int64_t *least_ns, int64_t *most_ns) {
+  const match_call *c = matches.calls[i];
+  const size_t count = matches.call_count[i];
+  size_t low = 0, high = count; /* the first call that begins after t_ns */
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (c[middle].begin_ns <= t_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const match_call *before = low > 0 ? &c[low - 1] : NULL, *after = low < count ? &c[low] : NULL;
+  *least_ns = before ? before->comp_ns : 0;
+  *most_ns = after ? after->comp_ns : INT64_MAX;
+  if (after && after->comp_ns - (after->begin_ns - t_ns) > *least_ns)
+    *least_ns = after->comp_ns - (after->begin_ns - t_ns);
+  if (before) {
+    const int64_t since_ns = t_ns > before->end_ns ? t_ns - before->end_ns : 0;
+    if (before->comp_ns + since_ns < *most_ns) *most_ns = before->comp_ns + since_ns;
+  }
+}
+
+/* Narrows min and max by a window of a process, outside of which so much may have moved. False: the window is
+   shorter than the table says, or the two cannot both be true. */
+static bool match_window(size_t i, int64_t begin_ns, int64_t end_ns, int64_t outside_ns,
+                         int64_t fastest_ns, const trace_record *x, int64_t *min_ns,
+                         int64_t *max_ns) {
+  int64_t least_ns[2], most_ns[2];
+  const int64_t length_ns = end_ns - begin_ns;
+  if (length_ns < 0 || x->xfer_ns > length_ns + outside_ns) return false;
+  match_comp(i, begin_ns, &least_ns[0], &most_ns[0]);
+  match_comp(i, end_ns, &least_ns[1], &most_ns[1]);
+  int64_t most = most_ns[1] == INT64_MAX ? length_ns : most_ns[1] - least_ns[0],
+          least = most_ns[0] == INT64_MAX ? 0 : least_ns[1] - most_ns[0];
+  if (most > length_ns) most = length_ns;
+  if (least < 0) least = 0;
+  if (most + outside_ns < *max_ns) *max_ns = most + outside_ns;
+  if (fastest_ns > x->xfer_ns) fastest_ns = x->xfer_ns;
+  if (fastest_ns - outside_ns - (length_ns - least) > *min_ns)
+    *min_ns = fastest_ns - outside_ns - (length_ns - least);
+  return *min_ns <= *max_ns;
+}
+
+/* The bounds of one side of a message. [begin, end]: when its data can have moved; late: when the later of
+   the two calls was made; all in this process's time. */
+static void match_narrow(const match_one *one, uint8_t flags, int64_t begin_ns, int64_t late_ns,
+                         int64_t end_ns) {
+  const trace_record *x = one->transfer, *m = one->message;
+  match_bounds *b = one->bounds;
+  int64_t min_ns = x->min_overlap_ns, max_ns = x->max_overlap_ns;
+  b->min_ns = min_ns, b->max_ns = max_ns;
+  if (x->xfer_ns < m->xfer_ns) return; /* it was faster than the table: its speed is not known */
+  const int64_t fastest_ns =
+      m->case_of & TRACE_MEASURED && !(flags & TRACE_UNSEEN) ? m->xfer_ns : 0;
+  bool good = match_window(one->timeline, begin_ns, end_ns, 0, fastest_ns, x, &min_ns, &max_ns);
+  if (good && !(flags & (TRACE_EAGER | TRACE_UNSEEN)))
+    good = match_window(one->timeline, late_ns, end_ns, m->min_overlap_ns, fastest_ns, x, &min_ns,
+                        &max_ns);
+  if (!good) { /* the transfer was faster than the table */
+    matches.contradicted_count++;
+    matches.disproved_ns += x->min_overlap_ns;
+    b->has_window = false;
+    return;
+  }
+  b->min_ns = min_ns, b->max_ns = max_ns;
+  matches.bounded_count++;
+}
+
+static void match_both(const match_one *s, const match_one *r) {
+  const timeline *ts = &traces.of[s->timeline], *tr = &traces.of[r->timeline];
+  const trace_record *out = s->transfer, *in = r->transfer;
+  const uint8_t flags = s->message->case_of | r->message->case_of;
+  const bool no_tail =
+      s->message->case_of & TRACE_NO_TAIL && !(flags & (TRACE_EAGER | TRACE_UNSEEN));
+  if (!trace_is_one_boot(ts, tr) || out->begin_ns == INT64_MIN || in->end_ns == INT64_MIN) return;
+  const int64_t err_ns = trace_err_ns(ts) + trace_err_ns(tr);
+  if (err_ns > matches.err_ns) matches.err_ns = err_ns;
+  s->bounds->has_window = r->bounds->has_window = true;
+  /* the sender's times, then the receiver's */
+  const int64_t arrived_ns = trace_own_ns(ts, trace_raw_ns(tr, in->end_ns)) + err_ns;
+  int64_t late_ns = out->begin_ns, end_ns = arrived_ns;
+  if (in->begin_ns != INT64_MIN) {
+    const int64_t posted_ns = trace_own_ns(ts, trace_raw_ns(tr, in->begin_ns)) - err_ns;
+    if (posted_ns > late_ns) late_ns = posted_ns;
+  }
+  if (no_tail && out->end_ns != INT64_MIN && out->end_ns < end_ns) end_ns = out->end_ns;
+  match_narrow(s, flags, out->begin_ns, late_ns, end_ns);
+  const int64_t begun_ns = trace_own_ns(tr, trace_raw_ns(ts, out->begin_ns)) - err_ns;
+  late_ns = in->begin_ns > begun_ns ? in->begin_ns : begun_ns;
+  end_ns = in->end_ns;
+  if (no_tail && out->end_ns != INT64_MIN) {
+    const int64_t ended_ns = trace_own_ns(tr, trace_raw_ns(ts, out->end_ns)) + err_ns;
+    if (ended_ns < end_ns) end_ns = ended_ns;
+  }
+  match_narrow(r, flags, begun_ns, late_ns, end_ns);
+}
+
+static bool match_look_up(match_one *one) {
+  const long at = match_find(one->timeline, one->message->id);
+  if (at < 0) return false;
+  one->transfer = &matches.transfers[one->timeline][at];
+  one->bounds = &matches.bounds[one->timeline][at];
+  return true;
+}
+
+/* All of it, once the timelines are read. Nothing is freed: until the command ends. */
+static void match_messages(void) {
+  size_t messages = 0;
+  const size_t n = traces.count + 1;
+  matches.bounds = (match_bounds **)must(calloc(n, sizeof *matches.bounds));
+  matches.transfers = (trace_record **)must(calloc(n, sizeof *matches.transfers));
+  matches.transfer_count = (size_t *)must(calloc(n, sizeof *matches.transfer_count));
+  matches.calls = (match_call **)must(calloc(n, sizeof *matches.calls));
+  matches.call_count = (size_t *)must(calloc(n, sizeof *matches.call_count));
+  matches.messages = (trace_record **)must(calloc(n, sizeof *matches.messages));
+  matches.messages_of = (size_t *)must(calloc(n, sizeof *matches.messages_of));
+  for (size_t i = 0; i < traces.count; i++) {
+    match_keep(i);
+    messages += matches.messages_of[i];
+  }
+  matches.sent = (match_one *)must(malloc((messages + 1) * sizeof *matches.sent));
+  matches.received = (match_one *)must(malloc((messages + 1) * sizeof *matches.received));
+  const size_t sent_count = match_collect(matches.sent, false),
+               received_count = match_collect(matches.received, true);
+  match_pair(sent_count, received_count);
+  for (uint64_t i = 0; i < matches.matched_count; i++) {
+    match_one *s = &matches.sent[i], *r = &matches.received[i];
+    if (!match_look_up(s) || !match_look_up(r)) continue;
+    *s->bounds = (match_bounds){true,
+                                false,
+                                r->timeline,
+                                r->transfer->begin_ns,
+                                r->transfer->end_ns,
+                                s->transfer->min_overlap_ns,
+                                s->transfer->max_overlap_ns};
+    *r->bounds = (match_bounds){true,
+                                false,
+                                s->timeline,
+                                s->transfer->begin_ns,
+                                s->transfer->end_ns,
+                                r->transfer->min_overlap_ns,
+                                r->transfer->max_overlap_ns};
+    match_both(s, r);
+  }
+}
