@@ -1,6 +1,5 @@
 /* Interfaces, descriptors, events, counters, atomics, triggered operations: what calls return and
    what memory holds afterwards. */
-#include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 #include <complex.h>
 

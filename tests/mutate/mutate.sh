@@ -28,7 +28,7 @@ while read -r f; do
 done <"$T/files"
 if [ "$new" ]; then
   mkdir -p "$tree/build/tests"
-  for f in .flags tests/pieces tests/libnbc_overlap.a tests/libportals_model.a $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
+  for f in .flags tests/pieces tests/libnbc_overlap.a tests/libnbc_see.a tests/libportals_model.a $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
     [ ! -e "$B/$f" ] || cp -rp "$B/$f" "$tree/build/$f"
   done
 fi
