@@ -10973,9 +10973,6 @@ NBC__PRIVATE void nbc__mpi_unlock_all(void);
 
 
 
-/* ============================================================================================== */
-/* [MPI] 13. The transport over MPI                                                               */
-/* ============================================================================================== */
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
    which MPI matched them. A message's data has a tag of its own, so it needs no matching order. */
