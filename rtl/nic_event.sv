@@ -41,12 +41,12 @@ module nic_event import nic_pkg::*; #(
   logic [63:0] success_q [Counts], failure_q [Counts], copy_q [Counts];
 
   logic [N-1:0] grant;
-  logic [$clog2(N)-1:0] unused_index;
+  logic [$clog2(N)-1:0] index;
   logic any, take;
   ev_t ev_q;
   nic_arbiter #(.N(N)) u_arb (
     .clk_i, .rst_ni, .req_i(valid_i), .ack_i(take), .grant_o(grant), .valid_o(any),
-    .index_o(unused_index)
+    .index_o(index)
   );
   // at most 15 writes without answer, so that each answer finds its queue in the small FIFO below
   logic room, answer_irq, unused_valid;
@@ -195,8 +195,7 @@ module nic_event import nic_pkg::*; #(
     end
   end
   always_ff @(posedge clk_i) begin
-    // By constant places: one that index times EvBits names is built by yosys as a shift of all N events
-    for (int unsigned i = 0; i < N; i++) if (take && grant[i]) ev_q <= ev_i[i * EvBits +: EvBits];
+    if (take) ev_q <= ev_i[index * EvBits +: EvBits];
     if (state_q == Pick) begin
       time_q  <= time_i;
       phase_q <= !prod_q[ev_q.eq][size_q[ev_q.eq]];

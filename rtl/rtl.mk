@@ -167,8 +167,8 @@ endif
 RTL_PLACED := fifo queue arbiter clock credit alu axil rx_window
 PLACE      ?= $(RTL_PLACED)
 .PHONY: synth
-synth: ## yosys: resources of the NIC on a Xilinx 7 series, many CPU minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
-	@echo "synthesis of the whole NIC: many minutes of CPU time (two for nic_rx_req alone, one for nic_lme); then about one per module: $(PLACE)"
+synth: ## yosys: resources of the NIC on a Xilinx 7 series, about six minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
+	@echo "synthesis of the whole NIC: about six minutes of CPU time; beside it, up to a minute each, placed: $(PLACE)"
 	@sh rtl/synth.sh $(PLACE)
 .PHONY: prove-rtl
 prove-rtl: ## proofs of queue, credits and reliability window for runs of any length, by SAT and by SMT solver
