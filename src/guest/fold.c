@@ -133,6 +133,7 @@ static void guest_free(void *memory) {
   const size_t at = pieces_before(memory) - 1;
   memmove(pieces + at, pieces + at + 1, (--piece_count - at) * sizeof *pieces);
   if (!spares) spares = (piece **)malloc(SPARE_MAX * sizeof(piece *));
+  /* The mappings stay: the next piece of this size costs no system call. */
   if (spares && spare_count < SPARE_MAX) {
     spares[spare_count++] = p;
     return;
@@ -162,6 +163,7 @@ static int guest_posix_memalign(void **memory, size_t align, size_t bytes) {
   *memory = fold(bytes);
   return *memory ? 0 : ENOMEM;
 }
+/* Folded pieces begin at a page; larger alignments are rare and are not folded. */
 static void *guest_aligned_alloc(size_t align, size_t bytes) {
   return bytes < fold_bytes || align > 4096 ? memalign(align, bytes) : fold(bytes);
 }

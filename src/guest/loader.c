@@ -41,6 +41,7 @@ static int tls_fits(void) { return 0; }
 #endif
 size_t guest_tls_bytes(void) { return image.tls_bytes; }
 char *guest_tls_now(void) { return tls_block(); }
+/* A new block: the initial values of each object's variables, 0 where the file gives none. */
 void guest_tls_first(const guest *g, char *block) {
   memset(block, 0, image.tls_bytes);
   for (int i = 0; i < image.object_count; i++) {
@@ -187,6 +188,8 @@ static void map_packed(void) {
     guest_refuse("%d copies of %zu KiB: %s", copies, image.bytes / 1024, strerror(errno));
   close(fd);
 }
+/* Only what the files fill: the rest of what can be written is 0, and so is the region before
+   anything is written there. */
 static void copy_data(char *base) {
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
@@ -303,6 +306,8 @@ void guest_enter(guest *g) {
   char **envp = *(char ***)guest_variable_at(g, GUEST_ENVIRON);
   main_function *entry;
   const elf_object *o = &image.objects[0];
+  /* A program names an interpreter and begins at its entry, with a stack as the kernel makes it; a
+     shared object has only main. */
   int is_program = 0;
   for (int k = 0; k < o->header.e_phnum; k++) is_program |= o->parts[k].p_type == PT_INTERP;
   if (is_program && o->header.e_entry) start(g, g->image + o->at + o->header.e_entry, envp);

@@ -108,6 +108,8 @@ NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
   double outside_ns = 0;
   /* These are host time by definition. */
   if (clock->source == NBC_CLOCK_RAW || clock->source == NBC_CLOCK_USER) return 0;
+  /* Between base and fit the line is held at both ends; outside its direction is what may be
+     wrong. */
   if (t_ns < clock->base_ns) outside_ns = (double)clock->base_ns - (double)t_ns;
   if (t_ns > clock->t_fit_ns) outside_ns = (double)t_ns - (double)clock->t_fit_ns;
   return clock->fit_err_ns + (int64_t)ceil(outside_ns * clock->rate_err_ppm * 1e-6);
