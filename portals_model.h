@@ -1131,6 +1131,39 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 
 
 #ifdef NBC_LINES
+#line 1 "src/portals/ahead.h"
+#endif
+/* Threads that run ahead of what they asked for. */
+
+
+
+/* Running ahead: a call of Portals costs its caller time, and only then has its effect; in a thread that runs
+   ahead it becomes a step, which takes place at the same time and in the same order as without, while
+   the thread already goes on. So a call costs no change of context, and results are the same, as long as
+   the thread does not look at memory that others write. */
+
+/* From now on PtlPut, PtlGet, PtlMEAppend and pm_sleep_ns of the running thread become steps, and return what is
+   known at once; no other function may be called until it is switched off again. Then all others wait
+   first until the steps have taken place. No effect in a process with several threads, or whose
+   computation is measured.
+   ret  what was so before; false outside of a process */
+PM_API bool pm_run_ahead(bool is_ahead);
+/* Waits until the steps have taken place. */
+PM_API void pm_catch_up(void);
+/* How many entries may be appended now, with the steps to come taken into account; then there may be room for
+   more. 0: unknown handle or index. */
+PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
+/* Is told of an event outside of its thread's stack, with that thread as the running one and as if it had called
+   pm_run_ahead(true): it must neither wait nor end the process. ret 0: it leaves the event to the thread */
+typedef int (*pm_event_fn)(void *arg, const ptl_event_t *event);
+/* Takes the events of a queue one after the other, each at its cost as PtlEQWait does, until *is_over, which only
+   handle changes. Where nobody may run ahead all events are left.
+   out  event  what was left
+   ret  PTL_OK | PTL_EQ_DROPPED: there is one | PTL_EQ_EMPTY: *is_over | PTL_NO_INIT | PTL_ABORTED |
+        PTL_INTERRUPTED | PTL_ARG_INVALID */
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
+                       ptl_event_t *event);
+#ifdef NBC_LINES
 #line 1 "src/portals/ptl_library.h"
 #endif
 /* Library and interfaces: their beginning and end. */
@@ -2633,7 +2666,11 @@ struct pm_thread {
   bool (*is_over)(
       const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
   bool has_paid;                /* for it, without having run */
-  void *wait_out;               /* where is_over puts what came */
+  bool defers;                  /* its Portals calls become steps, see ahead.h */
+  bool has_steps, is_ahead; /* some are to come; the scheduler takes them, and the thread waits */
+  bool is_handling;         /* inside of pm_eq_serve's handler */
+  struct pm__ahead *ahead;  /* NULL: it never ran ahead */
+  void *wait_out;           /* where is_over puts what came */
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -2856,6 +2893,12 @@ static __thread pm_world *pm__running;
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);
 PM__PRIVATE void pm__ptl_world_free(pm_world *w);
+/* Of threads that run ahead: what the running one has ahead of it takes place; the scheduler goes on with one
+   that waits for that (ret whether it still does); a sleep as a step; the end of a thread. */
+PM__PRIVATE void pm__catch_up(void);
+PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps);
+PM__PRIVATE void pm__ahead_free(pm_thread *t);
 /* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
@@ -3452,6 +3495,9 @@ PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t);
 PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t);
 PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load);
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what);
+PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what);
+PM__PRIVATE void pm__leave(pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
@@ -3679,7 +3725,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
 /* Sleepers that are idle count apart (idle_count): when the future holds nothing but timers of
    threads that only look for messages, nothing can come any more, and the world can tell a
    deadlock. */
-static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
+PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
@@ -3689,11 +3735,9 @@ static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what
     w->idle_count += t->is_idle;
   }
 }
-/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
+/* Leaves the running thread, which sleeps, until it is resumed. */
+PM__PRIVATE void pm__leave(pm_thread *t) {
   pm_world *w = t->proc->world;
-  pm__sleeps(w, t, t_ps, what);
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -3701,6 +3745,11 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
 #endif
+}
+/* The same until pm__resume. t_ps PM__FOREVER: no timer. */
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+  pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
+  pm__leave(pm__current);
 }
 /* When nothing else happens until then, time just passes: a thread that computes alone goes on
    without an event and two switches of stacks. ret whether it did */
@@ -3711,13 +3760,18 @@ static bool pm__time_passes(pm_world *w, int64_t t_ps) {
   w->now_ps = t_ps;
   return true;
 }
-/* The running thread is busy for so long. */
-PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
-  pm_world *w = pm__current->proc->world;
+/* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
+PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
-  if (d_ps <= 0) return;
-  pm__current->poll_streak = 0;
-  if (!pm__time_passes(w, t_ps)) pm__block(t_ps, what);
+  if (d_ps <= 0) return false;
+  t->poll_streak = 0;
+  if (pm__time_passes(w, t_ps)) return false;
+  pm__sleeps(w, t, t_ps, what);
+  return true;
+}
+PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
+  pm_thread *t = pm__current;
+  if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
    running. ret whether it sleeps now */
@@ -3776,6 +3830,7 @@ static void pm__thread_main(void) {
   __sanitizer_finish_switch_fiber(NULL, &w->asan_bottom, &w->asan_bytes);
 #endif
   t->entry(t->arg);
+  if (t->has_steps) pm__catch_up();
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
@@ -3818,7 +3873,9 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
 }
 
 PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes) {
-  return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
+  if (!pm__current || !entry) return NULL;
+  if (pm__current->has_steps) pm__catch_up();
+  return pm__thread_new(pm__current->proc, entry, arg, stack_bytes);
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 /* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
@@ -3949,6 +4006,7 @@ PM_API void pm_compute_measured(void) {
   const pm_world_desc *desc;
   int64_t d_ns;
   if (!pm__current) return;
+  if (pm__current->has_steps && !pm__current->defers) pm__catch_up();
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
   if (pm__current->is_unmeasured) return;
@@ -3990,6 +4048,7 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
   if (!thread || thread->state == PM__ENDED) return;
+  if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;
   if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);
 }
@@ -4020,11 +4079,17 @@ PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
 PM_API int64_t pm_now_ns(void) {
-  return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
+  if (!pm__current) return 0;
+  if (pm__current->has_steps) pm__catch_up();
+  return pm__current->proc->world->now_ps / PM__PS;
 }
 PM_API void pm_sleep_ns(int64_t d_ns) {
   if (!pm__current) return;
   pm_compute_measured();
+  if (pm__current->defers) {
+    pm__sleep_later(pm__current, pm__ps(d_ns));
+    return;
+  }
   pm__current->is_idle = pm__current->is_vain;
   pm__busy(pm__ps(d_ns), "sleep");
   pm__current->is_idle = 0;
@@ -4093,12 +4158,24 @@ PM_API void pm_barrier(void) {
     pm__resume(w, list);
   }
 }
+enum { PM__CRASHED = 1, PM__FAILED }; /* why the loop is left */
+/* Out of a handler of the loop there is no way but the end of the run. */
+static void pm__loop_fails(pm_world *w) {
+  pm_world_fail(w, PM_E_STATE, "pm_exit was called in a handler of events");
+  pm__current = NULL;
+#ifndef PM__ASAN
+  if (w->desc.catch_crashes) siglongjmp(w->crash_jump, PM__FAILED);
+#endif
+  fprintf(stderr, "%s\n", w->error);
+  abort();
+}
 PM_API void pm_exit(int status) {
   pm_thread *self = pm__current, *t;
   pm_world *w;
   if (!self) return;
   pm_compute_measured();
   w = self->proc->world;
+  if (self->is_handling) pm__loop_fails(w);
   self->proc->status = status;
   self->proc->ended = 1;
   w->live_processes--;
@@ -4214,7 +4291,8 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
-      if (t->state == PM__READY && !pm__pays(w, t)) pm__enter(w, t);
+      if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
+        pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
     } else if (pm__may_go_on(w))
@@ -4239,7 +4317,7 @@ static void pm__crashed(int number, siginfo_t *info, void *context) {
   }
   w->crash_signal = number;
   w->crash_address = number == SIGABRT ? NULL : (char *)info->si_addr;
-  siglongjmp(w->crash_jump, 1);
+  siglongjmp(w->crash_jump, PM__CRASHED);
 }
 static void pm__crash_report(pm_world *w) {
   pm_thread *t = pm__current;
@@ -4276,9 +4354,10 @@ static void pm__run_caught(pm_world *w) {
   action.sa_sigaction = pm__crashed;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &action, &before[i]);
-  if (sigsetjmp(w->crash_jump, 1) == 0)
+  i = sigsetjmp(w->crash_jump, 1);
+  if (i == 0)
     pm__loop(w);
-  else
+  else if (i != PM__FAILED)
     pm__crash_report(w);
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &before[i], NULL);
   sigaltstack(&theirs, NULL);
@@ -4468,6 +4547,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     for (; t; t = next) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
+      pm__ahead_free(t);
       PM_FREE(t);
     }
     PM_FREE(w->procs[i]);
@@ -5228,7 +5308,13 @@ static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m);
-PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+typedef struct pm__call_step { /* of a call that moves data; zeroed at first */
+  int done;
+  bool is_short, is_pio;
+  int64_t d_ps, t_ps, t_pio_ps;
+  const char *what;
+} pm__call_step;
+PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call);
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
 /* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
    entry took it); its data and events reach the target's memory; the initiator's buffer may be written
@@ -5614,6 +5700,14 @@ PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
+PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
+PM__PRIVATE int pm__gone(const pm_process *p);
+PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                               uint64_t value);
+/* Of threads that run ahead: the step is to come. How many more entries there is room for. */
+PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me);
+PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m);
+PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index);
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);
@@ -5782,7 +5876,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (ni->event_fd) pm__event_fd_tell(ni);
   pm__wake_waiters(ni->proc, eq, 0, 1);
 }
-static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
+PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
   *event = eq->ring[eq->first];
@@ -5839,7 +5933,7 @@ PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
 }
 
 /* What a waiter gets when its object vanished. */
-static int pm__gone(const pm_process *p) {
+PM__PRIVATE int pm__gone(const pm_process *p) {
   return p->aborted                                 ? PTL_ABORTED
          : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
                                                     : PTL_ARG_INVALID;
@@ -5855,10 +5949,8 @@ static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes)
   } else
     snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
-/* Blocks until something changes: object NULL means anything of the process. */
-PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
-                              int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
+PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                               uint64_t value) {
   t->wait_on = object;
   t->wait_handle = handle;
   t->wait_value = value;
@@ -5866,6 +5958,12 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->describe = pm__describe_wait;
   t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
+}
+/* Blocks until something changes: object NULL means anything of the process. */
+PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                              int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  pm__waits_ptl(t, object, handle, value);
   pm__block(t_ps, what);
   t->is_idle = 0;
   t->is_vain = t->timed_out && !t->has_paid;
@@ -6649,6 +6747,17 @@ PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
                        ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
   PM__NI(p, ni, ni_handle);
   if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  if (pm__current->defers) {
+    if (pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
+    if (pm__append_room(ni, index)) {
+      pm__me *later = pm__me_new(ni, index, me, list, user_ptr);
+      if (!later) return PTL_NO_SPACE;
+      *me_handle = later->o.handle;
+      return pm__append_later(pm__current, ni, later);
+    }
+    if (pm__current->is_handling) return PTL_NO_SPACE;
+    pm__catch_up();
+  }
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__append(ni, index, me, list, user_ptr, me_handle) : PTL_ARG_INVALID;
 }
@@ -7264,6 +7373,7 @@ static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
 #endif
 PM__PRIVATE bool pm__is_uncopied(const pm__message *m);
 PM__PRIVATE void pm__keep(pm__message *m);
+PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_moves.c"
 #endif
@@ -7453,7 +7563,7 @@ PM__PRIVATE void pm__keep(pm__message *m) {
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
 /* An operation starts: from a call, or from a counter. */
-static void pm__message_start(pm_world *w, pm__message *m) {
+PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
   m->way.pending = 1;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
@@ -7470,14 +7580,22 @@ static void pm__message_start(pm_world *w, pm__message *m) {
   pm__nic_send(w, m);
 }
 static int pm__move(pm_process *p, pm__message *m, int may_wait) {
+  pm__call_step call;
   if (!may_wait && pm__slots_are_taken(p, m)) {
     pm__message_free(p->world, m);
     return PTL_TRY_AGAIN;
   }
   pm__hold(m->what.md); /* from now on nobody may release it */
   if (m->what.get_md) pm__hold(m->what.get_md);
+  if (pm__current->defers && may_wait) return pm__move_later(pm__current, m);
   m->what.id = ++p->world->next_id;
-  pm__nic_wait_for_slot(p, m);
+  memset(&call, 0, sizeof call);
+  while (pm__nic_call(p, m, &call)) {
+    if (call.d_ps == PM__FOREVER)
+      pm__block(PM__FOREVER, call.what);
+    else
+      pm__busy(call.d_ps, call.what);
+  }
   if (!pm__from_is_alive(m)) {
     pm__message_free(p->world, m);
     return PTL_ARG_INVALID;
@@ -7690,6 +7808,287 @@ PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
   t->kind = PM__TRIG_UNLINK;
   t->handle = me_handle;
   return pm__trigger_arm(p, trig_ct_handle);
+}
+#ifdef NBC_LINES
+#line 1 "src/portals/ahead.c"
+#endif
+/* Threads that run ahead: see ahead.h. */
+
+
+typedef enum pm__serve_stage { PM__SERVE_LOOK, PM__SERVE_WAIT, PM__SERVE_PAY } pm__serve_stage;
+typedef enum pm__ahead_kind { PM__STEP_SLEEP, PM__STEP_APPEND, PM__STEP_MOVE } pm__ahead_kind;
+typedef struct pm__ahead_step {
+  pm__ahead_kind kind;
+  int64_t d_ps;
+  pm__ni *ni;
+  void *what; /* entry or message */
+} pm__ahead_step;
+/* A thread asks for no more steps before those it has asked for have begun; handlers may. */
+enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
+struct pm__ahead {
+  pm__ahead_step *step; /* a ring */
+  uint32_t first, count, max;
+  int append_count; /* of them */
+  bool has_begun;   /* the first of them */
+  bool is_running;
+  pm__call_step call; /* of the first one */
+  /* what is served once there are no more steps */
+  pm__eq *eq; /* NULL: nothing */
+  pm__ni *ni;
+  ptl_handle_eq_t eq_handle;
+  pm__serve_stage stage;
+  const int *is_over;
+  pm_event_fn handle;
+  void *arg;
+  ptl_event_t *event;
+  int code;
+};
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+static bool pm__may_run_ahead(const pm_thread *t) {
+  return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
+}
+static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni *ni, void *what) {
+  struct pm__ahead *a = t->ahead;
+  pm__ahead_step *s;
+  if (a->count == PM__STEPS_MOST && !t->is_handling) pm__catch_up();
+  if (a->count == a->max) {
+    const uint32_t max = a->max ? 2 * a->max : PM__STEPS_LEAST;
+    pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
+    uint32_t i;
+    if (!step) {
+      pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
+      return false;
+    }
+    for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
+    PM_FREE(a->step);
+    t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
+    a->step = step;
+    a->first = 0;
+    a->max = max;
+  }
+  s = &a->step[(a->first + a->count++) & (a->max - 1)];
+  s->kind = kind;
+  s->d_ps = d_ps;
+  s->ni = ni;
+  s->what = what;
+  t->has_steps = true;
+  return true;
+}
+PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
+  (void)pm__step_put(t, PM__STEP_SLEEP, d_ps, NULL, NULL);
+}
+PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
+  if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
+    pm__pool_free(ni, &me->o);
+    return PTL_NO_SPACE;
+  }
+  t->ahead->append_count++;
+  return PTL_OK;
+}
+PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m) {
+  return pm__step_put(t, PM__STEP_MOVE, 0, m->what.from, m) ? PTL_OK : PTL_NO_SPACE;
+}
+/* Of a step that is a pause before something. ret whether that is still to be waited for */
+static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const char *what) {
+  struct pm__ahead *a = t->ahead;
+  bool is_put_off = false;
+  if (!a->has_begun) {
+    a->has_begun = true;
+    t->is_idle = is_idle;
+    is_put_off = pm__is_put_off(t->proc->world, t, d_ps, what);
+  }
+  if (!is_put_off) t->is_idle = false;
+  return is_put_off;
+}
+static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
+  pm_world *w = t->proc->world;
+  struct pm__ahead *a = t->ahead;
+  pm__message *m = (pm__message *)s->what;
+  if (!a->has_begun) {
+    a->has_begun = true;
+    m->what.id = ++w->next_id;
+    memset(&a->call, 0, sizeof a->call);
+  }
+  while (pm__nic_call(t->proc, m, &a->call)) {
+    if (a->call.d_ps == PM__FOREVER) {
+      pm__sleeps(w, t, PM__FOREVER, a->call.what);
+      return true;
+    }
+    if (pm__is_put_off(w, t, a->call.d_ps, a->call.what)) return true;
+  }
+  return false;
+}
+/* The first step, as far as it gets now. ret whether it is over */
+static bool pm__step_go(pm_thread *t) {
+  pm_world *w = t->proc->world;
+  struct pm__ahead *a = t->ahead;
+  const pm__ahead_step s = a->step[a->first];
+  const bool is_append = s.kind == PM__STEP_APPEND;
+  if (s.kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, &s)
+          : pm__step_is_put_off(t, s.d_ps,
+                                is_append ? s.d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
+                                is_append ? "a Portals call" : "sleep"))
+    return false;
+  a->has_begun = false;
+  a->first = (a->first + 1) & (a->max - 1);
+  t->has_steps = --a->count != 0;
+  if (is_append) {
+    pm__me *me = (pm__me *)s.what;
+    a->append_count--;
+    if (s.ni->refs)
+      pm__me_append(s.ni, me);
+    else
+      pm__pool_free(s.ni, &me->o);
+  } else if (s.kind == PM__STEP_MOVE) {
+    pm__message *m = (pm__message *)s.what;
+    if (pm__from_is_alive(m))
+      pm__message_start(w, m);
+    else
+      pm__message_free(w, m);
+  }
+  return true;
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+static bool pm__serve_ends(struct pm__ahead *a, int code) {
+  a->eq = NULL;
+  a->code = code;
+  return false;
+}
+/* The event is paid for: takes it. ret whether it was handled */
+static bool pm__serve_takes(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  const int code = pm__eq_take(a->ni, a->eq, a->event);
+  const bool defers = t->defers;
+  bool is_handled;
+  a->stage = PM__SERVE_LOOK;
+  if (code != PTL_OK) return pm__serve_ends(a, code);
+  t->defers = t->is_handling = true;
+  is_handled = a->handle(a->arg, a->event) != 0;
+  t->defers = defers;
+  t->is_handling = false;
+  return is_handled || pm__serve_ends(a, PTL_OK);
+}
+/* Looks, waits or pays. ret 1: it sleeps; 0: go on; a->eq NULL: it is over */
+static bool pm__serve_sleeps(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  pm_world *w = t->proc->world;
+  if (a->stage == PM__SERVE_WAIT) { /* woken */
+    t->is_idle = t->is_vain = false;
+    t->waits_for_ptl = 0;
+    t->describe = NULL;
+    t->poll_streak = 0;
+    a->stage = PM__SERVE_LOOK;
+  }
+  if (!a->eq->o.live || a->eq->o.handle != a->eq_handle)
+    return pm__serve_ends(a, pm__gone(t->proc));
+  if (a->stage == PM__SERVE_LOOK) {
+    if (*a->is_over) return pm__serve_ends(a, PTL_EQ_EMPTY);
+    if (t->proc->aborted) return pm__serve_ends(a, PTL_ABORTED);
+    if (!a->eq->used) {
+      a->stage = PM__SERVE_WAIT;
+      pm__waits_ptl(t, a->eq, a->eq_handle, 0);
+      pm__sleeps(w, t, PM__FOREVER, "PtlEQWait:");
+      return true;
+    }
+    a->stage = PM__SERVE_PAY;
+    t->is_idle = w->plat.cpu_event_ns <= w->plat.cpu_poll_max_ns;
+    if (pm__is_put_off(w, t, pm__ps(w->plat.cpu_event_ns), "a Portals call")) return true;
+  }
+  t->is_idle = false;
+  (void)pm__serve_takes(t);
+  return false;
+}
+/* As far as it gets now. ret whether the thread sleeps; else it may go on itself */
+static bool pm__ahead_run(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  bool sleeps = false;
+  a->is_running = true;
+  while (!sleeps && (a->count || a->eq)) sleeps = a->count ? !pm__step_go(t) : pm__serve_sleeps(t);
+  a->is_running = false;
+  t->is_ahead = sleeps;
+  return sleeps;
+}
+PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t) {
+  bool sleeps;
+  (void)w;
+  pm__current = t;
+  sleeps = pm__ahead_run(t);
+  pm__current = NULL;
+  return sleeps;
+}
+PM__PRIVATE void pm__catch_up(void) {
+  pm_thread *t = pm__current;
+  if (!t->has_steps || t->ahead->is_running) return;
+  if (pm__ahead_run(t)) pm__leave(t);
+}
+PM__PRIVATE void pm__ahead_free(pm_thread *t) {
+  if (t->ahead) PM_FREE(t->ahead->step);
+  PM_FREE(t->ahead);
+  t->ahead = NULL;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+PM_API bool pm_run_ahead(bool is_ahead) {
+  pm_thread *t = pm__current;
+  bool before;
+  if (!t) return false;
+  before = t->defers;
+  if (is_ahead && !before && (!pm__may_run_ahead(t) || t->is_ahead)) return false;
+  if (is_ahead && !t->ahead) {
+    t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
+    if (!t->ahead) return false;
+    t->proc->world->stats.memory_bytes += sizeof *t->ahead;
+  }
+  t->defers = is_ahead;
+  return before;
+}
+PM_API void pm_catch_up(void) {
+  if (pm__current && pm__current->has_steps) pm__catch_up();
+}
+PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
+  const pm__pool *pool = PM__POOL(ni, PM__H_ME);
+  const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
+            room = (int)(pool->limit - pool->used),
+            list_room = ni->limits.max_list_size - ni->pt[index].list_count - steps;
+  return room < list_room ? room : list_room > 0 ? list_room : 0;
+}
+PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  const pm_process *p = pm__inited();
+  const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  return ni && pm__pt_at(ni, index) ? pm__append_room(ni, index) : 0;
+}
+/* Where nobody may run ahead: as a thread does it itself. */
+static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
+  return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
+}
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
+                       ptl_event_t *event) {
+  pm_thread *t = pm__current;
+  struct pm__ahead *a;
+  pm_process *p;
+  pm__ni *ni;
+  pm__eq *eq;
+  if (!is_over || !handle || !event) return PTL_ARG_INVALID;
+  if (!t || !t->proc->init_count) return PTL_NO_INIT;
+  p = t->proc;
+  if (p->aborted) return PTL_ABORTED;
+  eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq) return PTL_ARG_INVALID;
+  if (!t->ahead || !pm__may_run_ahead(t)) return pm__serve_left(eq_handle, is_over, event);
+  a = t->ahead;
+  a->eq = eq;
+  a->ni = ni;
+  a->eq_handle = eq_handle;
+  a->stage = PM__SERVE_LOOK;
+  a->is_over = is_over;
+  a->handle = handle;
+  a->arg = arg;
+  a->event = event;
+  if (pm__ahead_run(t)) pm__leave(t);
+  return a->code;
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_library.c"
@@ -9438,37 +9837,56 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
-/* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
-   writes, and for a free command slot. */
-PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
+/* The CPU's part of a call that moves data, step by step: time for the call, for payload that the CPU itself
+   writes, and for a free command slot. ret false: that was all; else the running thread is busy for
+   call->d_ps, PM__FOREVER: until it is resumed */
+PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
-  const int64_t t_ps = w->now_ps;
-  if (pm__link_now(w) == PM_LINK_LOGGP) {
-    pm__cpu(w->plat.loggp_overhead_ns);
-    return;
+  pm_thread *t = pm__current;
+  switch (call->done++) {
+  case 0:
+    call->t_ps = w->now_ps;
+    call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
+    call->d_ps = pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns);
+    call->what = "a Portals call";
+    t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
+    return true;
+  case 1:
+    t->is_idle = 0;
+    if (call->is_short) return false;
+    if (m->what.kind == PM__GET || pm__is_inside(w, m) || w->plat.no_pci || pm__is_inline(w, m) ||
+        !pm__is_pio(w, m))
+      break;
+    call->t_pio_ps = w->now_ps;
+    call->is_pio = 1;
+    call->d_ps =
+        pm__later(w->plat.pio_fence_ns * PM__PS,
+                  pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
+                      ? 0
+                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s));
+    call->what = "PIO";
+    return true;
+  case 2:
+    if (call->is_pio)
+      pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, call->t_pio_ps, w->now_ps, p->node, p->node,
+                m->what.length);
+    break;
+  default: break;
   }
-  pm__cpu(w->plat.cpu_command_ns);
-  if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
-      pm__is_pio(w, m)) {
-    const int64_t t_pio_ps = w->now_ps;
-    pm__busy(pm__later(w->plat.pio_fence_ns * PM__PS,
-                       pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
-                           ? 0
-                           : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
-             "PIO");
-    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
-  }
-  while (pm__slots_are_taken(p, m)) {
-    if (n->slots[n->slots_first] != PM__FOREVER)
-      pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
+  if (pm__slots_are_taken(p, m)) {
+    call->d_ps = n->slots[n->slots_first];
+    call->what = "a command slot";
+    if (call->d_ps != PM__FOREVER)
+      call->d_ps -= w->now_ps;
     else {
-      pm__current->next_waiter = n->slot_waiters;
-      n->slot_waiters = pm__current;
-      pm__block(PM__FOREVER, "a command slot");
+      t->next_waiter = n->slot_waiters;
+      n->slot_waiters = t;
     }
+    return true;
   }
-  w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
+  w->stats.d_command_stall_ns += (w->now_ps - call->t_ps) / PM__PS;
+  return false;
 }
 
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
@@ -11093,6 +11511,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
                               double k_count) {
   double s;
   if (!pm__current || !kernel) return;
+  if (pm__current->has_steps) pm__catch_up(); /* drawn in its turn */
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
   pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }

@@ -14,6 +14,7 @@ enum { LOOKS_MAX = 8, DOUBLINGS_MAX = 10 };
 /* With nothing under way it may compute, or wait for a time: that is no deadlock, however long it takes. */
 void guest_look_at_clock(void) {
   guest *g = guest_now();
+  pm_catch_up();
   const pm_stats s = pm_world_stats(pm_world_of(g->process));
   g->look_count = s.hash_id == g->looked_id ? g->look_count + 1 : 0;
   g->looked_id = s.hash_id;

@@ -53,6 +53,7 @@ static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
 }
 static ssize_t guest_write(int fd, const void *text, size_t bytes) {
   guest *g = guest_now();
+  pm_catch_up(); /* lines stand in the order of simulated time */
   if (!prefix || (fd != 1 && fd != 2)) return write(fd, text, bytes);
   if (fd == 1 && g->out) fflush(g->out); /* in the order of the calls, as far as a line goes */
   write_lines(fd, g, (const char *)text, bytes);
@@ -71,11 +72,13 @@ static int guest_fileno(FILE *stream) {
   return g && stream == g->out ? 1 : prefix && stream == stderr ? 2 : fileno(stream);
 }
 static ssize_t out_stream(void *g, const char *text, size_t bytes) {
+  pm_catch_up();
   write_lines(1, (guest *)g, text, bytes);
   return (ssize_t)bytes;
 }
 static ssize_t err_stream(void *unused, const char *text, size_t bytes) {
   (void)unused;
+  pm_catch_up();
   write_lines(2, guest_now(), text, bytes);
   return (ssize_t)bytes;
 }

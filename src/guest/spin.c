@@ -22,7 +22,7 @@ static int spin_ticks_max;
 
 static uint64_t progress(const pm_world *world) {
   const pm_stats s = pm_world_stats(world);
-  return s.switch_count + s.event_count + (uint64_t)pm_now_ns();
+  return s.switch_count + s.event_count + (uint64_t)pm_world_now_ns(world);
 }
 /* It may wait for what is under way: time passes until something happens, or for long. With nothing
    under way it can only wait for somebody who is ready to run, or computes: then the others have a turn,
@@ -217,6 +217,7 @@ static void tick(int number, siginfo_t *info, void *context) {
   ticks = now == seen ? ticks + 1 : 0;
   seen = now;
   if (!guest_is_code(at)) return;
+  pm_catch_up();
   say_if_silent(world, at);
   if (!ticks) return;
   trap_place(at);

@@ -68,6 +68,7 @@ PM_API void pm_compute_kernel(const pm_kernel *kernel, double m_count, double n_
                               double k_count) {
   double s;
   if (!pm__current || !kernel) return;
+  if (pm__current->has_steps) pm__catch_up(); /* drawn in its turn */
   s = pm_kernel_draw_s(kernel, pm__current->proc->world, m_count, n_count, k_count);
   pm_compute_ns((int64_t)(pm__times(s < 9e8 ? s : 9e8, 1e9) + 0.5));
 }

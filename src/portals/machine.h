@@ -80,7 +80,11 @@ struct pm_thread {
   bool (*is_over)(
       const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
   bool has_paid;                /* for it, without having run */
-  void *wait_out;               /* where is_over puts what came */
+  bool defers;                  /* its Portals calls become steps, see ahead.h */
+  bool has_steps, is_ahead; /* some are to come; the scheduler takes them, and the thread waits */
+  bool is_handling;         /* inside of pm_eq_serve's handler */
+  struct pm__ahead *ahead;  /* NULL: it never ran ahead */
+  void *wait_out;           /* where is_over puts what came */
   pm_thread *next_ready, *next_in_proc, *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -303,6 +307,12 @@ static __thread pm_world *pm__running;
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);
 PM__PRIVATE void pm__ptl_world_free(pm_world *w);
+/* Of threads that run ahead: what the running one has ahead of it takes place; the scheduler goes on with one
+   that waits for that (ret whether it still does); a sleep as a step; the end of a thread. */
+PM__PRIVATE void pm__catch_up(void);
+PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t);
+PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps);
+PM__PRIVATE void pm__ahead_free(pm_thread *t);
 /* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);

@@ -80,7 +80,13 @@ static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m);
-PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m);
+typedef struct pm__call_step { /* of a call that moves data; zeroed at first */
+  int done;
+  bool is_short, is_pio;
+  int64_t d_ps, t_ps, t_pio_ps;
+  const char *what;
+} pm__call_step;
+PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call);
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
 /* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
    entry took it); its data and events reach the target's memory; the initiator's buffer may be written

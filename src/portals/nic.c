@@ -401,37 +401,56 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
-/* The CPU's part of a call that moves data: time for the call, for payload that the CPU itself
-   writes, and for a free command slot. */
-PM__PRIVATE void pm__nic_wait_for_slot(pm_process *p, const pm__message *m) {
+/* The CPU's part of a call that moves data, step by step: time for the call, for payload that the CPU itself
+   writes, and for a free command slot. ret false: that was all; else the running thread is busy for
+   call->d_ps, PM__FOREVER: until it is resumed */
+PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
-  const int64_t t_ps = w->now_ps;
-  if (pm__link_now(w) == PM_LINK_LOGGP) {
-    pm__cpu(w->plat.loggp_overhead_ns);
-    return;
+  pm_thread *t = pm__current;
+  switch (call->done++) {
+  case 0:
+    call->t_ps = w->now_ps;
+    call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
+    call->d_ps = pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns);
+    call->what = "a Portals call";
+    t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
+    return true;
+  case 1:
+    t->is_idle = 0;
+    if (call->is_short) return false;
+    if (m->what.kind == PM__GET || pm__is_inside(w, m) || w->plat.no_pci || pm__is_inline(w, m) ||
+        !pm__is_pio(w, m))
+      break;
+    call->t_pio_ps = w->now_ps;
+    call->is_pio = 1;
+    call->d_ps =
+        pm__later(w->plat.pio_fence_ns * PM__PS,
+                  pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
+                      ? 0
+                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s));
+    call->what = "PIO";
+    return true;
+  case 2:
+    if (call->is_pio)
+      pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, call->t_pio_ps, w->now_ps, p->node, p->node,
+                m->what.length);
+    break;
+  default: break;
   }
-  pm__cpu(w->plat.cpu_command_ns);
-  if (m->what.kind != PM__GET && !pm__is_inside(w, m) && !w->plat.no_pci && !pm__is_inline(w, m) &&
-      pm__is_pio(w, m)) {
-    const int64_t t_pio_ps = w->now_ps;
-    pm__busy(pm__later(w->plat.pio_fence_ns * PM__PS,
-                       pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
-                           ? 0
-                           : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s)),
-             "PIO");
-    pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_pio_ps, w->now_ps, p->node, p->node, m->what.length);
-  }
-  while (pm__slots_are_taken(p, m)) {
-    if (n->slots[n->slots_first] != PM__FOREVER)
-      pm__busy(n->slots[n->slots_first] - w->now_ps, "a command slot");
+  if (pm__slots_are_taken(p, m)) {
+    call->d_ps = n->slots[n->slots_first];
+    call->what = "a command slot";
+    if (call->d_ps != PM__FOREVER)
+      call->d_ps -= w->now_ps;
     else {
-      pm__current->next_waiter = n->slot_waiters;
-      n->slot_waiters = pm__current;
-      pm__block(PM__FOREVER, "a command slot");
+      t->next_waiter = n->slot_waiters;
+      n->slot_waiters = t;
     }
+    return true;
   }
-  w->stats.d_command_stall_ns += (w->now_ps - t_ps) / PM__PS;
+  w->stats.d_command_stall_ns += (w->now_ps - call->t_ps) / PM__PS;
+  return false;
 }
 
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have

@@ -152,7 +152,7 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (ni->event_fd) pm__event_fd_tell(ni);
   pm__wake_waiters(ni->proc, eq, 0, 1);
 }
-static int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
+PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
   *event = eq->ring[eq->first];
@@ -209,7 +209,7 @@ PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
 }
 
 /* What a waiter gets when its object vanished. */
-static int pm__gone(const pm_process *p) {
+PM__PRIVATE int pm__gone(const pm_process *p) {
   return p->aborted                                 ? PTL_ABORTED
          : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
                                                     : PTL_ARG_INVALID;
@@ -225,10 +225,8 @@ static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes)
   } else
     snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
-/* Blocks until something changes: object NULL means anything of the process. */
-PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
-                              int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
+PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                               uint64_t value) {
   t->wait_on = object;
   t->wait_handle = handle;
   t->wait_value = value;
@@ -236,6 +234,12 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->describe = pm__describe_wait;
   t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
+}
+/* Blocks until something changes: object NULL means anything of the process. */
+PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                              int64_t t_ps, const char *what) {
+  pm_thread *t = pm__current;
+  pm__waits_ptl(t, object, handle, value);
   pm__block(t_ps, what);
   t->is_idle = 0;
   t->is_vain = t->timed_out && !t->has_paid;

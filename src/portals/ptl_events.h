@@ -8,6 +8,14 @@ PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
+PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
+PM__PRIVATE int pm__gone(const pm_process *p);
+PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                               uint64_t value);
+/* Of threads that run ahead: the step is to come. How many more entries there is room for. */
+PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me);
+PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m);
+PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index);
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what);
 PM__PRIVATE void pm__ct_changed(pm__ct *ct);

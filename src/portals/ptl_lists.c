@@ -439,6 +439,17 @@ PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
                        ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
   PM__NI(p, ni, ni_handle);
   if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  if (pm__current->defers) {
+    if (pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
+    if (pm__append_room(ni, index)) {
+      pm__me *later = pm__me_new(ni, index, me, list, user_ptr);
+      if (!later) return PTL_NO_SPACE;
+      *me_handle = later->o.handle;
+      return pm__append_later(pm__current, ni, later);
+    }
+    if (pm__current->is_handling) return PTL_NO_SPACE;
+    pm__catch_up();
+  }
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__append(ni, index, me, list, user_ptr, me_handle) : PTL_ARG_INVALID;
 }

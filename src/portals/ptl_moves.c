@@ -184,7 +184,7 @@ PM__PRIVATE void pm__keep(pm__message *m) {
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
 /* An operation starts: from a call, or from a counter. */
-static void pm__message_start(pm_world *w, pm__message *m) {
+PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
   m->way.pending = 1;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
@@ -201,14 +201,22 @@ static void pm__message_start(pm_world *w, pm__message *m) {
   pm__nic_send(w, m);
 }
 static int pm__move(pm_process *p, pm__message *m, int may_wait) {
+  pm__call_step call;
   if (!may_wait && pm__slots_are_taken(p, m)) {
     pm__message_free(p->world, m);
     return PTL_TRY_AGAIN;
   }
   pm__hold(m->what.md); /* from now on nobody may release it */
   if (m->what.get_md) pm__hold(m->what.get_md);
+  if (pm__current->defers && may_wait) return pm__move_later(pm__current, m);
   m->what.id = ++p->world->next_id;
-  pm__nic_wait_for_slot(p, m);
+  memset(&call, 0, sizeof call);
+  while (pm__nic_call(p, m, &call)) {
+    if (call.d_ps == PM__FOREVER)
+      pm__block(PM__FOREVER, call.what);
+    else
+      pm__busy(call.d_ps, call.what);
+  }
   if (!pm__from_is_alive(m)) {
     pm__message_free(p->world, m);
     return PTL_ARG_INVALID;

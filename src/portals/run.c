@@ -17,11 +17,17 @@ PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;
 }
 PM_API int64_t pm_now_ns(void) {
-  return pm__current ? pm__current->proc->world->now_ps / PM__PS : 0;
+  if (!pm__current) return 0;
+  if (pm__current->has_steps) pm__catch_up();
+  return pm__current->proc->world->now_ps / PM__PS;
 }
 PM_API void pm_sleep_ns(int64_t d_ns) {
   if (!pm__current) return;
   pm_compute_measured();
+  if (pm__current->defers) {
+    pm__sleep_later(pm__current, pm__ps(d_ns));
+    return;
+  }
   pm__current->is_idle = pm__current->is_vain;
   pm__busy(pm__ps(d_ns), "sleep");
   pm__current->is_idle = 0;
@@ -90,12 +96,24 @@ PM_API void pm_barrier(void) {
     pm__resume(w, list);
   }
 }
+enum { PM__CRASHED = 1, PM__FAILED }; /* why the loop is left */
+/* Out of a handler of the loop there is no way but the end of the run. */
+static void pm__loop_fails(pm_world *w) {
+  pm_world_fail(w, PM_E_STATE, "pm_exit was called in a handler of events");
+  pm__current = NULL;
+#ifndef PM__ASAN
+  if (w->desc.catch_crashes) siglongjmp(w->crash_jump, PM__FAILED);
+#endif
+  fprintf(stderr, "%s\n", w->error);
+  abort();
+}
 PM_API void pm_exit(int status) {
   pm_thread *self = pm__current, *t;
   pm_world *w;
   if (!self) return;
   pm_compute_measured();
   w = self->proc->world;
+  if (self->is_handling) pm__loop_fails(w);
   self->proc->status = status;
   self->proc->ended = 1;
   w->live_processes--;
@@ -211,7 +229,8 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
-      if (t->state == PM__READY && !pm__pays(w, t)) pm__enter(w, t);
+      if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
+        pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
     } else if (pm__may_go_on(w))
@@ -236,7 +255,7 @@ static void pm__crashed(int number, siginfo_t *info, void *context) {
   }
   w->crash_signal = number;
   w->crash_address = number == SIGABRT ? NULL : (char *)info->si_addr;
-  siglongjmp(w->crash_jump, 1);
+  siglongjmp(w->crash_jump, PM__CRASHED);
 }
 static void pm__crash_report(pm_world *w) {
   pm_thread *t = pm__current;
@@ -273,9 +292,10 @@ static void pm__run_caught(pm_world *w) {
   action.sa_sigaction = pm__crashed;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &action, &before[i]);
-  if (sigsetjmp(w->crash_jump, 1) == 0)
+  i = sigsetjmp(w->crash_jump, 1);
+  if (i == 0)
     pm__loop(w);
-  else
+  else if (i != PM__FAILED)
     pm__crash_report(w);
   for (i = 0; i < PM__CRASH_SIGNALS; i++) sigaction(pm__crash_signals[i], &before[i], NULL);
   sigaltstack(&theirs, NULL);
@@ -465,6 +485,7 @@ PM_API void pm_world_destroy(pm_world *world) {
     for (; t; t = next) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
+      pm__ahead_free(t);
       PM_FREE(t);
     }
     PM_FREE(w->procs[i]);

@@ -212,7 +212,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
 /* Sleepers that are idle count apart (idle_count): when the future holds nothing but timers of
    threads that only look for messages, nothing can come any more, and the world can tell a
    deadlock. */
-static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
+PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
@@ -222,11 +222,9 @@ static void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what
     w->idle_count += t->is_idle;
   }
 }
-/* Leaves the running thread until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
-  pm_thread *t = pm__current;
+/* Leaves the running thread, which sleeps, until it is resumed. */
+PM__PRIVATE void pm__leave(pm_thread *t) {
   pm_world *w = t->proc->world;
-  pm__sleeps(w, t, t_ps, what);
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
@@ -234,6 +232,11 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
 #endif
+}
+/* The same until pm__resume. t_ps PM__FOREVER: no timer. */
+PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+  pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
+  pm__leave(pm__current);
 }
 /* When nothing else happens until then, time just passes: a thread that computes alone goes on
    without an event and two switches of stacks. ret whether it did */
@@ -244,13 +247,18 @@ static bool pm__time_passes(pm_world *w, int64_t t_ps) {
   w->now_ps = t_ps;
   return true;
 }
-/* The running thread is busy for so long. */
-PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
-  pm_world *w = pm__current->proc->world;
+/* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
+PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
-  if (d_ps <= 0) return;
-  pm__current->poll_streak = 0;
-  if (!pm__time_passes(w, t_ps)) pm__block(t_ps, what);
+  if (d_ps <= 0) return false;
+  t->poll_streak = 0;
+  if (pm__time_passes(w, t_ps)) return false;
+  pm__sleeps(w, t, t_ps, what);
+  return true;
+}
+PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
+  pm_thread *t = pm__current;
+  if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
    running. ret whether it sleeps now */
@@ -309,6 +317,7 @@ static void pm__thread_main(void) {
   __sanitizer_finish_switch_fiber(NULL, &w->asan_bottom, &w->asan_bytes);
 #endif
   t->entry(t->arg);
+  if (t->has_steps) pm__catch_up();
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
@@ -351,7 +360,9 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
 }
 
 PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes) {
-  return pm__current && entry ? pm__thread_new(pm__current->proc, entry, arg, stack_bytes) : NULL;
+  if (!pm__current || !entry) return NULL;
+  if (pm__current->has_steps) pm__catch_up();
+  return pm__thread_new(pm__current->proc, entry, arg, stack_bytes);
 }
 PM_API pm_thread *pm_thread_self(void) { return pm__current; }
 /* ---- shared cores: processor sharing, a heap of threads and one event per node ------------------------ */
@@ -482,6 +493,7 @@ PM_API void pm_compute_measured(void) {
   const pm_world_desc *desc;
   int64_t d_ns;
   if (!pm__current) return;
+  if (pm__current->has_steps && !pm__current->defers) pm__catch_up();
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
   if (pm__current->is_unmeasured) return;
@@ -523,6 +535,7 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
   if (!thread || thread->state == PM__ENDED) return;
+  if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;
   if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);
 }

@@ -59,6 +59,11 @@ static void message_done(gm_msg *m) {
   }
   gm_req_complete(r);
 }
+/* Its end calls nothing of the program's, nor lets time pass. */
+static int is_light(const gm_msg *m) {
+  const gm_req *r = m->user;
+  return !r->packed && !r->at_end && !r->is_freed;
+}
 /* Where the bytes of a buffer lie, packed first when they lie apart. */
 static void *plain(gm_req *r, int is_send) {
   const gm_type *t = r->type;
@@ -119,6 +124,7 @@ void gm_req_start(gm_req *r) {
   }
   r->msg.done = message_done;
   r->msg.user = r;
+  r->msg.is_light = is_light;
   if (r->kind == REQ_SEND && r->mode == MODE_BUFFERED) {
     r->error = start_buffered(r);
     gm_req_complete(r);

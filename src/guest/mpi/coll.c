@@ -32,6 +32,11 @@ static void message_done(gm_msg *m) {
   node_done(c, node);
   run_ready(c);
 }
+/* What follows calls nothing of the program's, and all that it posts has room. */
+static int is_light(const gm_msg *m) {
+  const gm_coll *c = m->user;
+  return !c->done && (!c->op || c->op->id != GM_OP_USER) && (int64_t)c->todo <= gm_room(c->proc);
+}
 static void *at(gm_coll *c, nbc_slice s) { return c->area[s.area] + s.offset_bytes; }
 /* dst = left op right; operators of MPI give right = left op right. */
 static void reduce(gm_coll *c, const nbc_node *n) {
@@ -64,6 +69,7 @@ static void fire(gm_coll *c, uint32_t i) {
     const int peer = gm_group_world(c->peers, n->u.msg.peer);
     m = msg_take(c->proc);
     m->done = message_done;
+    m->is_light = is_light;
     m->user = c;
     m->user_id = i;
     c->in_flight++;

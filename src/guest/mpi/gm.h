@@ -82,6 +82,8 @@ struct gm_msg {
   uint32_t context, slot;
   int peer, want_tag, waits, pieces_seen;
   int8_t is_send, is_sync, is_posted, has_met;
+  int (*is_light)(const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
+                                         process, since nothing of the program's is called; NULL: it does */
   ptl_handle_any_t handle;
   gm_msg *next;
   uint64_t xfer_id; /* in the report */
@@ -171,6 +173,7 @@ struct gm_proc {
   gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
   gm_waiter *waiters;
   int has_poller, is_handling;
+  int runs_ahead; /* posts become steps, and light events are handled outside of its stack */
   uint64_t contexts_made;
   gm_comm *comms; /* all that live here */
   gm_comm *world, *self;
@@ -200,6 +203,8 @@ int gm_cancel(gm_proc *p, gm_msg *m); /* 1: withdrawn */
 void gm_probe_for(gm_proc *p, gm_probe *probe, int peer, uint32_t context, int tag, int take);
 /* Goes on with what a probe took. */
 void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *probe);
+/* How many messages it may still post. */
+int gm_room(const gm_proc *p);
 /* Waits until the flag is set by an event. */
 void gm_wait(gm_proc *p, const int *flag);
 /* Waits for any event. */

@@ -223,14 +223,18 @@ static void wait_beside(gm_proc *p, const int *flag) {
   if (*at) *at = me.next;
 }
 static void event(gm_proc *p, const ptl_event_t *e);
-static void take_event(gm_proc *p) {
+static int light(void *proc, const ptl_event_t *e);
+/* The next event; with a flag and running ahead those before it are handled too, as long as nobody but the
+   flag is to be told, and none when that is set. */
+static void take_event(gm_proc *p, const int *flag) {
   ptl_event_t e;
   p->has_poller = 1;
-  const int code = PtlEQWait(p->eq, &e);
+  const int code = flag && p->runs_ahead && !p->waiters ? pm_eq_serve(p->eq, flag, light, p, &e)
+                                                        : PtlEQWait(p->eq, &e);
   p->has_poller = 0;
   if (code == PTL_OK)
     event(p, &e);
-  else
+  else if (code != PTL_EQ_EMPTY)
     gm_fatal("more than %d events of MPI wait for the process to call MPI", EVENTS_MAX);
   if (p->waiters) {
     wake(p);
@@ -246,14 +250,14 @@ void gm_wait(gm_proc *p, const int *flag) {
     if (gm_set.progress || p->has_poller)
       wait_beside(p, flag);
     else
-      take_event(p);
+      take_event(p, flag);
   }
 }
 void gm_wait_event(gm_proc *p) {
   if (gm_set.progress || p->has_poller)
     wait_beside(p, NULL);
   else
-    take_event(p);
+    take_event(p, NULL);
 }
 int gm_poll(gm_proc *p) {
   ptl_event_t e;
@@ -324,6 +328,7 @@ int gm_open(gm_proc *p) {
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
   for (int i = 0; i < EARLY_BLOCKS && !bad; i++)
     bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
+  p->runs_ahead = !gm_set.progress && !gm_set.computes && !p->record;
   p->is_open = 1;
   return bad ? GM_ERR_INTERN : GM_OK;
 }
@@ -398,10 +403,16 @@ static int post_recv(gm_proc *p, gm_msg *m) {
   m->is_posted = 0;
   return 0;
 }
+int gm_room(const gm_proc *p) { return pm_append_room(p->ni, p->pt); }
 /* MPI orders what one process sends and receives: while one message waits for room in the NIC, all
    later ones wait behind it. */
 static void post(gm_proc *p, gm_msg *m) {
-  if (!p->late && (m->is_send ? post_send(p, m) : post_recv(p, m))) return;
+  if (!p->late) {
+    const bool was_ahead = p->runs_ahead && pm_run_ahead(true);
+    const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
+    if (p->runs_ahead) pm_run_ahead(was_ahead);
+    if (ok) return;
+  }
   m->next = NULL;
   if (p->late)
     p->late_tail->next = m;
@@ -424,7 +435,9 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   void (*done)(gm_msg *) = m->done;
   void *user = m->user;
   const uint32_t user_id = m->user_id;
+  int (*is_light)(const gm_msg *) = m->is_light;
   memset(m, 0, sizeof *m);
+  m->is_light = is_light;
   m->done = done;
   m->user = user;
   m->user_id = user_id;
@@ -561,6 +574,29 @@ static void event(gm_proc *p, const ptl_event_t *e) {
   default: break; /* AUTO_UNLINK of early blocks */
   }
   if (p->late) post_late(p);
+}
+
+/* The same outside of the stack of the process, for what can be: ret 0: it cannot. */
+static int light(void *proc, const ptl_event_t *e) {
+  gm_proc *p = proc;
+  const gm_msg *m = e->user_ptr;
+  if (p->late || p->record || ((uintptr_t)m & 1) || e->ni_fail_type) return 0;
+  switch (e->type) {
+  case PTL_EVENT_PUT:
+  case PTL_EVENT_PUT_OVERFLOW:
+    if (e->pt_index != p->pt) return 0;
+    break;
+  case PTL_EVENT_GET:
+    if (e->pt_index != p->pt_shown || m->bytes > p->piece_bytes) return 0; /* which unlinks */
+    break;
+  case PTL_EVENT_SEND:
+  case PTL_EVENT_ACK:
+  case PTL_EVENT_REPLY: break;
+  default: return 0; /* user_ptr is no message */
+  }
+  if (!m->is_light || !m->is_light(m)) return 0;
+  event(p, e);
+  return 1;
 }
 
 /* ---- probes ------------------------------------------------------------------------------------------- */

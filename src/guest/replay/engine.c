@@ -169,6 +169,7 @@ static void do_op(state *s, const rp_op *op) {
       break;
     }
     own.done = NULL;
+    own.is_light = NULL;
     own.user = NULL;
     own.user_id = 0;
     message(s, op, &own);

@@ -1,0 +1,278 @@
+/* Threads that run ahead: see ahead.h. */
+#include "ahead.h"
+
+typedef enum pm__serve_stage { PM__SERVE_LOOK, PM__SERVE_WAIT, PM__SERVE_PAY } pm__serve_stage;
+typedef enum pm__ahead_kind { PM__STEP_SLEEP, PM__STEP_APPEND, PM__STEP_MOVE } pm__ahead_kind;
+typedef struct pm__ahead_step {
+  pm__ahead_kind kind;
+  int64_t d_ps;
+  pm__ni *ni;
+  void *what; /* entry or message */
+} pm__ahead_step;
+/* A thread asks for no more steps before those it has asked for have begun; handlers may. */
+enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
+struct pm__ahead {
+  pm__ahead_step *step; /* a ring */
+  uint32_t first, count, max;
+  int append_count; /* of them */
+  bool has_begun;   /* the first of them */
+  bool is_running;
+  pm__call_step call; /* of the first one */
+  /* what is served once there are no more steps */
+  pm__eq *eq; /* NULL: nothing */
+  pm__ni *ni;
+  ptl_handle_eq_t eq_handle;
+  pm__serve_stage stage;
+  const int *is_over;
+  pm_event_fn handle;
+  void *arg;
+  ptl_event_t *event;
+  int code;
+};
+
+/* ---- steps --------------------------------------------------------------------------------------- */
+static bool pm__may_run_ahead(const pm_thread *t) {
+  return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
+}
+static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni *ni, void *what) {
+  struct pm__ahead *a = t->ahead;
+  pm__ahead_step *s;
+  if (a->count == PM__STEPS_MOST && !t->is_handling) pm__catch_up();
+  if (a->count == a->max) {
+    const uint32_t max = a->max ? 2 * a->max : PM__STEPS_LEAST;
+    pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
+    uint32_t i;
+    if (!step) {
+      pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
+      return false;
+    }
+    for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
+    PM_FREE(a->step);
+    t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
+    a->step = step;
+    a->first = 0;
+    a->max = max;
+  }
+  s = &a->step[(a->first + a->count++) & (a->max - 1)];
+  s->kind = kind;
+  s->d_ps = d_ps;
+  s->ni = ni;
+  s->what = what;
+  t->has_steps = true;
+  return true;
+}
+PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
+  (void)pm__step_put(t, PM__STEP_SLEEP, d_ps, NULL, NULL);
+}
+PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
+  if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
+    pm__pool_free(ni, &me->o);
+    return PTL_NO_SPACE;
+  }
+  t->ahead->append_count++;
+  return PTL_OK;
+}
+PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m) {
+  return pm__step_put(t, PM__STEP_MOVE, 0, m->what.from, m) ? PTL_OK : PTL_NO_SPACE;
+}
+/* Of a step that is a pause before something. ret whether that is still to be waited for */
+static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const char *what) {
+  struct pm__ahead *a = t->ahead;
+  bool is_put_off = false;
+  if (!a->has_begun) {
+    a->has_begun = true;
+    t->is_idle = is_idle;
+    is_put_off = pm__is_put_off(t->proc->world, t, d_ps, what);
+  }
+  if (!is_put_off) t->is_idle = false;
+  return is_put_off;
+}
+static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
+  pm_world *w = t->proc->world;
+  struct pm__ahead *a = t->ahead;
+  pm__message *m = (pm__message *)s->what;
+  if (!a->has_begun) {
+    a->has_begun = true;
+    m->what.id = ++w->next_id;
+    memset(&a->call, 0, sizeof a->call);
+  }
+  while (pm__nic_call(t->proc, m, &a->call)) {
+    if (a->call.d_ps == PM__FOREVER) {
+      pm__sleeps(w, t, PM__FOREVER, a->call.what);
+      return true;
+    }
+    if (pm__is_put_off(w, t, a->call.d_ps, a->call.what)) return true;
+  }
+  return false;
+}
+/* The first step, as far as it gets now. ret whether it is over */
+static bool pm__step_go(pm_thread *t) {
+  pm_world *w = t->proc->world;
+  struct pm__ahead *a = t->ahead;
+  const pm__ahead_step s = a->step[a->first];
+  const bool is_append = s.kind == PM__STEP_APPEND;
+  if (s.kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, &s)
+          : pm__step_is_put_off(t, s.d_ps,
+                                is_append ? s.d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
+                                is_append ? "a Portals call" : "sleep"))
+    return false;
+  a->has_begun = false;
+  a->first = (a->first + 1) & (a->max - 1);
+  t->has_steps = --a->count != 0;
+  if (is_append) {
+    pm__me *me = (pm__me *)s.what;
+    a->append_count--;
+    if (s.ni->refs)
+      pm__me_append(s.ni, me);
+    else
+      pm__pool_free(s.ni, &me->o);
+  } else if (s.kind == PM__STEP_MOVE) {
+    pm__message *m = (pm__message *)s.what;
+    if (pm__from_is_alive(m))
+      pm__message_start(w, m);
+    else
+      pm__message_free(w, m);
+  }
+  return true;
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+static bool pm__serve_ends(struct pm__ahead *a, int code) {
+  a->eq = NULL;
+  a->code = code;
+  return false;
+}
+/* The event is paid for: takes it. ret whether it was handled */
+static bool pm__serve_takes(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  const int code = pm__eq_take(a->ni, a->eq, a->event);
+  const bool defers = t->defers;
+  bool is_handled;
+  a->stage = PM__SERVE_LOOK;
+  if (code != PTL_OK) return pm__serve_ends(a, code);
+  t->defers = t->is_handling = true;
+  is_handled = a->handle(a->arg, a->event) != 0;
+  t->defers = defers;
+  t->is_handling = false;
+  return is_handled || pm__serve_ends(a, PTL_OK);
+}
+/* Looks, waits or pays. ret 1: it sleeps; 0: go on; a->eq NULL: it is over */
+static bool pm__serve_sleeps(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  pm_world *w = t->proc->world;
+  if (a->stage == PM__SERVE_WAIT) { /* woken */
+    t->is_idle = t->is_vain = false;
+    t->waits_for_ptl = 0;
+    t->describe = NULL;
+    t->poll_streak = 0;
+    a->stage = PM__SERVE_LOOK;
+  }
+  if (!a->eq->o.live || a->eq->o.handle != a->eq_handle)
+    return pm__serve_ends(a, pm__gone(t->proc));
+  if (a->stage == PM__SERVE_LOOK) {
+    if (*a->is_over) return pm__serve_ends(a, PTL_EQ_EMPTY);
+    if (t->proc->aborted) return pm__serve_ends(a, PTL_ABORTED);
+    if (!a->eq->used) {
+      a->stage = PM__SERVE_WAIT;
+      pm__waits_ptl(t, a->eq, a->eq_handle, 0);
+      pm__sleeps(w, t, PM__FOREVER, "PtlEQWait:");
+      return true;
+    }
+    a->stage = PM__SERVE_PAY;
+    t->is_idle = w->plat.cpu_event_ns <= w->plat.cpu_poll_max_ns;
+    if (pm__is_put_off(w, t, pm__ps(w->plat.cpu_event_ns), "a Portals call")) return true;
+  }
+  t->is_idle = false;
+  (void)pm__serve_takes(t);
+  return false;
+}
+/* As far as it gets now. ret whether the thread sleeps; else it may go on itself */
+static bool pm__ahead_run(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  bool sleeps = false;
+  a->is_running = true;
+  while (!sleeps && (a->count || a->eq)) sleeps = a->count ? !pm__step_go(t) : pm__serve_sleeps(t);
+  a->is_running = false;
+  t->is_ahead = sleeps;
+  return sleeps;
+}
+PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t) {
+  bool sleeps;
+  (void)w;
+  pm__current = t;
+  sleeps = pm__ahead_run(t);
+  pm__current = NULL;
+  return sleeps;
+}
+PM__PRIVATE void pm__catch_up(void) {
+  pm_thread *t = pm__current;
+  if (!t->has_steps || t->ahead->is_running) return;
+  if (pm__ahead_run(t)) pm__leave(t);
+}
+PM__PRIVATE void pm__ahead_free(pm_thread *t) {
+  if (t->ahead) PM_FREE(t->ahead->step);
+  PM_FREE(t->ahead);
+  t->ahead = NULL;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+PM_API bool pm_run_ahead(bool is_ahead) {
+  pm_thread *t = pm__current;
+  bool before;
+  if (!t) return false;
+  before = t->defers;
+  if (is_ahead && !before && (!pm__may_run_ahead(t) || t->is_ahead)) return false;
+  if (is_ahead && !t->ahead) {
+    t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
+    if (!t->ahead) return false;
+    t->proc->world->stats.memory_bytes += sizeof *t->ahead;
+  }
+  t->defers = is_ahead;
+  return before;
+}
+PM_API void pm_catch_up(void) {
+  if (pm__current && pm__current->has_steps) pm__catch_up();
+}
+PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
+  const pm__pool *pool = PM__POOL(ni, PM__H_ME);
+  const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
+            room = (int)(pool->limit - pool->used),
+            list_room = ni->limits.max_list_size - ni->pt[index].list_count - steps;
+  return room < list_room ? room : list_room > 0 ? list_room : 0;
+}
+PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
+  const pm_process *p = pm__inited();
+  const pm__ni *ni = p ? pm__ni_of(p, ni_handle) : NULL;
+  return ni && pm__pt_at(ni, index) ? pm__append_room(ni, index) : 0;
+}
+/* Where nobody may run ahead: as a thread does it itself. */
+static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
+  return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
+}
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
+                       ptl_event_t *event) {
+  pm_thread *t = pm__current;
+  struct pm__ahead *a;
+  pm_process *p;
+  pm__ni *ni;
+  pm__eq *eq;
+  if (!is_over || !handle || !event) return PTL_ARG_INVALID;
+  if (!t || !t->proc->init_count) return PTL_NO_INIT;
+  p = t->proc;
+  if (p->aborted) return PTL_ABORTED;
+  eq = (pm__eq *)pm__find_any(p, PM__H_EQ, eq_handle, &ni);
+  if (!eq) return PTL_ARG_INVALID;
+  if (!t->ahead || !pm__may_run_ahead(t)) return pm__serve_left(eq_handle, is_over, event);
+  a = t->ahead;
+  a->eq = eq;
+  a->ni = ni;
+  a->eq_handle = eq_handle;
+  a->stage = PM__SERVE_LOOK;
+  a->is_over = is_over;
+  a->handle = handle;
+  a->arg = arg;
+  a->event = event;
+  if (pm__ahead_run(t)) pm__leave(t);
+  return a->code;
+}
