@@ -498,6 +498,7 @@ NBC__PRIVATE void nbc__sched_scatter_tree(nbc__sched_builder *b) {
    straight between the two, as in the linear algorithm. The slot's length depends on nothing that one
    rank alone knows. */
 static uint64_t nbc__sched_slot_bytes(const nbc__sched_builder *b) {
+  /* Bounded, because a rank near the root holds a slot for each rank below it. */
   enum { BY_DEFAULT = 256, MOST = 65536 };
   const uint64_t asked_bytes = b->d.segment_bytes;
   return !asked_bytes ? (uint64_t)BY_DEFAULT : asked_bytes < MOST ? asked_bytes : (uint64_t)MOST;
@@ -539,6 +540,9 @@ static void nbc__sched_gatherv_root(nbc__sched_builder *b, uint64_t slot_bytes, 
                     nbc__sched_recv_bytes(b, d->rank));
 }
 
+/* The subtree of v is a run of numbers, so its slots are one message, in which slot c - v is c's. A
+   rank sends its slots first and its long block after them, as the root receives them: the k-th
+   send meets the k-th receive. */
 NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b) {
   const nbc_schedule_desc *const d = &b->d;
   const uint64_t slot_bytes = nbc__sched_slot_bytes(b), bytes = nbc__sched_vector_bytes(b);
@@ -551,6 +555,7 @@ NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b) {
   }
   const uint64_t my_bytes = (uint64_t)nbc__sched_subtree(v, d->size, radix) * slot_bytes;
   const nbc_slice mine = nbc__sched_scratch(b, my_bytes);
+  /* A longer block leaves its slot as it is: the root knows its length and does not read it. */
   if (bytes <= slot_bytes) nbc__sched_copy(b, mine, b->in, bytes);
   for (int i = 0; i < count; i++) {
     const int c = b->children[i];
@@ -562,6 +567,8 @@ NBC__PRIVATE void nbc__sched_gatherv_tree(nbc__sched_builder *b) {
   if (bytes > slot_bytes) nbc__sched_send(b, d->root, b->in, bytes);
 }
 
+/* Slots before long blocks, as the others receive them. Only long blocks are bounded in number: on
+   slots whole subtrees wait. */
 static void nbc__sched_scatterv_root(nbc__sched_builder *b, uint64_t slot_bytes, int count) {
   const nbc_schedule_desc *const d = &b->d;
   for (int i = count - 1; i >= 0; i--) /* the farthest child first: it has most to forward */
