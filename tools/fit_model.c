@@ -357,6 +357,7 @@ int main(int argc, char **argv) {
   const char *file = NULL;
   nbc_transport *t = NULL;
   nbc_error err;
+  const nbc_mpi_desc desc = {.messages_only = true}; /* it is the MPI that is measured */
   output_begin("fit_model");
   MPI_Init(&argc, &argv);
   int bad = read_arguments(argc, argv, &file);
@@ -365,7 +366,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     bad = rank == 0 ? fit_file(file) : 0;
   }
-  if (bad < 0 && nbc_mpi_create(MPI_COMM_WORLD, NULL, &t, &err) != NBC_OK)
+  if (bad < 0 && nbc_mpi_create(MPI_COMM_WORLD, &desc, &t, &err) != NBC_OK)
     bad = fail("MPI", err.text);
   if (bad < 0 && t->size < 2) bad = fail("MPI", "needs two processes or more");
   if (bad < 0) {
