@@ -1,5 +1,6 @@
 /* Threads that run ahead: the same times, steps and payload as without, whatever the program, machine and
    level; fewer changes of context; what cannot be a step takes place at once. */
+#include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 
 enum { MOST = 9, ROUNDS = 24, ROOM = 20000, CHAIN = 3 };
