@@ -25,6 +25,7 @@
 #include "src/transport/scripted.h"
 #include "src/transport/packets.h"
 #include "src/transport/threads.h"
+#include "src/transport/shared.h"
 #include "src/transport/mpi.h"
 #include "src/transport/shmem.h"
 #include "src/coll/schedule.h"

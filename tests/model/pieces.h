@@ -24,6 +24,7 @@
 #include "src/portals/ptl_memory.h"
 #include "src/portals/ptl_target.h"
 #include "src/portals/ptl_moves.h"
+#include "src/portals/ahead.h"
 #include "src/portals/ptl_library.h"
 #include "src/portals/flow.h"
 #include "src/portals/wire.h"

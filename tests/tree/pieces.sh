@@ -53,6 +53,15 @@ compile_alone() { # LIST
   cat "$T/found" && ! test -s "$T/found"
 }
 
+tests_know_them() { # LIST FILE: the header of tests that look inside has each piece, but for the adapter to the other library
+  pieces_of "$1" | grep -vxF portals/nbc | while read -r piece; do
+    [ ! -r "src/$piece.h" ] || grep -qxF "#include \"src/$piece.h\"" "$2" || echo "$2 lacks $piece"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+check "tests that look inside nbc_overlap.h see all pieces" tests_know_them src/nbc_overlap.list tests/pieces.h
+check "tests that look inside portals_model.h see all pieces" tests_know_them src/portals_model.list tests/model/pieces.h
+
 for list in src/*.list; do
   header=$(sed -n 's|^// into ||p' "$list")
   check "$header is assembled from its pieces" is_assembled "$list" "$header"
