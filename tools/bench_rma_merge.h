@@ -18,6 +18,8 @@ typedef struct merge_list {
   size_t count, limit;
 } merge_list;
 
+/* Runs keep their order, and samples that in which they were taken: what is told of a run may rest
+   on it. */
 static int merge_order(const void *a, const void *b) {
   const merge_sample *x = (const merge_sample *)a, *y = (const merge_sample *)b;
   const int names = strcmp(x->routine, y->routine);
@@ -28,7 +30,8 @@ static int merge_order(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-/* Student's t, 97.5 %. */
+/* Student's t, 97.5 %: what both sides of a 95 % interval take. Beyond 30 degrees of freedom an
+   expansion, within 0.1 %. */
 static double merge_t(int freedom) {
   static const double t[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                              2.306, 2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -78,7 +81,11 @@ typedef struct merge_line { /* of one routine, size and number of ranks; seconds
   int runs;
 } merge_line;
 
-/* count samples in the order of runs and of time. */
+/* count samples in the order of runs and of time. Two errors of the mean are looked at, and the
+   larger one counts. From how runs differ: t s / sqrt(n), with their standard deviation s; it needs
+   two runs. From what is open within each run: the halves of its median's interval, as independent
+   errors: the root of the sum of their squares, over n. So runs that agree by chance do not make
+   the interval narrower than their samples allow. */
 static bool merge_runs(const merge_sample *s, size_t count, double *values, merge_line *line) {
   double sum = 0, squares = 0, within = 0;
   memset(line, 0, sizeof *line);
@@ -96,11 +103,13 @@ static bool merge_runs(const merge_sample *s, size_t count, double *values, merg
   line->inside = sqrt(within) / line->runs;
   line->half = line->inside;
   if (line->runs < 2) return true;
+  /* The sum of squares about the mean, which rounding may leave a little below 0. */
   line->apart = sqrt(fmax(0, (squares - sum * line->mean) / (line->runs - 1)));
   line->half = fmax(line->half, merge_t(line->runs - 1) * line->apart / sqrt(line->runs));
   return true;
 }
 
+/* The list is sorted: what belongs together stands together. */
 static size_t merge_group(const merge_list *list, size_t first) {
   const merge_sample *s = &list->samples[first];
   size_t k = first;
@@ -196,10 +205,12 @@ static void merge_draw(FILE *out, const merge_list *list, double *values, const 
     points[k] = merge_points(list, values, c, c->names[k], most_ranks, x[k], us[k]);
     for (int i = 0; i < points[k]; i++) {
       p.x_hi = fmax(p.x_hi, x[k][i]);
+      /* Room above the lines for the key, on an axis of decades. */
       if (us[k][i] > 0) p.y_lo = fmin(p.y_lo, us[k][i] * 0.8), p.y_hi = fmax(p.y_hi, us[k][i] * 8);
     }
   }
   if (!(p.y_hi > 0)) p.y_lo = 0.1, p.y_hi = 10; /* nothing was measured */
+  /* One sample of nearly nothing must not press all lines to the top. */
   p.y_lo = fmax(p.y_lo, p.y_hi * 1e-6);
   plot_axes(&p, c->title, c->by_ranks ? "ranks" : "bytes", "us");
   for (int k = 0; k < MERGE_NAMES && c->names[k]; k++) {

@@ -64,7 +64,9 @@ static void trace_add_path(const char *path, bool *bad) {
   free(entries);
 }
 
-/* A process's time, after the begin of the run. */
+/* A process's time, after the begin of the run. Processes of one boot share the raw clock: its
+   readings are exact among them. Others are laid on the system's clock by two points, at their
+   start and end, so that clocks that run apart meet at both. */
 static int64_t run_ns(const timeline *t, int64_t t_ns) {
   if (traces.is_one_boot) return trace_raw_ns(t, t_ns) - traces.begin_ns;
   const double span = (double)(t->clock_ns[1] - t->clock_ns[0]);
@@ -90,12 +92,15 @@ static const match_bounds *match_of(const timeline *t, uint64_t id) {
   return at >= 0 && matches.bounds[i][at].is_matched ? &matches.bounds[i][at] : NULL;
 }
 
+/* Where a record's thread stands: calls and sections have no size, transfers carry it above their
+   number. */
 static unsigned thread_of(const trace_record *r) {
   return (unsigned)(r->what == TRACE_CALL || r->what == TRACE_SECTION ? r->size_bytes
                                                                       : r->id >> 40) &
          0xffffff;
 }
 
+/* qsort hands its comparisons no argument. */
 static const timeline *now_sorted;
 static int by_begin(const void *a, const void *b) {
   const trace_record *x = (const trace_record *)a, *y = (const trace_record *)b;
@@ -228,6 +233,8 @@ static void chrome_arrow(FILE *out, const match_one *s, const match_one *r, uint
   for (int end = 0; end < 2; end++) {
     put_head(out, end ? "f" : "s", end ? to : from, thread_of(end ? r->transfer : s->transfer));
     put_us(out, "ts",
+           /* 1 ns before its end, so that the arrow binds to the call that ends there, not to the
+              next one. */
            end ? run_ns(to, r->transfer->end_ns) - 1 : run_ns(from, s->transfer->begin_ns));
     fprintf(out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%llu%s",
             (unsigned long long)number, end ? ",\"bp\":\"e\"" : "");
@@ -240,13 +247,14 @@ static void chrome_arrow(FILE *out, const match_one *s, const match_one *r, uint
 }
 
 static bool write_chrome(const char *path) {
+  /* Chrome tells transfers by a number within a process; a wire's stamps get one of their own. */
   uint64_t number = 0;
   FILE *out = output_create(path);
   if (!out) return false;
   fprintf(out,
-          "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/"
-          "1\",\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":"
-          "\"trace\"}",
+          "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/1\","
+          "\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n"
+          "{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\"}",
           (long long)traces.begin_ns);
   for (size_t i = 0; i < traces.count; i++) {
     timeline *t = &traces.of[i];

@@ -20,7 +20,7 @@ no_torn_names() {
   grep -E '^(src|tools|hw|rtl|examples)/.*\.(c|h|cpp)$' "$T/files" | while read -r f; do
     [ ! -f "$f" ] || awk -v file="$f" '
       { line = $0; sub(/[ \t\\]+$/, "", line) }
-      before ~ /[A-Za-z0-9_]"$/ && before !~ /\\[a-z]"$/ && line ~ /^ *"[A-Za-z0-9_]/ { print file ":" NR - 1 ": a word goes on in the next line" }
+      (before ~ /[A-Za-z0-9_]"$/ && before !~ /\\[a-z]"$/ && line ~ /^ *"[A-Za-z0-9_]/) || (before ~ /[a-z]\/"$/ && line ~ /^ *"[0-9]/) { print file ":" NR - 1 ": a word goes on in the next line" }
       { before = line }' "$f"
   done >"$T/found"
   cat "$T/found" && test -s "$T/files" && ! test -s "$T/found"
