@@ -245,6 +245,8 @@ static void take_event(gm_proc *p, const int *flag) {
     }
   }
 }
+/* With a worker, or while another thread takes events, this one waits beside; else it takes events
+   itself until its word is set, whomever they belong to. */
 void gm_wait(gm_proc *p, const int *flag) {
   while (!*flag) {
     if (gm_set.progress || p->has_poller)
@@ -259,6 +261,8 @@ void gm_wait_event(gm_proc *p) {
   else
     take_event(p, NULL);
 }
+/* One event at most, as a test is a short call. Where a worker takes them, time must pass for it to
+   run. */
 int gm_poll(gm_proc *p) {
   ptl_event_t e;
   if (gm_set.progress == GM_DEDICATED || p->has_poller) { /* somebody else takes the events */
@@ -431,6 +435,7 @@ static void post_late(gm_proc *p) {
     p->late = m->next;
   }
 }
+/* Who is to be told survives: persistent requests start the same message again. */
 static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag) {
   void (*done)(gm_msg *) = m->done;
   void *user = m->user;
@@ -536,6 +541,7 @@ static void searched(gm_probe *f, const ptl_event_t *e) {
 }
 static void event(gm_proc *p, const ptl_event_t *e) {
   p->event_count++;
+  /* Messages have even addresses; a probe's is made odd. */
   gm_msg *m = e->user_ptr;
   if ((uintptr_t)m & 1) {
     searched((gm_probe *)(void *)((char *)e->user_ptr - 1), e);
@@ -549,6 +555,7 @@ static void event(gm_proc *p, const ptl_event_t *e) {
     met(p, m, e->hdr_data, e->match_bits, e->initiator, e->start, e->mlength);
     if (e->mlength) early_free(e->start, e->mlength);
     break;
+  /* An eager message is done when the NIC has read it. */
   case PTL_EVENT_SEND: settle(p, m); break;
   case PTL_EVENT_GET:
     if (e->pt_index == p->pt_shown) shown(p, m, e);
@@ -606,6 +613,8 @@ static uint64_t early_count(const gm_proc *p) {
   ptl_ct_event_t count;
   return PtlCTGet(p->early_ct, &count) ? 0 : count.success + count.failure;
 }
+/* Programs probe for a few patterns in turn: each is remembered with the counter as it was when
+   nothing was found. */
 static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
   for (int i = 0; i < GM_VAIN; i++)
     if (p->vain[i].is_set && p->vain[i].peer == peer && p->vain[i].context == context &&
@@ -645,6 +654,7 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
     f->early = copy;
   }
 }
+/* MPI_Mrecv: a probe has taken the message out of the NIC, with a copy of what had come. */
 void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *f) {
   prepare(m, buffer, bytes, f->source, 0, f->tag);
   m->is_posted = 1;
