@@ -30,7 +30,7 @@ run "LD_PRELOAD=$get" NBC_PROGRESS_SAY=0 "$B/bench/progress_loops.$mpi" loops >l
 paste loops_without.txt loops_with.txt | awk '
   { printf "%-12s %6.2f without, %6.2f with\n", $1, $2, $6; n++; if ($6 < $2) better++; before += $4; after += $8 }
   END { printf "\nWith the preload %d of %d loops hide more of their communication, and all of them together take %.0f %% of their time without%s. ", better, n, 100 * after / before,
-          after > before ? ": on these cores, with what else runs on them, it does not pay" : "" }'
+          (after > before ? ": on these cores, with what else runs on them, it does not pay" : "") }'
 if [ $mpi = mpich ] && [ -x "$B/pm_run" ]; then
   echo
   echo "== the same loops, unedited, on 16 simulated nodes (pm_run --progress) =="
