@@ -122,8 +122,8 @@ USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|failing_malloc.h|clock
 PM_USERS := $(shell grep -LE 'pm__|nbc__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)' \
               $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tools/*.c tests/model/*.c tests/rtl/*.c))
 # Tests that look inside are made of pieces: of a header's own, or of the .c file with the functions they mean
-INSIDERS := $(shell grep -lE '^\#include "(src/|tests/(model/)?pieces)' tests/*/*.c)
-PM_INSIDERS := $(shell grep -lE '^\#include "(src/portals/|tests/model/pieces)' tests/model/*.c)
+INSIDERS := $(shell grep -lE '^.include "(src/|tests/(model/)?pieces)' tests/*/*.c)
+PM_INSIDERS := $(shell grep -lE '^.include "(src/portals/|tests/model/pieces)' tests/model/*.c)
 # $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
 linked    = $(if $(filter $1,$(PM_USERS) $(PM_INSIDERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
             $(if $(filter $1,$(USERS) $(PM_USERS) $(INSIDERS)),$(if $(filter tests/overlap/% tests/report/%,$1),\
