@@ -263,7 +263,9 @@ typedef enum pm_topology_kind {
   X(nic_count, 1, "NICs of a node (rails), each on a network of its own, see RAILS")               \
   X(pci_root_count, 1, "PCI roots of a node: NIC k hangs on root k modulo this")                   \
   X(rail_split_bytes, 0, "payload from which a message goes over all rails at once, 0 = never")    \
-  X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
+  X(nic_match_ns, 0,                                                                               \
+    "per list entry looked at; others wait for the end of a search (not published: 0)")            \
+  X(nic_search_ns, 0, "... and so much longer the next search of the NIC has to wait")             \
   X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
   X(e2e_retry_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                         \
@@ -1912,7 +1914,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 156 "src/portals/platform.h"
+#line 158 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2720,9 +2722,11 @@ typedef struct pm__node {
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
-  unsigned char link;                   /* level of what is in flight */
-  pm__cores *cores;                     /* NULL: nobody has shared them yet */
+  struct pm__message *held, *held_tail;     /* wait for an in-flight limit, or a change of level */
+  struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
+  int64_t t_search_ps;                      /* the present search ends */
+  unsigned char link;                       /* level of what is in flight */
+  pm__cores *cores;                         /* NULL: nobody has shared them yet */
 } pm__node;
 
 typedef struct pm__stack {
@@ -9750,14 +9754,43 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
+/* Lists are searched for one message after the other, in the order of their arrival. ret whether this one has to
+   wait: then its event comes again */
+static bool pm__search_waits(pm_world *w, pm__node *n, pm__message *m) {
+  if (n->search == m) { /* its turn */
+    n->search = m->next;
+    return false;
+  }
+  if (!n->search && n->t_search_ps <= w->now_ps) return false;
+  m->next = NULL;
+  if (n->search)
+    n->search_tail->next = m;
+  else {
+    n->search = m;
+    pm__schedule(w, &m->way.event, n->t_search_ps);
+  }
+  n->search_tail = m;
+  return true;
+}
+static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
+  n->t_search_ps = pm__later(t_ps, w->plat.nic_search_ns * PM__PS);
+  if (n->search) pm__schedule(w, &n->search->way.event, n->t_search_ps);
+}
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = &w->nodes[pm__to_nic(m)];
-  const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
-  uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
-  int64_t t_ps = pm__later(
+  const bool inside = pm__is_inside(w, m),
+             searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
+  int taken;
+  uint64_t bytes;
+  int64_t t_ps;
+  if (searches && pm__search_waits(w, n, m)) return;
+  taken = pm__arrive(w, m);
+  bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  t_ps = pm__later(
       w->now_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
+  if (searches) pm__search_ends(w, n, t_ps);
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */

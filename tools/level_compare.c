@@ -6,8 +6,9 @@
              --max BYTES       largest message (1048576)   --nodes N  of the collectives, 2 to 16 (4)
              --html FILE       the same as a page with drawings
              --calibrate FILE  fits the constants to RTL first, and writes them as a platform
-   Expected: for five ways to send (S4BXI's), puts to the n-th entry of a list and three collectives a line per size: the time of one request
-             on RTL, and by how many per cent flow and LogGP miss it; then the largest error of each.
+   Expected: for five ways to send (S4BXI's), streams, puts both ways at once, puts to the n-th entry of a list (one,
+             and many at once) and three collectives a line per size: the time of one request on RTL, and by how many
+             per cent flow, LogGP and packet miss it; then the largest error of each.
 
    The latency of Put-WaitAck, Put-WaitSend and Get-WaitReply is the time of one request; of the two
    NoWait patterns it is the inverse of the rate of REQUESTS at once, so their errors are those of the
@@ -23,14 +24,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLOW = PM_LINK_FLOW, LOGGP = PM_LINK_LOGGP, RTL = PM_LINK_CARRIER, LEVELS = 3 };
+enum {
+  FLOW = PM_LINK_FLOW,
+  LOGGP = PM_LINK_LOGGP,
+  RTL = PM_LINK_CARRIER,
+  PACKET = PM_LINK_PACKET,
+  LEVELS
+};
+enum { MODELS = LEVELS - 1 };
+static const int models[MODELS] = {FLOW, LOGGP, PACKET};
 enum { PUT_ACK, PUT_SEND, GET_REPLY, PUT_NO_WAIT, GET_NO_WAIT, PATTERNS };
-enum { LISTS = PATTERNS, BARRIER, ALLREDUCE, ALLTOALL, ROWS };
-enum { SIZES = 40, REQUESTS = 32, PT = 1, PT_LIST = 2, LENGTHS = 10 };
+enum { STREAM = PATTERNS, BOTH_WAYS, LISTS, LIST_RATE, BARRIER, ALLREDUCE, ALLTOALL, ROWS };
+enum { SIZES = 40, REQUESTS = 32, WINDOW = 16, PT = 1, PT_LIST = 2, LENGTHS = 10 };
 static const uint64_t lengths[LENGTHS] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
-static const char *const row_names[ROWS] = {"Put-WaitAck", "Put-WaitSend", "Get-WaitReply",
-                                            "Put-NoWait",  "Get-NoWait",   "Put-list",
-                                            "barrier",     "allreduce",    "alltoall"};
+static const char *const row_names[ROWS] = {
+    "Put-WaitAck", "Put-WaitSend", "Get-WaitReply", "Put-NoWait", "Get-NoWait", "Put-stream",
+    "Put-both",    "Put-list",     "list-rate",     "barrier",    "allreduce",  "alltoall"};
 typedef struct results {
   int size_count;
   uint64_t size_bytes[SIZES];
@@ -44,9 +53,10 @@ static struct {
   unsigned char *memory[2][2]; /* of each rank: what it sends, what it gives away */
 } run;
 
+static int has_lengths(int row) { return row == LISTS || row == LIST_RATE; }
 /* What the points of a row differ in: bytes, entries of a list, or nothing. */
 static uint64_t point_of(int row, int s) {
-  return row == BARRIER ? 0 : row == LISTS ? s < LENGTHS ? lengths[s] : 0 : run.r.size_bytes[s];
+  return row == BARRIER ? 0 : has_lengths(row) ? s < LENGTHS ? lengths[s] : 0 : run.r.size_bytes[s];
 }
 
 /* ---- what is measured --------------------------------------------------------------------------- */
@@ -97,6 +107,45 @@ static double list_ns(uint64_t entry, ptl_handle_md_t md, ptl_handle_eq_t eq) {
   pm_sleep_ns(2000);
   return (double)d_ns;
 }
+/* Puts with WINDOW under way, four times as many as at once: ns per put. */
+static double stream_ns(uint64_t bytes, ptl_handle_md_t md, ptl_handle_eq_t eq) {
+  const int count = bytes > 65536 ? 8 : bytes > 4096 ? 32 : 4 * REQUESTS;
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < count; i++) {
+    if (i >= WINDOW) wait_for(eq, PTL_EVENT_ACK, 1);
+    PtlPut(md, 0, bytes, PTL_ACK_REQ, pm_process_id(1), PT, 0, 0, NULL, 0);
+  }
+  wait_for(eq, PTL_EVENT_ACK, count < WINDOW ? count : WINDOW);
+  const int64_t d_ns = pm_now_ns() - t_ns;
+  pm_sleep_ns(5000);
+  return (double)d_ns / count;
+}
+/* Puts at once, to PT or to an entry of the list. On both sides at the same time: the slower one counts. */
+static double at_once_ns(uint64_t bytes, int pt, uint64_t bits, ptl_handle_md_t md,
+                         ptl_handle_eq_t eq) {
+  const int count = bytes > 65536 ? 4 : bytes > 4096 ? 12 : REQUESTS;
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < count; i++)
+    PtlPut(md, 0, bytes, PTL_ACK_REQ, pm_process_id(1 - pm_rank()), (ptl_pt_index_t)pt, bits, 0,
+           NULL, 0);
+  wait_for(eq, PTL_EVENT_ACK, count);
+  if (pt == PT) pm_barrier();
+  const int64_t d_ns = pm_now_ns() - t_ns;
+  pm_sleep_ns(5000);
+  return (double)d_ns / count;
+}
+static void rates(int me, ptl_handle_md_t md, ptl_handle_eq_t eq) {
+  double(*ns)[SIZES] = run.r.ns[run.level];
+  for (int s = 0; s < LENGTHS && me == 0; s++)
+    ns[LIST_RATE][s] = at_once_ns(1, PT_LIST, lengths[s], md, eq);
+  for (int s = 0; s < run.r.size_count && me == 0; s++)
+    ns[STREAM][s] = stream_ns(run.r.size_bytes[s], md, eq);
+  for (int s = 0; s < run.r.size_count; s++) {
+    pm_barrier();
+    const double both_ns = at_once_ns(run.r.size_bytes[s], PT, 0, md, eq);
+    if (me == 0) ns[BOTH_WAYS][s] = both_ns;
+  }
+}
 static void patterns_body(void *unused) {
   const int me = pm_rank();
   const uint64_t most = run.r.size_bytes[run.r.size_count - 1];
@@ -132,6 +181,7 @@ static void patterns_body(void *unused) {
   for (int p = 0; p < PATTERNS && me == 0; p++)
     for (int s = 0; s < run.r.size_count; s++)
       run.r.ns[run.level][p][s] = pattern_ns(p, run.r.size_bytes[s], md, eq);
+  rates(me, md, eq);
   pm_barrier();
   PtlNIFini(ni), PtlFini();
 }
@@ -249,6 +299,7 @@ static int calibrate(pm_platform *p) {
   p->ack_after_write = 1; /* what the NIC in RTL does */
   p->dma_ahead = 1;
   p->nic_match_ns = 3;     /* an entry per cycle of 2.88 ns */
+  p->nic_search_ns = 26;   /* measured as rates to entries of lists */
   p->command_bytes = 1150; /* 16 register writes of two cycles each, at PCI's rate */
   p->pio_fence_ns =
       40; /* a CPU that keeps pace with the register file: what is fitted is the NIC */
@@ -281,18 +332,20 @@ static int calibrate(pm_platform *p) {
 }
 
 /* ---- what is shown -------------------------------------------------------------------------------- */
-static const char *const level_names[LEVELS] = {"flow", "LogGP", "RTL"};
+static const char *const level_names[LEVELS] = {"flow", "LogGP", "RTL", "packet"};
 static void print_rows(FILE *out) {
   for (int row = 0; row < ROWS; row++) {
-    fprintf(out, "\n%-14s %9s %12s %10s %9s %9s\n", row_names[row],
-            row == LISTS ? "entries" : "bytes", "RTL [ns]", "[MB/s]", "flow [%]", "LogGP [%]");
+    fprintf(out, "\n%-14s %9s %12s %10s %9s %9s %10s\n", row_names[row],
+            has_lengths(row) ? "entries" : "bytes", "RTL [ns]", "[MB/s]", "flow [%]", "LogGP [%]",
+            "packet [%]");
     for (int s = 0; s < SIZES; s++) {
       const double ns = run.r.ns[RTL][row][s];
       if (ns > 0)
-        fprintf(out, "%-14s %9llu %12.1f %10.1f %9.1f %9.1f\n", "",
+        fprintf(out, "%-14s %9llu %12.1f %10.1f %9.1f %9.1f %10.1f\n", "",
                 (unsigned long long)point_of(row, s), ns,
-                row == BARRIER || row == LISTS ? 0 : 1e3 * (double)run.r.size_bytes[s] / ns,
-                100 * error_ratio(FLOW, row, s), 100 * error_ratio(LOGGP, row, s));
+                row == BARRIER || has_lengths(row) ? 0 : 1e3 * (double)run.r.size_bytes[s] / ns,
+                100 * error_ratio(FLOW, row, s), 100 * error_ratio(LOGGP, row, s),
+                100 * error_ratio(PACKET, row, s));
     }
   }
 }
@@ -300,7 +353,8 @@ static void print_rows(FILE *out) {
 static void print_summary(FILE *out, const char *before, const char *after) {
   for (int row = 0; row < ROWS; row++) {
     fprintf(out, "%s%-14s", before, row_names[row]);
-    for (int level = 0; level < RTL; level++) {
+    for (int m = 0; m < MODELS; m++) {
+      const int level = models[m];
       int within = 0, count = 0, worst = 0;
       for (int s = 0; s < SIZES; s++) {
         if (!(run.r.ns[RTL][row][s] > 0)) continue;
@@ -316,7 +370,7 @@ static void print_summary(FILE *out, const char *before, const char *after) {
 }
 /* One drawing: time or error over size, both axes as powers unless it is the error. */
 static void draw(FILE *out, int row, int is_error) {
-  static const char *const colour[LEVELS] = {"#1b6ca8", "#b8651b", "#222"};
+  static const char *const colour[LEVELS] = {"#1b6ca8", "#b8651b", "#222", "#3d8b37"};
   enum { WIDE = 420, HIGH = 220, LEFT = 52, FOOT = 34 };
   const double x_max = log2((double)run.r.size_bytes[run.r.size_count - 1]);
   double lo = HUGE_VAL, hi = 0;
@@ -344,8 +398,9 @@ static void draw(FILE *out, int row, int is_error) {
             k < 10   ? " B"
             : k < 20 ? " KiB"
                      : " MiB");
-  for (int level = 0; level < LEVELS - is_error; level++) {
+  for (int level = 0; level < LEVELS; level++) {
     char move = 'M';
+    if (is_error && level == RTL) continue;
     fprintf(out, "<path fill='none' stroke-width='1.8' stroke='%s' d='", colour[level]);
     for (int s = 0; s < run.r.size_count; s++) {
       double y = is_error ? error_ratio(level, row, s) : log10(run.r.ns[level][row][s]);
@@ -369,14 +424,15 @@ static int write_html(const char *path, const pm_platform *p) {
       "<!doctype html><html lang='en'><meta charset='utf-8'><title>Link levels compared</title>\n"
       "<style>body{font:15px/1.5 sans-serif;max-width:920px;margin:2em auto;padding:0 1em}"
       "svg{width:49%%;font:11px sans-serif}pre{overflow-x:auto;font-size:12px}</style>\n"
-      "<h1>Flow and LogGP against NICs in RTL</h1>\n<p>Platform %s. Left: time of a request "
+      "<h1>Flow, LogGP and packets against NICs in RTL</h1>\n<p>Platform %s. Left: time of a "
+      "request "
       "(NoWait: inverse of the rate; collectives on %d nodes). Right: error against RTL, cut off "
       "at 30 %%.</p>\n<pre>\n",
       p->name, run.nodes);
   print_summary(out, "", "");
   fprintf(out, "</pre>\n");
   for (int row = 0; row < ROWS; row++) {
-    if (row == BARRIER || row == LISTS) continue; /* have no size */
+    if (row == BARRIER || has_lengths(row)) continue; /* have no size */
     fprintf(out, "<h2>%s</h2>\n", row_names[row]);
     draw(out, row, 0), draw(out, row, 1);
   }
@@ -413,7 +469,8 @@ static void sizes(uint64_t most) {
 static int usage(FILE *out) {
   fputs("usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "
         "[--calibrate FILE]\n"
-        "Time of requests and collectives on NICs in RTL, and how far flow and LogGP are from it.\n"
+        "Time of requests and collectives on NICs in RTL, and how far flow, LogGP and packet are "
+        "from it.\n"
         "  --platform FILE   constants of the levels (rtl/nic.platform); without: those of the "
         "model\n"
         "  --max BYTES       largest message, 64 to 16777216 (1048576)\n"
@@ -426,7 +483,7 @@ static int usage(FILE *out) {
 static int compare(pm_platform *p, const char *html, const char *fitted) {
   int ok = measure(RTL, p, 0) && measure(RTL, p, 1);
   if (ok && fitted) ok = calibrate(p);
-  for (int level = 0; level < RTL && ok; level++) ok = measure(level, p, 0) && measure(level, p, 1);
+  for (int m = 0; m < MODELS && ok; m++) ok = measure(models[m], p, 0) && measure(models[m], p, 1);
   if (!ok) return 1;
   print_rows(stdout);
   printf("\n");

@@ -134,9 +134,11 @@ typedef struct pm__node {
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail; /* wait for an in-flight limit, or a change of level */
-  unsigned char link;                   /* level of what is in flight */
-  pm__cores *cores;                     /* NULL: nobody has shared them yet */
+  struct pm__message *held, *held_tail;     /* wait for an in-flight limit, or a change of level */
+  struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
+  int64_t t_search_ps;                      /* the present search ends */
+  unsigned char link;                       /* level of what is in flight */
+  pm__cores *cores;                         /* NULL: nobody has shared them yet */
 } pm__node;
 
 typedef struct pm__stack {

@@ -314,14 +314,43 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
+/* Lists are searched for one message after the other, in the order of their arrival. ret whether this one has to
+   wait: then its event comes again */
+static bool pm__search_waits(pm_world *w, pm__node *n, pm__message *m) {
+  if (n->search == m) { /* its turn */
+    n->search = m->next;
+    return false;
+  }
+  if (!n->search && n->t_search_ps <= w->now_ps) return false;
+  m->next = NULL;
+  if (n->search)
+    n->search_tail->next = m;
+  else {
+    n->search = m;
+    pm__schedule(w, &m->way.event, n->t_search_ps);
+  }
+  n->search_tail = m;
+  return true;
+}
+static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
+  n->t_search_ps = pm__later(t_ps, w->plat.nic_search_ns * PM__PS);
+  if (n->search) pm__schedule(w, &n->search->way.event, n->t_search_ps);
+}
 /* At the list engines: match, write (in the background of what follows), answer. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = &w->nodes[pm__to_nic(m)];
-  const int taken = pm__arrive(w, m), inside = pm__is_inside(w, m);
-  uint64_t bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
-  int64_t t_ps = pm__later(
+  const bool inside = pm__is_inside(w, m),
+             searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
+  int taken;
+  uint64_t bytes;
+  int64_t t_ps;
+  if (searches && pm__search_waits(w, n, m)) return;
+  taken = pm__arrive(w, m);
+  bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  t_ps = pm__later(
       w->now_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
+  if (searches) pm__search_ends(w, n, t_ps);
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */

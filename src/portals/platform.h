@@ -61,7 +61,9 @@ typedef enum pm_topology_kind {
   X(nic_count, 1, "NICs of a node (rails), each on a network of its own, see RAILS")               \
   X(pci_root_count, 1, "PCI roots of a node: NIC k hangs on root k modulo this")                   \
   X(rail_split_bytes, 0, "payload from which a message goes over all rails at once, 0 = never")    \
-  X(nic_match_ns, 0, "added per list entry looked at (not published: 0)")                          \
+  X(nic_match_ns, 0,                                                                               \
+    "per list entry looked at; others wait for the end of a search (not published: 0)")            \
+  X(nic_search_ns, 0, "... and so much longer the next search of the NIC has to wait")             \
   X(e2e_entry_count, 8192, "messages of a NIC waiting for their acknowledgement [S]")              \
   X(e2e_retry_ns, 10000000000, "retransmission after this long [S]")                               \
   X(e2e_retry_count, 5, "retransmissions before PTL_NI_UNDELIVERABLE [S]")                         \

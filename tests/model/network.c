@@ -742,10 +742,51 @@ static void page_shows_every_step(void) {
   pm_world_destroy(w);
 }
 
+/* Lists are searched for one message after the other: so many to the n-th entry need the sum of their searches,
+   and others that come meanwhile wait, in order. */
+enum { SEARCHES = 16, LIST = 100 };
+static void searches_body(void *unused) {
+  static side sides[3];
+  side *s = &sides[pm_rank()];
+  int64_t t_first_ns = 0;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SEND_DISABLE);
+  for (int i = 1; i <= LIST && pm_rank() == 1; i++)
+    append(s, entry(s->memory, 8, (ptl_match_bits_t)i, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_SUCCESS_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_sleep_ns(100000);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    for (int i = 0; i < SEARCHES; i++) CHECK(put(s, 1, 8, PTL_ACK_REQ, LIST, 0, 0) == PTL_OK);
+    for (int i = 0; i < SEARCHES; i++) {
+      EXPECT(s, ACK);
+      if (!i) t_first_ns = pm_now_ns();
+    }
+    CHECK_NEAR((double)(pm_now_ns() - t_first_ns), (SEARCHES - 1) * (LIST * 10 + 7), 100);
+  }
+  if (pm_rank() == 2) { /* its own search is short, but comes after those before it */
+    const int64_t t_ns = pm_now_ns();
+    pm_sleep_ns(5000);
+    CHECK(put(s, 1, 8, PTL_ACK_REQ, 1, 0, 0) == PTL_OK);
+    EXPECT(s, ACK);
+    CHECK(pm_now_ns() - t_ns > 5000 + 7000);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void searches_go_one_after_another(void) {
+  pm_platform p = pm_platform_bxi2(3);
+  pm_world_desc desc = {0};
+  p.nic_match_ns = 10, p.nic_search_ns = 7;
+  desc.platform = &p;
+  run_world(3, searches_body, &desc);
+  desc.link = PM_LINK_PACKET;
+  run_world(3, searches_body, &desc);
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(rates_are_those_of_brute_force);
   RUN(completion_times_are_exact);
+  RUN(searches_go_one_after_another);
   RUN(dragonfly_uses_all_its_cables);
   RUN(small_put_takes_the_sum_of_its_steps);
   RUN(long_put_runs_at_the_rate_of_the_link);

@@ -8,8 +8,13 @@ flow_is_within_5_per_cent() { # of RTL, by the last number of every summary line
 lists_are_within_5_per_cent() { # of RTL: matching takes a cycle per entry
   grep -E '^Put-list.*within' "$T/levels" | awk '{ v = $10 + 0; rows += $6 == 10 && $9 == "worst"; if (v > 5 || v < -5) bad = 1 } END { exit bad || rows != 1 }'
 }
+rates_are_near() { # of flow, per cent: many puts at once to entries of a list 5, both ways 15, streams 30 (where the CPU writes payload)
+  awk '/^(list-rate|Put-both|Put-stream).*within/ { v = $10 < 0 ? -$10 : $10 + 0; rows++; if (v > ($1 == "list-rate" ? 5 : $1 == "Put-both" ? 15 : 30)) bad = 1 }
+       /^(Put|Get)-[WNbl].*packet within/ { match($0, /packet within.*worst +[-0-9.]+/); n = split(substr($0, RSTART, RLENGTH), f, " "); v = f[n] + 0; rows++; if (v > 5.05 || v < -5.05) bad = 1 }
+       END { exit bad || rows != 10 }' "$T/levels"
+}
 page_stands_alone() {
-  test "$(grep -c '<svg viewBox' "$T/levels.html")" = 14 && ! grep -qE 'https?://|<script|src=' "$T/levels.html" && tail -1 "$T/levels.html" | grep -q '</html>'
+  test "$(grep -c '<svg viewBox' "$T/levels.html")" = 18 && ! grep -qE 'https?://|<script|src=' "$T/levels.html" && tail -1 "$T/levels.html" | grep -q '</html>'
 }
 calibration_reads_back() { # from constants that are far off: what it writes is a platform, and fits
   printf 'nic_put_ns 500\npio_bytes_per_s 1e9\n' >"$T/off"
@@ -31,6 +36,7 @@ figures_hold_on_rtl() { # min <= exact <= max; the direct read's sender: nothing
 }
 check "flow is within 5 % of RTL with rtl/nic.platform" flow_is_within_5_per_cent
 check "flow is within 5 % of RTL for lists of 1 to 1,000 entries" lists_are_within_5_per_cent
+check "many at once, both ways and streams are as near to RTL as README says; packets too" rates_are_near
 check "level_compare draws one page, nothing from outside" page_stands_alone
 check "level_compare --calibrate writes what it reads" calibration_reads_back
 check "paper_figures: exact between the bounds on RTL" figures_hold_on_rtl
