@@ -324,7 +324,7 @@ lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add;
 install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preloads, pkg-config and CMake files, below $(DESTDIR)$(PREFIX)
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include/portals_model bin lib/pkgconfig)
 	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(B)/include/portals4.h $(B)/include/pmi.h $(DESTDIR)$(PREFIX)/include/portals_model
+	install -m 644 $(B)/include/portals4.h $(B)/include/pmi.h tools/pm_sample.h $(DESTDIR)$(PREFIX)/include/portals_model
 	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) $(DESTDIR)$(PREFIX)/bin)
 	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) $(DESTDIR)$(PREFIX)/lib)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \

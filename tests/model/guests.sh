@@ -218,6 +218,16 @@ memory_is_folded() {
     ! run --fold 1 "$B/tests/model/guest_kernels"
 }
 # One row per combination, the last key fastest, the same values as single runs; a failed run says why.
+# A region runs as often as asked, then passes in one of the times that it took; elsewhere it always runs.
+regions_are_sampled() {
+  run -n 3 --trace "$T/trace.csv" "$B/tests/model/guest_sample" && test "$(grep -c 'ran 4$' "$T/out")" = 3 &&
+    awk -F, '$1 == "COMPUTE" { d = sprintf("%.3f", $9 - $8); if (n[$5]++ < 4) known[$5, d] = 1; else if (!(($5, d) in known)) wrong++ } END { exit wrong || n[0] != 40 || n[1] != 40 || n[2] != 40 }' "$T/trace.csv" && grep '^pm_run: sample body: measured 12 times, .* skipped 108 times$' "$T/err" || return 1
+  run -n 3 "$B/tests/model/guest_sample" all && test "$(sed 's/.*ran \([0-9]*\)$/\1/' "$T/out" | awk '{ s += $1 } END { print s }')" = 4 && grep 'measured 4 times, .* skipped 116 times$' "$T/err" || return 1
+  run -n 2 "$B/tests/model/guest_sample" sleeps && test "$(grep -c 'ran 40$' "$T/out")" = 2 && grep 'sample body: it communicates or sleeps' "$T/err" || return 1
+  run -n 2 --compute 3 "$B/tests/model/guest_sample" && test "$(grep -c 'ran 4$' "$T/out")" = 2 || return 1
+  printf '#include <stdio.h>\n#include "pm_sample.h"\nint main(void) {\n  int ran = 0;\n  for (int i = 0; i < 9; i++) PM_SAMPLE("alone", 2) ran++;\n  printf("%%d\\n", ran);\n  return 0;\n}\n' >"$T/main.c" &&
+    $CC -Wall -Wextra -Wpedantic -Werror -Itools "$T/main.c" -o "$T/alone" && test "$("$T/alone")" = 9
+}
 sweep_makes_a_table() {
   run --sweep n=3,5 --sweep level=flow,loggp --jobs 2 "$guest" && test "$(wc -l <"$T/out")" = 5 && cp "$T/out" "$T/table" || return 1
   { echo 3 flow; echo 3 loggp; echo 5 flow; echo 5 loggp; } | while read -r n level; do
@@ -260,7 +270,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
