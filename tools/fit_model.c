@@ -22,6 +22,7 @@
 #include "nbc_overlap.h"
 #include "plot.h"
 #include "tools/output.h"
+#include "tools/progress_line.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,7 +300,12 @@ static int fit_file(const char *path) {
   return bad;
 }
 
+static void show_progress(void *line, double done_ratio) {
+  progress_show((progress_line *)line, "rounds", done_ratio, 1);
+}
+
 static nbc_status measure(nbc_transport *t, void *user) {
+  progress_line line;
   nbc_model_loggp_desc desc;
   nbc_model_loggp l;
   nbc_error err;
@@ -307,7 +313,11 @@ static nbc_status measure(nbc_transport *t, void *user) {
   desc.max_bytes = value[MAX_BYTES] ? strtoull(value[MAX_BYTES], NULL, 10) : 0;
   desc.seed = value[SEED] ? strtoull(value[SEED], NULL, 10) : 1;
   if (t->rank > 0 && t->rank < t->size - 1) return NBC_OK;
+  progress_begin(&line, "fit_model", t->rank == 0);
+  desc.on_progress = show_progress;
+  desc.progress_user = &line;
   const nbc_status status = nbc_model_measure(t, t->rank ? 0 : t->size - 1, &desc, &l, &err);
+  progress_end(&line);
   if (status != NBC_OK)
     fail("measuring", err.text);
   else if (t->rank == 0)

@@ -607,6 +607,15 @@ static nbc_status nbc__model_conclude(nbc__model_probe *m, double *scratch, nbc_
   return NBC_OK;
 }
 
+/* Whichever ends it first: all rounds, or the time. */
+static void nbc__model_tell(nbc__model_probe *m, double visited_ratio, int64_t t_begin_ns) {
+  if (!m->desc.on_progress) return;
+  const double time_ratio =
+      (double)(nbc__model_now(m) - t_begin_ns) / (double)m->desc.time_limit_ns;
+  const double done_ratio = fmax(visited_ratio, time_ratio);
+  m->desc.on_progress(m->desc.progress_user, done_ratio < 1 ? done_ratio : 1);
+}
+
 static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
   uint64_t sizes[NBC_MODEL_MAX_SIZES];
   int order[NBC_MODEL_MAX_SIZES];
@@ -639,8 +648,10 @@ static nbc_status nbc__model_rounds(nbc__model_probe *m, nbc_error *err) {
     /* Each round in an order of its own: what disturbs the machine for a while spreads over sizes,
        instead of looking like a range. */
     nbc_shuffle(order, count, m->desc.seed + (uint64_t)round);
-    for (int i = 0; i < count && status == NBC_OK; i++)
+    for (int i = 0; i < count && status == NBC_OK; i++) {
       status = nbc__model_visit(m, sizes[order[i]]);
+      nbc__model_tell(m, (double)(round * count + i + 1) / (double)visits, t_begin_ns);
+    }
     l->round_count = round + 1;
   }
   return status == NBC_OK ? nbc__model_conclude(m, m->late_ns + visits, err) : status;

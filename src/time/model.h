@@ -98,6 +98,9 @@ typedef struct nbc_model_loggp_desc {
   void (*compute)(void *user, int64_t d_ns); /* lets time pass without calls; NULL = a loop */
   void *user;
   nbc_model_desc fit;
+  /* After each visit of a size, on the lower rank, how much is done: 0 to 1, as rounds or time go. NULL: none */
+  void (*on_progress)(void *progress_user, double done_ratio);
+  void *progress_user;
 } nbc_model_loggp_desc;
 /* Called by both ranks, peer being the other; both get the result. The lower rank's desc counts.
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_TIMEOUT (err names the rank) | transport errors |

@@ -580,6 +580,13 @@ static void works_on_threads(void) {
   nbc_threads_destroy(threads);
 }
 
+/* How much is done only grows, and comes to all of it. */
+static void goes_on(void *user, double done_ratio) {
+  double *done = user;
+  CHECK(done_ratio >= *done && done_ratio <= 1);
+  *done = done_ratio;
+}
+
 /* A transport that answers, and one whose other rank does not. */
 static nbc_status answers_or_not(nbc_transport *t, void *user) {
   nbc_model_loggp_desc desc = {.max_bytes = 20000, .round_count = 2, .sizes_per_octave = 1};
@@ -593,7 +600,11 @@ static nbc_status answers_or_not(nbc_transport *t, void *user) {
   CHECK(nbc_model_measure(t, t->rank, NULL, &m, &err) == NBC_E_INVAL && nbc_model_measure(t, 2, NULL, &m, &err) == NBC_E_INVAL);
   CHECK(nbc_model_write_platform(&m, stdout) == NBC_E_INVAL); /* nothing in it */
   if (*(bool *)user) {
+    double done = 0;
+    desc.on_progress = goes_on;
+    desc.progress_user = &done;
     const nbc_status status = nbc_model_measure(t, 1 - t->rank, &desc, &m, &err);
+    CHECK(done == (t->rank == 0 ? 1 : 0));
     CHECK(status == NBC_OK && m.range_count >= 1 && m.ranges[0].first_bytes == 1 && m.min_test_ns >= 0);
     CHECK(t->rank > 0 || (m.round_count == 2 && m.gap_samples.count == 2 * m.time_samples.count / 6));
     nbc_model_free(&m);
