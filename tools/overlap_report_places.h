@@ -435,8 +435,11 @@ static void take_partners(run *r) {
     partner_note(
         r,
         "%llu sides of messages were faster than the table, as both sides together show: the "
-        "table is too slow for them, and of the minima above %s do not hold",
-        (unsigned long long)matches.contradicted_count, time_text(matches.disproved_ns, &w));
+        "table is too slow for them%s%s%s",
+        (unsigned long long)matches.contradicted_count,
+        matches.disproved_ns ? ", and of the minima by one side " : "",
+        matches.disproved_ns ? time_text(matches.disproved_ns, &w) : "",
+        matches.disproved_ns ? " do not hold" : "");
   }
 }
 
