@@ -163,12 +163,12 @@ PRINTS_exact_width := exact_width
 tests/bench/exact_width.sh: $(B)/exact_overlap ;
 endif
 
-# Those that a small FPGA holds and that are placed in a minute; PLACE="link_tx counters": others, which take long
-RTL_PLACED := fifo queue arbiter clock credit alu axil rx_window
+# Those that a small FPGA holds and that are placed in a minute; PLACE="alu link_tx counters": others, which take long
+RTL_PLACED := fifo queue arbiter clock credit axil rx_window
 PLACE      ?= $(RTL_PLACED)
 .PHONY: synth
 synth: ## yosys: resources of the NIC on a Xilinx 7 series, about six minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
-	@echo "synthesis of the whole NIC: about six minutes of CPU time; beside it, up to a minute each, placed: $(PLACE)"
+	@echo "synthesis of the whole NIC: about six minutes of CPU time; beside it, seconds each (PLACE=alu: three minutes), placed: $(PLACE)"
 	@sh rtl/synth.sh $(PLACE)
 .PHONY: prove-rtl
 prove-rtl: ## proofs of queue, credits and reliability window for runs of any length, by SAT and by SMT solver
