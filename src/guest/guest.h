@@ -148,7 +148,16 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);
 /* All processes go to target where the program's own function of that name begins. ret 0: has none */
-int guest_patch_function(const char *name, const void *target);
+enum { GUEST_PATCH_BYTES = 12 };
+typedef struct guest_patch { /* the beginning of a function, as it was and as it is */
+  size_t at;                 /* in the image of a process */
+  unsigned char was[GUEST_PATCH_BYTES], is[GUEST_PATCH_BYTES];
+} guest_patch;
+int guest_patch_function(const char *name, const void *target, guest_patch *patch);
+/* Puts it in the place of the function, or the function back, in the running process. ret the function */
+void *guest_patch_set(const guest_patch *patch, int is_there);
+/* Of a library, past what stands in its place. NULL: no library has it */
+void *guest_library_function(const guest *g, const char *name);
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
 void guest_tls_first(const guest *g, char *block);
 char *guest_tls_now(void);

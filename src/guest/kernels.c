@@ -11,15 +11,28 @@
    "*": a pointer to an int, as in Fortran. Times in seconds: mnk, mn, mk, nk, one, each times the sizes
    that its name says (M-0: one; M-1: mnk and one; M-2: all). Noise: sigma (N-1), sigma_mnk ...
    sigma_one (N-2), mode=WEIGHT,MEAN,SIGMA up to four times (N'), as in pm_kernel. The function's result
-   is 0 or what result=N says, its output what was in memory: checks of a program on its result fail. */
+   is 0 or what result=N says, its output what was in memory: checks of a program on its result fail.
+
+   --measure-kernels MODELS: a line with sizes and without times (dgemm_ m=*3 n=*4 k=*5) stands for a function
+   that is to be measured: it runs once for each size class (sizes within a ninth), its CPU time on this host
+   passes; later calls of the class are not run and take as long per product of the sizes. At the end MODELS
+   has the lines for --kernels with mnk, one and sigma fitted to all that was measured. */
 #include "guest.h"
+#include "tools/output.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { KERNELS_MAX = 64, SIZES = 3, THUNK_BYTES = 32 };
+typedef struct sample { /* of a size class, its first call */
+  double sizes[SIZES], seconds;
+} sample;
 typedef struct kernel {
   char name[96];
   int argument[SIZES]; /* from 1; 0: 1 */
@@ -29,20 +42,49 @@ typedef struct kernel {
   pm_kernel model;
   long calls;
   double seconds;
+  bool is_patched;
+  guest_patch patch;
+  sample *samples;
+  int sample_count;
 } kernel;
 static kernel kernels[KERNELS_MAX];
 static int kernel_count;
+static const char *models_path; /* --measure-kernels; NULL: nothing is measured */
+static double compute_ratio = 1;
 
 #if defined(__x86_64__)
 /* Six registers, the return address and the arguments on the stack become one array: they are
    pushed in such an order that the first argument comes to lie lowest, and what the caller had
-   pushed follows. xmm0 is made 0, for functions that return a floating-point value. */
+   pushed follows; below them lie the vectors. The first of these is what is returned as a floating-point
+   value: 0 of a function that is not run. */
 __asm__(".text\n.type guest__kernel_common, @function\nguest__kernel_common:\n"
         "\tpushq %r9\n\tpushq %r8\n\tpushq %rcx\n\tpushq %rdx\n\tpushq %rsi\n\tpushq %rdi\n"
         "\tmovq %rax, %rdi\n\tmovq %rsp, %rsi\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tandq $-16, %rsp\n"
-        "\tcall *guest__kernel_called_at(%rip)\n"
-        "\tmovq %rbp, %rsp\n\tpopq %rbp\n\taddq $48, %rsp\n\txorps %xmm0, %xmm0\n\tret\n");
+        "\tsubq $128, %rsp\n\tmovups %xmm0, (%rsp)\n\tmovups %xmm1, 16(%rsp)\n"
+        "\tmovups %xmm2, 32(%rsp)\n\tmovups %xmm3, 48(%rsp)\n\tmovups %xmm4, 64(%rsp)\n"
+        "\tmovups %xmm5, 80(%rsp)\n\tmovups %xmm6, 96(%rsp)\n\tmovups %xmm7, 112(%rsp)\n"
+        "\tmovq %rsp, %rdx\n\tcall *guest__kernel_called_at(%rip)\n\tmovups (%rsp), %xmm0\n"
+        "\tmovq %rbp, %rsp\n\tpopq %rbp\n\taddq $48, %rsp\n\tret\n");
+/* Calls fn with what its caller had given: registers, eight vectors, and 26 words of the stack. What it
+   returns in a vector is the first of them afterwards. */
+__asm__(".type guest__kernel_run, @function\nguest__kernel_run:\n"
+        "\tpushq %rbp\n\tmovq %rsp, %rbp\n\tpushq %rbx\n\tpushq %r12\n\tsubq $208, %rsp\n"
+        "\tmovq %rdx, %rbx\n\tmovq %rsi, %r10\n\tmovq %rdi, %r11\n\tleaq 56(%rsi), %rsi\n"
+        "\tmovq %rsp, %rdi\n\tmovl $26, %ecx\n\tcld\n\trep movsq\n"
+        "\tmovups (%rbx), %xmm0\n\tmovups 16(%rbx), %xmm1\n\tmovups 32(%rbx), %xmm2\n"
+        "\tmovups 48(%rbx), %xmm3\n\tmovups 64(%rbx), %xmm4\n\tmovups 80(%rbx), %xmm5\n"
+        "\tmovups 96(%rbx), %xmm6\n\tmovups 112(%rbx), %xmm7\n"
+        "\tmovq (%r10), %rdi\n\tmovq 8(%r10), %rsi\n\tmovq 16(%r10), %rdx\n\tmovq 24(%r10), %rcx\n"
+        "\tmovq 32(%r10), %r8\n\tmovq 40(%r10), %r9\n\tmovl $8, %eax\n\tcall *%r11\n"
+        "\tmovups %xmm0, (%rbx)\n\tleaq -16(%rbp), %rsp\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n"
+        "\tret\n");
+int64_t guest__kernel_run(void *fn, const uintptr_t *arguments, double *vectors);
 extern char guest__kernel_common[];
+#else
+static int64_t guest__kernel_run(void *fn, const uintptr_t *arguments, double *vectors) {
+  (void)fn, (void)arguments, (void)vectors;
+  return 0;
+}
 #endif
 static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
   const int at = k->argument[i];
@@ -52,7 +94,94 @@ static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
   const uintptr_t value = arguments[at <= 6 ? at - 1 : at]; /* [6] is the return address */
   return k->is_pointer[i] ? *(const int *)value : (int)value;
 }
-static int64_t kernel_called(size_t index, const uintptr_t *arguments) {
+/* ---- measured once per size class: --measure-kernels ------------------------------------------------------- */
+/* Sizes of one class are within a ninth of each other: quarters of a power of two. */
+static bool is_of_class(const sample *s, const double *sizes) {
+  for (int i = 0; i < SIZES; i++)
+    if (lround(4 * log2(s->sizes[i])) != lround(4 * log2(sizes[i]))) return false;
+  return true;
+}
+static int64_t host_cpu_ns(void) { /* clock_gettime is the programs' own here */
+  struct timespec t;
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static int64_t measure(kernel *k, const double *sizes, const uintptr_t *arguments,
+                       double *vectors) {
+  void *const fn =
+      k->is_patched ? guest_patch_set(&k->patch, 0) : guest_library_function(guest_now(), k->name);
+  if (!fn) guest_refuse("--measure-kernels: %s: no library has it", k->name);
+  const bool was = pm_compute_unmeasured(true);
+  const int64_t t_ns = host_cpu_ns();
+  const int64_t result = guest__kernel_run(fn, arguments, vectors);
+  const int64_t took_ns = host_cpu_ns() - t_ns;
+  pm_compute_unmeasured(was);
+  if (k->is_patched) guest_patch_set(&k->patch, 1);
+  sample *more = (sample *)realloc(k->samples, (size_t)(k->sample_count + 1) * sizeof *more);
+  if (!more) guest_refuse("--measure-kernels: out of memory");
+  k->samples = more;
+  memcpy(more[k->sample_count].sizes, sizes, sizeof more->sizes);
+  more[k->sample_count++].seconds = took_ns > 0 ? (double)took_ns * 1e-9 : 1e-9;
+  pm_compute_ns((int64_t)((double)took_ns * compute_ratio));
+  return result;
+}
+/* What a class took, as much more as there is more to do. */
+static bool passes_as_measured(kernel *k, const double *sizes) {
+  for (int i = 0; i < k->sample_count; i++) {
+    const sample *s = &k->samples[i];
+    if (!is_of_class(s, sizes)) continue;
+    const double more = sizes[0] * sizes[1] * sizes[2] / (s->sizes[0] * s->sizes[1] * s->sizes[2]);
+    pm_compute_ns((int64_t)(s->seconds * more * compute_ratio * 1e9));
+    return true;
+  }
+  return false;
+}
+/* M-1, a per product of the sizes and b per call, neither negative; least squares of what is missing in
+   parts of the time, since small calls count as large ones do. ret its spread */
+static double fit(const kernel *k, double *a, double *b) {
+  double xx = 0, x1 = 0, x = 0, one = 0, one1 = 0, sum = 0;
+  for (int i = 0; i < k->sample_count; i++) {
+    const sample *s = &k->samples[i];
+    const double u = s->sizes[0] * s->sizes[1] * s->sizes[2] / s->seconds, v = 1 / s->seconds;
+    xx += u * u, x1 += u * v, one1 += v * v, x += u, one += v;
+  }
+  const double d = xx * one1 - x1 * x1;
+  *a = d > 1e-9 * xx * one1 ? (x * one1 - one * x1) / d : -1;
+  *b = d > 1e-9 * xx * one1 ? (one * xx - x * x1) / d : -1;
+  if (*a < 0 || *b < 0) *a = x / xx, *b = 0;
+  for (int i = 0; i < k->sample_count; i++) {
+    const sample *s = &k->samples[i];
+    const double part = (*a * s->sizes[0] * s->sizes[1] * s->sizes[2] + *b) / s->seconds - 1;
+    sum += part * part;
+  }
+  return k->sample_count > 2 ? sqrt(sum / (k->sample_count - 2)) : 0;
+}
+static int write_models(void) {
+  FILE *out = output_create(models_path);
+  if (!out) return 0;
+  for (int i = 0; i < kernel_count; i++) {
+    const kernel *k = &kernels[i];
+    double a, b;
+    if (!k->sample_count) continue;
+    const double sigma = fit(k, &a, &b);
+    fprintf(out, "%s", k->name);
+    for (int n = 0; n < SIZES; n++)
+      if (k->argument[n])
+        fprintf(out, " %c=%s%d", "mnk"[n], k -> is_pointer[n] ? "*" : "", k->argument[n]);
+    fprintf(out, " mnk=%.4g one=%.4g sigma=%.3g", a, b, sigma);
+    if (k->result < 0) fprintf(out, " result=any");
+    if (k->result > 0) fprintf(out, " result=%lld", (long long)k->result);
+    fprintf(out, " # measured: %d sizes\n", k->sample_count);
+  }
+  return output_close(out, models_path);
+}
+static bool is_measured(const kernel *k) {
+  const pm_kernel *m = &k->model;
+  return models_path && (k->argument[0] || k->argument[1] || k->argument[2]) && k->node < 0 &&
+         !(m->mnk_s > 0 || m->mn_s > 0 || m->mk_s > 0 || m->nk_s > 0 || m->one_s > 0);
+}
+
+static int64_t kernel_called(size_t index, const uintptr_t *arguments, double *vectors) {
   kernel *k = &kernels[index];
   /* A line for this node overrules the line without one, whichever stands first in the file. */
   for (int i = 0; i < kernel_count; i++) /* the line of its node */
@@ -60,16 +189,27 @@ static int64_t kernel_called(size_t index, const uintptr_t *arguments) {
       k = &kernels[i];
   double sizes[SIZES];
   for (int i = 0; i < SIZES; i++) sizes[i] = (double)size_of(k, i, arguments);
-  if (sizes[0] <= 0 || sizes[1] <= 0 || sizes[2] <= 0)
-    return k->result > 0 ? k->result : 0; /* nothing to do: real ones return at once */
+  if (sizes[0] <= 0 || sizes[1] <= 0 ||
+      sizes[2] <= 0) { /* nothing to do: real ones return at once */
+    vectors[0] = vectors[1] = 0;
+    return k->result > 0 ? k->result : 0;
+  }
+  const bool is_new = is_measured(k);
   const int64_t t_ns = pm_now_ns();
-  pm_compute_kernel(&k->model, sizes[0], sizes[1], sizes[2]);
+  int64_t result = 0;
   k->calls++;
+  if (is_new && !passes_as_measured(k, sizes)) {
+    result = measure(k, sizes, arguments, vectors);
+  } else {
+    vectors[0] = vectors[1] = 0;
+    if (!is_new) pm_compute_kernel(&k->model, sizes[0], sizes[1], sizes[2]);
+    result = k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0])
+                           : k->result;
+  }
   k->seconds += (double)(pm_now_ns() - t_ns) * 1e-9;
-  return k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0])
-                       : k->result;
+  return result;
 }
-int64_t (*guest__kernel_called_at)(size_t, const uintptr_t *) = kernel_called;
+int64_t (*guest__kernel_called_at)(size_t, const uintptr_t *, double *) = kernel_called;
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 static double value_of(const char *text, char **end) { return strtod(text, end); }
@@ -165,7 +305,8 @@ static void read_kernels(const char *option, const char *path) {
 static void patch_program(pm_world *world) {
   (void)world;
   for (int i = 0; i < kernel_count; i++)
-    if (kernels[i].node < 0) guest_patch_function(kernels[i].name, thunk(i));
+    if (kernels[i].node < 0)
+      kernels[i].is_patched = guest_patch_function(kernels[i].name, thunk(i), &kernels[i].patch);
 }
 static int tell(pm_world *world, int result) {
   (void)world;
@@ -175,13 +316,28 @@ static int tell(pm_world *world, int result) {
               kernels[i].calls, kernels[i].seconds);
     else if (kernels[i].node < 0)
       fprintf(stderr, "pm_run: %s: was not called\n", kernels[i].name);
-  return result;
+  return models_path && !write_models() && !result ? 2 : result;
+}
+static void set_models(const char *option, const char *path) { (void)option, models_path = path; }
+static void settings(pm_world_desc *desc, pm_platform *platform) {
+  (void)platform;
+  if (desc->compute_ratio > 0) compute_ratio = desc->compute_ratio;
+  if (models_path && !kernel_count)
+    guest_refuse("--measure-kernels: --kernels FILE names the functions");
 }
 static const guest_option options[] = {
+    {"--measure-kernels", "FILE",
+     "functions of --kernels that have sizes and no times run once per size class; their models "
+     "are "
+     "written to FILE",
+     set_models},
     {"--kernels", "FILE",
      "functions that take the time of a model and are not run (see src/guest/kernels.c)",
      read_kernels},
     {NULL, NULL, NULL, NULL}};
-static guest_part part = {
-    .name = "kernels", .options = options, .begin = patch_program, .finish = tell};
+static guest_part part = {.name = "kernels",
+                          .options = options,
+                          .settings = settings,
+                          .begin = patch_program,
+                          .finish = tell};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

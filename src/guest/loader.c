@@ -533,20 +533,38 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes) {
 }
 /* Written into each copy through /proc/self/mem, since text is mapped without the right to
    write. */
-int guest_patch_function(const char *name, const void *target) {
+int guest_patch_function(const char *name, const void *target, guest_patch *patch) {
   const elf_object *o = &image.objects[0];
   const size_t at = function_at(o, name);
-  unsigned char code[12] = {0x48, 0xB8, 0, 0, 0,    0,
-                            0,    0,    0, 0, 0xFF, 0xE0}; /* mov $target, %rax; jmp *%rax */
+  unsigned char code[GUEST_PATCH_BYTES] = {
+      0x48, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xE0}; /* mov $target, %rax; jmp *%rax */
   const int fd = at ? open("/proc/self/mem", O_RDWR | O_CLOEXEC) : -1;
   if (fd < 0) return 0;
   memcpy(code + 2, &target, sizeof target);
+  patch->at = o->at + at;
+  memcpy(patch->was, guest_at(0)->image + patch->at, sizeof patch->was);
+  memcpy(patch->is, code, sizeof patch->is);
   for (int rank = 0; rank < copies; rank++)
     if (pwrite(fd, code, sizeof code, (off_t)(uintptr_t)(guest_at(rank)->image + o->at + at)) !=
         (ssize_t)sizeof code)
       guest_refuse("%s: %s", name, strerror(errno));
   close(fd);
   return 1;
+}
+void *guest_patch_set(const guest_patch *patch, int is_there) {
+  char *const address = guest_now()->image + patch->at;
+  const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  if (fd < 0 || pwrite(fd, is_there ? patch->is : patch->was, GUEST_PATCH_BYTES,
+                       (off_t)(uintptr_t)address) != GUEST_PATCH_BYTES)
+    guest_refuse("a function that is measured: %s", strerror(errno));
+  close(fd);
+  return address;
+}
+void *guest_library_function(const guest *g, const char *name) {
+  void *found = NULL;
+  for (int i = 1; i < image.object_count && !found; i++)
+    found = in_process(g, &image.objects[i], name);
+  return found;
 }
 
 static const guest_option options[] = {

@@ -218,6 +218,17 @@ memory_is_folded() {
     ! run --fold 1 "$B/tests/model/guest_kernels"
 }
 # One row per combination, the last key fastest, the same values as single runs; a failed run says why.
+# Each size runs once, in whichever process comes first; the models of the file then stand for all.
+kernels_are_measured() {
+  echo 'heavy m=1 n=2 k=3 result=0 # no times: to be measured' >"$T/kernels"
+  run -n 2 --kernels "$T/kernels" --measure-kernels "$T/models" "$B/tests/model/guest_measured" && test "$(sed -n 's/^[01]: ran \([0-3]\), gave \1, wrong 0$/\1/p' "$T/out" | awk '{ s += $1 } END { print s }')" = 3 &&
+    grep '^pm_run: heavy: 60 calls' "$T/err" && grep '^heavy m=1 n=2 k=3 mnk=[0-9.e-]* one=[0-9.e-]* sigma=[0-9.e-]* # measured: 3 sizes$' "$T/models" || return 1
+  awk '{ for (i = 2; i <= NF; i++) { split($i, v, "="); t[v[1]] = v[2] } exit !(t["mnk"] > 1e-11 && t["mnk"] < 1e-6 && t["one"] >= 0) }' "$T/models" && run -n 2 --kernels "$T/models" "$B/tests/model/guest_measured" && grep -c 'ran 0, gave 0, wrong 0' "$T/out" && grep 'heavy: 60 calls' "$T/err" || return 1
+  ! run --measure-kernels "$T/models" "$B/tests/model/guest_measured" && grep 'measure-kernels: --kernels FILE names' "$T/err" || return 1
+  ln -sf /dev/full "$T/full.models"
+  run --kernels "$T/kernels" --measure-kernels "$T/full.models" "$B/tests/model/guest_measured"
+  test $? = 2 && grep 'full.models: No space left on device' "$T/err"
+}
 # A region runs as often as asked, then passes in one of the times that it took; elsewhere it always runs.
 regions_are_sampled() {
   run -n 3 --trace "$T/trace.csv" "$B/tests/model/guest_sample" && test "$(grep -c 'ran 4$' "$T/out")" = 3 &&
@@ -270,7 +281,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
