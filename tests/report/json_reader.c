@@ -98,6 +98,11 @@ static nbc_report *random_report(void) {
     const nbc_partner_bound b = {(nbc_kind)test_below(NBC_KIND_COUNT), test_below(99), test_below(9999), t[4], t[0], t[3],
                                  t[1], t[2], (int64_t)test_below(500)};
     CHECK(nbc_report_partner_bound(r, &b) == NBC_OK);
+    for (size_t k = 0; k < r->partner_bound_count; k++)
+      if (r->partner_bounds[k].kind == b.kind) CHECK(r->partner_bounds[k].clock_err_ns >= b.clock_err_ns);
+    nbc_partner_bound wider = b;
+    wider.max_overlap_ns = b.alone_max_ns + 1;
+    CHECK(nbc_report_partner_bound(r, &wider) == NBC_E_INVAL);
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
     char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
