@@ -861,6 +861,12 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 #ifdef NBC_LINES
+#line 1 "src/overlap/foreign.h"
+#endif
+/* Stamps that other threads and NICs set for a recorder: declared in monitor.h. */
+
+
+#ifdef NBC_LINES
 #line 1 "src/overlap/report.h"
 #endif
 /* Reports in memory: from the recorders, added up. */
@@ -3176,7 +3182,11 @@ static int64_t nbc__clock_raw_ns(void *user) {
                                                      : -1;
 }
 
-static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static uint64_t
+nbc__clock_slow_ticks(const nbc_clock *clock) {
   return (uint64_t)(clock->source == NBC_CLOCK_USER ? clock->user_now_ns(clock->user)
                                                     : nbc__clock_raw_ns(NULL));
 }
@@ -3196,10 +3206,15 @@ NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
   return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);
 }
 
+/* Of a clock whose source is NBC__CLOCK_COUNTER. */
+static inline int64_t nbc__clock_counter_ns(const nbc_clock *clock) {
+  return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
+}
+
 NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
   if (!clock) return 0;
   if (clock->source != NBC__CLOCK_COUNTER) return (int64_t)nbc__clock_slow_ticks(clock);
-  return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
+  return nbc__clock_counter_ns(clock);
 }
 
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {
@@ -4150,6 +4165,20 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
+/* What an event is. */
+enum {
+  NBC__MON_BEGIN = 0,
+  NBC__MON_BEGUN,
+  NBC__MON_END,
+  NBC__MON_END_SIZED,
+  NBC__MON_END_ONLY,
+  NBC__MON_CANCEL,
+  NBC__MON_STAMP,
+  NBC__MON_END_LOCAL,
+  NBC__MON_END_EARLY,
+  NBC__MON_END_PARTS
+};
+
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
   int64_t t_ns; /* of a NIC stamp: the last time that it speaks of, its end + err */
@@ -4234,6 +4263,19 @@ typedef struct nbc__mon_section {
   nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
+/* What is the same for all transfers of one kind, size, peer and way to end: looked up once, kept where
+   the next ones find it. */
+enum { NBC__MON_SHAPES_LOG2 = 5, NBC__MON_SHAPES = 1 << NBC__MON_SHAPES_LOG2 };
+typedef struct nbc__mon_shape {
+  uint64_t key, size_bytes; /* key 0: none */
+  nbc_cell *cell;           /* where they are counted; NULL: not looked up */
+  int64_t x_ns, fastest_ns; /* by the table; how fast it may be at least */
+  uint64_t outside_bytes;   /* what of it may move before its begin or after its end, ... */
+  int64_t outside_ns;       /* ... and how long that takes */
+  bool off_table;
+  uint8_t end; /* nbc__mon_trust */
+} nbc__mon_shape;
+
 #define NBC__MON_RECENT                                                                            \
   1024 /* remembered ended transfers: for late stamps, and to tell "twice"
                                 from "unknown" */
@@ -4249,8 +4291,8 @@ struct nbc_recorder {
   int64_t comp_ns;      /* C at the last exit */
   int64_t owed_ns;      /* of the gap since then: the tool's own work, not booked yet */
   int64_t call_cost_ns, event_cost_ns, drain_ns, tool_ns;
-  uint64_t enter_head; /* of the ring, when the open call was entered */
-  uint32_t call_seq, call_seq_counter;
+  uint64_t enter_head;                 /* of the ring, when the open call was entered */
+  uint32_t call_seq, call_seq_counter; /* odd in calls; the counter goes up by two */
   bool on;
   uint16_t section;
   nbc__mon_section *here; /* &sections[section] */
@@ -4293,10 +4335,7 @@ struct nbc_recorder {
   uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
-  nbc_cell *last_cell;
-  const nbc_table *last_table;
-  uint64_t last_bytes;
-  int64_t last_time_ns;
+  nbc__mon_shape shapes[NBC__MON_SHAPES];
   nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
 
@@ -4305,12 +4344,15 @@ struct nbc_monitor {
   nbc_clock clock;
   uint64_t edges[NBC_MAX_CLASSES];
   nbc_table *own_table[2], *table_self;
+  bool has_joint;        /* a table says what its link can do */
   pthread_mutex_t mutex; /* the list of recorders */
   nbc_recorder *recorders;
   double start_unix_s;
 };
 
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r); /* the inbox is full */
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);
@@ -4345,19 +4387,9 @@ NBC__PRIVATE bool nbc__mon_is_owner(const nbc_recorder *r);
 /* ============================================================================================== */
 /* [MONITOR] 7. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
-enum {
-  NBC__MON_BEGIN = 0,
-  NBC__MON_BEGUN,
-  NBC__MON_END,
-  NBC__MON_END_SIZED,
-  NBC__MON_END_ONLY,
-  NBC__MON_CANCEL,
-  NBC__MON_STAMP,
-  NBC__MON_END_LOCAL,
-  NBC__MON_END_EARLY,
-  NBC__MON_END_PARTS
-};
-#define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
+#define NBC__MON_RARE(condition) __builtin_expect(!!(condition), 0)
+#define NBC__MON_APART           __attribute__((noinline)) /* not in the way of what is often */
+#define NBC__MON_MAYBE_EAGER     65536 /* where no table says up to where sends are eager */
 
 /* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
@@ -4411,6 +4443,8 @@ NBC_API nbc_status nbc_monitor_create(const nbc_monitor_desc *desc, nbc_monitor 
   }
   if (status == NBC_OK) /* a copy in memory; its minimum is never claimed */
     status = nbc_table_create_linear(100, 1e10, "self: 100 ns + bytes / (10 GB/s)", &m->table_self);
+  m->has_joint = nbc_table_link_bytes_per_s(desc->table_same_node) > 0 ||
+                 nbc_table_link_bytes_per_s(desc->table_other_node) > 0;
   if (desc->call_cost_ns < 0 || desc->event_cost_ns < 0) status = NBC_E_INVAL;
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -4518,10 +4552,10 @@ static inline int64_t nbc__mon_comp_at(int64_t state, int64_t t_ns) {
   return state & 1 ? state >> 1 : t_ns - (state >> 1);
 }
 
-static void nbc__mon_empty_inbox(nbc_recorder *r);
+NBC__MON_APART static void nbc__mon_empty_inbox(nbc_recorder *r);
 
 /* From t_ns on, C goes by this state. Foreign stamps are placed by the history, so the owner takes
-   them out before it has gone on too far. */
+   them out before it has gone on too far: between two calls, now and then (nbc__mon_look). */
 static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t state) {
   const uint64_t head = r->history_head;
   NBC__MON_RELAXED_STORE(&r->state, state);
@@ -4529,7 +4563,6 @@ static inline void nbc__mon_set_state(nbc_recorder *r, int64_t t_ns, int64_t sta
   NBC__MON_RELAXED_STORE(&turn->t_ns, t_ns);
   NBC__MON_RELAXED_STORE(&turn->state, state);
   __atomic_store_n(&r->history_head, head + 1, __ATOMIC_RELEASE);
-  if (__builtin_expect((head & r->look_mask) == r->look_mask, 0)) nbc__mon_empty_inbox(r);
 }
 
 static void nbc__mon_read_counters(nbc_recorder *r, bool book);
@@ -4614,25 +4647,46 @@ static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
   r->owed_ns = 0;
 }
 
-NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
-  if (!r) return;
+/* The call that begins now. */
+static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  r->depth = 1;
+  r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
+  r->enter_ns = t_ns;
+  r->call_seq_counter += 2;
+  NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter | 1);
+  r->enter_head = r->ring_head;
+  r->share = 1;
+}
+/* A call in a call, or off, or a clock that steps back, or a gap shorter than what the tool is said to
+   cost. */
+NBC__MON_APART static void nbc__mon_enter_rarely(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  const int64_t cost_ns = r->owed_ns;
   if (r->depth > 0) {
     r->depth++;
     return;
   }
-  const int64_t cost_ns = r->owed_ns;
   t_ns = nbc__mon_advance(r, t_ns);
-  if (__builtin_expect(r->owed_ns > 0, 0)) nbc__mon_lower_costs(r, cost_ns);
-  r->depth = 1;
-  r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
-  r->enter_ns = t_ns;
-  if (++r->call_seq_counter == 0) r->call_seq_counter = 1;
-  NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter);
-  r->enter_head = r->ring_head;
-  r->share = 1;
+  if (r->owed_ns > 0) nbc__mon_lower_costs(r, cost_ns);
   int64_t comp_ns = nbc__mon_comp_at(r->state, t_ns);
   if (comp_ns < r->comp_ns) comp_ns = r->comp_ns; /* within the tool's own time */
   nbc__mon_set_state(r, t_ns, nbc__mon_standing(comp_ns));
+  nbc__mon_in_call(r, kind, t_ns);
+}
+
+NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
+  if (!r) return;
+  const int64_t d_ns = t_ns - r->last_ns;
+  if (NBC__MON_RARE(r->depth > 0 || !r->on || d_ns < r->owed_ns)) {
+    nbc__mon_enter_rarely(r, kind, t_ns);
+    return;
+  }
+  /* As there. Who is on and in no call computes, so C grows. */
+  nbc__mon_add(&r->tool_ns, r->owed_ns);
+  nbc__mon_add(&r->here->comp_ns, d_ns - r->owed_ns);
+  r->owed_ns = 0;
+  NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+  nbc__mon_set_state(r, t_ns, 2 * t_ns - r->state + 1);
+  nbc__mon_in_call(r, kind, t_ns);
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
@@ -4640,19 +4694,13 @@ NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
   r->share = ends ? 1.0f / (float)ends : 1;
 }
 
-NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
-  if (!r) return;
-  if (r->depth != 1) {
-    if (r->depth > 1)
-      r->depth--;
-    else
-      nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
-    return;
-  }
-  t_ns = nbc__mon_advance(r, t_ns);
-  r->depth = 0;
-  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
-  if (!r->on) return;
+/* Foreign stamps are taken out at every 64th call or so (two turns of the history each). */
+static inline void nbc__mon_look(nbc_recorder *r) {
+  if (NBC__MON_RARE(((r->history_head | 1) & r->look_mask) == r->look_mask))
+    nbc__mon_empty_inbox(r);
+}
+/* The call that ends now, of a recorder that is on. */
+static inline void nbc__mon_after_call(nbc_recorder *r, int64_t t_ns) {
   const int64_t d_ns = t_ns - r->enter_ns;
   nbc__mon_calls *c = r->call;
   if (d_ns < c->min_ns || c->count == 0) NBC__MON_RELAXED_STORE(&c->min_ns, d_ns);
@@ -4665,73 +4713,126 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
       r->call_cost_ns + (int64_t)(r->ring_head - r->enter_head) * r->event_cost_ns + r->drain_ns;
   r->drain_ns = 0;
   t_ns += r->owed_ns;
-  nbc__mon_set_state(
-      r, t_ns, nbc__mon_growing(r->comp_ns, t_ns)); /* last: what it may call is a jump then */
+  nbc__mon_set_state(r, t_ns, nbc__mon_growing(r->comp_ns, t_ns));
+}
+NBC__MON_APART static void nbc__mon_exit_rarely(nbc_recorder *r, int64_t t_ns) {
+  if (r->depth != 1) {
+    if (r->depth > 1)
+      r->depth--;
+    else
+      nbc__mon_problem(r, NBC_PROBLEM_exit_without_enter);
+    return;
+  }
+  t_ns = nbc__mon_advance(r, t_ns);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  if (r->on) nbc__mon_after_call(r, t_ns);
+}
+
+NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
+  if (!r) return;
+  if (NBC__MON_RARE(r->depth != 1 || !r->on || t_ns < r->last_ns)) {
+    nbc__mon_exit_rarely(r, t_ns);
+    return;
+  }
+  nbc__mon_add(&r->here->call_ns, t_ns - r->last_ns); /* as there */
+  NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+  r->depth = 0;
+  NBC__MON_RELAXED_STORE(&r->call_seq, 0);
+  nbc__mon_after_call(r, t_ns);
+  nbc__mon_look(r); /* last: what it may call is a jump then */
 }
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
-static void nbc__mon_drain(nbc_recorder *r);
-static void nbc__mon_drain_in_time(nbc_recorder *r);
+NBC__MON_APART static void nbc__mon_drain_in_time(nbc_recorder *r);
+NBC__MON_APART static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns,
+                                              int64_t *comp_ns);
 static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns);
-static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
 
-static inline void nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
-                                 nbc_kind kind, nbc_peer peer, int64_t t_ns) {
-  const uint64_t head = r->ring_head;
-  if (__builtin_expect(head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask, 0))
+/* The next place of the ring, with its time and C; nbc__mon_pushed when the rest is there, too. */
+static inline nbc__mon_event *nbc__mon_push(nbc_recorder *r, uint8_t what, uint64_t id,
+                                            int64_t t_ns) {
+  if (NBC__MON_RARE(r->ring_head - __atomic_load_n(&r->ring_tail, __ATOMIC_ACQUIRE) > r->ring_mask))
     nbc__mon_drain_in_time(r);
-  nbc__mon_event *e = &r->ring[head & r->ring_mask];
+  nbc__mon_event *e = &r->ring[r->ring_head & r->ring_mask];
   e->t_ns = t_ns;
   e->comp_ns = nbc__mon_comp_at(r->state, t_ns);
-  if (__builtin_expect(t_ns < r->last_ns, 0) && !nbc__mon_comp_then(r, t_ns, &e->comp_ns))
+  if (NBC__MON_RARE(t_ns < r->last_ns) && !nbc__mon_comp_then(r, t_ns, &e->comp_ns))
     e->comp_ns = NBC__MON_UNPLACED;
   e->id = id;
-  e->size_bytes = size_bytes;
   e->call_seq = r->call_seq;
+  e->what = what;
+  return e;
+}
+static inline void nbc__mon_pushed(nbc_recorder *r) {
+  __atomic_store_n(&r->ring_head, r->ring_head + 1, __ATOMIC_RELEASE);
+}
+/* What is moved, and where. */
+static inline void nbc__mon_push_what(nbc_recorder *r, nbc__mon_event *e, uint64_t size_bytes,
+                                      nbc_kind kind, nbc_peer peer) {
+  e->size_bytes = size_bytes;
   e->section = r->section;
   e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
-  e->what = what;
   e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
-  e->waited_ns = r->depth ? (float)(t_ns - r->enter_ns) * r->share : 0;
-  __atomic_store_n(&r->ring_head, head + 1, __ATOMIC_RELEASE);
+}
+static inline float nbc__mon_waited_ns(const nbc_recorder *r, int64_t t_ns) {
+  return r->depth ? (float)(t_ns - r->enter_ns) * r->share : 0;
+}
+static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t id,
+                                       uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
+                                       int64_t t_ns) {
+  nbc__mon_push_what(r, nbc__mon_push(r, what, id, t_ns), size_bytes, kind, peer);
+  nbc__mon_pushed(r);
+}
+static inline void nbc__mon_push_end(nbc_recorder *r, uint8_t what, uint64_t id, int64_t t_ns) {
+  nbc__mon_push(r, what, id, t_ns)->waited_ns = nbc__mon_waited_ns(r, t_ns);
+  nbc__mon_pushed(r);
+}
+static inline void nbc__mon_push_end_of(nbc_recorder *r, uint8_t what, uint64_t id,
+                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
+                                        int64_t t_ns) {
+  nbc__mon_event *e = nbc__mon_push(r, what, id, t_ns);
+  nbc__mon_push_what(r, e, size_bytes, kind, peer);
+  e->waited_ns = nbc__mon_waited_ns(r, t_ns);
+  nbc__mon_pushed(r);
 }
 
 NBC_API void nbc_xfer_begin_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
   if (!r) return;
-  if (r->on) nbc__mon_push(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
+  if (r->on) nbc__mon_push_begin(r, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_begun_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer, int64_t t_ns) {
   if (!r) return;
-  if (r->on) nbc__mon_push(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
+  if (r->on) nbc__mon_push_begin(r, NBC__MON_BEGUN, id, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+  nbc__mon_push_end(r, NBC__MON_END, id, t_ns);
 }
 NBC_API void nbc_xfer_end_sized_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+  nbc__mon_push_end_of(r, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_early_at(nbc_recorder *r, uint64_t id, uint64_t size_bytes, nbc_peer peer,
                                    int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+  nbc__mon_push_end_of(r, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
 }
 NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+  nbc__mon_push_end(r, NBC__MON_END_LOCAL, id, t_ns);
 }
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
   if (!r) return;
-  if (r->on) nbc__mon_push(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
+  if (r->on) nbc__mon_push_end_of(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, r->last_ns);
+  nbc__mon_push_end(r, NBC__MON_CANCEL, id, r->last_ns);
 }
 
 NBC_API void nbc_call_enter(nbc_recorder *r, nbc_kind kind) {
@@ -4776,7 +4877,7 @@ NBC_API void nbc_xfer_end_local(nbc_recorder *r, uint64_t id) {
 }
 NBC_API void nbc_xfer_end_parts_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
   if (!r) return;
-  nbc__mon_push(r, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+  nbc__mon_push_end(r, NBC__MON_END_PARTS, id, t_ns);
 }
 NBC_API void nbc_xfer_end_parts(nbc_recorder *r, uint64_t id) {
   if (!r) return;
@@ -4910,151 +5011,15 @@ NBC_API void nbc_recorder_switch(nbc_recorder *r, bool on) {
   nbc_recorder_switch_at(r, on, nbc_clock_now_ns(&r->monitor->clock));
 }
 
-/* ---- stamps from other threads ------------------------------------------------------------- */
-static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
-  uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
-  for (;;) {
-    nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
-    const uint64_t index = position & r->inbox_mask;
-    const int64_t ahead =
-        (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + index - position);
-    if (ahead < 0) return false; /* full */
-    if (ahead > 0) {
-      position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
-    } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
-                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      slot->event = *event;
-      __atomic_store_n(&slot->turn, position + 1 - index, __ATOMIC_RELEASE);
-      return true;
-    }
-  }
-}
-
-static void nbc__mon_drain_by_force(nbc_recorder *r);
-
-static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
-  for (int tries = 0; tries < 4; tries++) {
-    if (nbc__mon_inbox_put(r, e)) return;
-    if (tries == 0)
-      nbc__mon_drain(r);
-    else
-      nbc__mon_drain_by_force(r);
-  }
-  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
-}
-/* Only the time is noted: C at that time is known when the owner has passed it. */
-static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
-                             nbc_kind kind, nbc_peer peer, int64_t t_ns) {
-  nbc__mon_event e;
-  memset(&e, 0, sizeof e);
-  e.t_ns = t_ns;
-  e.id = id;
-  e.size_bytes = size_bytes;
-  e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
-  e.section = NBC__MON_RELAXED_LOAD(&r->section);
-  e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
-  e.what = what;
-  e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
-  nbc__mon_foreign_put(r, &e);
-}
-
-NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
-                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
-  if (!owner) return;
-  if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
-}
-NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
-}
-NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
-                                      nbc_peer peer, int64_t t_ns) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
-}
-NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
-                               nbc_peer peer) {
-  if (!owner) return;
-  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
-  if (!owner) return;
-  nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
-                                   nbc_peer peer) {
-  if (!owner) return;
-  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
-                                   nbc_peer peer) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
-                   nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
-}
-NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
-  if (!owner) return;
-  nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
-                   nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id) {
-  if (!owner) return;
-  nbc__mon_foreign(owner, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
-                   nbc_clock_now_ns(&owner->monitor->clock));
-}
-NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
-                                  nbc_peer peer) {
-  if (!owner) return;
-  if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
-                     nbc_clock_now_ns(&owner->monitor->clock));
-}
-
-NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
-                                   int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
-                                   int64_t shared_err_ns, uint32_t group) {
-  if (!owner) return;
-  nbc__mon_event e;
-  memset(&e, 0, sizeof e);
-  if (own_err_ns < 0) own_err_ns = own_err_ns == INT64_MIN ? INT64_MAX : -own_err_ns;
-  if (shared_err_ns < 0) shared_err_ns = shared_err_ns == INT64_MIN ? INT64_MAX : -shared_err_ns;
-  const int64_t err_ns = nbc__later(own_err_ns, shared_err_ns);
-  if (own_err_ns >= 1 << 24 || shared_err_ns > UINT32_MAX) group = 0;
-  e.t_ns = nbc__later(t_end_ns, err_ns);
-  e.stamp_begin_ns = t_begin_ns;
-  e.id = id;
-  e.stamp_err_ns = err_ns;
-  e.stamp_length_err_ns = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
-  e.stamp_group = group;
-  e.stamp_own_err_ns = group ? (float)own_err_ns : 0; /* whole below 2^24 */
-  e.what = NBC__MON_STAMP;
-  nbc__mon_foreign_put(owner, &e);
-}
-NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
-                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
-  nbc_xfer_stamp_shared(owner, id, t_begin_ns, t_end_ns, 0, d_err_ns, err_ns, 0);
-}
-NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
-                            int64_t err_ns) {
-  if (!owner) return;
-  nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
-}
-
 /* ---- draining: events become sums. Everything below runs under the recorder's lock. -------- */
 static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 20; }
 
+/* Ids that follow each other share a cache line. */
+static inline uint64_t nbc__mon_home(uint64_t id) { return nbc__mon_hash(id >> 2) << 2 | (id & 3); }
+
 /* its key, or the empty one for it */
-static nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) {
-  uint64_t i = nbc__mon_hash(id) & r->key_mask;
+static inline nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) {
+  uint64_t i = nbc__mon_home(id) & r->key_mask;
   while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
   return &r->keys[i];
 }
@@ -5066,7 +5031,7 @@ static void nbc__mon_remove(nbc_recorder *r, nbc__mon_key *key) {
   for (;;) {
     i = (i + 1) & r->key_mask;
     if (!r->keys[i].index_plus1) break;
-    const uint64_t home = nbc__mon_hash(r->keys[i].id) & r->key_mask;
+    const uint64_t home = nbc__mon_home(r->keys[i].id) & r->key_mask;
     if (((i - home) & r->key_mask) >= ((i - hole) & r->key_mask)) {
       r->keys[hole] = r->keys[i];
       hole = i;
@@ -5081,12 +5046,9 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   return c;
 }
 
-static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int class_index,
-                               nbc_peer peer) {
-  nbc_cell *c = r->last_cell;
-  if (c && c->section_index == section && c->kind == kind && c->class_index == class_index &&
-      c->peer == peer)
-    return c;
+NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind,
+                                              int class_index, nbc_peer peer) {
+  nbc_cell *c;
   const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
   const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
                        ((uint64_t)class_index << 2) | (uint64_t)peer;
@@ -5095,7 +5057,7 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
     c = &r->cells[r->cell_index[i] - 1];
     if (c->section_index == section && c->kind == kind && c->class_index == class_index &&
         c->peer == peer)
-      return r->last_cell = c;
+      return c;
   }
   if (r->cell_count > r->monitor->desc.max_cells) {
     nbc__mon_problem(r, NBC_PROBLEM_cells_overflow);
@@ -5107,11 +5069,11 @@ static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind, int 
   c->class_index = class_index;
   c->peer = peer;
   r->cell_index[i] = (uint32_t)(c - r->cells) + 1;
-  return r->last_cell = c;
+  return c;
 }
 
 /* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
-static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
+static int64_t nbc__mon_xfer_ns(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
                                 int64_t *fastest_ns) {
   const nbc_monitor *m = r->monitor;
   const nbc_monitor_desc *d = &m->desc;
@@ -5120,16 +5082,8 @@ static int64_t nbc__mon_xfer_ns(nbc_recorder *r, nbc_peer peer, uint64_t size_by
   const nbc_table *table = peer == NBC_PEER_SAME_NODE ? d->table_same_node
                            : peer == NBC_PEER_SELF    ? m->table_self
                                                       : d->table_other_node;
-  int64_t t_ns;
-  if (table == r->last_table && size_bytes == r->last_bytes) {
-    t_ns = r->last_time_ns;
-  } else {
-    t_ns = nbc_table_time_ns(table, size_bytes);
-    if (t_ns > hour_ns) t_ns = hour_ns;
-    r->last_table = table;
-    r->last_bytes = size_bytes;
-    r->last_time_ns = t_ns;
-  }
+  int64_t t_ns = nbc_table_time_ns(table, size_bytes);
+  if (t_ns > hour_ns) t_ns = hour_ns;
   const bool guessed =
       table == m->own_table[0] || table == m->own_table[1] || table == m->table_self;
   *fastest_ns = guessed || nbc_table_disturbed(table) ? 0 : t_ns;
@@ -5177,39 +5131,74 @@ static bool nbc__mon_is_off_table(const nbc_recorder *r, int kind) {
 
 /* How much of a transfer may have moved outside of the window between its stamps; all of it: one of
    them is not believed. */
-static uint64_t nbc__mon_outside_bytes(const nbc_recorder *r, const nbc__mon_event *e,
-                                       uint64_t size_bytes, nbc_peer peer) {
+static uint64_t nbc__mon_outside_bytes(const nbc_recorder *r, int what, uint64_t size_bytes,
+                                       nbc_peer peer) {
   const uint64_t eager_bytes = nbc__mon_eager_bytes(r, peer, size_bytes);
-  if (e->what == NBC__MON_END_PARTS) return size_bytes;
-  if (e->what == NBC__MON_END_EARLY) return eager_bytes;
-  if (e->what != NBC__MON_END_LOCAL) return 0;
+  if (what == NBC__MON_END_PARTS) return size_bytes;
+  if (what == NBC__MON_END_EARLY) return eager_bytes;
+  if (what != NBC__MON_END_LOCAL) return 0;
   return eager_bytes == size_bytes ? size_bytes : nbc__mon_tail_bytes(r, peer, size_bytes);
 }
 
+/* How far two stamps of a transfer are believed: both; not both when the window is shorter than the
+   transfer takes; never both. */
+typedef enum nbc__mon_trust {
+  NBC__MON_BOTH,
+  NBC__MON_BOTH_WHEN_LONG,
+  NBC__MON_NEVER
+} nbc__mon_trust;
+
+NBC__MON_APART static nbc__mon_shape *nbc__mon_make_shape(nbc_recorder *r, nbc__mon_shape *s,
+                                                          uint64_t key, int kind, int what,
+                                                          uint64_t size_bytes, nbc_peer peer) {
+  int64_t any_ns;
+  memset(s, 0, sizeof *s);
+  s->key = key;
+  s->size_bytes = size_bytes;
+  s->x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &s->fastest_ns);
+  s->outside_bytes = nbc__mon_outside_bytes(r, what, size_bytes, peer);
+  if (s->outside_bytes) s->outside_ns = nbc__mon_xfer_ns(r, peer, s->outside_bytes, &any_ns);
+  s->off_table = nbc__mon_is_off_table(r, kind);
+  if (s->off_table) s->fastest_ns = 0;
+  if (what == NBC__MON_END_LOCAL) s->end = NBC__MON_BOTH_WHEN_LONG;
+  if (s->outside_bytes == size_bytes && /* so are messages without data */
+      (what == NBC__MON_END_PARTS || what == NBC__MON_END_EARLY || what == NBC__MON_END_LOCAL))
+    s->end = NBC__MON_NEVER;
+  return s;
+}
+/* what: of the end; NBC__MON_BEGIN: there is none. */
+static inline nbc__mon_shape *nbc__mon_shape_of(nbc_recorder *r, int section, int kind, int what,
+                                                uint64_t size_bytes, nbc_peer peer) {
+  const uint64_t key = (uint64_t)1 << 63 | (uint64_t)section << 24 | (uint64_t)kind << 16 |
+                       (uint64_t)what << 8 | (uint64_t)peer;
+  const uint64_t mixed = (key ^ size_bytes * 0xC2B2AE3D27D4EB4Fu) * 0x9E3779B97F4A7C15u;
+  nbc__mon_shape *s = &r->shapes[mixed >> (64 - NBC__MON_SHAPES_LOG2)];
+  if (s->key == key && s->size_bytes == size_bytes) return s;
+  return nbc__mon_make_shape(r, s, key, kind, what, size_bytes, peer);
+}
+
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
-static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event *b,
-                                          const nbc__mon_event *e, uint64_t size_bytes,
-                                          nbc_peer peer, int64_t *comp_ns) {
+static inline nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_shape *shape,
+                                                 const nbc__mon_event *b, const nbc__mon_event *e,
+                                                 int64_t *comp_ns) {
   nbc__mon_bounds o;
-  int64_t fastest_ns, window_ns = 0, outside_ns = 0;
+  int64_t window_ns = 0, outside_ns = shape->outside_ns, fastest_ns = shape->fastest_ns;
   o.outside_bytes = 0;
   o.faster = false;
-  o.x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &fastest_ns);
-  if (b && e && e->t_ns < b->t_ns) {
+  o.x_ns = shape->x_ns;
+  if (b && e && NBC__MON_RARE(e->t_ns < b->t_ns)) {
     nbc__mon_problem(r, NBC_PROBLEM_ended_before_begin);
     b = NULL;
   }
-  if (b && e && (b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)) {
+  if (b && e && NBC__MON_RARE(b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)) {
     nbc__mon_problem(r, NBC_PROBLEM_unplaced);
     b = NULL;
   }
   if (b && e) {
     window_ns = e->t_ns - b->t_ns;
-    o.outside_bytes = nbc__mon_outside_bytes(r, e, size_bytes, peer);
-    const bool has_outside = e->what == NBC__MON_END_PARTS || e->what == NBC__MON_END_EARLY ||
-                             e->what == NBC__MON_END_LOCAL;
-    if ((has_outside && o.outside_bytes == size_bytes) || /* so are messages without data */
-        (e->what == NBC__MON_END_LOCAL && o.x_ns > window_ns))
+    o.outside_bytes = shape->outside_bytes;
+    if (shape->end == NBC__MON_NEVER ||
+        (shape->end == NBC__MON_BOTH_WHEN_LONG && o.x_ns > window_ns))
       b = NULL;
   }
   o.case_of = 2;
@@ -5219,10 +5208,6 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   *comp_ns = e->comp_ns - b->comp_ns;
   if (*comp_ns < 0) *comp_ns = 0;
   if (*comp_ns > window_ns) *comp_ns = window_ns;
-  if (o.outside_bytes) {
-    int64_t any_ns;
-    outside_ns = nbc__mon_xfer_ns(r, peer, o.outside_bytes, &any_ns);
-  }
   if (o.x_ns > window_ns + outside_ns) {
     nbc__mon_problem(r, NBC_PROBLEM_table_too_slow);
     o.x_ns = window_ns + outside_ns;
@@ -5230,8 +5215,6 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
     fastest_ns = 0; /* this one was faster than the table: who knows how much */
   }
   if (outside_ns > o.x_ns) outside_ns = o.x_ns;
-  const bool off_table = nbc__mon_is_off_table(r, b->kind);
-  if (off_table) fastest_ns = 0;
   if (fastest_ns > o.x_ns) fastest_ns = o.x_ns;
   /* A foreign stamp names the call that the owner was in when the other thread looked, which may be
      over at the stamp's time: "begin, in call 7" and "end, in call 7" can have computation between
@@ -5241,21 +5224,21 @@ static nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon_event 
   const int64_t noncomp_ns = window_ns - *comp_ns;
   o.max_ns = *comp_ns < o.x_ns - outside_ns ? *comp_ns + outside_ns : o.x_ns;
   /* Of unknown speed, all of it may have moved in the shortest computation. */
-  if ((o.faster || off_table) && *comp_ns > 0) o.max_ns = o.x_ns;
+  if ((o.faster || shape->off_table) && *comp_ns > 0) o.max_ns = o.x_ns;
   o.min_ns = fastest_ns - outside_ns > noncomp_ns ? fastest_ns - outside_ns - noncomp_ns : 0;
   if (outside_ns && o.case_of == 0) o.case_of = 2; /* most of it was seen, not all */
   return o;
 }
 
 /* [O §2.2]: one transfer with begin b and end e; e == NULL or b == NULL: case 3. */
-NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
-                                              const nbc__mon_event *b, const nbc__mon_event *e,
-                                              uint64_t size_bytes, nbc_peer peer) {
+static inline nbc__mon_bounds nbc__mon_book(nbc_recorder *r, nbc_cell *cell,
+                                            const nbc__mon_shape *shape, const nbc__mon_event *b,
+                                            const nbc__mon_event *e) {
   nbc_totals *t = &cell->t;
   int64_t comp_ns = 0;
-  const nbc__mon_bounds o = nbc__mon_bounds_of(r, b, e, size_bytes, peer, &comp_ns);
+  const nbc__mon_bounds o = nbc__mon_bounds_of(r, shape, b, e, &comp_ns);
   t->count++;
-  t->size_bytes += size_bytes;
+  t->size_bytes += shape->size_bytes;
   t->case_count[o.case_of]++;
   if (o.case_of == 1) {
     cell->available_ns += comp_ns;
@@ -5267,10 +5250,19 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
   t->max_overlap_ns += o.max_ns;
   return o;
 }
+NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
+                                              const nbc__mon_event *b, const nbc__mon_event *e,
+                                              uint64_t size_bytes, nbc_peer peer) {
+  const nbc__mon_event *first = b ? b : e;
+  return nbc__mon_book(r, cell,
+                       nbc__mon_shape_of(r, first->section, first->kind,
+                                         e ? e->what : NBC__MON_BEGIN, size_bytes, peer),
+                       b, e);
+}
 
-NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
-                                const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
-                                const nbc__mon_bounds *o) {
+NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
+                                               const nbc__mon_event *e, uint64_t size_bytes,
+                                               nbc_peer peer, const nbc__mon_bounds *o) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   nbc_seen seen;
   if (!d->on_seen) return;
@@ -5303,7 +5295,8 @@ static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *sta
 /* ---- joint bounds: what was under way together ------------------------------------------------- */
 /* Where a transfer joins others: out or in, by class of peer; NULL: its direction is not one, or it is
    not known which link it takes, or how fast that is. */
-static nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *b) {
+NBC__MON_APART static nbc__mon_joint *nbc__mon_find_joint(nbc_recorder *r,
+                                                          const nbc__mon_event *b) {
   const nbc_monitor_desc *d = &r->monitor->desc;
   const nbc_peer peer = (nbc_peer)b->peer;
   const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
@@ -5322,7 +5315,11 @@ static nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *
   }
 }
 
-static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
+static inline nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_event *b) {
+  return r->monitor->has_joint ? nbc__mon_find_joint(r, b) : NULL;
+}
+
+NBC__MON_APART static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
   if (j->active++) return;
   j->broken = false;
   j->begin_ns = b->t_ns;
@@ -5353,9 +5350,10 @@ static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int6
 }
 
 /* A transfer that had joined is over: e == NULL: it was withdrawn, or its end is not known. */
-static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j, const nbc__mon_event *b,
-                          const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
-                          const nbc__mon_bounds *o) {
+NBC__MON_APART static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j,
+                                         const nbc__mon_event *b, const nbc__mon_event *e,
+                                         uint64_t size_bytes, nbc_peer peer,
+                                         const nbc__mon_bounds *o) {
   nbc_totals *to = &j->sum;
   if (j->active == 0) return;
   if (!e || e->t_ns < b->t_ns || b->comp_ns == NBC__MON_UNPLACED || e->comp_ns == NBC__MON_UNPLACED)
@@ -5414,13 +5412,19 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc_cell *cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
-                                 nbc__mon_class(r->monitor, size_bytes), peer);
+  nbc__mon_shape *shape = nbc__mon_shape_of(r, first->section, first->kind,
+                                            e ? e->what : NBC__MON_BEGIN, size_bytes, peer);
+  nbc_cell *cell = shape->cell;
+  if (NBC__MON_RARE(!cell)) {
+    cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
+                         nbc__mon_class(r->monitor, size_bytes), peer);
+    if (cell != &r->cells[0]) shape->cell = cell; /* who has none of his own is counted each time */
+  }
   const nbc__mon_bounds o =
-      nbc__mon_account(r, cell, b && b->what == NBC__MON_BEGUN ? NULL : b, e, size_bytes, peer);
+      nbc__mon_book(r, cell, shape, b && b->what == NBC__MON_BEGUN ? NULL : b, e);
   nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
   if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
-  nbc__mon_tell(r, b, e, size_bytes, peer, &o);
+  if (NBC__MON_RARE(r->monitor->desc.on_seen != NULL)) nbc__mon_tell(r, b, e, size_bytes, peer, &o);
   return cell;
 }
 
@@ -5562,8 +5566,8 @@ static void nbc__mon_shift_add(nbc_recorder *r, size_t cell_index, uint32_t grou
 
 /* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
    what its length says, which is known to d_err (nbc_xfer_stamp_length). */
-static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
-                           int64_t known_ns) {
+NBC__MON_APART static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell,
+                                          const nbc__mon_event *stamp, int64_t known_ns) {
   const int64_t far_ns = (int64_t)1 << 60, err_ns = stamp->stamp_err_ns;
   const int64_t b_ns = stamp->stamp_begin_ns, e_ns = stamp->t_ns - err_ns;
   const uint32_t group = stamp->stamp_group;
@@ -5592,7 +5596,7 @@ static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event
 }
 
 /* Twice as many active transfers, where the monitor may. */
-static bool nbc__mon_grow(nbc_recorder *r) {
+NBC__MON_APART static bool nbc__mon_grow(nbc_recorder *r) {
   const size_t size = 2 * r->active_size, old_keys = r->key_mask + 1;
   if (!r->monitor->desc.grow_transfers || size > (size_t)1 << 24) return false;
   nbc__mon_event *active = (nbc__mon_event *)nbc__zalloc(size * sizeof *active);
@@ -5639,13 +5643,14 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
   r->active[key->index_plus1 - 1] = *e;
 }
 
-/* What refers to an earlier begin: an end, a cancel, a stamp. */
-static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
-  nbc__mon_key *key = nbc__mon_find(r, e->id);
-  const size_t recent = nbc__mon_hash(e->id) % NBC__MON_RECENT;
-  const bool ended = !key->index_plus1 && r->recent[recent].set && r->recent[recent].id == e->id;
+/* Where a transfer that is over or withdrawn is remembered. */
+static inline size_t nbc__mon_recent_of(uint64_t id) { return nbc__mon_home(id) % NBC__MON_RECENT; }
+/* What of it came before: b NULL: its begin is over or was never seen. */
+NBC__MON_APART static void nbc__mon_follow_late(nbc_recorder *r, const nbc__mon_event *e,
+                                                const nbc__mon_event *b, int64_t known_ns) {
+  const size_t recent = nbc__mon_recent_of(e->id);
+  const bool ended = !b && r->recent[recent].set && r->recent[recent].id == e->id;
   if (e->what == NBC__MON_STAMP) {
-    const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
     nbc_cell *cell = ended ? r->recent[recent].cell : NULL;
     if (b)
       cell = nbc__mon_cell(r, b->section, (nbc_kind)b->kind,
@@ -5654,33 +5659,50 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
       nbc__mon_stamp(r, cell, e, known_ns);
     else
       nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
-    return;
-  }
-  if (!key->index_plus1) {
+  } else if (!b) {
     nbc__mon_problem(r, ended ? NBC_PROBLEM_ended_twice : NBC_PROBLEM_end_unknown);
-    return;
-  }
-  nbc_cell *cell = NULL;
-  if (e->what == NBC__MON_CANCEL) {
-    const nbc__mon_event *b = &r->active[key->index_plus1 - 1];
+  } else { /* cancelled */
     nbc__mon_joint *joint = nbc__mon_joint_of(r, b);
     if (joint) nbc__mon_part(r, joint, b, NULL, 0, NBC_PEER_UNKNOWN, NULL);
     nbc__mon_problem(r, NBC_PROBLEM_cancelled);
-  } else
-    cell = nbc__mon_finish(r, &r->active[key->index_plus1 - 1], e);
+  }
+}
+/* What refers to an earlier begin: an end, a cancel, a stamp. */
+static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
+  nbc__mon_key *key = nbc__mon_find(r, e->id);
+  const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
+  nbc_cell *cell = NULL;
+  if (NBC__MON_RARE(!b || e->what == NBC__MON_STAMP || e->what == NBC__MON_CANCEL)) {
+    nbc__mon_follow_late(r, e, b, known_ns);
+    if (!b || e->what == NBC__MON_STAMP) return;
+  } else {
+    cell = nbc__mon_finish(r, b, e);
+  }
   nbc__mon_remove(r, key);
+  const size_t recent = nbc__mon_recent_of(e->id);
   r->recent[recent].id = e->id;
   r->recent[recent].set = true;
   r->recent[recent].cell = cell;
 }
 
-static void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
+static inline void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
   if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN)
     nbc__mon_begin(r, e);
   else if (e->what == NBC__MON_END_ONLY)
     nbc__mon_finish(r, NULL, e);
   else
     nbc__mon_follow(r, e, known_ns);
+}
+
+/* The ring from tail to head, with all that this calls in one piece. */
+__attribute__((flatten, noinline)) static uint64_t nbc__mon_process_own(nbc_recorder *r,
+                                                                        uint64_t tail,
+                                                                        uint64_t head) {
+  for (; tail != head; tail++) {
+    const nbc__mon_event *own = &r->ring[tail & r->ring_mask];
+    nbc__mon_process(r, own, own->t_ns);
+  }
+  return tail;
 }
 
 /* The slot at the tail of the inbox holds an event. */
@@ -5727,6 +5749,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
   uint64_t head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
   uint64_t tail = r->ring_tail;
   int waits = 0;
+  /* Whose end is in the ring, its foreign begin was in the inbox before. */
+  if (NBC__MON_RELAXED_LOAD(&r->inbox_head) == r->inbox_tail)
+    tail = nbc__mon_process_own(r, tail, head);
   for (;;) {
     nbc__mon_slot *slot = &r->inbox[r->inbox_tail & r->inbox_mask];
     const bool foreign = nbc__mon_is_filled(r, slot);
@@ -5774,7 +5799,7 @@ static void nbc__mon_drain_in_time(nbc_recorder *r) {
   if (counts) r->drain_ns += nbc_clock_now_ns(&r->monitor->clock) - start_ns;
 }
 
-static void nbc__mon_drain(nbc_recorder *r) {
+NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r) {
   nbc__mon_lock(r);
   nbc__mon_drain_locked(r, INT64_MIN, NBC__MON_PATIENT);
   nbc__mon_unlock(r);
@@ -5783,7 +5808,7 @@ NBC__PRIVATE bool nbc__mon_is_owner(const nbc_recorder *r) {
   return pthread_equal(NBC__MON_RELAXED_LOAD(&r->thread), pthread_self());
 }
 /* By a thread that needs room in the inbox; only the owner's own knows what the owner did last. */
-static void nbc__mon_drain_by_force(nbc_recorder *r) {
+NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r) {
   nbc__mon_lock(r);
   nbc__mon_drain_locked(r, nbc__mon_is_owner(r) ? INT64_MAX : INT64_MIN, NBC__MON_FORCED);
   nbc__mon_unlock(r);
@@ -5827,6 +5852,149 @@ NBC_API void nbc_recorder_detach_at(nbc_recorder *r, int64_t t_ns) {
 NBC_API void nbc_recorder_detach(nbc_recorder *r) {
   if (!r) return;
   nbc_recorder_detach_at(r, nbc_clock_now_ns(&r->monitor->clock));
+}
+#ifdef NBC_LINES
+#line 1 "src/overlap/foreign.c"
+#endif
+/* foreign.c: stamps that other threads and NICs set for a recorder. */
+
+
+
+/* ---- stamps from other threads ------------------------------------------------------------- */
+static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
+  uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+  for (;;) {
+    nbc__mon_slot *slot = &r->inbox[position & r->inbox_mask];
+    const uint64_t index = position & r->inbox_mask;
+    const int64_t ahead =
+        (int64_t)(__atomic_load_n(&slot->turn, __ATOMIC_ACQUIRE) + index - position);
+    if (ahead < 0) return false; /* full */
+    if (ahead > 0) {
+      position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
+    } else if (__atomic_compare_exchange_n(&r->inbox_head, &position, position + 1, true,
+                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      slot->event = *event;
+      __atomic_store_n(&slot->turn, position + 1 - index, __ATOMIC_RELEASE);
+      return true;
+    }
+  }
+}
+
+static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
+  for (int tries = 0; tries < 4; tries++) {
+    if (nbc__mon_inbox_put(r, e)) return;
+    if (tries == 0)
+      nbc__mon_drain(r);
+    else
+      nbc__mon_drain_by_force(r);
+  }
+  __atomic_fetch_add(&r->problems[NBC_PROBLEM_foreign_lost], 1, __ATOMIC_RELAXED);
+}
+/* Only the time is noted: C at that time is known when the owner has passed it. */
+static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_t size_bytes,
+                             nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  e.t_ns = t_ns;
+  e.id = id;
+  e.size_bytes = size_bytes;
+  e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
+  e.section = NBC__MON_RELAXED_LOAD(&r->section);
+  e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
+  e.what = what;
+  e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  nbc__mon_foreign_put(r, &e);
+}
+
+NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                  nbc_kind kind, nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
+}
+NBC_API void nbc_foreign_end_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_END, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                      nbc_peer peer, int64_t t_ns) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_END_SIZED, id, size_bytes, NBC_KIND_OTHER, peer, t_ns);
+}
+NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
+                               nbc_peer peer) {
+  if (!owner) return;
+  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
+  if (!owner) return;
+  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
+                                   nbc_peer peer) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
+                   nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_END_LOCAL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN, t_ns);
+}
+NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
+                   nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id) {
+  if (!owner) return;
+  nbc__mon_foreign(owner, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
+                   nbc_clock_now_ns(&owner->monitor->clock));
+}
+NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
+                                  nbc_peer peer) {
+  if (!owner) return;
+  if (NBC__MON_RELAXED_LOAD(&owner->on))
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
+                     nbc_clock_now_ns(&owner->monitor->clock));
+}
+
+NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
+                                   int64_t shared_err_ns, uint32_t group) {
+  if (!owner) return;
+  nbc__mon_event e;
+  memset(&e, 0, sizeof e);
+  if (own_err_ns < 0) own_err_ns = own_err_ns == INT64_MIN ? INT64_MAX : -own_err_ns;
+  if (shared_err_ns < 0) shared_err_ns = shared_err_ns == INT64_MIN ? INT64_MAX : -shared_err_ns;
+  const int64_t err_ns = nbc__later(own_err_ns, shared_err_ns);
+  if (own_err_ns >= 1 << 24 || shared_err_ns > UINT32_MAX) group = 0;
+  e.t_ns = nbc__later(t_end_ns, err_ns);
+  e.stamp_begin_ns = t_begin_ns;
+  e.id = id;
+  e.stamp_err_ns = err_ns;
+  e.stamp_length_err_ns = d_err_ns < 0 || d_err_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)d_err_ns;
+  e.stamp_group = group;
+  e.stamp_own_err_ns = group ? (float)own_err_ns : 0; /* whole below 2^24 */
+  e.what = NBC__MON_STAMP;
+  nbc__mon_foreign_put(owner, &e);
+}
+NBC_API void nbc_xfer_stamp_length(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
+                                   int64_t t_end_ns, int64_t err_ns, int64_t d_err_ns) {
+  nbc_xfer_stamp_shared(owner, id, t_begin_ns, t_end_ns, 0, d_err_ns, err_ns, 0);
+}
+NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns, int64_t t_end_ns,
+                            int64_t err_ns) {
+  if (!owner) return;
+  nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
 #line 154 "src/overlap/report.h"

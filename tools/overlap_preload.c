@@ -132,6 +132,9 @@ static void unmap_memory(void *memory);
 
 #define VISIBLE             __attribute__((visibility("default")))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define INLINE              static inline __attribute__((always_inline)) /* on the way of each call */
+#define HOT                 __attribute__((flatten, noinline)) /* one copy, with all that it calls ... */
+#define APART               __attribute__((noinline))          /* ... but this: rare */
 
 static void *map_memory(size_t size_bytes) {
   size_t *p =
@@ -286,10 +289,12 @@ static nbc_status make_monitor(bool start_off) {
   if (setting_trace()) desc.on_seen = trace_seen;
   calibrate(&desc);
   const nbc_status status = nbc_monitor_create(&desc, &run.monitor);
-  if (status != NBC_OK)
+  if (status != NBC_OK) {
     complain("cannot measure: %s", nbc_status_text(status));
-  else
+  } else {
     run.clock = nbc_monitor_clock(run.monitor);
+    run.clock_counts = run.clock->source == NBC__CLOCK_COUNTER;
+  }
   if (trace.ring && run.clock) {
     trace.table = nbc_monitor_desc_of(run.monitor).table_same_node;
     trace.table_is_measured = run.table[0] && !nbc_table_disturbed(run.table[0]);
@@ -303,6 +308,8 @@ static void start(int thread_level) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
   if (run.monitor || !is_our_mpi()) return;
   name_the_run();
+  know_own_types();
+  know_status();
   const ssize_t length = readlink("/proc/self/exe", run.executable, sizeof run.executable - 1);
   if (length < 0) run.executable[0] = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &run.rank);

@@ -1,6 +1,6 @@
 /* overlap_preload_calling.h: how a call is entered and left, and by which thread. */
 /* First call of a thread, or measuring was switched meanwhile. */
-static bool follow(int64_t t_ns) {
+APART static bool follow(int64_t t_ns) {
   const bool on = __atomic_load_n(&run.switched_on, __ATOMIC_RELAXED);
   me.epoch = __atomic_load_n(&run.epoch, __ATOMIC_ACQUIRE);
   if (!me.recorder) {
@@ -32,25 +32,39 @@ static void thread_ends(void *recorder) {
   busy_end();
 }
 
-static inline bool enter(call *c, nbc_kind kind, const char *name, uintptr_t address,
-                         uintptr_t frame) {
-  c->active = false;
-  if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return false;
-  busy_begin();
-  c->t0_ns = nbc_clock_now_ns(run.clock);
-  c->t1_ns = 0;
-  if (UNLIKELY(me.epoch != __atomic_load_n(&run.epoch, __ATOMIC_RELAXED)) && !follow(c->t0_ns)) {
-    busy_end();
-    return false;
-  }
-  nbc_call_enter_at(me.recorder, kind, c->t0_ns);
+INLINE void entered(call *c, nbc_kind kind, const char *name, uintptr_t address, uintptr_t frame,
+                    int64_t t0_ns) {
   me.inside = c->active = true;
   me.ends = 1;
+  c->t0_ns = t0_ns;
+  c->t1_ns = 0;
   c->name = name;
   c->address = address;
   c->frame = frame;
+  nbc_call_enter_at(me.recorder, kind, t0_ns);
   busy_end();
-  return true;
+}
+/* Nothing is to be measured, the thread is new, measuring was switched, or the clock is no counter. */
+APART static void enter_rarely(call *c, nbc_kind kind, const char *name, uintptr_t address,
+                               uintptr_t frame) {
+  c->active = false;
+  if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return;
+  busy_begin();
+  const int64_t t0_ns = nbc_clock_now_ns(run.clock);
+  if (me.epoch == __atomic_load_n(&run.epoch, __ATOMIC_RELAXED) || follow(t0_ns))
+    entered(c, kind, name, address, frame, t0_ns);
+  else
+    busy_end();
+}
+HOT static void enter(call *c, nbc_kind kind, const char *name, uintptr_t address,
+                      uintptr_t frame) {
+  if (UNLIKELY(me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) ||
+               !run.clock_counts || me.epoch != __atomic_load_n(&run.epoch, __ATOMIC_RELAXED))) {
+    enter_rarely(c, kind, name, address, frame);
+    return;
+  }
+  busy_begin();
+  entered(c, kind, name, address, frame, nbc__clock_counter_ns(run.clock));
 }
 
 /* When the call returned: the time of all that ended in it. 0 until then: an exception passed. */
@@ -59,19 +73,35 @@ static inline int64_t returned(call *c) {
   return c->t1_ns;
 }
 
+/* The place is not known yet, or an exception passed, or there is a timeline, or measuring is off. */
+APART static void left_rarely(call *c) {
+  const int64_t t1_ns = returned(c);
+  if (me.on) {
+    site *const place = find_caller(c->address, c->name, c->frame);
+    if (place) note_site(place, t1_ns - c->t0_ns);
+    if (trace.ring) trace_call(place, c->t0_ns, t1_ns);
+  }
+  me.inside = false;
+  nbc_call_exit_at(me.recorder, t1_ns);
+  busy_end();
+}
+HOT static void left(call *c) {
+  site *const s = known_site(c->address, c->name);
+  busy_begin(); /* is busy already, unless an exception passed */
+  if (UNLIKELY(!s || !c->t1_ns || !me.on || trace.ring)) {
+    left_rarely(c);
+    return;
+  }
+  note_site(s, c->t1_ns - c->t0_ns);
+  me.inside = false;
+  nbc_call_exit_at(me.recorder, c->t1_ns);
+  busy_end();
+}
+
 /* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it.
  */
 static inline void leave(call (*own)[1]) {
-  call *c = *own;
-  if (!c->active) return;
-  busy_begin(); /* is busy already, unless an exception passed */
-  if (me.on) {
-    const site *place = note_site(c->address, c->name, c->frame, returned(c) - c->t0_ns);
-    if (UNLIKELY(trace.ring)) trace_call(place, c->t0_ns, returned(c));
-  }
-  nbc_call_exit_at(me.recorder, returned(c));
-  me.inside = false;
-  busy_end();
+  if ((*own)->active) left(*own);
 }
 #define OWN(s) (c->active && (s) == MPI_STATUS_IGNORE ? &c->status : (s))
 

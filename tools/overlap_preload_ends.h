@@ -75,7 +75,7 @@ static void on_deadly_signal(int number, siginfo_t *info, void *context) {
 }
 
 /* Raised again, not sent: it comes to this thread before raise returns. */
-static void die_of_pending(void) {
+APART static void die_of_pending(void) {
   const int number = me.pending;
   me.pending = 0;
   finish_or_wait();

@@ -62,9 +62,8 @@ static int world_rank(const peers *p, int rank) {
   return partner >= 0 ? partner : -1;
 }
 
-/* Under the lock. NULL: no memory. */
-static pair *find_pair(const peers *p, int rank) {
-  if (p->last_pair && p->last_rank == rank) return &pairs.of[p->last_pair];
+/* Another partner than the last time. */
+APART static pair *search_pair(const peers *p, int rank) {
   const uint64_t key = ((uint64_t)p->group_number << 32 | (uint32_t)rank) + 1;
   if (!room_for_slots()) return NULL;
   uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) & pairs.mask;
@@ -83,6 +82,11 @@ static pair *find_pair(const peers *p, int rank) {
   }
   return &pairs.of[pairs.slots[i].index];
 }
+/* Under the lock. NULL: no memory. */
+INLINE pair *find_pair(const peers *p, int rank) {
+  if (UNLIKELY(!p->last_pair || p->last_rank != rank)) return search_pair(p, rank);
+  return &pairs.of[p->last_pair];
+}
 
 /* A message that is over, as far as this process knows it. */
 typedef struct letter {
@@ -91,7 +95,7 @@ typedef struct letter {
   bool unseen;
 } letter;
 
-static void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
+INLINE void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
                       int64_t busy_ns) {
   const uint64_t size_bytes = m->size_bytes;
   lock();
@@ -118,7 +122,7 @@ static void trace_sent(const peers *p, int rank, const letter *m) {
   unlock();
 }
 
-static void pair_received(const peers *p, uint32_t made, int rank, const letter *m,
+INLINE void pair_received(const peers *p, uint32_t made, int rank, const letter *m,
                           int64_t waited_ns) {
   const uint64_t size_bytes = m->size_bytes;
   lock();

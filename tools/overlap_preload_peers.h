@@ -52,7 +52,7 @@ static uint16_t tally_of(const char *name, int size) {
   }
   return i;
 }
-static void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_ns) {
+INLINE void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_ns) {
   lock();
   tallies[tally].count++;
   tallies[tally].size_bytes += size_bytes;
@@ -227,7 +227,7 @@ static void classify_comm(peers *p, MPI_Comm comm) {
 }
 
 /* What is not known yet is found out. comm or win: the handle itself. */
-static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
+APART static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
   peers made = {.key = key};
   if (comm) {
     classify_comm(&made, *comm);
@@ -252,14 +252,13 @@ static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Wi
   return p;
 }
 
-static const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
-  const uint32_t generation = __atomic_load_n(&run.peers_generation, __ATOMIC_ACQUIRE);
-  const size_t at = (key ^ (key >> 8)) % CACHED_PEERS;
+/* Not the last one that this thread used of those with its place. */
+APART static const peers *search_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win,
+                                       size_t at, uint32_t generation) {
   if (me.generation != generation) {
     memset(me.cached_key, 0, sizeof me.cached_key);
     me.generation = generation;
   }
-  if (me.cached_key[at] == key && me.cached[at]) return me.cached[at];
   lock();
   const peers *p = known.slots ? known.slots[known_slot(key)] : NULL;
   unlock();
@@ -267,9 +266,16 @@ static const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Wi
   if (p) me.cached[at] = p, me.cached_key[at] = key;
   return p;
 }
+INLINE const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
+  const uint32_t generation = __atomic_load_n(&run.peers_generation, __ATOMIC_ACQUIRE);
+  const size_t at = (key ^ (key >> 8)) % CACHED_PEERS;
+  if (UNLIKELY(me.generation != generation || me.cached_key[at] != key || !me.cached[at]))
+    return search_peers(key, comm, win, at, generation);
+  return me.cached[at];
+}
 
 static const peers no_peers = {.size = 1, .all = NBC_PEER_UNKNOWN};
-static const peers *peers_of_comm(MPI_Comm comm) {
+INLINE const peers *peers_of_comm(MPI_Comm comm) {
   const peers *p = find_peers(KEY(comm), &comm, NULL);
   return p ? p : &no_peers;
 }
@@ -277,7 +283,7 @@ static const peers *peers_of_win(MPI_Win win) {
   const peers *p = find_peers(KEY(win), NULL, &win);
   return p ? p : &no_peers;
 }
-static nbc_peer class_of(const peers *p, int rank) {
+INLINE nbc_peer class_of(const peers *p, int rank) {
   if (rank < 0 || rank >= (p->inter ? p->remote_size : p->size)) return NBC_PEER_UNKNOWN;
   if (rank == p->rank && !p->inter) return NBC_PEER_SELF;
   return p->each ? (nbc_peer)p->each->of[rank] : (nbc_peer)p->all;
@@ -307,7 +313,7 @@ static void name_peers(uintptr_t key, const char *name) {
 }
 
 /* The class of a rank of a communicator that may have been freed meanwhile: *gone then. */
-static nbc_peer class_when_still(const peers *p, uint32_t made, int rank, bool *gone) {
+APART static nbc_peer class_when_still(const peers *p, uint32_t made, int rank, bool *gone) {
   lock();
   const bool is_there = p->made == made;
   const nbc_peer class_now = is_there ? class_of(p, rank) : NBC_PEER_UNKNOWN;
@@ -382,15 +388,72 @@ static uint64_t other_neighbors(MPI_Comm comm, bool out) {
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
-static uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
+APART static uint64_t bytes_of_any(MPI_Count count, MPI_Datatype type) {
   MPI_Count size = 0;
   if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
   if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
   return (uint64_t)count * (uint64_t)size;
 }
+/* The MPI's own types, which nobody can free or change, are asked once, before there are threads. */
+static struct {
+  uintptr_t key;
+  uint64_t size_bytes; /* 0: not here */
+} own_types[64];
+static inline uint32_t own_type_at(uintptr_t key) {
+  return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 58);
+}
+static void know_own_types(void) {
+  const MPI_Datatype types[] = {
+      MPI_BYTE,   MPI_CHAR,   MPI_INT,     MPI_UNSIGNED,      MPI_LONG,     MPI_LONG_LONG,
+      MPI_FLOAT,  MPI_DOUBLE, MPI_INT64_T, MPI_UINT64_T,      MPI_INT32_T,  MPI_UINT8_T,
+      MPI_C_BOOL, MPI_PACKED, MPI_SHORT,   MPI_UNSIGNED_CHAR, MPI_UINT32_T, MPI_UNSIGNED_LONG};
+  for (size_t i = sizeof types / sizeof *types; i-- > 0;) { /* of two with one place the first */
+    const uint32_t at = own_type_at(KEY(types[i]));
+    own_types[at].key = KEY(types[i]);
+    own_types[at].size_bytes = bytes_of_any(1, types[i]);
+  }
+}
+INLINE uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
+  const uint32_t at = own_type_at(KEY(type));
+  if (UNLIKELY(own_types[at].key != KEY(type) || !own_types[at].size_bytes))
+    return bytes_of_any(count, type);
+  return count > 0 ? (uint64_t)count * own_types[at].size_bytes : 0;
+}
+/* Where the bytes of a status stand, if mpi.h is right about the library that runs: tried at start. */
+static bool status_is_known;
+INLINE MPI_Count bytes_in_status(const MPI_Status *status) {
+#ifdef OPEN_MPI
+  return (MPI_Count)status->_ucount;
+#else
+  return (MPI_Count)((uint64_t)(uint32_t)status->count_hi_and_cancelled >> 1 << 32 |
+                     (uint32_t)status->count_lo);
+#endif
+}
+static void know_status(void) {
+  const MPI_Count tried[] = {0, 1, 8, 0x7fffffff, 0x1234567890};
+  status_is_known = true;
+  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+    MPI_Status status;
+    MPI_Count got = -1;
+    memset(&status, 0, sizeof status);
+    if (PMPI_Status_set_elements_x(&status, MPI_BYTE, tried[i]) != MPI_SUCCESS ||
+        PMPI_Get_elements_x(&status, MPI_BYTE, &got) != MPI_SUCCESS || got != tried[i] ||
+        bytes_in_status(&status) != tried[i])
+      status_is_known = false;
+  }
+}
+INLINE bool bytes_received(const MPI_Status *status, MPI_Count *got) {
+  *got = -1;
+  if (status_is_known)
+    *got = bytes_in_status(status);
+  else if (PMPI_Get_elements_x(status, MPI_BYTE, got) != MPI_SUCCESS)
+    return false;
+  return *got >= 0;
+}
+
 /* Are these bytes one after the other? Other data may go another way than what a table is measured with: in
    MPICH over shared memory 80 KiB of it are on their way when the send has ended, of contiguous data none. */
-static bool is_contiguous(MPI_Datatype type) {
+APART static bool is_contiguous(MPI_Datatype type) {
   int integers, addresses, types, combiner;
   MPI_Count size, low, extent, true_extent;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||

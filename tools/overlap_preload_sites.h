@@ -6,17 +6,21 @@
 #include <link.h>
 #include <unwind.h>
 
-typedef struct site {
-  uintptr_t address;
-  const char *call;   /* "MPI_Wait"; NULL: empty */
+typedef struct site_place {
   const char *module; /* of the caller, and where in it */
   const char *symbol;
   uint64_t offset;
+} site_place;
+
+typedef struct site { /* one line of the cache */
+  uintptr_t address;
+  const char *call; /* "MPI_Wait"; NULL: empty */
   uint64_t count;
   int64_t total_ns, max_ns;
+  const site_place *where;
   int32_t
       through; /* the caller is the MPI itself: distance of the next return address; 0: it is not */
-} site;
+} __attribute__((aligned(64))) site;
 
 typedef struct sites {
   struct sites *next;
@@ -25,20 +29,25 @@ typedef struct sites {
   site *of;
 } sites;
 
-/* Texts that outlive their library; never freed, one of each module and function. */
-static const char *keep_text(const char *text) {
+/* Memory that is never freed. Under the lock. */
+static void *keep(size_t n) {
   static char *room;
   static size_t left;
-  const size_t n = text ? strlen(text) + 1 : 0;
-  if (!text || n > 4096) return NULL;
+  n = (n + 7) & ~(size_t)7;
   if (n > left) {
     room = map_memory(left = 65536 - 64);
     if (!room) return left = 0, NULL;
   }
-  char *const copy = memcpy(room, text, n);
+  void *const kept = room;
   room += n;
   left -= n;
-  return copy;
+  return kept;
+}
+/* Texts that outlive their library, one of each module and function. */
+static const char *keep_text(const char *text) {
+  const size_t n = text ? strlen(text) + 1 : 0;
+  char *const copy = text && n <= 4096 ? keep(n) : NULL;
+  return copy ? memcpy(copy, text, n) : NULL;
 }
 
 /* ---- through the Fortran library ------------------------------------------------------------- */
@@ -89,7 +98,7 @@ static bool grow_sites(sites *t) {
   t->mask = size - 1;
   for (uint32_t i = 0; i < old_size; i++) {
     if (!old[i].call) continue;
-    uint32_t k = (uint32_t)((old[i].address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+    uint32_t k = (uint32_t)(((uint64_t)old[i].address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
     while (more[k].call) k = (k + 1) & t->mask;
     more[k] = old[i];
   }
@@ -104,28 +113,38 @@ static sites *sites_of_thread(void) { /* its own, or one that an ended thread le
     t->next = run.sites;
     run.sites = t;
   }
-  if (t) t->used = true;
+  if (t) t->used = t->of || grow_sites(t);
   unlock();
-  return me.sites = t;
+  return me.sites = t && t->used ? t : NULL;
 }
 
+static const site_place nowhere;
 static void look_up_site(site *s, uintptr_t frame) {
   Dl_info where;
   struct link_map *map = NULL;
+  s->where = &nowhere;
   if (!dladdr1((void *)s->address, &where, (void **)&map, RTLD_DL_LINKMAP) || !map) return;
-  s->offset = s->address - (uintptr_t)map->l_addr;
-  s->module = keep_text(*map->l_name ? map->l_name : run.executable);
-  s->symbol = keep_text(where.dli_sname);
+  lock();
+  site_place *const p = keep(sizeof *p);
+  if (p)
+    *p = (site_place){.module = keep_text(*map->l_name ? map->l_name : run.executable),
+                      .symbol = keep_text(where.dli_sname),
+                      .offset = s->address - (uintptr_t)map->l_addr};
+  unlock();
+  if (p) s->where = p;
   if (where.dli_fname && is_of_mpi(where.dli_fname))
     s->through = distance_to_next(s->address, frame);
+}
+
+INLINE uint32_t site_home(const sites *t, uintptr_t address) {
+  return (uint32_t)(((uint64_t)address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
 }
 
 /* The entry of a place, made when new. NULL: no memory, or too many places. */
 static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
   sites *t = me.sites ? me.sites : sites_of_thread();
-  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->of ? t->mask + 1 : 0)) && !grow_sites(t)))
-    return NULL;
-  uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->mask + 1)) && !grow_sites(t))) return NULL;
+  uint32_t i = site_home(t, address);
   while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name))
     i = (i + 1) & t->mask;
   if (UNLIKELY(!t->of[i].call)) {
@@ -139,7 +158,7 @@ static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
 
 static bool is_known_site(uintptr_t address, const char *name) {
   const sites *t = me.sites;
-  uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
+  uint32_t i = site_home(t, address);
   while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name))
     i = (i + 1) & t->mask;
   return t->of[i].call != NULL;
@@ -162,16 +181,23 @@ static site *caller_of(site *s, const char *name, uintptr_t *frame) {
   return find_site(next, name, *frame);
 }
 
-static inline const site *note_site(uintptr_t address, const char *name, uintptr_t frame,
-                                    int64_t d_ns) {
+/* New, not where it would stand in an empty table, or in a library of the MPI's own. */
+APART static site *find_caller(uintptr_t address, const char *name, uintptr_t frame) {
   site *s = find_site(address, name, frame);
-  for (int depth = 0; UNLIKELY(s && s->through) && depth < 4; depth++)
-    s = caller_of(s, name, &frame);
-  if (UNLIKELY(!s)) return NULL;
+  for (int depth = 0; s && s->through && depth < 4; depth++) s = caller_of(s, name, &frame);
+  return s;
+}
+
+/* NULL: find_caller knows more. */
+INLINE site *known_site(uintptr_t address, const char *name) {
+  const sites *t = me.sites;
+  site *const s = t ? &t->of[site_home(t, address)] : NULL;
+  return s && s->address == address && s->call == name && !s->through ? s : NULL;
+}
+INLINE void note_site(site *s, int64_t d_ns) {
   s->count++;
   s->total_ns += d_ns;
   if (d_ns > s->max_ns) s->max_ns = d_ns;
-  return s;
 }
 
 static void report_sites(nbc_report *report) {
@@ -180,9 +206,9 @@ static void report_sites(nbc_report *report) {
       const site *s = &t->of[i];
       if (!s->call || !s->count) continue;
       const nbc_site one = {.call = (char *)(uintptr_t)s->call,
-                            .module = (char *)(uintptr_t)s->module,
-                            .symbol = (char *)(uintptr_t)s->symbol,
-                            .offset = s->module ? s->offset : s->address,
+                            .module = (char *)(uintptr_t)s->where->module,
+                            .symbol = (char *)(uintptr_t)s->where->symbol,
+                            .offset = s->where->module ? s->where->offset : s->address,
                             .count = s->count,
                             .total_ns = s->total_ns,
                             .max_ns = s->max_ns};

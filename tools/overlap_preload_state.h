@@ -3,11 +3,12 @@
 #define NOTE_BYTES 400
 
 static struct {
-  bool recording;   /* between Init and the report, in this process */
-  bool multiple;    /* MPI_THREAD_MULTIPLE: shared tables need the lock */
-  bool switched_on; /* MPI_Pcontrol */
-  uint32_t epoch;   /* changes with switched_on: threads follow at their next call */
-  int written;      /* the report: 0 no, 1 under way, 2 yes */
+  bool recording;    /* between Init and the report, in this process */
+  bool multiple;     /* MPI_THREAD_MULTIPLE: shared tables need the lock */
+  bool clock_counts; /* it reads the processor's counter */
+  bool switched_on;  /* MPI_Pcontrol */
+  uint32_t epoch;    /* changes with switched_on: threads follow at their next call */
+  int written;       /* the report: 0 no, 1 under way, 2 yes */
   pid_t pid;
   nbc_monitor *monitor;
   const nbc_clock *clock;
@@ -40,26 +41,27 @@ static struct {
 typedef struct peers peers;
 #define CACHED_PEERS 8
 
-/* The calling thread. initial-exec: one instruction to reach it; a preload is loaded at start. */
-static __thread __attribute__((tls_model("initial-exec"))) struct {
-  bool inside;                /* in a wrapper: calls that MPI or callbacks make are not counted */
-  volatile sig_atomic_t busy; /* in our own code: a signal handler must keep out */
-  volatile sig_atomic_t pending; /* a deadly signal that came while busy */
+/* The calling thread. initial-exec: one instruction to reach it; a preload is loaded at start. What
+   each call reads stands first, in one line of the cache. */
+static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
+  bool inside; /* in a wrapper: calls that MPI or callbacks make are not counted */
   bool on;
+  volatile sig_atomic_t busy;    /* in our own code: a signal handler must keep out */
+  volatile sig_atomic_t pending; /* a deadly signal that came while busy */
   uint32_t epoch;
   nbc_recorder *recorder;
+  struct sites *sites;
   uint64_t next_id;
+  uint32_t ends; /* transfers that share the open call's time */
   uint32_t generation;
   uintptr_t cached_key[CACHED_PEERS];
   const peers *cached[CACHED_PEERS];
   void *requests; /* copies of request and status arrays, grown on demand */
   int request_count;
-  struct sites *sites;
   int open_sections; /* of the timeline */
   int64_t section_begin_ns[NBC_MAX_DEPTH];
   uint64_t section_name[NBC_MAX_DEPTH];
-  uint32_t ends; /* transfers that share the open call's time */
-  int *ranks;    /* for translating groups */
+  int *ranks; /* for translating groups */
   int rank_count;
 } me;
 
@@ -74,7 +76,7 @@ typedef struct call {
 } call;
 
 /* Our own code begins and ends. What it changes stays between the two, for a signal handler. */
-static void die_of_pending(void);
+APART static void die_of_pending(void);
 static inline void busy_begin(void) {
   me.busy = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -85,13 +87,15 @@ static inline void busy_end(void) {
   if (UNLIKELY(me.pending)) die_of_pending();
 }
 
-static inline void lock(void) {
-  if (!run.multiple) return;
+APART static void lock_among_threads(void) {
   while (__atomic_exchange_n(&run.lock, 1, __ATOMIC_ACQUIRE))
     while (__atomic_load_n(&run.lock, __ATOMIC_RELAXED)) sched_yield();
 }
+static inline void lock(void) {
+  if (UNLIKELY(run.multiple)) lock_among_threads();
+}
 static inline void unlock(void) {
-  if (run.multiple) __atomic_store_n(&run.lock, 0, __ATOMIC_RELEASE);
+  if (UNLIKELY(run.multiple)) __atomic_store_n(&run.lock, 0, __ATOMIC_RELEASE);
 }
 
 /* Something the user should know: into the report, and once on standard error. */

@@ -38,7 +38,7 @@ static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
 }
 
 /* The monitor tells of a transfer by its id; with whom it was, was noted when it ended. */
-static void trace_partner(uint64_t id, int partner) {
+static inline void trace_partner(uint64_t id, int partner) {
   if (!trace.ring) return;
   __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].partner, partner, __ATOMIC_RELAXED);
   __atomic_store_n(&trace.partners[id % TRACE_PARTNERS].id, id, __ATOMIC_RELEASE);
@@ -238,9 +238,9 @@ static void trace_write(FILE *out) {
   for (uint32_t i = 0; i <= trace_places.mask; i++)
     if (trace_places.of[i])
       fprintf(out, "place %u %s %llu %s\t%s\n", trace_places.number[i], trace_places.of[i]->call,
-              (unsigned long long)trace_places.of[i]->offset,
-              trace_places.of[i]->module ? trace_places.of[i]->module : "?",
-              trace_places.of[i]->symbol ? trace_places.of[i]->symbol : "?");
+              (unsigned long long)trace_places.of[i]->where->offset,
+              trace_places.of[i]->where->module ? trace_places.of[i]->where->module : "?",
+              trace_places.of[i]->where->symbol ? trace_places.of[i]->where->symbol : "?");
   fprintf(out, "seen %llu\nrecords %llu\n\n", (unsigned long long)trace.head,
           (unsigned long long)kept);
   for (uint64_t i = 0; i < kept; i++)

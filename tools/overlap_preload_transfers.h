@@ -32,16 +32,16 @@ static transfer *pool;  /* 0 is not used, all of it zero */
 static uint32_t *slots; /* index of a queue's head; 0 = empty; twice as many as the pool's */
 static uint32_t slots_mask, pool_size, pool_free, pool_used;
 
-static uint32_t slot_home(uintptr_t key) {
+INLINE uint32_t slot_home(uintptr_t key) {
   return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & slots_mask;
 }
-static uint32_t slot_of(uintptr_t key) { /* its slot, or the empty one for it */
+INLINE uint32_t slot_of(uintptr_t key) { /* its slot, or the empty one for it */
   uint32_t i = slot_home(key);
   while (slots[i] && pool[slots[i]].key != key) i = (i + 1) & slots_mask;
   return i;
 }
 
-static void close_gap(uint32_t hole) { /* keys further on that could stand here move back */
+INLINE void close_gap(uint32_t hole) { /* keys further on that could stand here move back */
   for (uint32_t i = (hole + 1) & slots_mask; slots[i]; i = (i + 1) & slots_mask) {
     const uint32_t home = slot_home(pool[slots[i]].key);
     if (((i - home) & slots_mask) < ((i - hole) & slots_mask)) continue;
@@ -52,7 +52,7 @@ static void close_gap(uint32_t hole) { /* keys further on that could stand here 
 }
 
 /* Room for twice as many, or for the first. False: no memory, or the limit; all stays as it is. */
-static bool grow_transfers(void) {
+APART static bool grow_transfers(void) {
   const uint32_t size = pool ? 2 * pool_size : FIRST_TRANSFERS, old_mask = slots_mask;
   if (size > MOST_TRANSFERS) return false;
   transfer *const bigger = map_memory((size + 1) * sizeof *bigger);
@@ -74,20 +74,24 @@ static bool grow_transfers(void) {
   return true;
 }
 
-/* Appends to the queue of x->key. False when the pool is exhausted. */
-static bool put(const transfer *x) {
+/* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
+INLINE transfer *put(const transfer *x, uint32_t slot) {
   uint32_t index = pool_free;
-  if (index)
+  if (index) {
     pool_free = pool[index].next;
-  else if (pool_used < pool_size || grow_transfers())
+  } else if (pool_used < pool_size) {
     index = ++pool_used;
-  else
-    return false;
-  pool[index] = *x;
-  pool[index].next = 0;
-  pool[index].tail = index;
-  const uint32_t slot = slot_of(x->key);
-  pool[index].claimed = false;
+  } else if (grow_transfers()) {
+    index = ++pool_used;
+    slot = slot_of(x->key);
+  } else {
+    return NULL;
+  }
+  transfer *const t = &pool[index];
+  *t = *x;
+  t->next = 0;
+  t->tail = index;
+  t->claimed = false;
   if (slots[slot]) {
     transfer *head = &pool[slots[slot]];
     pool[head->tail].next = index;
@@ -95,11 +99,11 @@ static bool put(const transfer *x) {
   } else {
     slots[slot] = index;
   }
-  return true;
+  return t;
 }
 
 /* Removes `index`, which follows `before` (0: is the head) in the queue of a slot. */
-static void take_out(uint32_t slot, uint32_t before, uint32_t index) {
+INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
   const uint32_t head = slots[slot], next = pool[index].next;
   if (before) {
     pool[before].next = next;
@@ -151,19 +155,21 @@ static void unclaim(uint32_t index) { /* the MPI said: not complete */
 }
 
 /* The one shared handle learns itself: a handle that comes again while in use is shared when MPI
-   says it is complete; else we missed its end, and the old transfer must not take the new one's. */
-static void drop_stale(MPI_Request request) {
+   says it is complete; else we missed its end, and the old transfer must not take the new one's.
+   The slot of the request from then on. */
+APART static uint32_t drop_stale(MPI_Request request, uint32_t slot) {
   static int (*real_Request_get_status)(MPI_Request, int *, MPI_Status *);
   MPI_Status status;
   int complete = 0;
-  const uint32_t slot = slot_of(KEY(request)), head = slots[slot];
-  if (!head || pool[head].next) return; /* new, or known to be shared */
+  const uint32_t head = slots[slot];
+  if (pool[head].next) return slot; /* known to be shared */
   /* Another thread is about to tell its end, or will. */
-  if (pool[head].claimed || pool[head].owner != me.recorder) return;
+  if (pool[head].claimed || pool[head].owner != me.recorder) return slot;
   if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
       !pool[head].persistent)
-    return;
+    return slot;
   take_out(slot, 0, head);
+  return slot_of(KEY(request));
 }
 
 /* All of a window's transfers get another key: its handle is about to be free for another. */
@@ -190,10 +196,10 @@ static void begin(call *c, transfer *x) {
 
 /* Notes the transfer and begins it when it moves something; without room its end will not be seen:
    case 3. Returns with the lock as it was. */
-static void follow_transfer(call *c, transfer *x, bool moves) {
+INLINE void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
   if (moves) x->id = ++me.next_id;
   x->owner = me.recorder;
-  if (put(x)) {
+  if (put(x, slot)) {
     if (moves)
       nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
                         c->t0_ns);
@@ -205,12 +211,13 @@ static void follow_transfer(call *c, transfer *x, bool moves) {
 }
 
 /* A request came back from a posting call. moves: it stands for a transfer. */
-static void post(call *c, MPI_Request request, transfer x, bool moves) {
+INLINE void post(call *c, MPI_Request request, transfer x, bool moves) {
   if (request == MPI_REQUEST_NULL) return;
   x.key = KEY(request);
   lock();
-  if (pool) drop_stale(request);
-  follow_transfer(c, &x, moves && me.on && !x.persistent);
+  uint32_t slot = pool ? slot_of(x.key) : 0;
+  if (pool && slots[slot]) slot = drop_stale(request, slot);
+  follow_transfer(c, &x, moves && me.on && !x.persistent, slot);
   unlock();
 }
 
@@ -375,32 +382,39 @@ static void started(call *c, MPI_Request request) {
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
-static void end(call *c, const transfer *x) {
-  const nbc_peer peer = (nbc_peer)x->peer;
-  if (x->owner == me.recorder && x->unseen)
-    nbc_xfer_end_parts_at(me.recorder, x->id, returned(c));
-  else if (x->unseen)
+/* Begun by another thread. */
+APART static void end_elsewhere(const transfer *x) {
+  if (x->unseen)
     nbc_foreign_end_parts(x->owner, x->id);
-  else if (x->owner == me.recorder && x->leaves)
-    nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
   else if (x->leaves)
     nbc_foreign_end_local(x->owner, x->id);
-  else if (x->owner == me.recorder && x->comes)
-    nbc_xfer_end_early_at(me.recorder, x->id, x->size_bytes, peer, returned(c));
   else if (x->comes)
-    nbc_foreign_end_early(x->owner, x->id, x->size_bytes, peer);
-  else if (x->owner == me.recorder)
-    nbc_xfer_end_at(me.recorder, x->id, returned(c));
+    nbc_foreign_end_early(x->owner, x->id, x->size_bytes, (nbc_peer)x->peer);
   else
     nbc_foreign_end(x->owner, x->id);
 }
+INLINE void end(call *c, const transfer *x) {
+  if (UNLIKELY(x->owner != me.recorder))
+    end_elsewhere(x);
+  else if (x->unseen)
+    nbc_xfer_end_parts_at(me.recorder, x->id, returned(c));
+  else if (x->leaves)
+    nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
+  else if (x->comes)
+    nbc_xfer_end_early_at(me.recorder, x->id, x->size_bytes, (nbc_peer)x->peer, returned(c));
+  else
+    nbc_xfer_end_at(me.recorder, x->id, returned(c));
+}
 
 /* What of the open call's time an end in it gets. */
-static int64_t waited_ns(call *c) { return (returned(c) - c->t0_ns) / (int64_t)me.ends; }
+INLINE int64_t waited_ns(call *c) {
+  const int64_t d_ns = returned(c) - c->t0_ns;
+  return me.ends == 1 ? d_ns : d_ns / (int64_t)me.ends;
+}
 
 /* A send to a partner is over. Computing while a large one was posted is what a partner waits for when
    the library makes progress only inside calls. */
-static void end_send(call *c, const transfer *x) {
+INLINE void end_send(call *c, const transfer *x) {
   int64_t busy_ns = 0;
   if (x->owner == me.recorder && x->size_bytes > 65536)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
@@ -418,29 +432,35 @@ static void withdraw(nbc_recorder *owner, uint64_t id) {
 }
 
 /* A receive: its true size and sender are known now. */
-static void end_receive(call *c, const transfer *x, const MPI_Status *status) {
-  MPI_Count got = 0;
-  int cancelled = 0;
+INLINE void end_receive(call *c, const transfer *x, const MPI_Status *status) {
+  MPI_Count got;
   nbc_peer peer = (nbc_peer)x->peer;
-  if (x->cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
-    withdraw(x->owner, x->id);
-    return;
-  }
-  if (PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
-    got = (MPI_Count)x->size_bytes;
   bool unseen = x->unseen;
+  if (!bytes_received(status, &got)) got = (MPI_Count)x->size_bytes;
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE, &unseen);
-  count_transfer(x->tally, (uint64_t)got, waited_ns(c));
+  const int64_t d_ns = waited_ns(c);
   const letter m = {x->id, (uint64_t)got, status->MPI_TAG, false};
-  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, &m, waited_ns(c));
-  if (unseen) { /* perhaps from oneself */
+  count_transfer(x->tally, (uint64_t)got, d_ns);
+  if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, &m, d_ns);
+  if (UNLIKELY(unseen)) { /* perhaps from oneself */
     withdraw(x->owner, x->id);
     nbc_xfer_end_only_at(me.recorder, (uint64_t)got, (nbc_kind)x->kind, peer, returned(c));
   } else if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
     nbc_foreign_end_early(x->owner, x->id, (uint64_t)got, peer);
+}
+
+/* A transfer that was not cancelled is over. */
+INLINE void over(call *c, const transfer *x, const MPI_Status *status) {
+  if (x->receives) {
+    end_receive(c, x, status);
+    return;
+  }
+  if (x->comm) end_send(c, x);
+  count_transfer(x->tally, x->size_bytes, waited_ns(c));
+  end(c, x);
 }
 
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
@@ -466,9 +486,11 @@ static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_p
 }
 
 /* status may be NULL: it was ended before, or nothing is known of it */
-static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_Status *status) {
+APART static void completed_slowly(call *c, MPI_Request request, uint32_t claimed,
+                                   const MPI_Status *status) {
   transfer x;
-  if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, false)) return;
+  int cancelled = 0;
+  if (!take(request, claimed, &x, false)) return;
   if (x.send_id) {
     transfer send = {.id = x.send_id,
                      .owner = x.owner ? x.owner : me.recorder,
@@ -477,20 +499,25 @@ static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_
     end(c, &send);
   }
   if (!x.id) return;
-  if (x.receives || x.cancelling) {
-    if (x.receives) {
-      end_receive(c, &x, status);
-      return;
-    }
-    int cancelled = 0;
-    if (PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
-      withdraw(x.owner, x.id);
-      return;
-    }
+  if (x.cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+    withdraw(x.owner, x.id);
+  else
+    over(c, &x, status);
+}
+/* Mostly one thread calls MPI, the handle stands for one transfer, and that is a plain one: it is ended
+   where it stands. */
+static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_Status *status) {
+  if (request == MPI_REQUEST_NULL) return;
+  const uint32_t slot = pool && !run.multiple ? slot_of(KEY(request)) : 0;
+  const uint32_t index = pool && !run.multiple ? slots[slot] : 0;
+  const transfer *const x = &pool[index];
+  if (UNLIKELY(!index || x->owner != me.recorder || !x->id || x->send_id || x->persistent ||
+               x->cancelling)) {
+    completed_slowly(c, request, claimed, status);
+    return;
   }
-  if (x.comm) end_send(c, &x);
-  count_transfer(x.tally, x.size_bytes, waited_ns(c));
-  end(c, &x);
+  over(c, x, status);
+  take_out(slot, 0, index);
 }
 
 /* The operation failed, and MPI is through with it: no transfer. */
@@ -559,10 +586,8 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
 
 static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
                        MPI_Comm comm) {
-  MPI_Count got = 0;
-  if (source == MPI_PROC_NULL || PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS ||
-      got < 0)
-    return;
+  MPI_Count got;
+  if (source == MPI_PROC_NULL || !bytes_received(status, &got)) return;
   const peers *p = peers_of_comm(comm);
   if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
   const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};
@@ -578,10 +603,8 @@ static MPI_Message *note_message(call *c, MPI_Message *message) {
 #define NOTE_MESSAGE(message) note_message(c, message)
 
 static void matched_received(call *c, const MPI_Status *status) {
-  MPI_Count got = 0;
-  if (c->message == MPI_MESSAGE_NO_PROC ||
-      PMPI_Get_elements_x(status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0)
-    return;
+  MPI_Count got;
+  if (c->message == MPI_MESSAGE_NO_PROC || !bytes_received(status, &got)) return;
   nbc_peer peer;
   const bool is_known = take_matched(c->message, &peer);
   moved(c, NBC_KIND_RECV, (uint64_t)got, peer, is_known ? COMES : ANY_TIME);
@@ -606,7 +629,7 @@ static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype
                 .tally = peers_of_win(win)->tally,
                 .peer = (unsigned char)class_of(peers_of_win(win), target)};
   lock();
-  follow_transfer(c, &x, true);
+  follow_transfer(c, &x, true, pool ? slot_of(x.key) : 0);
   unlock();
 }
 #define post_rma(c, kind, count, type, target, win, goes)                                          \

@@ -77,7 +77,11 @@ static int64_t nbc__clock_raw_ns(void *user) {
                                                      : -1;
 }
 
-static uint64_t nbc__clock_slow_ticks(const nbc_clock *clock) {
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static uint64_t
+nbc__clock_slow_ticks(const nbc_clock *clock) {
   return (uint64_t)(clock->source == NBC_CLOCK_USER ? clock->user_now_ns(clock->user)
                                                     : nbc__clock_raw_ns(NULL));
 }
@@ -97,10 +101,15 @@ NBC_API int64_t nbc_clock_ticks_to_ns(const nbc_clock *clock, uint64_t ticks) {
   return clock->base_ns + nbc__clock_scale(ticks - clock->base_ticks, clock->mult);
 }
 
+/* Of a clock whose source is NBC__CLOCK_COUNTER. */
+static inline int64_t nbc__clock_counter_ns(const nbc_clock *clock) {
+  return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
+}
+
 NBC_API int64_t nbc_clock_now_ns(const nbc_clock *clock) {
   if (!clock) return 0;
   if (clock->source != NBC__CLOCK_COUNTER) return (int64_t)nbc__clock_slow_ticks(clock);
-  return clock->base_ns + nbc__clock_scale(nbc__clock_counter() - clock->base_ticks, clock->mult);
+  return nbc__clock_counter_ns(clock);
 }
 
 NBC_API int64_t nbc_clock_err_ns(const nbc_clock *clock, int64_t t_ns) {

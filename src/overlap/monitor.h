@@ -254,6 +254,20 @@ NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns)
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 
+/* What an event is. */
+enum {
+  NBC__MON_BEGIN = 0,
+  NBC__MON_BEGUN,
+  NBC__MON_END,
+  NBC__MON_END_SIZED,
+  NBC__MON_END_ONLY,
+  NBC__MON_CANCEL,
+  NBC__MON_STAMP,
+  NBC__MON_END_LOCAL,
+  NBC__MON_END_EARLY,
+  NBC__MON_END_PARTS
+};
+
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
 typedef struct nbc__mon_event {
   int64_t t_ns; /* of a NIC stamp: the last time that it speaks of, its end + err */
@@ -338,6 +352,19 @@ typedef struct nbc__mon_section {
   nbc__mon_calls calls[NBC_KIND_COUNT];
 } nbc__mon_section;
 
+/* What is the same for all transfers of one kind, size, peer and way to end: looked up once, kept where
+   the next ones find it. */
+enum { NBC__MON_SHAPES_LOG2 = 5, NBC__MON_SHAPES = 1 << NBC__MON_SHAPES_LOG2 };
+typedef struct nbc__mon_shape {
+  uint64_t key, size_bytes; /* key 0: none */
+  nbc_cell *cell;           /* where they are counted; NULL: not looked up */
+  int64_t x_ns, fastest_ns; /* by the table; how fast it may be at least */
+  uint64_t outside_bytes;   /* what of it may move before its begin or after its end, ... */
+  int64_t outside_ns;       /* ... and how long that takes */
+  bool off_table;
+  uint8_t end; /* nbc__mon_trust */
+} nbc__mon_shape;
+
 #define NBC__MON_RECENT                                                                            \
   1024 /* remembered ended transfers: for late stamps, and to tell "twice"
                                 from "unknown" */
@@ -353,8 +380,8 @@ struct nbc_recorder {
   int64_t comp_ns;      /* C at the last exit */
   int64_t owed_ns;      /* of the gap since then: the tool's own work, not booked yet */
   int64_t call_cost_ns, event_cost_ns, drain_ns, tool_ns;
-  uint64_t enter_head; /* of the ring, when the open call was entered */
-  uint32_t call_seq, call_seq_counter;
+  uint64_t enter_head;                 /* of the ring, when the open call was entered */
+  uint32_t call_seq, call_seq_counter; /* odd in calls; the counter goes up by two */
   bool on;
   uint16_t section;
   nbc__mon_section *here; /* &sections[section] */
@@ -397,10 +424,7 @@ struct nbc_recorder {
   uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
   uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
-  nbc_cell *last_cell;
-  const nbc_table *last_table;
-  uint64_t last_bytes;
-  int64_t last_time_ns;
+  nbc__mon_shape shapes[NBC__MON_SHAPES];
   nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
 
@@ -409,12 +433,15 @@ struct nbc_monitor {
   nbc_clock clock;
   uint64_t edges[NBC_MAX_CLASSES];
   nbc_table *own_table[2], *table_self;
+  bool has_joint;        /* a table says what its link can do */
   pthread_mutex_t mutex; /* the list of recorders */
   nbc_recorder *recorders;
   double start_unix_s;
 };
 
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r);
+NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r); /* the inbox is full */
 NBC__PRIVATE void nbc__mon_unlock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book);
 NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes);

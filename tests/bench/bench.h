@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 __attribute__((unused)) static int bench_wanted(int argc, char **argv, const char *name) {
   regex_t re;
@@ -25,6 +26,12 @@ __attribute__((unused)) static int bench_order(const void *a, const void *b) {
 __attribute__((unused)) static double bench_median(double *values, size_t count) {
   qsort(values, count, sizeof *values, bench_order);
   return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+/* What this thread had of a core: on a busy machine the time on the wall holds what others did. */
+__attribute__((unused)) static double bench_cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 __attribute__((unused)) static void bench_print(const char *name, double value, const char *unit) {
   printf("{\"bench\":\"%s\",\"value\":%.6g,\"unit\":\"%s\"}\n", name, value, unit);

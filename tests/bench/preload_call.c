@@ -1,4 +1,4 @@
-/* What the preload adds to one MPI call: batches of calls through it and batches straight into the
+/* What the preload adds to one MPI call, in CPU time: batches of calls through it and batches straight into the
    MPI library, interleaved in one process. The mix is Irecv, Isend, Wait, Wait of 8 bytes with
    itself, where all is at hand at once; _poll is MPI_Iprobe that finds nothing. The peer stands in for
    mpiP without call sites, which Debian does not have: a small PMPI counter of our own, below, that takes
@@ -76,30 +76,24 @@ static int count_iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status 
 }
 
 /* ---- the comparison -------------------------------------------------------------------------- */
-static double now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static double messages_ns(const calls *c) { /* per call */
   double in, out = 1;
   MPI_Request r, s;
-  const double start = now_ns();
+  const double start = bench_cpu_ns();
   for (int i = 0; i < ROUNDS; i++) {
     c->irecv(&in, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &r);
     c->isend(&out, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &s);
     c->wait(&s, MPI_STATUS_IGNORE);
     c->wait(&r, MPI_STATUS_IGNORE);
   }
-  return (now_ns() - start) / (4.0 * ROUNDS);
+  return (bench_cpu_ns() - start) / (4.0 * ROUNDS);
 }
 
 static double polls_ns(const calls *c) {
   int flag;
-  const double start = now_ns();
+  const double start = bench_cpu_ns();
   for (int i = 0; i < ROUNDS; i++) c->iprobe(0, 2, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-  return (now_ns() - start) / ROUNDS;
+  return (bench_cpu_ns() - start) / ROUNDS;
 }
 
 static void compare(const char *name, double (*batch)(const calls *), const calls *seen) {

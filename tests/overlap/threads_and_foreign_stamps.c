@@ -191,6 +191,21 @@ static void an_own_begin_comes_before_a_foreign_end_of_the_same_time(void) {
   sim_destroy(&s);
 }
 
+/* Told of by another thread before the owner ends it: the begin waits in the inbox, the end in the ring. */
+static void a_foreign_begin_comes_before_its_own_end(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(1000, 1e-9, desc);
+  nbc_foreign_begin_at(s.me, 1, 8, ISEND, 50);
+  nbc_call_enter_at(s.me, NBC_KIND_WAIT, 100);
+  nbc_xfer_end_at(s.me, 1, 150);
+  nbc_call_exit_at(s.me, 200);
+  nbc_report *r = sim_report(&s, 300);
+  CHECK(r->total.count == 1 && r->problems[NBC_PROBLEM_end_unknown] == 0 && r->problems[NBC_PROBLEM_never_ended] == 0);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 /* Not knowing where the peer is, max rests on the slower table and min on the faster, whichever it is. */
 static void an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min(void) {
   for (int slow = 0; slow < 2; slow++) {
@@ -227,6 +242,7 @@ int main(int argc, char **argv) {
   RUN(threads_that_end_each_others_transfers_lose_nothing);
   RUN(a_transfer_whose_thread_is_out_of_sight_claims_nothing);
   RUN(an_own_begin_comes_before_a_foreign_end_of_the_same_time);
+  RUN(a_foreign_begin_comes_before_its_own_end);
   RUN(an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min);
   return TEST_END();
 }
