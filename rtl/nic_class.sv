@@ -5,6 +5,7 @@ module nic_class import nic_pkg::*; #(
   parameter int unsigned PioBytes = 512,
   parameter int unsigned MaxBytes = 4194304,
   localparam int unsigned Sb = $clog2(Slots),
+  localparam int unsigned All = 2 * Slots,   // with those of released commands
   localparam int unsigned Wb = $clog2(Slots * PioBytes / 4)
 ) (
   input  logic          clk_i,
@@ -25,6 +26,10 @@ module nic_class import nic_pkg::*; #(
   output logic [31:0]   tail_o,
   output logic          idle_o,
   output logic [11:0]   unconfirmed_o,
+  // commands that counters have released
+  input  logic          trg_valid_i,
+  output logic          trg_ready_o,
+  input  logic [CmdBits-1:0] trg_cmd_i,
   // packets to and from the link: request, response
   output logic [1:0]    tx_valid_o,
   input  logic [1:0]    tx_ready_i,
@@ -81,12 +86,12 @@ module nic_class import nic_pkg::*; #(
   logic [31:0] t_len;
   logic [511:0] t_data;
   logic [7:0] q_slot, q_seq, rsp_slot;
-  logic [Slots-1:0] rsp_pending;
+  logic [All-1:0] rsp_pending;
   logic q_valid, done, rsp_busy, rsp_moves, rsp_abort;
   cmd_t q_cmd;
   nic_tx_req #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_tx_req (
     .clk_i, .rst_ni, .self_i, .enable_i, .timeout_i, .retries_i, .ctx_i, .clear_i, .clear_peer_i,
-    .cmd_we_i, .cmd_word_i, .pio_we_i, .pio_word_i, .wdata_i, .head_o, .tail_o, .idle_o,
+    .cmd_we_i, .cmd_word_i, .pio_we_i, .pio_word_i, .wdata_i, .head_o, .tail_o, .idle_o, .trg_valid_i, .trg_ready_o, .trg_cmd_i,
     .rd_start_o(t_start), .rd_ready_i(t_room), .rd_addr_o(t_addr), .rd_len_o(t_len),
     .rd_err_i(t_err), .rd_valid_i(t_valid), .rd_ready_o(t_ready), .rd_data_i(t_data),
     .pkt_valid_o(tx_valid_o[0]), .pkt_ready_i(tx_ready_i[0]), .pkt_o(tx_req_o),
@@ -142,7 +147,7 @@ module nic_class import nic_pkg::*; #(
   logic out_valid, out_ready, ack_in, ack_in_ready, ack_out, ack_out_ready, s_reads, s_room, s_err;
   logic s_valid, s_ready, s_host, rsp_room;
   logic [4:0] unused_rsp_count;
-  logic [5:0] unused_ack_count;   // as many as command slots: none is lost without faults
+  logic [6:0] unused_ack_count;   // as many as command slots: none is lost without faults
   logic [21:0] ack_in_data, ack_out_data;
   logic [511:0] s_data;
   // a reply's data are asked for when it enters the queue
@@ -153,7 +158,7 @@ module nic_class import nic_pkg::*; #(
     .data_i({rsp, rsp_ev, rsp_ev_data}), .valid_o(out_valid), .ready_i(out_ready),
     .data_o(rsp_out), .count_o(unused_rsp_count)
   );
-  nic_fifo #(.Width(22), .Depth(32)) u_ack_fifo (
+  nic_fifo #(.Width(22), .Depth(All)) u_ack_fifo (
     .clk_i, .rst_ni, .valid_i(ack_in), .ready_o(ack_in_ready), .data_i(ack_in_data),
     .valid_o(ack_out), .ready_i(ack_out_ready), .data_o(ack_out_data), .count_o(unused_ack_count)
   );
@@ -180,7 +185,7 @@ module nic_class import nic_pkg::*; #(
   logic [63:0] p_addr;
   logic [31:0] p_len;
   logic [511:0] p_data;
-  nic_rx_rsp #(.Slots(Slots)) u_rx_rsp (
+  nic_rx_rsp #(.Slots(All)) u_rx_rsp (
     .clk_i, .rst_ni, .self_i, .pkt_valid_i(rx_valid_i[1]), .pkt_ready_o(rx_ready_o[1]),
     .pkt_i(rx_rsp_i), .slot_o(q_slot), .slot_valid_i(q_valid), .slot_seq_i(q_seq),
     .slot_cmd_i(q_cmd), .done_o(done), .busy_o(rsp_busy), .at_slot_o(rsp_slot), .moves_o(rsp_moves),

@@ -890,6 +890,16 @@ void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry) {
   for (uint32_t i = 0; i < 16; i++) cosim_write(sim, nic, COSIM_ME_STAGE + i * 4, words[i]);
   cosim_write(sim, nic, COSIM_ME_APPEND, (uint32_t)index);
 }
+void cosim_trigger(cosim *sim, int nic, int klass, int index, int ct, uint64_t threshold,
+                   const cosim_command *command) {
+  uint32_t words[16];
+  cosim_command_pack(command, words);
+  for (uint32_t i = 0; i < 16; i++) cosim_write(sim, nic, COSIM_TRIGGER + i * 4, words[i]);
+  cosim_write(sim, nic, COSIM_TRIGGER + COSIM_TRIGGER_THRESHOLD_LO, (uint32_t)threshold);
+  cosim_write(sim, nic, COSIM_TRIGGER + COSIM_TRIGGER_THRESHOLD_HI, (uint32_t)(threshold >> 32));
+  cosim_write(sim, nic, COSIM_TRIGGER + COSIM_TRIGGER_APPEND,
+              (uint32_t)index | (uint32_t)ct << 16 | (uint32_t)(klass & 1) << 20);
+}
 uint64_t cosim_counter(cosim *sim, int nic, int counter) {
   uint32_t lo = cosim_read(sim, nic, COSIM_COUNTERS + 8 * (uint32_t)counter);
   return lo | (uint64_t)cosim_read(sim, nic, COSIM_COUNTERS + 8 * (uint32_t)counter + 4) << 32;

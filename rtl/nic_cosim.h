@@ -85,6 +85,13 @@ enum {
   COSIM_PTM = 0x0700,      /* +4 sent, +12 got, +20 came, each low and high; +28 stayed */
   /* +16 per context: process (enable 31, interface 17:16, pid 15:0), user, PtEnable, PtAuto */
   COSIM_CTX = 0x0800,
+  COSIM_TRIGGER = 0x0A00, /* 16 words of a command, then: */
+  COSIM_TRIGGER_THRESHOLD_LO = 0x40,
+  COSIM_TRIGGER_THRESHOLD_HI = 0x44,
+  COSIM_TRIGGER_APPEND = 0x48,
+  COSIM_TRIGGER_CANCEL = 0x4C,
+  COSIM_TRIGGER_BUSY = 0x50,
+  COSIM_TRIGGER_VALID = 0x60, /* + 4 * (trigger / 32) */
   COSIM_CMD0 = 0x1000,
   COSIM_CMD1 = 0x1800,
   COSIM_CLOCK_LO = 0xB600,
@@ -117,7 +124,7 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
        COSIM_COUNT_COUNT = COSIM_COUNT_RX_BYTES + 4
 };
 enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
-enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16 };
+enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16, COSIM_TRIGGERS = 256 };
 /* Of what is written to COSIM_ME_APPEND and COSIM_ME_UNLINK, beside the entry's number */
 #define COSIM_ME_FORCE                                                                             \
   0x80000000u /* unlink it although messages use it; append it when none does */
@@ -130,7 +137,9 @@ enum {
   COSIM_KIND_FETCH,
   COSIM_KIND_ACK = 8,
   COSIM_KIND_REPLY,
-  COSIM_KIND_ACK_ACK
+  COSIM_KIND_ACK_ACK,
+  COSIM_KIND_CT_INC = 12, /* of triggers only */
+  COSIM_KIND_CT_SET
 };
 enum { COSIM_PAY_INLINE, COSIM_PAY_PIO, COSIM_PAY_DMA };
 enum {
@@ -186,9 +195,10 @@ typedef struct cosim_command {
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;                    /* host buffer: DMA payload, reply data */
-  uint64_t operand[2];              /* inline payload; or value and compare operand */
-  uint64_t user;                    /* 48 bits: comes back in events and stamps */
-  int eq, ct;                       /* where initiator's events go; ct < 0: none */
+  /* Inline payload; or value and compare operand; or for a counter's success and failure */
+  uint64_t operand[2];
+  uint64_t user; /* 48 bits: comes back in events and stamps */
+  int eq, ct;    /* where initiator's events go; ct < 0: none */
   int want_send, want_ack, ct_bytes;
 } cosim_command;
 
@@ -391,6 +401,11 @@ void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, i
 uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *command,
                       const void *pio_payload);
 void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry);
+/* The command waits as trigger index (0 to 255, a free one: COSIM_TRIGGER_VALID) until successes and failures of
+   counter ct together reach the threshold, and is then sent by that class without the host; not with PIO payload.
+   COSIM_KIND_CT_INC adds operand[0] and operand[1] to the counts of command->ct, COSIM_KIND_CT_SET sets them. */
+void cosim_trigger(cosim *sim, int nic, int klass, int index, int ct, uint64_t threshold,
+                   const cosim_command *command);
 uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
 /* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net. */

@@ -1,15 +1,15 @@
-// Writes events to the host: a 64-byte record into one of four event queues, then a counting event,
-// which is kept here and copied to the host. Sources take turns. A full queue drops the record and
-// counts it; the counting event is never lost. A record's time is that of its choice, before the bus. Registers: REGISTERS.md, event queues and counters.
+// Writes events to the host: a 64-byte record into one of four event queues; then a counting event counts (nic_ct).
+// Sources take turns. A full queue drops the record and counts it; the counting event is never lost. A record's
+// time is that of its choice, before the bus. Registers: REGISTERS.md, event queues.
 module nic_event import nic_pkg::*; #(
   parameter int unsigned N = 8
 ) (
   input  logic           clk_i,
   input  logic           rst_ni,
   input  logic [63:0]    time_i,
-  // registers, offsets 0x100 to 0x3ff
+  // registers, offsets in Eq
   input  logic           reg_we_i,
-  input  logic [9:0]     reg_addr_i,
+  input  logic [7:0]     reg_addr_i,
   input  logic [31:0]    reg_wdata_i,
   output logic [31:0]    reg_rdata_o,
   input  logic [N-1:0]   valid_i,
@@ -25,20 +25,24 @@ module nic_event import nic_pkg::*; #(
   input  logic           req_done_i,
   input  logic           resp_i,
   input  logic           resp_err_i,
+  // counting events
+  output logic           count_valid_o,
+  input  logic           count_ready_i,
+  output logic [3:0]     count_ct_o,
+  output logic [31:0]    count_success_o,
+  output logic           count_failure_o,
   output logic [3:0]     irq_o,        // pulse: a record of this queue is in host memory
   output logic           idle_o,
   output logic           host_err_o
 );
   localparam int unsigned Queues = 4;
-  localparam int unsigned Counts = 16;
-  typedef enum logic [2:0] {Idle, Pick, Record, Count, Copy} state_t;
+  typedef enum logic [1:0] {Idle, Pick, Record, Count} state_t;
   state_t state_q;
 
   logic [63:0] base_q [Queues];
   logic [4:0]  size_q [Queues];    // log2 of the records
   logic [Queues-1:0] on_q;
   logic [31:0] cons_q [Queues], prod_q [Queues], dropped_q [Queues];
-  logic [63:0] success_q [Counts], failure_q [Counts], copy_q [Counts];
 
   logic [N-1:0] grant;
   logic [$clog2(N)-1:0] index;
@@ -49,16 +53,16 @@ module nic_event import nic_pkg::*; #(
     .index_o(index)
   );
   // at most 15 writes without answer, so that each answer finds its queue in the small FIFO below
-  logic room, answer_irq, unused_valid;
+  logic room, unused_valid;
   logic [1:0] answer_eq;
   logic [4:0] unused_count;
-  nic_fifo #(.Width(3), .Depth(16)) u_answers (
-    .clk_i, .rst_ni, .valid_i(req_done_i), .ready_o(room), .data_i({state_q == Record, ev_q.eq}),
-    .valid_o(unused_valid), .ready_i(resp_i), .data_o({answer_irq, answer_eq}), .count_o(unused_count)
+  nic_fifo #(.Width(2), .Depth(16)) u_answers (
+    .clk_i, .rst_ni, .valid_i(req_done_i), .ready_o(room), .data_i(ev_q.eq),
+    .valid_o(unused_valid), .ready_i(resp_i), .data_o(answer_eq), .count_o(unused_count)
   );
   assign take    = state_q == Idle && any && (valid_i & grant) != '0;
   assign ready_o = take ? grant : '0;
-  assign irq_o   = (resp_i && answer_irq) ? 4'd1 << answer_eq : 4'd0;
+  assign irq_o   = resp_i ? 4'd1 << answer_eq : 4'd0;
   assign idle_o  = state_q == Idle && !any && !unused_valid;
   assign host_err_o = resp_i && resp_err_i;
 
@@ -66,8 +70,7 @@ module nic_event import nic_pkg::*; #(
   // The bus may take its time: what is written, and where, is kept from the cycle in which it was decided
   logic full, phase_q, second_q;
   logic [31:0] used, slot;
-  logic [63:0] time_q, addr_q, success, failure;
-  logic [127:0] counts_q;
+  logic [63:0] time_q, addr_q;
   logic [511:0] record;
   assign used  = prod_q[ev_q.eq] - cons_q[ev_q.eq];
   assign full  = !on_q[ev_q.eq] || used >= (32'd1 << size_q[ev_q.eq]);
@@ -77,30 +80,21 @@ module nic_event import nic_pkg::*; #(
                     ev_q.pt, ev_q.slot[15:8], ev_q.pid},
                    ev_q.mlength, ev_q.rlength, ev_q.match, ev_q.hdr_data, ev_q.offset, ev_q.start,
                    ev_q.user};
-  assign req_valid_o = (state_q == Record || state_q == Copy) && room;
+  assign req_valid_o = state_q == Record && room;
   assign req_addr_o  = {addr_q[63:5], 5'd0};
-  assign req_beats_o = (state_q == Record) ? 5'd2 : 5'd1;
-  // a counter's copy is 16 bytes at any multiple of 16
-  always_comb begin
-    if (state_q == Record) begin
-      beat_o = second_q ? record[511:256] : record[255:0];
-      strb_o = '1;
-    end else begin
-      beat_o = {2{counts_q}};
-      strb_o = addr_q[4] ? 32'hFFFF0000 : 32'h0000FFFF;
-    end
-  end
-  assign success = success_q[ev_q.ct] + ((ev_q.status != StOk) ? 64'd0 : ev_q.ct_bytes ? {32'd0, ev_q.mlength} : 64'd1);
-  assign failure = failure_q[ev_q.ct] + 64'(ev_q.status != StOk);
+  assign req_beats_o = 5'd2;
+  assign beat_o      = second_q ? record[511:256] : record[255:0];
+  assign strb_o      = '1;
+  assign count_valid_o   = state_q == Count && ev_q.ct_en;
+  assign count_ct_o      = ev_q.ct;
+  assign count_success_o = (ev_q.status != StOk) ? '0 : ev_q.ct_bytes ? ev_q.mlength : 32'd1;
+  assign count_failure_o = ev_q.status != StOk;
 
   // ---- registers ------------------------------------------------------------------------------------
-  logic eq_reg, ct_reg;
+  logic eq_reg;
   logic [1:0] rq;
-  logic [3:0] rc;
-  assign eq_reg = reg_addr_i[9:8] == 2'd1 && !reg_addr_i[7];
-  assign ct_reg = reg_addr_i[9];
-  assign rq = reg_addr_i[6:5];
-  assign rc = reg_addr_i[8:5];
+  assign eq_reg = !reg_addr_i[7];
+  assign rq     = reg_addr_i[6:5];
   always_comb begin
     reg_rdata_o = '0;
     if (eq_reg) begin
@@ -111,16 +105,6 @@ module nic_event import nic_pkg::*; #(
         3'd3: reg_rdata_o = cons_q[rq];
         3'd4: reg_rdata_o = prod_q[rq];
         3'd5: reg_rdata_o = dropped_q[rq];
-        default: reg_rdata_o = '0;
-      endcase
-    end else if (ct_reg) begin
-      unique case (reg_addr_i[4:2])
-        3'd0: reg_rdata_o = success_q[rc][31:0];
-        3'd1: reg_rdata_o = success_q[rc][63:32];
-        3'd2: reg_rdata_o = failure_q[rc][31:0];
-        3'd3: reg_rdata_o = failure_q[rc][63:32];
-        3'd4: reg_rdata_o = copy_q[rc][31:0];
-        3'd5: reg_rdata_o = copy_q[rc][63:32];
         default: reg_rdata_o = '0;
       endcase
     end
@@ -138,11 +122,6 @@ module nic_event import nic_pkg::*; #(
         prod_q[q]    <= '0;
         dropped_q[q] <= '0;
       end
-      for (int unsigned c = 0; c < Counts; c++) begin
-        success_q[c] <= '0;
-        failure_q[c] <= '0;
-        copy_q[c]    <= '0;
-      end
     end else begin
       unique case (state_q)
         Idle: if (take) state_q <= Pick;
@@ -157,14 +136,7 @@ module nic_event import nic_pkg::*; #(
             state_q <= Count;
           end
         end
-        Count: begin
-          state_q <= (ev_q.ct_en && copy_q[ev_q.ct] != '0) ? Copy : Idle;
-          if (ev_q.ct_en) begin
-            success_q[ev_q.ct] <= success;
-            failure_q[ev_q.ct] <= failure;
-          end
-        end
-        default: if (req_done_i) state_q <= Idle;   // Copy
+        default: if (!ev_q.ct_en || count_ready_i) state_q <= Idle;   // Count
       endcase
       if (reg_we_i && eq_reg) begin
         unique case (reg_addr_i[4:2])
@@ -181,17 +153,6 @@ module nic_event import nic_pkg::*; #(
           default: ;
         endcase
       end
-      if (reg_we_i && ct_reg) begin
-        unique case (reg_addr_i[4:2])
-          3'd0: success_q[rc][31:0]  <= reg_wdata_i;
-          3'd1: success_q[rc][63:32] <= reg_wdata_i;
-          3'd2: failure_q[rc][31:0]  <= reg_wdata_i;
-          3'd3: failure_q[rc][63:32] <= reg_wdata_i;
-          3'd4: copy_q[rc][31:0]     <= {reg_wdata_i[31:4], 4'd0};
-          3'd5: copy_q[rc][63:32]    <= reg_wdata_i;
-          default: ;
-        endcase
-      end
     end
   end
   always_ff @(posedge clk_i) begin
@@ -201,11 +162,7 @@ module nic_event import nic_pkg::*; #(
       phase_q <= !prod_q[ev_q.eq][size_q[ev_q.eq]];
       addr_q  <= base_q[ev_q.eq] + {26'd0, slot, 6'd0};
     end
-    if (state_q == Count) begin
-      counts_q <= {failure, success};
-      addr_q   <= copy_q[ev_q.ct];
-    end
   end
   logic unused;
-  assign unused = ^{unused_count, reg_addr_i[1:0], addr_q[3:0]};
+  assign unused = ^{unused_count, reg_addr_i[1:0], addr_q[4:0]};
 endmodule

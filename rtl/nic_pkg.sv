@@ -38,6 +38,8 @@ package nic_pkg;
   localparam kind_t KindAck = 4'd8;
   localparam kind_t KindReply = 4'd9;
   localparam kind_t KindAckAck = 4'd10;
+  localparam kind_t KindCtInc = 4'd12;   // of triggers only: these never leave the NIC
+  localparam kind_t KindCtSet = 4'd13;
 
   typedef struct packed {
     logic [127:0] imm;       // payload up to 16 bytes; operand {compare, value}; old value
@@ -286,6 +288,7 @@ package nic_pkg;
   localparam int unsigned MeBits = 512;
   localparam int unsigned RspBits = 307;
   localparam int unsigned CtxBits = 51;
+  localparam int unsigned CmdBits = 512;
 
   // ---- registers: offsets of the first block; REGISTERS.md describes them, a test compares ------------
   localparam logic [31:0] IdValue = 32'h4E424331;
@@ -325,6 +328,13 @@ package nic_pkg;
   localparam logic [16:0] RegCounters = 17'h00500;
   localparam logic [16:0] RegPtm = 17'h00700;
   localparam logic [16:0] RegCtx = 17'h00800;
+  localparam logic [16:0] RegTrigger = 17'h00A00;
+  localparam logic [8:0] TrgThresholdLo = 9'h040;   // offsets in it
+  localparam logic [8:0] TrgThresholdHi = 9'h044;
+  localparam logic [8:0] TrgAppend = 9'h048;
+  localparam logic [8:0] TrgCancel = 9'h04C;
+  localparam logic [8:0] TrgBusy = 9'h050;
+  localparam logic [8:0] TrgValid = 9'h060;
   localparam logic [16:0] RegCmd0 = 17'h01000;
   localparam logic [16:0] RegCmd1 = 17'h01800;
   localparam logic [16:0] RegClockLo = 17'h0B600;

@@ -5,6 +5,7 @@ module nic_top import nic_pkg::*; #(
   parameter int unsigned PioBytes = 512,       // PIO payload per command
   parameter int unsigned MaxBytes = 4194304,   // longest message
   parameter int unsigned Entries = 1024,       // list entries
+  parameter int unsigned Triggers = 256,       // commands that wait for a counter
   parameter int unsigned LinkDepth = 256       // packets buffered per virtual network
 ) (
   input  logic         clk_i,
@@ -91,7 +92,7 @@ module nic_top import nic_pkg::*; #(
   // ---- registers ---------------------------------------------------------------------------------------
   logic we, re;
   logic [16:0] addr;
-  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm, rdata_ctx;
+  logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm, rdata_ctx, rdata_ct, rdata_trg;
   nic_axil u_axil (
     .clk_i, .rst_ni, .s_axil_awaddr, .s_axil_awvalid, .s_axil_awready, .s_axil_wdata,
     .s_axil_wstrb, .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready,
@@ -99,10 +100,12 @@ module nic_top import nic_pkg::*; #(
     .s_axil_rvalid, .s_axil_rready, .we_o(we), .re_o(re), .addr_o(addr), .wdata_o(wdata),
     .rdata_i(rdata)
   );
-  logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm, in_ctx;
+  logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm, in_ctx, in_ct, in_trg;
   logic [1:0] in_cmd, in_pio;
   assign in_regs  = addr[16:8] == 9'd0;
-  assign in_event = addr[16:8] == RegEq[16:8] || addr[16:9] == RegCt[16:9];
+  assign in_event = addr[16:8] == RegEq[16:8];
+  assign in_ct    = addr[16:9] == RegCt[16:9];
+  assign in_trg   = addr[16:9] == RegTrigger[16:9];
   assign in_stamp = addr[16:8] == RegStamp[16:8];
   assign in_count = addr[16:8] == RegCounters[16:8] || addr[16:8] == RegCounters[16:8] + 9'd1;
   assign in_ptm   = addr[16:8] == RegPtm[16:8];
@@ -119,6 +122,8 @@ module nic_top import nic_pkg::*; #(
       in_clock: rdata = rdata_clock;
       in_ptm: rdata = rdata_ptm;
       in_ctx: rdata = rdata_ctx;
+      in_ct: rdata = rdata_ct;
+      in_trg: rdata = rdata_trg;
       default: rdata = '0;
     endcase
   end
@@ -203,7 +208,7 @@ module nic_top import nic_pkg::*; #(
   // ---- the two classes -------------------------------------------------------------------------------
   localparam int unsigned EvSources = 9;   // 4 per class, list operations
   localparam int unsigned RdClients = 6;
-  localparam int unsigned WrClients = 6;   // 2 per class, events, stamps
+  localparam int unsigned WrClients = 7;   // 2 per class, events, stamps, counters
   logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
   logic [LmeReqBits-1:0] lme_req [2];
   lme_res_t lme_res;
@@ -221,6 +226,8 @@ module nic_top import nic_pkg::*; #(
   logic [WrClients*256-1:0] wr_beat;
   logic [WrClients*32-1:0] wr_strb;
   logic [1:0] rx_msg [2], rx_stray [2];
+  logic [1:0] trg_valid, trg_ready;
+  logic [CmdBits-1:0] trg_cmd;
   logic [NicCounters-1:0] pulse [2];
   for (genvar c = 0; c < 2; c++) begin : g_class
     nic_class #(.Slots(Slots), .PioBytes(PioBytes), .MaxBytes(MaxBytes)) u_class (
@@ -229,6 +236,7 @@ module nic_top import nic_pkg::*; #(
       .cmd_we_i(we && in_cmd[c]), .cmd_word_i(addr[2 +: $clog2(Slots) + 4]),
       .pio_we_i(we && in_pio[c]), .pio_word_i(addr[2 +: $clog2(Slots * PioBytes / 4)]),
       .wdata_i(wdata), .head_o(head[c]), .tail_o(tail[c]), .idle_o(class_idle[c]),
+      .trg_valid_i(trg_valid[c]), .trg_ready_o(trg_ready[c]), .trg_cmd_i(trg_cmd),
       .unconfirmed_o(unconfirmed[c]), .tx_valid_o(tx_valid[2 * c +: 2]),
       .tx_ready_i(tx_ready[2 * c +: 2]), .tx_req_o(tx_pkt[2 * c]), .tx_rsp_o(tx_pkt[2 * c + 1]),
       .rx_valid_i(rx_valid[2 * c +: 2]), .rx_ready_o(rx_ready[2 * c +: 2]),
@@ -286,16 +294,28 @@ module nic_top import nic_pkg::*; #(
   );
 
   // ---- events and stamps -----------------------------------------------------------------------------
-  logic event_idle, event_err, stamp_err;
+  logic event_idle, event_err, stamp_err, ct_valid, ct_ready, ct_failure, ct_idle, ct_bad, ct_err;
+  logic [3:0] ct_at;
+  logic [31:0] ct_success;
   nic_event #(.N(EvSources)) u_event (
-    .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_event), .reg_addr_i(addr[9:0]),
+    .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_event), .reg_addr_i(addr[7:0]),
     .reg_wdata_i(wdata), .reg_rdata_o(rdata_event), .valid_i(ev_valid), .ready_o(ev_ready),
     .ev_i(ev), .req_valid_o(wr_valid[4]), .req_addr_o(wr_addr[4 * 64 +: 64]),
     .req_beats_o(wr_beats[4 * 5 +: 5]), .beat_o(wr_beat[4 * 256 +: 256]),
     .strb_o(wr_strb[4 * 32 +: 32]), .beat_pop_i(wr_pop[4]), .req_done_i(wr_done[4]),
-    .resp_i(wr_resp[4]), .resp_err_i(wr_err), .irq_o(irq_eq), .idle_o(event_idle),
+    .resp_i(wr_resp[4]), .resp_err_i(wr_err), .count_valid_o(ct_valid), .count_ready_i(ct_ready), .count_ct_o(ct_at),
+    .count_success_o(ct_success), .count_failure_o(ct_failure), .irq_o(irq_eq), .idle_o(event_idle),
     .host_err_o(event_err)
   );
+  nic_ct #(.Triggers(Triggers)) u_ct (
+    .clk_i, .rst_ni, .ct_we_i(we && in_ct), .trg_we_i(we && in_trg), .reg_addr_i(addr[8:0]), .reg_wdata_i(wdata),
+    .ct_rdata_o(rdata_ct), .trg_rdata_o(rdata_trg), .count_valid_i(ct_valid), .count_ready_o(ct_ready),
+    .count_ct_i(ct_at), .count_success_i(ct_success), .count_failure_i(ct_failure), .cmd_valid_o(trg_valid),
+    .cmd_ready_i(trg_ready), .cmd_o(trg_cmd), .req_valid_o(wr_valid[6]), .req_addr_o(wr_addr[6 * 64 +: 64]),
+    .beat_o(wr_beat[6 * 256 +: 256]), .strb_o(wr_strb[6 * 32 +: 32]), .req_done_i(wr_done[6]), .resp_i(wr_resp[6]),
+    .resp_err_i(wr_err), .idle_o(ct_idle), .bad_o(ct_bad), .host_err_o(ct_err)
+  );
+  assign wr_beats[6 * 5 +: 5] = 5'd1;
   logic [1:0] msg_done, msg_tx_vn, msg_rx_vn;
   logic [31:0] msg_tx_bytes, msg_rx_bytes;
   nic_stamp u_stamp (
@@ -359,9 +379,9 @@ module nic_top import nic_pkg::*; #(
   always_comb begin
     pulse0 = pulse[0];
     pulse1 = pulse[1];
-    pulse0.bad_cmd  = pulse0.bad_cmd || lme_bad || lops_full;
+    pulse0.bad_cmd  = pulse0.bad_cmd || lme_bad || lops_full || ct_bad;
     pulse0.bad_msg  = pulse0.bad_msg || credit_error;
-    pulse1.host_err = pulse1.host_err || event_err || stamp_err;
+    pulse1.host_err = pulse1.host_err || event_err || stamp_err || ct_err;
   end
   assign irq_bad = pulse0.bad_cmd || pulse1.bad_cmd || pulse0.bad_msg || pulse1.bad_msg ||
                    pulse0.host_err || pulse1.host_err;
@@ -373,9 +393,9 @@ module nic_top import nic_pkg::*; #(
   );
 
   assign idle_o = class_idle == 2'b11 && link_idle && tx_valid == '0 && rx_valid == '0 && event_idle &&
-                  wr_valid == '0 && !lops_busy;
+                  wr_valid == '0 && !lops_busy && ct_idle;
   logic unused;
-  assign unused = ^{unused_frac, addr[1:0], wr_pop[5], s_axil_awprot, s_axil_arprot, m_axi_rlast};
+  assign unused = ^{unused_frac, addr[1:0], wr_pop[5], wr_pop[6], s_axil_awprot, s_axil_arprot, m_axi_rlast};
 
 `ifndef SYNTHESIS
   initial begin

@@ -1,4 +1,5 @@
-// Transmits the commands of one class (compute or service). A command slot is also the record of the
+// Transmits the commands of one class (compute or service): the host's, and those that counters have released, which
+// have as many slots of their own behind the host's. A command slot is also the record of the
 // message until it is acknowledged: it keeps inline and PIO payload for retransmission, DMA payload is
 // read from the host again. Slots are used as a ring. A walker looks at one slot per cycle for those
 // whose acknowledgement is late; the delay is the same for all, so that is enough. What is chosen to be
@@ -9,6 +10,7 @@ module nic_tx_req import nic_pkg::*; #(
   parameter int unsigned PioBytes = 512,
   parameter int unsigned MaxBytes = 4194304,
   localparam int unsigned Sb = $clog2(Slots),
+  localparam int unsigned All = 2 * Slots,     // from Slots on: of released commands
   localparam int unsigned Wb = $clog2(Slots * PioBytes / 4)
 ) (
   input  logic         clk_i,
@@ -29,6 +31,10 @@ module nic_tx_req import nic_pkg::*; #(
   output logic [31:0]  head_o,        // commands taken since reset
   output logic [31:0]  tail_o,        // commands whose slot is free again
   output logic         idle_o,
+  // released commands
+  input  logic         trg_valid_i,
+  output logic         trg_ready_o,
+  input  logic [CmdBits-1:0] trg_cmd_i,
   // DMA read stream
   output logic         rd_start_o,
   input  logic         rd_ready_i,    // one more range may wait
@@ -52,7 +58,7 @@ module nic_tx_req import nic_pkg::*; #(
   output logic [7:0]   q_seq_o,
   output cmd_t         q_cmd_o,
   input  logic         done_i,
-  input  logic [Slots-1:0] rsp_pending_i,   // it has their response, and will complete them
+  input  logic [All-1:0] rsp_pending_i,   // it has their response, and will complete them
   input  logic         rsp_busy_i,    // it is busy with rsp_slot_i,
   input  logic [7:0]   rsp_slot_i,
   input  logic         rsp_moves_i,   // gets data for it,
@@ -69,22 +75,24 @@ module nic_tx_req import nic_pkg::*; #(
   typedef enum logic [1:0] {SlotFree, SlotReady, SlotFlight, SlotDone} slot_t;
   typedef enum logic [2:0] {Idle, Head, Body, Sent, Fail} state_t;
   typedef struct packed {
-    logic [Sb-1:0] slot;
+    logic [Sb:0]   slot;
     logic [7:0]    base;   // oldest message that is waited for
     status_t       fail;   // StOk: it is sent; else it has failed so
   } job_t;
 
-  logic [511:0] cmd_mem [Slots];
-  logic [1:0]  slot_q [Slots];
-  logic [7:0]  seq_q [Slots];
-  logic [3:0]  retry_q [Slots];
-  logic [31:0] sent_q [Slots];
+  logic [CmdBits-1:0] cmd_mem [Slots], trg_mem [Slots];
+  logic [1:0]  slot_q [All];
+  logic [7:0]  seq_q [All];
+  logic [3:0]  retry_q [All];
+  logic [31:0] sent_q [All];
 
   state_t state_q;
   logic [31:0] head_q, tail_q, send_q, now_q;
-  logic [Sb-1:0] walk_q, cur_q;
+  logic [Sb:0] trg_head_q, trg_tail_q, trg_send_q;   // of released commands, as head, tail and send
+  logic [Sb:0] walk_q, cur_q;
+  logic turn_q;   // whose turn it is: released commands'
   logic [7:0] base_q;
-  logic [Slots-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
+  logic [All-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
   status_t fail_q;   // why Fail
 
   // ---- the host's writes --------------------------------------------------------------------------
@@ -93,18 +101,26 @@ module nic_tx_req import nic_pkg::*; #(
   logic w_free, w_commit, w_take;
   assign w_slot   = cmd_word_i[Sb+3:4];
   assign w_word   = cmd_word_i[3:0];
-  assign w_free   = slot_q[w_slot] == SlotFree;
+  assign w_free   = slot_q[{1'b0, w_slot}] == SlotFree;
   assign w_commit = cmd_we_i && w_word == 4'd15 && wdata_i[31];
   assign w_take   = w_commit && w_free && w_slot == head_q[Sb-1:0];
   logic [Sb-1:0] p_slot;
   logic p_free;
   assign p_slot = pio_word_i[Wb-1 -: Sb];
-  assign p_free = slot_q[p_slot] == SlotFree;
+  assign p_free = slot_q[{1'b0, p_slot}] == SlotFree;
   assign bad_o  = (cmd_we_i && !w_free) || (w_commit && !w_take) || (pio_we_i && !p_free) ||
                   (state_q == Fail && ev_ready_i && fail_q == StOperation);
   always_ff @(posedge clk_i) begin
     if (cmd_we_i && w_free) cmd_mem[w_slot][w_word * 32 +: 32] <= wdata_i;
+    if (trg_take) trg_mem[trg_head_q[Sb-1:0]] <= trg_cmd_i;
   end
+  logic [Sb:0] trg_in, trg_out, trg_next;   // slots: of what comes, leaves, is free again next
+  logic trg_take;
+  assign trg_in      = {1'b1, trg_head_q[Sb-1:0]};
+  assign trg_next    = {1'b1, trg_send_q[Sb-1:0]};
+  assign trg_out     = {1'b1, trg_tail_q[Sb-1:0]};
+  assign trg_ready_o = slot_q[trg_in] == SlotFree;
+  assign trg_take    = trg_valid_i && trg_ready_o;
 
   // ---- choice: late messages first, then the next new command ---------------------------------------
   cmd_t cmd, nxt;
@@ -112,21 +128,25 @@ module nic_tx_req import nic_pkg::*; #(
   assign ctx     = ctx_i[cmd.ctx * CtxBits +: CtxBits];
   assign nxt_ctx = ctx_i[nxt.ctx * CtxBits +: CtxBits];
   logic [31:0] age;
-  logic late, fresh, legal, size_ok, open, nxt_dma, room;
+  logic late, fresh, legal, size_ok, open, nxt_dma, room, host_fresh, trg_fresh, by_trg;
   logic [7:0] w_next, w_base;
-  logic [Sb-1:0] send_slot, pick;
+  logic [Sb:0] host_next, send_slot, pick;
   logic start_new, start_old, lost, malformed, job_push, job_ready, job_valid, job_pop;
   job_t job_in, job;
-  logic [5:0] unused_jobs;
-  assign send_slot = send_q[Sb-1:0];
+  logic [6:0] unused_jobs;
+  assign host_next = {1'b0, send_q[Sb-1:0]};
   assign age       = now_q - sent_q[walk_q];
   assign late      = slot_q[walk_q] == SlotFlight && !queued_q[walk_q] && age >= timeout_i;
-  assign fresh     = enable_i && slot_q[send_slot] == SlotReady && !queued_q[send_slot];
+  assign host_fresh = slot_q[host_next] == SlotReady && !queued_q[host_next];
+  assign trg_fresh  = slot_q[trg_next] == SlotReady && !queued_q[trg_next];
+  assign by_trg     = trg_fresh && (turn_q || !host_fresh);   // one whose peer has no room holds up its own kind only
+  assign send_slot  = by_trg ? trg_next : host_next;
+  assign fresh      = enable_i && (host_fresh || trg_fresh);
   assign pick      = late ? walk_q : send_slot;
-  assign nxt       = cmd_mem[pick];
+  assign nxt       = pick[Sb] ? trg_mem[pick[Sb-1:0]] : cmd_mem[pick[Sb-1:0]];
   assign nxt_dma   = nxt.kind == KindPut && nxt.pay == PayDma && nxt.length != '0;
   assign size_ok   = (nxt.pay == PayInline) ? nxt.length <= 32'd16 :
-                     (nxt.pay == PayPio)    ? nxt.length <= 32'(PioBytes) :
+                     (nxt.pay == PayPio)    ? nxt.length <= 32'(PioBytes) && !pick[Sb] :
                      (nxt.pay == PayDma)    && nxt.length <= 32'(MaxBytes);
   always_comb begin
     unique case (nxt.kind)
@@ -150,7 +170,7 @@ module nic_tx_req import nic_pkg::*; #(
   assign job_in.slot = pick;
   assign job_in.base = w_base;
   assign job_in.fail = lost ? StUndeliverable : malformed ? StOperation : StOk;
-  nic_fifo #(.Width($bits(job_in)), .Depth(32)) u_jobs (
+  nic_fifo #(.Width($bits(job_in)), .Depth(64)) u_jobs (
     .clk_i, .rst_ni, .valid_i(job_push), .ready_o(job_ready), .data_i(job_in), .valid_o(job_valid),
     .ready_i(job_pop), .data_o(job), .count_o(unused_jobs)
   );
@@ -164,13 +184,13 @@ module nic_tx_req import nic_pkg::*; #(
   );
 
   // ---- completion: by the response side, or here when given up ---------------------------------------
-  logic [Sb-1:0] q_slot;
+  logic [Sb:0] q_slot;
   logic give_up;
-  assign cmd       = cmd_mem[cur_q];
-  assign q_slot    = q_slot_i[Sb-1:0];
-  assign q_cmd_o   = cmd_mem[q_slot];
+  assign cmd       = cur_q[Sb] ? trg_mem[cur_q[Sb-1:0]] : cmd_mem[cur_q[Sb-1:0]];
+  assign q_slot    = q_slot_i[Sb:0];
+  assign q_cmd_o   = q_slot[Sb] ? trg_mem[q_slot[Sb-1:0]] : cmd_mem[q_slot[Sb-1:0]];
   assign q_seq_o   = seq_q[q_slot];
-  assign q_valid_o = q_slot_i < 8'(Slots) && slot_q[q_slot] == SlotFlight &&
+  assign q_valid_o = q_slot_i < 8'(All) && slot_q[q_slot] == SlotFlight &&
                      !(state_q == Fail && q_slot == cur_q);
   // A response that is being worked on may still complete the message; without progress it is told to
   // stop, so that nothing is written to the host's buffer after the failure is known
@@ -237,7 +257,7 @@ module nic_tx_req import nic_pkg::*; #(
     logic [31:0] q;
     always_ff @(posedge clk_i) begin
       if (pio_we_i && p_free && pio_word_i[3:0] == 4'(b)) mem[pio_word_i[Wb-1:4]] <= wdata_i;
-      q <= mem[{cur_q, line}];
+      q <= mem[{cur_q[Sb-1:0], line}];
     end
     assign pio_q[b * 32 +: 32] = q;
   end
@@ -279,7 +299,7 @@ module nic_tx_req import nic_pkg::*; #(
   assign retransmit_o  = start_old;
   assign head_o = head_q;
   assign tail_o = tail_q;
-  assign idle_o = head_q == tail_q;
+  assign idle_o = head_q == tail_q && trg_head_q == trg_tail_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -287,6 +307,10 @@ module nic_tx_req import nic_pkg::*; #(
       head_q    <= '0;
       tail_q    <= '0;
       send_q    <= '0;
+      trg_head_q <= '0;
+      trg_tail_q <= '0;
+      trg_send_q <= '0;
+      turn_q    <= 1'b0;
       now_q     <= '0;
       walk_q    <= '0;
       cur_q     <= '0;
@@ -295,21 +319,31 @@ module nic_tx_req import nic_pkg::*; #(
       count_q   <= '0;
       idx_q     <= '0;
       fail_q    <= StOk;
-      for (int unsigned i = 0; i < Slots; i++) slot_q[i] <= SlotFree;
+      for (int unsigned i = 0; i < All; i++) slot_q[i] <= SlotFree;
     end else begin
       now_q <= now_q + 32'd1;
       if (w_take) begin
-        slot_q[w_slot] <= SlotReady;
+        slot_q[{1'b0, w_slot}] <= SlotReady;
         head_q <= head_q + 32'd1;
       end
+      if (trg_take) begin
+        slot_q[trg_in] <= SlotReady;
+        trg_head_q <= trg_head_q + 1'b1;
+      end
       // free slots in ring order, never one that still has to be sent
-      if (slot_q[tail_q[Sb-1:0]] == SlotDone && !queued_q[tail_q[Sb-1:0]]) begin
-        slot_q[tail_q[Sb-1:0]] <= SlotFree;
+      if (slot_q[{1'b0, tail_q[Sb-1:0]}] == SlotDone && !queued_q[{1'b0, tail_q[Sb-1:0]}]) begin
+        slot_q[{1'b0, tail_q[Sb-1:0]}] <= SlotFree;
         tail_q <= tail_q + 32'd1;
+      end
+      if (slot_q[trg_out] == SlotDone && !queued_q[trg_out]) begin
+        slot_q[trg_out] <= SlotFree;
+        trg_tail_q <= trg_tail_q + 1'b1;
       end
       // choice
       if (!late || job_push) walk_q <= walk_q + 1'b1;
-      if (start_new || malformed) send_q <= send_q + 32'd1;
+      turn_q <= !turn_q;
+      if ((start_new || malformed) && !by_trg) send_q <= send_q + 32'd1;
+      if ((start_new || malformed) && by_trg) trg_send_q <= trg_send_q + 1'b1;
       if (start_new) slot_q[send_slot] <= SlotFlight;
       if (job_push) queued_q[pick] <= 1'b1;
       // sending
@@ -353,7 +387,7 @@ module nic_tx_req import nic_pkg::*; #(
     end
     if (retransmit_o) retry_q[walk_q] <= retry_q[walk_q] + 4'd1;
     if (state_q == Head || state_q == Body) sent_q[cur_q] <= now_q;
-    if (rsp_moves_i) sent_q[rsp_slot_i[Sb-1:0]] <= now_q;
+    if (rsp_moves_i) sent_q[rsp_slot_i[Sb:0]] <= now_q;
   end
   logic unused;
   assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,

@@ -42,6 +42,15 @@ $(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(RTL_S
 	  $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(B)/rtl/switch.log 2>&1 || { tail -30 $(B)/rtl/switch.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/switch
 
+# Counters and triggers alone, with few triggers
+$(B)/tests/rtl/ct: RTL_OPT := -O1
+$(B)/tests/rtl/ct: tests/rtl/ct.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(B)/rtl
+	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/ct --top-module nic_ct -GTriggers=32 rtl/nic_pkg.sv rtl/nic_ct.sv \
+	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(B)/rtl/ct.log 2>&1 || { tail -30 $(B)/rtl/ct.log; exit 1; }
+CHECK_rtl += $(B)/tests/rtl/ct
+
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
@@ -108,18 +117,21 @@ $(NIC_COVERED): $(RTL_SOURCES) $(RTL_CHECKERS) rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
 	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
-$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
+$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists triggers,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
 $(eval $(call script,rtl/coverage))
 
 # The same with all changes of tests/rtl/mutants in it, each switched on at run time; made by mutate.sh
 MUTATED := $(B)/rtl/mutated
 MUTATE   = MAKEFLAGS= verilator -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
            -MAKEFLAGS "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0" --cc -y $(MUTATED) --build -j 1
-MUTATED_TESTS := hard_cases lists two_nics hostile_input faults_lose_nothing
+MUTATED_TESTS := hard_cases lists triggers two_nics hostile_input faults_lose_nothing
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
 	@B=$(B) sh tests/rtl/mutate.sh
-mutated-rtl: $(addprefix $(MUTATED)/,leaf $(MUTATED_TESTS))
+mutated-rtl: $(addprefix $(MUTATED)/,leaf ct $(MUTATED_TESTS))
+$(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/ct.dir --top-module nic_ct -GTriggers=32 $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_ct.sv \
+	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(MUTATED)/ct.log 2>&1 || { tail -30 $(MUTATED)/ct.log; exit 1; }
 $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 	$(Q)mkdir -p $(MUTATED)/coverage
 	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \

@@ -326,6 +326,77 @@ static void counters_of_what_did_not_happen(void) {
   cosim_destroy(sim);
 }
 
+/* A message that nobody answers is sent again as often as Retries says, each time after Timeout */
+static void repetitions_are_counted_and_in_time(void) {
+  enum { TIMEOUT = 1500, RETRIES = 3 };
+  cosim *sim = start(2);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  cosim_event ev;
+  c.payload = COSIM_PAY_INLINE;
+  cosim_write(sim, 0, COSIM_TIMEOUT, TIMEOUT), cosim_write(sim, 0, COSIM_RETRIES, RETRIES);
+  Lose = 1;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  while (cosim_counter(sim, 0, COSIM_COUNT_TX_MSG) == 0) {}
+  const int64_t t_sent = cosim_cycle(sim);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE);
+  const int64_t waited = cosim_cycle(sim) - t_sent;
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_TX_MSG) == 1 + RETRIES);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == RETRIES);
+  CHECK(waited > (1 + RETRIES) * TIMEOUT - 500 && waited < (1 + RETRIES) * (TIMEOUT + 40) + 200);
+  cosim_destroy(sim);
+}
+
+/* With all slots under way the next one is in use: its start is refused, and no message is sent again for it */
+static void a_full_ring_takes_no_command(void) {
+  cosim *sim = start(2);
+  uint32_t words[16];
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  cosim_event ev;
+  Lose = 2;
+  for (int i = 0; i < COSIM_SLOTS; i++) cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 2500);
+  CHECK(cosim_read(sim, 0, COSIM_CMD0_HEAD) == COSIM_SLOTS);
+  cosim_command_pack(&c, words);
+  cosim_write(sim, 0, COSIM_CMD0 + 15 * 4, words[15]);
+  cosim_cycles(sim, 100);
+  CHECK(cosim_read(sim, 0, COSIM_CMD0_HEAD) == COSIM_SLOTS);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) > 0);
+  Lose = 0;
+  for (int i = 0; i < COSIM_SLOTS; i++)
+    CHECK(host_event_wait(sim, 0, &ev, 60000) && ev.status == COSIM_OK);
+  cosim_cycles(sim, 3000);
+  CHECK(!host_event(sim, 0, &ev) && cosim_read(sim, 0, COSIM_CMD0_TAIL) == COSIM_SLOTS);
+  cosim_destroy(sim);
+}
+
+/* The longest payload of each kind is taken, one byte more is malformed */
+static void payloads_end_where_they_should(void) {
+  static const uint32_t most[] = {16, COSIM_PIO_BYTES, COSIM_MAX_BYTES};
+  cosim *sim = start(2);
+  for (int kind = 0; kind < 3; kind++)
+    for (uint32_t more = kind == 2; more < 2; more++) { /* 4 MiB take their time */
+      cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, most[kind] + more);
+      cosim_event ev;
+      c.payload = kind;
+      cosim_submit(sim, 0, 0, &c, NULL);
+      CHECK(host_event_wait(sim, 0, &ev, 9000));
+      CHECK(ev.status == (more ? COSIM_OPERATION : COSIM_OK));
+    }
+  cosim_destroy(sim);
+}
+
+static void a_stamp_interrupts(void) {
+  cosim *sim = start(2);
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  cosim_event ev;
+  cosim_write(sim, 0, COSIM_IRQ_STATUS, 63);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 9000));
+  cosim_cycles(sim, 500);
+  CHECK(cosim_read(sim, 0, COSIM_IRQ_STATUS) >> 4 & 1);
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(the_stamp_ring_goes_round);
@@ -343,5 +414,9 @@ int main(int argc, char **argv) {
   RUN(idle_means_that_all_is_told);
   RUN(a_result_answers_only_its_message);
   RUN(counters_of_what_did_not_happen);
+  RUN(repetitions_are_counted_and_in_time);
+  RUN(a_full_ring_takes_no_command);
+  RUN(payloads_end_where_they_should);
+  RUN(a_stamp_interrupts);
   return TEST_END();
 }

@@ -155,6 +155,8 @@ static void registers(void) {
   cosim_write(sim, 0, COSIM_ME_UNLINK, 0xFFFFFFFFu); /* a bad one for certain */
   cosim_write(sim, 0, COSIM_RETRIES, 1), cosim_write(sim, 0, COSIM_TIMEOUT, 500);
   cosim_write(sim, 0, COSIM_CTRL, 1);
+  for (uint32_t ct = 0; ct < 16; ct++) /* nothing waits that a counter could send */
+    cosim_write(sim, 0, COSIM_TRIGGER + COSIM_TRIGGER_CANCEL, ct);
   CHECK(cosim_counter(sim, 0, COSIM_COUNT_BAD_CMD) > 0);
   CHECK(cosim_read(sim, 0, COSIM_ID) == 0x4E424331u);
   still_works(sim);

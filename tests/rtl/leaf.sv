@@ -169,7 +169,8 @@ module leaf import nic_pkg::*; (
   input  logic         cnt_re_i,
   input  logic [8:0]   cnt_addr_i,
   output logic [31:0]  cnt_rdata_o,
-  // nic_event: two sources that offer the same, but for the user number
+  // nic_event and, behind it, nic_ct: two sources that offer the same, but for the user number. Both write by the
+  // same port, records first
   input  logic         ev_we_i,
   input  logic [9:0]   ev_addr_i,
   input  logic [31:0]  ev_wdata_i,
@@ -368,14 +369,40 @@ module leaf import nic_pkg::*; (
     ev1            = ev;
     ev1.user       = ~ev_user_i;
   end
+  logic eq_req, ct_req, eq_idle, ct_idle, eq_err, ct_err, eq_last_q, ct_valid, ct_ready, ct_failure, unused_bad;
+  logic [31:0] eq_rdata, ct_rdata, unused_trg, eq_strb, ct_strb, ct_success;
+  logic [63:0] eq_addr, ct_addr;
+  logic [255:0] eq_beat, ct_beat;
+  logic [4:0] eq_beats;
+  logic [3:0] ct_at;
+  logic [1:0] unused_cmd_valid;
+  logic [CmdBits-1:0] unused_cmd;
   nic_event #(.N(2)) u_event (
-    .clk_i, .rst_ni, .time_i(ev_time_i), .reg_we_i(ev_we_i), .reg_addr_i(ev_addr_i),
-    .reg_wdata_i(ev_wdata_i), .reg_rdata_o(ev_rdata_o), .valid_i(ev_valid_i), .ready_o(ev_ready_o),
-    .ev_i({ev1, ev}), .req_valid_o(ev_req_o), .req_addr_o(ev_req_addr_o), .req_beats_o(ev_req_beats_o),
-    .beat_o(ev_beat_o), .strb_o(ev_strb_o), .beat_pop_i(ev_pop_i), .req_done_i(ev_done_i),
-    .resp_i(ev_resp_i), .resp_err_i(ev_resp_err_i), .irq_o(ev_irq_o), .idle_o(ev_idle_o),
-    .host_err_o(ev_err_o)
+    .clk_i, .rst_ni, .time_i(ev_time_i), .reg_we_i(ev_we_i && !ev_addr_i[9]), .reg_addr_i(ev_addr_i[7:0]),
+    .reg_wdata_i(ev_wdata_i), .reg_rdata_o(eq_rdata), .valid_i(ev_valid_i), .ready_o(ev_ready_o),
+    .ev_i({ev1, ev}), .req_valid_o(eq_req), .req_addr_o(eq_addr), .req_beats_o(eq_beats),
+    .beat_o(eq_beat), .strb_o(eq_strb), .beat_pop_i(ev_pop_i && eq_req), .req_done_i(ev_done_i && eq_req),
+    .resp_i(ev_resp_i && eq_last_q), .resp_err_i(ev_resp_err_i), .count_valid_o(ct_valid), .count_ready_i(ct_ready),
+    .count_ct_o(ct_at), .count_success_o(ct_success), .count_failure_o(ct_failure), .irq_o(ev_irq_o), .idle_o(eq_idle),
+    .host_err_o(eq_err)
   );
+  nic_ct #(.Triggers(8)) u_ct (
+    .clk_i, .rst_ni, .ct_we_i(ev_we_i && ev_addr_i[9]), .trg_we_i(1'b0), .reg_addr_i(ev_addr_i[8:0]),
+    .reg_wdata_i(ev_wdata_i), .ct_rdata_o(ct_rdata), .trg_rdata_o(unused_trg), .count_valid_i(ct_valid),
+    .count_ready_o(ct_ready), .count_ct_i(ct_at), .count_success_i(ct_success), .count_failure_i(ct_failure),
+    .cmd_valid_o(unused_cmd_valid), .cmd_ready_i(2'b11), .cmd_o(unused_cmd), .req_valid_o(ct_req), .req_addr_o(ct_addr),
+    .beat_o(ct_beat), .strb_o(ct_strb), .req_done_i(ev_done_i && !eq_req), .resp_i(ev_resp_i && !eq_last_q),
+    .resp_err_i(ev_resp_err_i), .idle_o(ct_idle), .bad_o(unused_bad), .host_err_o(ct_err)
+  );
+  assign ev_rdata_o     = ev_addr_i[9] ? ct_rdata : eq_rdata;
+  assign ev_req_o       = eq_req || ct_req;
+  assign ev_req_addr_o  = eq_req ? eq_addr : ct_addr;
+  assign ev_req_beats_o = eq_req ? eq_beats : 5'd1;
+  assign ev_beat_o      = eq_req ? eq_beat : ct_beat;
+  assign ev_strb_o      = eq_req ? eq_strb : ct_strb;
+  assign ev_idle_o      = eq_idle && ct_idle;
+  assign ev_err_o       = eq_err || ct_err;
+  always_ff @(posedge clk_i) if (ev_done_i) eq_last_q <= eq_req;
   lme_res_t lme_res;
   logic [CtxBits-1:0] lme_ctx [3];   // two processes, the first with two interfaces
   assign lme_ctx[0] = {1'b1, 2'd0, 16'd5, 32'd1};

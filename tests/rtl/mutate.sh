@@ -2,7 +2,7 @@
 # make mutate-rtl: does a test notice when one line of the RTL is wrong? Each line of tests/rtl/mutants is a change,
 # "FILE: OLD ==> NEW", where @ in NEW is true while that change is on. All are built into one model of
 # the NIC and one of the leaf modules; NIC_MUTANT=n switches the n-th on. A change that no test notices is
-# named. RTL_MUTANTS="3 17 20": these only. Takes about a quarter of an hour; tests end at the first failure.
+# named. RTL_MUTANTS="3 17 20": these only. Takes about half an hour; tests end at the first failure.
 B=${B:-build}
 dir=$B/rtl/mutated$([ "$1" != --check ] || echo .check)
 mkdir -p "$dir" || exit 1
@@ -24,7 +24,7 @@ for f in rtl/nic_*.sv; do
         text = substr(text, 1, at - 1) new[i] substr(text, at + length(old[i]))
       }
       if (file == "nic_pkg.sv") sub(/package nic_pkg;\n/, "&  int mutant;\n", text)
-      if (file == "nic_top.sv" || file == "leaf.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
+      if (file == "nic_top.sv" || file == "nic_ct.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
       printf "%s", text
     }' tests/rtl/mutants "$f" >"$dir/$(basename "$f").new" || exit 1
   cmp -s "$dir/$(basename "$f").new" "$dir/$(basename "$f")" || mv "$dir/$(basename "$f").new" "$dir/$(basename "$f")"
@@ -38,7 +38,7 @@ make -s mutated-rtl || exit 1
 total=$(wc -l <tests/rtl/mutants) killed=0 tried=0
 for n in ${RTL_MUTANTS:-$(seq "$total")}; do
   by=
-  for test in leaf hard_cases lists two_nics hostile_input faults_lose_nothing; do
+  for test in leaf ct hard_cases lists triggers two_nics hostile_input faults_lose_nothing; do
     NIC_MUTANT=$n NIC_COVERAGE=$dir/coverage HOSTILE_INPUTS=3000 timeout 150 "$dir/$test" >"$dir/log" 2>&1 || { by=$test; break; }
   done
   tried=$((tried + 1))
