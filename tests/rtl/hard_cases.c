@@ -342,6 +342,10 @@ static void repetitions_are_counted_and_in_time(void) {
   const int64_t waited = cosim_cycle(sim) - t_sent;
   CHECK(cosim_counter(sim, 0, COSIM_COUNT_TX_MSG) == 1 + RETRIES);
   CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == RETRIES);
+  for (int k = 0; k <= RETRIES; k++) { /* each is stamped as what it is */
+    cosim_stamp s;
+    CHECK(host_stamp(sim, 0, &s) && s.kind == COSIM_KIND_PUT && s.retry == k);
+  }
   CHECK(waited > (1 + RETRIES) * TIMEOUT - 500 && waited < (1 + RETRIES) * (TIMEOUT + 40) + 200);
   cosim_destroy(sim);
 }
