@@ -8688,28 +8688,27 @@ static void pm__fix_bound(pm_world *w, pm__flow *f) {
   if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
   pm__fix(w, f, f->bound, f->bound_link);
 }
-static int pm__bound_order(const void *a, const void *b) {
-  const pm__bound *x = (const pm__bound *)a, *y = (const pm__bound *)b;
-  return x->bound > y->bound   ? 1
-         : x->bound < y->bound ? -1
-                               : (x->place > y->place) - (x->place < y->place);
-}
-/* By insertion while there are few, as with links. Messages of one kind have one cap: the order is
-   often there already, and nothing is sorted. */
-static void pm__bounds_sort(pm_world *w) {
-  const int few = w->active_count <= PM__FEW_SHARES;
-  int i, k, in_order = 1;
-  for (i = 0; i < w->active_count; i++) {
-    const double bound = w->active[i]->bound;
-    for (k = i; few && k && w->bounds[k - 1].bound > bound; k--) {
-      w->bounds[k].bound = w->bounds[k - 1].bound;
-      w->bounds[k].place = w->bounds[k - 1].place;
-    }
-    w->bounds[k].bound = bound;
-    w->bounds[k].place = (uint32_t)i;
-    in_order = in_order && (!k || w->bounds[k - 1].bound <= bound);
+/* The limits of the set's flows, least first: a heap, since most flows are fixed by a link before. */
+static void pm__bound_sink(pm__bound *heap, int count, int i, double bound, uint32_t place) {
+  int child;
+  while ((child = 2 * i + 1) < count) {
+    if (child + 1 < count && heap[child + 1].bound < heap[child].bound) child++;
+    if (heap[child].bound >= bound) break;
+    heap[i].bound = heap[child].bound;
+    heap[i].place = heap[child].place;
+    i = child;
   }
-  if (!in_order) qsort(w->bounds, (size_t)w->active_count, sizeof *w->bounds, pm__bound_order);
+  heap[i].bound = bound;
+  heap[i].place = place;
+}
+static void pm__bounds_make(pm_world *w) {
+  int i;
+  for (i = 0; i < w->active_count; i++) {
+    w->bounds[i].bound = w->active[i]->bound;
+    w->bounds[i].place = (uint32_t)i;
+  }
+  for (i = w->active_count / 2 - 1; i >= 0; i--)
+    pm__bound_sink(w->bounds, w->active_count, i, w->bounds[i].bound, w->bounds[i].place);
 }
 /* The links that may fill up are those that two flows of the set cross; of those that one crosses, the
    narrowest is a limit of that flow. */
@@ -8741,7 +8740,7 @@ static int pm__fill_start(pm_world *w) {
       l->only->bound_link = w->reached[i];
     }
   }
-  pm__bounds_sort(w);
+  pm__bounds_make(w);
   for (i = count > PM__FEW_SHARES ? count / 2 - 1 : -1; i >= 0; i--)
     pm__share_sink(w->fill, count, i, w->fill[i].share, w->fill[i].link);
   return count;
@@ -8749,7 +8748,7 @@ static int pm__fill_start(pm_world *w) {
 /* Progressive filling of the set. Fair shares only grow while flows are fixed, so a link's place in
    the heap may be out of date but never too late: it is looked at anew when it comes up. */
 static int pm__fill(pm_world *w) {
-  int count = pm__fill_start(w), next = 0, k;
+  int count = pm__fill_start(w), bounds = w->active_count, k;
   if (count < 0) return 0;
   /* Each round fixes at least one flow, drops a link, or puts a link back whose share has grown, so
      the loop ends. */
@@ -8768,9 +8767,11 @@ static int pm__fill(pm_world *w) {
       pm__share_sink(w->fill, count, at, share, link);
       continue;
     }
-    if (next < w->active_count &&
-        w->bounds[next].bound <= known_share) { /* slower than its fair share */
-      pm__fix_bound(w, w->active[w->bounds[next++].place]);
+    if (bounds && w->bounds[0].bound <= known_share) { /* slower than its fair share */
+      pm__flow *f = w->active[w->bounds[0].place];
+      if (--bounds)
+        pm__bound_sink(w->bounds, bounds, 0, w->bounds[bounds].bound, w->bounds[bounds].place);
+      pm__fix_bound(w, f);
       continue;
     }
     l->share = share;
@@ -8780,7 +8781,7 @@ static int pm__fill(pm_world *w) {
     }
     pm__share_remove(w->fill, --count, at);
   }
-  for (; next < w->active_count; next++) pm__fix_bound(w, w->active[w->bounds[next].place]);
+  for (k = 0; k < w->active_count; k++) pm__fix_bound(w, w->active[k]); /* who shares none */
   return 1;
 }
 /* Others on the links that were filled: who has no bottleneck now joins. Two ways to lose it: on a

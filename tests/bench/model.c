@@ -6,6 +6,8 @@
      model_loggp_2      the same puts at the LogGP level: events per second
      model_flows_P      random permutation traffic of P hosts of a fat tree; _simulated: how long the
                         traffic takes, both simulators should agree
+     model_dense_HxF    F flows of each of H hosts at once, of up to 2 MB, to random others
+     model_small_flows  many flows of up to 1000 bytes at once: how the time grows with their number
      model_allreduce_P  8 bytes among P processes at the LogGP level (recursive doubling over puts):
                         CPU time, and the memory of a process without its stack */
 #define PORTALS_MODEL_IMPLEMENTATION
@@ -160,21 +162,62 @@ static void next_flow(void *arg) {
     must(!pm_flow_start(s->w, s->from, s->to[s->left * s->hosts + s->from], 1e6, next_flow, s),
          "pm_flow_start");
 }
-static void flows(int64_t k, int rounds) {
-  enum { HOSTS = 4096, ALL = 1 << 18 };
-  static int to[ALL];
-  static source sources[HOSTS];
-  const int hosts = (int)(k * k);
-  pm_platform p = pm_platform_bxi2(hosts);
-  pm_world_desc desc = {0};
-  pm_world *w;
-  char name[64], command[64];
-  must(hosts <= HOSTS && hosts * rounds <= ALL, "size");
+static pm_platform tree(int64_t k) {
+  pm_platform p = pm_platform_bxi2((int)(k * k));
   p.topology = PM_TOPO_FATTREE;
   p.topo[0] = 2;
   p.topo[1] = p.topo[2] = k;
   p.topo[3] = 1;
   p.topo[4] = k;
+  return p;
+}
+/* count flows of each host at once, 1 to most bytes. ret seconds of CPU time */
+static double dense(int64_t k, int count, double most, int has_peer) {
+  enum { ALL = 16384 };
+  static int to[ALL];
+  static double bytes[ALL];
+  const int hosts = (int)(k * k);
+  const pm_platform p = tree(k);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  char name[64], command[64];
+  must(hosts * count <= ALL, "size");
+  desc.platform = &p;
+  must(!pm_world_create(&desc, &w), "world");
+  dense_traffic(to, bytes, hosts, count, most);
+  const double start_s = now_s();
+  for (int i = 0; i < hosts * count; i++)
+    must(!pm_flow_start(w, i % hosts, to[i], bytes[i], NULL, NULL), "pm_flow_start");
+  must(!pm_world_run(w), "run");
+  const double d_s = now_s() - start_s, simulated_s = (double)pm_world_now_ns(w) * 1e-9;
+  if (has_peer) {
+    snprintf(command, sizeof command, "dense %d %d %.0f", (int)k, count, most);
+    const rival p_run = rival_run(command);
+    snprintf(name, sizeof name, "model_dense_%dx%d", hosts, count);
+    print_rate(name, hosts * count / d_s, "flows/s", p_run);
+    snprintf(name, sizeof name, "model_dense_%dx%d_simulated", hosts, count);
+    if (p_run.operations > 0)
+      bench_print_peer(name, simulated_s, "s", "SimGrid S4U", p_run.simulated_s);
+  }
+  pm_world_destroy(w);
+  return d_s;
+}
+/* How the time grows with the number of small flows at once: the exponent, wanted below 1.3. */
+static void small_flows(void) {
+  const double few_s = dense(8, 16, 1000, 0), many_s = dense(8, 128, 1000, 0);
+  bench_print("model_small_flows_8192", many_s, "s");
+  bench_print("model_small_flows_exponent", log(many_s / few_s) / log(8), "");
+}
+static void flows(int64_t k, int rounds) {
+  enum { HOSTS = 4096, ALL = 1 << 18 };
+  static int to[ALL];
+  static source sources[HOSTS];
+  const int hosts = (int)(k * k);
+  const pm_platform p = tree(k);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  char name[64], command[64];
+  must(hosts <= HOSTS && hosts * rounds <= ALL, "size");
   desc.platform = &p;
   must(!pm_world_create(&desc, &w), "world");
   permutations(to, hosts, rounds);
@@ -240,7 +283,10 @@ int main(int argc, char **argv) {
   if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp"))
     put_ack();
   if (bench_wanted(argc, argv, "model_flows"))
-    flows(4, 1000), flows(16, 200), flows(32, 50), flows(64, 4);
+    flows(4, 1000), flows(8, 500), flows(16, 200), flows(32, 50), flows(64, 4);
+  if (bench_wanted(argc, argv, "model_dense"))
+    dense(8, 16, 2e6, 1), dense(8, 64, 2e6, 1), dense(16, 16, 2e6, 1);
+  if (bench_wanted(argc, argv, "model_small_flows")) small_flows();
   if (bench_wanted(argc, argv, "model_allreduce")) reduce(1024), reduce(65536);
   return 0;
 }

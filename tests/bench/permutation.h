@@ -2,7 +2,7 @@
 #ifndef PERMUTATION_H_INCLUDED
 #define PERMUTATION_H_INCLUDED
 #include <stdint.h>
-static void permutations(int *to, int hosts, int rounds) { /* Sattolo: one cycle each */
+__attribute__((unused)) static void permutations(int *to, int hosts, int rounds) { /* Sattolo: one cycle each */
   uint64_t x = 88172645463325252u;
   for (int r = 0; r < rounds; r++) {
     int *row = to + r * hosts;
@@ -13,6 +13,15 @@ static void permutations(int *to, int hosts, int rounds) { /* Sattolo: one cycle
       row[i] = row[j];
       row[j] = t;
     }
+  }
+}
+/* Many flows of each host at once: flow i goes from host i % hosts to to[i], bytes[i] of it. */
+__attribute__((unused)) static void dense_traffic(int *to, double *bytes, int hosts, int flows, double most) {
+  uint64_t x = 88172645463325252u;
+  for (int i = 0; i < hosts * flows; i++) {
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    to[i] = (int)((uint64_t)(i % hosts + 1) + x % (uint64_t)(hosts - 1)) % hosts;
+    bytes[i] = (double)(1 + (x >> 20) % (uint64_t)most);
   }
 }
 #endif

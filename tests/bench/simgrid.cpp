@@ -1,5 +1,6 @@
 /* SimGrid's S4U under the workloads of bench/model, which runs this program and prints both:
      simgrid flows K ROUNDS     permutation traffic of 1 MB transfers on a fat tree of K * K hosts
+     simgrid dense K FLOWS BYTES FLOWS of each host at once, of 1 to BYTES bytes, to random others
      simgrid put_ack COUNT      COUNT puts of each size, each answered by a 32-byte message; sizes from stdin
    Prints operations, seconds of CPU time of the run alone, and simulated seconds. What SimGrid needs to be
    fast is given to it: no cross traffic, the plain model of TCP switched off, raw contexts, transfers
@@ -21,13 +22,19 @@ static double cpu_s() {
 static const double link_bytes_per_s = 12.5e9 * 64 / 72; /* payload of what the wire carries */
 
 static std::vector<int> to;
+static std::vector<double> bytes;
 static std::vector<sg4::Host *> host;
 static void flows_of_host(int me, int hosts, int rounds) {
   for (int r = rounds - 1; r >= 0; r--)
     sg4::Comm::sendto(host[(size_t)me], host[(size_t)to[(size_t)(r * hosts + me)]], 1000000);
 }
-static double flows(unsigned k, int rounds) {
-  const int hosts = (int)(k * k);
+static void dense_of_host(int me, int hosts, int count) {
+  std::vector<sg4::CommPtr> under_way;
+  for (int i = me; i < hosts * count; i += hosts)
+    under_way.push_back(sg4::Comm::sendto_async(host[(size_t)me], host[(size_t)to[(size_t)i]], (uint64_t)bytes[(size_t)i]));
+  for (auto &comm : under_way) comm->wait();
+}
+static void tree(unsigned k) {
   sg4::create_fatTree_zone(
       "tree", sg4::Engine::get_instance()->get_netzone_root(), {2, {k, k}, {1, k}, {1, 1}},
       sg4::ClusterCallbacks([](sg4::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
@@ -35,6 +42,20 @@ static double flows(unsigned k, int rounds) {
         return std::make_pair(host.back()->get_netpoint(), (simgrid::kernel::routing::NetPoint *)nullptr);
       }),
       link_bytes_per_s, 0, sg4::Link::SharingPolicy::SPLITDUPLEX)->seal();
+}
+static double dense(unsigned k, int count, double most) {
+  const int hosts = (int)(k * k);
+  tree(k);
+  to.resize((size_t)(count * hosts));
+  bytes.resize(to.size());
+  dense_traffic(to.data(), bytes.data(), hosts, count, most);
+  for (int i = 0; i < hosts; i++)
+    sg4::Actor::create("a", host[(size_t)i], [=] { dense_of_host(i, hosts, count); });
+  return (double)hosts * count;
+}
+static double flows(unsigned k, int rounds) {
+  const int hosts = (int)(k * k);
+  tree(k);
   to.resize((size_t)(rounds * hosts));
   permutations(to.data(), hosts, rounds);
   for (int i = 0; i < hosts; i++)
@@ -75,8 +96,9 @@ int main(int argc, char **argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   double operations = 0;
   if (what == "flows" && argc == 4) operations = flows((unsigned)atoi(argv[2]), atoi(argv[3]));
+  if (what == "dense" && argc == 5) operations = dense((unsigned)atoi(argv[2]), atoi(argv[3]), atof(argv[4]));
   if (what == "put_ack" && argc == 3) operations = put_ack(atoi(argv[2]));
-  if (operations <= 0) return fprintf(stderr, "usage: %s flows K ROUNDS | put_ack COUNT\n", argv[0]), 2;
+  if (operations <= 0) return fprintf(stderr, "usage: %s flows K ROUNDS | dense K FLOWS BYTES | put_ack COUNT\n", argv[0]), 2;
   const double start_s = cpu_s();
   e.run();
   printf("%.0f %.9f %.9f\n", operations, cpu_s() - start_s, sg4::Engine::get_clock());
