@@ -35,13 +35,17 @@ PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_en
 PM_API int64_t pm_trace_call_begin(void) {
   const pm_process *p = pm_self();
   const pm_world *w = p ? pm_world_of(p) : NULL;
-  return w && w->desc.trace ? w->now_ps : -1;
+  if (!w || !w->desc.trace) return -1;
+  if (pm__current->has_steps)
+    pm__catch_up(); /* what calls before this one have asked for is theirs */
+  return w->now_ps;
 }
 PM_API void pm_trace_call_end(const char *name, int64_t t_begin_ps) {
   const pm_process *p = pm_self();
   pm_world *w = p ? pm_world_of(p) : NULL;
   int count;
   if (!w || !w->desc.trace || !name || t_begin_ps < 0) return;
+  if (pm__current->has_steps) pm__catch_up();
   count = w->record_count;
   pm__record(w, PM_TRACE_CALL, 0, p->rank, -1, t_begin_ps, w->now_ps, p->node, p->node, 0);
   if (w->record_count > count) w->records[count].name = name;

@@ -94,7 +94,7 @@ overlap_preload_runs_inside() {
 # Each call is a span in its process's track: one after the other, and the run takes the same time.
 calls_are_in_the_trace() {
   timeout 60 "$B/pm_run" -n 3 "$set" messages 2>"$T/plain" >/dev/null && timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.csv" "$set" messages 2>"$T/err" >/dev/null && cmp "$T/plain" "$T/err" &&
-    awk -F, '/^MPI_/ { n++; if ($8 < end[$5] || $9 < $8) wrong++; end[$5] = $9; called[$1]++ }
+    awk -F, '/^MPI_/ { n++; if ($8 < end[$5] || $9 < $8) wrong++; end[$5] = $9; called[$1]++; if ($1 == "MPI_Irecv" && $9 == $8) wrong++ } # to post takes its time
       END { exit !(n > 300 && !wrong && called["MPI_Init_thread"] == 3 && called["MPI_Finalize"] == 3 && called["MPI_Sendrecv"] && called["MPI_Waitall"] && !called["MPI_"]) }' "$T/calls.csv" &&
     timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
     timeout 60 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"

@@ -143,6 +143,10 @@ typedef enum gm_req_kind {
   REQ_WIN
 } gm_req_kind;
 typedef enum gm_mode { MODE_STANDARD = 0, MODE_SYNC, MODE_BUFFERED, MODE_READY } gm_mode;
+/* Requests that are waited for together. */
+typedef struct gm_all {
+  int left, is_over;
+} gm_all;
 struct gm_req {
   gm_msg msg;
   gm_proc *proc;
@@ -159,6 +163,7 @@ struct gm_req {
   void (*release)(gm_req *r); /* frees extra */
   void *extra;
   gm_req *pair[2];
+  gm_all *all; /* is told of its end; NULL: none */
   gm_req *next;
 };
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind);

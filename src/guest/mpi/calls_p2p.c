@@ -40,6 +40,8 @@ void gm_req_unref(gm_req *r) {
 void gm_req_complete(gm_req *r) {
   if (r->at_end) r->at_end(r);
   r->done = 1;
+  if (r->all) r->all->is_over = --r->all->left == 0;
+  r->all = NULL;
   if (r->is_freed) {
     r->is_active = 0;
     gm_req_unref(r);
@@ -368,15 +370,27 @@ static int finish_all(gm_proc *p, int count, MPI_Request *requests, MPI_Status *
   }
   return error;
 }
+/* One flag for all: who runs ahead goes on once, at the end. */
+static void wait_for_all(gm_proc *p, int count, const MPI_Request *requests) {
+  gm_all all = {0, 0};
+  for (int i = 0; i < count; i++) {
+    gm_req *r = req_of(p, requests[i]);
+    if (is_idle(r) || r->done || r->all) continue;
+    if (!p->runs_ahead) {
+      gm_wait(p, &r->done);
+      continue;
+    }
+    r->all = &all;
+    all.left++;
+  }
+  if (all.left) gm_wait(p, &all.is_over);
+}
 CALL(Waitall, int count, MPI_Request requests[], MPI_Status statuses[]) {
   IN("Waitall");
   NEED(NULL, (count <= 0 || requests) && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
-  for (int i = 0; i < count; i++) {
-    gm_req *r = req_of(p, requests[i]);
-    if (!is_idle(r)) gm_wait(p, &r->done);
-  }
+  wait_for_all(p, count, requests);
   const int error = finish_all(p, count, requests, statuses);
   FAIL_IF(error, NULL, error);
   return MPI_SUCCESS;
