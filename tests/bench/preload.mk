@@ -11,7 +11,7 @@ $(B)/bench/$1: tests/bench/$2 tests/bench/bench.h $4 $(B)/.flags
 endef
 ifneq ($(MPICC_OMPI),)
 $(eval $(call bench,preload_app))
-$(B)/bench/preload_app: $(B)/libnbc_overlap_mpi.so $(B)/bench/libpreload_app_sections.so
+$(B)/bench/preload_app: $(B)/libnbc_overlap_mpi.so $(B)/bench/libpreload_app_sections.so $(B)/bench/preload_call
 $(B)/bench/libpreload_app_sections.so: tests/bench/preload_app_sections.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(call mpi_build,$@,$(MPICC_OMPI),$<,-shared -fPIC)
