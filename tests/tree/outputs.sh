@@ -1,5 +1,6 @@
 # shellcheck shell=sh
 # Sourced by full_disk.sh and out_of_memory.sh after tests/test.sh: what the calls in outputs.txt read.
+: "${T:?sourced after tests/test.sh}"
 awk 'BEGIN { for (n = 1; n <= 4096; n *= 2) printf "%d %.3e\n", n, 2e-6 + 1e-9 * n }' >"$T/samples"
 echo '8 1e-6 put' >"$T/runs"
 mkdir -p "$T/sys/class/net/eth0/statistics" "$T/sys/bus/pci/devices"
