@@ -208,74 +208,24 @@ static launcher launcher_of(const char *word) {
              : ALONE;
 }
 
+/* Is the word one of these, each between blanks? */
+static bool is_among(const char *list, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = list; length && (at = strstr(at, word)); at += length)
+    if (at > list && at[-1] == ' ' && at[length] == ' ') return true;
+  return false;
+}
 /* How many words of a launcher follow one of its options. */
 static int values_of(const char *option) {
-  static const char *const two[] = {"-mca",  "--mca", "-gmca",     "--gmca",
-                                    "-genv", "-env",  "--prtemca", "--pmixmca"};
-  static const char *const one[] = {"-n",
-                                    "-np",
-                                    "--n",
-                                    "--np",
-                                    "-c",
-                                    "-x",
-                                    "-H",
-                                    "-host",
-                                    "--host",
-                                    "-hosts",
-                                    "-hostfile",
-                                    "--hostfile",
-                                    "-machinefile",
-                                    "--machinefile",
-                                    "-f",
-                                    "-map-by",
-                                    "--map-by",
-                                    "-bind-to",
-                                    "--bind-to",
-                                    "-rank-by",
-                                    "--rank-by",
-                                    "-wdir",
-                                    "--wdir",
-                                    "-wd",
-                                    "-prefix",
-                                    "--prefix",
-                                    "-rf",
-                                    "--rankfile",
-                                    "-timeout",
-                                    "--timeout",
-                                    "-N",
-                                    "-npernode",
-                                    "--npernode",
-                                    "-ppn",
-                                    "-genvlist",
-                                    "-envlist",
-                                    "-launcher",
-                                    "-iface",
-                                    "-rmk",
-                                    "-path",
-                                    "-am",
-                                    "--am",
-                                    "-t",
-                                    "-p",
-                                    "-A",
-                                    "-w",
-                                    "-J",
-                                    "-o",
-                                    "-e",
-                                    "-i",
-                                    "-m",
-                                    "-tune",
-                                    "--tune",
-                                    "-output-filename",
-                                    "--output-filename",
-                                    "-s",
-                                    "--app",
-                                    "-configfile",
-                                    "-D"};
-  for (size_t i = 0; i < sizeof two / sizeof *two; i++)
-    if (is(option, two[i])) return 2;
-  for (size_t i = 0; i < sizeof one / sizeof *one; i++)
-    if (is(option, one[i])) return 1;
-  return 0;
+  static const char two[] = " -mca --mca -gmca --gmca -genv -env --prtemca --pmixmca ";
+  static const char one[] =
+      " -n -np --n --np -c -x -H -host --host -hosts -hostfile --hostfile"
+      " -machinefile --machinefile -f -map-by --map-by -bind-to --bind-to -rank-by"
+      " --rank-by -wdir --wdir -wd -prefix --prefix -rf --rankfile -timeout --timeout"
+      " -N -npernode --npernode -ppn -genvlist -envlist -launcher -iface -rmk -path"
+      " -am --am -t -p -A -w -J -o -e -i -m -tune --tune -output-filename"
+      " --output-filename -s --app -configfile -D ";
+  return is_among(two, option) ? 2 : is_among(one, option);
 }
 /* Where the program stands behind a launcher. */
 static int program_at(char **argv, int argc) {
