@@ -5256,7 +5256,7 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
   const nbc__mon_event *first = b ? b : e;
   return nbc__mon_book(r, cell,
                        nbc__mon_shape_of(r, first->section, first->kind,
-                                         e ? e->what : NBC__MON_BEGIN, size_bytes, peer),
+                                         e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer),
                        b, e);
 }
 
@@ -5412,8 +5412,8 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc__mon_shape *shape = nbc__mon_shape_of(r, first->section, first->kind,
-                                            e ? e->what : NBC__MON_BEGIN, size_bytes, peer);
+  nbc__mon_shape *shape = nbc__mon_shape_of(
+      r, first->section, first->kind, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer);
   nbc_cell *cell = shape->cell;
   if (NBC__MON_RARE(!cell)) {
     cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
