@@ -7861,7 +7861,7 @@ static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni
   pm__ahead_step *s;
   if (a->count == PM__STEPS_MOST && !t->is_handling) pm__catch_up();
   if (a->count == a->max) {
-    const uint32_t max = a->max ? 2 * a->max : PM__STEPS_LEAST;
+    const uint32_t max = a->max ? 2 * a->max : (uint32_t)PM__STEPS_LEAST;
     pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
     uint32_t i;
     if (!step) {
