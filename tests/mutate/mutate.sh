@@ -41,8 +41,11 @@ build() { # TEST: the headers are assembled first, since some programs implement
   done
   (cd "$tree" && MAKEFLAGS='' timeout 300 "$make" -s B=build CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} "build/tests/$1" </dev/null)
 }
-passes() { # TEST [WORD]
-  (cd "$tree" && TEST_SEED=$seed timeout -k 5 60 "build/tests/$1" ${2:+"$2"} </dev/null)
+passes() { # TEST [WORD]: all that were selected, and some were
+  (cd "$tree" && TEST_SEED=$seed timeout -k 5 60 "build/tests/$1" ${2:+"$2"} </dev/null) >"$T/run.log" 2>&1
+  code=$?
+  cat "$T/run.log"
+  [ "$code" -eq 0 ] && grep -qE '^[1-9][0-9]* passed' "$T/run.log"
 }
 # shellcheck disable=SC2086 # a test and perhaps a word
 mutant() { # FILE PATTERN REPLACEMENT TEST
