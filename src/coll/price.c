@@ -124,6 +124,7 @@ static nbc_status nbc__sched_world_match(nbc__sched_world *w, nbc_error *err) {
   return status;
 }
 
+/* Whoever opens closes, also after an error: what was not allocated yet is NULL. */
 NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
                                               const nbc_schedule *const *schedules, int size,
                                               nbc_error *err) {
@@ -161,6 +162,8 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
                           w->rank_of[i], (unsigned)(i - w->first[w->rank_of[i]]), text);
 }
 
+/* Nodes are drawn before messages are matched, so that a schedule with a mistake can be seen: then
+   the dashed arrows are missing, and the status says why. */
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out) {
   if (!schedules || !out) return NBC_E_INVAL;
@@ -218,6 +221,8 @@ typedef struct nbc__sched_pricing {
   double *cpu_free_ns, *nic_free_ns, *end_ns; /* per rank; nic: then those of the nodes */
 } nbc__sched_pricing;
 
+/* A total order: events of the same time go in the order in which they were pushed. So the
+   same schedules always have the same price, whatever the heap does with equal times. */
 static bool nbc__sched_sooner(const nbc__sched_event *a, const nbc__sched_event *b) {
   return a->t_ns < b->t_ns || (!(a->t_ns > b->t_ns) && a->order < b->order);
 }
@@ -273,6 +278,9 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   const double start_ns = event->t_ns > p->cpu_free_ns[r] ? event->t_ns : p->cpu_free_ns[r];
   const double end_ns = p->cpu_free_ns[r] = start_ns + cost_ns;
   if (node->type == NBC_NODE_SEND) {
+    /* One rank's sends are handed over in the order of their events. A node's interface takes
+       those of several ranks in that order, too, and not in that of end_ns: so a rank whose
+       processor is busy can hold up another rank's message here. */
     const double wire_ns = bytes * m->gap_per_byte_ns;
     const double leave_ns = end_ns > *nic_free_ns ? end_ns : *nic_free_ns;
     const size_t other = p->w.partner[event->node];
@@ -287,6 +295,16 @@ static double nbc__sched_price_node(nbc__sched_pricing *p, const nbc__sched_even
   return end_ns;
 }
 
+/* Time never runs back: what an event makes possible is pushed at the event's own end or later. So
+   when a node is popped, all that was ready before it has had processor and interface.
+
+     rank 0  processor |o|                     size n, model L, o, g, G
+             interface   |--max(g, nG)--|
+             wire        |-----L + nG-----|
+     rank 1  processor                    |o|
+
+   The receiver's processor is free until the message is there: that is what LogGP can show of
+   overlap, and why a receive is an event only when it can be handled. */
 static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
   nbc__sched_world *const w = &p->w;
   size_t finished_count = 0;

@@ -14,6 +14,13 @@ typedef enum nbc__coll_state {
   NBC__COLL_FAILED
 } nbc__coll_state;
 
+/* The states of a request. Only a persistent one comes back to IDLE; a failed one stays FAILED.
+
+     IDLE --begin--> RUNNING --all nodes ended--> DONE --end--> IDLE, or gone
+                        '-----first error-----> FAILED
+
+   acquire here and release in nbc__coll_enter: who sees DONE sees the received data, too, whichever
+   thread it was that drove the request. */
 static nbc__coll_state nbc__coll_state_of(const nbc_request *r) {
   return (nbc__coll_state)__atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 }
@@ -26,6 +33,8 @@ static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
 
 static void nbc__coll_checked(nbc_request *check);
 
+/* What of the request is still flying goes on: the transport has its operations, so its memory
+   stays until they end or are recalled. Nothing new is posted: see nbc__coll_advance. */
 static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return; /* the first error is the cause */
   const nbc_node *const node = &r->schedule->nodes[i];
@@ -53,6 +62,8 @@ static void nbc__coll_finish_node(nbc_request *r, uint32_t i) {
   }
 }
 
+/* A node's number is unique per peer and direction, the run's tag tells runs apart. The message has
+   both in its tag, so it does not matter in which order ranks get to their nodes. */
 static void nbc__coll_post(nbc_request *r, uint32_t i) {
   const nbc_transport *const t = r->comm->t;
   const nbc_node *const node = &r->schedule->nodes[i];
@@ -80,6 +91,8 @@ static bool nbc__coll_local(const nbc_request *r, const nbc_node *node, bool red
   const nbc_transport *const t = r->comm->t;
   return !t->local || t->local(t->ctx, node->size_bytes, reduces);
 }
+/* left and right come from the schedule and never from the order of arrival: results are the same
+   bits in each run, and operators that do not commute meet operands in the order of ranks. */
 static void nbc__coll_reduce_node(const nbc_request *r, const nbc_node *node) {
   unsigned char *const dst = nbc__coll_at(r, node->u.reduce.dst);
   const unsigned char *const left = nbc__coll_at(r, node->u.reduce.left),
@@ -146,6 +159,7 @@ static void nbc__coll_done(nbc_op *op) {
 }
 
 /* Receives first: a message that finds its receive posted is not copied twice. */
+/* `left` is copied for each run: the schedule is shared with other requests and with later runs. */
 static void nbc__coll_launch(nbc_request *r) {
   const nbc_schedule *const s = r->schedule;
   r->run.first_ready_count = r->run.ready_count = r->run.finished_count = 0;
@@ -192,6 +206,9 @@ static void nbc__coll_discard(nbc_request *r) {
 }
 
 /* A request with the memory that its schedule needs, in one block besides the scratch area. */
+/*   | nbc_request | ops: one per message | left [n] | ready [n] | op_of [n] |
+   What needs the most alignment stands first. Only the first two are zeroed: left and ready are
+   filled by each launch, and op_of of a node without a message is never read. */
 static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {
   const size_t n = s->node_count;
   size_t messages = 0;
@@ -243,6 +260,7 @@ static bool nbc__coll_same(const nbc_schedule_desc *a, const nbc_schedule_desc *
    recently used one gives way; an entry that runs cannot, since its requests point into the
    schedule. */
 /* The entry for this schedule, or the one to replace; NULL: all are in use. */
+/* An entry in use is still a hit: its schedule is only read, each request has a run of its own. */
 static nbc__coll_entry *nbc__coll_lookup(nbc_comm *comm, const nbc_schedule_desc *key) {
   nbc__coll_entry *oldest = NULL;
   for (int i = 0; i < NBC__COLL_CACHED; i++) {
@@ -302,6 +320,7 @@ static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args
   return NBC_OK;
 }
 
+/* Called with the schedule, which alone knows how far each buffer reaches in this rank's role. */
 static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *args,
                                           const nbc_schedule *s) {
   const char *const name = nbc_coll_name(args->coll);
@@ -340,6 +359,7 @@ static nbc_status nbc__coll_prepare(nbc_comm *comm, const nbc_coll_args *args,
   else
     status = nbc_schedule_build(&d, &s, &comm->err);
   if (!status) status = nbc__coll_check_buffers(comm, args, s);
+  /* The cache is changed only when nothing can fail any more: a refused call costs no entry. */
   nbc_request *r = hit ? e->spare : NULL;
   if (!status && !r && !(r = nbc__coll_allocate(comm, s)))
     status = nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "%s: out of memory",
@@ -412,6 +432,10 @@ static void nbc__coll_release(nbc_request *r) {
    counted at each rank for itself names the same collective everywhere, and no message is
    needed. */
 /* Tag: 1 | communicator | persistent? | which collective on it | which message of it. */
+/*   bit 63   62 ... 48      47           46 ... 28        27 ... 0
+         1   communicator   persistent   which one of     message, by the schedule (2^28 at most)
+   Bit 63 keeps these apart from small tags of others on the same transport, and from 0 = none.
+   Counted numbers come again after 2^19: no more collectives than that may be in flight. */
 static uint64_t nbc__coll_tag(const nbc_comm *comm, bool persistent, uint32_t index) {
   return (uint64_t)1 << 63 | (uint64_t)comm->desc.id << 48 | (uint64_t)persistent << 47 |
          (uint64_t)(index % NBC__COLL_SEQUENCES) << 28;
@@ -435,12 +459,16 @@ static nbc_status nbc__coll_number(nbc_request *r) {
 }
 
 static void nbc__coll_begin(nbc_request *r) {
+  /* The comparison of a request begins before the request and takes a number of its own. So `check`
+     has to be the same at all ranks, or their numbers would differ from here on. */
   if (!r->run.tag || !r->persistent)
     r->run.tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
   r->error.status = NBC_OK;
   nbc__coll_enter(r, NBC__COLL_RUNNING);
 }
 
+/* Two lists with one hash would pass as equal. Then a message of another length still fails when it
+   comes (nbc__coll_done): the comparison only says it sooner and better. */
 static uint64_t nbc__coll_hash(const uint64_t *counts, int size) { /* FNV-1a over whole counts */
   uint64_t hash = 1469598103934665603u;
   for (int i = 0; counts && i < size; i++) hash = (hash ^ counts[i]) * 1099511628211u;
@@ -508,6 +536,7 @@ static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told
                            x->counts_hash != y->counts_hash ? " with other counts" : "");
     return true;
   }
+  /* What differs per pair only the receiver of the pair can see: here only this rank fails. */
   for (int i = 0; i < size; i++) {
     if (heard[i].to_you_bytes == told[i].from_you_bytes) continue;
     (void)nbc__status_fail(
@@ -522,6 +551,7 @@ static bool nbc__coll_differ(const nbc_request *r, const nbc__coll_summary *told
 /* The comparison has ended, well or not: the request it is for begins, or fails in its stead. */
 static void nbc__coll_checked(nbc_request *check) {
   nbc_request *const r = check->compare.after;
+  /* Nobody came in time, or it was freed meanwhile: it must not be launched any more. */
   if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
   if (nbc__coll_state_of(check) == NBC__COLL_FAILED)
     r->error = check->error;
@@ -553,6 +583,8 @@ static void nbc__coll_check_late(nbc_request *r) {
   nbc__coll_enter(r, NBC__COLL_FAILED);
 }
 
+/* The exchange is the same whatever is compared: one summary from each to each, by an algorithm
+   that no table chooses. A rank that calls another collective still answers, and is named. */
 static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args) {
   nbc_comm *const comm = r->comm;
   const int size = comm->t->size;
@@ -562,6 +594,7 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
       (nbc__coll_summary *)NBC_MALLOC(2 * (size_t)size * sizeof *r->compare.summaries);
   if (!r->compare.summaries)
     return nbc__status_fail(&comm->err, NBC_E_NOMEM, 0, "check: out of memory");
+  /* The first half is what this rank tells each, the second what each tells this rank. */
   for (int i = 0; i < size; i++) nbc__coll_summarize(comm, args, i, &r->compare.summaries[i]);
   exchange.coll = NBC_COLL_ALLTOALL, exchange.algo = NBC_ALGO_LINEAR;
   exchange.send = r->compare.summaries, exchange.recv = r->compare.summaries + size;
@@ -572,6 +605,8 @@ static nbc_status nbc__coll_make_check(nbc_request *r, const nbc_coll_args *args
 }
 
 /* ---- starting, testing, waiting ------------------------------------------------------------ */
+/* Both are RUNNING before the engine gets them, since it may end them at once: a state set after
+   that would undo the end. */
 static nbc_status nbc__coll_go(nbc_request *r) {
   r->work.launch = nbc__coll_launch_work;
   if (r->compare.before) nbc__coll_begin(r->compare.before);
@@ -716,6 +751,8 @@ NBC_API void nbc_coll_free(nbc_request *request) {
 }
 
 /* Its owner learns the end. From here on the request is idle, failed for good, or gone. */
+/* DONE means that every node has ended, so nothing points to the request and no lock is needed. A
+   failed one may have operations under way: nbc_coll_free recalls them first. */
 static nbc_status nbc__coll_end(nbc_request **request) {
   nbc_request *const r = *request;
   const bool failed = nbc__coll_state_of(r) == NBC__COLL_FAILED;
@@ -772,6 +809,7 @@ NBC_API nbc_status nbc_coll_wait(nbc_request **request, int64_t limit_ns) {
   for (unsigned poll_count = 1; !nbc__coll_over(r); poll_count++) {
     nbc__coll_drive(r);
     if (nbc__coll_over(r)) break;
+    /* Reading a clock can cost more than a poll: every 16th will do, but after each rest. */
     const bool rested = nbc__coll_rest(r, poll_count);
     if (limit_ns > 0 && (rested || poll_count % 16 == 0) &&
         t->now_ns(t->ctx) - t_start_ns > limit_ns)
@@ -819,6 +857,7 @@ static int nbc__coll_end_all(int count, nbc_request *requests[], int which[], in
 }
 
 /* Until `enough` of the active ones are over, or limit_ns. ret whether they are */
+/* Rests only when one transport carries all: asleep in one, nobody would drive the others. */
 static bool nbc__coll_wait_for(int count, nbc_request *requests[], bool for_all, int64_t limit_ns) {
   const nbc_transport *t = NULL;
   const nbc_request *alone = NULL; /* one of them, when all are on one transport */
@@ -890,6 +929,9 @@ NBC_API nbc_status nbc_coll_run(nbc_comm *comm, const nbc_coll_args *args) {
 
 /* ---- communicators ------------------------------------------------------------------------- */
 /* "bcast=chain:65536:2,allreduce=ring": rules in front of the table. */
+/* The first rule that fits is taken, so those of the environment win by standing in front; "0 0"
+   makes them hold for all numbers of ranks and bytes. Where there is no room for all, the last
+   rules of the table go. */
 static nbc_status nbc__coll_parse_algos(const char *text, nbc_choice *table, nbc_error *err) {
   nbc_choice front;
   front.rule_count = 0;
@@ -936,6 +978,7 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
   c->desc = *desc;
   c->t = desc->transport;
   if (c->desc.check_limit_ns <= 0) c->desc.check_limit_ns = 10000000000;
+  /* A copy of its own: schedules in the cache are found by the address of their table. */
   if (desc->choice)
     c->choice = *desc->choice;
   else
@@ -952,6 +995,9 @@ NBC_API nbc_status nbc_comm_create(const nbc_comm_desc *desc, nbc_comm **comm, n
   return status;
 }
 
+/* The engine goes before the transport, since its worker polls the transport. An operation that
+   cannot be recalled makes the communicator lost: its memory and its schedules are never given
+   back. A leak can be seen; a transport that writes into memory of others cannot. */
 NBC_API void nbc_comm_destroy(nbc_comm *comm) {
   if (!comm) return;
   nbc_progress *const progress = comm->desc.progress;
@@ -981,6 +1027,7 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
 
 NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }
 
+/* An operator's number is all that ranks compare of it, so all must make theirs in one order. */
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
                                      nbc_reduce *reduce) {
   if (!comm) return NBC_E_INVAL;

@@ -120,6 +120,8 @@ typedef struct nbc__coll_entry {
   uint32_t user_count; /* requests that run it */
 } nbc__coll_entry;
 
+/* What a transport gets, with the way back: op.user points here, so a completion finds its node
+   without a search. */
 typedef struct nbc__coll_op {
   nbc_op op;
   nbc_request *request;
@@ -158,6 +160,8 @@ typedef struct nbc__coll_times {
   int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
 } nbc__coll_times;
 
+/* While a request is in the hands of an engine, others touch it only under the engine's lock. Of
+   what changes, only its state is read without: so a thread that waits learns the end. */
 struct nbc_request {
   nbc__prog_work work; /* first: what an engine gets */
   nbc_comm *comm;

@@ -3,6 +3,14 @@
 #include "../base/sums.h"
 
 /* ---- stamps from other threads ------------------------------------------------------------- */
+/* A bounded queue after D. Vyukov. With S slots, turn + index of a slot says to a producer that has
+   position in hand:
+     == position           the slot is free: take it by moving inbox_head on
+     == position + 1 - S   it still holds the event of one lap ago: the inbox is full
+     >  position           another producer was first: look at inbox_head again
+   The head is moved relaxed, since only turn orders the contents: its release comes after them, and
+   nbc__mon_is_filled acquires it. Between the two steps the slot is taken but not filled: no later
+   slot is drained before it, or an end could come before its begin. */
 static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   uint64_t position = NBC__MON_RELAXED_LOAD(&r->inbox_head);
   for (;;) {
@@ -22,6 +30,10 @@ static bool nbc__mon_inbox_put(nbc_recorder *r, const nbc__mon_event *event) {
   }
 }
 
+/* A patient drain comes first: it leaves what the owner has not passed yet, so that can still find
+   its place. Only when that makes no room are events taken as they are, unplaced. Others may fill
+   the room at once, so the tries end, and the event is lost but counted: a thread must not spin
+   here for as long as others find work. */
 static void nbc__mon_foreign_put(nbc_recorder *r, const nbc__mon_event *e) {
   for (int tries = 0; tries < 4; tries++) {
     if (nbc__mon_inbox_put(r, e)) return;
@@ -40,6 +52,7 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   e.t_ns = t_ns;
   e.id = id;
   e.size_bytes = size_bytes;
+  /* Both are of the owner's now, which need not be its t_ns: see nbc__mon_bounds_of. */
   e.call_seq = NBC__MON_RELAXED_LOAD(&r->call_seq);
   e.section = NBC__MON_RELAXED_LOAD(&r->section);
   e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
@@ -51,6 +64,7 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   if (!owner) return;
+  /* Ends are taken even when the owner is off: what began before must leave `active`. */
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_BEGIN, id, size_bytes, kind, peer, t_ns);
 }
@@ -118,7 +132,11 @@ NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_b
   if (own_err_ns < 0) own_err_ns = own_err_ns == INT64_MIN ? INT64_MAX : -own_err_ns;
   if (shared_err_ns < 0) shared_err_ns = shared_err_ns == INT64_MIN ? INT64_MAX : -shared_err_ns;
   const int64_t err_ns = nbc__later(own_err_ns, shared_err_ns);
+  /* Without a group the stamp stands for itself: its interval is wider, but never wrong. Errors
+     above these limits are not whole in a float, or too large to multiply in nbc__mon_shift_add. */
   if (own_err_ns >= 1 << 24 || shared_err_ns > UINT32_MAX) group = 0;
+  /* The inbox compares t_ns with what is known of the owner. So a stamp waits until the owner has
+     passed the last time at which the transfer may have ended. */
   e.t_ns = nbc__later(t_end_ns, err_ns);
   e.stamp_begin_ns = t_begin_ns;
   e.id = id;

@@ -230,6 +230,7 @@ static inline void nbc__mon_add(int64_t *sum, int64_t value) {
   NBC__MON_RELAXED_STORE(sum, *sum + value);
 }
 
+/* Any thread: C in one word is never half old and half new, which comp_ns and a time could be. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns) {
   if (!recorder) return 0;
   return nbc__mon_comp_at(NBC__MON_RELAXED_LOAD(&recorder->state), t_ns);
@@ -237,6 +238,7 @@ NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns)
 
 /* Moves this recorder's time on and books it: off, call or computation of the innermost section.
    A time before the last one is taken as equal to it. */
+/* So off_ns, tool_ns and all sections' call_ns and comp_ns add up to the time since the attach. */
 static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
   int64_t d_ns = t_ns - r->last_ns;
   if (__builtin_expect(d_ns < 0, 0)) {
@@ -258,6 +260,7 @@ static inline int64_t nbc__mon_advance(nbc_recorder *r, int64_t t_ns) {
 }
 
 /* A gap was shorter than what the tool is said to cost in it: then it costs less. */
+/* Else the rest would be taken from the next gap, in which nobody spent it. */
 static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
   const int64_t spent_ns = cost_ns - r->owed_ns;
   r->call_cost_ns = (int64_t)((double)r->call_cost_ns * (double)spent_ns / (double)cost_ns);
@@ -303,6 +306,7 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   nbc__mon_add(&r->here->comp_ns, d_ns - r->owed_ns);
   r->owed_ns = 0;
   NBC__MON_RELAXED_STORE(&r->last_ns, t_ns);
+  /* Standing at C(t_ns): state is even here, so C is t_ns - state / 2. */
   nbc__mon_set_state(r, t_ns, 2 * t_ns - r->state + 1);
   nbc__mon_in_call(r, kind, t_ns);
 }
@@ -524,6 +528,7 @@ NBC__PRIVATE void nbc__mon_read_counters_locked(nbc_recorder *r, bool book) {
   bool lost = !ok;
   uint64_t *sums = &r->counter_sums[NBC__MON_RELAXED_LOAD(&r->section) * s->count];
   for (size_t i = 0; ok && i < s->count; i++) {
+    /* Gone back (reset, or wrapped): nobody knows what it moved; the next interval counts again. */
     if (r->counter_valid && now[i] < r->counter_last[i])
       lost = true;
     else if (r->counter_valid && book)
@@ -548,6 +553,7 @@ static void nbc__mon_go_to_section(nbc_recorder *r, int section) {
   r->here = &r->sections[section];
 }
 
+/* Sections are a tree: the same name within another section is another one. */
 static int nbc__mon_find_section(nbc_recorder *r, const char *name) {
   char key[sizeof r->sections[0].name];
   size_t length = strlen(name);
@@ -636,12 +642,14 @@ static inline uint64_t nbc__mon_hash(uint64_t id) { return (id * 0x9E3779B97F4A7
 static inline uint64_t nbc__mon_home(uint64_t id) { return nbc__mon_hash(id >> 2) << 2 | (id & 3); }
 
 /* its key, or the empty one for it */
+/* Ends at an empty key: there are twice as many keys as transfers may be active. */
 static inline nbc__mon_key *nbc__mon_find(nbc_recorder *r, uint64_t id) {
   uint64_t i = nbc__mon_home(id) & r->key_mask;
   while (r->keys[i].index_plus1 && r->keys[i].id != id) i = (i + 1) & r->key_mask;
   return &r->keys[i];
 }
 
+/* No "deleted" marks, which would fill the table for ever [Knuth 6.4, algorithm R]. */
 static void nbc__mon_remove(nbc_recorder *r, nbc__mon_key *key) {
   r->pool[r->pool_count++] = key->index_plus1 - 1;
   /* Close the gap: keys further on that could stand here move back. */
@@ -839,6 +847,9 @@ static inline nbc__mon_bounds nbc__mon_bounds_of(nbc_recorder *r, const nbc__mon
      them, where the owner left call 7 and the other thread had looked before. So C has the last
      word. */
   o.case_of = b->call_seq && b->call_seq == e->call_seq && *comp_ns == 0 ? 0 : 1;
+  /* [O §2.2 case 2], max: min(comp, x); min: max(0, x - noncomp). But outside_ns of x may have
+     moved where nobody looked, hidden or not: max grows by it, min shrinks. And min takes x at its
+     fastest, which is 0 for a guess. */
   const int64_t noncomp_ns = window_ns - *comp_ns;
   o.max_ns = *comp_ns < o.x_ns - outside_ns ? *comp_ns + outside_ns : o.x_ns;
   /* Of unknown speed, all of it may have moved in the shortest computation. */
@@ -946,6 +957,8 @@ NBC__MON_APART static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event
 }
 
 /* Bounds of a busy period of length C + N with N = length - C. */
+/* The link moves work_ns in a row: what of it does not fit into N was hidden, and no more than C
+   was. Latencies pass at the same time: all of them may be hidden, none need be. */
 static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int64_t length_ns,
                                   int64_t comp_ns, bool broken) {
   const nbc_totals *p = &j->period;
@@ -1234,6 +1247,7 @@ NBC__MON_APART static bool nbc__mon_grow(nbc_recorder *r) {
   r->keys = keys;
   r->key_mask = 2 * size - 1;
   r->active_size = size;
+  /* Homes depend on the mask, so all keys move; places in `active` do not: their numbers hold. */
   for (size_t i = 0; i < old_keys; i++)
     if (old[i].index_plus1) *nbc__mon_find(r, old[i].id) = old[i];
   NBC_FREE(old);
@@ -1262,6 +1276,7 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
 }
 
 /* Where a transfer that is over or withdrawn is remembered. */
+/* One place per hash: a newer id there turns "ended twice" into "end unknown" and loses stamps. */
 static inline size_t nbc__mon_recent_of(uint64_t id) { return nbc__mon_home(id) % NBC__MON_RECENT; }
 /* What of it came before: b NULL: its begin is over or was never seen. */
 NBC__MON_APART static void nbc__mon_follow_late(nbc_recorder *r, const nbc__mon_event *e,

@@ -268,7 +268,9 @@ enum {
   NBC__MON_END_PARTS
 };
 
-/* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. */
+/* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. N
+   need not be kept: it is the time less C. The unions keep an event at 48 bytes, which every begin
+   and end writes and copies; a NIC stamp has no C, size or call of its own. */
 typedef struct nbc__mon_event {
   int64_t t_ns; /* of a NIC stamp: the last time that it speaks of, its end + err */
   __extension__ union {
@@ -321,6 +323,8 @@ typedef struct nbc__mon_shift {
 } nbc__mon_shift;
 
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
+/* Other threads read it without a lock while the owner writes: history_head tells them afterwards
+   whether what they read has been written over meanwhile (nbc__mon_comp_then). */
 typedef struct nbc__mon_turn {
   int64_t t_ns, state;
 } nbc__mon_turn;
@@ -334,6 +338,8 @@ typedef struct nbc__mon_slot {
 
 /* Active transfers: open addressing on small keys, payload from a last-in-first-out pool, so that
    few active transfers touch few cache lines. */
+/* The table is at most half full, and closes the gap of what is removed: so a search stays short,
+   however long a program runs. */
 typedef struct nbc__mon_key {
   uint64_t id;
   uint32_t index_plus1; /* into active; 0 = empty */
@@ -353,7 +359,8 @@ typedef struct nbc__mon_section {
 } nbc__mon_section;
 
 /* What is the same for all transfers of one kind, size, peer and way to end: looked up once, kept where
-   the next ones find it. */
+   the next ones find it. One place per hash: who is displaced is looked up again, the sums are in
+   the cells. Bit 63 of a key is set, so no key is 0. */
 enum { NBC__MON_SHAPES_LOG2 = 5, NBC__MON_SHAPES = 1 << NBC__MON_SHAPES_LOG2 };
 typedef struct nbc__mon_shape {
   uint64_t key, size_bytes; /* key 0: none */

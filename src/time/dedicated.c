@@ -13,6 +13,7 @@ typedef struct nbc__ded_field {
 } nbc__ded_field;
 #define NBC__DED_FIELD(field)                                                                      \
   { #field, offsetof(nbc_dedicated_input, field) }
+/* One list for who checks and who reads a file, so that what is added to it is in both. */
 static const nbc__ded_field nbc__ded_fields[] =
     {/* all >= 0 */
      NBC__DED_FIELD(noprog_s),   NBC__DED_FIELD(comp_s),     NBC__DED_FIELD(nb_count),
@@ -30,6 +31,7 @@ static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) 
   nbc_dedicated_input *const fields = (nbc_dedicated_input *)(uintptr_t)in; /* only read */
   for (int i = 0; i < NBC__DED_FIELDS; i++) {
     const double v = *nbc__ded_at(fields, i);
+    /* Not "v < 0": a NaN fails every comparison, so it is refused here as well. */
     if (!(v >= 0) || !(v < 1e300))
       return nbc__status_fail(err, NBC_E_RANGE, 0, "%s: must be >= 0, got %g",
                               nbc__ded_fields[i].name, v);
@@ -55,6 +57,10 @@ static nbc_status nbc__ded_check(const nbc_dedicated_input *in, nbc_error *err) 
   return NBC_OK;
 }
 
+/* Speeds and not times: where computation scales, speed is a straight line over threads, while the
+   time c / n lies below each chord of its curve: a time between two entries would be too long.
+   A list that ends at N - 1 or below, or begins at N or above, says nothing of a missing thread:
+   the factor is 1 then, H3 fails, and so it shows. */
 /* Time on n threads from the list: speeds are interpolated, outside the list they stay as at its
    end. */
 static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
@@ -70,6 +76,8 @@ static double nbc__ded_scaled_s(const nbc_dedicated_input *in, int n) {
 /* H3: on N - 1 of N cores a computation takes N / (N - 1) times as long.
    Held, when what was measured is off by no more than half of what the missing core costs; else the
    refined mode takes the measured factor. */
+/* [R §6.1.2] takes linear scaling as the worst case: where threads scale badly, one less costs
+   less, and may even make the computation faster. There the plain formula is too careful. */
 static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
                              nbc_dedicated_result *out) {
   const double linear = (double)in->core_count / (in->core_count - 1);
@@ -93,6 +101,12 @@ static void nbc__ded_scaling(const nbc_dedicated_input *in, bool refined,
    call. It holds while what stays visible is below 1 % of the computation. The refined mode adds
    that. The classes may have come from fewer or more waits than wait_count: t_min_wait is paid for
    each wait, and what exceeds it for each transfer. */
+/* Why it matters [R §6.3]: NAS BT-MZ computes nothing between post and wait, and for its class D on
+   128 nodes the formula gives a speed-up above 3 where 0.96 was measured.
+
+     post             wait                 end of transfer
+      |---- comp_s ----|------ left_s ------|
+                       |min_wait_s| beyond_s|     the first per wait, the second per transfer */
 static void nbc__ded_waits(const nbc_dedicated_input *in, bool refined, nbc_dedicated_result *out) {
   double exposed_s = 0, short_count = 0, all_count = 0, beyond_s = 0;
   out->wait_s = in->wait_count * in->min_wait_s;
@@ -140,6 +154,8 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   }
   nbc__locale_end(before);
   const double alpha = input->alpha_ratio;
+  /* [R eq. 6.1], term by term. [R §6.2]: blocking calls that stay blocking are priced as measured,
+     though part of that time may have been progress of others, which the core would take over. */
   result->nb_s = input->nb_count * input->min_nb_s;
   result->test_s = input->test_count * input->min_test_s;
   result->turned_s = alpha * input->blocking_count * (input->min_nb_s + input->min_wait_s);
@@ -147,6 +163,8 @@ NBC_API nbc_status nbc_dedicated_predict(const nbc_dedicated_input *input, bool 
   result->other_s = input->other_s;
   result->total_s = result->comp_s + result->nb_s + result->test_s + result->wait_s +
                     result->turned_s + result->blocking_s + result->other_s;
+  /* Waiting that neither the transfers nor the calls themselves explain: for ranks that were late.
+     The interval of the speed-up goes from all of it staying to all of it ending. */
   result->others_s =
       fmax(0, input->waited_s - input->visible_s - input->wait_count * input->min_wait_s -
                   input->test_count * input->min_test_s);
@@ -165,6 +183,8 @@ static void nbc__ded_clear(nbc_dedicated_input *in, const char *name) {
 }
 
 /* n calls of one kind, in total and the shortest. */
+/* [R §6.2]: the shortest call seen stands for one without progress. That rests on at least one call
+   of its kind having met a request that was over already. */
 static void nbc__ded_calls(nbc_dedicated_input *in, nbc_category category, double n, double total_s,
                            double min_s) {
   double *count = NULL, *least_s = NULL;
@@ -180,6 +200,9 @@ static void nbc__ded_calls(nbc_dedicated_input *in, nbc_category category, doubl
   *count += n;
 }
 
+/* A report can hold more classes than there is room for; the last place then holds their mean. What
+   stays visible, max(0, xfer - comp), is convex, so a mean shows at most as much of it as its
+   classes do: the wait may come out too short, never too long. */
 static void nbc__ded_add_request(nbc_dedicated_input *in, double n, double xfer_s, double comp_s) {
   if (n <= 0) return;
   if (in->request_size < NBC_DEDICATED_MAX_REQUESTS) {
@@ -209,6 +232,7 @@ NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_i
         nbc_kind_category(c->kind) == NBC_CATEGORY_TEST)
       input->waited_s += (double)c->total_ns * 1e-9 / processes;
   }
+  /* What is certainly hidden. So H2 fails only where overlap is proved. */
   if (report->total.xfer_ns > 0)
     input->progressed_ratio = (double)report->total.min_overlap_ns / (double)report->total.xfer_ns;
   for (size_t i = 0; i < report->cell_count; i++) {
@@ -216,6 +240,7 @@ NBC_API void nbc_dedicated_from_report(const nbc_report *report, nbc_dedicated_i
     if (!c->t.count || nbc_kind_category(c->kind) != NBC_CATEGORY_NONBLOCKING) continue;
     const double xfer_s = (double)c->t.xfer_ns * 1e-9 / (double)c->t.count;
     input->visible_s += (double)(c->t.xfer_ns - c->t.min_overlap_ns) * 1e-9 / processes;
+    /* Cases 1 and 2 only: of a transfer with one stamp, nobody knows what was computed before. */
     for (int bin = 0; bin < NBC_HIST_BINS; bin++) /* middle of [2^(bin-1), 2^bin) ns */
       nbc__ded_add_request(input, (double)c->available_count[bin] / processes, xfer_s,
                            bin ? 0.75e-9 * ldexp(1, bin) : 0);
@@ -232,6 +257,8 @@ typedef struct nbc__ded_lines {
   char line[512];
 } nbc__ded_lines;
 
+/* A NUL becomes a '?': as a NUL it would hide the rest of its line, and a damaged file would pass
+   for a whole one. What of a line is beyond 511 characters is left out. */
 static bool nbc__ded_line(nbc__ded_lines *l) {
   size_t n = 0;
   if (l->at >= l->text_bytes) return false;
@@ -244,6 +271,7 @@ static bool nbc__ded_line(nbc__ded_lines *l) {
   return true;
 }
 
+/* A number ends at a blank, at a comment or with the line: "12s" is a mistake, not 12. */
 static bool nbc__ded_number(const char **at, double *value) {
   nbc__text_skip_blanks(at);
   const char *const end = nbc__text_number(*at, *at + strlen(*at), value);
@@ -266,6 +294,7 @@ static const char *nbc__ded_parse_field(nbc_dedicated_input *in, const char *nam
   nbc__text_skip_blanks(&at);
   if (*at && *at != '#') return "more than is wanted";
   if (wanted == 3) {
+    /* A file is refused where a report takes a mean: who wrote it can put classes together. */
     if (in->request_size == NBC_DEDICATED_MAX_REQUESTS) return "too many requests";
     nbc__ded_add_request(in, v[0], v[1], v[2]);
     return NULL;
@@ -310,7 +339,9 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
   return NBC_OK;
 }
 
-/* mpiP's names have no "MPI_": "Isend", "Waitall", "Allreduce". */
+/* mpiP's names have no "MPI_": "Isend", "Waitall", "Allreduce". The order of the questions counts:
+   Iprobe tests, and only what is left with an I in front starts something; but names that set
+   something up (Init, Info_create, Intercomm_merge) begin with an I, too. */
 static nbc_category nbc__ded_category(const char *name) {
   static const char *const blocking[] = {"Send",
                                          "Recv",
@@ -351,6 +382,8 @@ static nbc_category nbc__ded_category(const char *name) {
 /* "@--- MPI Time (seconds)": Task AppTime MPITime MPI%;  "@--- Callsite Time statistics (all,
    milliseconds)": Name Site Rank Count Max Mean Min App% MPI%. Rank or task '*' are sums: left
    out. */
+/* All ranks' lines are added up and divided by the number of tasks: the model is of one process.
+   mpiP tells nothing of single transfers, so H1 and H2 stay unknown, and others_s stays 0. */
 static nbc_status nbc__ded_parse_mpip(const char *text, size_t text_bytes, const char *name,
                                       nbc_dedicated_input *input, nbc_error *err) {
   nbc__ded_lines l;

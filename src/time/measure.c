@@ -20,6 +20,8 @@ static int nbc__measure_order(const void *a, const void *b) {
 
 /* Pettitt (1979): U = 2 sum of the first t ranks - t (n + 1), K = max |U|, p as below. The
    place is where U is most improbable: its variance goes with t (n - t). */
+/* A test of ranks, so one outlier, however far, counts as one rank. It needs no model of the noise.
+   Of fewer than 16 values even a clean step, K = n n / 4, gives no p below 0.01. */
 static void nbc__measure_change(const double *rank, size_t n, nbc_sample_check *out) {
   double sum = 0, most = 0, rarest = 0;
   for (size_t t = 1; t < n; t++) {
@@ -52,6 +54,7 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
       ascending[k] = sorted[k].value;
     for (size_t j = i; j < k; j++) rank[sorted[j].index] = 0.5 * (double)(i + 1 + k);
   }
+  /* Tukey's fences: the quartiles do not move with the values that lie beyond them. */
   const double q1 = nbc_quantile(ascending, count, 0.25), q3 = nbc_quantile(ascending, count, 0.75);
   for (size_t i = 0; i < count; i++)
     out->outlier_count += values[i] < q1 - 1.5 * (q3 - q1) || values[i] > q3 + 1.5 * (q3 - q1);
@@ -64,6 +67,11 @@ NBC_API nbc_status nbc_samples_check(const double *values, size_t count, nbc_sam
    autocorrelations of "above or below it"), summed until six times what they add up to (Sokal's
    window), and that sum's own standard error taken on top. Correlation that chance makes is
    none. */
+/* Signs and not values: the interval of the median counts how many samples lie below it, so only
+   their resemblance matters, and an outlier has no more weight than any other sample.
+   1.65 / sqrt(n) is what the first autocorrelation of independent samples exceeds one time in 20.
+   The standard error of the sum over M lags is sqrt(2 (2 M + 1) / n) of it [Madras and Sokal 1988].
+   A negative sum would make more of the samples than there are: it is not used. */
 static double nbc__measure_independent(const double *values, size_t count, double median) {
   double mean = 0, power = 0, times = 1;
   const double n = (double)count;
@@ -98,6 +106,9 @@ static nbc_status nbc__measure_summarize(const double *values, double *scratch, 
   const double independent = nbc__measure_independent(values, count, out->median);
   if (independent_count) *independent_count = independent;
   if (independent >= (double)count) return NBC_OK;
+  /* The rank that holds for so few independent samples, as a share of them, is looked up among all
+     samples: these give the quantiles, those only say how sure they are. covered_ratio is then that
+     of the few, so nbc__measure_enough cannot be sure before they are enough. */
   const size_t fewer = (size_t)independent;
   const size_t rank = nbc__stats_rank(fewer, out->confidence_ratio, &out->covered_ratio);
   size_t below = (size_t)((double)(rank - 1) / independent * (double)count);
@@ -122,6 +133,7 @@ NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
 
 NBC_API void nbc_shuffle(int *order, int count, uint64_t seed) {
   if (!order) return;
+  /* Fisher and Yates, from the inside out: order needs no values before. */
   for (int i = 0; i < count; i++) {
     const int k = (int)(nbc__random(&seed) % (uint64_t)(i + 1));
     order[i] = order[k];
@@ -156,6 +168,8 @@ typedef struct nbc__measure_run {
   int64_t t_begin_ns;
 } nbc__measure_run;
 
+/* All memory for max_count samples is taken here: keeping a sample cannot fail, and no sample pays
+   for an array that grows. */
 static nbc_status nbc__measure_begin(nbc__measure_run *run, const nbc_repeat *repeat,
                                      int64_t t_now_ns) {
   memset(run, 0, sizeof *run);
@@ -193,6 +207,9 @@ static nbc_status nbc__measure_summary(nbc__measure_run *run, int column, nbc_su
 }
 
 /* Enough? Checked at counts that grow by a tenth, so that checking stays cheap. */
+/* The order of the questions is that of the reasons told: a measurement that was cut short says so,
+   even when it was narrow by then. Only the median's interval counts, not the spread: more samples
+   make the interval narrower, and leave the spread as it is. */
 static bool nbc__measure_enough(nbc__measure_run *run, int64_t t_now_ns, nbc_stop *stop) {
   nbc_summary s;
   const nbc_repeat *r = &run->repeat;
@@ -208,6 +225,8 @@ static bool nbc__measure_enough(nbc__measure_run *run, int64_t t_now_ns, nbc_sto
          (s.median_hi - s.median_lo) / 2 <= r->ci_ratio * fabs(s.median);
 }
 
+/* Takes the memory with it: run->column[0] is NULL from here on. nbc_measure frees it only of a run
+   that never came here. */
 static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, bool all_columns) {
   nbc_status status = NBC_OK;
   if (run->count > 0) {
@@ -230,6 +249,8 @@ static nbc_status nbc__measure_end(nbc__measure_run *run, nbc_measurement *out, 
 }
 
 /* ---- one process --------------------------------------------------------------------------- */
+/* A reading of the clock can take as long as a small put. So the loop reads it outside, once, as
+   SKaMPI does; NBC_TIMING_EACH is there to show what happens otherwise. */
 static nbc_status nbc__measure_calls(const nbc_clock *clock, nbc_timing timing, int count,
                                      nbc_measure_fn fn, void *user, double *mean_ns) {
   nbc_status status = NBC_OK;
@@ -305,6 +326,12 @@ static nbc_status nbc__measure_receive(nbc_sync *s, void *to, size_t bytes, int 
 }
 
 /* Children of a rank in a binomial tree are rank + 1, + 2, + 4 ... below its lowest bit. */
+/* The parent is the rank without its lowest bit, rank & (rank - 1); rank 0 has no parent.
+
+     0 -+- 1              Down, the child with most below it is told first, since its news has the
+        +- 2 --- 3        longest way. Up, the child with fewest below it is heard first: it is the
+        +- 4 -+- 5        first to be ready. Both take log2(size) messages in a row.
+              +- 6 --- 7  */
 static int nbc__measure_weight(const nbc_sync *s) {
   int weight = 1;
   while (weight < s->t->size && (s->t->rank & weight) == 0) weight *= 2;
@@ -324,6 +351,8 @@ static nbc_status nbc__measure_down(nbc_sync *s, void *m, size_t bytes, uint64_t
   return status;
 }
 
+/* All but the one error that is kept are minima, maxima and sums, so it does not matter how the
+   tree puts the ranks together. The maxima of err_ns bound the error of each difference. */
 static void nbc__measure_combine(nbc__measure_seen *a, const nbc__measure_seen *b) {
   if (b->t_first_start_ns < a->t_first_start_ns) a->t_first_start_ns = b->t_first_start_ns;
   if (b->t_last_start_ns > a->t_last_start_ns) a->t_last_start_ns = b->t_last_start_ns;
@@ -352,6 +381,8 @@ static nbc_status nbc__measure_up(nbc_sync *s, nbc__measure_seen *seen, int64_t 
 }
 
 /* The most probable global time, with an error that still holds the truth. */
+/* nbc_sync_global gives the middle of what is possible, not what is probable. The interval of the
+   result holds all of that interval: whoever subtracts two of them still has a bound. */
 static nbc_time nbc__measure_global(const nbc_sync *s, int64_t t_local_ns) {
   nbc_time time;
   int64_t t_ns;
@@ -363,6 +394,8 @@ static nbc_time nbc__measure_global(const nbc_sync *s, int64_t t_local_ns) {
 }
 
 /* One sample on this rank, started as told. */
+/* A barrier makes no common start: its last messages leave one after the other, down the tree, and
+   each rank goes on when its own has come. That is what the skew of NBC_START_BARRIER shows. */
 static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64_t t_start_ns,
                                    nbc_measure_fn fn, void *user, nbc__measure_seen *seen,
                                    nbc_error *err) {
@@ -378,6 +411,7 @@ static nbc_status nbc__measure_one(nbc_sync *s, const nbc_measure_desc *d, int64
     memset(seen, 0, sizeof *seen);
     t_now_ns = nbc__sync_local_now(s);
   } else {
+    /* Only this rank knows that it is late. That travels up, and rank 0 discards the sample. */
     const bool known = nbc_sync_local(s, t_start_ns, &t_local_ns) == NBC_OK;
     seen->late_count = !known || t_now_ns > t_local_ns;
     seen->latest_by_ns = known ? t_now_ns - t_local_ns : 0;
@@ -430,6 +464,12 @@ static void nbc__measure_take(nbc__measure_run *run, const nbc__measure_seen *se
   out->err_ns = fmax(out->err_ns, (double)seen->start_err_ns + (double)seen->end_err_ns);
 }
 
+/* Ranks leave the loop only by an order of rank 0 or by an error of the transport, never because
+   their own fn failed: that goes up with the sample and comes back in the next order. So no rank
+   waits in the tree for one that has left.
+
+     rank 0   order ->          <- seen       order ->       ...   order: do not go ->  result ->
+     others          -> start, fn -> seen ->        -> start ...                             */
 static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nbc_measure_fn fn,
                                       void *user, nbc__measure_run *run, nbc_measurement *out,
                                       nbc_error *err) {
@@ -443,6 +483,7 @@ static nbc_status nbc__measure_rounds(nbc_sync *s, const nbc_measure_desc *d, nb
     if (s->t->rank == 0) {
       order.go =
           order.status == NBC_OK && !nbc__measure_enough(run, nbc__sync_local_now(s), &out->stop);
+      /* The window has grown by then: so many late starts in a row will not end by themselves. */
       if (order.go && window.late_in_a_row > 200) order.go = 0, out->stop = NBC_STOP_LATE;
       order.t_start_ns = nbc__sync_local_now(s) + window.window_ns;
       out->window_ns = window.window_ns;
