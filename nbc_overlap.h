@@ -11098,7 +11098,14 @@ static uint64_t nbc__shared_room(size_t bytes) {
   return ((uint64_t)bytes + NBC__SHARED_STEP - 1) & ~(uint64_t)(NBC__SHARED_STEP - 1);
 }
 
-/* In both directions: the part up to the ring's end, then the rest from its beginning. */
+/* In both directions: the part up to the ring's end, then the rest from its beginning. Counts
+   grow without end; a count's place is its lowest bits, so a ring's length must be a power of 2.
+
+     | free | tail: message | message | first pieces of one | head: free |
+
+     sender     own_bytes is the head, other_bytes the tail as last seen: there may be more room
+     receiver   own_bytes is the tail, other_bytes the head as last seen: there may be more to read
+*/
 static void nbc__shared_write(const nbc__shared *s, const nbc__shared_end *e, uint64_t at,
                               const void *from, size_t bytes) {
   unsigned char *const ring = (unsigned char *)(e->ring + 1);
@@ -11116,8 +11123,11 @@ static void nbc__shared_read(const nbc__shared *s, const nbc__shared_end *e, uin
   if (bytes > first) memcpy((unsigned char *)to + first, ring, bytes - first);
 }
 
-/* False: there is no room now. Long ones are published piece by piece: the receiver copies the first while
-   the next is written. */
+/* False: there is no room now. Long ones are published piece by piece: the receiver copies the
+   first while the next is written. The first piece is published with the whole header, which
+   nbc__shared_peek relies on, and only when there is room for all: a receiver that has seen a
+   beginning will see the end without doing anything. The other side's counter is read, a cache
+   line that is mostly the other core's, only when what was last seen of it is not enough. */
 NBC__PRIVATE bool nbc__shared_put(const nbc__shared *s, nbc__shared_end *e, const void *header,
                                   size_t header_bytes, const void *data, size_t data_bytes) {
   const uint64_t bytes = nbc__shared_room(header_bytes + data_bytes);
@@ -11188,7 +11198,17 @@ NBC__PRIVATE void nbc__mpi_unlock_all(void);
 
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
-   which MPI matched them. A message's data has a tag of its own, so it needs no matching order. */
+   which MPI matched them. A message's data has a tag of its own, so it needs no matching order.
+
+     sender                                       receiver
+     up to 4000 bytes: header + data    -------->  ring -> its receive, or kept in peer->first
+     longer:           header, data_tag -------->  ring -> its receive, then MPI_Irecv of data_tag
+                       data, in pieces  -------->          straight into the receiver's buffer
+     one node, up to a third of a ring: header + data through shared memory, else header there, data
+                                        by MPI
+
+   All headers of a pair take one of the two ways, never both: two ways would have two orders, and a
+   later message could be matched before an earlier one. */
 enum { NBC__MPI_RING = 16, NBC__MPI_INLINE = 4000, NBC__MPI_HEADER_TAG = 0 };
 
 typedef struct nbc__mpi_header {
@@ -11327,6 +11347,8 @@ static bool nbc__mpi_reserve(nbc__mpi *m) {
   return true;
 }
 
+/* A request belongs to an operation or to a packet, never to both: nbc__mpi_test_requests tells by
+   `packet` which of them ends. An operation is over with the last of its pieces (flying_count). */
 static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes,
                                 int peer, int tag, nbc_op *op, nbc__mpi_packet *packet) {
   int code;
@@ -11370,7 +11392,8 @@ static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
 
 /* ---- sending ------------------------------------------------------------------------------- */
 /* The packet just posted: short ones are mostly gone at once, and then need not be asked about
-   again. */
+   again. Before anything else is posted: the packet must be the last request, which alone leaves
+   without a gap. */
 static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   const int last = m->active_count - 1;
   int over = 0;
@@ -11383,13 +11406,17 @@ static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   return NBC_OK;
 }
 
+/* One count for all peers. A tag comes back after tag_limit long sends, 32767 at least [MPI
+   3.2.3]: two messages under way to one peer with one tag would exchange their pieces. */
 static int nbc__mpi_next_data_tag(nbc__mpi *m) {
   const int tag = m->next_data_tag;
   m->next_data_tag = tag < m->tag_limit ? tag + 1 : 1;
   return tag;
 }
 
-/* The data of a long message, behind its header. */
+/* The data of a long message, behind its header. All pieces have one tag: MPI receives them in
+   the order in which they were sent [MPI 3.5], so the n-th goes into the n-th receive of
+   nbc__mpi_start_data. Both sides cut alike: piece_bytes must be the same in all ranks. */
 static nbc_status nbc__mpi_send_data(nbc__mpi *m, nbc_op *op, int data_tag) {
   const uint64_t size_bytes = op->slot.limit_bytes;
   unsigned char *const data = (unsigned char *)op->slot.buffer;
@@ -11413,8 +11440,8 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   packet->header.data_tag = is_short ? 0 : nbc__mpi_next_data_tag(m);
   if (is_short && size_bytes > 0)
     memcpy(nbc__mpi_packet_data(packet), op->slot.buffer, (size_t)size_bytes);
-  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  const int data_tag = (int)packet->header.data_tag;
+  if (is_short) packet->xfer_id = op->slot.xfer_id;  /* ends when MPI has sent it, op now */
+  const int data_tag = (int)packet->header.data_tag; /* the packet may be given back below */
   nbc_status status =
       nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
                     op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
@@ -11424,7 +11451,8 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   return status;
 }
 
-/* By way of shared memory. *sent false: there is no room in it now. */
+/* By way of shared memory. *sent false: there is no room in it now. The data tag is taken only
+   when the header has gone: a header that waits for room takes its tag at the next try. */
 static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
   nbc__mpi_header header;
   const uint64_t size_bytes = op->slot.limit_bytes;
@@ -11441,7 +11469,8 @@ static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
   return NBC_OK;
 }
 
-/* What waits for room goes first: messages to one peer do not overtake. */
+/* What waits for room goes first: messages to one peer do not overtake. A short one would often
+   find room where a long one did not. */
 static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   nbc__mpi_peer *const peer = &m->peers[op->peer];
   bool sent = false;
@@ -11472,8 +11501,15 @@ static nbc_status nbc__mpi_send_waiting(nbc__mpi *m) {
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
-/* The data of a long message: into the receiver's buffer, and what has no room there into one that
-   is thrown away. */
+/* The data of a long message: into the receiver's buffer, and what has no room there into one
+   that is thrown away. A piece larger than its receive would be an error of MPI's, so the first
+   piece that does not fit whole goes into `spill` with all that follow; nbc__mpi_unspill fetches
+   its beginning.
+
+     sent      | piece | piece | piece | pie|
+     room      | piece | piece | pi|
+     received  |    buffer     |    spill   |        fit_bytes: two pieces
+*/
 static nbc_status nbc__mpi_start_data(nbc__mpi *m, nbc_op *op) {
   uint64_t size_bytes = op->slot.posted_bytes, limit_bytes = op->slot.limit_bytes, at_bytes;
   uint64_t fit_bytes = limit_bytes - limit_bytes % m->piece_bytes; /* whole pieces that fit */
@@ -11537,6 +11573,7 @@ static nbc_status nbc__mpi_meet_packet(nbc__mpi *m, nbc_op *op, int peer, nbc__m
   return nbc__mpi_met(m, op, &packet->header);
 }
 
+/* Queues are in posting order, so the first with the tag is the oldest [MPI 3.5]. */
 static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -11544,7 +11581,8 @@ static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag
   return op;
 }
 
-/* The receive posted first among those for this peer and those for any. */
+/* The receive posted first among those for this peer and those for any. Each queue gives its
+   oldest; `order`, one count for both, tells which of the two was posted first. */
 static nbc_op *nbc__mpi_match(nbc__mpi *m, int peer, uint64_t tag) {
   nbc_op *before, *before_any;
   nbc_op *op = nbc__mpi_first_with(&m->peers[peer].posted, tag, &before);
@@ -11600,7 +11638,9 @@ static nbc_status nbc__mpi_begin_coming(nbc__mpi *m, int from, nbc__mpi_coming *
   return NBC_OK;
 }
 
-/* All of it was copied. Its receive may have been posted since it began. */
+/* All of it was copied. Its receive may have been posted since it began: nbc__mpi_irecv does not
+   see a message that is half here, and waits in `posted`. Without a second look both would wait
+   for ever. */
 static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
   c->at_bytes = 0;
   if (c->op) return nbc__mpi_met(m, c->op, &c->header);
@@ -11617,7 +11657,8 @@ static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c)
   return status;
 }
 
-/* What is there of it; what has no room in its receive is left. ret whether that is all */
+/* What is there of it; what has no room in its receive is left. Bytes count as taken all the
+   same, and the ring's room is given back for the whole message at once. ret whether that is all */
 static bool nbc__mpi_copy_coming(nbc__mpi *m, nbc__shared_end *in, nbc__mpi_coming *c) {
   const size_t data_bytes = c->header.data_tag ? 0 : (size_t)c->header.size_bytes;
   const size_t all_bytes = sizeof c->header + data_bytes, at_bytes = c->at_bytes - sizeof c->header;
@@ -11670,7 +11711,12 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
 }
 
 /* Headers in the order in which MPI matched them, so that messages of one peer do not overtake.
-   hurry: until something is finished. */
+   hurry: until something is finished. MPI matches a message with the receive started first [MPI
+   3.5]. Receives are started in the order of the ring, each behind all others, so the one at
+   ring_first is always the oldest; only that one is tested, even where a later one is complete.
+
+     stale, to be started | ring_first: oldest .......... newest |      (round the ring)
+*/
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
@@ -11717,6 +11763,7 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
+  /* Closes the gaps. Here, before `done` runs: a callback may post, which adds at the end. */
   for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
                                                              now */
     if (m->requests[i] != MPI_REQUEST_NULL) {
@@ -11735,8 +11782,9 @@ static bool nbc__mpi_asks(nbc__mpi *m) {
          ++m->look_count % NBC__MPI_LOOKS == 0;
 }
 
-/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. `done` runs
-   unlocked. Returns with the mutex free. */
+/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough.
+   `done` runs unlocked, since it may post. One thread at a time delivers, or callbacks would
+   come in another order than operations ended. Returns with the mutex free. */
 static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
   nbc__transport_fifo done;
   nbc_status status;
@@ -11780,7 +11828,9 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   return NBC_OK;
 }
 
-/* A transport that another thread used last is left to that thread. */
+/* A transport that another thread used last is left to that thread. All locks are tried, none is
+   waited for: whoever waits for its own messages must not stand behind another thread's work.
+   `done` runs with the list's mutex held, so it must not create or destroy a transport. */
 static void nbc__mpi_others(void *ctx) {
   const nbc__mpi *own = (const nbc__mpi *)ctx;
   nbc__mpi *m;
@@ -11813,7 +11863,8 @@ static void nbc__mpi_dies(nbc__mpi *m) {
 }
 
 /* Where MPI provides MPI_THREAD_SERIALIZED: no transport of this process calls it until unlocked. ret false: no
-   need. */
+   need. First the list, then its transports: the same order everywhere, so two threads cannot hold
+   what the other one wants. */
 NBC__PRIVATE bool nbc__mpi_lock_all(void) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
@@ -11870,6 +11921,8 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   nbc__mpi_prepare(op, buffer, size_bytes, peer, tag, NBC_KIND_IRECV);
   pthread_mutex_lock(&m->mutex);
   m->user = pthread_self();
+  /* Kept messages before posting, in one hold of the mutex: between the two a message could
+     arrive, find no receive, and be kept while its receive waits. */
   op->slot.order = ++m->order;
   if (!(status = m->failed)) {
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
@@ -11980,8 +12033,10 @@ static bool nbc__mpi_same_counter(const nbc__mpi_card *a, const nbc__mpi_card *b
          apart_ppm <= a->clock.rate_err_ppm + b->clock.rate_err_ppm;
 }
 
-/* Trips between the node's lowest rank and another one. The counter is read with everything before it
-   done: a message that has come is no guess of the processor's. *good: none came before it was sent. */
+/* Trips between the node's lowest rank and another one. Counters that are further apart than a
+   trip takes show it in one of the two directions; what is less, no message can show. The
+   counter is read with everything before it done: a message that has come is no guess of the
+   processor's. *good: none came before it was sent. */
 static int nbc__mpi_clock_trips(const nbc__mpi *m, MPI_Comm node, int with, bool asks, int *good) {
   uint64_t there = 0, back = 0;
   int code = 0, judged = 1;
@@ -12035,8 +12090,12 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
   return m->clock_of[peer] == m->clock_of[m->own.t.rank];
 }
 
-/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. `near` is in the
-   order of the node's ranks. A simulated MPI knows nothing of what goes past it. */
+/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. A rank
+   that went by MPI alone would never see the headers that others leave in its ring. The second
+   MPI_Allreduce also says that all have mapped the file, so its descriptor may be closed. `near`
+   is in the order of the node's ranks: the communicator was split with equal keys, which keeps
+   the order [MPI 7.4.2], so the index in `near` is the rank that names a ring. A simulated MPI
+   knows nothing of what goes past it. */
 static int nbc__mpi_share_memory(nbc__mpi *m, MPI_Comm node) {
   nbc__shared_card card;
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -12145,6 +12204,8 @@ static void nbc__mpi_stop(nbc__mpi *m) {
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
   nbc__mpi_restart(m); /* only what was started can be cancelled */
+  /* MPI must not write into the ring's packets any more when these are freed: each receive is
+     waited for. */
   for (i = 0; i < m->ring_count; i++) {
     MPI_Cancel(&m->ring_requests[i]);
     MPI_Wait(&m->ring_requests[i], MPI_STATUS_IGNORE);
@@ -12200,7 +12261,8 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   return status ? nbc__status_fail(err, status, 0, "%s", m->clock.why) : NBC_OK;
 }
 
-/* All ranks go on or none: one that returned by itself would leave the others waiting for it. */
+/* All ranks go on or none: one that returned by itself would leave the others waiting for it.
+   Failures are below NBC_OK, so the least status of all is one of them, if there is any. */
 static nbc_status nbc__mpi_agree(MPI_Comm comm, nbc_status mine, nbc_error *err) {
   struct {
     int status, rank;
@@ -14333,7 +14395,18 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
 /* ---- the choice table ---------------------------------------------------------------------- */
 /* First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
-   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
+   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine.
+
+     n ranks, s bytes          messages in a row          bytes that one rank sends, at most
+       tree, doubling of all   log2 n                     s log2 n
+       ring, pairwise          n - 1 (allreduce: twice)   about s (allreduce: twice)
+       Rabenseifner            2 log2 n                   about 2 s
+
+   A rule with a bound stands above those for what is longer. Where an algorithm does not serve
+   the number of ranks or the operation, its rule is passed over and the next one that fits is
+   taken: so the order counts among rules of one bound too. What no rule fits is linear: long
+   gathers and scatters, for their root receives or sends all blocks anyway, and a tree would
+   move them several times. */
 static const nbc_choice_rule nbc__sched_rules[] = {
     /* two_level: passed over unless some of several nodes holds several ranks */
     {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
@@ -14341,8 +14414,8 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
     {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
-    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0},       /* nobody to pass pieces on to */
+    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0}, /* a short chain is full soon */
     {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
     {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
     {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
@@ -14350,7 +14423,7 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 1024 * 1024, NBC_ALGO_RABENSEIFNER, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RING, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0}, /* where a ring does not serve */
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_LINEAR, 0, 0},
@@ -14383,8 +14456,10 @@ NBC_API void nbc_choice_default(nbc_choice *table) {
   memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
 }
 
-/* Every rank must choose alike, so only what all ranks know counts: the mean block where all know
-   the counts, nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. */
+/* Every rank must choose alike, or one would wait for messages that another one's algorithm does
+   not have. So only what all ranks know counts: the mean block where all know the counts,
+   nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. A rank's send
+   counts are its own; receive counts that go to a root mean something there alone. */
 static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
@@ -14400,7 +14475,9 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
-/* More than one node, and fewer than ranks. Without memory to tell, no. */
+/* More than one node, and fewer than ranks: else two levels are one, with a step more. Without
+   memory to tell, no. nodes[i] is below size (nbc_schedule_desc), so it may be an index of
+   `seen`. */
 NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
   bool several = false, shared = false;
   bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
@@ -14425,6 +14502,7 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   for (size_t i = 0; i < count; i++) {
     const nbc_choice_rule *const r = &rules[i];
     if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
+    /* a table filled by hand may hold AUTO, which chooses nothing */
     if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
     if (r->algo == NBC_ALGO_TWO_LEVEL && !nbc__sched_has_levels(desc->nodes, desc->size)) continue;
     if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
@@ -14436,7 +14514,9 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   desc->algo = NBC_ALGO_LINEAR; /* serves all collectives in any order */
 }
 
-/* One line without its newline. ret NULL, or what is wrong with it. */
+/* One line without its newline. An algorithm that never serves its collective is an error here;
+   one that does not serve some number of ranks is none: nbc_choose passes over it, as a table is
+   read before anybody knows the ranks. ret NULL, or what is wrong with it. */
 NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule) {
   char word[32];
   uint64_t numbers[4];
@@ -14479,7 +14559,7 @@ NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const c
       if (n + 1 < sizeof line && text[at])
         line[n++] = text[at];
       else
-        cut = true;
+        cut = true; /* also a zero byte, at which the rest of the line would end unread */
     }
     at++;
     line[n] = 0;

@@ -3221,6 +3221,17 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
 #endif
 
 /* ---- where links lie ------------------------------------------------------------------------------ */
+/* The fixed routing of a topology (platform.c) numbers its links by arithmetic and never needs
+   to know what a link connects. Ways around a cut do: these functions undo that arithmetic. They
+   must be changed with it, and with the names in links.c.
+
+   Fat tree: cables of level l come after those of the levels below, each vertex's up[l] upward
+   ones in a row; 2 * cable is up, the next number down. Below level l, m[0] ... m[l - 1] (span)
+   nodes share up[0] ... up[l - 1] (width) switches:
+     vertex of a level = subtree * width + which of its switches
+   A subtree of the next level joins m[l] of them, and cable c of a switch leads to that one of
+   the next level's width * up[l] switches which has the same place in its subtree, plus c *
+   width. */
 static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
   int64_t l, span = 1, width = 1, base = 0, vertex = 0, cable, below, count;
@@ -3238,6 +3249,9 @@ static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
   ends[1] = (int)(vertex + p->node_count / span * width + below / width / m[l] * width * up[l] +
                   below % width + cable % up[l] * width);
 }
+/* Torus: after the nodes' links, for each dimension a pair per router: towards the next and,
+   odd, towards the one before. One router per node, so router `at` is vertex n + at; its
+   coordinate in a dimension is a digit of `at`, of weight stride. */
 static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t n = p->node_count, pair = link / 2 - n, at = pair % n;
   int64_t dimension = pair / n, stride = 1, size, k, x;
@@ -3247,6 +3261,11 @@ static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
   ends[0] = (int)(n + at);
   ends[1] = (int)(n + at + ((x + (link % 2 ? size - 1 : 1)) % size - x) * stride);
 }
+/* Dragonfly: g groups of a routers. First, for each group, all a * a ordered pairs of its
+   routers (those from a router to itself are no cables), then for each ordered pair of groups
+   its cables. A group's global ports stand in one row, cable by cable, with g - 1 other groups
+   in each cable's part; h ports in a row are one router's. So both ends of a cable find their
+   router by the same sum, each with the other's number. */
 static void pm__ends_dragonfly(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t n = p->node_count, g = p->topo[0], a = p->topo[1], h = p->topo[3],
                 cables = pm__dragonfly_cables(p->topo);
@@ -3294,6 +3313,9 @@ static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
     ends[1] = hub;
   }
 }
+/* The other direction. Cables numbered in pairs (nodes, fat tree, file) have it in the lowest
+   bit; a torus and a dragonfly number directed links by where they begin, so the link back is
+   one of those that begin where this one ends. An outage names one direction and takes both. */
 static uint32_t pm__rail_back(const pm_world *w, uint32_t link) { /* link: of the first rail */
   const pm_platform *p = &w->plat;
   const int64_t n = p->node_count;
@@ -3322,6 +3344,8 @@ PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
 }
 
 /* ---- what is down when ------------------------------------------------------------------------------ */
+/* Down from t_down on, up again at its end: then a link that fails when another one is repaired
+   leaves no moment with both down. d_down_ns 0: for good. */
 static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
   return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
@@ -3336,8 +3360,11 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
-/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth first; no way
-   through another node. */
+/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
+   first; no way through another node, but in a platform file, where a node may be a router too.
+   Links out of a vertex are looked at by number, so of several shortest ways it is the same one
+   in each run. `via` is the link that led to a vertex, -1 before; the way is read backwards from
+   it. */
 static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps, uint32_t *out) {
   const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
@@ -3387,6 +3414,7 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   if (from == to) return false; /* the NIC turns it round */
   if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
+  /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
     if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
@@ -3413,7 +3441,8 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
 }
 
 /* ---- the world's part --------------------------------------------------------------------------------- */
-/* The next failure or repair after now. */
+/* The next failure or repair after now. One event at a time, however many outages: the next is
+   looked for when this one has come. */
 static void pm__change_next(pm_world *w) {
   const pm_faults *f = &w->desc.faults;
   int64_t t_next_ps = PM__FOREVER;
@@ -3434,7 +3463,9 @@ static void pm__change(pm_world *w, pm__event *event) {
   uint32_t i;
   (void)event;
   w->idle_count--;
-  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0; /* forgotten */
+  /* Forgotten, also those without a failed link: a repair may have made their own way free
+     again. First, since what fails below asks for ways anew. */
+  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0;
   for (i = 0; i < (uint32_t)f->outage_count; i++)
     if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
       pm__link_failed(w, (uint32_t)f->outages[i].link);
@@ -3468,6 +3499,10 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
   net->queue = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
   net->via = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
   if (!net->first || !net->queue || !net->via) return false;
+  /* Links sorted by where they begin, by counting: first[v + 1] is how many begin at v, then the
+     end of v's part of `out`, then, one less for each link put there, its beginning. From the
+     last link down, so that a vertex's links stand by number. At last the index moves back by
+     one. */
   for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
   for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
   for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;
@@ -9449,6 +9484,19 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m);
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
+/* The way of a put at the level flow, from call to event; a reply comes back the same way:
+
+     CPU      pm__nic_call: time for the call, PIO; a command slot
+     PCI      pm__nic_command: commands one behind the other
+     NIC      pm__nic_send: in-flight limits, else `held`; then a lane: one job at a time
+     network  up to a PCI packet: pm__cross computes its waits at the end of its way
+              longer: a flow (flow.c) over PCI, links and PCI at once
+     target   pm__rx: the earliest engine; pm__match_event: search, write, answer
+
+   Lanes are BXI's virtual networks [S 2.2.3]: 0 requests, 1 responses (| 1), 2 and 3 the same
+   for the service. Each is first in, first out, and none waits for another one: a response stuck
+   behind requests whose responses wait likewise at the other side would be a deadlock. */
+/* Without match bits a command has 8 bytes more for payload [S 4.3.3]. */
 static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
 PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
@@ -9463,7 +9511,9 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
                                                                      : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
-/* From the NIC's decision to send until the first byte may leave. */
+/* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
+   the rest is read while it leaves. A reply's payload always is fetched: the target could not
+   know what would be asked for [S 4.3.3]. */
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
@@ -9515,8 +9565,15 @@ static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_
     pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
                 bytes * (double)(wait_ps - waited_ps));
 }
-/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
-   after the other, in the order of their arrival here. ret how much later it comes */
+/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
+   message after the other, in the order of their arrival here. One event for a whole way, not
+   one for each link. A wait at a link delays all later ones, so it adds up (own: how long a link
+   is busy with it):
+
+     link 0  |own|
+     link 1    step |own|               when nobody stands in the way
+     link 2      step   wait |own|      busy until then: the links behind begin `wait` later
+   ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
@@ -9554,7 +9611,7 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                             pm__bytes_ps((double)pm__job_bytes(m),
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
-  lane->is_busy = 0;
+  lane->is_busy = 0; /* the lane does not wait for what is sent again */
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
   pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
@@ -9584,7 +9641,10 @@ PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
-   trip (when that is the slower one). */
+   trip (when that is the slower one). A window that covers a round trip never runs dry:
+
+     d = window / rate + (bytes - window) / (window / round trip),   window < rate * round trip
+*/
 static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t latency_ps) {
   const double window = (double)w->plat.link_credit_bytes,
                rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
@@ -9592,8 +9652,11 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
-/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
-   once, since packets follow each other [S 4.3.3]. ret 0: out of memory */
+/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
+   at once, since packets follow each other [S 4.3.3]. One flow has one rate, that of its
+   narrowest place: congestion on a link slows both PCI parts, unlike three transfers started
+   together [S Fig. 4.7].
+   ret 0: out of memory */
 static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
   const bool inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
@@ -9612,6 +9675,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     cap = 1e18;
   else {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
+    /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)
       f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
   }
@@ -9629,6 +9693,8 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
   if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
   bytes = (double)pm__job_bytes(m) / m->way.part_count;
+  /* Counted by k: a part that is lost at once lowers part_count, and the last of them ends the
+     job. */
   for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
     if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps))
       pm__job_lost(w, m);
@@ -9637,8 +9703,14 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
       return;
     }
 }
-/* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
-   there; with dma_ahead that is asked for while earlier ones leave. */
+/* When the first byte of a job may leave its NIC: the one before has left, the command is read,
+   payload is there; with dma_ahead that is asked for while earlier ones leave.
+
+     dma_ahead   ready | fetch .......... |
+                 | one before |           | occupancy | bytes
+     without     ready |
+                 | one before | occupancy | fetch .......... | bytes
+*/
 static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
                                 uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
@@ -9647,7 +9719,9 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
     return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
   return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
-/* The first job of a free lane. */
+/* The first job of a free lane. The end of a short one is known now: no event is needed, the
+   lane stays free, and t_free_ps holds back the next. A flow's end depends on others, so its
+   lane is busy. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
@@ -9684,7 +9758,8 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
     pm__job_start(w, lane, m);
   }
 }
-/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order. */
+/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
+   job is ready before the one pushed before it, since Portals orders the messages of a pair. */
 static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
@@ -9698,15 +9773,18 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-/* The tail of a long message does not overtake what was before it on the last link. */
+/* The tail of a long message does not overtake what was before it on the last link. Flows share
+   a link with each other by rates, with short messages not at all: only this keeps their order.
+   rest_ps: from the last link's beginning to the target. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
 }
-/* With ways that change, what waits on one is not overtaken by what comes over another. ret whether one
-   before it comes at the same time */
+/* With ways that change, what waits on one is not overtaken by what comes over another. Times of
+   a stream (two NICs, a lane) never go back; at an equal time the event is put anew, behind the
+   one before. ret whether one before it comes at the same time */
 static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
@@ -9715,7 +9793,11 @@ static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   *wait_ps = s->t_crossed_ps - w->now_ps;
   return is_behind;
 }
-/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
+/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order.
+   A message comes here twice when it has to wait: has_crossed says that its wait is over.
+   Engines work side by side, with occupancies that differ, so a later message could be ready
+   first; t_rx_last_ps holds it back behind those of its lane, or lists would be searched in
+   another order than messages were sent. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
@@ -9759,8 +9841,9 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
-/* Lists are searched for one message after the other, in the order of their arrival. ret whether this one has to
-   wait: then its event comes again */
+/* Lists are searched for one message after the other, in the order of their arrival. Of those
+   that wait only the first has an event: a search that begins puts it where that search ends
+   (pm__search_ends). ret whether this one has to wait: then its event comes again */
 static bool pm__search_waits(pm_world *w, pm__node *n, pm__message *m) {
   if (n->search == m) { /* its turn */
     n->search = m->next;
@@ -9781,7 +9864,10 @@ static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
   n->t_search_ps = pm__later(t_ps, w->plat.nic_search_ns * PM__PS);
   if (n->search) pm__schedule(w, &n->search->way.event, n->t_search_ps);
 }
-/* At the list engines: match, write (in the background of what follows), answer. */
+/* At the list engines: match, write (in the background of what follows), answer. The last PCI
+   packet alone is still to be written when the tail is here, and the answer does not wait for it
+   [S 4.3.3, Fig. 4.10] but with ack_after_write. A node's writes end in the order of its
+   matches: an event must not tell of data while that of an earlier event is still on PCI. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = &w->nodes[pm__to_nic(m)];
@@ -9847,6 +9933,8 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
     if (!n->slots) return;
     w->stats.memory_bytes += max * sizeof *n->slots;
   }
+  /* From the oldest on, up to one that has not left: the queue is first in, first out, so a
+     later command that has its time already keeps its slot until then. */
   while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
     n->slots_first = pm__round(n->slots_first + 1, max);
     n->slots_used--;
@@ -9875,9 +9963,11 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
-/* The CPU's part of a call that moves data, step by step: time for the call, for payload that the CPU itself
-   writes, and for a free command slot. ret false: that was all; else the running thread is busy for
-   call->d_ps, PM__FOREVER: until it is resumed */
+/* The CPU's part of a call that moves data, step by step: time for the call, for payload that
+   the CPU itself writes, and for a free command slot. ret false: that was all; else the running
+   thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
+   each step; call->done says where it is. The last step comes again until there is a slot:
+   another thread of the process may have been first. */
 PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
@@ -9963,8 +10053,10 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   if (!pm__is_inside(w, m)) pm__slot_take(w, m);
   pm__lane_push(w, m, pm__max_ps(w->now_ps, m->way.t_ready_ps));
 }
-/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. So does the
-   first message of another level, until those of the old one are back: it must not overtake them. */
+/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order.
+   So does the first message of another level, until those of the old one are back: it must not
+   overtake them (levels know nothing of each other's queues, and each message ends in the level
+   that it began in [S 6]). */
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
@@ -9993,8 +10085,10 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
     n->held = m;
   n->held_tail = m;
 }
-/* One has come back: the first of those held back that may go, goes; when it was the last of its level, all
-   of the next one that may. */
+/* One has come back: the first of those held back that may go, goes; when it was the last of its
+   level, all of the next one that may. One for one keeps the limit. A message beyond its own
+   process's limit does not stop those of others behind it, but none goes past a message of
+   another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from->proc->nic];
   pm__message *m, *previous = NULL, *next;
@@ -10829,10 +10923,25 @@ static void pm__msg_worker_main(void *arg);
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
 /* ============================================================================================== */
-/* hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol, then 37
-   bits of size and 24 of the number under which the sender is found on the second portal. There, hdr_data
-   of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. The
-   match bits of a fetch: the number, which fetch it is, how many there are. */
+/* Three protocols for long messages; eager ones are the first line alone, with their data.
+
+     GET        sender shows its buffer      -- announcement, 0 bytes -->
+                                             <- fetches, one per piece -- receiver
+     PUT        sender shows an empty entry  -- announcement, 0 bytes -->
+                                             <- answer: size, number ---- receiver shows its buffer
+                                             -- data -------------------> into it
+     PIPELINED  as PUT, but the announcement carries the first fragment, and of the others at most
+                inflight_count are under way: an acknowledgement lets the next one go
+
+   Announcements meet receives on the first portal, by tag and peer, in Portals' matching order.
+   What follows meets its partner on the second one by number, which one entry alone has at a
+   time.
+
+   hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol,
+   then 37 bits of size and 24 of the number under which the sender is found on the second
+   portal. There, hdr_data of a receiver's answer is the size it takes and the number of its
+   buffer; of data, the fragment. The match bits of a fetch: the number, which fetch it is, how
+   many there are. */
 enum { PM__MSG_QUEUED, PM__MSG_WAITING, PM__MSG_MOVING };
 #define PM__MSG_LONG        ((uint64_t)1 << 63)
 #define PM__MSG_NUMBER      ((uint64_t)0xFFFFFF)
@@ -10890,7 +10999,10 @@ static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t 
 static void pm__msg_tell_now(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t index) {
   pm__msg_tell(msg, op, step, index, pm_now_ns(), pm_now_ns());
 }
-/* From the wire: data is its initiator's, and on the second portal the other side's too. */
+/* From the wire: data is its initiator's, and on the second portal the other side's too. The
+   stamp holds the initiator's operation; the other side's is found by the match bits, the number
+   of what it shows: a sender's for a fetch, a receiver's for data. On the first portal the
+   receiver is not known yet. */
 static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
@@ -10923,6 +11035,11 @@ static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned
   me.match_bits = bits;
   return me;
 }
+/* Messages whose receive is not posted go one behind the other into a block (MANAGE_LOCAL). One
+   that has not min_free left is unlinked by Portals, so what comes always fits whole: the
+   largest payload of an unexpected message is min_free. AUTO_FREE says that receives have taken
+   all of it, and it is appended anew; sooner, new messages would be written over those still to
+   be copied. */
 static int pm__msg_overflow_block(pm_msg *msg, char *start) {
   ptl_me_t me = pm__msg_entry(start, msg->desc.overflow_bytes, 0,
                               PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
@@ -11004,6 +11121,8 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   else if (!pm__msg_open_portals(m))
     status = PM_E_PORTALS;
   else if (m->desc.by) {
+    /* at a random moment of its period: workers of processes that begin together do not look
+       together */
     m->t_look_ps = p->world->now_ps - (int64_t)(pm__ratio(p->world) * (double)m->d_step_ps);
     m->worker = pm_thread_create(pm__msg_worker_main, m, 0);
     if (!m->worker) status = PM_E_NOMEM;
@@ -11048,7 +11167,8 @@ static void pm__msg_do_work(pm_msg *msg) {
   msg->is_at_work = 0;
   if (msg->worker) pm__wake_waiters(msg->proc, msg, 0, 1);
 }
-/* Beside a worker: what a callback said to be done is so only when its work is. */
+/* Beside a worker: what a callback said to be done is so only when its work is. Only the holder
+   lets that work's time pass, so others wait until it has. */
 static void pm__msg_see_work_done(pm_msg *msg) {
   while (msg->is_at_work || (msg->d_work_ps && msg->holder && msg->holder != pm__current))
     pm__wait_ptl(msg, msg->eq, 0, PM__FOREVER, "work of the worker:");
@@ -11056,7 +11176,11 @@ static void pm__msg_see_work_done(pm_msg *msg) {
 
 /* ---- one operation ------------------------------------------------------------------------------- */
 /* An operation ends when nothing is left that Portals will still tell about it: only then nobody
-   holds a pointer to it. wait_count counts what is left. */
+   holds a pointer to it. wait_count counts what is left:
+     send     eager: its acknowledgement; GET: that and the fetches, as one; PUT, PIPELINED: that,
+              the answer, and each fragment's acknowledgement from when it is put
+     receive  the answer's acknowledgement, and all data, as one; or each fetch
+   A number comes again after 2^24 long messages; 0 is none. */
 static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   do op->number_id = ++msg->numbers & PM__MSG_NUMBER;
   while (!op->number_id);
@@ -11100,6 +11224,9 @@ static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
       op->in_flight_count = 1;
       op->next_fragment = 1;
     }
+    /* One fetch: the entry goes with it. Several: it stays until all have come (PTL_EVENT_GET),
+       and the bits above the number, which fetch it is and of how many, do not count for
+       matching. */
     if (how == PM_MSG_GET) {
       me = pm__msg_entry(op->buffer, (size_t)size, op->number_id,
                          PTL_ME_OP_GET | (op->fragment_bytes ? PTL_ME_EVENT_UNLINK_DISABLE
@@ -11172,7 +11299,9 @@ PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, in
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
-/* The receiver answers an announcement: here is room for the rest. */
+/* The receiver answers an announcement: here is room for the rest. Room first, then the answer:
+   data may come as soon as the sender knows. A message that came whole, or has no room, is
+   answered all the same: the sender waits for it. */
 static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uint64_t first) {
   const uint64_t take = op->size_bytes;
   int bad = 0;
@@ -11213,7 +11342,9 @@ static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
     }
   }
 }
-/* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
+/* A message has met its receive: the data is there, in the overflow block, or still with its
+   sender. hdr_data has the whole size: what came with a long message (rlength) is the first
+   fragment or nothing. */
 static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const pm_process *from =
       pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
@@ -11230,6 +11361,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
     pm__busy(pm__bytes_ps((double)here, msg->proc->world->plat.intra_bytes_per_s),
              "copying an early message");
   }
+  /* The sender's fragments are as long as the first one, which came with the announcement. */
   if (is_long) op->fragment_bytes = first ? first : size > msg->piece_bytes ? msg->piece_bytes : 0;
   if (!is_long || first) pm__msg_tell_now(msg, op, PM_MSG_CAME, 0);
   if (!is_long)
@@ -11239,7 +11371,10 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   else
     pm__msg_fetch(msg, op, e);
 }
-/* The sender has its answer: as many fragments as may be under way at once. */
+/* The sender has its answer: as many fragments as may be under way at once. rest_bytes is how
+   far it has come in the message; the receiver's entry begins behind the first fragment, hence
+   at - first. A truncated message ends at limit_bytes, what the receiver takes. The first
+   fragment counts as under way until its own acknowledgement, which may come after the answer. */
 static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
   const bool is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
   const uint64_t first = !is_pipelined                         ? 0
@@ -11266,7 +11401,9 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
     }
   }
 }
-/* On the second portal: an answer to a sender, data to a receiver. */
+/* On the second portal: an answer to a sender, data to a receiver. Fragments are counted by
+   their bytes, not by their numbers: one entry takes them all, each at its own offset, in any
+   order. */
 static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   if (op->is_send) {
     op->wait_count--;
@@ -11284,7 +11421,9 @@ static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) 
   }
   pm__msg_settle(msg, op);
 }
-/* Acknowledgements of an operation come in the order of its puts. */
+/* Acknowledgements of an operation come in the order of its puts, since Portals orders the
+   messages of a pair: so the n-th is that of the n-th put, and needs no mark. An announcement
+   without data is none of the transfers that observers hear of. */
 static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
   op->wait_count--;
   if (failed) op->status = PM_E_PORTALS;
@@ -11334,6 +11473,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
     pm__msg_settle(msg, op);
     break;
   case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
+  /* user_ptr of an overflow block is its beginning, not an operation */
   case PTL_EVENT_AUTO_FREE: pm__msg_overflow_block(msg, (char *)e->user_ptr); break;
   default: break; /* SEND, AUTO_UNLINK of overflow blocks */
   }
@@ -11344,14 +11484,16 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
 static bool pm__msg_has_work(pm_msg *msg) {
   return msg->queue || pm__eq_at(msg->proc->ni[1], msg->eq)->used;
 }
-/* With a worker: handles and posts all there is, unless another thread is at it. */
+/* With a worker: handles and posts all there is, unless another thread is at it (`holder`).
+   Simulated threads change at each call that takes time: two that took events in turn would
+   handle them in another order than they came. */
 static void pm__msg_drain(pm_msg *msg) {
   ptl_event_t e;
   if (msg->holder) return;
   msg->holder = pm__current;
   while (pm__msg_has_work(msg)) {
     pm_msg_op *op = msg->queue;
-    pm__msg_do_work(msg);
+    pm__msg_do_work(msg); /* a callback's work comes before what that callback posted */
     if (op) {
       msg->queue = op->next;
       op->next = NULL;
@@ -11367,8 +11509,10 @@ static void pm__msg_drain(pm_msg *msg) {
   }
   msg->holder = NULL;
 }
-/* What the worker took from the computation since the last account: all the time while it works, one
-   look per step while it only looks. */
+/* What the worker took from the computation since the last account: all the time while it works,
+   one look per step while it only looks. Looks that find nothing are no events of the
+   simulation, but counted: those at t_look_ps + k * d_step_ps between the mark and now, a
+   difference of two rounded-down quotients, so that no look counts twice wherever the marks lie. */
 static void pm__msg_account(pm_msg *msg) {
   const int64_t now_ps = msg->proc->world->now_ps, from_ps = msg->t_mark_ps - msg->t_look_ps,
                 to_ps = now_ps - msg->t_look_ps;
@@ -11387,6 +11531,7 @@ static void pm__msg_worker_main(void *arg) {
       pm__wait_ptl(NULL, msg->eq, 0, PM__FOREVER, "a worker:");
       continue;
     }
+    /* Until the next of those looks: the remainder is 0 or negative, as t_look_ps is past. */
     pm__busy((msg->t_look_ps - w->now_ps) % msg->d_step_ps + msg->d_step_ps,
              "a worker's next look");
     if (!pm__msg_has_work(msg) || msg->holder) continue;
@@ -11405,6 +11550,9 @@ PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
     d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
   msg->is_computing = 1;
+  /* What was stolen is computed afterwards, and stolen from again. While the worker only looks,
+     each turn is shorter, as a look takes less than a step. Rounded up, or a rest below 1 ns
+     would be lost. */
   while (d_ns > 0) {
     pm_compute_ns(d_ns);
     pm__msg_account(msg);
@@ -11433,6 +11581,8 @@ PM_API void pm_msg_progress(pm_msg *msg) {
     code = PtlEQGet(msg->eq, &e);
   }
 }
+/* A dedicated worker does all, and wakes whoever waits for this layer. A timer's worker comes
+   late, so the caller handles events too and waits for anything of its process. */
 static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
   int once = !op;
   while (op ? !op->finished : once) {
@@ -11471,7 +11621,7 @@ PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
     else
       msg->queue = op->next;
     if (msg->queue_tail == op) msg->queue_tail = before;
-  } else if (op->stage == PM__MSG_QUEUED || PtlMEUnlink(op->handle))
+  } else if (op->stage == PM__MSG_QUEUED || PtlMEUnlink(op->handle)) /* gone: it was matched */
     return PM_E_STATE;
   op->finished = 1;
   return PM_OK;

@@ -6,8 +6,9 @@
 
 /* ---- the transport's functions ----------------------------------------------------------------
  */
-/* A message to this rank itself goes straight into the posted receive, or is an early one; one that is
-   too long for that waits in the sender's buffer. */
+/* A message to this rank itself goes straight into the posted receive, or is an early one; one
+   that is too long for that waits in the sender's buffer, as one to another rank is announced:
+   the bound of memory holds for it too, and its send ends only with its receive. */
 static nbc_status nic__tcp_send_self(nic__tcp *n, nic__tcp_peer *p, nbc_op *op) {
   const uint64_t size_bytes = op->slot.limit_bytes, cost_bytes = size_bytes + NIC__COST_BYTES;
   nbc_op *receive = nic__queue_match(&p->posted, op->slot.tag);
@@ -91,13 +92,16 @@ static nbc_status nic__tcp_cancel(void *ctx, nbc_op *op) {
   return NBC_OK;
 }
 
-/* What nobody else carries to the peer: room that became free here. */
+/* What nobody else carries to the peer: room that became free here. From a quarter on: each
+   message tells it too, and a peer without room announces, so it never waits for this. */
 static void nic__tcp_tell_credit(const nic__tcp *n, nic__tcp_peer *p) {
   if (p->consumed_bytes - p->told_bytes > n->desc.max_early_bytes / 4 && !p->is_shut)
     nic__tcp_say(p, &p->credit, NIC__TCP_CREDIT, 0);
 }
 
-/* Errors and hang-ups are looked at also where nothing can be read now. */
+/* Errors and hang-ups are looked at also where nothing can be read now. `stuck`: a header has
+   come for which there is no memory, so nothing is read and the end of the stream is not met by
+   reading; poll sees it. With one peer the read itself tells what poll would. */
 static void nic__tcp_look(nic__tcp *n) {
   if (n->t.size == 2) { /* the one peer: reading says it all */
     nic__tcp_peer *p = &n->peers[1 - n->t.rank];
@@ -159,8 +163,10 @@ static void nic__tcp_rest_in_message(nic__tcp *n, nic__tcp_peer *p) {
   n->event_count++;
 }
 
-/* Spins while that pays: what comes soon is met awake; where waits end late, or the peer shares this
-   core, sleeping at once is faster. Every so often it tries again. */
+/* Spins while that pays: what comes soon is met awake; where waits end late, or the peer shares
+   this core, sleeping at once is faster. Every so often it tries again. Each wait that outlasts
+   the limit halves it; the full limit comes back with every NIC__TCP_SPIN_AGAIN-th wait. Sleeps
+   end after 1 ms in any case: other peers, and what the program does besides, are looked at. */
 static void nic__tcp_rest_now(void *ctx) {
   nic__tcp *n = (nic__tcp *)ctx;
   if (n->event_count != n->rest_event_count) { /* the last wait is over */
@@ -216,7 +222,9 @@ static bool nic__tcp_is_dead(const nic__tcp_peer *p) {
   return getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
          info.tcpi_state == 7; /* TCP_CLOSE */
 }
-/* NBC_OK: the peer's kernel has all that was sent; NBC_PENDING; NBC_E_PEER: it never will. */
+/* NBC_OK: the peer's kernel has all that was sent; NBC_PENDING; NBC_E_PEER: it never will.
+   Unacknowledged bytes are read again behind the look at the state: the last acknowledgement and
+   the end may come between. */
 static nbc_status nic__tcp_all_acked(const nic__tcp_peer *p) {
   const uint64_t unacked_bytes = nic__tcp_unacked(p);
   if (!p->send.first && !unacked_bytes) return NBC_OK;
@@ -263,6 +271,8 @@ NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
     nic__tcp_peer *p = &n->peers[i];
     if (p->fd >= 0) nic__tcp_say(p, &p->ask, NIC__TCP_ASK, ++p->asked);
   }
+  /* Questions are numbered: an answer to an earlier one, which ran into its limit, must not
+     count. */
   for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
     nbc_status status = NBC_OK;
     nic__tcp_progress(n);
@@ -418,6 +428,7 @@ static nbc_status nic__tcp_part(nic__tcp_peer *p, bool *has_all) {
     nic__tcp_say(p, &p->bye, NIC__TCP_BYE, p->taken_count);
     p->own_bye = p->mute;
   }
+  /* Behind the last of the queue: after a half-close nothing can be sent. */
   if (!p->is_shut && p->own_bye && !p->send.first) {
     shutdown(p->fd, SHUT_WR);
     p->is_shut = true;
@@ -428,7 +439,9 @@ static nbc_status nic__tcp_part(nic__tcp_peer *p, bool *has_all) {
   return acked == NBC_OK && p->gone ? NBC_OK : NBC_PENDING;
 }
 
-/* What is lost, or may be. The notes at the end are no messages: the sends of ours count. */
+/* What is lost, or may be. The notes at the end are no messages: the sends of ours count. In the
+   order of how much is known: bytes that are lost for certain, bytes that may be, messages that
+   the peer's goodbye does not count, a peer that said none. */
 static nbc_status nic__tcp_verdict(const nic__tcp *n, bool late, nbc_error *err) {
   for (int i = 0; i < n->t.size; i++) {
     const nic__tcp_peer *p = &n->peers[i];

@@ -92,6 +92,19 @@ extern "C" {
 
 #  include "nic_requests.h" /* queues of operations */
 
+/* The window of a sender, numbers of datagrams; DATA, ANNOUNCE, GRANT and GRANTED have one, an
+   ACK has none:
+
+     taken | low: taken? taken? ... | next: free |      next - low <= allowed <= 256
+     window[number % 256] is a datagram's place from its first sending until `low` has passed it
+
+   The receiver keeps the same numbers: all below in_low came, in_taken has a bit for each of the
+   next 256. An ACK carries both, so a lost ACK loses nothing: the next one says it all. What the
+   receiver cannot take (no memory, or an earlier message has no place yet) is not acknowledged,
+   and comes again as if it had been lost: nothing but thrown_end is kept of it. Room for early
+   messages is counted by sums that only grow: spent_bytes by the sender, consumed_bytes by the
+   receiver, told in every head. The largest one seen counts, so heads may be lost or come in any
+   order. A difference could be lost with its head. */
 enum {
   NIC__UDP_MAGIC = 0x6e696376, /* "nicv", in the byte order of the sender */
   /* Kinds differ in two bits at least, so that one wrong bit makes none of them. */
@@ -371,7 +384,8 @@ static bool nic__udp_put_new(nic__udp *n, nic__udp_peer *p, const nic__udp_packe
   return true;
 }
 
-/* Tells the sender of an announced message that a receive takes it. */
+/* Tells the sender of an announced message that a receive takes it. `place` and `reply` are
+   indices, at its sender and here, so neither side searches. */
 static bool nic__udp_put_grant(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c) {
   nic__udp_packet k;
   memset(&k, 0, sizeof k);
@@ -386,7 +400,8 @@ static bool nic__udp_put_grant(nic__udp *n, nic__udp_peer *p, nic__udp_coming *c
   return true;
 }
 
-/* A message for which the peer keeps no room now. */
+/* A message for which the peer keeps no room now. It has its number in the order of messages all
+   the same, and leaves the queue: those behind it that fit go on, and are matched after it. */
 static bool nic__udp_put_announce(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
   nic__udp_packet k;
   if (p->said_end) { /* nobody posts a receive there any more */
@@ -439,6 +454,8 @@ static bool nic__udp_put_data(nic__udp *n, nic__udp_peer *p, nbc_op *op) {
   return true;
 }
 
+/* Grants go first: no room has to be free for them, and each lets a message of the other side
+   come. */
 static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
   while (!p->gone && p->next - p->low < p->allowed) {
     if (p->grant_first ? !nic__udp_put_grant(n, p, p->grant_first)
@@ -447,7 +464,12 @@ static void nic__udp_flush(nic__udp *n, nic__udp_peer *p) {
   }
 }
 
-/* What was not acknowledged in time, or overtaken by three that were. */
+/* What was not acknowledged in time, or overtaken by three that were: three, as datagrams may
+   change places on their way [RFC 5681, 3.2]; and only a good round trip after it was sent, or
+   one that was just sent again would go out once more with each later ACK. Waiting doubles with
+   each try, up to 32 times, for a peer that does not read must not be flooded. The window halves
+   once for all losses among the datagrams under way (`recover`, [RFC 6582]): they tell of one
+   congestion. `later`: taken ones behind i. */
 static void nic__udp_again(nic__udp *n, nic__udp_peer *p) {
   const int64_t now_ns = nbc_clock_now_ns(&n->clock);
   uint64_t later = 0;
@@ -483,6 +505,7 @@ static void nic__udp_taken(nic__udp *n, nic__udp_peer *p, nic__udp_packet *k) {
     p->rto_ns = 2 * p->rtt_ns > nic__udp_least_rto_ns ? 2 * p->rtt_ns : nic__udp_least_rto_ns;
     if (p->rto_ns > nic__udp_most_rto_ns) p->rto_ns = nic__udp_most_rto_ns;
   }
+  /* By one for two that were taken: by half in each round trip. */
   if (++p->grown >= 2 && p->allowed < NIC__UDP_WINDOW) p->grown = 0, p->allowed++;
   if (!op) return;
   op->slot.granted_bytes += k->bytes;
@@ -547,7 +570,9 @@ static void nic__udp_consumed(const nic__udp *n, nic__udp_peer *p, uint64_t size
   if (p->consumed_bytes - p->told_bytes > n->desc.max_early_bytes / 4) p->owes_ack = true;
 }
 
-/* The place of a datagram's message; NULL: none now, it comes again. */
+/* The place of a datagram's message; NULL: none now, it comes again. Messages get their places
+   in the order in which they were sent (`bound`), whichever datagram comes first: a receive is
+   matched when its message gets a place, and an order of arrival would match receives wrongly. */
 static nic__udp_coming *nic__udp_place(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
   nic__udp_coming *c = p->coming;
   while (c && c->message != h->message) c = c->next;
@@ -619,7 +644,8 @@ static bool nic__udp_take_announce(nic__udp_peer *p, const nic__udp_head *h) {
   return true;
 }
 
-/* A receive takes what was announced: its data follow. */
+/* A receive takes what was announced: its data follow, at the end of the queue. A place is used
+   again by later messages, so the message's number is compared too. */
 static void nic__udp_take_grant(nic__udp *n, nic__udp_peer *p, const nic__udp_head *h) {
   nbc_op *op = (nbc_op *)nic__places_at(&p->waiting, h->place);
   if (!op || op->slot.arrived_bytes != h->message || h->size_bytes > op->slot.limit_bytes) {
@@ -679,6 +705,8 @@ static bool nic__udp_take_data(nic__udp *n, nic__udp_peer *p, const nic__udp_hea
     if (!is_granted && h->message >= p->thrown_end) p->thrown_end = h->message + 1;
     return false;
   }
+  /* Bytes are counted, not parts: each datagram is taken once (in_taken), and parts do not
+     overlap. */
   if (bytes > c->size_bytes - c->got_bytes) { /* no rank of ours sends the same part twice */
     n->stats.refused_count++;
     return false;

@@ -40,6 +40,8 @@ static double merge_t(int freedom) {
   return freedom <= 30 ? t[freedom] : 1.960 + 2.45 / freedom;
 }
 
+/* "bytes seconds routine", as bench_rma writes it; "# ranks N" holds for what follows it in the
+   file. A line that is cut, or goes on, ends all: half a number would be a sample. */
 static bool merge_read(const char *path, int run, merge_list *list) {
   char line[512], rest[8];
   long number_of_line = 0;
@@ -109,7 +111,8 @@ static bool merge_runs(const merge_sample *s, size_t count, double *values, merg
   return true;
 }
 
-/* The list is sorted: what belongs together stands together. */
+/* The list is sorted: what belongs together stands together. Numbers of ranks stay apart: one
+   mean of runs with 2 and with 8 ranks would tell of neither. */
 static size_t merge_group(const merge_list *list, size_t first) {
   const merge_sample *s = &list->samples[first];
   size_t k = first;

@@ -128,7 +128,9 @@ static int change_order(const void *a, const void *b) {
   if (cx != cy) return cx < cy ? 1 : -1;
   return strcmp(x->place->where, y->place->where);
 }
-/* The same place is the same call in the same function and line: a changed program has other addresses. */
+/* The same place is the same call in the same function and line: a changed program has other
+   addresses. Two addresses of one line add up, in each of the runs alike. There is room for all
+   places of both. */
 static place_change *change_of(place_change *changes, size_t *count, const place *p) {
   for (size_t i = 0; i < *count; i++)
     if (strcmp(changes[i].place->site->call, p->site->call) == 0 &&
@@ -238,8 +240,9 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
   return NULL;
 }
 
-/* What the two reports of a pair say about why it waited. The partner computed with large sends to this
-   rank posted, for at least half of the time waited: then the data was there, and nobody moved it. */
+/* What the two reports of a pair say about why it waited. The partner computed with large sends
+   to this rank posted, for at least half of the time waited: then the data was there, and nobody
+   moved it. This is asked before whether the partner is late: in both cases it waited little. */
 static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *text, size_t size) {
   words a, b;
   if (p->rank == p->partner)
@@ -359,6 +362,8 @@ static void put_map(FILE *out, const nbc_report *r) {
           fold > 1 ? ", several neighbouring ranks in one cell" : "", cells, cells, cells, cells);
   for (int i = 0; i < cells * cells; i++)
     if (sum[i] > 0) {
+      /* by the logarithm: beside one large pair all others would be white; 15: what is sent is
+         seen */
       const int percent = (int)(15 + 85 * log1p(sum[i]) / log1p(most));
       fprintf(out,
               "<rect class=\"call\" x=\"%d\" y=\"%d\" width=\"1\" height=\"1\" "

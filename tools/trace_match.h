@@ -174,7 +174,10 @@ static bool match_agrees(const match_one *sent, const match_one *received, size_
   return true;
 }
 
-/* Moves the groups that agree to the front of both. */
+/* Moves the groups that agree to the front of both. Two sorted lists, walked side by side;
+   `kept` is never beyond s or r, so nothing is written over that was not looked at. A group is
+   taken whole or not at all: with one message missing, the n-th of both would no longer be one
+   message. */
 static void match_pair(size_t sent_count, size_t received_count) {
   size_t s = 0, r = 0, kept = 0;
   while (s < sent_count && r < received_count) {
@@ -190,7 +193,7 @@ static void match_pair(size_t sent_count, size_t received_count) {
           matches.received[kept] = matches.received[r];
         }
       s = s_end, r = r_end;
-    } else { /* as match_order has it */
+    } else { /* as match_order has it: a's group as its receiver would list it, before all ids */
       const match_one as_received = {
           .timeline = a->partner, .partner = a->timeline, .message = b->message};
       trace_record key = *b->message;
@@ -208,7 +211,10 @@ static void match_pair(size_t sent_count, size_t received_count) {
 }
 
 /* ---- bounds --------------------------------------------------------------------------------------------- */
-/* The least and the most that a process had computed at t_ns: exactly known at its calls. */
+/* The least and the most that a process had computed at t_ns: exactly known at its calls. In a
+   call it does not compute; between two it may, at most as long as time passes. So up to the
+   time since the last call more than at that call, and down to the time until the next call less
+   than at that one. */
 static void match_comp(size_t i, int64_t t_ns, int64_t *least_ns, int64_t *most_ns) {
   const match_call *c = matches.calls[i];
   const size_t count = matches.call_count[i];
@@ -231,8 +237,11 @@ static void match_comp(size_t i, int64_t t_ns, int64_t *least_ns, int64_t *most_
   }
 }
 
-/* Narrows min and max by a window of a process, outside of which so much may have moved. False: the window is
-   shorter than the table says, or the two cannot both be true. */
+/* Narrows min and max by a window of a process, outside of which so much may have moved. At most,
+   all computation in the window hides a transfer, and all that may move outside is hidden too. At
+   least: of the `fastest` time, a part may lie outside, and another where the window has no
+   computation; the rest must be hidden. False: the window is shorter than the table says, or the
+   two cannot both be true. */
 static bool match_window(size_t i, int64_t begin_ns, int64_t end_ns, int64_t outside_ns,
                          int64_t fastest_ns, const trace_record *x, int64_t *min_ns,
                          int64_t *max_ns) {
@@ -287,7 +296,8 @@ static void match_both(const match_one *s, const match_one *r) {
   const int64_t err_ns = trace_err_ns(ts) + trace_err_ns(tr);
   if (err_ns > matches.err_ns) matches.err_ns = err_ns;
   s->bounds->has_window = r->bounds->has_window = true;
-  /* the sender's times, then the receiver's */
+  /* The sender's times, then the receiver's. What the other process saw is moved outwards by the
+     error: a window too wide makes wide bounds, one too narrow makes false ones. */
   const int64_t arrived_ns = trace_own_ns(ts, trace_raw_ns(tr, in->end_ns)) + err_ns;
   int64_t late_ns = out->begin_ns, end_ns = arrived_ns;
   if (in->begin_ns != INT64_MIN) {

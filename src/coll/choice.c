@@ -6,7 +6,18 @@
 /* ---- the choice table ---------------------------------------------------------------------- */
 /* First fit from the top. Bounds follow the usual reasoning: few messages while latency counts
    (trees, doubling, Bruck), every byte sent once when bandwidth counts (ring, pairwise,
-   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine. */
+   Rabenseifner, pipelined chain). nbc_tune measures better ones for one machine.
+
+     n ranks, s bytes          messages in a row          bytes that one rank sends, at most
+       tree, doubling of all   log2 n                     s log2 n
+       ring, pairwise          n - 1 (allreduce: twice)   about s (allreduce: twice)
+       Rabenseifner            2 log2 n                   about 2 s
+
+   A rule with a bound stands above those for what is longer. Where an algorithm does not serve
+   the number of ranks or the operation, its rule is passed over and the next one that fits is
+   taken: so the order counts among rules of one bound too. What no rule fits is linear: long
+   gathers and scatters, for their root receives or sends all blocks anyway, and a tree would
+   move them several times. */
 static const nbc_choice_rule nbc__sched_rules[] = {
     /* two_level: passed over unless some of several nodes holds several ranks */
     {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
@@ -14,8 +25,8 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_DISSEMINATION, 0, 0},
     {NBC_COLL_BCAST, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
-    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0}, /* nobody to pass pieces on to */
-    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
+    {NBC_COLL_BCAST, 2, 0, NBC_ALGO_BINOMIAL, 0, 0},       /* nobody to pass pieces on to */
+    {NBC_COLL_BCAST, 4, 0, NBC_ALGO_CHAIN, 128 * 1024, 0}, /* a short chain is full soon */
     {NBC_COLL_BCAST, 0, 512 * 1024, NBC_ALGO_SCATTER_ALLGATHER, 0, 0},
     {NBC_COLL_BCAST, 0, 0, NBC_ALGO_CHAIN, 128 * 1024, 0},
     {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_BINOMIAL, 0, 0},
@@ -23,7 +34,7 @@ static const nbc_choice_rule nbc__sched_rules[] = {
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_RECURSIVE_DOUBLING, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 1024 * 1024, NBC_ALGO_RABENSEIFNER, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RING, 0, 0},
-    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0},
+    {NBC_COLL_ALLREDUCE, 0, 0, NBC_ALGO_RABENSEIFNER, 0, 0}, /* where a ring does not serve */
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 4 * 1024, NBC_ALGO_RECURSIVE_HALVING, 0, 0},
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_PAIRWISE, 0, 0},
     {NBC_COLL_REDUCE_SCATTER_BLOCK, 0, 0, NBC_ALGO_LINEAR, 0, 0},
@@ -56,8 +67,10 @@ NBC_API void nbc_choice_default(nbc_choice *table) {
   memcpy(table->rules, nbc__sched_rules, sizeof nbc__sched_rules);
 }
 
-/* Every rank must choose alike, so only what all ranks know counts: the mean block where all know
-   the counts, nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. */
+/* Every rank must choose alike, or one would wait for messages that another one's algorithm does
+   not have. So only what all ranks know counts: the mean block where all know the counts,
+   nothing (UINT64_MAX: rules without a bound) where each rank knows its own only. A rank's send
+   counts are its own; receive counts that go to a root mean something there alone. */
 static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   const uint64_t elem_bytes = d->elem_bytes ? d->elem_bytes : 1,
                  size = (uint64_t)(d->size > 0 ? d->size : 1);
@@ -73,7 +86,9 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
-/* More than one node, and fewer than ranks. Without memory to tell, no. */
+/* More than one node, and fewer than ranks: else two levels are one, with a step more. Without
+   memory to tell, no. nodes[i] is below size (nbc_schedule_desc), so it may be an index of
+   `seen`. */
 NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
   bool several = false, shared = false;
   bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
@@ -98,6 +113,7 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   for (size_t i = 0; i < count; i++) {
     const nbc_choice_rule *const r = &rules[i];
     if (r->coll != desc->coll || (r->max_size && desc->size > r->max_size)) continue;
+    /* a table filled by hand may hold AUTO, which chooses nothing */
     if ((r->max_bytes && size_bytes > r->max_bytes) || r->algo == NBC_ALGO_AUTO) continue;
     if (r->algo == NBC_ALGO_TWO_LEVEL && !nbc__sched_has_levels(desc->nodes, desc->size)) continue;
     if (!nbc_schedule_supports(desc->coll, r->algo, desc->size, desc->not_commutative)) continue;
@@ -109,7 +125,9 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   desc->algo = NBC_ALGO_LINEAR; /* serves all collectives in any order */
 }
 
-/* One line without its newline. ret NULL, or what is wrong with it. */
+/* One line without its newline. An algorithm that never serves its collective is an error here;
+   one that does not serve some number of ranks is none: nbc_choose passes over it, as a table is
+   read before anybody knows the ranks. ret NULL, or what is wrong with it. */
 NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *rule) {
   char word[32];
   uint64_t numbers[4];
@@ -152,7 +170,7 @@ NBC_API nbc_status nbc_choice_parse(const char *text, size_t text_bytes, const c
       if (n + 1 < sizeof line && text[at])
         line[n++] = text[at];
       else
-        cut = true;
+        cut = true; /* also a zero byte, at which the rest of the line would end unread */
     }
     at++;
     line[n] = 0;

@@ -3,10 +3,25 @@ static void pm__msg_worker_main(void *arg);
 /* ============================================================================================== */
 /* [MSG] 9. Two-sided messages over Portals                                                       */
 /* ============================================================================================== */
-/* hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol, then 37
-   bits of size and 24 of the number under which the sender is found on the second portal. There, hdr_data
-   of a receiver's answer is the size it takes and the number of its buffer; of data, the fragment. The
-   match bits of a fetch: the number, which fetch it is, how many there are. */
+/* Three protocols for long messages; eager ones are the first line alone, with their data.
+
+     GET        sender shows its buffer      -- announcement, 0 bytes -->
+                                             <- fetches, one per piece -- receiver
+     PUT        sender shows an empty entry  -- announcement, 0 bytes -->
+                                             <- answer: size, number ---- receiver shows its buffer
+                                             -- data -------------------> into it
+     PIPELINED  as PUT, but the announcement carries the first fragment, and of the others at most
+                inflight_count are under way: an acknowledgement lets the next one go
+
+   Announcements meet receives on the first portal, by tag and peer, in Portals' matching order.
+   What follows meets its partner on the second one by number, which one entry alone has at a
+   time.
+
+   hdr_data of a message on the first portal: bit 63 announces a long one, 62..61 its protocol,
+   then 37 bits of size and 24 of the number under which the sender is found on the second
+   portal. There, hdr_data of a receiver's answer is the size it takes and the number of its
+   buffer; of data, the fragment. The match bits of a fetch: the number, which fetch it is, how
+   many there are. */
 enum { PM__MSG_QUEUED, PM__MSG_WAITING, PM__MSG_MOVING };
 #define PM__MSG_LONG        ((uint64_t)1 << 63)
 #define PM__MSG_NUMBER      ((uint64_t)0xFFFFFF)
@@ -64,7 +79,10 @@ static void pm__msg_tell(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t 
 static void pm__msg_tell_now(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint32_t index) {
   pm__msg_tell(msg, op, step, index, pm_now_ns(), pm_now_ns());
 }
-/* From the wire: data is its initiator's, and on the second portal the other side's too. */
+/* From the wire: data is its initiator's, and on the second portal the other side's too. The
+   stamp holds the initiator's operation; the other side's is found by the match bits, the number
+   of what it shows: a sender's for a fetch, a receiver's for data. On the first portal the
+   receiver is not known yet. */
 static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
@@ -97,6 +115,11 @@ static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned
   me.match_bits = bits;
   return me;
 }
+/* Messages whose receive is not posted go one behind the other into a block (MANAGE_LOCAL). One
+   that has not min_free left is unlinked by Portals, so what comes always fits whole: the
+   largest payload of an unexpected message is min_free. AUTO_FREE says that receives have taken
+   all of it, and it is appended anew; sooner, new messages would be written over those still to
+   be copied. */
 static int pm__msg_overflow_block(pm_msg *msg, char *start) {
   ptl_me_t me = pm__msg_entry(start, msg->desc.overflow_bytes, 0,
                               PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE);
@@ -178,6 +201,8 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   else if (!pm__msg_open_portals(m))
     status = PM_E_PORTALS;
   else if (m->desc.by) {
+    /* at a random moment of its period: workers of processes that begin together do not look
+       together */
     m->t_look_ps = p->world->now_ps - (int64_t)(pm__ratio(p->world) * (double)m->d_step_ps);
     m->worker = pm_thread_create(pm__msg_worker_main, m, 0);
     if (!m->worker) status = PM_E_NOMEM;
@@ -222,7 +247,8 @@ static void pm__msg_do_work(pm_msg *msg) {
   msg->is_at_work = 0;
   if (msg->worker) pm__wake_waiters(msg->proc, msg, 0, 1);
 }
-/* Beside a worker: what a callback said to be done is so only when its work is. */
+/* Beside a worker: what a callback said to be done is so only when its work is. Only the holder
+   lets that work's time pass, so others wait until it has. */
 static void pm__msg_see_work_done(pm_msg *msg) {
   while (msg->is_at_work || (msg->d_work_ps && msg->holder && msg->holder != pm__current))
     pm__wait_ptl(msg, msg->eq, 0, PM__FOREVER, "work of the worker:");
@@ -230,7 +256,11 @@ static void pm__msg_see_work_done(pm_msg *msg) {
 
 /* ---- one operation ------------------------------------------------------------------------------- */
 /* An operation ends when nothing is left that Portals will still tell about it: only then nobody
-   holds a pointer to it. wait_count counts what is left. */
+   holds a pointer to it. wait_count counts what is left:
+     send     eager: its acknowledgement; GET: that and the fetches, as one; PUT, PIPELINED: that,
+              the answer, and each fragment's acknowledgement from when it is put
+     receive  the answer's acknowledgement, and all data, as one; or each fetch
+   A number comes again after 2^24 long messages; 0 is none. */
 static void pm__msg_show(pm_msg *msg, pm_msg_op *op) {
   do op->number_id = ++msg->numbers & PM__MSG_NUMBER;
   while (!op->number_id);
@@ -274,6 +304,9 @@ static pm_status pm__msg_post_send(pm_msg *msg, pm_msg_op *op) {
       op->in_flight_count = 1;
       op->next_fragment = 1;
     }
+    /* One fetch: the entry goes with it. Several: it stays until all have come (PTL_EVENT_GET),
+       and the bits above the number, which fetch it is and of how many, do not count for
+       matching. */
     if (how == PM_MSG_GET) {
       me = pm__msg_entry(op->buffer, (size_t)size, op->number_id,
                          PTL_ME_OP_GET | (op->fragment_bytes ? PTL_ME_EVENT_UNLINK_DISABLE
@@ -346,7 +379,9 @@ PM_API pm_status pm_msg_irecv(pm_msg *msg, void *buffer, uint64_t size_bytes, in
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
-/* The receiver answers an announcement: here is room for the rest. */
+/* The receiver answers an announcement: here is room for the rest. Room first, then the answer:
+   data may come as soon as the sender knows. A message that came whole, or has no room, is
+   answered all the same: the sender waits for it. */
 static void pm__msg_answer(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e, uint64_t first) {
   const uint64_t take = op->size_bytes;
   int bad = 0;
@@ -387,7 +422,9 @@ static void pm__msg_fetch(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
     }
   }
 }
-/* A message has met its receive: the data is there, in the overflow block, or still with its sender. */
+/* A message has met its receive: the data is there, in the overflow block, or still with its
+   sender. hdr_data has the whole size: what came with a long message (rlength) is the first
+   fragment or nothing. */
 static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   const pm_process *from =
       pm__process_by_pid(msg->proc->world, e->initiator.phys.nid, e->initiator.phys.pid);
@@ -404,6 +441,7 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
     pm__busy(pm__bytes_ps((double)here, msg->proc->world->plat.intra_bytes_per_s),
              "copying an early message");
   }
+  /* The sender's fragments are as long as the first one, which came with the announcement. */
   if (is_long) op->fragment_bytes = first ? first : size > msg->piece_bytes ? msg->piece_bytes : 0;
   if (!is_long || first) pm__msg_tell_now(msg, op, PM_MSG_CAME, 0);
   if (!is_long)
@@ -413,7 +451,10 @@ static void pm__msg_met(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   else
     pm__msg_fetch(msg, op, e);
 }
-/* The sender has its answer: as many fragments as may be under way at once. */
+/* The sender has its answer: as many fragments as may be under way at once. rest_bytes is how
+   far it has come in the message; the receiver's entry begins behind the first fragment, hence
+   at - first. A truncated message ends at limit_bytes, what the receiver takes. The first
+   fragment counts as under way until its own acknowledgement, which may come after the answer. */
 static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
   const bool is_pipelined = msg->desc.large == PM_MSG_PIPELINED;
   const uint64_t first = !is_pipelined                         ? 0
@@ -440,7 +481,9 @@ static void pm__msg_send_more(pm_msg *msg, pm_msg_op *op) {
     }
   }
 }
-/* On the second portal: an answer to a sender, data to a receiver. */
+/* On the second portal: an answer to a sender, data to a receiver. Fragments are counted by
+   their bytes, not by their numbers: one entry takes them all, each at its own offset, in any
+   order. */
 static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) {
   if (op->is_send) {
     op->wait_count--;
@@ -458,7 +501,9 @@ static void pm__msg_shown_put(pm_msg *msg, pm_msg_op *op, const ptl_event_t *e) 
   }
   pm__msg_settle(msg, op);
 }
-/* Acknowledgements of an operation come in the order of its puts. */
+/* Acknowledgements of an operation come in the order of its puts, since Portals orders the
+   messages of a pair: so the n-th is that of the n-th put, and needs no mark. An announcement
+   without data is none of the transfers that observers hear of. */
 static void pm__msg_acked(pm_msg *msg, pm_msg_op *op, int failed) {
   op->wait_count--;
   if (failed) op->status = PM_E_PORTALS;
@@ -508,6 +553,7 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
     pm__msg_settle(msg, op);
     break;
   case PTL_EVENT_ACK: pm__msg_acked(msg, op, e->ni_fail_type); break;
+  /* user_ptr of an overflow block is its beginning, not an operation */
   case PTL_EVENT_AUTO_FREE: pm__msg_overflow_block(msg, (char *)e->user_ptr); break;
   default: break; /* SEND, AUTO_UNLINK of overflow blocks */
   }
@@ -518,14 +564,16 @@ static void pm__msg_event(pm_msg *msg, const ptl_event_t *e) {
 static bool pm__msg_has_work(pm_msg *msg) {
   return msg->queue || pm__eq_at(msg->proc->ni[1], msg->eq)->used;
 }
-/* With a worker: handles and posts all there is, unless another thread is at it. */
+/* With a worker: handles and posts all there is, unless another thread is at it (`holder`).
+   Simulated threads change at each call that takes time: two that took events in turn would
+   handle them in another order than they came. */
 static void pm__msg_drain(pm_msg *msg) {
   ptl_event_t e;
   if (msg->holder) return;
   msg->holder = pm__current;
   while (pm__msg_has_work(msg)) {
     pm_msg_op *op = msg->queue;
-    pm__msg_do_work(msg);
+    pm__msg_do_work(msg); /* a callback's work comes before what that callback posted */
     if (op) {
       msg->queue = op->next;
       op->next = NULL;
@@ -541,8 +589,10 @@ static void pm__msg_drain(pm_msg *msg) {
   }
   msg->holder = NULL;
 }
-/* What the worker took from the computation since the last account: all the time while it works, one
-   look per step while it only looks. */
+/* What the worker took from the computation since the last account: all the time while it works,
+   one look per step while it only looks. Looks that find nothing are no events of the
+   simulation, but counted: those at t_look_ps + k * d_step_ps between the mark and now, a
+   difference of two rounded-down quotients, so that no look counts twice wherever the marks lie. */
 static void pm__msg_account(pm_msg *msg) {
   const int64_t now_ps = msg->proc->world->now_ps, from_ps = msg->t_mark_ps - msg->t_look_ps,
                 to_ps = now_ps - msg->t_look_ps;
@@ -561,6 +611,7 @@ static void pm__msg_worker_main(void *arg) {
       pm__wait_ptl(NULL, msg->eq, 0, PM__FOREVER, "a worker:");
       continue;
     }
+    /* Until the next of those looks: the remainder is 0 or negative, as t_look_ps is past. */
     pm__busy((msg->t_look_ps - w->now_ps) % msg->d_step_ps + msg->d_step_ps,
              "a worker's next look");
     if (!pm__msg_has_work(msg) || msg->holder) continue;
@@ -579,6 +630,9 @@ PM_API void pm_msg_compute_ns(pm_msg *msg, int64_t d_ns) {
     d_ns = (int64_t)((double)d_ns * msg->core_count / (msg->core_count - 1) + 0.5);
   pm__msg_account(msg);
   msg->is_computing = 1;
+  /* What was stolen is computed afterwards, and stolen from again. While the worker only looks,
+     each turn is shorter, as a look takes less than a step. Rounded up, or a rest below 1 ns
+     would be lost. */
   while (d_ns > 0) {
     pm_compute_ns(d_ns);
     pm__msg_account(msg);
@@ -607,6 +661,8 @@ PM_API void pm_msg_progress(pm_msg *msg) {
     code = PtlEQGet(msg->eq, &e);
   }
 }
+/* A dedicated worker does all, and wakes whoever waits for this layer. A timer's worker comes
+   late, so the caller handles events too and waits for anything of its process. */
 static void pm__msg_wait_beside_worker(pm_msg *msg, const pm_msg_op *op) {
   int once = !op;
   while (op ? !op->finished : once) {
@@ -645,7 +701,7 @@ PM_API pm_status pm_msg_cancel(pm_msg *msg, pm_msg_op *op) {
     else
       msg->queue = op->next;
     if (msg->queue_tail == op) msg->queue_tail = before;
-  } else if (op->stage == PM__MSG_QUEUED || PtlMEUnlink(op->handle))
+  } else if (op->stage == PM__MSG_QUEUED || PtlMEUnlink(op->handle)) /* gone: it was matched */
     return PM_E_STATE;
   op->finished = 1;
   return PM_OK;

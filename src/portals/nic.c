@@ -4,6 +4,19 @@
 static void pm__lane_run(pm_world *w, pm__lane *lane);
 static void pm__match_event(pm_world *w, pm__event *event);
 /* ---- the NIC: commands, payload, lanes ----------------------------------------------------------- */
+/* The way of a put at the level flow, from call to event; a reply comes back the same way:
+
+     CPU      pm__nic_call: time for the call, PIO; a command slot
+     PCI      pm__nic_command: commands one behind the other
+     NIC      pm__nic_send: in-flight limits, else `held`; then a lane: one job at a time
+     network  up to a PCI packet: pm__cross computes its waits at the end of its way
+              longer: a flow (flow.c) over PCI, links and PCI at once
+     target   pm__rx: the earliest engine; pm__match_event: search, write, answer
+
+   Lanes are BXI's virtual networks [S 2.2.3]: 0 requests, 1 responses (| 1), 2 and 3 the same
+   for the service. Each is first in, first out, and none waits for another one: a response stuck
+   behind requests whose responses wait likewise at the other side would be a deadlock. */
+/* Without match bits a command has 8 bytes more for payload [S 4.3.3]. */
 static int pm__matching_more(const pm__message *m) { return pm__is_matching(m->what.from) ? 0 : 8; }
 PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.inline_bytes + pm__matching_more(m));
@@ -18,7 +31,9 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
                                                                      : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
-/* From the NIC's decision to send until the first byte may leave. */
+/* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
+   the rest is read while it leaves. A reply's payload always is fetched: the target could not
+   know what would be asked for [S 4.3.3]. */
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
@@ -70,8 +85,15 @@ static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_
     pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
                 bytes * (double)(wait_ps - waited_ps));
 }
-/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one message
-   after the other, in the order of their arrival here. ret how much later it comes */
+/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
+   message after the other, in the order of their arrival here. One event for a whole way, not
+   one for each link. A wait at a link delays all later ones, so it adds up (own: how long a link
+   is busy with it):
+
+     link 0  |own|
+     link 1    step |own|               when nobody stands in the way
+     link 2      step   wait |own|      busy until then: the links behind begin `wait` later
+   ret how much later it comes */
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
@@ -109,7 +131,7 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                             pm__bytes_ps((double)pm__job_bytes(m),
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
-  lane->is_busy = 0;
+  lane->is_busy = 0; /* the lane does not wait for what is sent again */
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
   pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
@@ -139,7 +161,10 @@ PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
-   trip (when that is the slower one). */
+   trip (when that is the slower one). A window that covers a round trip never runs dry:
+
+     d = window / rate + (bytes - window) / (window / round trip),   window < rate * round trip
+*/
 static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t latency_ps) {
   const double window = (double)w->plat.link_credit_bytes,
                rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
@@ -147,8 +172,11 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
-/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all at
-   once, since packets follow each other [S 4.3.3]. ret 0: out of memory */
+/* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
+   at once, since packets follow each other [S 4.3.3]. One flow has one rate, that of its
+   narrowest place: congestion on a link slows both PCI parts, unlike three transfers started
+   together [S Fig. 4.7].
+   ret 0: out of memory */
 static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
   const bool inside = pm__is_inside(w, m);
   const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
@@ -167,6 +195,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     cap = 1e18;
   else {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
+    /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)
       f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
   }
@@ -184,6 +213,8 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
   if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
   bytes = (double)pm__job_bytes(m) / m->way.part_count;
+  /* Counted by k: a part that is lost at once lowers part_count, and the last of them ends the
+     job. */
   for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
     if (w->net && !inside && pm__is_cut(w, from, to, w->now_ps))
       pm__job_lost(w, m);
@@ -192,8 +223,14 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
       return;
     }
 }
-/* When the first byte of a job may leave its NIC: the one before has left, the command is read, payload is
-   there; with dma_ahead that is asked for while earlier ones leave. */
+/* When the first byte of a job may leave its NIC: the one before has left, the command is read,
+   payload is there; with dma_ahead that is asked for while earlier ones leave.
+
+     dma_ahead   ready | fetch .......... |
+                 | one before |           | occupancy | bytes
+     without     ready |
+                 | one before | occupancy | fetch .......... | bytes
+*/
 static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
                                 uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
@@ -202,7 +239,9 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
     return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
   return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
-/* The first job of a free lane. */
+/* The first job of a free lane. The end of a short one is known now: no event is needed, the
+   lane stays free, and t_free_ps holds back the next. A flow's end depends on others, so its
+   lane is busy. */
 static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   const uint64_t bytes = pm__job_bytes(m);
   const int inside = pm__is_inside(w, m);
@@ -239,7 +278,8 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
     pm__job_start(w, lane, m);
   }
 }
-/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order. */
+/* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
+   job is ready before the one pushed before it, since Portals orders the messages of a pair. */
 static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
@@ -253,15 +293,18 @@ static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-/* The tail of a long message does not overtake what was before it on the last link. */
+/* The tail of a long message does not overtake what was before it on the last link. Flows share
+   a link with each other by rates, with short messages not at all: only this keeps their order.
+   rest_ps: from the last link's beginning to the target. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
 }
-/* With ways that change, what waits on one is not overtaken by what comes over another. ret whether one
-   before it comes at the same time */
+/* With ways that change, what waits on one is not overtaken by what comes over another. Times of
+   a stream (two NICs, a lane) never go back; at an equal time the event is put anew, behind the
+   one before. ret whether one before it comes at the same time */
 static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
@@ -270,7 +313,11 @@ static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   *wait_ps = s->t_crossed_ps - w->now_ps;
   return is_behind;
 }
-/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order. */
+/* The head or, of a long message, the tail is here: the earliest free engine takes it, in order.
+   A message comes here twice when it has to wait: has_crossed says that its wait is over.
+   Engines work side by side, with occupancies that differ, so a later message could be ready
+   first; t_rx_last_ps holds it back behind those of its lane, or lists would be searched in
+   another order than messages were sent. */
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
@@ -314,8 +361,9 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
-/* Lists are searched for one message after the other, in the order of their arrival. ret whether this one has to
-   wait: then its event comes again */
+/* Lists are searched for one message after the other, in the order of their arrival. Of those
+   that wait only the first has an event: a search that begins puts it where that search ends
+   (pm__search_ends). ret whether this one has to wait: then its event comes again */
 static bool pm__search_waits(pm_world *w, pm__node *n, pm__message *m) {
   if (n->search == m) { /* its turn */
     n->search = m->next;
@@ -336,7 +384,10 @@ static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
   n->t_search_ps = pm__later(t_ps, w->plat.nic_search_ns * PM__PS);
   if (n->search) pm__schedule(w, &n->search->way.event, n->t_search_ps);
 }
-/* At the list engines: match, write (in the background of what follows), answer. */
+/* At the list engines: match, write (in the background of what follows), answer. The last PCI
+   packet alone is still to be written when the tail is here, and the answer does not wait for it
+   [S 4.3.3, Fig. 4.10] but with ack_after_write. A node's writes end in the order of its
+   matches: an event must not tell of data while that of an earlier event is still on PCI. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = &w->nodes[pm__to_nic(m)];
@@ -402,6 +453,8 @@ PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
     if (!n->slots) return;
     w->stats.memory_bytes += max * sizeof *n->slots;
   }
+  /* From the oldest on, up to one that has not left: the queue is first in, first out, so a
+     later command that has its time already keeps its slot until then. */
   while (n->slots_used && n->slots[n->slots_first] <= w->now_ps) {
     n->slots_first = pm__round(n->slots_first + 1, max);
     n->slots_used--;
@@ -430,9 +483,11 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
-/* The CPU's part of a call that moves data, step by step: time for the call, for payload that the CPU itself
-   writes, and for a free command slot. ret false: that was all; else the running thread is busy for
-   call->d_ps, PM__FOREVER: until it is resumed */
+/* The CPU's part of a call that moves data, step by step: time for the call, for payload that
+   the CPU itself writes, and for a free command slot. ret false: that was all; else the running
+   thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
+   each step; call->done says where it is. The last step comes again until there is a slot:
+   another thread of the process may have been first. */
 PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
@@ -518,8 +573,10 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
   if (!pm__is_inside(w, m)) pm__slot_take(w, m);
   pm__lane_push(w, m, pm__max_ps(w->now_ps, m->way.t_ready_ps));
 }
-/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order. So does the
-   first message of another level, until those of the old one are back: it must not overtake them. */
+/* Limits of what is in flight, per process and per node [S 7.1]: what is beyond waits in order.
+   So does the first message of another level, until those of the old one are back: it must not
+   overtake them (levels know nothing of each other's queues, and each message ends in the level
+   that it began in [S 6]). */
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
@@ -548,8 +605,10 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
     n->held = m;
   n->held_tail = m;
 }
-/* One has come back: the first of those held back that may go, goes; when it was the last of its level, all
-   of the next one that may. */
+/* One has come back: the first of those held back that may go, goes; when it was the last of its
+   level, all of the next one that may. One for one keeps the limit. A message beyond its own
+   process's limit does not stop those of others behind it, but none goes past a message of
+   another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from->proc->nic];
   pm__message *m, *previous = NULL, *next;

@@ -1,5 +1,16 @@
 #include "outages.h"
 /* ---- where links lie ------------------------------------------------------------------------------ */
+/* The fixed routing of a topology (platform.c) numbers its links by arithmetic and never needs
+   to know what a link connects. Ways around a cut do: these functions undo that arithmetic. They
+   must be changed with it, and with the names in links.c.
+
+   Fat tree: cables of level l come after those of the levels below, each vertex's up[l] upward
+   ones in a row; 2 * cable is up, the next number down. Below level l, m[0] ... m[l - 1] (span)
+   nodes share up[0] ... up[l - 1] (width) switches:
+     vertex of a level = subtree * width + which of its switches
+   A subtree of the next level joins m[l] of them, and cable c of a switch leads to that one of
+   the next level's width * up[l] switches which has the same place in its subtree, plus c *
+   width. */
 static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
   int64_t l, span = 1, width = 1, base = 0, vertex = 0, cable, below, count;
@@ -17,6 +28,9 @@ static void pm__ends_fattree(const pm_platform *p, int64_t link, int ends[2]) {
   ends[1] = (int)(vertex + p->node_count / span * width + below / width / m[l] * width * up[l] +
                   below % width + cable % up[l] * width);
 }
+/* Torus: after the nodes' links, for each dimension a pair per router: towards the next and,
+   odd, towards the one before. One router per node, so router `at` is vertex n + at; its
+   coordinate in a dimension is a digit of `at`, of weight stride. */
 static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t n = p->node_count, pair = link / 2 - n, at = pair % n;
   int64_t dimension = pair / n, stride = 1, size, k, x;
@@ -26,6 +40,11 @@ static void pm__ends_torus(const pm_platform *p, int64_t link, int ends[2]) {
   ends[0] = (int)(n + at);
   ends[1] = (int)(n + at + ((x + (link % 2 ? size - 1 : 1)) % size - x) * stride);
 }
+/* Dragonfly: g groups of a routers. First, for each group, all a * a ordered pairs of its
+   routers (those from a router to itself are no cables), then for each ordered pair of groups
+   its cables. A group's global ports stand in one row, cable by cable, with g - 1 other groups
+   in each cable's part; h ports in a row are one router's. So both ends of a cable find their
+   router by the same sum, each with the other's number. */
 static void pm__ends_dragonfly(const pm_platform *p, int64_t link, int ends[2]) {
   const int64_t n = p->node_count, g = p->topo[0], a = p->topo[1], h = p->topo[3],
                 cables = pm__dragonfly_cables(p->topo);
@@ -73,6 +92,9 @@ static void pm__link_ends(const pm_world *w, int64_t link, int ends[2]) {
     ends[1] = hub;
   }
 }
+/* The other direction. Cables numbered in pairs (nodes, fat tree, file) have it in the lowest
+   bit; a torus and a dragonfly number directed links by where they begin, so the link back is
+   one of those that begin where this one ends. An outage names one direction and takes both. */
 static uint32_t pm__rail_back(const pm_world *w, uint32_t link) { /* link: of the first rail */
   const pm_platform *p = &w->plat;
   const int64_t n = p->node_count;
@@ -101,6 +123,8 @@ PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link) {
 }
 
 /* ---- what is down when ------------------------------------------------------------------------------ */
+/* Down from t_down on, up again at its end: then a link that fails when another one is repaired
+   leaves no moment with both down. d_down_ns 0: for good. */
 static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
   return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
@@ -115,8 +139,11 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
-/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth first; no way
-   through another node. */
+/* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
+   first; no way through another node, but in a platform file, where a node may be a router too.
+   Links out of a vertex are looked at by number, so of several shortest ways it is the same one
+   in each run. `via` is the link that led to a vertex, -1 before; the way is read backwards from
+   it. */
 static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps, uint32_t *out) {
   const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
@@ -166,6 +193,7 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   if (from == to) return false; /* the NIC turns it round */
   if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
+  /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */
   n = pm__route(w, from, to, way, &latency_ps);
   for (i = 0; i < n; i++)
     if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
@@ -192,7 +220,8 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
 }
 
 /* ---- the world's part --------------------------------------------------------------------------------- */
-/* The next failure or repair after now. */
+/* The next failure or repair after now. One event at a time, however many outages: the next is
+   looked for when this one has come. */
 static void pm__change_next(pm_world *w) {
   const pm_faults *f = &w->desc.faults;
   int64_t t_next_ps = PM__FOREVER;
@@ -213,7 +242,9 @@ static void pm__change(pm_world *w, pm__event *event) {
   uint32_t i;
   (void)event;
   w->idle_count--;
-  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0; /* forgotten */
+  /* Forgotten, also those without a failed link: a repair may have made their own way free
+     again. First, since what fails below asks for ways anew. */
+  for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0;
   for (i = 0; i < (uint32_t)f->outage_count; i++)
     if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
       pm__link_failed(w, (uint32_t)f->outages[i].link);
@@ -247,6 +278,10 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
   net->queue = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
   net->via = (int *)pm__zalloc(((size_t)net->vertex_count + 1) * sizeof(int));
   if (!net->first || !net->queue || !net->via) return false;
+  /* Links sorted by where they begin, by counting: first[v + 1] is how many begin at v, then the
+     end of v's part of `out`, then, one less for each link put there, its beginning. From the
+     last link down, so that a vertex's links stand by number. At last the index moves back by
+     one. */
   for (i = 0; i < n; i++) net->first[net->from[i] + 1]++;
   for (v = 0; v < net->vertex_count; v++) net->first[v + 1] += net->first[v];
   for (i = n - 1; i >= 0; i--) net->out[--net->first[net->from[i] + 1]] = i;

@@ -6,7 +6,17 @@
 
 #ifdef NBC_WITH_MPI
 /* Headers travel under MPI tag 0 and are received by a ring of persistent receives, in the order in
-   which MPI matched them. A message's data has a tag of its own, so it needs no matching order. */
+   which MPI matched them. A message's data has a tag of its own, so it needs no matching order.
+
+     sender                                       receiver
+     up to 4000 bytes: header + data    -------->  ring -> its receive, or kept in peer->first
+     longer:           header, data_tag -------->  ring -> its receive, then MPI_Irecv of data_tag
+                       data, in pieces  -------->          straight into the receiver's buffer
+     one node, up to a third of a ring: header + data through shared memory, else header there, data
+                                        by MPI
+
+   All headers of a pair take one of the two ways, never both: two ways would have two orders, and a
+   later message could be matched before an earlier one. */
 enum { NBC__MPI_RING = 16, NBC__MPI_INLINE = 4000, NBC__MPI_HEADER_TAG = 0 };
 
 typedef struct nbc__mpi_header {
@@ -145,6 +155,8 @@ static bool nbc__mpi_reserve(nbc__mpi *m) {
   return true;
 }
 
+/* A request belongs to an operation or to a packet, never to both: nbc__mpi_test_requests tells by
+   `packet` which of them ends. An operation is over with the last of its pieces (flying_count). */
 static nbc_status nbc__mpi_post(nbc__mpi *m, bool receive, void *buffer, uint64_t size_bytes,
                                 int peer, int tag, nbc_op *op, nbc__mpi_packet *packet) {
   int code;
@@ -188,7 +200,8 @@ static void nbc__mpi_packet_give(nbc__mpi *m, nbc__mpi_packet *packet) {
 
 /* ---- sending ------------------------------------------------------------------------------- */
 /* The packet just posted: short ones are mostly gone at once, and then need not be asked about
-   again. */
+   again. Before anything else is posted: the packet must be the last request, which alone leaves
+   without a gap. */
 static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   const int last = m->active_count - 1;
   int over = 0;
@@ -201,13 +214,17 @@ static nbc_status nbc__mpi_look_at_last(nbc__mpi *m) {
   return NBC_OK;
 }
 
+/* One count for all peers. A tag comes back after tag_limit long sends, 32767 at least [MPI
+   3.2.3]: two messages under way to one peer with one tag would exchange their pieces. */
 static int nbc__mpi_next_data_tag(nbc__mpi *m) {
   const int tag = m->next_data_tag;
   m->next_data_tag = tag < m->tag_limit ? tag + 1 : 1;
   return tag;
 }
 
-/* The data of a long message, behind its header. */
+/* The data of a long message, behind its header. All pieces have one tag: MPI receives them in
+   the order in which they were sent [MPI 3.5], so the n-th goes into the n-th receive of
+   nbc__mpi_start_data. Both sides cut alike: piece_bytes must be the same in all ranks. */
 static nbc_status nbc__mpi_send_data(nbc__mpi *m, nbc_op *op, int data_tag) {
   const uint64_t size_bytes = op->slot.limit_bytes;
   unsigned char *const data = (unsigned char *)op->slot.buffer;
@@ -231,8 +248,8 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   packet->header.data_tag = is_short ? 0 : nbc__mpi_next_data_tag(m);
   if (is_short && size_bytes > 0)
     memcpy(nbc__mpi_packet_data(packet), op->slot.buffer, (size_t)size_bytes);
-  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
-  const int data_tag = (int)packet->header.data_tag;
+  if (is_short) packet->xfer_id = op->slot.xfer_id;  /* ends when MPI has sent it, op now */
+  const int data_tag = (int)packet->header.data_tag; /* the packet may be given back below */
   nbc_status status =
       nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
                     op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
@@ -242,7 +259,8 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   return status;
 }
 
-/* By way of shared memory. *sent false: there is no room in it now. */
+/* By way of shared memory. *sent false: there is no room in it now. The data tag is taken only
+   when the header has gone: a header that waits for room takes its tag at the next try. */
 static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
   nbc__mpi_header header;
   const uint64_t size_bytes = op->slot.limit_bytes;
@@ -259,7 +277,8 @@ static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
   return NBC_OK;
 }
 
-/* What waits for room goes first: messages to one peer do not overtake. */
+/* What waits for room goes first: messages to one peer do not overtake. A short one would often
+   find room where a long one did not. */
 static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
   nbc__mpi_peer *const peer = &m->peers[op->peer];
   bool sent = false;
@@ -290,8 +309,15 @@ static nbc_status nbc__mpi_send_waiting(nbc__mpi *m) {
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
-/* The data of a long message: into the receiver's buffer, and what has no room there into one that
-   is thrown away. */
+/* The data of a long message: into the receiver's buffer, and what has no room there into one
+   that is thrown away. A piece larger than its receive would be an error of MPI's, so the first
+   piece that does not fit whole goes into `spill` with all that follow; nbc__mpi_unspill fetches
+   its beginning.
+
+     sent      | piece | piece | piece | pie|
+     room      | piece | piece | pi|
+     received  |    buffer     |    spill   |        fit_bytes: two pieces
+*/
 static nbc_status nbc__mpi_start_data(nbc__mpi *m, nbc_op *op) {
   uint64_t size_bytes = op->slot.posted_bytes, limit_bytes = op->slot.limit_bytes, at_bytes;
   uint64_t fit_bytes = limit_bytes - limit_bytes % m->piece_bytes; /* whole pieces that fit */
@@ -355,6 +381,7 @@ static nbc_status nbc__mpi_meet_packet(nbc__mpi *m, nbc_op *op, int peer, nbc__m
   return nbc__mpi_met(m, op, &packet->header);
 }
 
+/* Queues are in posting order, so the first with the tag is the oldest [MPI 3.5]. */
 static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag, nbc_op **before) {
   nbc_op *op;
   *before = NULL;
@@ -362,7 +389,8 @@ static nbc_op *nbc__mpi_first_with(const nbc__transport_fifo *fifo, uint64_t tag
   return op;
 }
 
-/* The receive posted first among those for this peer and those for any. */
+/* The receive posted first among those for this peer and those for any. Each queue gives its
+   oldest; `order`, one count for both, tells which of the two was posted first. */
 static nbc_op *nbc__mpi_match(nbc__mpi *m, int peer, uint64_t tag) {
   nbc_op *before, *before_any;
   nbc_op *op = nbc__mpi_first_with(&m->peers[peer].posted, tag, &before);
@@ -418,7 +446,9 @@ static nbc_status nbc__mpi_begin_coming(nbc__mpi *m, int from, nbc__mpi_coming *
   return NBC_OK;
 }
 
-/* All of it was copied. Its receive may have been posted since it began. */
+/* All of it was copied. Its receive may have been posted since it began: nbc__mpi_irecv does not
+   see a message that is half here, and waits in `posted`. Without a second look both would wait
+   for ever. */
 static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c) {
   c->at_bytes = 0;
   if (c->op) return nbc__mpi_met(m, c->op, &c->header);
@@ -435,7 +465,8 @@ static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c)
   return status;
 }
 
-/* What is there of it; what has no room in its receive is left. ret whether that is all */
+/* What is there of it; what has no room in its receive is left. Bytes count as taken all the
+   same, and the ring's room is given back for the whole message at once. ret whether that is all */
 static bool nbc__mpi_copy_coming(nbc__mpi *m, nbc__shared_end *in, nbc__mpi_coming *c) {
   const size_t data_bytes = c->header.data_tag ? 0 : (size_t)c->header.size_bytes;
   const size_t all_bytes = sizeof c->header + data_bytes, at_bytes = c->at_bytes - sizeof c->header;
@@ -488,7 +519,12 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
 }
 
 /* Headers in the order in which MPI matched them, so that messages of one peer do not overtake.
-   hurry: until something is finished. */
+   hurry: until something is finished. MPI matches a message with the receive started first [MPI
+   3.5]. Receives are started in the order of the ring, each behind all others, so the one at
+   ring_first is always the oldest; only that one is tested, even where a later one is complete.
+
+     stale, to be started | ring_first: oldest .......... newest |      (round the ring)
+*/
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
@@ -535,6 +571,7 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
+  /* Closes the gaps. Here, before `done` runs: a callback may post, which adds at the end. */
   for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
                                                              now */
     if (m->requests[i] != MPI_REQUEST_NULL) {
@@ -553,8 +590,9 @@ static bool nbc__mpi_asks(nbc__mpi *m) {
          ++m->look_count % NBC__MPI_LOOKS == 0;
 }
 
-/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. `done` runs
-   unlocked. Returns with the mutex free. */
+/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough.
+   `done` runs unlocked, since it may post. One thread at a time delivers, or callbacks would
+   come in another order than operations ended. Returns with the mutex free. */
 static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
   nbc__transport_fifo done;
   nbc_status status;
@@ -598,7 +636,9 @@ static nbc_status nbc__mpi_progress(void *ctx) {
   return NBC_OK;
 }
 
-/* A transport that another thread used last is left to that thread. */
+/* A transport that another thread used last is left to that thread. All locks are tried, none is
+   waited for: whoever waits for its own messages must not stand behind another thread's work.
+   `done` runs with the list's mutex held, so it must not create or destroy a transport. */
 static void nbc__mpi_others(void *ctx) {
   const nbc__mpi *own = (const nbc__mpi *)ctx;
   nbc__mpi *m;
@@ -631,7 +671,8 @@ static void nbc__mpi_dies(nbc__mpi *m) {
 }
 
 /* Where MPI provides MPI_THREAD_SERIALIZED: no transport of this process calls it until unlocked. ret false: no
-   need. */
+   need. First the list, then its transports: the same order everywhere, so two threads cannot hold
+   what the other one wants. */
 NBC__PRIVATE bool nbc__mpi_lock_all(void) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
@@ -688,6 +729,8 @@ static nbc_status nbc__mpi_irecv(void *ctx, void *buffer, uint64_t size_bytes, i
   nbc__mpi_prepare(op, buffer, size_bytes, peer, tag, NBC_KIND_IRECV);
   pthread_mutex_lock(&m->mutex);
   m->user = pthread_self();
+  /* Kept messages before posting, in one hold of the mutex: between the two a message could
+     arrive, find no receive, and be kept while its receive waits. */
   op->slot.order = ++m->order;
   if (!(status = m->failed)) {
     if ((packet = nbc__mpi_waiting(m, &peer, tag))) {
@@ -798,8 +841,10 @@ static bool nbc__mpi_same_counter(const nbc__mpi_card *a, const nbc__mpi_card *b
          apart_ppm <= a->clock.rate_err_ppm + b->clock.rate_err_ppm;
 }
 
-/* Trips between the node's lowest rank and another one. The counter is read with everything before it
-   done: a message that has come is no guess of the processor's. *good: none came before it was sent. */
+/* Trips between the node's lowest rank and another one. Counters that are further apart than a
+   trip takes show it in one of the two directions; what is less, no message can show. The
+   counter is read with everything before it done: a message that has come is no guess of the
+   processor's. *good: none came before it was sent. */
 static int nbc__mpi_clock_trips(const nbc__mpi *m, MPI_Comm node, int with, bool asks, int *good) {
   uint64_t there = 0, back = 0;
   int code = 0, judged = 1;
@@ -853,8 +898,12 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
   return m->clock_of[peer] == m->clock_of[m->own.t.rank];
 }
 
-/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. `near` is in the
-   order of the node's ranks. A simulated MPI knows nothing of what goes past it. */
+/* All ranks of the node, or none: its lowest rank makes the memory, the others find it. A rank
+   that went by MPI alone would never see the headers that others leave in its ring. The second
+   MPI_Allreduce also says that all have mapped the file, so its descriptor may be closed. `near`
+   is in the order of the node's ranks: the communicator was split with equal keys, which keeps
+   the order [MPI 7.4.2], so the index in `near` is the rank that names a ring. A simulated MPI
+   knows nothing of what goes past it. */
 static int nbc__mpi_share_memory(nbc__mpi *m, MPI_Comm node) {
   nbc__shared_card card;
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -963,6 +1012,8 @@ static void nbc__mpi_stop(nbc__mpi *m) {
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
   nbc__mpi_restart(m); /* only what was started can be cancelled */
+  /* MPI must not write into the ring's packets any more when these are freed: each receive is
+     waited for. */
   for (i = 0; i < m->ring_count; i++) {
     MPI_Cancel(&m->ring_requests[i]);
     MPI_Wait(&m->ring_requests[i], MPI_STATUS_IGNORE);
@@ -1018,7 +1069,8 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   return status ? nbc__status_fail(err, status, 0, "%s", m->clock.why) : NBC_OK;
 }
 
-/* All ranks go on or none: one that returned by itself would leave the others waiting for it. */
+/* All ranks go on or none: one that returned by itself would leave the others waiting for it.
+   Failures are below NBC_OK, so the least status of all is one of them, if there is any. */
 static nbc_status nbc__mpi_agree(MPI_Comm comm, nbc_status mine, nbc_error *err) {
   struct {
     int status, rank;

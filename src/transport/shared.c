@@ -108,7 +108,14 @@ static uint64_t nbc__shared_room(size_t bytes) {
   return ((uint64_t)bytes + NBC__SHARED_STEP - 1) & ~(uint64_t)(NBC__SHARED_STEP - 1);
 }
 
-/* In both directions: the part up to the ring's end, then the rest from its beginning. */
+/* In both directions: the part up to the ring's end, then the rest from its beginning. Counts
+   grow without end; a count's place is its lowest bits, so a ring's length must be a power of 2.
+
+     | free | tail: message | message | first pieces of one | head: free |
+
+     sender     own_bytes is the head, other_bytes the tail as last seen: there may be more room
+     receiver   own_bytes is the tail, other_bytes the head as last seen: there may be more to read
+*/
 static void nbc__shared_write(const nbc__shared *s, const nbc__shared_end *e, uint64_t at,
                               const void *from, size_t bytes) {
   unsigned char *const ring = (unsigned char *)(e->ring + 1);
@@ -126,8 +133,11 @@ static void nbc__shared_read(const nbc__shared *s, const nbc__shared_end *e, uin
   if (bytes > first) memcpy((unsigned char *)to + first, ring, bytes - first);
 }
 
-/* False: there is no room now. Long ones are published piece by piece: the receiver copies the first while
-   the next is written. */
+/* False: there is no room now. Long ones are published piece by piece: the receiver copies the
+   first while the next is written. The first piece is published with the whole header, which
+   nbc__shared_peek relies on, and only when there is room for all: a receiver that has seen a
+   beginning will see the end without doing anything. The other side's counter is read, a cache
+   line that is mostly the other core's, only when what was last seen of it is not enough. */
 NBC__PRIVATE bool nbc__shared_put(const nbc__shared *s, nbc__shared_end *e, const void *header,
                                   size_t header_bytes, const void *data, size_t data_bytes) {
   const uint64_t bytes = nbc__shared_room(header_bytes + data_bytes);
