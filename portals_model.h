@@ -3610,6 +3610,12 @@ PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void 
                      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", PM__AVX512_CLOBBERS "st",
                      "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
 }
+/* A stack as pm__context_switch leaves one, to be gone on with at pm__thread_main:
+
+     top - 248  address, mxcsr and x87 control word, rbx, rbp, 128 bytes taken for a red zone
+     top -  88  0: the return address of pm__thread_main, where walks over the stack end
+
+   mxcsr and control word are those with which System V's ABI of x86-64 begins a process. */
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 248); /* pm__thread_main starts at 8 modulo 16 */
   uint32_t mxcsr = 0x1F80, x87 = 0x037F;
@@ -3648,6 +3654,7 @@ PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void 
                      "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
                      "memory", "cc");
 }
+/* x29 and x30 are 0, where walks over the stack end; fpcr 0 rounds to nearest. */
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 64);
   memset(frame, 0, 64);
@@ -3677,6 +3684,12 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
 PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t) {
   return (uint64_t *)(void *)(t->stack - PM__PAGE - PM__STACK_TOP);
 }
+/* One slab, from its lowest address upwards:
+
+     | page, word 0 | guard 0 | stack 0, word 1 | guard 1 | stack 1, word 2 | guard 2 | ...
+
+   Stacks grow to the left: what leaves stack 1 meets guard 1, and where that page may be touched,
+   it reaches word 1, which lies above all frames of stack 0 (PM__STACK_TOP). */
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stack_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE,
@@ -3748,7 +3761,9 @@ static void pm__make_ready(pm_world *w, pm_thread *t) {
     w->ready_head = t;
   w->ready_tail = t;
 }
-/* The thread goes on at the present time. */
+/* The thread goes on at the present time.
+   Whoever resumes need not know what the thread does: one that runs, is ready or has ended stays
+   so. The timer goes too: it would end a later wait of this thread. */
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   if (t->state != PM__BLOCKED) return;
   pm__unschedule(w, &t->timer);
@@ -3791,7 +3806,10 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   pm__leave(pm__current);
 }
 /* When nothing else happens until then, time just passes: a thread that computes alone goes on
-   without an event and two switches of stacks. ret whether it did */
+   without an event and two switches of stacks.
+   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
+   carrier has events that the future does not know. At the end of time the loop must say why the
+   run ends. ret whether it did */
 static bool pm__time_passes(pm_world *w, int64_t t_ps) {
   if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
       t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
@@ -3813,7 +3831,11 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
-   running. ret whether it sleeps now */
+   running.
+   This saves one of two switches per event: the thread would see its event, sleep for the cost, and
+   run again. The same is looked at and slept for, at the same time and in the same order, so
+   results do not change. When the thread was woken in vain it runs, and asks for this anew.
+   ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
   const bool is_over = t->is_over && t->is_over(t);
@@ -3845,6 +3867,8 @@ PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
 }
+/* A process ends with its last thread. pm_exit has set `ended` and counted the process before it
+   ends the threads, so that it is counted once. */
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
   t->state = PM__ENDED;
   if (t->is_computing) pm__cores_leave(w, t);
@@ -3873,7 +3897,9 @@ static void pm__thread_main(void) {
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
-/* A new thread, or one that has ended, from its entry on. ret 0: out of memory */
+/* A new thread, or one that has ended, from its entry on.
+   The place in the list of the process stays: a thread that is started again is in it already.
+   ret 0: out of memory */
 PM__PRIVATE int pm__thread_start(pm_thread *t) {
   pm_world *w = t->proc->world;
   t->stack = pm__stack_get(w, t->stack_bytes);
@@ -3913,6 +3939,7 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
 
 PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes) {
   if (!pm__current || !entry) return NULL;
+  /* Only the one thread of a process may run ahead: see ahead.c. */
   if (pm__current->has_steps) pm__catch_up();
   return pm__thread_new(pm__current->proc, entry, arg, stack_bytes);
 }
@@ -3968,6 +3995,8 @@ static void pm__cores_remove(pm__cores *c, pm_thread *t) {
   int i = t->cores_place, child;
   t->is_computing = 0;
   if (last == t) return;
+  /* All the way down first: the last one belongs near the bottom, so this takes about half the
+     comparisons. From there it may rise above the gap, since it can come from another branch. */
   while ((child = 2 * i + 1) < c->count) { /* the gap goes down, then the last one up from there */
     if (child + 1 < c->count && pm__cores_before(c->heap[child + 1], c->heap[child])) child++;
     pm__cores_put(c, i, c->heap[child]);
@@ -4049,6 +4078,8 @@ PM_API void pm_compute_measured(void) {
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
   if (pm__current->is_unmeasured) return;
+  /* pm__enter set the mark anew: what others computed meanwhile is not in it. Short times are left
+     out, not saved up: they are mostly the cost of being measured. */
   d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
   if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
   pm__current->mark_ns = PM_HOST_CPU_NS();
@@ -5769,7 +5800,9 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. Only who waits for
    this object is woken, and by a counter only when it has reached the value: a thread that is woken
-   for nothing would pay for a look that no real processor makes. */
+   for nothing would pay for a look that no real processor makes.
+   is_final ends every wait for the object: a queue has an event, a counter has failures (a wait of
+   Portals ends when success reaches the test or failure is not 0), or the object is gone. */
 PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
                                   bool is_final) {
   pm_thread *t;
@@ -5807,6 +5840,10 @@ static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   return 1;
 }
 /* ---- queues that call, queues to poll() for ---- */
+/* Callbacks of a process run one after the other, in a thread of their own. A queue is in `news`
+   once, however many events came: the callback is to empty the queue. has_news goes before the
+   call, so that an event that comes while the callback runs calls again. The thread ends with the
+   list and is started again: one that waited for news would keep its process from ending. */
 static void pm__calls(void *process) {
   pm_process *p = (pm_process *)process;
   while (p->news) {
@@ -5830,7 +5867,8 @@ static void pm__eq_alert(pm_process *p, pm__eq *eq) {
     return;
   pm_world_fail(p->world, PM_E_NOMEM, "no stack for a queue's callback");
 }
-/* A queue goes: nobody calls for it any more. */
+/* A queue goes: nobody calls for it any more.
+   The list has one direction only: queues rarely go, and few have news then. */
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
   pm__eq *before = NULL, *at = p->news;
   PM_FREE(eq->ring);
@@ -5843,6 +5881,8 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
     p->news = eq->next_news;
   if (p->news_last == eq) p->news_last = before;
 }
+/* One descriptor for all queues of an interface, made when it is first asked for: it is readable
+   while any of them has events. event_fd is the descriptor + 1, so that 0 means none. */
 static bool pm__ni_has_events(const pm__ni *ni) {
   const pm__pool *pool = PM__POOL(ni, PM__H_EQ);
   uint32_t slot;
@@ -5886,7 +5926,8 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
   return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
 }
 /* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
-   ret whether there was another */
+   A portal that is off stays off until its owner enables it, and only this event makes the owner do
+   so: without it every later message would be refused. ret whether there was another */
 static bool pm__eq_lose(pm__eq *eq) {
   uint32_t k = 0;
   while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
@@ -5899,7 +5940,9 @@ static bool pm__eq_lose(pm__eq *eq) {
   return 1;
 }
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
-   how the implementation to be modelled does it, the new one. */
+   how the implementation to be modelled does it, the new one.
+   Data come before their event (pm__target_finish): whoever sees the event may read them. A ring
+   that cannot grow ends the run: no event may be lost for a reason that Portals does not know. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
   pm__eq *eq = pm__eq_at(ni, h);
   if (!eq) return;
@@ -5919,6 +5962,8 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (ni->event_fd) pm__event_fd_tell(ni);
   pm__wake_waiters(ni->proc, eq, 0, 1);
 }
+/* PTL_EQ_DROPPED is said once, with an event that is valid: others were lost since the last one was
+   taken. */
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
@@ -5930,6 +5975,8 @@ PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   return dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 
+/* The size asked for is a limit: the ring grows with use (pm__eq_grow), since programs ask for far
+   more than they ever need. */
 PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle) {
   PM__NI(p, ni, ni_handle);
   pm__eq *eq;
@@ -5962,6 +6009,8 @@ PM_API int pm_eq_call(ptl_handle_eq_t eq_handle) {
   if (eq) pm__eq_alert(p, eq);
   return PTL_OK;
 }
+/* Whoever waits is woken and finds that the handle is not this queue's any more. Nothing is written
+   into the queue later: events find it by its handle (pm__eq_at), whose generation differs. */
 PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -5975,12 +6024,14 @@ PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   return PTL_OK;
 }
 
-/* What a waiter gets when its object vanished. */
+/* What a waiter gets when its object vanished. 4.2 says PTL_INTERRUPTED; 4.3 has no such code, and
+   PtlAbort to end waits. */
 PM__PRIVATE int pm__gone(const pm_process *p) {
   return p->aborted                                 ? PTL_ABORTED
          : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
                                                     : PTL_ARG_INVALID;
 }
+/* For reports of deadlocks: the counter may be gone, so it is looked up by its handle. */
 static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes) {
   if (t->wait_handle >> 29 == PM__H_CT) {
     pm__ni *ni;
@@ -6002,7 +6053,9 @@ PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_
   t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
 }
-/* Blocks until something changes: object NULL means anything of the process. */
+/* Blocks until something changes: object NULL means anything of the process.
+   timed_out is set by the pause of a payment too (pm__pays). Without a payment the wait itself has
+   come to its end: a look in vain. */
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
@@ -6023,6 +6076,8 @@ static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_
   return pm__current->has_paid;
 }
 
+/* Here and below: time passes in every pause and in pm__cpu. After each the queue may be gone, or
+   another thread may have taken the event, so both are looked at again. */
 PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -6060,6 +6115,10 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
     if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
   }
 }
+/* Milliseconds of simulated time; all handles of one interface, as Portals asks for. Of several
+   queues with events the first in the array is served. A wait for any of them is one for anything
+   of the process (object NULL): who is woken for another queue looks and waits again, until the
+   same end. A look without a wait takes the time of a poll, or a loop around it would never end. */
 PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
                      ptl_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -6100,6 +6159,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
 }
 
 /* ---- counters and what they trigger ------------------------------------------------------------ */
+/* Implementations differ: the reference compares the sum, BXI's library success alone. */
 static uint64_t pm__trigger_value(const pm__ct *ct) {
   return ct->value.success +
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
@@ -6122,6 +6182,10 @@ PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t) {
   t->next = t->child = NULL;
   ct->triggers = pm__trigger_meld(ct->triggers, t);
 }
+/* child is the first of those below, next the next beside. The root goes: its children are melded
+   in pairs from the first on, then these from the last pair back to the first (`pairs` is a stack).
+   The bound rests on this order: melding all into one in a row can cost O(n) each time. Triggers
+   leave by the root only, so they need no way back up. */
 static pm__trigger *pm__trigger_take(pm__ct *ct) {
   pm__trigger *first = ct->triggers, *rest = first->child, *pairs = NULL, *root = NULL;
   while (rest) { /* in pairs, then all pairs together */
@@ -6146,7 +6210,10 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
    of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
    and is looked at until nothing of it is due; the value is read anew each time, because what fired
-   may have set it. */
+   may have set it.
+   The list is empty whenever a thread runs, as nothing here waits: PtlCTFree cannot take away a
+   counter that is in it. is_firing: what fires comes back here through pm__ct_changed, and only
+   adds to the list. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
   w->is_firing = 1;
@@ -6172,6 +6239,8 @@ PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
   w->is_firing = was_firing;
   pm__fire_all(w);
 }
+/* Every change of a counter comes here, whoever makes it: the network, PtlCTInc and PtlCTSet, or a
+   trigger. Behind the others in the list: counters fire in the order in which they changed. */
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
   pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
@@ -6195,6 +6264,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
     ct->value.success += value;
   pm__ct_changed(ct);
 }
+/* A message or an entry that is still here was never used (pm__fire takes it out): the descriptors
+   that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
   if (t->message) {
@@ -6208,6 +6279,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->next = w->free_triggers;
   w->free_triggers = t;
 }
+/* PtlCTCancelTriggered keeps the counter and its value: it may be used again. */
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
   while (ct->triggers) {
     pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
@@ -6251,6 +6323,8 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   t->last_count = ct->value.success + ct->value.failure;
   return PTL_OK;
 }
+/* The value is copied before it is paid for, as PtlCTWait does: the counter may be set again while
+   that takes its time. */
 static bool pm__ct_has(const pm_thread *t) {
   const pm__ct *ct = (const pm__ct *)t->wait_on;
   const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
@@ -6274,6 +6348,7 @@ PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t 
   pm__cpu(p->world->plat.cpu_event_ns);
   return PTL_OK;
 }
+/* As PtlEQPoll, but nothing is taken: a counter that has reached its test is found again. */
 PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size,
                      ptl_time_t timeout, ptl_ct_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -6315,6 +6390,7 @@ PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) {
   pm__ct_changed(ct);
   return PTL_OK;
 }
+/* Portals lets one of the two be raised at a time. Sums wrap at 64 bits: programs add -n. */
 PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
   PM__CT(p, ni, ct, ct_handle);
   if (increment.success && increment.failure) return PTL_ARG_INVALID;
@@ -6354,6 +6430,8 @@ PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
   return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
 }
+/* Implementations differ in what PTL_PT_ANY takes. From the last one on, as in the reference, a
+   portal that was freed is not soon somebody else's, while messages for it are still under way. */
 static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
   const int n = ni->limits.max_pt_index + 1;
   int i, k;
@@ -6381,6 +6459,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
     i = (int)index_req;
     if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
   }
+  /* The table may move here: who waits must keep an index of it, not an address (pm__pt_settle). */
   if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
   ni->pt = (pm__pt *)array;
   memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
@@ -6395,6 +6474,8 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
+/* A message whose data are still on the way forgets the header, and tells nobody when they are
+   in. */
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
   pm_world *w = ni->proc->world;
   h->me->headers--;
@@ -6421,11 +6502,15 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
       if (!me->in_flight) pm__pool_free(ni, &me->o);
     }
 }
-/* Nothing new is let in, and what runs may finish. */
+/* Nothing new is let in, and what runs may finish.
+   PtlPTDisable returns when no message that has matched is being written any more. Each such
+   message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   ni->pt[index].enabled = 0;
   while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
 }
+/* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
+   Headers that are left do not count: nobody will ask for them. */
 PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   pm__pt *pt = pm__pt_at(ni, index);
@@ -6483,6 +6568,9 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   *md_handle = o->o.handle;
   return PTL_OK;
 }
+/* Who has seen SEND or REPLY of all operations may release the descriptor at once, although
+   acknowledgements are still to come: it stays, without being found, until the last has come
+   (pm__let_go). */
 PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -6497,6 +6585,9 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
 }
 
 /* ---- list entries ------------------------------------------------------------------------------ */
+/* At the tail: messages take the first entry that fits, in the order of appending. Linked in both
+   directions, so that the one in the middle of thousands is unlinked at once. list_count is that of
+   both lists, which max_list_size limits together. */
 static void pm__me_link(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
   me->prev = pt->tail[me->list];
@@ -6536,7 +6627,10 @@ PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_inde
   e.ni_fail_type = PTL_NI_OK;
   pm__eq_post(ni, eq_handle, &e);
 }
-/* An overflow entry that unlinked itself and has no header left. */
+/* An overflow entry that unlinked itself and has no header left.
+   Headers point into its buffer: only AUTO_FREE says that the buffer may be used again. It is for
+   entries that unlinked themselves; PtlMEUnlink says PTL_IN_USE while there are headers, and the
+   caller knows when it has succeeded. */
 PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
   if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
@@ -6559,6 +6653,9 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
 }
+/* Portals refuses another user after the match, and looks no further (pm__match). Bull's library
+   passes the entry over instead (uid_is_matched). Interfaces without matching take the first
+   one. */
 PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
                             uint64_t bits) {
   if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
@@ -6568,7 +6665,9 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
 }
 PM__PRIVATE int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
 
-/* Tells the owner of an entry (or a search) about a header, as far as the options say. */
+/* Tells the owner of an entry (or a search) about a header, as far as the options say.
+   Counters count what is muted too: they stand in place of the events. Libraries differ in whether
+   SUCCESS_DISABLE mutes overflow events. SEARCH obeys COMM_DISABLE, as in the reference. */
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
   const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
   const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
@@ -6588,6 +6687,9 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
     pt->headers = h->next;
   if (pt->headers_tail == h) pt->headers_tail = previous;
 }
+/* A claimed header is told to somebody else as soon as its data are in. NO_TRUNCATE is judged by
+   the room in the new entry, although the data stay in the overflow buffer: had the message come
+   later, it would have passed this entry over. */
 static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__header *h) {
   if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits))
     return 0;
@@ -6597,7 +6699,9 @@ static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__he
              pm__capacity(me->start, me->length, me->options);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
-   buffer it is claimed, and told when the data is in: 0. Else it goes: 1. */
+   buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
+   The order is that of Portals: the overflow event, AUTO_FREE of the overflow entry with its last
+   header, then (by the callers) AUTO_UNLINK of the entry that was appended. */
 static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__header *h,
                            pm__header *told) {
   pm__me *overflow = h->me;
@@ -6613,7 +6717,9 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   pm__me_free_if_empty(ni, overflow);
   return 1;
 }
-/* Locally managed, and too little is left when so many bytes more are taken. */
+/* Locally managed, and too little is left when so many bytes more are taken.
+   Strictly less than min_free: with exactly so much the entry stays. 0 means no such limit, and
+   programs leave the field as it was where it does not count (no MANAGE_LOCAL). */
 PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   uint64_t room, offset;
   if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
@@ -6662,6 +6768,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
+/* ONLY_USE_ONCE and ONLY_TRUNCATE are promises of the portal's owner, by which a NIC may do with
+   simpler lists: an entry that breaks one is refused, even though it would do no harm here. */
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list) {
   const unsigned int mask =
@@ -6724,10 +6832,16 @@ static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, p
   if (pm__list_is_full(ni, index)) return PTL_LIST_TOO_LONG;
   me = pm__me_new(ni, index, entry, list, user_ptr);
   if (!me) return PTL_NO_SPACE;
+  /* Written first: an entry that is used up at once has a handle too, which PtlMEUnlink then
+     refuses. */
   *handle = me->o.handle;
   pm__me_append(ni, me);
   return PTL_OK;
 }
+/* Each header found is told as SEARCH or, when it is deleted, as its overflow event. A closing
+   SEARCH with NO_MATCH says that there was none; some libraries end a search for all so in any
+   case. A search counts since 4.3: a success for each, one failure where a search for all has
+   ended, or one for a single header found none. */
 static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
                       void *user_ptr) {
   pm_world *w = ni->proc->world;
@@ -6754,6 +6868,8 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   pm__fires_go(w, was_firing);
   return PTL_OK;
 }
+/* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
+   The caller tries again. */
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
@@ -6764,6 +6880,7 @@ PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__pool_free(ni, &me->o);
   return PTL_OK;
 }
+/* A list entry is one that matches any initiator and all bits: one path serves both kinds. */
 static ptl_me_t pm__widen(const ptl_le_t *le) {
   ptl_me_t me;
   memset(&me, 0, sizeof me);
@@ -6777,6 +6894,7 @@ static ptl_me_t pm__widen(const ptl_le_t *le) {
   return me;
 }
 
+/* Here and below: time passes in pm__cpu, and the interface may be closed meanwhile (refs). */
 PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
                        ptl_list_t list, void *user_ptr, ptl_handle_le_t *le_handle) {
   PM__NI(p, ni, ni_handle);
@@ -6790,6 +6908,8 @@ PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
                        ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
   PM__NI(p, ni, ni_handle);
   if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  /* Arguments and room are judged now: a step has nobody who could be told. Without room the steps
+     must take place first, so that the answer is that of a call which waits; a handler cannot. */
   if (pm__current->defers) {
     if (pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
     if (pm__append_room(ni, index)) {
@@ -7855,7 +7975,24 @@ PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
 #ifdef NBC_LINES
 #line 1 "src/portals/ahead.c"
 #endif
-/* Threads that run ahead: see ahead.h. */
+/* Threads that run ahead: see ahead.h.
+
+   Why results are the same: simulated time passes in a thread only inside of calls that wait. A
+   thread that runs ahead makes none, so the time stands still from the call that asked for the
+   first step until the steps are taken (pm__ahead_run). Then they follow each other as the calls
+   would have: the pause, the effect, the next pause. All that others can see belongs to the steps:
+   a message's number and payload, an entry's place in its list, events. At the call it is decided
+   whether arguments are good and which handle an entry gets, which nobody else changes, and whether
+   there is room: without room PtlMEAppend catches up and waits as ever.
+
+   Who may hold steps: the only thread of a process, whose computing is not measured
+   (pm__may_run_ahead). All other calls catch up before they do anything (pm__inited, pm_now_ns,
+   pm_thread_create ...), so nothing the thread can ask shows that it is ahead.
+
+   Why handlers may not wait: the loop calls them on its own stack (pm__goes_ahead). To wait is to
+   save the running context as the thread's and to go on with the loop's (pm__leave): here the
+   running context is the loop's, the thread's would be lost, and the loop would go on where it
+   entered a thread long ago. pm_exit leaves the stack too, so it ends the run (pm__loop_fails). */
 
 
 typedef enum pm__serve_stage { PM__SERVE_LOOK, PM__SERVE_WAIT, PM__SERVE_PAY } pm__serve_stage;
@@ -7866,7 +8003,8 @@ typedef struct pm__ahead_step {
   pm__ni *ni;
   void *what; /* entry or message */
 } pm__ahead_step;
-/* A thread asks for no more steps before those it has asked for have begun; handlers may. */
+/* Memory is bounded: a thread with so many steps waits until they have taken place. Handlers, which
+   cannot wait, get more. Powers of two: a mask finds a place of the ring. */
 enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
@@ -7888,6 +8026,9 @@ struct pm__ahead {
 };
 
 /* ---- steps --------------------------------------------------------------------------------------- */
+/* Alone in the process: another thread would see what the first one wrote after a call before that
+   call has taken place. And unmeasured: measured computing takes time between calls, which steps
+   that follow each other at once would not have. */
 static bool pm__may_run_ahead(const pm_thread *t) {
   return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
 }
@@ -7918,9 +8059,12 @@ static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni
   t->has_steps = true;
   return true;
 }
+/* Below, *_later is the part of a call that takes no time; the rest becomes the step. */
 PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
   (void)pm__step_put(t, PM__STEP_SLEEP, d_ps, NULL, NULL);
 }
+/* The entry is made now, as the caller wants its handle, but linked later: until then it is in no
+   list, where a message could find it too early. */
 PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
   if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
     pm__pool_free(ni, &me->o);
@@ -7929,10 +8073,16 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
   t->ahead->append_count++;
   return PTL_OK;
 }
+/* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
+   step. Payload is read at the step's time, as that of a call that waits would be
+   (pm__message_start), so the caller must leave its buffer alone until then. */
 PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m) {
   return pm__step_put(t, PM__STEP_MOVE, 0, m->what.from, m) ? PTL_OK : PTL_NO_SPACE;
 }
-/* Of a step that is a pause before something. ret whether that is still to be waited for */
+/* Of a step that is a pause before something. ret whether that is still to be waited for
+   has_begun: nobody but its timer resumes a thread that pauses here, so when the step is looked at
+   again the pause is over. is_idle is what the call itself would say: pauses between looks in vain
+   are no activity, or a deadlock would never be found. */
 static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const char *what) {
   struct pm__ahead *a = t->ahead;
   bool is_put_off = false;
@@ -7944,6 +8094,10 @@ static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const 
   if (!is_put_off) t->is_idle = false;
   return is_put_off;
 }
+/* As pm__move does it. The number is drawn when the step begins and not at the call: messages are
+   numbered in the order of time over all processes, and traces show these numbers. Where all
+   command slots are taken by commands that have not left yet, pm__nic_call has put the thread in
+   the list of those who look again when one is free. */
 static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
@@ -7980,6 +8134,7 @@ static bool pm__step_go(pm_thread *t) {
   if (is_append) {
     pm__me *me = (pm__me *)s.what;
     a->append_count--;
+    /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
     if (s.ni->refs)
       pm__me_append(s.ni, me);
     else
@@ -7995,12 +8150,21 @@ static bool pm__step_go(pm_thread *t) {
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
+/* The stages are what PtlEQWait does, at the same times; only nobody is entered for it:
+
+     LOOK --nothing there--> WAIT --woken--> LOOK
+     LOOK --an event--> PAY --its cost has passed--> taken and handled --> steps --> LOOK
+                                                     left to the thread --> steps --> over */
 static bool pm__serve_ends(struct pm__ahead *a, int code) {
   a->eq = NULL;
   a->code = code;
   return false;
 }
-/* The event is paid for: takes it. ret whether it was handled */
+/* The event is paid for: takes it.
+   What the handler asks for becomes steps, and these take place before the queue is looked at
+   again: there a thread that handles the event itself would make its calls. An event that comes
+   with PTL_EQ_DROPPED is for the thread: the handler cannot be told that others are lost.
+   ret whether it was handled */
 static bool pm__serve_takes(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
   const int code = pm__eq_take(a->ni, a->eq, a->event);
@@ -8025,6 +8189,8 @@ static bool pm__serve_sleeps(pm_thread *t) {
     t->poll_streak = 0;
     a->stage = PM__SERVE_LOOK;
   }
+  /* Looked at after each pause, as in PtlEQWait. Objects never move and their memory stays, so one
+     that has gone can be read: it is not live, or has another generation in its handle. */
   if (!a->eq->o.live || a->eq->o.handle != a->eq_handle)
     return pm__serve_ends(a, pm__gone(t->proc));
   if (a->stage == PM__SERVE_LOOK) {
@@ -8044,7 +8210,10 @@ static bool pm__serve_sleeps(pm_thread *t) {
   (void)pm__serve_takes(t);
   return false;
 }
-/* As far as it gets now. ret whether the thread sleeps; else it may go on itself */
+/* As far as it gets now.
+   First on the thread's own stack; once the thread sleeps, on the loop's, each time when the thread
+   would run. is_running: traces and calls from inside ask to catch up, and must not begin with the
+   steps again. ret whether the thread sleeps; else it may go on itself */
 static bool pm__ahead_run(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
   bool sleeps = false;
@@ -8054,6 +8223,9 @@ static bool pm__ahead_run(pm_thread *t) {
   t->is_ahead = sleeps;
   return sleeps;
 }
+/* The thread is the current one, as calls of the handler want it, but it is not entered:
+   desc.switched is not called, so thread-local variables may be those of another process. A handler
+   must not touch them. */
 PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t) {
   bool sleeps;
   (void)w;
@@ -8074,6 +8246,8 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t) {
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
+/* Asked for while it is on, as in handlers, it stays on: only where it begins are the conditions
+   looked at. */
 PM_API bool pm_run_ahead(bool is_ahead) {
   pm_thread *t = pm__current;
   bool before;
@@ -8091,6 +8265,8 @@ PM_API bool pm_run_ahead(bool is_ahead) {
 PM_API void pm_catch_up(void) {
   if (pm__current && pm__current->has_steps) pm__catch_up();
 }
+/* Entries of steps are counted in the pool already (pm__me_new), but not in lists. append_count is
+   that of all portals: the room may come out too small, never too large. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
   const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
@@ -8107,6 +8283,9 @@ PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
   return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
 }
+/* pm__inited would catch up: pm__ahead_run takes the steps first anyhow, and then goes on with the
+   events without entering the thread in between. The caller's variables (is_over, event) live as
+   long as this call, during which the thread sleeps. */
 PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
                        ptl_event_t *event) {
   pm_thread *t = pm__current;

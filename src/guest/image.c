@@ -60,6 +60,7 @@ static void *grown(void *array, int *max, int count, size_t each) {
   if (!array) guest_refuse("out of memory");
   return array;
 }
+/* Mappings begin and end at pages, segments anywhere: all that is laid out is rounded outwards. */
 static uintptr_t down(uintptr_t x) { return x / PAGE * PAGE; }
 static uintptr_t up(uintptr_t x) { return (x + PAGE - 1) / PAGE * PAGE; }
 
@@ -104,6 +105,7 @@ static int header_is_good(elf_object *o, char *error, size_t bytes) {
         o->path);
   if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != MACHINE)
     return fail(error, bytes, "%s: made for another machine", o->path);
+  /* A fixed address is there once, and each process needs a copy at its own. */
   if (h->e_type == ET_EXEC)
     return fail(error, bytes,
                 "%s: linked to a fixed address; link it with -pie (and compile with -fPIE)",
@@ -137,7 +139,10 @@ static const ElfW(Phdr) * part_of_type(const elf_object *o, uint32_t type) {
 }
 static const char is_static[] =
     "%s: statically linked; link it dynamically, so that it finds pm_run's functions";
-/* The dynamic section from the file, before anything is mapped: to follow DT_NEEDED. */
+/* The dynamic section from the file, before anything is mapped: to follow DT_NEEDED.
+   DT_STRTAB is an address in the object's own counting: the segment that holds it says where in the
+   file it lies. Relocations in the text would have to write what all processes share. Offsets of
+   these names are checked here once, so that later code need not. */
 static int read_dynamic(elf_object *o, char **strings, char *error, size_t bytes) {
   const ElfW(Phdr) *d = part_of_type(o, PT_DYNAMIC);
   uintptr_t at = 0;
@@ -220,7 +225,14 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
   image->objects[i].dynamic = NULL;
   return 1;
 }
-/* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it. */
+/* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it.
+   tls_at tells where an object's block begins:
+
+     x86-64 (variant II)    ... | object 2 | object 1 | program | TP     so far below TP
+     aarch64 (variant I)    TP | 16 bytes | program | object 1 | ...     so far behind the 16 bytes
+
+   The program must be next to the thread pointer: its code holds the distances that the linker
+   computed for that place (local exec). [Drepper, ELF Handling For Thread-Local Storage.] */
 static void place_tls(elf_image *image) {
   size_t used = 0, align = 16;
   for (int i = 0; i < image->object_count; i++) {
@@ -257,6 +269,8 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
     o->at = bytes - o->low;
     bytes += o->high - o->low;
   }
+  /* Words for libc's variables need memory that can be written in each copy: the last
+     object's last page of data mostly has room, which saves a page per process. */
   const elf_object *last = &image->objects[image->object_count - 1];
   for (int k = 0; k < last->header.e_phnum;
        k++) /* behind the last variables, if their page has room */
@@ -266,6 +280,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
   if (!image->variables_at || image->variables_at + 8 * GUEST_VARIABLES > bytes)
     image->variables_at = bytes, bytes += PAGE;
   image->bytes = bytes;
+  /* `moved` numbers words in fours of bytes with 32 bits. */
   if (image->bytes / 4 > UINT32_MAX)
     return fail(error, error_bytes, "%s: larger than 16 GiB", path);
   place_tls(image);
@@ -274,7 +289,11 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
 /* What is never written is mapped from the file in every copy: pages are in memory once, however
    many processes there are. */
 static int is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
-/* Neighbours that lie in the file as they do in memory become one mapping. */
+/* Neighbours that lie in the file as they do in memory become one mapping.
+   Fewer mappings, since the kernel limits their number and every process has these: so constants
+   have the rights of code, and are one mapping with it where they are neighbours. A part with a
+   tail that the file does not fill cannot have a neighbour in the same mapping: bytes of the file
+   would stand where zeros belong. */
 int elf_map_text(const elf_image *image, char *base) {
   for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
@@ -307,6 +326,7 @@ size_t elf_dynamic(const elf_object *o, int64_t tag) {
     if (e->d_tag == tag) return e->d_un.d_val;
   return 0;
 }
+/* Addresses in the dynamic section stay those of the file: no dynamic linker has added a base. */
 static int open_tables(const elf_image *image, elf_object *o, char *error, size_t bytes) {
   const ElfW(Phdr) *d = part_of_type(o, PT_DYNAMIC);
   o->dynamic = (ElfW(Dyn) *)(void *)at(image, o, d->p_vaddr);
@@ -449,7 +469,9 @@ void *elf_replaced(const char *name) {
   void *found = guest__replacement(name);
   return found ? found : launchers(dlsym(RTLD_DEFAULT, name));
 }
-/* An indirect function is asked for the one that it stands for, as the dynamic linker does. */
+/* An indirect function is asked for the one that it stands for, as the dynamic linker does.
+   It runs in the launcher, in the first image: what it chooses is right for all copies, since they
+   run on the same processor. */
 static char *from_object(const elf_image *image, target *t) {
   char *address = at(image, t->object, t->symbol->st_value);
   if (ELF64_ST_TYPE(t->symbol->st_info) == STT_GNU_IFUNC) {
@@ -520,7 +542,10 @@ __attribute__((noreturn)) static void missing_called(size_t index) {
   guest_abort(100, text);
 }
 /* A function of some bytes that calls missing_called with its number: a program may well be linked
-   to names that it never calls. */
+   to names that it never calls.
+   Stubs lie outside of the image: one serves all copies, and the word that refers to it is not
+   moved. No stub may move: its address is in the image by then. So full pages stay, and
+   another one is begun. */
 static char *stub_for(elf_image *image, const char *name) {
   static char *page, **stub;
   static int stubs_max;
@@ -566,6 +591,8 @@ static void moves(elf_image *image,
   }
   image->moved[image->moved_count++] = (uint32_t)((size_t)(word - image->base) / 4);
 }
+/* An address inside of the image that is written and not noted would lead from every copy into the
+   first image, in which no process runs. */
 static void put(elf_image *image, char *word, char *address) {
   memcpy(word, &address, sizeof address);
   if (address >= image->base && address < image->base + image->bytes) moves(image, word);
@@ -596,7 +623,11 @@ extern char guest__tls_desc[];
 
 /* All objects are known when the image is laid out, so every thread-local variable has a fixed
    distance from the thread pointer, however the code asks for it: by offset, by module and offset,
-   by descriptor. */
+   by descriptor.
+   Distances are the same in every copy, and the descriptor's function is the launcher's: none of
+   these words is noted as moved. A descriptor is two words, a function and its argument: the code
+   passes the descriptor's address (in rax, x0), and the function finds the argument behind its own
+   word. */
 static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela) * r,
                     unsigned type, char *word, char *error, size_t bytes) {
   const size_t index = ELF64_R_SYM(r->r_info);
@@ -653,7 +684,10 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
   default: return fail(error, bytes, "%s: relocation of kind %u is not known", o->path, type);
   }
 }
-/* The program's own copy of a library's variable. */
+/* The program's own copy of a library's variable.
+   The program's code holds the place of this copy, so all objects must use it: they find it as
+   the program's symbol, which comes first (find_target). Only here the program is left out, to find
+   the library's original with the first value. */
 static int bind_copy(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,
                      size_t bytes) {
   const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(r->r_info)];
@@ -678,6 +712,10 @@ static int bind_copy(elf_image *image, const elf_object *o, const ElfW(Rela) * r
       moves(image, word + 4 * (image->moved[i] - from));
   return 1;
 }
+/* An even word is an address; the place there is bound, and the next word of memory is the first of
+   the bit map. An odd word is a map of 63 words, bit 1 the first of them; maps follow each other
+   without a gap. Tags are numbers, since older elf.h have no names for them: 36 the table, 35 its
+   bytes. The addend is in the place itself, so a place must be bound once only (round 0). */
 static void bind_packed(
     elf_image *image, const elf_object *o) { /* DT_RELR: addresses, and bit maps of what follows */
   const uint64_t *word = (const uint64_t *)(const void *)at(image, o, elf_dynamic(o, 36));
@@ -715,7 +753,9 @@ static int bind_object(elf_image *image, const elf_object *o, int which, char *e
 /* Three rounds, since the functions of the second must run bound code and the third copies
    variables that have their final value then. Libraries first: the program refers to them.
    Addresses outside of the image (the launcher's, libc's) are the same in every copy and are not
-   noted; those inside are, and move with it. */
+   noted; those inside are, and move with it.
+   All is bound now, also what dynamic linkers leave to the first call: a word bound later would be
+   bound in one copy alone. */
 int elf_bind(elf_image *image, char *error, size_t bytes) {
   bound = image;
   for (int i = 0; i < image->object_count; i++) {

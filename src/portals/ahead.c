@@ -1,4 +1,21 @@
-/* Threads that run ahead: see ahead.h. */
+/* Threads that run ahead: see ahead.h.
+
+   Why results are the same: simulated time passes in a thread only inside of calls that wait. A
+   thread that runs ahead makes none, so the time stands still from the call that asked for the
+   first step until the steps are taken (pm__ahead_run). Then they follow each other as the calls
+   would have: the pause, the effect, the next pause. All that others can see belongs to the steps:
+   a message's number and payload, an entry's place in its list, events. At the call it is decided
+   whether arguments are good and which handle an entry gets, which nobody else changes, and whether
+   there is room: without room PtlMEAppend catches up and waits as ever.
+
+   Who may hold steps: the only thread of a process, whose computing is not measured
+   (pm__may_run_ahead). All other calls catch up before they do anything (pm__inited, pm_now_ns,
+   pm_thread_create ...), so nothing the thread can ask shows that it is ahead.
+
+   Why handlers may not wait: the loop calls them on its own stack (pm__goes_ahead). To wait is to
+   save the running context as the thread's and to go on with the loop's (pm__leave): here the
+   running context is the loop's, the thread's would be lost, and the loop would go on where it
+   entered a thread long ago. pm_exit leaves the stack too, so it ends the run (pm__loop_fails). */
 #include "ahead.h"
 
 typedef enum pm__serve_stage { PM__SERVE_LOOK, PM__SERVE_WAIT, PM__SERVE_PAY } pm__serve_stage;
@@ -9,7 +26,8 @@ typedef struct pm__ahead_step {
   pm__ni *ni;
   void *what; /* entry or message */
 } pm__ahead_step;
-/* A thread asks for no more steps before those it has asked for have begun; handlers may. */
+/* Memory is bounded: a thread with so many steps waits until they have taken place. Handlers, which
+   cannot wait, get more. Powers of two: a mask finds a place of the ring. */
 enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
@@ -31,6 +49,9 @@ struct pm__ahead {
 };
 
 /* ---- steps --------------------------------------------------------------------------------------- */
+/* Alone in the process: another thread would see what the first one wrote after a call before that
+   call has taken place. And unmeasured: measured computing takes time between calls, which steps
+   that follow each other at once would not have. */
 static bool pm__may_run_ahead(const pm_thread *t) {
   return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
 }
@@ -61,9 +82,12 @@ static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni
   t->has_steps = true;
   return true;
 }
+/* Below, *_later is the part of a call that takes no time; the rest becomes the step. */
 PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
   (void)pm__step_put(t, PM__STEP_SLEEP, d_ps, NULL, NULL);
 }
+/* The entry is made now, as the caller wants its handle, but linked later: until then it is in no
+   list, where a message could find it too early. */
 PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
   if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
     pm__pool_free(ni, &me->o);
@@ -72,10 +96,16 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
   t->ahead->append_count++;
   return PTL_OK;
 }
+/* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
+   step. Payload is read at the step's time, as that of a call that waits would be
+   (pm__message_start), so the caller must leave its buffer alone until then. */
 PM__PRIVATE int pm__move_later(pm_thread *t, pm__message *m) {
   return pm__step_put(t, PM__STEP_MOVE, 0, m->what.from, m) ? PTL_OK : PTL_NO_SPACE;
 }
-/* Of a step that is a pause before something. ret whether that is still to be waited for */
+/* Of a step that is a pause before something. ret whether that is still to be waited for
+   has_begun: nobody but its timer resumes a thread that pauses here, so when the step is looked at
+   again the pause is over. is_idle is what the call itself would say: pauses between looks in vain
+   are no activity, or a deadlock would never be found. */
 static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const char *what) {
   struct pm__ahead *a = t->ahead;
   bool is_put_off = false;
@@ -87,6 +117,10 @@ static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const 
   if (!is_put_off) t->is_idle = false;
   return is_put_off;
 }
+/* As pm__move does it. The number is drawn when the step begins and not at the call: messages are
+   numbered in the order of time over all processes, and traces show these numbers. Where all
+   command slots are taken by commands that have not left yet, pm__nic_call has put the thread in
+   the list of those who look again when one is free. */
 static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
@@ -123,6 +157,7 @@ static bool pm__step_go(pm_thread *t) {
   if (is_append) {
     pm__me *me = (pm__me *)s.what;
     a->append_count--;
+    /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
     if (s.ni->refs)
       pm__me_append(s.ni, me);
     else
@@ -138,12 +173,21 @@ static bool pm__step_go(pm_thread *t) {
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
+/* The stages are what PtlEQWait does, at the same times; only nobody is entered for it:
+
+     LOOK --nothing there--> WAIT --woken--> LOOK
+     LOOK --an event--> PAY --its cost has passed--> taken and handled --> steps --> LOOK
+                                                     left to the thread --> steps --> over */
 static bool pm__serve_ends(struct pm__ahead *a, int code) {
   a->eq = NULL;
   a->code = code;
   return false;
 }
-/* The event is paid for: takes it. ret whether it was handled */
+/* The event is paid for: takes it.
+   What the handler asks for becomes steps, and these take place before the queue is looked at
+   again: there a thread that handles the event itself would make its calls. An event that comes
+   with PTL_EQ_DROPPED is for the thread: the handler cannot be told that others are lost.
+   ret whether it was handled */
 static bool pm__serve_takes(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
   const int code = pm__eq_take(a->ni, a->eq, a->event);
@@ -168,6 +212,8 @@ static bool pm__serve_sleeps(pm_thread *t) {
     t->poll_streak = 0;
     a->stage = PM__SERVE_LOOK;
   }
+  /* Looked at after each pause, as in PtlEQWait. Objects never move and their memory stays, so one
+     that has gone can be read: it is not live, or has another generation in its handle. */
   if (!a->eq->o.live || a->eq->o.handle != a->eq_handle)
     return pm__serve_ends(a, pm__gone(t->proc));
   if (a->stage == PM__SERVE_LOOK) {
@@ -187,7 +233,10 @@ static bool pm__serve_sleeps(pm_thread *t) {
   (void)pm__serve_takes(t);
   return false;
 }
-/* As far as it gets now. ret whether the thread sleeps; else it may go on itself */
+/* As far as it gets now.
+   First on the thread's own stack; once the thread sleeps, on the loop's, each time when the thread
+   would run. is_running: traces and calls from inside ask to catch up, and must not begin with the
+   steps again. ret whether the thread sleeps; else it may go on itself */
 static bool pm__ahead_run(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
   bool sleeps = false;
@@ -197,6 +246,9 @@ static bool pm__ahead_run(pm_thread *t) {
   t->is_ahead = sleeps;
   return sleeps;
 }
+/* The thread is the current one, as calls of the handler want it, but it is not entered:
+   desc.switched is not called, so thread-local variables may be those of another process. A handler
+   must not touch them. */
 PM__PRIVATE bool pm__goes_ahead(pm_world *w, pm_thread *t) {
   bool sleeps;
   (void)w;
@@ -217,6 +269,8 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t) {
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
+/* Asked for while it is on, as in handlers, it stays on: only where it begins are the conditions
+   looked at. */
 PM_API bool pm_run_ahead(bool is_ahead) {
   pm_thread *t = pm__current;
   bool before;
@@ -234,6 +288,8 @@ PM_API bool pm_run_ahead(bool is_ahead) {
 PM_API void pm_catch_up(void) {
   if (pm__current && pm__current->has_steps) pm__catch_up();
 }
+/* Entries of steps are counted in the pool already (pm__me_new), but not in lists. append_count is
+   that of all portals: the room may come out too small, never too large. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
   const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
@@ -250,6 +306,9 @@ PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
   return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
 }
+/* pm__inited would catch up: pm__ahead_run takes the steps first anyhow, and then goes on with the
+   events without entering the thread in between. The caller's variables (is_over, event) live as
+   long as this call, during which the thread sleeps. */
 PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
                        ptl_event_t *event) {
   pm_thread *t = pm__current;

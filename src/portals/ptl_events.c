@@ -2,7 +2,9 @@
 /* ---- event queues ------------------------------------------------------------------------------ */
 /* Something changed that a thread of this process may wait for, or poll in vain. Only who waits for
    this object is woken, and by a counter only when it has reached the value: a thread that is woken
-   for nothing would pay for a look that no real processor makes. */
+   for nothing would pay for a look that no real processor makes.
+   is_final ends every wait for the object: a queue has an event, a counter has failures (a wait of
+   Portals ends when success reaches the test or failure is not 0), or the object is gone. */
 PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t value,
                                   bool is_final) {
   pm_thread *t;
@@ -40,6 +42,10 @@ static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   return 1;
 }
 /* ---- queues that call, queues to poll() for ---- */
+/* Callbacks of a process run one after the other, in a thread of their own. A queue is in `news`
+   once, however many events came: the callback is to empty the queue. has_news goes before the
+   call, so that an event that comes while the callback runs calls again. The thread ends with the
+   list and is started again: one that waited for news would keep its process from ending. */
 static void pm__calls(void *process) {
   pm_process *p = (pm_process *)process;
   while (p->news) {
@@ -63,7 +69,8 @@ static void pm__eq_alert(pm_process *p, pm__eq *eq) {
     return;
   pm_world_fail(p->world, PM_E_NOMEM, "no stack for a queue's callback");
 }
-/* A queue goes: nobody calls for it any more. */
+/* A queue goes: nobody calls for it any more.
+   The list has one direction only: queues rarely go, and few have news then. */
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
   pm__eq *before = NULL, *at = p->news;
   PM_FREE(eq->ring);
@@ -76,6 +83,8 @@ PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq) {
     p->news = eq->next_news;
   if (p->news_last == eq) p->news_last = before;
 }
+/* One descriptor for all queues of an interface, made when it is first asked for: it is readable
+   while any of them has events. event_fd is the descriptor + 1, so that 0 means none. */
 static bool pm__ni_has_events(const pm__ni *ni) {
   const pm__pool *pool = PM__POOL(ni, PM__H_EQ);
   uint32_t slot;
@@ -119,7 +128,8 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
   return ni && fds && ni->event_fd && pm__ni_has_events(ni) ? POLLIN : 0;
 }
 /* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
-   ret whether there was another */
+   A portal that is off stays off until its owner enables it, and only this event makes the owner do
+   so: without it every later message would be refused. ret whether there was another */
 static bool pm__eq_lose(pm__eq *eq) {
   uint32_t k = 0;
   while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
@@ -132,7 +142,9 @@ static bool pm__eq_lose(pm__eq *eq) {
   return 1;
 }
 /* Only PT_DISABLED may take a reserved place. A full queue loses its oldest event or, when that is
-   how the implementation to be modelled does it, the new one. */
+   how the implementation to be modelled does it, the new one.
+   Data come before their event (pm__target_finish): whoever sees the event may read them. A ring
+   that cannot grow ends the run: no event may be lost for a reason that Portals does not know. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
   pm__eq *eq = pm__eq_at(ni, h);
   if (!eq) return;
@@ -152,6 +164,8 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   if (ni->event_fd) pm__event_fd_tell(ni);
   pm__wake_waiters(ni->proc, eq, 0, 1);
 }
+/* PTL_EQ_DROPPED is said once, with an event that is valid: others were lost since the last one was
+   taken. */
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   const int dropped = eq->dropped;
   if (!eq->used) return PTL_EQ_EMPTY;
@@ -163,6 +177,8 @@ PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   return dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 
+/* The size asked for is a limit: the ring grows with use (pm__eq_grow), since programs ask for far
+   more than they ever need. */
 PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle) {
   PM__NI(p, ni, ni_handle);
   pm__eq *eq;
@@ -195,6 +211,8 @@ PM_API int pm_eq_call(ptl_handle_eq_t eq_handle) {
   if (eq) pm__eq_alert(p, eq);
   return PTL_OK;
 }
+/* Whoever waits is woken and finds that the handle is not this queue's any more. Nothing is written
+   into the queue later: events find it by its handle (pm__eq_at), whose generation differs. */
 PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -208,12 +226,14 @@ PM_API int PtlEQFree(ptl_handle_eq_t eq_handle) {
   return PTL_OK;
 }
 
-/* What a waiter gets when its object vanished. */
+/* What a waiter gets when its object vanished. 4.2 says PTL_INTERRUPTED; 4.3 has no such code, and
+   PtlAbort to end waits. */
 PM__PRIVATE int pm__gone(const pm_process *p) {
   return p->aborted                                 ? PTL_ABORTED
          : p->world->desc.semantics.frees_interrupt ? PTL_INTERRUPTED
                                                     : PTL_ARG_INVALID;
 }
+/* For reports of deadlocks: the counter may be gone, so it is looked up by its handle. */
 static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes) {
   if (t->wait_handle >> 29 == PM__H_CT) {
     pm__ni *ni;
@@ -235,7 +255,9 @@ PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_
   t->has_paid = false;
   t->is_idle = 1; /* without a time limit there is no timer that could be taken for activity */
 }
-/* Blocks until something changes: object NULL means anything of the process. */
+/* Blocks until something changes: object NULL means anything of the process.
+   timed_out is set by the pause of a payment too (pm__pays). Without a payment the wait itself has
+   come to its end: a look in vain. */
 PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
                               int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
@@ -256,6 +278,8 @@ static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_
   return pm__current->has_paid;
 }
 
+/* Here and below: time passes in every pause and in pm__cpu. After each the queue may be gone, or
+   another thread may have taken the event, so both are looked at again. */
 PM_API int PtlEQGet(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -293,6 +317,10 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
     if (eq->used) return pm__eq_take(ni, eq, event); /* else another thread was faster */
   }
 }
+/* Milliseconds of simulated time; all handles of one interface, as Portals asks for. Of several
+   queues with events the first in the array is served. A wait for any of them is one for anything
+   of the process (object NULL): who is woken for another queue looks and waits again, until the
+   same end. A look without a wait takes the time of a poll, or a loop around it would never end. */
 PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
                      ptl_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -333,6 +361,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
 }
 
 /* ---- counters and what they trigger ------------------------------------------------------------ */
+/* Implementations differ: the reference compares the sum, BXI's library success alone. */
 static uint64_t pm__trigger_value(const pm__ct *ct) {
   return ct->value.success +
          (ct->ni->proc->world->desc.semantics.trigger_success_only ? 0 : ct->value.failure);
@@ -355,6 +384,10 @@ PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t) {
   t->next = t->child = NULL;
   ct->triggers = pm__trigger_meld(ct->triggers, t);
 }
+/* child is the first of those below, next the next beside. The root goes: its children are melded
+   in pairs from the first on, then these from the last pair back to the first (`pairs` is a stack).
+   The bound rests on this order: melding all into one in a row can cost O(n) each time. Triggers
+   leave by the root only, so they need no way back up. */
 static pm__trigger *pm__trigger_take(pm__ct *ct) {
   pm__trigger *first = ct->triggers, *rest = first->child, *pairs = NULL, *root = NULL;
   while (rest) { /* in pairs, then all pairs together */
@@ -379,7 +412,10 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
    of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
    and is looked at until nothing of it is due; the value is read anew each time, because what fired
-   may have set it. */
+   may have set it.
+   The list is empty whenever a thread runs, as nothing here waits: PtlCTFree cannot take away a
+   counter that is in it. is_firing: what fires comes back here through pm__ct_changed, and only
+   adds to the list. */
 static void pm__fire_all(pm_world *w) {
   if (w->is_firing) return;
   w->is_firing = 1;
@@ -405,6 +441,8 @@ PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
   w->is_firing = was_firing;
   pm__fire_all(w);
 }
+/* Every change of a counter comes here, whoever makes it: the network, PtlCTInc and PtlCTSet, or a
+   trigger. Behind the others in the list: counters fire in the order in which they changed. */
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
   pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
@@ -428,6 +466,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
     ct->value.success += value;
   pm__ct_changed(ct);
 }
+/* A message or an entry that is still here was never used (pm__fire takes it out): the descriptors
+   that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
   if (t->message) {
@@ -441,6 +481,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->next = w->free_triggers;
   w->free_triggers = t;
 }
+/* PtlCTCancelTriggered keeps the counter and its value: it may be used again. */
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
   while (ct->triggers) {
     pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
@@ -484,6 +525,8 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
   t->last_count = ct->value.success + ct->value.failure;
   return PTL_OK;
 }
+/* The value is copied before it is paid for, as PtlCTWait does: the counter may be set again while
+   that takes its time. */
 static bool pm__ct_has(const pm_thread *t) {
   const pm__ct *ct = (const pm__ct *)t->wait_on;
   const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
@@ -507,6 +550,7 @@ PM_API int PtlCTWait(ptl_handle_ct_t ct_handle, ptl_size_t test, ptl_ct_event_t 
   pm__cpu(p->world->plat.cpu_event_ns);
   return PTL_OK;
 }
+/* As PtlEQPoll, but nothing is taken: a counter that has reached its test is found again. */
 PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests, unsigned int size,
                      ptl_time_t timeout, ptl_ct_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -548,6 +592,7 @@ PM_API int PtlCTSet(ptl_handle_ct_t ct_handle, ptl_ct_event_t new_ct) {
   pm__ct_changed(ct);
   return PTL_OK;
 }
+/* Portals lets one of the two be raised at a time. Sums wrap at 64 bits: programs add -n. */
 PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
   PM__CT(p, ni, ct, ct_handle);
   if (increment.success && increment.failure) return PTL_ARG_INVALID;

@@ -3,6 +3,8 @@
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
   return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
 }
+/* Implementations differ in what PTL_PT_ANY takes. From the last one on, as in the reference, a
+   portal that was freed is not soon somebody else's, while messages for it are still under way. */
 static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
   const int n = ni->limits.max_pt_index + 1;
   int i, k;
@@ -30,6 +32,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
     i = (int)index_req;
     if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
   }
+  /* The table may move here: who waits must keep an index of it, not an address (pm__pt_settle). */
   if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
   ni->pt = (pm__pt *)array;
   memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
@@ -44,6 +47,8 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
+/* A message whose data are still on the way forgets the header, and tells nobody when they are
+   in. */
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
   pm_world *w = ni->proc->world;
   h->me->headers--;
@@ -70,11 +75,15 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
       if (!me->in_flight) pm__pool_free(ni, &me->o);
     }
 }
-/* Nothing new is let in, and what runs may finish. */
+/* Nothing new is let in, and what runs may finish.
+   PtlPTDisable returns when no message that has matched is being written any more. Each such
+   message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   ni->pt[index].enabled = 0;
   while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
 }
+/* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
+   Headers that are left do not count: nobody will ask for them. */
 PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   pm__pt *pt = pm__pt_at(ni, index);
@@ -132,6 +141,9 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   *md_handle = o->o.handle;
   return PTL_OK;
 }
+/* Who has seen SEND or REPLY of all operations may release the descriptor at once, although
+   acknowledgements are still to come: it stays, without being found, until the last has come
+   (pm__let_go). */
 PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
   PM__PROCESS(p);
   pm__ni *ni;
@@ -146,6 +158,9 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
 }
 
 /* ---- list entries ------------------------------------------------------------------------------ */
+/* At the tail: messages take the first entry that fits, in the order of appending. Linked in both
+   directions, so that the one in the middle of thousands is unlinked at once. list_count is that of
+   both lists, which max_list_size limits together. */
 static void pm__me_link(pm__ni *ni, pm__me *me) {
   pm__pt *pt = &ni->pt[me->pt];
   me->prev = pt->tail[me->list];
@@ -185,7 +200,10 @@ PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_inde
   e.ni_fail_type = PTL_NI_OK;
   pm__eq_post(ni, eq_handle, &e);
 }
-/* An overflow entry that unlinked itself and has no header left. */
+/* An overflow entry that unlinked itself and has no header left.
+   Headers point into its buffer: only AUTO_FREE says that the buffer may be used again. It is for
+   entries that unlinked themselves; PtlMEUnlink says PTL_IN_USE while there are headers, and the
+   caller knows when it has succeeded. */
 PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
   if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
@@ -208,6 +226,9 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
 }
+/* Portals refuses another user after the match, and looks no further (pm__match). Bull's library
+   passes the entry over instead (uid_is_matched). Interfaces without matching take the first
+   one. */
 PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
                             uint64_t bits) {
   if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
@@ -217,7 +238,9 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
 }
 PM__PRIVATE int pm__overflow_kind(int kind) { return kind + 1; } /* PUT -> PUT_OVERFLOW ... */
 
-/* Tells the owner of an entry (or a search) about a header, as far as the options say. */
+/* Tells the owner of an entry (or a search) about a header, as far as the options say.
+   Counters count what is muted too: they stand in place of the events. Libraries differ in whether
+   SUCCESS_DISABLE mutes overflow events. SEARCH obeys COMM_DISABLE, as in the reference. */
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
   const uint64_t bytes = h->options & PTL_ME_EVENT_CT_BYTES ? h->event.mlength : 1;
   const int mutes = h->options & PTL_ME_EVENT_OVER_DISABLE ||
@@ -237,6 +260,9 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
     pt->headers = h->next;
   if (pt->headers_tail == h) pt->headers_tail = previous;
 }
+/* A claimed header is told to somebody else as soon as its data are in. NO_TRUNCATE is judged by
+   the room in the new entry, although the data stay in the overflow buffer: had the message come
+   later, it would have passed this entry over. */
 static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__header *h) {
   if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits))
     return 0;
@@ -246,7 +272,9 @@ static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__he
              pm__capacity(me->start, me->length, me->options);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
-   buffer it is claimed, and told when the data is in: 0. Else it goes: 1. */
+   buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
+   The order is that of Portals: the overflow event, AUTO_FREE of the overflow entry with its last
+   header, then (by the callers) AUTO_UNLINK of the entry that was appended. */
 static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__header *h,
                            pm__header *told) {
   pm__me *overflow = h->me;
@@ -262,7 +290,9 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
   pm__me_free_if_empty(ni, overflow);
   return 1;
 }
-/* Locally managed, and too little is left when so many bytes more are taken. */
+/* Locally managed, and too little is left when so many bytes more are taken.
+   Strictly less than min_free: with exactly so much the entry stays. 0 means no such limit, and
+   programs leave the field as it was where it does not count (no MANAGE_LOCAL). */
 PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   uint64_t room, offset;
   if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
@@ -311,6 +341,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
+/* ONLY_USE_ONCE and ONLY_TRUNCATE are promises of the portal's owner, by which a NIC may do with
+   simpler lists: an entry that breaks one is refused, even though it would do no harm here. */
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list) {
   const unsigned int mask =
@@ -373,10 +405,16 @@ static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, p
   if (pm__list_is_full(ni, index)) return PTL_LIST_TOO_LONG;
   me = pm__me_new(ni, index, entry, list, user_ptr);
   if (!me) return PTL_NO_SPACE;
+  /* Written first: an entry that is used up at once has a handle too, which PtlMEUnlink then
+     refuses. */
   *handle = me->o.handle;
   pm__me_append(ni, me);
   return PTL_OK;
 }
+/* Each header found is told as SEARCH or, when it is deleted, as its overflow event. A closing
+   SEARCH with NO_MATCH says that there was none; some libraries end a search for all so in any
+   case. A search counts since 4.3: a success for each, one failure where a search for all has
+   ended, or one for a single header found none. */
 static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
                       void *user_ptr) {
   pm_world *w = ni->proc->world;
@@ -403,6 +441,8 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   pm__fires_go(w, was_firing);
   return PTL_OK;
 }
+/* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
+   The caller tries again. */
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
@@ -413,6 +453,7 @@ PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__pool_free(ni, &me->o);
   return PTL_OK;
 }
+/* A list entry is one that matches any initiator and all bits: one path serves both kinds. */
 static ptl_me_t pm__widen(const ptl_le_t *le) {
   ptl_me_t me;
   memset(&me, 0, sizeof me);
@@ -426,6 +467,7 @@ static ptl_me_t pm__widen(const ptl_le_t *le) {
   return me;
 }
 
+/* Here and below: time passes in pm__cpu, and the interface may be closed meanwhile (refs). */
 PM_API int PtlLEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const ptl_le_t *le,
                        ptl_list_t list, void *user_ptr, ptl_handle_le_t *le_handle) {
   PM__NI(p, ni, ni_handle);
@@ -439,6 +481,8 @@ PM_API int PtlMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
                        ptl_list_t list, void *user_ptr, ptl_handle_me_t *me_handle) {
   PM__NI(p, ni, ni_handle);
   if (!me || !me_handle || !pm__is_matching(ni)) return PTL_ARG_INVALID;
+  /* Arguments and room are judged now: a step has nobody who could be told. Without room the steps
+     must take place first, so that the answer is that of a call which waits; a handler cannot. */
   if (pm__current->defers) {
     if (pm__append_is_bad(ni, index, me, list)) return PTL_ARG_INVALID;
     if (pm__append_room(ni, index)) {

@@ -58,6 +58,12 @@ PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void 
                      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", PM__AVX512_CLOBBERS "st",
                      "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
 }
+/* A stack as pm__context_switch leaves one, to be gone on with at pm__thread_main:
+
+     top - 248  address, mxcsr and x87 control word, rbx, rbp, 128 bytes taken for a red zone
+     top -  88  0: the return address of pm__thread_main, where walks over the stack end
+
+   mxcsr and control word are those with which System V's ABI of x86-64 begins a process. */
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 248); /* pm__thread_main starts at 8 modulo 16 */
   uint32_t mxcsr = 0x1F80, x87 = 0x037F;
@@ -96,6 +102,7 @@ PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void 
                      "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31",
                      "memory", "cc");
 }
+/* x29 and x30 are 0, where walks over the stack end; fpcr 0 rounds to nearest. */
 static void *pm__context_first(char *top) {
   uint64_t *frame = (uint64_t *)(void *)(top - 64);
   memset(frame, 0, 64);
@@ -125,6 +132,12 @@ static void pm__context_leave(pm_world *w, pm_thread *t) {
 PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t) {
   return (uint64_t *)(void *)(t->stack - PM__PAGE - PM__STACK_TOP);
 }
+/* One slab, from its lowest address upwards:
+
+     | page, word 0 | guard 0 | stack 0, word 1 | guard 1 | stack 1, word 2 | guard 2 | ...
+
+   Stacks grow to the left: what leaves stack 1 meets guard 1, and where that page may be touched,
+   it reaches word 1, which lies above all frames of stack 0 (PM__STACK_TOP). */
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   const int guard = w->stats.stack_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE,
@@ -196,7 +209,9 @@ static void pm__make_ready(pm_world *w, pm_thread *t) {
     w->ready_head = t;
   w->ready_tail = t;
 }
-/* The thread goes on at the present time. */
+/* The thread goes on at the present time.
+   Whoever resumes need not know what the thread does: one that runs, is ready or has ended stays
+   so. The timer goes too: it would end a later wait of this thread. */
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   if (t->state != PM__BLOCKED) return;
   pm__unschedule(w, &t->timer);
@@ -239,7 +254,10 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
   pm__leave(pm__current);
 }
 /* When nothing else happens until then, time just passes: a thread that computes alone goes on
-   without an event and two switches of stacks. ret whether it did */
+   without an event and two switches of stacks.
+   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
+   carrier has events that the future does not know. At the end of time the loop must say why the
+   run ends. ret whether it did */
 static bool pm__time_passes(pm_world *w, int64_t t_ps) {
   if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
       t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
@@ -261,7 +279,11 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
   if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
-   running. ret whether it sleeps now */
+   running.
+   This saves one of two switches per event: the thread would see its event, sleep for the cost, and
+   run again. The same is looked at and slept for, at the same time and in the same order, so
+   results do not change. When the thread was woken in vain it runs, and asks for this anew.
+   ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
   const bool is_over = t->is_over && t->is_over(t);
@@ -293,6 +315,8 @@ PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
 }
+/* A process ends with its last thread. pm_exit has set `ended` and counted the process before it
+   ends the threads, so that it is counted once. */
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
   t->state = PM__ENDED;
   if (t->is_computing) pm__cores_leave(w, t);
@@ -321,7 +345,9 @@ static void pm__thread_main(void) {
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
-/* A new thread, or one that has ended, from its entry on. ret 0: out of memory */
+/* A new thread, or one that has ended, from its entry on.
+   The place in the list of the process stays: a thread that is started again is in it already.
+   ret 0: out of memory */
 PM__PRIVATE int pm__thread_start(pm_thread *t) {
   pm_world *w = t->proc->world;
   t->stack = pm__stack_get(w, t->stack_bytes);
@@ -361,6 +387,7 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
 
 PM_API pm_thread *pm_thread_create(void (*entry)(void *arg), void *arg, size_t stack_bytes) {
   if (!pm__current || !entry) return NULL;
+  /* Only the one thread of a process may run ahead: see ahead.c. */
   if (pm__current->has_steps) pm__catch_up();
   return pm__thread_new(pm__current->proc, entry, arg, stack_bytes);
 }
@@ -416,6 +443,8 @@ static void pm__cores_remove(pm__cores *c, pm_thread *t) {
   int i = t->cores_place, child;
   t->is_computing = 0;
   if (last == t) return;
+  /* All the way down first: the last one belongs near the bottom, so this takes about half the
+     comparisons. From there it may rise above the gap, since it can come from another branch. */
   while ((child = 2 * i + 1) < c->count) { /* the gap goes down, then the last one up from there */
     if (child + 1 < c->count && pm__cores_before(c->heap[child + 1], c->heap[child])) child++;
     pm__cores_put(c, i, c->heap[child]);
@@ -497,6 +526,8 @@ PM_API void pm_compute_measured(void) {
   desc = &pm__current->proc->world->desc;
   if (!(desc->compute_ratio > 0)) return;
   if (pm__current->is_unmeasured) return;
+  /* pm__enter set the mark anew: what others computed meanwhile is not in it. Short times are left
+     out, not saved up: they are mostly the cost of being measured. */
   d_ns = PM_HOST_CPU_NS() - pm__current->mark_ns;
   if (d_ns >= desc->compute_min_ns) pm__compute((int64_t)((double)d_ns * desc->compute_ratio));
   pm__current->mark_ns = PM_HOST_CPU_NS();

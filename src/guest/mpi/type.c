@@ -5,7 +5,14 @@
 /* Words for a type: size is its data in bytes; lb and ub are where it says that it begins and ends
    (MPI_Type_create_resized may say anything), ub - lb is its extent, the distance of one to the
    next; true_lb and true_ub are where its data lie. Dense: its data are one piece, in the order in
-   which they are packed. */
+   which they are packed.
+   For instance the column of a matrix of 4 x 8 doubles, as gm_type_vector(4, 1, 64, double):
+
+     byte 0    8      64   72     128  136    192  200
+          |data|      |data|      |data|      |data|     size 32, lb 0, ub 200, stride 64, repeat 4
+
+   The tree is MPI's type map (MPI 4.1, 5.1) without its repetitions. The order of a walk through it
+   is the order of the map, which is the order of packed data, wherever the data lie. */
 gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align) {
   gm_type *t = gm_alloc(sizeof *t);
   t->refs = 1;
@@ -19,6 +26,8 @@ gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align) {
   if (kind >= GM_K_PAIR_F32 && kind <= GM_K_PAIR_2F64) t->elements = 2;
   return t;
 }
+/* Basic types are shared by all processes and live as long as the run (is_static). A derived type
+   holds its children: MPI_Type_free of a child leaves types made of it as they are (5.1.9). */
 void gm_type_ref(gm_type *t) {
   if (!t->is_static) t->refs++;
 }
@@ -120,6 +129,8 @@ gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_ty
       block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
   return finish(t, &b);
 }
+/* Data stay where they are: only the extent changes, and true_lb and true_ub do not (5.1.7,
+   5.1.8). */
 gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
   const gm_part p = {0, 1, old};
   gm_type *t = gm_type_list(&p, 1);
@@ -159,7 +170,9 @@ static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
   c->left -= n;
 }
 /* Down the tree: what is dense is one memcpy, else each part by itself. The cursor stops in the
-   middle of any element when the packed side has no more room: truncated messages end there. */
+   middle of any element when the packed side has no more room: truncated messages end there.
+   base is where displacement 0 lies, which need not be in the buffer: with absolute addresses
+   (MPI_BOTTOM) it is NULL. Calls are as deep as the type is nested. */
 static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is_out) {
   const int64_t extent = GM_EXTENT(t);
   if (!t->size || !count) return;
@@ -250,6 +263,7 @@ void gm_pieces(const gm_type *t, uint64_t count, int64_t at,
 }
 
 /* ---- counting basic elements --------------------------------------------------------------------------- */
+/* MPI_Get_elements counts the two members of a pair one by one (5.1.11). */
 static uint64_t first_bytes(gm_kind kind) { /* of a pair's first member */
   switch (kind) {
   case GM_K_PAIR_I16: return 2;
@@ -290,7 +304,9 @@ uint64_t gm_elements(const gm_type *t, uint64_t bytes) {
 }
 
 /* ---- external32: big-endian, fixed sizes ---------------------------------------------------------------- */
-/* Sizes of the members of a basic type here and there; a second member of 0 bytes: none. */
+/* Sizes of the members of a basic type here and there; a second member of 0 bytes: none.
+   From the table of external32 (MPI 4.1, 14.5.2). Besides wide characters only MPI_LONG and
+   MPI_UNSIGNED_LONG have another size there (external_bytes). */
 static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2],
                            uint64_t *second_at) {
   here[0] = there[0] = t->size;
@@ -340,6 +356,8 @@ static void move_external(char *base, uint64_t count, const gm_type *t, cursor *
                         t->part[k].child, c, is_unpack);
       continue;
     }
+    /* GM_K_I64: of numbers with a sign only MPI_LONG grows when it is unpacked. What has no room on
+       the packed side is left out. */
     external_sizes(t, here, there, &second_at);
     for (int k = 0; k < 2; k++) {
       char *at = base + (k ? second_at : 0);
