@@ -1531,9 +1531,10 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
    rank's, calibrations that agree, and no message between them that came before it was sent. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
-  int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
-  uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
-  bool messages_only;   /* no shared memory between ranks of a node */
+  int thread_level; /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
+  uint64_t
+      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks */
+  bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock fails in all ranks, with its status: nobody waits for it.
@@ -11181,7 +11182,7 @@ NBC__PRIVATE void nbc__shared_release(nbc__shared_end *e, size_t bytes) {
 }
 #endif /* NBC_WITH_MPI */
 #ifdef NBC_LINES
-#line 60 "src/transport/mpi.h"
+#line 61 "src/transport/mpi.h"
 #endif
 #ifdef NBC_WITH_MPI
 NBC__PRIVATE bool nbc__mpi_lock_all(void);
@@ -14475,16 +14476,18 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
-/* More than one node, and fewer than ranks: else two levels are one, with a step more. Without
-   memory to tell, no. nodes[i] is below size (nbc_schedule_desc), so it may be an index of
-   `seen`. */
+/* More than one node, and fewer than ranks: else two levels are one, with a step more. All ranks
+   must come to the same answer, also one that has no memory left: it compares each with each.
+   nodes[i] is below size (nbc_schedule_desc), so it may be an index of `seen`. */
 NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
   bool several = false, shared = false;
-  bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
-  if (!seen) return false;
-  memset(seen, 0, (size_t)size * sizeof *seen);
+  if (!nodes) return false;
+  bool *const seen = (bool *)NBC_MALLOC((size_t)size * sizeof *seen);
+  if (seen) memset(seen, 0, (size_t)size * sizeof *seen);
   for (int i = 0; i < size; i++) {
     several = several || nodes[i] != nodes[0];
+    for (int k = 0; !seen && !shared && k < i; k++) shared = nodes[k] == nodes[i];
+    if (!seen) continue;
     shared = shared || seen[nodes[i]];
     seen[nodes[i]] = true;
   }

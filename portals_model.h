@@ -1156,7 +1156,8 @@ PM_API void pm_catch_up(void);
    more. 0: unknown handle or index. */
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
 /* Is told of an event outside of its thread's stack, with that thread as the running one and as if it had called
-   pm_run_ahead(true): it must neither wait nor end the process. ret 0: it leaves the event to the thread */
+   pm_run_ahead(true): it must neither wait nor end the process, and what it posts is read at its step, from a
+   descriptor with PTL_MD_VOLATILE too. ret 0: it leaves the event to the thread */
 typedef int (*pm_event_fn)(void *arg, const ptl_event_t *event);
 /* Takes the events of a queue one after the other, each at its cost as PtlEQWait does, until *is_over, which only
    handle changes. Where nobody may run ahead all events are left.
@@ -7750,7 +7751,13 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
   }
   pm__hold(m->what.md); /* from now on nobody may release it */
   if (m->what.get_md) pm__hold(m->what.get_md);
-  if (pm__current->defers && may_wait) return pm__move_later(pm__current, m);
+  if (pm__current->defers && may_wait) {
+    /* What the caller may change at once is read before the call returns. */
+    const bool is_volatile =
+        m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE) != 0;
+    if (!is_volatile || pm__current->is_handling) return pm__move_later(pm__current, m);
+    pm__catch_up();
+  }
   m->what.id = ++p->world->next_id;
   memset(&call, 0, sizeof call);
   while (pm__nic_call(p, m, &call)) {

@@ -86,16 +86,18 @@ static uint64_t nbc__sched_choice_bytes(const nbc_schedule_desc *d) {
   return d->count * elem_bytes;
 }
 
-/* More than one node, and fewer than ranks: else two levels are one, with a step more. Without
-   memory to tell, no. nodes[i] is below size (nbc_schedule_desc), so it may be an index of
-   `seen`. */
+/* More than one node, and fewer than ranks: else two levels are one, with a step more. All ranks
+   must come to the same answer, also one that has no memory left: it compares each with each.
+   nodes[i] is below size (nbc_schedule_desc), so it may be an index of `seen`. */
 NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
   bool several = false, shared = false;
-  bool *const seen = nodes ? (bool *)NBC_MALLOC((size_t)size * sizeof *seen) : NULL;
-  if (!seen) return false;
-  memset(seen, 0, (size_t)size * sizeof *seen);
+  if (!nodes) return false;
+  bool *const seen = (bool *)NBC_MALLOC((size_t)size * sizeof *seen);
+  if (seen) memset(seen, 0, (size_t)size * sizeof *seen);
   for (int i = 0; i < size; i++) {
     several = several || nodes[i] != nodes[0];
+    for (int k = 0; !seen && !shared && k < i; k++) shared = nodes[k] == nodes[i];
+    if (!seen) continue;
     shared = shared || seen[nodes[i]];
     seen[nodes[i]] = true;
   }

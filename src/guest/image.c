@@ -652,7 +652,7 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
   const size_t index = ELF64_R_SYM(r->r_info);
   char *word = at(image, o, r->r_offset);
   if (type == R_NONE_ || type == R_COPY_) return 1;
-  if (r->r_offset < o->low || r->r_offset > o->high - 8)
+  if (r->r_offset < o->low || r->r_offset > o->high - (type == R_DESC ? 16 : 8))
     return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
   switch (type) {
   case R_REL: put(image, word, at(image, o, (uintptr_t)r->r_addend)); return 1;

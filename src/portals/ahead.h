@@ -19,7 +19,8 @@ PM_API void pm_catch_up(void);
    more. 0: unknown handle or index. */
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index);
 /* Is told of an event outside of its thread's stack, with that thread as the running one and as if it had called
-   pm_run_ahead(true): it must neither wait nor end the process. ret 0: it leaves the event to the thread */
+   pm_run_ahead(true): it must neither wait nor end the process, and what it posts is read at its step, from a
+   descriptor with PTL_MD_VOLATILE too. ret 0: it leaves the event to the thread */
 typedef int (*pm_event_fn)(void *arg, const ptl_event_t *event);
 /* Takes the events of a queue one after the other, each at its cost as PtlEQWait does, until *is_over, which only
    handle changes. Where nobody may run ahead all events are left.

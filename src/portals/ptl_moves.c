@@ -208,7 +208,13 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
   }
   pm__hold(m->what.md); /* from now on nobody may release it */
   if (m->what.get_md) pm__hold(m->what.get_md);
-  if (pm__current->defers && may_wait) return pm__move_later(pm__current, m);
+  if (pm__current->defers && may_wait) {
+    /* What the caller may change at once is read before the call returns. */
+    const bool is_volatile =
+        m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE) != 0;
+    if (!is_volatile || pm__current->is_handling) return pm__move_later(pm__current, m);
+    pm__catch_up();
+  }
   m->what.id = ++p->world->next_id;
   memset(&call, 0, sizeof call);
   while (pm__nic_call(p, m, &call)) {

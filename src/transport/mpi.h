@@ -32,9 +32,10 @@
    rank's, calibrations that agree, and no message between them that came before it was sent. */
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
-  int thread_level;     /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
-  uint64_t piece_bytes; /* of the data of long messages; 0 = 1 GiB; at most 2 GiB - 1 */
-  bool messages_only;   /* no shared memory between ranks of a node */
+  int thread_level; /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
+  uint64_t
+      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks */
+  bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock fails in all ranks, with its status: nobody waits for it.

@@ -74,9 +74,24 @@ static void running_out_of_memory_anywhere(void) {
   CHECK(failures > 20 && failures < 1000);
 }
 
+static void ranks_without_memory_choose_as_the_others(void) {
+  static const int several[] = {0, 0, 2, 2}, alone[] = {0, 1, 2, 3}, one[] = {0, 0, 0, 0};
+  static const int *const layouts[] = {several, alone, one, NULL};
+  for (int i = 0; i < 4; i++) {
+    nbc_schedule_desc with = {.coll = NBC_COLL_BCAST, .size = 4, .count = 64, .elem_bytes = 1, .nodes = layouts[i]}, without = with;
+    until_failure_count = -1;
+    nbc_choose(NULL, &with);
+    until_failure_count = 0;
+    nbc_choose(NULL, &without);
+    until_failure_count = -1;
+    CHECK(with.algo == without.algo && (with.algo == NBC_ALGO_TWO_LEVEL) == (i == 0));
+  }
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(every_block_is_freed);
   RUN(running_out_of_memory_anywhere);
+  RUN(ranks_without_memory_choose_as_the_others);
   return TEST_END();
 }

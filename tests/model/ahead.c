@@ -215,6 +215,30 @@ static void what_is_ahead_of_the_end_takes_place(void) {
   const pm_stats stats = run_world(2, ends_body, NULL);
   CHECK(stats.message_count == 2);
 }
+/* A descriptor with PTL_MD_VOLATILE is read before PtlPut returns: what changes then does not travel. */
+static void volatile_body(void *unused) {
+  unsigned char word[64];
+  ptl_handle_md_t h;
+  ptl_event_t e;
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  append(&s, entry(s.memory, sizeof word, 2, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  const ptl_md_t md = {word, sizeof word, PTL_MD_VOLATILE | PTL_MD_EVENT_SEND_DISABLE, s.eq, PTL_CT_NONE};
+  CHECK(PtlMDBind(s.ni, &md, &h) == PTL_OK);
+  pm_barrier();
+  memset(word, 1, sizeof word);
+  pm_run_ahead(true);
+  pm_sleep_ns(1000);
+  CHECK(PtlPut(h, 0, sizeof word, PTL_NO_ACK_REQ, pm_process_id(1 - pm_rank()), s.pt, 2, 0, NULL, 0) == PTL_OK);
+  memset(word, 2, sizeof word);
+  pm_run_ahead(false);
+  do CHECK(PtlEQWait(s.eq, &e) == PTL_OK); while (e.type != PTL_EVENT_PUT);
+  CHECK(s.memory[0] == 1 && s.memory[sizeof word - 1] == 1);
+  pm_barrier();
+  side_close(&s);
+}
+static void what_is_volatile_is_read_at_once(void) { run_world(2, volatile_body, NULL); }
 static int exits_in_handler(void *unused, const ptl_event_t *e) {
   (void)unused, (void)e;
   pm_exit(3);
@@ -249,6 +273,7 @@ int main(int argc, char **argv) {
   RUN(context_changes_less_often);
   RUN(limits_are_kept_and_errors_told);
   RUN(what_is_ahead_of_the_end_takes_place);
+  RUN(what_is_volatile_is_read_at_once);
   RUN(a_handler_that_ends_the_process_ends_the_run);
   free(peers);
   return TEST_END();
