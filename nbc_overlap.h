@@ -12095,18 +12095,14 @@ static bool nbc__mpi_same_clock(void *ctx, int peer) {
    that went by MPI alone would never see the headers that others leave in its ring. The second
    MPI_Allreduce also says that all have mapped the file, so its descriptor may be closed. `near`
    is in the order of the node's ranks: the communicator was split with equal keys, which keeps
-   the order [MPI 7.4.2], so the index in `near` is the rank that names a ring. A simulated MPI
-   knows nothing of what goes past it. */
+   the order [MPI 7.4.2], so the index in `near` is the rank that names a ring. */
 static int nbc__mpi_share_memory(nbc__mpi *m, MPI_Comm node) {
   nbc__shared_card card;
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
   const char *const setting = getenv("NBC_SHARED_MEMORY");
-  int code, rank = 0, size = 1, length, wanted, all = 0;
+  int code, rank = 0, size = 1, wanted, all = 0;
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &size);
-  if ((code = MPI_Get_library_version(version, &length))) return code;
-  wanted =
-      !m->messages_only && !(setting && strcmp(setting, "0") == 0) && !strstr(version, "pm_run");
+  wanted = !m->messages_only && !(setting && strcmp(setting, "0") == 0);
   if ((code = MPI_Allreduce(&wanted, &all, 1, MPI_INT, MPI_LAND, node)) || !all) return code;
   if (rank == 0) nbc__shared_make(&m->shared, size, &card);
   if ((code = MPI_Bcast(&card, (int)sizeof card, MPI_BYTE, 0, node))) return code;
@@ -16556,8 +16552,8 @@ static void nbc__coll_done(nbc_op *op) {
   }
 }
 
-/* Receives first: a message that finds its receive posted is not copied twice. */
-/* `left` is copied for each run: the schedule is shared with other requests and with later runs. */
+/* Receives first: a message that finds its receive posted is not copied twice. `left` is copied
+   for each run: the schedule is shared with other requests and with later runs. */
 static void nbc__coll_launch(nbc_request *r) {
   const nbc_schedule *const s = r->schedule;
   r->run.first_ready_count = r->run.ready_count = r->run.finished_count = 0;
@@ -16603,8 +16599,8 @@ static void nbc__coll_discard(nbc_request *r) {
   NBC_FREE(r);
 }
 
-/* A request with the memory that its schedule needs, in one block besides the scratch area. */
-/*   | nbc_request | ops: one per message | left [n] | ready [n] | op_of [n] |
+/* A request with the memory that its schedule needs, in one block besides the scratch area:
+     | nbc_request | ops: one per message | left [n] | ready [n] | op_of [n] |
    What needs the most alignment stands first. Only the first two are zeroed: left and ready are
    filled by each launch, and op_of of a node without a message is never read. */
 static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {

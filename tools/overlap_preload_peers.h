@@ -451,6 +451,12 @@ INLINE bool bytes_received(const MPI_Status *status, MPI_Count *got) {
   return *got >= 0;
 }
 
+/* The MPI's own: it has no contents, and the handle that asked for it is not freed. */
+static bool is_predefined(int combiner) {
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 /* Are these bytes one after the other? Other data may go another way than what a table is measured with: in
    MPICH over shared memory 80 KiB of it are on their way when the send has ended, of contiguous data none. */
 APART static bool is_contiguous(MPI_Datatype type) {
@@ -462,9 +468,7 @@ APART static bool is_contiguous(MPI_Datatype type) {
       PMPI_Type_get_true_extent_x(type, &low, &true_extent) != MPI_SUCCESS || size != extent ||
       size != true_extent)
     return false;
-  if (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-      combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER)
-    return true;
+  if (is_predefined(combiner)) return true;
   if ((combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) || integers > 1 ||
       addresses || types != 1)
     return false;
@@ -475,8 +479,7 @@ APART static bool is_contiguous(MPI_Datatype type) {
   if (PMPI_Type_get_contents(type, integers, 0, 1, count, none, &one) != MPI_SUCCESS) return false;
   const bool is = is_contiguous(one);
   if (PMPI_Type_get_envelope(one, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
-      combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-      combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER)
+      !is_predefined(combiner))
     PMPI_Type_free(&one);
   return is;
 }

@@ -158,8 +158,8 @@ static void nbc__coll_done(nbc_op *op) {
   }
 }
 
-/* Receives first: a message that finds its receive posted is not copied twice. */
-/* `left` is copied for each run: the schedule is shared with other requests and with later runs. */
+/* Receives first: a message that finds its receive posted is not copied twice. `left` is copied
+   for each run: the schedule is shared with other requests and with later runs. */
 static void nbc__coll_launch(nbc_request *r) {
   const nbc_schedule *const s = r->schedule;
   r->run.first_ready_count = r->run.ready_count = r->run.finished_count = 0;
@@ -205,8 +205,8 @@ static void nbc__coll_discard(nbc_request *r) {
   NBC_FREE(r);
 }
 
-/* A request with the memory that its schedule needs, in one block besides the scratch area. */
-/*   | nbc_request | ops: one per message | left [n] | ready [n] | op_of [n] |
+/* A request with the memory that its schedule needs, in one block besides the scratch area:
+     | nbc_request | ops: one per message | left [n] | ready [n] | op_of [n] |
    What needs the most alignment stands first. Only the first two are zeroed: left and ready are
    filled by each launch, and op_of of a node without a message is never read. */
 static nbc_request *nbc__coll_allocate(nbc_comm *comm, nbc_schedule *s) {

@@ -2,20 +2,10 @@
 #ifndef PRELOAD_FLAGS_H
 #define PRELOAD_FLAGS_H
 #include <mpi.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
+#include "tests/mpi/one_clock.h"
 
 static int rank;
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-static void compute(int64_t d_ns) {
-  const int64_t end_ns = now_ns() + d_ns;
-  while (now_ns() < end_ns) {}
-}
 static char *memory(size_t bytes) {
   char *p = calloc(1, bytes);
   if (!p) MPI_Abort(MPI_COMM_WORLD, 1);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "tests/mpi/one_clock.h"
 
 void wait_here(MPI_Request *request);
 /* of other tools, which need not be there */
@@ -32,15 +33,6 @@ extern int nvtxRangePushA(const char *name) __attribute__((weak));
 extern int nvtxRangePop(void) __attribute__((weak));
 
 static int rank;
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-static void compute(int64_t d_ns) {
-  const int64_t end_ns = now_ns() + d_ns;
-  while (now_ns() < end_ns) {}
-}
 
 /* A function of its own, for the place in the report. */
 __attribute__((noinline)) void wait_here(MPI_Request *request) {
