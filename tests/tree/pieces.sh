@@ -1,6 +1,6 @@
 #!/bin/sh
 # The single headers are what their pieces give; a piece uses only pieces above it in the list, is not
-# too long, and compiles alone.
+# too long nor, but for those of short_pieces.list, too short, and compiles alone.
 . tests/test.sh
 
 pieces_of() { grep -E '^[a-z_0-9]+/' "$1"; } # LIST
@@ -34,6 +34,20 @@ are_short() { # LIST
   done >"$T/found"
   cat "$T/found" && ! test -s "$T/found"
 }
+lines_of() { cat "src/$1.h" "src/$1.c" 2>/dev/null | wc -l; } # PIECE
+are_long_enough() { # LIST
+  pieces_of "$1" | while read -r piece; do
+    [ "$(lines_of "$piece")" -ge 200 ] || grep -qxF "$piece" tests/tree/short_pieces.list ||
+      echo "$piece: fewer than 200 lines: put it beside its like, or name it with the reason in tests/tree/short_pieces.list"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
+short_ones_are_short() {
+  grep -v '^#' tests/tree/short_pieces.list | while read -r piece; do
+    ls "src/$piece".[ch] >/dev/null 2>&1 && [ "$(lines_of "$piece")" -lt 200 ] || echo "$piece is no piece of fewer than 200 lines"
+  done >"$T/found"
+  cat "$T/found" && ! test -s "$T/found"
+}
 all_are_listed() { # LIST: of a folder that it names, each file
   pieces_of "$1" | sed 's,/.*,,' | sort -u | while read -r folder; do
     for f in "src/$folder"/*.[ch]; do
@@ -61,12 +75,14 @@ tests_know_them() { # LIST FILE: the header of tests that look inside has each p
 }
 check "tests that look inside nbc_overlap.h see all pieces" tests_know_them src/nbc_overlap.list tests/pieces.h
 check "tests that look inside portals_model.h see all pieces" tests_know_them src/portals_model.list tests/model/pieces.h
+check "pieces called short are" short_ones_are_short
 
 for list in src/*.list; do
   header=$(sed -n 's|^// into ||p' "$list")
   check "$header is assembled from its pieces" is_assembled "$list" "$header"
   check "$header: a piece uses only pieces above it" uses_only_pieces_above "$list"
   check "$header: pieces of at most 1,500 lines" are_short "$list"
+  check "$header: pieces of at least 200 lines, or with a reason" are_long_enough "$list"
   check "$header: every file of its folders is listed" all_are_listed "$list"
   check "$header: each piece compiles alone, without a warning" compile_alone "$list"
 done
