@@ -13,15 +13,17 @@
      longer:           header, data_tag -------->  ring -> its receive, then MPI_Irecv of data_tag
                        data, in pieces  -------->          straight into the receiver's buffer
      one node, up to a third of a ring: header + data through shared memory, else header there, data
-                                        by MPI
+                                        by MPI; all by MPI while there is no room
 
-   All headers of a pair take one of the two ways, never both: two ways would have two orders, and a
-   later message could be matched before an earlier one. */
+   So the headers of a pair take two ways, which have two orders. Each header has its number among those
+   of its sender to its receiver: one that came by MPI before an earlier one has left the shared memory
+   waits in peer->early, and the shared memory is not read on while an earlier one is missing. */
 enum { NBC__MPI_RING = 16, NBC__MPI_INLINE = 4000, NBC__MPI_HEADER_TAG = 0 };
 
 typedef struct nbc__mpi_header {
   uint64_t tag, size_bytes;
-  int64_t data_tag; /* 0: the data follows in this message */
+  int32_t data_tag; /* 0: the data follows in this message */
+  uint32_t number;  /* of this sender's messages to this receiver; begins again after 2^32 */
 } nbc__mpi_header;
 
 /* A header and, behind it, its data, when short: being received, being sent, or waiting for its receive. */
@@ -40,10 +42,11 @@ typedef struct nbc__mpi_coming { /* a message in shared memory of which not all 
 
 typedef struct nbc__mpi_peer {
   nbc__transport_fifo posted;
-  nbc__mpi_packet *first, *last; /* arrived, not wanted yet */
-  nbc__shared_end out, in;       /* where memory is shared with it */
+  nbc__mpi_packet *first, *last;       /* arrived, not wanted yet */
+  nbc__mpi_packet *early, *last_early; /* came by MPI before earlier ones, in order */
+  uint32_t sent_count, taken_count;    /* messages to it, and from it */
+  nbc__shared_end out, in;             /* where memory is shared with it */
   nbc__mpi_coming coming;
-  nbc__transport_fifo waiting; /* sends for which there is no room in it yet */
 } nbc__mpi_peer;
 
 typedef struct nbc__mpi_owner { /* of a request: an operation, or a packet that is being sent */
@@ -61,13 +64,14 @@ typedef struct nbc__mpi {
   pthread_mutex_t mutex;
   int tag_limit, next_data_tag;
   uint64_t piece_bytes, order, arrival_count, xfer_count;
-  nbc__mpi_peer *peers;                     /* [size] */
-  nbc_peer *classes;                        /* [size] */
-  int *nodes;                               /* [size] the lowest rank of each one's node */
-  int *clock_of;                            /* [size]: the rank whose clock it is */
-  nbc__shared shared;                       /* with the ranks of this node */
-  int *near;                                /* [size]: those, near_count of them */
-  int near_count, waiting_count;            /* sends in all `waiting` */
+  nbc__mpi_peer *peers; /* [size] */
+  nbc_peer *classes;    /* [size] */
+  int *nodes;           /* [size] the lowest rank of each one's node */
+  int *clock_of;        /* [size]: the rank whose clock it is */
+  nbc__shared shared;   /* with the ranks of this node */
+  int *near;            /* [size]: those, near_count of them */
+  int near_count;
+  bool has_gap;                             /* shared memory waits for what comes by MPI */
   unsigned look_count;                      /* into shared memory */
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare, *spare_large;
@@ -83,6 +87,7 @@ typedef struct nbc__mpi {
   bool delivering; /* a thread is running `done` of what is finished: no other does */
   pthread_t user;  /* who used it last: others() of that thread drives it */
   struct nbc__mpi *next_alive;
+  uint64_t walk; /* the last of nbc__mpi_others that drove it */
   nbc_status failed;
   char error[MPI_MAX_ERROR_STRING + 1];
 } nbc__mpi;
@@ -91,7 +96,8 @@ typedef struct nbc__mpi {
 static struct {
   pthread_mutex_t mutex;
   nbc__mpi *first;
-} nbc__mpi_alive = {PTHREAD_MUTEX_INITIALIZER, NULL};
+  uint64_t walk_count;
+} nbc__mpi_alive = {PTHREAD_MUTEX_INITIALIZER, NULL, 0};
 
 /* The first failure of MPI itself makes the transport unusable and is kept. */
 static nbc_status nbc__mpi_fail(nbc__mpi *m, int code) {
@@ -246,10 +252,11 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   packet->header.tag = op->slot.tag;
   packet->header.size_bytes = size_bytes;
   packet->header.data_tag = is_short ? 0 : nbc__mpi_next_data_tag(m);
+  packet->header.number = m->peers[op->peer].sent_count++;
   if (is_short && size_bytes > 0)
     memcpy(nbc__mpi_packet_data(packet), op->slot.buffer, (size_t)size_bytes);
-  if (is_short) packet->xfer_id = op->slot.xfer_id;  /* ends when MPI has sent it, op now */
-  const int data_tag = (int)packet->header.data_tag; /* the packet may be given back below */
+  if (is_short) packet->xfer_id = op->slot.xfer_id; /* ends when MPI has sent it, op now */
+  const int data_tag = packet->header.data_tag;     /* the packet may be given back below */
   nbc_status status =
       nbc__mpi_post(m, false, &packet->header, sizeof packet->header + (is_short ? size_bytes : 0),
                     op->peer, NBC__MPI_HEADER_TAG, NULL, packet);
@@ -259,53 +266,35 @@ static nbc_status nbc__mpi_send_packet(nbc__mpi *m, nbc_op *op) {
   return status;
 }
 
-/* By way of shared memory. *sent false: there is no room in it now. The data tag is taken only
-   when the header has gone: a header that waits for room takes its tag at the next try. */
+/* By way of shared memory. *sent false: there is no room in it now, and nothing was taken. */
 static nbc_status nbc__mpi_send_shared(nbc__mpi *m, nbc_op *op, bool *sent) {
+  nbc__mpi_peer *const peer = &m->peers[op->peer];
   nbc__mpi_header header;
   const uint64_t size_bytes = op->slot.limit_bytes;
   const bool is_short = size_bytes <= nbc__shared_most_bytes(&m->shared) - sizeof header;
   header.tag = op->slot.tag;
   header.size_bytes = size_bytes;
   header.data_tag = is_short ? 0 : m->next_data_tag;
-  *sent = nbc__shared_put(&m->shared, &m->peers[op->peer].out, &header, sizeof header,
-                          op->slot.buffer, is_short ? (size_t)size_bytes : 0);
+  header.number = peer->sent_count;
+  *sent = nbc__shared_put(&m->shared, &peer->out, &header, sizeof header, op->slot.buffer,
+                          is_short ? (size_t)size_bytes : 0);
   if (!*sent) return NBC_OK;
+  peer->sent_count++;
   if (!is_short) return nbc__mpi_send_data(m, op, nbc__mpi_next_data_tag(m));
   nbc__mpi_end(m, op->slot.xfer_id);
   nbc__transport_push(&m->done, op);
   return NBC_OK;
 }
 
-/* What waits for room goes first: messages to one peer do not overtake. A short one would often
-   find room where a long one did not. */
+/* A send never waits for room: its receiver may be looking for messages of the program's own only,
+   which the sender has yet to send. */
 static nbc_status nbc__mpi_start_send(nbc__mpi *m, nbc_op *op) {
-  nbc__mpi_peer *const peer = &m->peers[op->peer];
   bool sent = false;
-  if (!peer->out.ring) return nbc__mpi_send_packet(m, op);
-  const nbc_status status = peer->waiting.first ? NBC_OK : nbc__mpi_send_shared(m, op, &sent);
-  if (status || sent) return status;
-  nbc__transport_push(&peer->waiting, op);
-  m->waiting_count++;
-  return NBC_OK;
-}
-
-static nbc_status nbc__mpi_send_waiting(nbc__mpi *m) {
-  for (int i = 0; i < m->near_count && m->waiting_count > 0; i++) {
-    nbc__transport_fifo *const waiting = &m->peers[m->near[i]].waiting;
-    nbc_op *op;
-    while ((op = waiting->first)) {
-      nbc_op *const next = op->slot.next; /* its slot is used by who sends it */
-      bool sent;
-      const nbc_status status = nbc__mpi_send_shared(m, op, &sent);
-      if (status) return status;
-      if (!sent) break;
-      waiting->first = next;
-      if (!next) waiting->last = NULL;
-      m->waiting_count--;
-    }
+  if (m->peers[op->peer].out.ring) {
+    const nbc_status status = nbc__mpi_send_shared(m, op, &sent);
+    if (status || sent) return status;
   }
-  return NBC_OK;
+  return nbc__mpi_send_packet(m, op);
 }
 
 /* ---- receiving ----------------------------------------------------------------------------- */
@@ -424,15 +413,47 @@ static nbc__mpi_packet *nbc__mpi_waiting(nbc__mpi *m, int *peer, uint64_t tag) {
   return best;
 }
 
+static void nbc__mpi_append(nbc__mpi_packet **first, nbc__mpi_packet **last,
+                            nbc__mpi_packet *packet) {
+  packet->next = NULL;
+  if (*last)
+    (*last)->next = packet;
+  else
+    *first = packet;
+  *last = packet;
+}
+
 /* It came before its receive. */
 static void nbc__mpi_keep(nbc__mpi *m, int from, nbc__mpi_packet *packet) {
-  nbc__mpi_peer *const peer = &m->peers[from];
   packet->arrival_index = m->arrival_count++;
-  if (peer->last)
-    peer->last->next = packet;
-  else
-    peer->first = packet;
-  peer->last = packet;
+  nbc__mpi_append(&m->peers[from].first, &m->peers[from].last, packet);
+}
+
+/* A message is there, and is the next of its sender: to its receive, or kept. The packet is used up. */
+static nbc_status nbc__mpi_take_packet(nbc__mpi *m, int from, nbc__mpi_packet *packet) {
+  nbc_op *const op = nbc__mpi_match(m, from, packet->header.tag);
+  if (!op) {
+    nbc__mpi_keep(m, from, packet);
+    return NBC_OK;
+  }
+  const nbc_status status = nbc__mpi_meet_packet(m, op, from, packet);
+  nbc__mpi_packet_give(m, packet);
+  return status;
+}
+
+/* One of its messages was taken: those behind it that came before it. */
+static nbc_status nbc__mpi_taken(nbc__mpi *m, int from) {
+  nbc__mpi_peer *const peer = &m->peers[from];
+  nbc_status status = NBC_OK;
+  peer->taken_count++;
+  while (!status && peer->early && peer->early->header.number == peer->taken_count) {
+    nbc__mpi_packet *const packet = peer->early;
+    peer->early = packet->next;
+    if (!peer->early) peer->last_early = NULL;
+    peer->taken_count++;
+    status = nbc__mpi_take_packet(m, from, packet);
+  }
+  return status;
 }
 
 /* A message is there: into its receive, or where it is kept. */
@@ -455,14 +476,7 @@ static nbc_status nbc__mpi_end_coming(nbc__mpi *m, int from, nbc__mpi_coming *c)
   nbc__mpi_packet *const packet = c->packet;
   c->packet = NULL;
   packet->header = c->header;
-  nbc_op *const op = nbc__mpi_match(m, from, c->header.tag);
-  if (!op) {
-    nbc__mpi_keep(m, from, packet);
-    return NBC_OK;
-  }
-  const nbc_status status = nbc__mpi_meet_packet(m, op, from, packet);
-  nbc__mpi_packet_give(m, packet);
-  return status;
+  return nbc__mpi_take_packet(m, from, packet);
 }
 
 /* What is there of it; what has no room in its receive is left. Bytes count as taken all the
@@ -494,15 +508,21 @@ static nbc_status nbc__mpi_take_shared_of(nbc__mpi *m, int from, bool hurry) {
   while (!status && in->own_bytes < most_bytes && !(hurry && m->done.first)) {
     if (!c->at_bytes) {
       if (!nbc__shared_peek(&m->shared, in, &c->header, sizeof c->header)) break;
+      if (c->header.number != m->peers[from].taken_count) {
+        m->has_gap = true;
+        break;
+      }
       if ((status = nbc__mpi_begin_coming(m, from, c))) break;
     }
     if (!nbc__mpi_copy_coming(m, in, c)) break;
     status = nbc__mpi_end_coming(m, from, c);
+    if (!status) status = nbc__mpi_taken(m, from);
   }
   return status;
 }
 static nbc_status nbc__mpi_take_shared(nbc__mpi *m, bool hurry) {
   nbc_status status = NBC_OK;
+  m->has_gap = false;
   for (int i = 0; i < m->near_count && !status && !(hurry && m->done.first); i++)
     status = nbc__mpi_take_shared_of(m, m->near[i], hurry);
   return status;
@@ -518,6 +538,29 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
   return NBC_OK;
 }
 
+/* One that came by MPI, in a packet of the ring, which stays there. */
+static nbc_status nbc__mpi_take_header(nbc__mpi *m, int from, nbc__mpi_packet *packet) {
+  nbc__mpi_peer *const peer = &m->peers[from];
+  const bool is_early = peer->in.ring && packet->header.number != peer->taken_count;
+  nbc_op *const op = is_early ? NULL : nbc__mpi_match(m, from, packet->header.tag);
+  if (op) {
+    const nbc_status status = nbc__mpi_meet_packet(m, op, from, packet);
+    return status ? status : nbc__mpi_taken(m, from);
+  }
+  nbc__mpi_packet *const fresh = nbc__mpi_packet_take(m, 0);
+  if (!fresh) return nbc__mpi_nomem(m);
+  fresh->header = packet->header;
+  if (!packet->header.data_tag)
+    memcpy(nbc__mpi_packet_data(fresh), nbc__mpi_packet_data(packet),
+           (size_t)packet->header.size_bytes);
+  if (is_early) {
+    nbc__mpi_append(&peer->early, &peer->last_early, fresh);
+    return NBC_OK;
+  }
+  nbc__mpi_keep(m, from, fresh);
+  return nbc__mpi_taken(m, from);
+}
+
 /* Headers in the order in which MPI matched them, so that messages of one peer do not overtake.
    hurry: until something is finished. MPI matches a message with the receive started first [MPI
    3.5]. Receives are started in the order of the ring, each behind all others, so the one at
@@ -528,23 +571,12 @@ static nbc_status nbc__mpi_restart(nbc__mpi *m) {
 static nbc_status nbc__mpi_take_headers(nbc__mpi *m, bool hurry) {
   for (;;) {
     int k = m->ring_first, flag = 0, code;
-    nbc__mpi_packet *packet = m->ring[k], *fresh;
     nbc_status status = NBC_OK;
     MPI_Status from;
-    nbc_op *op;
     if ((status = nbc__mpi_restart(m))) return status;
     if ((code = MPI_Test(&m->ring_requests[k], &flag, &from))) return nbc__mpi_fail(m, code);
     if (!flag) return NBC_OK;
-    if ((op = nbc__mpi_match(m, from.MPI_SOURCE, packet->header.tag))) {
-      status = nbc__mpi_meet_packet(m, op, from.MPI_SOURCE, packet);
-    } else {
-      if (!(fresh = nbc__mpi_packet_take(m, 0))) return nbc__mpi_nomem(m);
-      fresh->header = packet->header;
-      if (!packet->header.data_tag)
-        memcpy(nbc__mpi_packet_data(fresh), nbc__mpi_packet_data(packet),
-               (size_t)packet->header.size_bytes);
-      nbc__mpi_keep(m, from.MPI_SOURCE, fresh);
-    }
+    status = nbc__mpi_take_header(m, from.MPI_SOURCE, m->ring[k]);
     m->ring_first = (k + 1) % NBC__MPI_RING;
     m->stale_count++;
     if (status) return status;
@@ -582,20 +614,18 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
   return NBC_OK;
 }
 
-/* Where all share memory, nothing comes from MPI but the data of long messages. It is asked now and then all
-   the same: who waits here drives what the program has under way there. */
+/* Where all share memory, nothing comes from MPI but the data of long messages and what had no room. It is
+   asked now and then all the same, for the latter and because who waits here drives what the program
+   has under way there. */
 enum { NBC__MPI_LOOKS = 4 };
 static bool nbc__mpi_asks(nbc__mpi *m) {
-  return m->near_count < m->own.t.size || m->active_count > 0 ||
+  return m->near_count < m->own.t.size || m->active_count > 0 || m->has_gap ||
          ++m->look_count % NBC__MPI_LOOKS == 0;
 }
 
-/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough.
-   `done` runs unlocked, since it may post. One thread at a time delivers, or callbacks would
-   come in another order than operations ended. Returns with the mutex free. */
-static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
-  nbc__transport_fifo done;
-  nbc_status status;
+/* Whoever comes while another thread is inside, or is delivering, goes away: one is enough. What is
+   finished is for nbc__mpi_deliver, when *done has any. Returns with the mutex free. */
+static nbc_status nbc__mpi_progress_locked(nbc__mpi *m, nbc__transport_fifo *done) {
   nbc_op *op;
   if (!m->failed && nbc__mpi_may_call(m)) {
     while (!m->failed && (op = nbc__transport_pop(&m->submitted))) {
@@ -607,53 +637,72 @@ static nbc_status nbc__mpi_progress_locked(nbc__mpi *m) {
     /* What is finished is delivered at once, MPI asked later; but never twice without asking for
        all. */
     const bool hurry = !m->hurried;
-    if (!m->failed && m->waiting_count) nbc__mpi_send_waiting(m);
     if (!m->failed && m->near_count) nbc__mpi_take_shared(m, hurry);
     const bool asks = nbc__mpi_asks(m);
     if (!m->failed && asks && !(hurry && m->done.first)) nbc__mpi_take_headers(m, hurry);
     m->hurried = hurry && m->done.first;
     if (!m->failed && asks && !m->hurried) nbc__mpi_test_requests(m);
   }
-  done = m->done;
+  *done = m->done;
   m->done.first = m->done.last = NULL;
-  status = m->failed;
-  m->delivering = done.first != NULL;
+  const nbc_status status = m->failed;
+  m->delivering = done->first != NULL;
   pthread_mutex_unlock(&m->mutex);
-  if (!done.first) return status;
-  while ((op = nbc__transport_pop(&done))) nbc__transport_finish(op);
+  return status;
+}
+
+/* `done` runs without any mutex, since it may post, and make and end other transports. One thread at
+   a time delivers, or callbacks would come in another order than operations ended. */
+static void nbc__mpi_deliver(nbc__mpi *m, nbc__transport_fifo *done) {
+  nbc_op *op;
+  while ((op = nbc__transport_pop(done))) nbc__transport_finish(op);
   pthread_mutex_lock(&m->mutex);
   m->delivering = false;
   pthread_mutex_unlock(&m->mutex);
-  return status;
 }
 
 static nbc_status nbc__mpi_progress(void *ctx) {
   nbc__mpi *m = (nbc__mpi *)ctx;
   if (pthread_mutex_trylock(&m->mutex)) return NBC_OK;
   m->user = pthread_self();
-  if (!m->delivering) return nbc__mpi_progress_locked(m);
-  pthread_mutex_unlock(&m->mutex);
-  return NBC_OK;
+  if (m->delivering) {
+    pthread_mutex_unlock(&m->mutex);
+    return NBC_OK;
+  }
+  nbc__transport_fifo done;
+  const nbc_status status = nbc__mpi_progress_locked(m, &done);
+  if (done.first) nbc__mpi_deliver(m, &done);
+  return status;
 }
 
 /* A transport that another thread used last is left to that thread. All locks are tried, none is
-   waited for: whoever waits for its own messages must not stand behind another thread's work.
-   `done` runs with the list's mutex held, so it must not create or destroy a transport. */
+   waited for: whoever waits for its own messages must not stand behind another thread's work. `done`
+   runs without the list's mutex, so the list may be another one afterwards: those that were driven carry
+   the number of this walk, and the rest is looked for from the start. */
 static void nbc__mpi_others(void *ctx) {
   const nbc__mpi *own = (const nbc__mpi *)ctx;
+  nbc__transport_fifo done = {NULL, NULL};
+  uint64_t walk = 0;
   nbc__mpi *m;
   if (!__atomic_load_n(&own->next_alive, __ATOMIC_RELAXED) && /* the usual case: it is alone */
       __atomic_load_n(&nbc__mpi_alive.first, __ATOMIC_RELAXED) == own)
     return;
-  if (pthread_mutex_trylock(&nbc__mpi_alive.mutex)) return;
-  for (m = nbc__mpi_alive.first; m; m = m->next_alive) {
-    if (m == own || pthread_mutex_trylock(&m->mutex)) continue;
-    if (!m->delivering && pthread_equal(m->user, pthread_self()))
-      (void)nbc__mpi_progress_locked(m);
-    else
-      pthread_mutex_unlock(&m->mutex);
-  }
-  pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+  do {
+    if (pthread_mutex_trylock(&nbc__mpi_alive.mutex)) return;
+    if (!walk) walk = ++nbc__mpi_alive.walk_count;
+    for (m = nbc__mpi_alive.first, done.first = NULL; m; m = m->next_alive) {
+      if (m == own || m->walk >= walk || pthread_mutex_trylock(&m->mutex)) continue;
+      if (m->delivering || !pthread_equal(m->user, pthread_self())) {
+        pthread_mutex_unlock(&m->mutex);
+        continue;
+      }
+      m->walk = walk;
+      (void)nbc__mpi_progress_locked(m, &done);
+      if (done.first) break;
+    }
+    pthread_mutex_unlock(&nbc__mpi_alive.mutex);
+    if (done.first) nbc__mpi_deliver(m, &done);
+  } while (m);
 }
 
 static void nbc__mpi_born(nbc__mpi *m) {
@@ -784,8 +833,6 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
                             begun ? "MPI_Finalize was called" : "MPI_Init was not called");
   if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) || inter)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
-  if (desc->piece_bytes > INT32_MAX)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "piece_bytes must be below 2 GiB");
   MPI_Query_thread(&provided);
   if (provided < desc->thread_level)
     return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI provides %s, less than the %s asked for",
@@ -1002,8 +1049,7 @@ static void nbc__mpi_free_packets(nbc__mpi_packet *list) {
 static void nbc__mpi_stop(nbc__mpi *m) {
   int64_t t_end_ns = nbc_clock_now_ns(&m->clock) + 1000000000;
   int i;
-  while ((m->active_count > 0 || m->waiting_count > 0) && !m->failed &&
-         nbc_clock_now_ns(&m->clock) < t_end_ns)
+  while (m->active_count > 0 && !m->failed && nbc_clock_now_ns(&m->clock) < t_end_ns)
     nbc__mpi_progress(m);
   for (i = 0; i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&m->requests[i]);
@@ -1027,6 +1073,7 @@ static void nbc__mpi_destroy(void *self) {
   for (i = 0; i < NBC__MPI_RING; i++) NBC_FREE(m->ring[i]);
   for (i = 0; m->peers && i < m->own.t.size; i++) {
     nbc__mpi_free_packets(m->peers[i].first);
+    nbc__mpi_free_packets(m->peers[i].early);
     NBC_FREE(m->peers[i].coming.packet);
   }
   nbc__mpi_free_packets(m->spare);
@@ -1047,7 +1094,8 @@ static void nbc__mpi_destroy(void *self) {
 
 NBC_API void nbc_mpi_destroy(nbc_transport *t) { nbc_transport_destroy(t); }
 
-/* What can fail in one rank alone, its memory and its clock, before another rank waits for this one. */
+/* What can fail in one rank alone, its memory, its clock and what it was told, before another rank
+   waits for this one. */
 static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   size_t size;
   MPI_Comm_rank(comm, &m->own.t.rank);
@@ -1058,6 +1106,8 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
   m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
   m->near = (int *)NBC_MALLOC(size * sizeof *m->near);
+  if (m->piece_bytes > INT32_MAX)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "piece_bytes must be below 2 GiB");
   bool all = m->peers && m->classes && m->clock_of && m->nodes && m->near;
   for (int k = 0; k < NBC__MPI_RING && all; k++) all = (m->ring[k] = nbc__mpi_packet_take(m, 0));
   if (!all) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
@@ -1066,17 +1116,30 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
 }
 
 /* All ranks go on or none: one that returned by itself would leave the others waiting for it.
-   Failures are below NBC_OK, so the least status of all is one of them, if there is any. */
-static nbc_status nbc__mpi_agree(MPI_Comm comm, nbc_status mine, nbc_error *err) {
+   Failures are below NBC_OK, so the least status of all is one of them, if there is any. Both sides
+   cut long messages alike, so all must have the same piece_bytes: the least and, negated, the most. */
+static nbc_status nbc__mpi_agree(MPI_Comm comm, nbc_status mine, uint64_t piece_bytes,
+                                 nbc_error *err) {
   struct {
-    int status, rank;
-  } here = {(int)mine, 0}, worst = {0, 0};
-  MPI_Comm_rank(comm, &here.rank);
-  if (MPI_Allreduce(&here, &worst, 1, MPI_2INT, MPI_MINLOC, comm))
+    int value, rank;
+  } here[3], least[3];
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  for (int i = 0; i < 3; i++) here[i].rank = rank;
+  here[0].value = (int)mine;
+  here[1].value = mine ? 1 : (int)piece_bytes; /* who fails may have one that no int holds */
+  here[2].value = -here[1].value;
+  if (MPI_Allreduce(here, least, 3, MPI_2INT, MPI_MINLOC, comm))
     return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI_Allreduce failed");
-  if (mine || !worst.status) return mine;
-  const nbc_status status = (nbc_status)worst.status;
-  return nbc__status_fail(err, status, 0, "rank %d: %s", worst.rank, nbc_status_text(status));
+  if (mine) return mine;
+  const nbc_status status = (nbc_status)least[0].value;
+  if (status)
+    return nbc__status_fail(err, status, 0, "rank %d: %s", least[0].rank, nbc_status_text(status));
+  if (least[1].value != -least[2].value)
+    return nbc__status_fail(err, NBC_E_INVAL, 0,
+                            "piece_bytes must be the same in all ranks: rank %d has %d, rank %d %d",
+                            least[1].rank, least[1].value, least[2].rank, -least[2].value);
+  return NBC_OK;
 }
 
 /* MPI's part of creation. ret an MPI error code */
@@ -1116,7 +1179,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   } else {
     status = nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   }
-  status = nbc__mpi_agree(comm, status, err);
+  status = nbc__mpi_agree(comm, status, m ? m->piece_bytes : 0, err);
   if (!status && (code = nbc__mpi_connect(m, comm))) {
     status = nbc__mpi_fail(m, code);
     nbc__status_fail(err, status, 0, "%s", m->error);

@@ -15,7 +15,7 @@
    Shared memory. Ranks of one node send headers, and data of up to a third of a ring (of 64 KiB; with more than
    16 ranks on the node less, 4 KiB from 64 on, none above 128), through rings in memory that they share:
    at most 16 MiB for a node of up to 64 ranks, 65 MiB for 128, in no file system (a memfd, gone with its
-   last user). A send for which there is no room waits for the receiver's progress. Where it cannot be had
+   last user). A send for which there is no room goes by MPI, in order. Where it cannot be had
    (another user, separate process numbers, no memory), with desc.messages_only or NBC_SHARED_MEMORY=0, MPI's
    messages are used.
    Threads. From MPI_THREAD_SERIALIZED up any thread may post and progress: the transport calls MPI
@@ -34,12 +34,14 @@
 typedef struct nbc_mpi_desc {
   int thread_level; /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
   uint64_t
-      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks */
+      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks,
+                      which is checked */
   bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
-   memory or clock fails in all ranks, with its status: nobody waits for it.
-   ret  NBC_OK | NBC_E_INVAL | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
+   memory or clock, or with a piece_bytes that is too large, fails in all ranks, with its status: nobody
+   waits for it.
+   ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
    (MPI
         provides a lower thread level than asked for: both are named; or MPI's own error text)
         | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM |

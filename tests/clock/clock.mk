@@ -22,6 +22,15 @@ endef
 $(foreach p,clock_sync bench_rma fit_model,\
   $(if $(MPICC_OMPI),$(eval $(call over_mpi,$p,mpi,openmpi)))\
   $(if $(MPICC_MPICH),$(eval $(call over_mpi,$p,mpich,mpich))))
+# $(call counted,openmpi or mpich): a library that counts what the MPI carries
+define counted
+$(B)/tests/clock/count_sends.$1.so: tests/clock/count_sends.c $(B)/.flags
+	$$(call say,MPICC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(mpi_cc) mpicc.$1 $$(STD) $$(CFLAGS) $$(WARN) -shared -fPIC $$< -o $$@
+NEEDS_clock += $(B)/tests/clock/count_sends.$1.so
+endef
+$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),$(eval $(call counted,$m)))
 ifneq ($(call have,oshcc),)
 EXAMPLES += $(B)/bench_rma_shmem
 $(eval $(call mpi_program,$(B)/bench_rma_shmem,tools/bench_rma.c,oshcc,-DNBC_WITH_SHMEM,$(B)/libnbc_overlap.shmem.a))

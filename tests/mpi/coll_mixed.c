@@ -104,6 +104,22 @@ static void all_sorts(nbc_comm *comm) {
   GOOD(nbc_mpi_waitany(0, NULL, 1, NULL, &index, MPI_STATUS_IGNORE, 0) == NBC_E_INVAL);
 }
 
+/* The root's short broadcasts are over before anybody else begins, however many: they begin when the root's own
+   message tells them to. */
+static void root_goes_ahead(nbc_comm *comm) {
+  enum { COUNT = 5000 };
+  int word = 0;
+  if (rank) MPI_Recv(&word, 1, MPI_INT, 0, 79, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < COUNT; i++) {
+    uint64_t data[5] = {rank ? 0 : (uint64_t)i, 0, 0, 0, rank ? 0 : (uint64_t)-i};
+    nbc_request *request = NULL;
+    GOOD(nbc_ibcast(comm, data, 5, NBC_TYPE_UINT64, 0, &request) == NBC_OK && nbc_coll_wait(&request, 60000000000) == NBC_OK);
+    GOOD(data[0] == (uint64_t)i && data[4] == (uint64_t)-i);
+    if (failed) MPI_Abort(MPI_COMM_WORLD, 4); /* the others would wait for ever */
+  }
+  for (int p = 1; p < size && !rank; p++) MPI_Send(&word, 1, MPI_INT, p, 79, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
   int provided, all = 0;
   MPI_Init_thread(&argc, &argv, argc > 1 ? atoi(argv[1]) : MPI_THREAD_MULTIPLE, &provided);
@@ -125,6 +141,7 @@ int main(int argc, char **argv) {
     if (status) printf("  %s\n", err.text);
     if (status) break;
     all_sorts(comm);
+    root_goes_ahead(comm);
     nbc_comm_destroy(comm);
   }
   nbc_comm *comm;

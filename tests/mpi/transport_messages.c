@@ -109,7 +109,7 @@ static void one_node_shares_memory_or_none_does(void) {
 
 /* More than has room in shared memory is sent before anybody receives; what is sent last is received first.
    Some receives have no room for all of their message. */
-static void what_has_no_room_waits(void) {
+static void what_has_no_room_keeps_its_order(void) {
   enum { COUNT = 120, MOST = 24000 };
   uint64_t seed = test_rand();
   MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
@@ -137,6 +137,85 @@ static void what_has_no_room_waits(void) {
   for (int i = 0; i < COUNT; i++) CHECK(nbc_wait(t, &sends[i], 0) == NBC_OK);
   free(out), free(in);
   close_transport(t);
+}
+
+/* Short messages, many times what shared memory holds, are over while the receiver is waiting in the MPI for
+   something else, and so is the sender afterwards: nobody makes the transport's progress. */
+static void short_sends_end_though_nobody_looks(void) {
+  enum { COUNT = 4000, MOST = 200 };
+  nbc_transport *t = open_transport(0);
+  static nbc_op sends[COUNT];
+  static unsigned char out[COUNT][MOST], in[MOST];
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  uint64_t seed = test_rand();
+  int open_count = 0, token = 0;
+  MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < COUNT; i++) {
+    fill(out[i], MOST, seed + (uint64_t)(rank * COUNT + i));
+    CHECK(nbc_isend(t, out[i], draw_size(seed, rank, to, i) % MOST, to, 7, &sends[i]) == NBC_OK);
+    for (int n = 0; n < 50 && !sends[i].finished; n++) t->progress(t->ctx);
+    open_count += !sends[i].finished;
+  }
+  CHECK(open_count == 0);
+  if (rank == 0 && size > 1) MPI_Recv(&token, 1, MPI_INT, to, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < COUNT; i++) {
+    const uint64_t bytes = draw_size(seed, from, rank, i) % MOST;
+    nbc_op receive = {0};
+    CHECK(nbc_irecv(t, in, MOST, from, 7, &receive) == NBC_OK && nbc_wait(t, &receive, 0) == NBC_OK);
+    CHECK(receive.size_bytes == bytes && filled(in, bytes, seed + (uint64_t)(from * COUNT + i)));
+  }
+  if (rank == 1) MPI_Send(&token, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  close_transport(t);
+}
+
+static void pieces_of_unlike_sizes_are_refused(void) {
+  nbc_mpi_desc desc = {.piece_bytes = rank == size - 1 ? 6000 : 5000};
+  nbc_transport *t;
+  nbc_error err = {0};
+  char last[64];
+  snprintf(last, sizeof last, "rank %d 6000", size - 1);
+  const nbc_status status = nbc_mpi_create(MPI_COMM_WORLD, &desc, &t, &err);
+  if (size == 1) {
+    CHECK(status == NBC_OK);
+  } else {
+    CHECK(status == NBC_E_INVAL && !t && err.status == status);
+    CHECK(strstr(err.text, "piece_bytes") && strstr(err.text, "rank 0 has 5000") && strstr(err.text, last));
+  }
+  close_transport(t);
+  desc.piece_bytes = rank == size - 1 ? (uint64_t)1 << 31 : 0; /* one rank alone is wrong */
+  CHECK(nbc_mpi_create(MPI_COMM_WORLD, &desc, &t, &err) == NBC_E_INVAL && !t && strstr(err.text, size - 1 == rank ? "2 GiB" : "rank "));
+  desc.piece_bytes = rank == size - 1 ? (uint64_t)1 << 30 : 0; /* what 0 stands for */
+  CHECK(nbc_mpi_create(MPI_COMM_WORLD, &desc, &t, &err) == NBC_OK);
+  close_transport(t);
+}
+
+/* A callback that a wait on another transport delivers may make a transport and end it. */
+static int made_count;
+static void make_and_end(nbc_op *op) {
+  nbc_transport *t = NULL;
+  (void)op;
+  made_count += nbc_mpi_create(MPI_COMM_SELF, NULL, &t, NULL) == NBC_OK;
+  nbc_mpi_destroy(t);
+}
+static void done_may_make_and_end_transports(void) {
+  nbc_transport *a = open_transport(0), *b = open_transport(0), *c = open_transport(0);
+  nbc_transport *const both[] = {a, c};
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  char out = 'x', in[2];
+  nbc_op never = {0}, receive[2] = {{0}, {0}}, send = {0};
+  made_count = 0;
+  CHECK(nbc_irecv(b, &out, 1, from, 99, &never) == NBC_OK);
+  for (int i = 0; i < 2; i++) {
+    receive[i].done = make_and_end;
+    CHECK(nbc_irecv(both[i], &in[i], 1, from, 5, &receive[i]) == NBC_OK);
+    CHECK(nbc_isend(both[i], &out, 1, to, 5, &send) == NBC_OK && nbc_wait(both[i], &send, 0) == NBC_OK);
+  }
+  b->progress(b->ctx); /* used last by this thread, as are the others */
+  while (made_count < 2) CHECK(nbc_test(b, &never) == NBC_PENDING);
+  CHECK(receive[0].finished && receive[1].finished);
+  MPI_Barrier(MPI_COMM_WORLD);
+  close_transport(a), close_transport(b), close_transport(c);
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------- */
@@ -269,7 +348,10 @@ int main(int argc, char **argv) {
     RUN(one_node_has_one_clock);
     RUN(other_kernels_have_other_clocks);
     RUN(one_node_shares_memory_or_none_does);
-    RUN(what_has_no_room_waits);
+    RUN(what_has_no_room_keeps_its_order);
+    RUN(short_sends_end_though_nobody_looks);
+    RUN(pieces_of_unlike_sizes_are_refused);
+    RUN(done_may_make_and_end_transports);
     RUN(random_traffic_beside_the_programs_own);
     if (provided >= MPI_THREAD_FUNNELED) RUN(threads_share_the_transport);
     RUN(less_than_asked_for_is_named);
