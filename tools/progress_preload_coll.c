@@ -988,7 +988,7 @@ void progress_coll_release(struct running *r, bool active, MPI_Request *current)
 }
 
 uint64_t progress_coll_count(void) { return coll.started_count; }
-int progress_coll_active(void) { return __atomic_load_n(&coll.active_count, __ATOMIC_RELAXED); }
+int progress_coll_active(void) { return __atomic_load_n(&coll.active_count, __ATOMIC_ACQUIRE); }
 
 /* All its data is in place. From MPI_Grequest_complete on r may be gone, or started again. */
 static void complete(running *r) {
@@ -1003,8 +1003,10 @@ static void complete(running *r) {
   coll_unlock();
   if (frees_op) NEXT(Op_free)(&op);
   if (!r->persistent) free_types(r);
-  __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
   NEXT(Grequest_complete)(handle);
+  /* Only now: who finds none under way calls the MPI's own wait, and MPICH's MPI_Waitall ends the program when it
+     meets a generalized request that is not complete beside MPI_REQUEST_NULL. */
+  __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
 }
 
 /* What the error class of a request cannot say. */

@@ -3,6 +3,7 @@ $(eval $(call tool,xfer_table))
 $(eval $(call tool,nbc))
 NEEDS_mpi += $(B)/nbc
 PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
+PRELOAD_SLOW := preload_slow_free progress_slow_complete
 PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn preload_life preload_truth preload_bounds preload_finish preload_both
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
@@ -19,12 +20,12 @@ define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
 endef
-# $(call preload_slow,openmpi or mpich): loaded after the preload
+# $(call preload_slow,NAME,openmpi or mpich): loaded after a preload
 define preload_slow
-NEEDS_mpi += $(B)/tests/mpi/preload_slow_free.$1.so
-$(B)/tests/mpi/preload_slow_free.$1.so: tests/mpi/preload_slow_free.c $(B)/.flags
+NEEDS_mpi += $(B)/tests/mpi/$1.$2.so
+$(B)/tests/mpi/$1.$2.so: tests/mpi/$1.c $(B)/.flags
 	@mkdir -p $$(@D)
-	$$(call mpi_build,$$@,mpicc.$1,tests/mpi/preload_slow_free.c,-shared -fPIC)
+	$$(call mpi_build,$$@,mpicc.$2,tests/mpi/$1.c,-shared -fPIC)
 endef
 # $(call preload_examples,suffix,WRAPPER,library)
 define preload_examples
@@ -58,14 +59,14 @@ endef
 ifneq ($(MPICC_OMPI),)
 $(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/libnbc_overlap.openmpi.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi)))
-$(eval $(call preload_slow,openmpi))
+$(foreach t,$(PRELOAD_SLOW),$(eval $(call preload_slow,$t,openmpi)))
 else ifneq ($(call have,mpicc),)
 $(eval $(call preload_examples,mpi,mpicc))
 endif
 ifneq ($(MPICC_MPICH),)
 $(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/libnbc_overlap.mpich.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
-$(eval $(call preload_slow,mpich))
+$(foreach t,$(PRELOAD_SLOW),$(eval $(call preload_slow,$t,mpich)))
 ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
 $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif

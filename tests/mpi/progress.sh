@@ -8,11 +8,11 @@ progress() {
   m=$1 n=$2
   shift 2
   case $m in
-    openmpi) timeout -k 5 90 mpirun.openmpi -n "$n" env LD_PRELOAD="$before$(progress_library $m)" "$@" ;;
-    *) timeout -k 5 90 mpirun.mpich -n "$n" env LD_PRELOAD="$before$(progress_library $m)" "$@" ;;
+    openmpi) timeout -k 5 90 mpirun.openmpi -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
+    *) timeout -k 5 90 mpirun.mpich -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
   esac
 }
-before=
+before= after=
 # Open MPI without copies between processes has no windows under MPI_THREAD_MULTIPLE, whoever asks for it.
 moves() { # MPI PROCESSES SETTINGS...: every way of moving data arrives without a call
   m=$1 n=$2 ways=5
@@ -36,8 +36,8 @@ collectives() { # MPI PROCESSES SETTINGS...: results, and that they were ours
   count=$(grep -c '[1-9][0-9]* collectives were ours' "$work/collectives")
   [ $n = 1 ] && count=1 # nothing to do for one process
   if grep -qx "$n processes checked, 0 checks failed" "$work/collectives" && [ "$count" = "$n" ]
-  then ok "$m, $n processes, $*: collectives are ours and right"
-  else bad "$m, $n processes, $*: collectives"; grep -v 'rank [1-9]' "$work/collectives" | head -20; fi
+  then ok "$m, $n processes, $*${after:+, late ends}: collectives are ours and right"
+  else bad "$m, $n processes, $*${after:+, late ends}: collectives"; grep -v 'rank [1-9]' "$work/collectives" | head -20; fi
 }
 persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbourhoods: results, and that they were ours
   m=$1 n=$2
@@ -73,6 +73,11 @@ some_collectives() { # MPI: what a table names is ours, the rest the MPI's: 10 s
   of_some=$(sed -n 's/.*rank 0: .* \([0-9]*\) collectives were ours/\1/p' "$work/some")
   if grep -q ' 0 checks failed' "$work/some" && [ "$of_some" -gt 0 ] && [ "$of_some" -lt "$of_all" ]
   then ok "$1: $of_some of $of_all collectives by a table"; else bad "$1: $of_some of $of_all by a table"; cat "$work/some"; fi
+}
+late_ends() { # MPI: all data of a collective is there, and its request is complete only later
+  after=" $B/tests/mpi/progress_slow_complete.$1.so"
+  collectives $1 3 NBC_PROGRESS=timer NBC_COLLECTIVES=ours
+  after=
 }
 plain_requests() { # the conformance set holds of the MPI itself
   run $1 3 "$B/tests/mpi/progress_requests.$1" >"$work/requests" 2>&1
@@ -178,6 +183,7 @@ all() {
   collectives $1 5 NBC_PROGRESS=idle NBC_COLLECTIVES=ours
   collectives $1 4 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1 NBC_COLLECTIVES=ours
   for n in 1 9 3 2; do collectives $1 $n NBC_PROGRESS=timer NBC_COLLECTIVES=ours; done
+  late_ends $1
   for n in 2 3 5 9; do persistent $1 $n NBC_PROGRESS=timer; done
   persistent $1 4 NBC_PROGRESS=idle
   persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1

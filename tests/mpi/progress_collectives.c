@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int rank, size, check_count, failed_count;
 static MPI_Comm comm;
@@ -250,6 +251,22 @@ static void many(void) {
     if (i != 5 && i != 20) CHECK(i % 2 ? out[i] == size * (size - 1) / 2 + size * i : in[i] == i % size + i);
 }
 
+/* Waited for, beside a request that is null, between the arrival of its data and its completion by the worker
+   (progress_slow_complete.c makes that time long). Without a worker the wait for the data has an end. */
+static void late_ends(void) {
+  const struct timespec nap = {0, 200000};
+  for (int round = 0; round < 20; round++) {
+    MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    const int in = rank + round;
+    volatile int out = -1;
+    MPI_Iallreduce(&in, (int *)&out, 1, MPI_INT, MPI_SUM, comm, &r[1]);
+    for (int tries = 0; out == -1 && tries < 100; tries++) nanosleep(&nap, NULL);
+    nanosleep(&nap, NULL);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    CHECK(out == size * (size - 1) / 2 + size * round);
+  }
+}
+
 /* Sums of floating-point numbers come out the same, bit by bit, however the messages arrive. */
 static void repeats(void) {
   enum { N = 3000 };
@@ -276,6 +293,7 @@ static void everything(MPI_Comm on) {
   other_types();
   many();
   repeats();
+  late_ends();
 }
 
 int main(int argc, char **argv) {
