@@ -5285,8 +5285,9 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc_
                                                const nbc__mon_event *e, uint64_t size_bytes,
                                                nbc_peer peer, const nbc__mon_bounds *o) {
   const nbc_monitor_desc *d = &r->monitor->desc;
+  void (*const on_seen)(void *, const nbc_seen *) = NBC__MON_RELAXED_LOAD(&d->on_seen);
   nbc_seen seen;
-  if (!d->on_seen) return;
+  if (!on_seen) return;
   memset(&seen, 0, sizeof seen);
   seen.id = b ? b->id : e->id;
   seen.size_bytes = size_bytes;
@@ -5298,19 +5299,20 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc_
   seen.xfer_ns = o->x_ns;
   seen.min_overlap_ns = o->min_ns;
   seen.max_overlap_ns = o->max_ns;
-  d->on_seen(d->on_seen_user, &seen);
+  on_seen(d->on_seen_user, &seen);
 }
 static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *stamp) {
   const nbc_monitor_desc *d = &r->monitor->desc;
+  void (*const on_seen)(void *, const nbc_seen *) = NBC__MON_RELAXED_LOAD(&d->on_seen);
   nbc_seen seen;
-  if (!d->on_seen) return;
+  if (!on_seen) return;
   memset(&seen, 0, sizeof seen);
   seen.id = stamp->id;
   seen.by_nic = true;
   seen.begin_ns = stamp->stamp_begin_ns;
   seen.end_ns = stamp->t_ns - stamp->stamp_err_ns;
   seen.err_ns = stamp->stamp_err_ns;
-  d->on_seen(d->on_seen_user, &seen);
+  on_seen(d->on_seen_user, &seen);
 }
 
 /* ---- joint bounds: what was under way together ------------------------------------------------- */
@@ -5447,7 +5449,8 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
       nbc__mon_book(r, cell, shape, b && b->what == NBC__MON_BEGUN ? NULL : b, e);
   nbc__mon_joint *joint = b ? nbc__mon_joint_of(r, b) : NULL;
   if (joint) nbc__mon_part(r, joint, b, e, size_bytes, peer, &o);
-  if (NBC__MON_RARE(r->monitor->desc.on_seen != NULL)) nbc__mon_tell(r, b, e, size_bytes, peer, &o);
+  if (NBC__MON_RARE(NBC__MON_RELAXED_LOAD(&r->monitor->desc.on_seen) != NULL))
+    nbc__mon_tell(r, b, e, size_bytes, peer, &o);
   return cell;
 }
 

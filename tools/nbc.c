@@ -20,7 +20,8 @@
 #include <sys/wait.h>
 
 static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace] [--mpi openmpi|mpich] "
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace | --no-trace] [--mpi "
+    "openmpi|mpich] "
     "[--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER "
     "[OPTIONS]] PROGRAM [ARGUMENTS]\n"
@@ -42,7 +43,10 @@ static const char help_text[] =
     "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
     "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
     "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
-    "  --trace     keep a timeline too (NBC_TRACE=1)\n"
+    "  --trace     keep the timeline of the whole run, and draw it (NBC_TRACE=1)\n"
+    "  --no-trace  keep none; otherwise its begin is kept, 4 MiB per process, 64 MiB in all, for "
+    "bounds\n"
+    "              that know both sides of messages (NBC_TRACE=first)\n"
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
     "  --print     print the command line instead of running it\n"
     "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program "
@@ -435,7 +439,7 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
   const char *folder, *table;
-  bool no_table, print, with_progress, trace;
+  bool no_table, print, with_progress, trace, no_trace;
   mpi mpi;
 } wishes;
 
@@ -457,6 +461,8 @@ static int take_wishes(wishes *o, char **argv, int argc) {
       o->with_progress = true;
     else if (is(argv[i], "--trace"))
       o->trace = true;
+    else if (is(argv[i], "--no-trace"))
+      o->no_trace = true;
     else
       fail(2, "%s is no option of this (nbc --help)", argv[i]);
   }
@@ -522,7 +528,9 @@ static int see(char **argv, int argc, bool gets) {
   if (table)
     set(&w, &exports, l, m,
         text("NBC_TABLE=%s%s%s", table[0] == '/' ? "" : here, table[0] == '/' ? "" : "/", table));
-  if (o.trace && folder) set(&w, &exports, l, m, "NBC_TRACE=1");
+  if (o.trace && o.no_trace) fail(2, "--trace and --no-trace exclude each other");
+  if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
+    set(&w, &exports, l, m, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
   if (l == SRUN) {
     char *list = (char *)must(strdup("--export=ALL"));
     for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
@@ -623,7 +631,7 @@ static int completion(void) {
        "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
        "--help' -- \"$cur\"))\n"
        "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get "
-       "--trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
+       "--trace --no-trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
        "_nbc nbc");
   return 0;

@@ -32,7 +32,9 @@
                       and sections; overlap_trace (or nbc see --trace) makes Chrome's JSON and OTF2 of it;
                       calls: instead, a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
                       (overlap_preload_replay.h); not with NBC_PEERS=0. Default 0
-     NBC_TRACE_MIB    memory for it per process, in MiB: 16, which is 262,144 records; the newest are kept
+                      first: as 1, but the first records are kept, and then no more are taken (nbc see does so)
+     NBC_TRACE_MIB    memory for it per process, in MiB: 16, which is 262,144 records; the newest are kept. Of
+                      first: 4, and of the whole run at most 64; no timeline of more than 1,024 processes
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
      NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
@@ -295,7 +297,7 @@ static nbc_status make_monitor(bool start_off) {
     run.clock = nbc_monitor_clock(run.monitor);
     run.clock_counts = run.clock->source == NBC__CLOCK_COUNTER;
   }
-  if (trace.ring && run.clock) {
+  if (trace.kept && run.clock) {
     trace.table = nbc_monitor_desc_of(run.monitor).table_same_node;
     trace.table_is_measured = run.table[0] && !nbc_table_disturbed(run.table[0]);
     trace_anchor(0);

@@ -44,10 +44,17 @@ INLINE void entered(call *c, nbc_kind kind, const char *name, uintptr_t address,
   nbc_call_enter_at(me.recorder, kind, t0_ns);
   busy_end();
 }
+/* Calls of these kinds send, receive, or match messages. */
+static bool tells_of_messages(nbc_kind kind) {
+  return kind == NBC_KIND_SEND || kind == NBC_KIND_RECV || kind == NBC_KIND_ISEND ||
+         kind == NBC_KIND_IRECV || kind == NBC_KIND_SENDRECV || kind == NBC_KIND_START ||
+         kind == NBC_KIND_PROBE || kind == NBC_KIND_IPROBE;
+}
 /* Nothing is to be measured, the thread is new, measuring was switched, or the clock is no counter. */
 APART static void enter_rarely(call *c, nbc_kind kind, const char *name, uintptr_t address,
                                uintptr_t frame) {
   c->active = false;
+  if (me.inside && trace.ring && tells_of_messages(kind)) trace_gap();
   if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return;
   busy_begin();
   const int64_t t0_ns = nbc_clock_now_ns(run.clock);
@@ -75,6 +82,7 @@ static inline int64_t returned(call *c) {
 
 /* The place is not known yet, or an exception passed, or there is a timeline, or measuring is off. */
 APART static void left_rarely(call *c) {
+  if (!c->t1_ns) trace_cannot_match("calls failed");
   const int64_t t1_ns = returned(c);
   if (me.on) {
     site *const place = find_caller(c->address, c->name, c->frame);
@@ -110,6 +118,7 @@ static inline int back(call *c, int rc) {
   if (c->active) {
     busy_begin();
     c->t1_ns = nbc_clock_now_ns(run.clock);
+    if (UNLIKELY(rc != MPI_SUCCESS)) trace_cannot_match("calls failed");
   }
   return rc;
 }

@@ -281,6 +281,7 @@ static void forget(uintptr_t key) {
 }
 #define FREES(name, type, kind)                                                                    \
   BODY(name, kind, (type * handle), (handle)) {                                                    \
+    if (handle) trace_comm_gone(KEY(*handle));                                                     \
     if (c->active && handle) forget(KEY(*handle));                                                 \
     return BACK(REAL(name)(handle));                                                               \
   }
@@ -301,11 +302,19 @@ BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
 }
 #undef FREES
 
-WRAP(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
-WRAP(Comm_dup_with_info, COMM_DUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made),
-     (comm, info, made), inherit_peers(comm, *made))
-WRAP(Comm_idup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request),
-     (comm, made, request), post_nothing(c, *request))
+/* All processes of `comm` call it: also inside of other calls it is told to the timeline. */
+#define MAKES(name, kind, parameters, arguments, record)                                           \
+  BODY(name, kind, parameters, arguments) {                                                        \
+    const int rc = BACK(REAL(name) arguments);                                                     \
+    trace_comm_made(KEY(comm), made, rc);                                                          \
+    if (c->active && rc == MPI_SUCCESS) record;                                                    \
+    return rc;                                                                                     \
+  }
+MAKES(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made), (comm, made), inherit_peers(comm, *made))
+MAKES(Comm_dup_with_info, COMM_DUP, (MPI_Comm comm, MPI_Info info, MPI_Comm *made),
+      (comm, info, made), inherit_peers(comm, *made))
+MAKES(Comm_idup, COMM_DUP, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request),
+      (comm, made, request), post_nothing(c, *request))
 WRAP(Open_port, SPAWN, (MPI_Info info, char *port), (info, port), (void)0)
 WRAP(Close_port, SPAWN, (const char *port), (port), (void)0)
 #define P_NAME const char *name, MPI_Info info
@@ -315,9 +324,9 @@ WRAP(Lookup_name, SPAWN, (P_NAME, char *port), (name, info, port), (void)0)
 #undef P_NAME
 WRAP(Comm_join, SPAWN, (int socket, MPI_Comm *made), (socket, made), (void)0)
 #if MPI_VERSION >= 4
-WRAP(Comm_idup_with_info, COMM_DUP,
-     (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
-     (comm, info, made, request), post_nothing(c, *request))
+MAKES(Comm_idup_with_info, COMM_DUP,
+      (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
+      (comm, info, made, request), post_nothing(c, *request))
 WRAP(Comm_create_from_group, COMM_CREATE,
      (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
      (group, tag, info, handler, made), (void)0)
@@ -326,38 +335,42 @@ WRAP(Intercomm_create_from_groups, COMM_CREATE,
       MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
      (local, leader, remote, remote_leader, tag, info, handler, made), (void)0)
 #endif
-WRAP(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made),
-     (comm, group, made), (void)0)
+MAKES(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *made),
+      (comm, group, made), (void)0)
 WRAP(Comm_create_group, COMM_CREATE, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
      (comm, group, tag, made), (void)0)
-WRAP(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
-     (comm, color, key, made), (void)0)
-WRAP(Comm_split_type, COMM_SPLIT, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
-     (comm, type, key, info, made), (void)0)
+MAKES(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *made),
+      (comm, color, key, made), (void)0)
+MAKES(Comm_split_type, COMM_SPLIT,
+      (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+      (comm, type, key, info, made), (void)0)
 WRAP(Intercomm_create, COMM_CREATE,
      (MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *made),
      (local, leader, peer, remote_leader, tag, made), (void)0)
 WRAP(Intercomm_merge, COMM_CREATE, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made),
      (void)0)
-WRAP(Cart_create, TOPOLOGY,
-     (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *made),
-     (comm, ndims, dims, periods, reorder, made), (void)0)
-WRAP(Cart_sub, TOPOLOGY, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made),
-     (void)0)
-WRAP(Graph_create, TOPOLOGY,
-     (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
-     (comm, nnodes, index, edges, reorder, made), (void)0)
-WRAP(Dist_graph_create, TOPOLOGY,
-     (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
-      const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
-     (comm, n, sources, degrees, destinations, weights, info, reorder, made), (void)0)
-WRAP(Dist_graph_create_adjacent, TOPOLOGY,
-     (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
-      const int destinations[], const int destweights[], MPI_Info info, int reorder,
-      MPI_Comm *made),
-     (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
-      made),
-     (void)0)
+MAKES(Cart_create, TOPOLOGY,
+      (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder,
+       MPI_Comm *made),
+      (comm, ndims, dims, periods, reorder, made), (void)0)
+MAKES(Cart_sub, TOPOLOGY, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made),
+      (void)0)
+MAKES(Graph_create, TOPOLOGY,
+      (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder,
+       MPI_Comm *made),
+      (comm, nnodes, index, edges, reorder, made), (void)0)
+MAKES(Dist_graph_create, TOPOLOGY,
+      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
+       const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
+      (comm, n, sources, degrees, destinations, weights, info, reorder, made), (void)0)
+MAKES(Dist_graph_create_adjacent, TOPOLOGY,
+      (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,
+       const int destinations[], const int destweights[], MPI_Info info, int reorder,
+       MPI_Comm *made),
+      (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
+       made),
+      (void)0)
+#undef MAKES
 WRAP(Comm_spawn, SPAWN,
      (const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
       MPI_Comm *made, int errcodes[]),

@@ -116,7 +116,7 @@ static void trace_sent(const peers *p, int rank, const letter *m) {
   lock();
   const pair *const x = find_pair(p, rank);
   if (x)
-    trace_message(m->id, x->partner, false, m->tag, p->made, m->size_bytes, m->unseen);
+    trace_message(m->id, x->partner, false, m->tag, p->key, p->made, m->size_bytes, m->unseen);
   else
     trace_cannot_match("out of memory");
   unlock();
@@ -129,10 +129,12 @@ INLINE void pair_received(const peers *p, uint32_t made, int rank, const letter 
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {
     if (UNLIKELY(trace.ring))
-      trace_message(m->id, x->partner, true, m->tag, made, size_bytes, false);
+      trace_message(m->id, x->partner, true, m->tag, p->key, made, size_bytes, false);
     x->received_count++;
     x->received_bytes += size_bytes;
     x->waited_ns += waited_ns;
+  } else if (UNLIKELY(trace.ring)) {
+    trace_cut_at(&trace.cut_in, m->id);
   }
   unlock();
 }

@@ -102,7 +102,7 @@ static void write_everything(const nbc_report *report) {
 /* The timeline goes where the report goes; when it cannot, that is said, and the report is whole anyway. */
 static void write_trace(void) {
   const char *temporary = setting("TMPDIR");
-  if (!trace.ring) return;
+  if (!trace.kept) return;
   while (me.open_sections > 0)
     trace_section(NULL, false, nbc_clock_now_ns(run.clock)); /* of this thread */
   trace_anchor(1);

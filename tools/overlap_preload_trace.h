@@ -1,12 +1,21 @@
 /* overlap_preload_trace.h: NBC_TRACE=1: a timeline of calls, transfers and sections in a ring of fixed size,
    NBC_TRACE_MIB (16) mebibytes per process, 64 bytes a record, the newest kept. It is written beside the
    report, nbc_overlap.PROGRAM.RUN.RANK.trace; overlap_trace makes a picture of it. All threads share the
-   ring; a call is recorded when it returns, a transfer when the monitor accounts it, a section when it ends. */
+   ring; a call is recorded when it returns, a transfer when the monitor accounts it, a section when it ends.
+   NBC_TRACE=first: the first 4 MiB (NBC_TRACE_MIB) are kept, and at most 64 MiB of the whole run; once they
+   are full nothing more is recorded, so that what it costs does not grow with the run.
+
+   Who compares two processes' messages by their order (trace_match.h) must know from where on some may be
+   missing: "cut" says so, by the ids of sends and receives, which are in the order of their posts. */
 #include "trace_file.h"
 
 enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256 };
+enum { TRACE_FIRST_MIB = 4, TRACE_RUN_MIB = 64, TRACE_LEAST_RECORDS = 1024 };
 static struct {
-  trace_record *ring; /* NULL: off */
+  trace_record *ring; /* NULL: off, or full */
+  trace_record *kept; /* the same memory, also when it is full */
+  bool keeps_first;
+  uint64_t cut_in, cut_out; /* receives, sends with this id or above may be missing; 0: none is */
   uint64_t mask, head;
   int64_t clock_ns[2], unix_ns[2]; /* at start and end */
   struct {
@@ -21,8 +30,31 @@ static struct {
   const char *unmatched; /* why messages cannot be told apart by their order; NULL: they can */
 } trace;
 
+/* From this message on some may be missing. Only where one thread calls MPI: others match nothing. */
+static void trace_cut_at(uint64_t *cut, uint64_t id) {
+  if (!*cut || id < *cut) *cut = id;
+}
+/* Messages that are posted from here on may not be seen, or be received by calls that tell of none. */
+static void trace_gap(void) {
+  trace_cut_at(&trace.cut_in, me.next_id + 1);
+  trace_cut_at(&trace.cut_out, me.next_id + 1);
+}
+static uint64_t oldest_receive(void);
+
+/* The first records are all there will be. What is under way now will end unseen. */
+APART static trace_record *trace_full(void) {
+  static trace_record left_out;
+  trace.ring = NULL;
+  __atomic_store_n(&run.monitor->desc.on_seen, NULL, __ATOMIC_RELAXED); /* nobody asks any more */
+  trace_cut_at(&trace.cut_in, me.next_id);
+  trace_cut_at(&trace.cut_out, me.next_id);
+  if (!run.multiple) trace_cut_at(&trace.cut_in, oldest_receive());
+  return &left_out;
+}
 static trace_record *trace_next(void) {
-  return &trace.ring[__atomic_fetch_add(&trace.head, 1, __ATOMIC_RELAXED) & trace.mask];
+  const uint64_t at = __atomic_fetch_add(&trace.head, 1, __ATOMIC_RELAXED);
+  if (UNLIKELY(trace.keeps_first && at > trace.mask)) return trace_full();
+  return &trace.kept[at & trace.mask];
 }
 
 /* What the call that is over was; `place`: where it was made, as far as that is known. */
@@ -49,13 +81,69 @@ static void trace_cannot_match(const char *why) {
   if (!trace.unmatched) trace.unmatched = why;
 }
 
+/* A number for a communicator that all its processes give it: made of that of the one it was made from,
+   and how many were made from that before, which all of its processes do in one order [MPI 7.4]. 0: not
+   known. Two that were split from one in one call have the same, but no process in common. */
+typedef struct trace_comm {
+  uintptr_t key; /* the handle; 0: free */
+  uint64_t number, made_count;
+} trace_comm;
+static struct {
+  trace_comm *of; /* open addressing, at most half full */
+  uint32_t mask, count;
+} trace_comms;
+enum { TRACE_COMMS = 4096 };
+
+static trace_comm *trace_comm_at(uintptr_t key) { /* it, or the free place for it */
+  uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & trace_comms.mask;
+  while (trace_comms.of[i].key && trace_comms.of[i].key != key) i = (i + 1) & trace_comms.mask;
+  return &trace_comms.of[i];
+}
+static void trace_comm_add(uintptr_t key, uint64_t number) {
+  trace_comm *c = trace_comm_at(key);
+  if (!c->key && 2 * trace_comms.count > trace_comms.mask) return; /* not known */
+  if (!c->key) trace_comms.count++;
+  *c = (trace_comm){.key = key, .number = number};
+}
+static void trace_comms_begin(void) {
+  trace_comms.of = map_memory(TRACE_COMMS * sizeof *trace_comms.of);
+  trace_comms.mask = TRACE_COMMS - 1;
+  if (trace_comms.of) trace_comm_add((uintptr_t)MPI_COMM_WORLD, 1);
+}
+static int64_t trace_wide(uintptr_t key) {
+  const trace_comm *c = trace_comms.of ? trace_comm_at(key) : NULL;
+  return c && c->key ? (int64_t)c->number : 0;
+}
+/* A call that all processes of `from` make is over; in it, this one got `made`, or none. */
+static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc) {
+  if (!trace.ring || !trace_comms.of) return;
+  lock();
+  trace_comm *parent = trace_comm_at(from);
+  if (parent->key && parent->number) {
+    uint64_t number = parent->number * 0x9E3779B97F4A7C15u + ++parent->made_count;
+    number *= 0xC2B2AE3D27D4EB4Fu;
+    number = (number ^ number >> 29) | (uint64_t)1 << 63; /* neither 0 nor the world's */
+    if (rc != MPI_SUCCESS)                                /* who knows what the others have */
+      parent->number = 0;
+    else if (*made != MPI_COMM_NULL)
+      trace_comm_add((uintptr_t)*made, number);
+  }
+  unlock();
+}
+/* Its handle may mean another one from here on. The place stays taken. */
+static void trace_comm_gone(uintptr_t key) {
+  trace_comm *c = trace_comms.of ? trace_comm_at(key) : NULL;
+  if (c && c->key) c->number = 0;
+}
+
 /* Which message a transfer was: the partner's timeline has it too. On this node only. */
-static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint32_t comm,
-                          uint64_t size_bytes, bool unseen) {
+static void trace_message(uint64_t id, int partner, bool incoming, int tag, uintptr_t comm_key,
+                          uint32_t comm, uint64_t size_bytes, bool unseen) {
   trace_partner(id, partner);
   if (!trace.ring || partner < 0 || !run.same_node[partner]) return;
   const int64_t eager_bytes = nbc_table_eager_bytes(trace.table);
   const bool eager = eager_bytes < 0 || size_bytes <= (uint64_t)eager_bytes;
+  const int64_t wide = trace_wide(comm_key);
   *trace_next() = (trace_record){
       .begin_ns = tag,
       .end_ns = comm,
@@ -63,6 +151,7 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
       .size_bytes = size_bytes,
       .xfer_ns = nbc_table_time_ns(trace.table, size_bytes),
       .min_overlap_ns = eager ? 0 : nbc_table_time_ns(trace.table, (uint64_t)eager_bytes),
+      .max_overlap_ns = wide,
       .partner = (int32_t)partner,
       .what = TRACE_MESSAGE,
       .kind = incoming,
@@ -70,9 +159,11 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
       .case_of = (uint8_t)((eager ? TRACE_EAGER : 0) | (unseen ? TRACE_UNSEEN : 0) |
                            (nbc_table_tail_bytes(trace.table) == 0 ? TRACE_NO_TAIL : 0) |
                            (trace.table_is_measured ? TRACE_MEASURED : 0))};
+  if (!trace.ring) trace_cut_at(incoming ? &trace.cut_in : &trace.cut_out, id);
 }
 
 static void trace_seen(void *user, const nbc_seen *seen) {
+  if (!trace.ring) return;
   const uint64_t at = seen->id % TRACE_PARTNERS;
   (void)user;
   int64_t partner = -1;
@@ -153,19 +244,27 @@ static void trace_anchor(int which) {
 
 /* Reads NBC_TRACE and NBC_TRACE_MIB. True: the monitor is to tell of its transfers. */
 static bool setting_trace(void) {
-  static const char *const kinds[] = {"0", "1", "calls"}; /* calls: overlap_preload_replay.h */
-  if (setting_choice("NBC_TRACE", kinds, 3, 0) != 1) return false;
+  static const char *const kinds[] = {"0", "1", "calls", /* overlap_preload_replay.h */
+                                      "first"};
+  const int kind = setting_choice("NBC_TRACE", kinds, 4, 0);
+  if (kind != 1 && kind != 3) return false;
   const char *value = setting("NBC_TRACE_MIB");
   char *end = NULL;
-  long mib = value ? strtol(value, &end, 10) : 16;
+  const long otherwise = kind == 3 ? TRACE_FIRST_MIB : 16;
+  long mib = value ? strtol(value, &end, 10) : otherwise;
   if (value && (*end || mib < 1 || mib > 65536)) {
-    complain("NBC_TRACE_MIB=%.60s is not a number from 1 to 65536: 16 is taken", value);
-    mib = 16;
+    complain("NBC_TRACE_MIB=%.60s is not a number from 1 to 65536: %ld is taken", value, otherwise);
+    mib = otherwise;
   }
-  uint64_t records = 1;
-  while (2 * records * sizeof *trace.ring <= (uint64_t)mib << 20) records *= 2;
-  trace.ring = map_memory(records * sizeof *trace.ring);
+  uint64_t records = 1, most_bytes = (uint64_t)mib << 20;
+  if (kind == 3 && most_bytes * (uint64_t)run.size > (uint64_t)TRACE_RUN_MIB << 20)
+    most_bytes = ((uint64_t)TRACE_RUN_MIB << 20) / (uint64_t)run.size;
+  while (2 * records * sizeof *trace.ring <= most_bytes) records *= 2;
+  if (kind == 3 && records < TRACE_LEAST_RECORDS) return false; /* too many processes */
+  trace.ring = trace.kept = map_memory(records * sizeof *trace.ring);
   trace.mask = records - 1;
+  trace.keeps_first = kind == 3;
+  trace_comms_begin();
   if (!trace.ring) complain("NBC_TRACE: no memory for %ld MiB: no timeline", mib);
   return trace.ring != NULL;
 }
@@ -199,7 +298,7 @@ static bool trace_close(void) {
   trace_places.number = map_memory(((size_t)trace_places.mask + 1) * sizeof *trace_places.number);
   for (uint64_t i = 0; trace_places.of && trace_places.number && i <= trace.mask && i < trace.head;
        i++) {
-    trace_record *r = &trace.ring[i];
+    trace_record *r = &trace.kept[i];
     if (r->what == TRACE_CALL && !trace_add_place(r)) r->id = UINT32_MAX;
   }
   return trace_places.of && trace_places.number;
@@ -218,6 +317,7 @@ static const char *trace_boot(void) {
 
 /* To the stream of the report: run.report_fd is open. */
 static void trace_write(FILE *out) {
+  if (trace.keeps_first && trace.head > trace.mask + 1) trace.head = trace.mask + 1;
   const uint64_t kept = trace.head < trace.mask + 1 ? trace.head : trace.mask + 1,
                  first = trace.head - kept;
   char host[256] = "";
@@ -232,6 +332,10 @@ static void trace_write(FILE *out) {
     fprintf(out, "raw %lld %lld %lld\n", (long long)trace.raw_clock_ns[i],
             (long long)trace.raw_ns[i], (long long)trace.raw_err_ns[i]);
   fprintf(out, "boot %s\n", trace_boot());
+  if (trace.cut_in || trace.cut_out)
+    fprintf(out, "cut %llu %llu\n", (unsigned long long)trace.cut_in,
+            (unsigned long long)trace.cut_out);
+  if (trace.keeps_first) fprintf(out, "first %d\n", !trace.ring);
   if (run.multiple || run.thread_count != 1) trace_cannot_match("several threads called MPI");
   fprintf(out, "matches %d %s\n", !trace.unmatched, trace.unmatched ? trace.unmatched : "in order");
   for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);
@@ -244,5 +348,5 @@ static void trace_write(FILE *out) {
   fprintf(out, "seen %llu\nrecords %llu\n\n", (unsigned long long)trace.head,
           (unsigned long long)kept);
   for (uint64_t i = 0; i < kept; i++)
-    fwrite(&trace.ring[(first + i) & trace.mask], sizeof *trace.ring, 1, out);
+    fwrite(&trace.kept[(first + i) & trace.mask], sizeof *trace.kept, 1, out);
 }

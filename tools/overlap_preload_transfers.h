@@ -102,6 +102,14 @@ INLINE transfer *put(const transfer *x, uint32_t slot) {
   return t;
 }
 
+/* The least id of a receive that is under way; UINT64_MAX: there is none. */
+static uint64_t oldest_receive(void) {
+  uint64_t least = UINT64_MAX;
+  for (uint32_t i = 1; i <= pool_used; i++)
+    if (pool[i].key && pool[i].receives && pool[i].id && pool[i].id < least) least = pool[i].id;
+  return least;
+}
+
 /* Removes `index`, which follows `before` (0: is the head) in the queue of a slot. */
 INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
   const uint32_t head = slots[slot], next = pool[index].next;
@@ -115,6 +123,7 @@ INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
     close_gap(slot);
   }
   pool[index].next = pool_free;
+  pool[index].id = 0;
   pool_free = index;
 }
 
@@ -168,6 +177,7 @@ APART static uint32_t drop_stale(MPI_Request request, uint32_t slot) {
   if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
       !pool[head].persistent)
     return slot;
+  if (pool[head].receives && pool[head].id) trace_cut_at(&trace.cut_in, pool[head].id);
   take_out(slot, 0, head);
   return slot_of(KEY(request));
 }
@@ -204,6 +214,7 @@ INLINE void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
       nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
                         c->t0_ns);
   } else if (moves) {
+    if (x->receives) trace_cut_at(&trace.cut_in, x->id);
     nbc_xfer_end_only_at(me.recorder, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
                          c->t0_ns);
     __atomic_add_fetch(&run.lost_count, 1, __ATOMIC_RELAXED);
@@ -284,6 +295,7 @@ static struct {
 static uint64_t matched_count;
 
 static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
+  trace_cut_at(&trace.cut_in, me.next_id + 1); /* its receive is not in order */
   const nbc_peer peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
   int at = 0;
   lock();
@@ -499,9 +511,10 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     end(c, &send);
   }
   if (!x.id) return;
-  if (x.cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+  if (x.cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
+    if (!x.receives) trace_cut_at(&trace.cut_out, x.id); /* it was posted, and never comes */
     withdraw(x.owner, x.id);
-  else
+  } else
     over(c, &x, status);
 }
 /* Mostly one thread calls MPI, the handle stands for one transfer, and that is a plain one: it is ended
@@ -538,6 +551,7 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
     end(c, &send);
   }
   if (x.id) {
+    if (x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees */
     x.unseen = true;
     end(c, &x);
   }
@@ -587,7 +601,11 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
 static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *status,
                        MPI_Comm comm) {
   MPI_Count got;
-  if (source == MPI_PROC_NULL || !bytes_received(status, &got)) return;
+  if (source == MPI_PROC_NULL) return;
+  if (!bytes_received(status, &got)) {
+    trace_cut_at(&trace.cut_in, me.next_id + 1);
+    return;
+  }
   const peers *p = peers_of_comm(comm);
   if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
   const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};

@@ -326,6 +326,9 @@ int main(int argc, char **argv) {
   printf("%zu processes, %.3f s, %llu records", traces.count,
          (double)(traces.end_ns - traces.begin_ns) * 1e-9, (unsigned long long)kept);
   if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);
+  bool is_full = false;
+  for (size_t k = 0; k < traces.count; k++) is_full = is_full || traces.of[k].is_full;
+  if (is_full) printf(", the first of a longer run (NBC_TRACE=first)");
   putchar('\n');
   if (matches.message_count)
     printf("%llu of %llu messages have both ends%s%s\n", (unsigned long long)matches.matched_count,

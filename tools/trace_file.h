@@ -9,6 +9,9 @@
      raw T_NS RAW_NS ERR_NS             twice: against CLOCK_MONOTONIC_RAW, which is one for all processes of a boot
      boot TEXT                          which boot of which machine
      matches N TEXT                     1: each message of the process is here, in order; 0: why not
+     cut IN OUT                         receives with an id of IN or above, sends of OUT or above, may be missing;
+                                        0: none is. Not there: none of either
+     first N                            its first records are kept, not the newest; 1: there were more
      name I TEXT                        of sections
      place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"
 
@@ -22,7 +25,7 @@ enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION, TRACE_MESSAGE }
 /* A TRACE_MESSAGE says which message a transfer was; its fields are used so:
      begin_ns tag, end_ns number of the communicator in this process, id and size_bytes as the transfer,
      xfer_ns the table's time, min_overlap_ns the table's time of what may go ahead of a large one,
-     max_overlap_ns 0, partner, kind 1: it came in, 0: it went out, case_of: the bits below */
+     max_overlap_ns a number for the communicator that its processes share (0: not known), partner, kind 1: it came in, 0: it went out, case_of: the bits below */
 enum {
   TRACE_EAGER = 1,    /* all of it may go ahead, or nobody knows how much */
   TRACE_UNSEEN = 2,   /* buffered, ready, not contiguous: parts that go when they like */

@@ -4,7 +4,10 @@
    Messages from one process to another with one tag, in one communicator, are received in the order in which they
    were sent, by receives in the order in which these were posted [MPI 3.5]. Sends are in the timeline from
    their post on, receives when they are over; so when there are as many of both, each is known, and the n-th are
-   one message. Nothing is said where a timeline is not whole, several communicators are in use, or sizes differ.
+   one message. Where a timeline has all messages up to one of them only (its "cut"), the n-th are one message
+   as long as there are both, if the communicator's number is known, which is the same in all of its processes.
+   Nothing is said where a timeline has lost its first records, sizes differ, or the number is not known and
+   several communicators are in use.
 
    Bounds by method "partner", where both clocks are those of one boot (CLOCK_MONOTONIC_RAW, their errors
    taken off): no byte moves before the send is called, none after the receive has returned. So the window
@@ -112,18 +115,24 @@ static int match_order(const void *a, const void *b) {
   if (to_x != to_y) return to_x < to_y ? -1 : 1;
   if (x->message->begin_ns != y->message->begin_ns)
     return x->message->begin_ns < y->message->begin_ns ? -1 : 1;
+  if (x->message->max_overlap_ns != y->message->max_overlap_ns)
+    return (uint64_t)x->message->max_overlap_ns < (uint64_t)y->message->max_overlap_ns ? -1 : 1;
   return (x->message->id > y->message->id) - (x->message->id < y->message->id);
 }
-/* Same two processes and tag? */
+/* Same two processes, tag and communicator? */
 static bool match_same(const match_one *sent, const match_one *received) {
   return sent->timeline == received->partner && sent->partner == received->timeline &&
-         sent->message->begin_ns == received->message->begin_ns;
+         sent->message->begin_ns == received->message->begin_ns &&
+         sent->message->max_overlap_ns == received->message->max_overlap_ns;
+}
+static bool match_same_tag(const match_one *a, const match_one *b) {
+  return a->timeline == b->timeline && a->partner == b->partner &&
+         a->message->begin_ns == b->message->begin_ns;
 }
 static size_t match_group(const match_one *all, size_t at, size_t count) {
   size_t end = at + 1;
-  while (end < count && all[end].timeline == all[at].timeline &&
-         all[end].partner == all[at].partner &&
-         all[end].message->begin_ns == all[at].message->begin_ns)
+  while (end < count && match_same_tag(&all[end], &all[at]) &&
+         all[end].message->max_overlap_ns == all[at].message->max_overlap_ns)
     end++;
   return end;
 }
@@ -139,8 +148,9 @@ static size_t match_collect(match_one *all, bool in) {
     const timeline *t = &traces.of[i];
     for (size_t k = 0; k < matches.messages_of[i]; k++) {
       const trace_record *r = &matches.messages[i][k];
-      size_t partner = 0;
+      size_t partner = (size_t)r->partner; /* they are in the order of ranks, mostly all there */
       if ((r->kind != 0) != in) continue;
+      if (partner >= traces.count || traces.of[partner].rank != r->partner) partner = 0;
       while (partner < traces.count && traces.of[partner].rank != r->partner) partner++;
       const timeline *other = partner < traces.count ? &traces.of[partner] : NULL;
       matches.message_count += !in;
@@ -174,10 +184,39 @@ static bool match_agrees(const match_one *sent, const match_one *received, size_
   return true;
 }
 
+/* How many of a group, which is in the order of ids, stand before the timeline's cut. */
+static size_t match_before(const match_one *all, size_t count, uint64_t cut) {
+  while (count && all[count - 1].message->id >= cut) count--;
+  return count;
+}
+/* How many of a group's sends and receives are known to be each other's, from the first on. */
+static size_t match_count(const match_one *sent, size_t sent_count, const match_one *received,
+                          size_t received_count) {
+  const timeline *from = &traces.of[sent->timeline], *to = &traces.of[received->timeline];
+  if (!from->is_full && !to->is_full && sent_count == received_count) return sent_count;
+  const size_t sure_sent = match_before(sent, sent_count, from->cut_out),
+               sure_received = match_before(received, received_count, to->cut_in);
+  if ((sure_sent < sure_received && from->cut_out == UINT64_MAX) ||
+      (sure_received < sure_sent && to->cut_in == UINT64_MAX)) {
+    match_refuse("not all messages of a tag were sent and received by calls that are seen");
+    return 0;
+  }
+  if (!sent->message->max_overlap_ns) {
+    match_refuse("which communicator it was is not known");
+    return 0;
+  }
+  const size_t least = sure_sent < sure_received ? sure_sent : sure_received;
+  if (least < sent_count)
+    match_refuse(from->is_full || to->is_full
+                     ? "a timeline ends before them (nbc see --trace keeps more)"
+                     : "calls that are not seen may have received others of their tag");
+  return least;
+}
+
 /* Moves the groups that agree to the front of both. Two sorted lists, walked side by side;
-   `kept` is never beyond s or r, so nothing is written over that was not looked at. A group is
-   taken whole or not at all: with one message missing, the n-th of both would no longer be one
-   message. */
+   `kept` is never beyond s or r, so nothing is written over that was not looked at. Of a group
+   the first ones are taken, up to where one may be missing: behind that the n-th of both would no
+   longer be one message. */
 static void match_pair(size_t sent_count, size_t received_count) {
   size_t s = 0, r = 0, kept = 0;
   while (s < sent_count && r < received_count) {
@@ -185,12 +224,16 @@ static void match_pair(size_t sent_count, size_t received_count) {
                  r_end = match_group(matches.received, r, received_count);
     const match_one *a = &matches.sent[s], *b = &matches.received[r];
     if (match_same(a, b)) {
-      if (s_end - s != r_end - r)
-        match_refuse("not all messages of a tag were sent and received by calls that are seen");
-      else if (match_agrees(a, b, s_end - s))
-        for (; s < s_end; s++, r++, kept++) {
-          matches.sent[kept] = matches.sent[s];
-          matches.received[kept] = matches.received[r];
+      const size_t both = match_count(a, s_end - s, b, r_end - r);
+      const bool alone =
+          a->message->max_overlap_ns ||
+          ((s_end == sent_count || !match_same_tag(a, &matches.sent[s_end])) &&
+           (r_end == received_count || !match_same_tag(b, &matches.received[r_end])));
+      if (!alone) match_refuse("one tag is in use in several communicators");
+      if (alone && match_agrees(a, b, both))
+        for (size_t i = 0; i < both; i++, kept++) {
+          matches.sent[kept] = matches.sent[s + i];
+          matches.received[kept] = matches.received[r + i];
         }
       s = s_end, r = r_end;
     } else { /* as match_order has it: a's group as its receiver would list it, before all ids */
@@ -198,6 +241,7 @@ static void match_pair(size_t sent_count, size_t received_count) {
           .timeline = a->partner, .partner = a->timeline, .message = b->message};
       trace_record key = *b->message;
       key.begin_ns = a->message->begin_ns;
+      key.max_overlap_ns = a->message->max_overlap_ns;
       key.id = 0;
       match_one probe = as_received;
       probe.message = &key;

@@ -14,7 +14,9 @@ typedef struct timeline {
   uint64_t seen_count, record_count;
   int64_t clock_ns[2], unix_ns[2];
   int clock_count;
-  bool is_whole; /* none of its records is missing */
+  bool is_whole;            /* none of its records is missing, or the last ones */
+  bool is_first, is_full;   /* it kept the first ones; and there were more */
+  uint64_t cut_in, cut_out; /* messages from these ids on may be missing; UINT64_MAX: none */
   int64_t raw_clock_ns[2], raw_ns[2], raw_err_ns[2];
   int raw_count;
   char *boot, *unmatched; /* unmatched: why its messages are not here in order; NULL: they are */
@@ -85,6 +87,13 @@ static bool trace_read_line(timeline *t, const char *line) {
     return a >= 0 && b >= 0 && t->raw_err_ns[t->raw_count - 1] >= 0;
   }
   if (strncmp(line, "boot ", 5) == 0) return free(t->boot), t->boot = trace_copy(line + 5), true;
+  unsigned long long in, out;
+  if (sscanf(line, "cut %llu %llu", &in, &out) == 2) {
+    t->cut_in = in ? in : UINT64_MAX;
+    t->cut_out = out ? out : UINT64_MAX;
+    return true;
+  }
+  if (sscanf(line, "first %lld", &a) == 1) return t->is_first = true, t->is_full = a != 0, true;
   if (strncmp(line, "matches ", 8) == 0) {
     free(t->unmatched);
     t->unmatched = line[8] == '1' ? NULL : trace_copy(line + (line[8] && line[9] ? 10 : 8));
@@ -132,6 +141,7 @@ static bool trace_read(timeline *t, const char *path) {
   char line[4096];
   struct stat st;
   memset(t, 0, sizeof *t);
+  t->cut_in = t->cut_out = UINT64_MAX;
   t->path = trace_copy(path);
   t->unmatched = trace_copy("it is of an earlier version");
   FILE *in = fopen(path, "rb");

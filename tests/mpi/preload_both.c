@@ -5,7 +5,13 @@
      in_call         a small message is sent when its receiver is in a wait: nothing was hidden there
      faster          large messages at once, of which the table says that they take longer
      order           messages of all sizes, with wildcards, persistent and nonblocking requests, finished in another order
-     tags            the same tag in two communicators; messages that a probe matched; of tag 7 as they should be
+     tags            the same tag in two communicators, and in two whose number is not known; messages that a probe matched;
+                     of tag 7 as they should be
+     long            many messages one after the other, as in the next ones: each is sent when the one before was received
+     probed          one in the middle is received by a matched probe
+     freed           of one in the middle the request of the receive is freed
+     nested          one in the middle is sent by a callback of the MPI
+     truncated       one in the middle is longer than its receive
      off             messages while measuring is off at one rank, and others at the other */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -103,12 +109,15 @@ static void order(void) {
 }
 static void tags(void) {
   static char data[1000];
-  MPI_Comm other;
+  MPI_Comm other, unknown[2];
+  MPI_Group all;
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  for (int k = 0; k < 2; k++) MPI_Comm_create_group(MPI_COMM_WORLD, all, k, &unknown[k]);
   for (int i = 0; i < ROUNDS; i++)
-    for (int k = 0; k < 4; k++) {
-      MPI_Comm comm = k == 1 ? other : MPI_COMM_WORLD;
-      const int tag = k < 2 ? 5 : k + 4; /* 5, 5, 6, 7 */
+    for (int k = 0; k < 6; k++) {
+      MPI_Comm comm = k == 1 ? other : k < 4 ? MPI_COMM_WORLD : unknown[k - 4];
+      const int tag = k < 2 ? 5 : k < 4 ? k + 4 : 8; /* 5, 5, 6, 7, 8, 8 */
       MPI_Message message;
       if (rank == 0) MPI_Send(data, 100 + k, MPI_CHAR, 1, tag, comm);
       if (rank == 1 && k == 2) {
@@ -119,6 +128,90 @@ static void tags(void) {
       }
     }
   MPI_Comm_free(&other);
+  for (int k = 0; k < 2; k++) MPI_Comm_free(&unknown[k]);
+  MPI_Group_free(&all);
+}
+
+/* Message i of `count` is sent when the one before was received; the middle one in another way. */
+static char letter[64];
+static void in_turn(int count, void (*middle)(int i)) {
+  for (int i = 1; i <= count; i++) {
+    if (rank == 0) compute_until(1, i - 1); /* the other one has the last one */
+    if (i == count / 2 && middle)
+      middle(i);
+    else if (rank == 0)
+      MPI_Send(letter, 64, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+    else
+      MPI_Recv(letter, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) tell(1, i);
+  }
+}
+static void middle_probes(int i) { /* calls without messages fill the timeline, too */
+  int flag;
+  for (int k = 0; k < 12000; k++) MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  if (rank == 0)
+    MPI_Send(letter, 64, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  else
+    MPI_Recv(letter, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  (void)i;
+}
+static void in_order(void) { in_turn(2600, middle_probes); }
+static void middle_probed(int i) {
+  MPI_Message message;
+  (void)i;
+  if (rank == 0) {
+    MPI_Send(letter, 64, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Mprobe(0, 1, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+  MPI_Mrecv(letter, 64, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+}
+static void probed(void) { in_turn(40, middle_probed); }
+static void middle_freed(int i) {
+  static volatile char there[64];
+  MPI_Request r;
+  int flag;
+  if (rank == 0) {
+    letter[63] = 1;
+    MPI_Send(letter, 64, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Irecv((void *)(uintptr_t)there, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &r);
+  MPI_Request_free(&r);
+  while (!there[63]) MPI_Iprobe(0, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  (void)i;
+}
+static void freed(void) { in_turn(40, middle_freed); }
+static int send_in_callback(MPI_Comm comm, int key, void *value, void *state) {
+  (void)comm, (void)key, (void)value, (void)state;
+  return MPI_Send(letter, 64, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+}
+static void middle_nested(int i) {
+  (void)i;
+  if (rank == 0) {
+    int key;
+    MPI_Comm own;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, send_in_callback, &key, NULL);
+    MPI_Comm_set_attr(own, key, letter);
+    MPI_Comm_free(&own);
+    MPI_Comm_free_keyval(&key);
+  } else {
+    MPI_Recv(letter, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+static void nested(void) { in_turn(40, middle_nested); }
+static void middle_truncated(int i) {
+  static char more[128];
+  (void)i;
+  if (rank == 0)
+    MPI_Send(more, 128, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  else
+    MPI_Recv(letter, 64, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void truncated(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  in_turn(40, middle_truncated);
 }
 static void off(void) {
   static char data[100];
@@ -138,7 +231,8 @@ int main(int argc, char **argv) {
     const char *name;
     void (*run)(void);
   } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"in_call", in_call},
-                {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off}};
+                {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off},
+                {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   share_flags();

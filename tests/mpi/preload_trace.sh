@@ -8,7 +8,7 @@ traced() {
   m=$1 n=$2 reports=$work/$1.$3
   mkdir -p "$reports"
   shift 3
-  NBC_TRACE=1 measured "$m" "$n" "$B/tests/mpi/preload_truth.$m" "$@" >"$reports/out" 2>"$reports/err"
+  NBC_TRACE=${NBC_TRACE:-1} measured "$m" "$n" "$B/tests/mpi/preload_truth.$m" "$@" >"$reports/out" 2>"$reports/err"
 }
 # asks NAME FILTER: of the JSON, true
 asks() { if jq -e "$2" "$reports/t.json" >/dev/null 2>&1; then ok "$1"; else bad "$1: $2"; fi; }
@@ -53,6 +53,14 @@ newest() { # mpi
   "$tool" -o /dev/full "$reports" >/dev/null 2>"$reports/err"
   if [ $? = 1 ] && grep -q '/dev/full: No space' "$reports/err"; then ok "$1: a full disk is said"; else bad "$1: full disk: $(cat "$reports/err")"; fi
 }
+first() { # mpi
+  (export NBC_TRACE_MIB=1 NBC_TRACE=first && traced "$1" 1 first many 40000)
+  reports=$work/$1.first
+  "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1
+  kept=$(jq '[.traceEvents[]|select(.cat=="call")]|length' "$reports/t.json")
+  if [ "$kept" = 16384 ] && grep -q 'the first of a longer run' "$reports/said"; then ok "$1: first: 16,384 are kept and that is said"; else bad "$1: first: $kept kept: $(cat "$reports/said")"; fi
+  asks "$1: first: they are the first ones" '[.traceEvents[]|select(.cat=="call")|.name]|unique == ["MPI_Iprobe"]'
+}
 no_room() { # mpi
   reports=$work/$1.no_room
   mkdir "$reports"
@@ -87,7 +95,12 @@ by_nbc() { # mpi
   mkdir "$reports"
   (cd "$reports" && "$B/nbc" see --trace --no-table -o here "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" regions >out 2>err)
   [ $? = 0 ] && jq -e '.traceEvents|length > 20' "$reports/here/overlap_trace.json" >/dev/null && ok "$1: nbc see --trace" || bad "$1: nbc see --trace: $(cat "$reports/out" "$reports/err")"
+  (cd "$reports" && "$B/nbc" see --no-table -o plain "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late >out 2>err)
+  [ $? = 0 ] && grep -q '^first 0' "$reports"/plain/*.0.trace && grep -q '^By both sides' "$reports/out" && ! [ -e "$reports/plain/overlap_trace.json" ] &&
+    ok "$1: nbc see keeps the begin for bounds by both sides" || bad "$1: nbc see: $(cat "$reports/out" "$reports/err")"
+  (cd "$reports" && "$B/nbc" see --no-trace --no-table -o none "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late >out 2>err)
+  [ $? = 0 ] && ! ls "$reports/none" | grep -q 'trace$' && ok "$1: nbc see --no-trace keeps none" || bad "$1: nbc see --no-trace: $(ls "$reports/none")"
 }
-each() { off "$1"; picture "$1"; otf2 "$1"; newest "$1"; no_room "$1"; damaged "$1"; by_nbc "$1"; }
+each() { off "$1"; picture "$1"; otf2 "$1"; newest "$1"; first "$1"; no_room "$1"; damaged "$1"; by_nbc "$1"; }
 each_mpi each
 finish
