@@ -253,6 +253,7 @@ typedef enum pm_topology_kind {
   X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]")   \
   X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                       \
   X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                          \
+  X(pio_is_posted, 0, "1: the CPU goes on before the NIC has what it writes; 0: then, as S4BXI")   \
   X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                   \
   X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                             \
   X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")                \
@@ -697,10 +698,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_EQ_DROPPED, 3)                                                                             \
   X(PTL_EQ_EMPTY, 4)                                                                               \
   X(PTL_FAIL, 5)                                                                                   \
-  X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)                 \
-      X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)              \
-          X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)     \
-              X(PTL_SIZE_INVALID, 18)
+  X(PTL_IGNORED, 6)                                                                                \
+  X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10)                \
+      X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)         \
+          X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -819,8 +820,9 @@ enum {
   X(PUT_OVERFLOW)                                                                                  \
   X(ATOMIC)                                                                                        \
   X(ATOMIC_OVERFLOW)                                                                               \
-  X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK)          \
-      X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+  X(FETCH_ATOMIC)                                                                                  \
+  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
+      X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -1915,7 +1917,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 158 "src/portals/platform.h"
+#line 159 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2625,7 +2627,9 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  bool is_busy; /* with a flow, or with packets */
+  int64_t
+      d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
+  bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately: sixteen for each node, within limits. */
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
@@ -5177,7 +5181,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 412 "src/portals/ptl.h"
+#line 413 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -5248,7 +5252,7 @@ typedef struct pm__header {
   pm__me *me;           /* in the overflow list */
   pm__message *message; /* while its data is still being written */
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  bool is_claimed;       /* found by an append while message was set: told when the data is in */
+  bool is_claimed;      /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
@@ -5261,7 +5265,8 @@ typedef struct pm__pt {
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
-  int list_count; /* entries of both lists */
+  int list_count;  /* entries of both lists */
+  int later_count; /* places promised to appends that a thread has ahead of it */
 } pm__pt;
 typedef struct pm__map {
   struct pm__map *next;
@@ -5287,7 +5292,7 @@ struct pm__ni {
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
-#define PM__POOL(ni, kind) (&(ni)->pool[(kind) - PM__H_EQ])
+#define PM__POOL(ni, kind) (&(ni)->pool[(kind)-PM__H_EQ])
 #define PM__PROCESS(p)                                                                             \
   pm_process *const p = pm__inited();                                                              \
   if (!p) return PTL_NO_INIT
@@ -6823,7 +6828,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
-  return ni->pt[index].list_count >= ni->limits.max_list_size;
+  return ni->pt[index].list_count + ni->pt[index].later_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
 static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
@@ -8016,8 +8021,7 @@ enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
   uint32_t first, count, max;
-  int append_count; /* of them */
-  bool has_begun;   /* the first of them */
+  bool has_begun; /* the first of them */
   bool is_running;
   pm__call_step call; /* of the first one */
   /* what is served once there are no more steps */
@@ -8077,7 +8081,7 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
-  t->ahead->append_count++;
+  ni->pt[me->pt].later_count++;
   return PTL_OK;
 }
 /* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
@@ -8140,11 +8144,11 @@ static bool pm__step_go(pm_thread *t) {
   t->has_steps = --a->count != 0;
   if (is_append) {
     pm__me *me = (pm__me *)s.what;
-    a->append_count--;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
-    if (s.ni->refs)
+    if (s.ni->refs) {
+      if (s.ni->pt[me->pt].later_count) s.ni->pt[me->pt].later_count--;
       pm__me_append(s.ni, me);
-    else
+    } else
       pm__pool_free(s.ni, &me->o);
   } else if (s.kind == PM__STEP_MOVE) {
     pm__message *m = (pm__message *)s.what;
@@ -8272,13 +8276,13 @@ PM_API bool pm_run_ahead(bool is_ahead) {
 PM_API void pm_catch_up(void) {
   if (pm__current && pm__current->has_steps) pm__catch_up();
 }
-/* Entries of steps are counted in the pool already (pm__me_new), but not in lists. append_count is
-   that of all portals: the room may come out too small, never too large. */
+/* Entries of steps are counted in the pool already (pm__me_new), and in later_count of their portal: what
+   a counter triggers meanwhile finds the place taken, as it would if the call had returned. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
-  const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
-            room = (int)(pool->limit - pool->used),
-            list_room = ni->limits.max_list_size - ni->pt[index].list_count - steps;
+  const int room = (int)(pool->limit - pool->used),
+            list_room =
+                ni->limits.max_list_size - ni->pt[index].list_count - ni->pt[index].later_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
@@ -9798,8 +9802,9 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
-  lane->t_free_ps = w->now_ps;
-  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
+  if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
   pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
   pm__lane_run(w, lane);
 }
@@ -9905,6 +9910,17 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
     return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
   return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
+/* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
+   later. (Flows know nothing of short messages, see pm__last_ps.) */
+static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+  pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
+  int k;
+  for (k = 0; k < 4; k++)
+    if (lanes[k].is_busy && t_end_ps > lanes[k].t_free_ps) { /* of a busy lane: the flow's begin */
+      const int64_t d_both_ps = t_end_ps - lanes[k].t_free_ps;
+      lanes[k].d_held_ps = pm__later(lanes[k].d_held_ps, d_both_ps < d_ps ? d_both_ps : d_ps);
+    }
+}
 /* The first job of a free lane. The end of a short one is known now: no event is needed, the
    lane stays free, and t_free_ps holds back the next. A flow's end depends on others, so its
    lane is busy. */
@@ -9923,16 +9939,20 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
     lane->is_busy = 1;
+    lane->t_free_ps = pm__max_ps(t_ps, w->now_ps);
+    lane->d_held_ps = 0;
     m->way.event.fn = pm__job_flow;
-    pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
+    pm__schedule(w, &m->way.event, lane->t_free_ps);
     return;
   }
   if (inside)
     t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
-  else
-    t_end_ps =
-        pm__later(t_ps, pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                     w->plat.link_bytes_per_s));
+  else {
+    const int64_t d_ps = pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                      w->plat.link_bytes_per_s);
+    t_end_ps = pm__later(t_ps, d_ps);
+    pm__hold_flows(w, m, t_end_ps, d_ps);
+  }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
@@ -10149,6 +10169,24 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
+/* Payload that the CPU writes takes the CPU's time; where writes are posted, time on their way alone: the
+   command goes behind it, and what is written next behind that. A carrier takes its own time for it. */
+static int64_t pm__pio_ps(const pm_world *w, const pm__message *m) {
+  return pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s);
+}
+static int64_t pm__pio_cpu_ps(pm_world *w, const pm__message *m) {
+  return pm__link_now(w) == PM_LINK_CARRIER || w->plat.pio_is_posted ? 0 : pm__pio_ps(w, m);
+}
+static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) {
+  const pm_process *p = m->what.from->proc;
+  pm__node *n = &w->nodes[p->nic];
+  int64_t t_end_ps = w->now_ps;
+  if (w->plat.pio_is_posted && pm__link_now(w) != PM_LINK_CARRIER) {
+    t_begin_ps = pm__max_ps(w->now_ps, n->t_command_ps);
+    t_end_ps = n->t_command_ps = pm__later(t_begin_ps, pm__pio_ps(w, m));
+  }
+  pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_begin_ps, t_end_ps, p->node, p->node, m->what.length);
+}
 /* The CPU's part of a call that moves data, step by step: time for the call, for payload that
    the CPU itself writes, and for a free command slot. ret false: that was all; else the running
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
@@ -10174,17 +10212,11 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
       break;
     call->t_pio_ps = w->now_ps;
     call->is_pio = 1;
-    call->d_ps =
-        pm__later(w->plat.pio_fence_ns * PM__PS,
-                  pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
-                      ? 0
-                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s));
+    call->d_ps = pm__later(w->plat.pio_fence_ns * PM__PS, pm__pio_cpu_ps(w, m));
     call->what = "PIO";
     return true;
   case 2:
-    if (call->is_pio)
-      pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, call->t_pio_ps, w->now_ps, p->node, p->node,
-                m->what.length);
+    if (call->is_pio) pm__pio_ends(w, m, call->t_pio_ps);
     break;
   default: break;
   }
@@ -10211,10 +10243,10 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
+  t_ps = pm__max_ps(t_ps, n->t_command_ps);
   if (!w->plat.no_pci_commands && !w->plat.no_pci) {
     n->t_command_ps =
-        pm__later(pm__max_ps(t_ps, n->t_command_ps),
-                  pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
+        pm__later(t_ps, pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
     t_ps = pm__later(n->t_command_ps, w->plat.pci_latency_ns * PM__PS);
   }
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, node, node, (uint64_t)w->plat.command_bytes);

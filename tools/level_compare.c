@@ -298,6 +298,7 @@ static int calibrate(pm_platform *p) {
   snprintf(p->name, sizeof p->name, "nic_rtl");
   p->ack_after_write = 1; /* what the NIC in RTL does */
   p->dma_ahead = 1;
+  p->pio_is_posted = 1;
   p->nic_match_ns = 3;     /* an entry per cycle of 2.88 ns */
   p->nic_search_ns = 26;   /* measured as rates to entries of lists */
   p->command_bytes = 1150; /* 16 register writes of two cycles each, at PCI's rate */

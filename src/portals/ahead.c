@@ -32,8 +32,7 @@ enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
   uint32_t first, count, max;
-  int append_count; /* of them */
-  bool has_begun;   /* the first of them */
+  bool has_begun; /* the first of them */
   bool is_running;
   pm__call_step call; /* of the first one */
   /* what is served once there are no more steps */
@@ -93,7 +92,7 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
-  t->ahead->append_count++;
+  ni->pt[me->pt].later_count++;
   return PTL_OK;
 }
 /* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
@@ -156,11 +155,11 @@ static bool pm__step_go(pm_thread *t) {
   t->has_steps = --a->count != 0;
   if (is_append) {
     pm__me *me = (pm__me *)s.what;
-    a->append_count--;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
-    if (s.ni->refs)
+    if (s.ni->refs) {
+      if (s.ni->pt[me->pt].later_count) s.ni->pt[me->pt].later_count--;
       pm__me_append(s.ni, me);
-    else
+    } else
       pm__pool_free(s.ni, &me->o);
   } else if (s.kind == PM__STEP_MOVE) {
     pm__message *m = (pm__message *)s.what;
@@ -288,13 +287,13 @@ PM_API bool pm_run_ahead(bool is_ahead) {
 PM_API void pm_catch_up(void) {
   if (pm__current && pm__current->has_steps) pm__catch_up();
 }
-/* Entries of steps are counted in the pool already (pm__me_new), but not in lists. append_count is
-   that of all portals: the room may come out too small, never too large. */
+/* Entries of steps are counted in the pool already (pm__me_new), and in later_count of their portal: what
+   a counter triggers meanwhile finds the place taken, as it would if the call had returned. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
-  const int steps = pm__current->ahead ? pm__current->ahead->append_count : 0,
-            room = (int)(pool->limit - pool->used),
-            list_room = ni->limits.max_list_size - ni->pt[index].list_count - steps;
+  const int room = (int)(pool->limit - pool->used),
+            list_room =
+                ni->limits.max_list_size - ni->pt[index].list_count - ni->pt[index].later_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {

@@ -36,7 +36,9 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 typedef struct pm__lane {
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
-  bool is_busy; /* with a flow, or with packets */
+  int64_t
+      d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
+  bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately: sixteen for each node, within limits. */
 enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };

@@ -132,8 +132,9 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
-  lane->t_free_ps = w->now_ps;
-  if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+  lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
+  if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
+  if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
   pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
   pm__lane_run(w, lane);
 }
@@ -239,6 +240,17 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
     return pm__later(pm__max_ps(pm__later(t_ps, fetch_ps), lane->t_free_ps), d_ps);
   return pm__later(pm__later(pm__max_ps(t_ps, lane->t_free_ps), d_ps), fetch_ps);
 }
+/* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
+   later. (Flows know nothing of short messages, see pm__last_ps.) */
+static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+  pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
+  int k;
+  for (k = 0; k < 4; k++)
+    if (lanes[k].is_busy && t_end_ps > lanes[k].t_free_ps) { /* of a busy lane: the flow's begin */
+      const int64_t d_both_ps = t_end_ps - lanes[k].t_free_ps;
+      lanes[k].d_held_ps = pm__later(lanes[k].d_held_ps, d_both_ps < d_ps ? d_both_ps : d_ps);
+    }
+}
 /* The first job of a free lane. The end of a short one is known now: no event is needed, the
    lane stays free, and t_free_ps holds back the next. A flow's end depends on others, so its
    lane is busy. */
@@ -257,16 +269,20 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
     lane->is_busy = 1;
+    lane->t_free_ps = pm__max_ps(t_ps, w->now_ps);
+    lane->d_held_ps = 0;
     m->way.event.fn = pm__job_flow;
-    pm__schedule(w, &m->way.event, pm__max_ps(t_ps, w->now_ps));
+    pm__schedule(w, &m->way.event, lane->t_free_ps);
     return;
   }
   if (inside)
     t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
-  else
-    t_end_ps =
-        pm__later(t_ps, pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                     w->plat.link_bytes_per_s));
+  else {
+    const int64_t d_ps = pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
+                                      w->plat.link_bytes_per_s);
+    t_end_ps = pm__later(t_ps, d_ps);
+    pm__hold_flows(w, m, t_end_ps, d_ps);
+  }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
   pm__job_left(w, m, t_ps, t_end_ps);
@@ -483,6 +499,24 @@ PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
+/* Payload that the CPU writes takes the CPU's time; where writes are posted, time on their way alone: the
+   command goes behind it, and what is written next behind that. A carrier takes its own time for it. */
+static int64_t pm__pio_ps(const pm_world *w, const pm__message *m) {
+  return pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s);
+}
+static int64_t pm__pio_cpu_ps(pm_world *w, const pm__message *m) {
+  return pm__link_now(w) == PM_LINK_CARRIER || w->plat.pio_is_posted ? 0 : pm__pio_ps(w, m);
+}
+static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) {
+  const pm_process *p = m->what.from->proc;
+  pm__node *n = &w->nodes[p->nic];
+  int64_t t_end_ps = w->now_ps;
+  if (w->plat.pio_is_posted && pm__link_now(w) != PM_LINK_CARRIER) {
+    t_begin_ps = pm__max_ps(w->now_ps, n->t_command_ps);
+    t_end_ps = n->t_command_ps = pm__later(t_begin_ps, pm__pio_ps(w, m));
+  }
+  pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_begin_ps, t_end_ps, p->node, p->node, m->what.length);
+}
 /* The CPU's part of a call that moves data, step by step: time for the call, for payload that
    the CPU itself writes, and for a free command slot. ret false: that was all; else the running
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
@@ -508,17 +542,11 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
       break;
     call->t_pio_ps = w->now_ps;
     call->is_pio = 1;
-    call->d_ps =
-        pm__later(w->plat.pio_fence_ns * PM__PS,
-                  pm__link_now(w) == PM_LINK_CARRIER /* which takes its time for the rest */
-                      ? 0
-                      : pm__bytes_ps((double)m->what.length, w->plat.pio_bytes_per_s));
+    call->d_ps = pm__later(w->plat.pio_fence_ns * PM__PS, pm__pio_cpu_ps(w, m));
     call->what = "PIO";
     return true;
   case 2:
-    if (call->is_pio)
-      pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, call->t_pio_ps, w->now_ps, p->node, p->node,
-                m->what.length);
+    if (call->is_pio) pm__pio_ends(w, m, call->t_pio_ps);
     break;
   default: break;
   }
@@ -545,10 +573,10 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
+  t_ps = pm__max_ps(t_ps, n->t_command_ps);
   if (!w->plat.no_pci_commands && !w->plat.no_pci) {
     n->t_command_ps =
-        pm__later(pm__max_ps(t_ps, n->t_command_ps),
-                  pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
+        pm__later(t_ps, pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
     t_ps = pm__later(n->t_command_ps, w->plat.pci_latency_ns * PM__PS);
   }
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, node, node, (uint64_t)w->plat.command_bytes);

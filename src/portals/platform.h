@@ -51,6 +51,7 @@ typedef enum pm_topology_kind {
   X(pio_bytes, 408, "payload written by the CPU (non-matching: 8 more); above it DMA [S 4.3.3]")   \
   X(pio_needs_volatile, 0, "1: PIO only for PTL_MD_VOLATILE, as S4BXI does")                       \
   X(pio_fence_ns, 60, "CPU: fence between payload and command (assumed)")                          \
+  X(pio_is_posted, 0, "1: the CPU goes on before the NIC has what it writes; 0: then, as S4BXI")   \
   X(early_send_bytes, 64, "up to this size SEND comes before the ack [S 4.3.2]")                   \
   X(command_queue_count, 16, "commands between CPU and NIC [S 4.3.2]")                             \
   X(nic_pipeline_count, 73, "commands further inside: together about 89 [S 4.3.2]")                \

@@ -24,10 +24,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_EQ_DROPPED, 3)                                                                             \
   X(PTL_EQ_EMPTY, 4)                                                                               \
   X(PTL_FAIL, 5)                                                                                   \
-  X(PTL_IGNORED, 6) X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9)                 \
-      X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)              \
-          X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)     \
-              X(PTL_SIZE_INVALID, 18)
+  X(PTL_IGNORED, 6)                                                                                \
+  X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10)                \
+      X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)         \
+          X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -146,8 +146,9 @@ enum {
   X(PUT_OVERFLOW)                                                                                  \
   X(ATOMIC)                                                                                        \
   X(ATOMIC_OVERFLOW)                                                                               \
-  X(FETCH_ATOMIC) X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK)          \
-      X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
+  X(FETCH_ATOMIC)                                                                                  \
+  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
+      X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -478,7 +479,7 @@ typedef struct pm__header {
   pm__me *me;           /* in the overflow list */
   pm__message *message; /* while its data is still being written */
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  bool is_claimed;       /* found by an append while message was set: told when the data is in */
+  bool is_claimed;      /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
@@ -491,7 +492,8 @@ typedef struct pm__pt {
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
-  int list_count; /* entries of both lists */
+  int list_count;  /* entries of both lists */
+  int later_count; /* places promised to appends that a thread has ahead of it */
 } pm__pt;
 typedef struct pm__map {
   struct pm__map *next;
@@ -517,7 +519,7 @@ struct pm__ni {
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
-#define PM__POOL(ni, kind) (&(ni)->pool[(kind) - PM__H_EQ])
+#define PM__POOL(ni, kind) (&(ni)->pool[(kind)-PM__H_EQ])
 #define PM__PROCESS(p)                                                                             \
   pm_process *const p = pm__inited();                                                              \
   if (!p) return PTL_NO_INIT

@@ -395,7 +395,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
-  return ni->pt[index].list_count >= ni->limits.max_list_size;
+  return ni->pt[index].list_count + ni->pt[index].later_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
 static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,

@@ -130,7 +130,7 @@ static void random_programs_do_the_same(void) {
     plan = test_rand();
     left_every = test_below(2) ? 1 + (unsigned)test_below(4) : 0;
     if (test_below(3) == 0) p.command_queue_count = 1, p.nic_pipeline_count = 1; /* commands wait for room */
-    if (test_below(3) == 0) p.pio_bytes = 1000, p.pio_needs_volatile = 0;
+    if (test_below(3) == 0) p.pio_bytes = 1000, p.pio_needs_volatile = 0, p.pio_is_posted = (int64_t)test_below(2);
     if (test_below(3) == 0) p.cpu_event_ns = 0;
     if (test_below(4) == 0) desc.faults.loss_ratio = desc.faults.delay_ratio = 0.05, desc.faults.delay_ns = 2000;
     if (!same(n, &desc))
@@ -200,6 +200,45 @@ static void limits_are_kept_and_errors_told(void) {
   pm_catch_up();
   run_world(1, limits_body, NULL);
 }
+/* Appends ahead have their places: what a counter triggers before they take place finds no room. */
+static void full_list_body(void *unused) {
+  const ptl_ni_limits_t wanted = {.max_list_size = 3};
+  ptl_ni_limits_t got;
+  ptl_handle_me_t first, late, h;
+  unsigned char memory[64];
+  ptl_handle_ct_t ct;
+  ptl_handle_ni_t ni;
+  ptl_pt_index_t pt;
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &wanted, &got, &ni) == PTL_OK);
+  CHECK(PtlCTAlloc(ni, &ct) == PTL_OK && PtlPTAlloc(ni, 0, PTL_EQ_NONE, 3, &pt) == PTL_OK && got.max_list_size == 3);
+  ptl_me_t me = entry(memory, 8, 1, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_CT_COMM);
+  me.ct_handle = ct;
+  if (pm_rank() == 0) {
+    CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &first) == PTL_OK);
+    CHECK(PtlTriggeredMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &late, ct, 1) == PTL_OK);
+  }
+  pm_barrier();
+  if (pm_rank() == 1) {
+    const ptl_md_t d = {memory, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
+    ptl_handle_md_t md;
+    CHECK(PtlMDBind(ni, &d, &md) == PTL_OK);
+    CHECK(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(0), pt, 1, 0, NULL, 0) == PTL_OK);
+  } else {
+    pm_run_ahead(true);
+    pm_sleep_ns(100000); /* the put comes meanwhile */
+    for (int i = 0; i < 2; i++) CHECK(PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+    CHECK(pm_append_room(ni, pt) == 0);
+    pm_run_ahead(false);
+    pm_catch_up();
+    CHECK(pm_append_room(ni, pt) == 0 && PtlMEUnlink(first) == PTL_OK);
+    CHECK(pm_append_room(ni, pt) == 1); /* three were in it, not four */
+  }
+  pm_barrier();
+  CHECK(PtlNIFini(ni) == PTL_OK);
+  PtlFini();
+}
+static void appends_ahead_keep_their_places(void) { run_world(2, full_list_body, NULL); }
 static void ends_body(void *unused) {
   side *s = (side *)calloc(1, sizeof *s);
   (void)unused;
@@ -272,6 +311,7 @@ int main(int argc, char **argv) {
   RUN(random_programs_do_the_same);
   RUN(context_changes_less_often);
   RUN(limits_are_kept_and_errors_told);
+  RUN(appends_ahead_keep_their_places);
   RUN(what_is_ahead_of_the_end_takes_place);
   RUN(what_is_volatile_is_read_at_once);
   RUN(a_handler_that_ends_the_process_ends_the_run);

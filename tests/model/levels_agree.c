@@ -178,7 +178,7 @@ static pm_platform machine(void) {
   p.no_pci_commands = (int64_t)test_below(2), p.no_pci = !test_below(4), p.pci_half_duplex = (int64_t)test_below(2);
   p.packet_routing = (int64_t)test_below(3), p.packet_bytes = one_of(2048, 64, 9000);
   p.packet_output_bytes = one_of(4096, 64, 100), p.packet_input_bytes = one_of(16384, 64, 5000);
-  p.link_credit_bytes = one_of(0, 1000, 100000), p.early_send_bytes = one_of(64, 0, 64), p.pio_needs_volatile = (int64_t)test_below(2);
+  p.link_credit_bytes = one_of(0, 1000, 100000), p.early_send_bytes = one_of(64, 0, 64), p.pio_needs_volatile = (int64_t)test_below(2), p.pio_is_posted = (int64_t)test_below(2);
   p.nic_match_ns = one_of(0, 20, 0);
   return p;
 }

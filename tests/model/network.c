@@ -466,6 +466,55 @@ static void payload_is_fetched_ahead(void) {
   p.dma_ahead = 0;
   CHECK_NEAR(stream_rate(&p, 409, 1, PM_LINK_FLOW) / 0.409, 1.46, 0.03);
 }
+/* Posted: the CPU's next call overlaps the way of what it wrote; one put alone takes as long as ever. */
+static void written_payload_may_be_posted(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {.platform = &p};
+  double alone_ns[2];
+  p.pio_bytes_per_s = 1e9;
+  for (int i = 0; i < 2; i++) {
+    p.pio_is_posted = i;
+    pattern.mode = PUT_ACK, pattern.bytes = 300, pattern.count = 5;
+    run_world(2, pattern_body, &desc);
+    alone_ns[i] = pattern.per_ns;
+    const double per_put_ns = 300 / stream_rate(&p, 300, 1, PM_LINK_FLOW);
+    if (i)
+      CHECK_NEAR(per_put_ns, 300 + 64 / 12.5, 10); /* its payload and its command */
+    else
+      CHECK_NEAR(per_put_ns, 50 + 60 + 300, 10); /* the call, the fence, the payload */
+  }
+  if (!IS_ON_RTL) CHECK_NEAR(alone_ns[0], alone_ns[1], 0.01);
+}
+/* Long puts both ways at once: what acknowledgements take of a NIC's wire its flows do not have. */
+enum { BOTH = 64 };
+static void both_ways_body(void *per_ns) {
+  side s_, *s = &s_;
+  ptl_ct_event_t value;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_COMM_DISABLE),
+         PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < BOTH; i++) CHECK(put(s, 1 - pm_rank(), 4096, PTL_CT_ACK_REQ, 0, 0, 0) == PTL_OK);
+  CHECK(PtlCTWait(s->ct, BOTH, &value) == PTL_OK && !value.failure);
+  if (pm_rank() == 0) *(double *)per_ns = (double)(pm_now_ns() - t_ns) / BOTH;
+  pm_barrier();
+  side_close(s);
+}
+static void acknowledgements_take_wire_from_flows(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  double per_ns[2];
+  for (int i = 0; i < 2; i++) {
+    pm_world_desc desc = {.platform = &p};
+    pm_world *w;
+    p.ack_bytes = i ? 2032 : 32;
+    CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, both_ways_body, &per_ns[i]) == PM_OK);
+    CHECK(pm_world_run(w) == PM_OK);
+    pm_world_destroy(w);
+  }
+  const double more_ns = per_ns[1] - per_ns[0], ack_ns = 2000 / 12.5;
+  CHECK(more_ns > 0.6 * ack_ns && more_ns < 1.1 * ack_ns);
+}
 static void loggp_streams_keep_to_the_wire(void) {
   pm_platform p = pm_platform_bxi2(2);
   CHECK_NEAR(stream_rate(&p, 4096, 1, PM_LINK_LOGGP), 12.5 * 64 / 72, 0.2);
@@ -799,6 +848,8 @@ int main(int argc, char **argv) {
   RUN(command_queue_holds_the_cpu_back);
   RUN(small_messages_share_links);
   RUN(payload_is_fetched_ahead);
+  RUN(written_payload_may_be_posted);
+  RUN(acknowledgements_take_wire_from_flows);
   RUN(loggp_streams_keep_to_the_wire);
   RUN(lost_messages_are_sent_again_and_arrive_once_in_order);
   RUN(dead_link_is_reported_not_waited_for);
