@@ -13091,6 +13091,7 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v);
 NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes);
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_barrier_two_level(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
                                         uint64_t total_bytes, int root);
 NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b);
@@ -13278,18 +13279,26 @@ NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint6
 
 /* ---- barrier ------------------------------------------------------------------------------- */
 /* Hensgen, Finkel and Manber (1988): in step s a rank tells the one 2^s above it, and is told by
-   the one 2^s below: after ceil(log2 n) steps it has heard of all, for any n. */
-NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
+   the one 2^s below: after ceil(log2 n) steps it has heard of all, for any n. Here among `count`
+   ranks (NULL: 0 ... count - 1), this one at place `at`, once the node `before` is over (-1: at
+   once). ret how many nodes `heard` holds, after which all are known to have come */
+static int nbc__sched_disseminate(nbc__sched_builder *b, const int *ranks, int count, int at,
+                                  int32_t before, int32_t heard[32]) {
   const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
-  int32_t heard[32];
   int steps = 0;
-  for (int64_t m = 1; m < b->d.size;
-       m *= 2, steps++) { /* who sends tells all it has heard so far */
-    nbc__sched_message(b, NBC_NODE_SEND, (int)((b->d.rank + m) % b->d.size), none, 0);
+  for (int64_t m = 1; m < count; m *= 2, steps++) { /* who sends tells all it has heard so far */
+    const int to = (int)((at + m) % count), from = (int)((at - m + count) % count);
+    nbc__sched_message(b, NBC_NODE_SEND, ranks ? ranks[to] : to, none, 0);
+    if (before >= 0) nbc__sched_after(b, before);
     for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
-    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV,
-                                      (int)((b->d.rank - m + b->d.size) % b->d.size), none, 0);
+    heard[steps] = nbc__sched_message(b, NBC_NODE_RECV, ranks ? ranks[from] : from, none, 0);
   }
+  return steps;
+}
+
+NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b) {
+  int32_t heard[32];
+  (void)nbc__sched_disseminate(b, NULL, b->d.size, b->d.rank, -1, heard);
 }
 
 /* Up to rank 0, which then knows that all have come, and down again. */
@@ -13311,6 +13320,43 @@ NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b) {
     nbc__sched_message(b, NBC_NODE_SEND, b->children[i], none, 0);
     nbc__sched_after(b, released);
   }
+}
+
+/* Up to the leader of each node, which tell each other by dissemination, and down again: a tree over all
+   would cross between nodes twice as often in a row. */
+NBC__PRIVATE void nbc__sched_barrier_two_level(nbc__sched_builder *b) {
+  const nbc_slice none = nbc__sched_slice(NBC_AREA_NONE, 0);
+  nbc__sched_places p;
+  int32_t heard[32];
+  int above;
+  if (!nbc__sched_places_open(b, b->d.rank, 0, &p)) {
+    b->status = nbc__status_fail(b->err, NBC_E_NOMEM, 0, "schedule: out of memory");
+    return;
+  }
+  const int count = nbc__sched_knomial(p.member_at, p.member_count, 2, &above, b->children);
+  const int32_t first = (int32_t)b->s->node_count, arrived = first + count;
+  for (int i = 0; i < count; i++)
+    nbc__sched_message(b, NBC_NODE_RECV, p.members[b->children[i]], none, 0);
+  nbc__sched_add(b, NBC_NODE_NOP, 0); /* all below have arrived */
+  for (int32_t i = first; i < arrived; i++) nbc__sched_after(b, i);
+  int32_t released = arrived;
+  if (above >= 0) {
+    nbc__sched_message(b, NBC_NODE_SEND, p.members[above], none, 0);
+    nbc__sched_after(b, arrived);
+    released = nbc__sched_message(b, NBC_NODE_RECV, p.members[above], none, 0);
+  } else {
+    const int steps =
+        nbc__sched_disseminate(b, p.leaders, p.leader_count, p.leader_at, arrived, heard);
+    released = (int32_t)b->s->node_count;
+    nbc__sched_add(b, NBC_NODE_NOP, 0); /* all nodes have */
+    nbc__sched_after(b, arrived);
+    for (int i = 0; i < steps; i++) nbc__sched_after(b, heard[i]);
+  }
+  for (int i = count - 1; i >= 0; i--) {
+    nbc__sched_message(b, NBC_NODE_SEND, p.members[b->children[i]], none, 0);
+    nbc__sched_after(b, released);
+  }
+  NBC_FREE(p.memory);
 }
 
 /* ---- broadcast ----------------------------------------------------------------------------- */
@@ -14339,7 +14385,7 @@ NBC__PRIVATE nbc__sched_writer nbc__sched_writer_of(nbc_coll coll, nbc_algo algo
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
   X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
   X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
-  X(BARRIER, TWO_LEVEL, barrier_tree, ALWAYS)                                                      \
+  X(BARRIER, TWO_LEVEL, barrier_two_level, ALWAYS)                                                 \
   X(BCAST, TWO_LEVEL, bcast_bounded, ALWAYS)                                                       \
   X(REDUCE, TWO_LEVEL, reduce_by_tree, COMMUTES)                                                   \
   X(ALLREDUCE, TWO_LEVEL, allreduce_two_level, COMMUTES)                                           \
@@ -14474,6 +14520,7 @@ NBC__PRIVATE const char *nbc__sched_parse_rule(const char *at, nbc_choice_rule *
    move them several times. */
 static const nbc_choice_rule nbc__sched_rules[] = {
     /* two_level: passed over unless some of several nodes holds several ranks */
+    {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},

@@ -12,7 +12,7 @@
   X(BARRIER, BINOMIAL, barrier_tree, ALWAYS)                                                       \
   X(BARRIER, KNOMIAL, barrier_tree, ALWAYS)                                                        \
   X(BARRIER, DISSEMINATION, barrier_dissemination, ALWAYS)                                         \
-  X(BARRIER, TWO_LEVEL, barrier_tree, ALWAYS)                                                      \
+  X(BARRIER, TWO_LEVEL, barrier_two_level, ALWAYS)                                                 \
   X(BCAST, TWO_LEVEL, bcast_bounded, ALWAYS)                                                       \
   X(REDUCE, TWO_LEVEL, reduce_by_tree, COMMUTES)                                                   \
   X(ALLREDUCE, TWO_LEVEL, allreduce_two_level, COMMUTES)                                           \

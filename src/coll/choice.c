@@ -20,6 +20,7 @@
    move them several times. */
 static const nbc_choice_rule nbc__sched_rules[] = {
     /* two_level: passed over unless some of several nodes holds several ranks */
+    {NBC_COLL_BARRIER, 0, 0, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_BCAST, 0, 64 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_REDUCE, 0, 32 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},
     {NBC_COLL_ALLREDUCE, 0, 16 * 1024, NBC_ALGO_TWO_LEVEL, 0, 0},

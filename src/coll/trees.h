@@ -14,6 +14,7 @@ NBC__PRIVATE int nbc__sched_real(const nbc__sched_builder *b, int root, int v);
 NBC__PRIVATE uint64_t nbc__sched_tree_segment(const nbc__sched_builder *b, uint64_t total_bytes);
 NBC__PRIVATE void nbc__sched_barrier_dissemination(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_barrier_tree(nbc__sched_builder *b);
+NBC__PRIVATE void nbc__sched_barrier_two_level(nbc__sched_builder *b);
 NBC__PRIVATE void nbc__sched_bcast_tree(nbc__sched_builder *b, nbc_slice buffer,
                                         uint64_t total_bytes, int root);
 NBC__PRIVATE void nbc__sched_bcast(nbc__sched_builder *b);
