@@ -1,24 +1,33 @@
 #!/bin/sh
 # Runs the test programs and scripts given as arguments; each ends with the line "N passed, N failed,
-# N skipped". Adds these up and ends with the same line. A program that crashes, hangs past TEST_TIMEOUT
-# seconds (default 600) or prints no such line counts as failed. What failed, and why, stands just before
-# the last line.
-# Three lanes, each one test after the other: what starts ranks or threads has a lane of its own; what needs one
-# core runs beside it in two lanes that yield the cores to it. TEST_LANES=1: all one after the other.
+# N skipped". Adds these up and ends with the same line. A program that crashes or prints no such line counts as
+# failed, and so does one that hangs past TEST_TIMEOUT seconds (default 1,800: far more than any needs). What
+# failed, and why, stands just before the last line.
+# Four lanes, each one test after the other: processes of an MPI have one, what starts other ranks, threads or
+# sockets has one. What one core is enough for waits in a queue, the longest first: two lanes take from it and yield
+# the cores to the other two, which take from it too when their own tests are done. TEST_LANES=1: all in one lane.
 # aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
 # "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
-limit=${TEST_TIMEOUT:-600}
+limit=${TEST_TIMEOUT:-1800}
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1
-lane_of() { # PROGRAM, as it is named in a log: ranks, or one of the two lanes of one core
+lane_of() { # PROGRAM, as it is named in a log: ranks, hosts, queue, or end: looks at what others leave behind
   case $1 in
-    headers-* | base-* | report-* | fuzz-* | model-* | overlap-* | mutate-*) echo one ;;
-    clock-bench_rma*) echo one ;; # long, and in no hurry
-    clock-*.sh | coll-*.sh) echo ranks ;;
-    clock-* | coll-*) echo one ;;
-    guest_mpi-* | rtl-* | asan-* | aarch64-* | tree-*) echo two ;;
-    *) echo ranks ;;
+    mpi-*) echo ranks ;;
+    rtl-coverage.sh) echo end ;;
+    clock-bench_rma* | coll-thread_sanitizer*) echo queue ;; # one is in no hurry, the other compiles
+    hw-* | transport-* | tsan-* | clock-*.sh | coll-*.sh) echo hosts ;;
+    *) echo queue ;;
+  esac
+}
+# A long test that begins last is waited for by all.
+is_long() { # PROGRAM
+  case $1 in
+    headers-header_* | rtl-proofs.sh | clock-bench_rma* | tree-packaging.sh | rtl-two_nics | rtl-hostile_input) ;;
+    guest_mpi-semantics.sh | guest_mpi-replay.sh | tree-out_of_memory.sh | model-traces_are_equal.sh | rtl-level_compare.sh) ;;
+    rtl-lists | rtl-faults_lose_nothing | coll-schedules_are_proved | mutate-*) ;;
+    *) return 1 ;;
   esac
 }
 mkdir -p "$B/log"
@@ -26,12 +35,25 @@ state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run b
 trap 'rm -rf "$state"' EXIT
 for kind in rooms sums; do : >"$state/$kind"; done
 
+# CPU time of a lane's children between two outputs of `times`: user and system in their second lines, 1m2.50s
+cpu_of() { # BEFORE AFTER
+  awk 'FNR == 2 { for (i = 1; i <= 2; i++) { split($i, t, "m"); sum += (NR == FNR ? -1 : 1) * (60 * t[1] + t[2]) } }
+    END { printf "%.1f", sum }' "$1" "$2"
+}
+# The lines of a log that say what failed: FAILED and the twelve lines below it, checks with their place, the seed;
+# of very many failures the first and the last.
+what_failed() { # LOG
+  awk '/^FAILED/ { left = 13 } /^(ok|skipped|noticed|proved) / || /^[0-9]+ passed, / { left = 0 }
+    left-- > 0 || /^  [^ ]+:[0-9]+: / || /TEST_SEED=/ { line[++n] = $0 }
+    END { for (i = 1; i <= n; i++) if (i <= 40 || i > n - 20) print line[i]; else if (i == 41) print "..." }' "$1"
+}
 # What one lane appends to these files is short: no line is torn.
 named() { echo "${1#"$B"/}" | sed 's|^tests/||; s|/|-|g'; }
 run() { # PROGRAM
   name=$(named "$1")
   log=$B/log/$name.log
   start=$(date +%s)
+  times >"$state/$lane.before"
   case $1 in
     *.sh) set -- sh "$1" ;;
     "$B"/aarch64/*) set -- env TEST_EFFORT="${TEST_EFFORT:-10}" "$QEMU_AARCH64" "$1" ;;
@@ -46,21 +68,24 @@ run() { # PROGRAM
       [ "$code" -ne 0 ] && [ "$f" -eq 0 ] && f=1 ;;
   esac
   seconds=$(($(date +%s) - start))
-  echo "${name%%-*} $seconds" >>"$state/rooms"
+  times >"$state/$lane.after"
+  cpu=$(cpu_of "$state/$lane.before" "$state/$lane.after")
+  echo "${name%%-*} $seconds $cpu" >>"$state/rooms"
   echo "$p $f $s" >>"$state/sums"
-  printf '%-44s %4s s  %s passed, %s failed, %s skipped\n' "$name" "$seconds" "$p" "$f" "$s"
+  printf '%-44s %4s s, CPU %5s s  %s passed, %s failed, %s skipped\n' "$name" "$seconds" "$cpu" "$p" "$f" "$s"
   grep -E '^(skipped|coverage) ' "$log" | sed 's/^/    /'
   [ "$f" -eq 0 ] || {
     echo "FAILED $name: exit status $code$([ "$code" -eq 124 ] && echo ", timed out after $limit s"); from $log:"
-    { grep -E '^(FAILED|  [^ ]+:[0-9]+: )|TEST_SEED=' "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | tail -16 | sed 's/^/    | /'
+    { what_failed "$log"; tail -8 "$log"; } | awk '!seen[$0]++' | cut -c 1-300 | sed 's/^/    | /'
   } >"$state/$name.failed"
 }
-lane() { # ranks | one | two | all, PROGRAM...
-  lane=$1 gently=
-  case $lane in one | two) gently='nice -n 10' ;; esac
-  shift
+lane() { # LANE'S NAME, WHICH TESTS: as lane_of, or all but the end; PROGRAM...
+  lane=$1 which=$2 gently=
+  [ "$which" != queue ] || gently='nice -n 10'
+  shift 2
   for program in "$@"; do
-    [ "$lane" = all ] || [ "$(lane_of "$(named "$program")")" = "$lane" ] || continue
+    case $which,$(lane_of "$(named "$program")") in all,end) continue ;; all,* | "$which,$which") ;; *) continue ;; esac
+    mkdir "$state/taken.$(named "$program")" 2>/dev/null || continue # another lane has it
     run "$program"
   done
 }
@@ -71,20 +96,27 @@ for program in "$@"; do
   esac
   shift
 done
-if [ "${TEST_LANES:-3}" = 1 ]; then
-  lane all "$@"
+for program in "$@"; do if is_long "$(named "$program")"; then set -- "$program" "$@"; fi; done # twice: taken once
+if [ "${TEST_LANES:-4}" = 1 ]; then
+  lane all all "$@"
+  lane all end "$@"
 else
   lanes=
   for kind in one two; do
-    lane $kind "$@" &
+    lane $kind queue "$@" &
     lanes="$lanes $!"
   done
+  { lane hosts hosts "$@"; lane hosts queue "$@"; } &
+  lanes="$lanes $!"
   trap 'kill $lanes 2>/dev/null; exit 1' INT TERM
-  lane ranks "$@"
+  lane ranks ranks "$@"
+  lane ranks queue "$@"
   wait
+  lane ranks end "$@"
 fi
-awk '{ time[$1] += $2; all += $2 } END { if (length(time) < 2) exit
-  printf "seconds by room:"; for (room in time) printf " %s %d,", room, time[room]; printf " in all %d\n", all }' "$state/rooms"
+awk '{ time[$1] += $2; all += $2; cpu[$1] += $3; cpu_all += $3 } END { if (length(time) < 2) exit
+  printf "seconds by room (of CPU):"; for (room in time) printf " %s %d (%d),", room, time[room], cpu[room]
+  printf " in all %d (%d)\n", all, cpu_all }' "$state/rooms"
 # Last, where whoever sees only the end of the output finds them.
 cat "$state"/*.failed 2>/dev/null
 awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$state/sums"

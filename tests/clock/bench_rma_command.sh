@@ -19,7 +19,7 @@ more_sized_shmem='ctx.put ctx.get ctx.put_nbi.full ctx.get_nbi.full malloc,.free
   collect,.any.lengths'
 more_sized_mpi='rput,.wait rget,.wait win.allocate,.free alloc_mem,.free'
 measures() { # COMMAND...: sizes 1 and 4
-  timeout -k 5 120 "$@" -s 4 -t 0.01 >"$T/out" || return 1
+  timeout -k 5 300 "$@" -s 4 -t 0.01 >"$T/out" || return 1
   case $* in
     *oshrun*) fixed_here="$fixed $more $more_shmem" sized_here="$sized $more_sized $more_sized_shmem" ;;
     *) fixed_here="$fixed $more $more_mpi" sized_here="$sized $more_sized $more_sized_mpi" ;;
@@ -41,7 +41,7 @@ keeps_samples() { # COMMAND...: as many as the line says, of every routine, as f
   ! grep -vE '^# |^[0-9]+ -?[0-9.]+e[-+][0-9]+ [a-z]' "$T/raw"
 }
 draws() { # COMMAND...: both figures, every element and size, on a page without scripts
-  timeout -k 5 120 "$@" -s 16 -t 0.01 --figure "$T/figure.html" >"$T/out" || return 1
+  timeout -k 5 300 "$@" -s 16 -t 0.01 --figure "$T/figure.html" >"$T/out" || return 1
   for r in full post quiet overlap; do
     for bytes in 1 4 16; do
       test "$(grep -cE "^$r +$bytes( +(-|-?[0-9.]+)){3}\$" "$T/out" "$T/figure.html" | cut -d: -f2 | tr '\n' ' ')" = '1 1 ' || return 1
@@ -62,7 +62,7 @@ cures_itself() { # COMMAND...: no flag is set; if a line says that it was needed
 heeds_the_user() { # COMMAND...: what the user has set is not tried
   OMPI_MCA_btl_vader_single_copy_mechanism=none measures "$@" && ! grep -q '^# this' "$T/out"
 }
-refuses() { ! timeout -k 5 60 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
+refuses() { ! timeout -k 5 300 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
 # Three runs of 5 samples each, whose medians are 1, 2 and 3 us: mean 2, standard deviation 1, t = 4.303
 merges() {
   for run in 1 2 3; do
@@ -107,7 +107,7 @@ for mpi in openmpi mpich; do
 done
 if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then
   skip "one-sided operations, OpenSHMEM" "no oshrun or oshcc (Debian: openmpi-bin, libopenmpi-dev)"
-elif ! timeout -k 5 60 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
+elif ! timeout -k 5 300 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
   skip "one-sided operations, OpenSHMEM" "Open MPI's OpenSHMEM does not start on this machine"
 else
   program=$B/bench_rma_shmem

@@ -6,16 +6,16 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_M
 
 watched() { # RANKS COMMAND...: looks at every rank but the first, every bound held, and what it assumes
   ranks=$1 && shift
-  timeout -k 5 120 "$@" -d -w 0.5 -t 0.6 -i 0.05 >"$T/out" && cat "$T/out" &&
+  timeout -k 5 300 "$@" -d -w 0.5 -t 0.6 -i 0.05 >"$T/out" && cat "$T/out" &&
     test "$(grep -c ' held$' "$T/out")" = $((12 * (ranks - 1))) && ! grep -q BROKEN "$T/out" || return 1
   [ "$ranks" = 1 ] || { test "$(grep -c 'if that is all it ever does' "$T/out")" = $((ranks - 1)) && grep -q 'more than 0.5 ppm per second' "$T/out"; }
 }
 is_one() { # RANKS COMMAND...: ranks that read one counter, which is said, and a bound of 0
   ranks=$1 && shift
-  timeout -k 5 120 "$@" -t 0.1 -i 0.05 >"$T/out" && cat "$T/out" && grep -q "^$((ranks - 1)) ranks* reads* rank 0's counter" "$T/out" &&
+  timeout -k 5 300 "$@" -t 0.1 -i 0.05 >"$T/out" && cat "$T/out" && grep -q "^$((ranks - 1)) ranks* reads* rank 0's counter" "$T/out" &&
     test "$(grep -c 'had grown to 0 ns, now 0 ns' "$T/out")" = $((2 * (ranks - 1))) && ! grep -q assumed "$T/out"
 }
-refused() { timeout 20 "$B/clock_sync" "$@" >"$T/out" 2>&1; test $? = 2 && grep -q usage "$T/out"; }
+refused() { timeout 60 "$B/clock_sync" "$@" >"$T/out" 2>&1; test $? = 2 && grep -q usage "$T/out"; }
 
 check "three threads" watched 3 "$B/clock_sync" -n 3
 check "one thread" watched 1 "$B/clock_sync" -n 1

@@ -36,7 +36,7 @@ names_bad_arguments() {
     refuses "No such file" --routine put --picture "$T/none/x" "$T/samples"
 }
 measures() { # COMMAND...
-  timeout -k 5 100 "$@" --max-bytes 1000 --raw "$T/raw" --platform "$T/platform" --dedicated "$T/costs" >"$T/out" || return 1
+  timeout -k 5 300 "$@" --max-bytes 1000 --raw "$T/raw" --platform "$T/platform" --dedicated "$T/costs" >"$T/out" || return 1
   grep -q '^loggp_latency_ns [0-9]' "$T/platform" && grep -q '^min_wait_s [0-9]' "$T/costs" &&
     "$B/fit_model" --routine gap "$T/raw" >"$T/out" && grep -Eq '^ +1 ' "$T/out"
 }

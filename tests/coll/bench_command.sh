@@ -14,7 +14,7 @@ check() { # NAME, then a command that must succeed
 says() { # TEXT, STATUS, then a command: exit status and text on either stream
   text=$1 status=$2
   shift 2
-  timeout 100 "$@" >"$T/said" 2>&1
+  timeout 300 "$@" >"$T/said" 2>&1
   [ $? -eq "$status" ] && grep -qF -- "$text" "$T/said" || { cat "$T/said"; return 1; }
 }
 D=$B/bench_nbc

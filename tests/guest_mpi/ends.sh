@@ -8,7 +8,7 @@ if [ ! -x "$set/ends" ]; then
   finish
 fi
 ends() { # STATUS TEXT PROGRAM ARGUMENT: status of the run, what stderr says
-  timeout 60 "$B/pm_run" -n 2 "$set/$3" "$4" >"$T/out" 2>"$T/err"
+  timeout 300 "$B/pm_run" -n 2 "$set/$3" "$4" >"$T/out" 2>"$T/err"
   test $? = "$1" && grep "$2" "$T/err" && sort "$T/out" | tr '\n' ' ' | grep -x 'said by 0 said by 1 ' || { cat "$T/out" "$T/err"; return 1; }
 }
 between='between MPI_Init and MPI_Finalize'

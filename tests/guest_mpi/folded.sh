@@ -9,7 +9,7 @@ if [ ! -x "$app" ]; then
 fi
 own_ranges_stay() {
   # shellcheck disable=SC2086 # options are words
-  timeout 60 "$B/pm_run" -n 3 --fold 1000000$1 "$app" >"$T/out" 2>"$T/err" && cat "$T/out" "$T/err" && test "$(grep -c ': 0 wrong' "$T/out")" = 3 && grep 'were folded onto' "$T/err" && grep -E 'memory at the end: [0-9.]+ MB \(RSS' "$T/err"
+  timeout 300 "$B/pm_run" -n 3 --fold 1000000$1 "$app" >"$T/out" 2>"$T/err" && cat "$T/out" "$T/err" && test "$(grep -c ': 0 wrong' "$T/out")" = 3 && grep 'were folded onto' "$T/err" && grep -E 'memory at the end: [0-9.]+ MB \(RSS' "$T/err"
 }
 check "own ranges stay, in one block" own_ranges_stay
 check "own ranges stay, in blocks of a page" own_ranges_stay ,4096

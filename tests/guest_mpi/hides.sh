@@ -12,12 +12,12 @@ echo 'compute m=1 mnk=1e-9' >"$T/kernels"
 ratios() { # LEAST MOST OPTIONS...: of the five patterns that need somebody; rput needs nobody
   least=$1 most=$2
   shift 2
-  timeout 100 "$B/pm_run" -n 4 --kernels "$T/kernels" "$@" "$app" loops >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
+  timeout 300 "$B/pm_run" -n 4 --kernels "$T/kernels" "$@" "$app" loops >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
   cat "$T/out"
   awk -v least="$least" -v most="$most" '$1 == "rput" { n++; bad += $2 > 0.1; next } { n++; bad += $2 < least || $2 > most } END { exit !(n == 6 && !bad) }' "$T/out"
 }
 measured() { # a collective takes as long when computation is measured here: what pm_run computes for MPI is no time of the program
-  timeout 100 "$B/pm_run" -n 4 --compute 1 "$@" "$app" loops >"$T/measured" 2>"$T/err" || { cat "$T/err"; return 1; }
+  timeout 300 "$B/pm_run" -n 4 --compute 1 "$@" "$app" loops >"$T/measured" 2>"$T/err" || { cat "$T/err"; return 1; }
   cat "$T/measured"
   awk 'NR == FNR { t[$1] = $3; next } $1 == "iallreduce" { n++; bad += $3 > 1.3 * t[$1] } END { exit !(n == 1 && !bad) }' "$T/out" "$T/measured"
 }

@@ -3,7 +3,7 @@
 # file and line, whatever bytes it is made of.
 . tests/test.sh
 R=$B/pm_replay sample=tests/guest_mpi/replay.ti app=$B/tests/guest_mpi/replay_app
-replay() { timeout 60 "$R" "$@" >"$T/out" 2>"$T/err"; }
+replay() { timeout 300 "$R" "$@" >"$T/out" 2>"$T/err"; }
 time_of() { sed -n 's/^pm_[a-z]*: .* \([0-9.]*\) us simulated.*/\1/p' "$@"; }
 status_is() { # STATUS COMMAND...
   status_wanted=$1 && shift
@@ -11,7 +11,7 @@ status_is() { # STATUS COMMAND...
   test $? = "$status_wanted" || { cat "$T/out" "$T/err"; return 1; }
 }
 as_its_program() { # OPTIONS...: to the nanosecond
-  timeout 60 "$B/pm_run" -n 4 "$@" "$app" 2>"$T/program" && replay "$@" --ti $sample && cat "$T/program" "$T/out" &&
+  timeout 300 "$B/pm_run" -n 4 "$@" "$app" 2>"$T/program" && replay "$@" --ti $sample && cat "$T/program" "$T/out" &&
     test "$(time_of "$T/program")" = "$(time_of "$T/out")" && test -n "$(time_of "$T/out")"
 }
 # The order of a list is kept by edges, so messages that were started together may leave in another order.
@@ -94,18 +94,18 @@ any_bytes() {
           if (how == 0) line[k] = substr(line[k], 1, p - 1) c substr(line[k], p + 1)
           if (how == 1) { t = line[k]; line[k] = line[j]; line[j] = t }
           for (i = 1; i <= NR; i++) { if (how == 2 && i == k) continue; print line[i]; if (how == 3 && i == k) print line[i] } }' "$T/seed.$form" >"$T/changed"
-      timeout 20 "$R" --time-limit 100 $option "$T/changed" >"$T/out" 2>"$T/err"
+      timeout 60 "$R" --time-limit 100 $option "$T/changed" >"$T/out" 2>"$T/err"
       case $? in 0 | 100) ;; 2) grep -q '^pm_replay: ' "$T/err" || return 1 ;; *) cp "$T/changed" "$T/bad.$form" && echo "$form $i" && cat "$T/err" && return 1 ;; esac
     done
   done
 }
 # What the overlap preload writes of a real run; MPI_Waitany may end otherwise there, so not to the nanosecond.
 traced() { # PROGRAM...: leaves the traces in $T/traces
-  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 120 mpiexec.mpich -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so" "$@" >"$T/real" 2>&1
+  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 300 mpiexec.mpich -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so" "$@" >"$T/real" 2>&1
 }
 real_runs_take_their_time() {
   for p in replay_app replay_calls; do
-    traced "$B/tests/guest_mpi/$p" && cat "$T/real" && timeout 60 "$B/pm_run" -n 4 "$B/tests/guest_mpi/$p" 2>"$T/program" && replay --compute 0 "$T"/traces/*.calls && cat "$T/program" "$T/out" &&
+    traced "$B/tests/guest_mpi/$p" && cat "$T/real" && timeout 300 "$B/pm_run" -n 4 "$B/tests/guest_mpi/$p" 2>"$T/program" && replay --compute 0 "$T"/traces/*.calls && cat "$T/program" "$T/out" &&
       echo "$(time_of "$T/program") $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0.99 * $1 && $2 < 1.01 * $1) }' || return 1
   done
   replay "$T"/traces/*.calls && echo "$(time_of "$T/program") $(time_of "$T/out")" | awk '{ exit !($2 > 1.01 * $1) }' # computation counts
@@ -114,7 +114,7 @@ loops_are_folded() { # 2,000 rounds of the same; what is computed is all there
   traced "$B/tests/guest_mpi/replay_app" 2000 && cat "$T/real" "$T"/traces/*.0.calls && grep -qx 'x 2000' "$T"/traces/*.0.calls && test "$(cat "$T"/traces/*.0.calls | wc -l)" -lt 100
 }
 lost_traces_are_told() { # a file that may not grow beyond a kilobyte: one process alone, whose MPI needs no files
-  rm -rf "$T/traces" && mkdir "$T/traces" && (trap '' XFSZ && ulimit -f 1 && UCX_TLS=self,tcp NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" LD_PRELOAD="$(cd "$B" && pwd)/libnbc_overlap_mpich.so" timeout 60 "$B/tests/guest_mpi/replay_calls" 2>&1) |
+  rm -rf "$T/traces" && mkdir "$T/traces" && (trap '' XFSZ && ulimit -f 1 && UCX_TLS=self,tcp NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" LD_PRELOAD="$(cd "$B" && pwd)/libnbc_overlap_mpich.so" timeout 300 "$B/tests/guest_mpi/replay_calls" 2>&1) |
     grep 'no trace of calls: File too large' && ! ls "$T"/traces/*.calls
 }
 if [ -x "$app" ]; then

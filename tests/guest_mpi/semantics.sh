@@ -10,7 +10,7 @@ if ! command -v mpiexec.mpich >/dev/null || [ ! -x "$set" ]; then
   skip "MPI of pm_run" "no MPICH (Debian: mpich libmpich-dev)"
   finish
 fi
-simulated() { timeout 120 "$B/pm_run" -n "$@" >"$T/simulated" 2>"$T/err" || { tail -3 "$T/err"; return 1; }; }
+simulated() { timeout 300 "$B/pm_run" -n "$@" >"$T/simulated" 2>"$T/err" || { tail -3 "$T/err"; return 1; }; }
 real() { timeout 300 mpiexec.mpich -n "$@" >"$T/real" 2>&1; }
 # MPICH 4.0.2 fails in persistent collectives: ours are compared with the blocking ones below.
 alone="-persistent -every_persistent -refused -every_tool" # what MPICH has not, or has otherwise
@@ -59,13 +59,13 @@ bad_options_are_refused() {
 # The wire's truth lies between the bounds of what the library saw, and watching takes no time (but for a
 # look at the clock at the beginning).
 report_has_the_truth() {
-  rm -rf "$T/report" && timeout 60 "$B/pm_run" -n 4 "$set" messages 2>"$T/plain" >/dev/null && timeout 60 "$B/pm_run" -n 4 --report "$T/report" "$set" messages 2>"$T/err" >/dev/null &&
+  rm -rf "$T/report" && timeout 300 "$B/pm_run" -n 4 "$set" messages 2>"$T/plain" >/dev/null && timeout 300 "$B/pm_run" -n 4 --report "$T/report" "$set" messages 2>"$T/err" >/dev/null &&
     cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
     sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
 }
 calls_cost_what_the_file_says() {
-  printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 60 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
-    timeout 60 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
+  printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 300 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
+    timeout 300 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
   for line in 'MPI_Send' 'Send 3' 'MPI_Send -3' 'MPI_Send 3 4'; do
     echo "$line" >"$T/costs" && "$B/pm_run" --lib-cost "$T/costs" -n 1 "$set" 2>"$T/err"
     test $? = 2 && grep 'line 1: MPI_Name NANOSECONDS' "$T/err" || { echo "taken: $line"; return 1; }
@@ -93,11 +93,11 @@ overlap_preload_runs_inside() {
 }
 # Each call is a span in its process's track: one after the other, and the run takes the same time.
 calls_are_in_the_trace() {
-  timeout 60 "$B/pm_run" -n 3 "$set" messages 2>"$T/plain" >/dev/null && timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.csv" "$set" messages 2>"$T/err" >/dev/null && cmp "$T/plain" "$T/err" &&
+  timeout 300 "$B/pm_run" -n 3 "$set" messages 2>"$T/plain" >/dev/null && timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.csv" "$set" messages 2>"$T/err" >/dev/null && cmp "$T/plain" "$T/err" &&
     awk -F, '/^MPI_/ { n++; if ($8 < end[$5] || $9 < $8) wrong++; end[$5] = $9; called[$1]++; if ($1 == "MPI_Irecv" && $9 == $8) wrong++ } # to post takes its time
       END { exit !(n > 300 && !wrong && called["MPI_Init_thread"] == 3 && called["MPI_Finalize"] == 3 && called["MPI_Sendrecv"] && called["MPI_Waitall"] && !called["MPI_"]) }' "$T/calls.csv" &&
-    timeout 60 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
-    timeout 60 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"
+    timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
+    timeout 300 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"
 }
 threads_may_all_call() {
   for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
@@ -117,7 +117,7 @@ every_function_is_called() {
 # A table is obeyed: a barrier by other messages takes another time; a wrong rule is told with its line.
 tables_choose_algorithms() {
   printf '# slow\nbarrier 0 0 linear 0 0\n' >"$T/table"
-  for c in ours mpich "$T/table"; do timeout 60 "$B/pm_run" -n 17 --collectives "$c" "$B/tests/guest_mpi/ends" 2>"$T/err" >/dev/null && cat "$T/err"; done >"$T/times"
+  for c in ours mpich "$T/table"; do timeout 300 "$B/pm_run" -n 17 --collectives "$c" "$B/tests/guest_mpi/ends" 2>"$T/err" >/dev/null && cat "$T/err"; done >"$T/times"
   cat "$T/times" && awk '{ t[NR] = $4 } END { exit !(NR == 3 && t[1] == t[2] && t[3] != t[1]) }' "$T/times" || return 1
   printf 'barrier 0 0 linear 0 0\nbcast 0 0 bruck 0 0\n' >"$T/table"
   ! "$B/pm_run" -n 1 --collectives "$T/table" "$set" 2>"$T/err" && grep 'table:2: the algorithm does not serve this collective' "$T/err"

@@ -19,7 +19,7 @@ newest() { for s in c23 c2x; do if known "$1" $s c; then echo $s && return; fi; 
 newest_cpp() { for s in c++23 c++2b; do if known "$1" $s c++; then echo $s && return; fi; done; }
 run() { # LINKER OBJECTS...: links and runs
   linker=$1 && shift
-  "$linker" -o "$T/program" "$@" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm && timeout 20 "$T/program"
+  "$linker" -o "$T/program" "$@" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm && timeout 60 "$T/program"
 }
 main_of() { # FUNCTIONS...: a main that calls them
   for f in "$@"; do echo "int $f(void);"; done

@@ -3,7 +3,7 @@
 . tests/test.sh
 
 program_runs() { # NUMBER
-  "$CC" -std=gnu11 -D_GNU_SOURCE -Wall -I. -o "$T/readme$1" "$T/readme$1.c" -pthread -lm && timeout 20 "$T/readme$1" >"$T/readme$1.out"
+  "$CC" -std=gnu11 -D_GNU_SOURCE -Wall -I. -o "$T/readme$1" "$T/readme$1.c" -pthread -lm && timeout 60 "$T/readme$1" >"$T/readme$1.out"
 }
 make_target_exists() { make -n "$1" >/dev/null 2>&1 || grep -q "^$1:" Makefile ./*/*.mk ./*/*/*.mk; }
 

@@ -7,7 +7,7 @@ awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' nbc
 is_small() { # FLAGS...
   "$CC" -std=gnu11 -D_GNU_SOURCE -O2 -I. -o "$T/example" "$T/example.c" "$@" -pthread -lm && strip "$T/example" &&
     bytes=$(size "$T/example" | awk 'NR == 2 { print $1 }') && echo "$bytes bytes of text" &&
-    test "$bytes" -gt 10000 && test "$bytes" -le 60000 && timeout 20 "$T/example" | grep -q 'transfer'
+    test "$bytes" -gt 10000 && test "$bytes" -le 60000 && timeout 60 "$T/example" | grep -q 'transfer'
 }
 check "monitor alone, with NBC_ONLY_MONITOR and NBC_STATIC" is_small -DNBC_ONLY_MONITOR -DNBC_STATIC
 check "monitor alone, the linker drops what is not called" is_small -ffunction-sections -fdata-sections -Wl,--gc-sections

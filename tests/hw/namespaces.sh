@@ -12,8 +12,8 @@ build() {
     ip -n $a link set v$a up && ip -n $b link set v$b up
 }
 ranks() { # NAME: both ranks end well and each has stamps
-  timeout 100 ip netns exec $a "$B/tests/hw/tcp_rank" 0 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.0" 2>&1 &
-  timeout 100 ip netns exec $b "$B/tests/hw/tcp_rank" 1 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.1" 2>&1
+  timeout 300 ip netns exec $a "$B/tests/hw/tcp_rank" 0 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.0" 2>&1 &
+  timeout 300 ip netns exec $b "$B/tests/hw/tcp_rank" 1 192.0.2.1:7000 192.0.2.2:7000 >"$T/$1.1" 2>&1
   second=$?
   wait $!
   first=$?
@@ -40,7 +40,7 @@ calls_itself() {
 vanishes() { # UDP=1 or nothing
   for r in 0 1; do
     n=$a && [ $r = 1 ] && n=$b
-    env "$@" SILENCE_MS=2000 WAIT=1 timeout 50 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
+    env "$@" SILENCE_MS=2000 WAIT=1 timeout 300 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
   done
   until grep -q waiting "$T/wait0" && grep -q waiting "$T/wait1"; do sleep 0.05; done
   ip -n $a link set v$a down
@@ -56,14 +56,14 @@ counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.0
 listener() { ip netns exec $b "$B/nicstat" stamps --listen 7001 2>"$T/listener" & server=$!; }
 stamps_between() { # ARGUMENTS...
   tries=0
-  until timeout 30 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --json --count 5 "$@" >"$T/stamps" 2>"$T/why"; do
+  until timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --json --count 5 "$@" >"$T/stamps" 2>"$T/why"; do
     tries=$((tries + 1)) && [ $tries -lt 50 ] || { cat "$T/why"; return 1; }
     sleep 0.1 # it may not listen yet
   done
   cat "$T/stamps"
   [ "$(grep -c '"lost":false.*"scheduled_lo_ns".*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' "$T/stamps")" -eq 5 ]
 }
-no_listener() { ! timeout 30 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --udp >"$T/stamps" 2>&1 && grep -q 'stamps --listen PORT' "$T/stamps"; }
+no_listener() { ! timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --udp >"$T/stamps" 2>&1 && grep -q 'stamps --listen PORT' "$T/stamps"; }
 
 if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
 elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"

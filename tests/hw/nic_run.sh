@@ -9,10 +9,10 @@ clean() { ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; }
 trap clean EXIT
 unset NBC_TOKEN NBC_TOKEN_FILE NBC_JOB NBC_ADDRESSES
 
-here() { timeout 100 "$run" -n 3 "$rank" >"$T/here" && cat "$T/here" && [ "$(grep -c '^rank [012] ' "$T/here")" = 3 ]; }
+here() { timeout 300 "$run" -n 3 "$rank" >"$T/here" && cat "$T/here" && [ "$(grep -c '^rank [012] ' "$T/here")" = 3 ]; }
 failure() { # at once, with the status of the rank that failed
   # shellcheck disable=SC2016 # the rank's own variable
-  timeout 20 "$run" -n 3 sh -c '[ "$NBC_RANK" = 1 ] && exit 7; sleep 1000'
+  timeout 60 "$run" -n 3 sh -c '[ "$NBC_RANK" = 1 ] && exit 7; sleep 1000'
   [ $? = 7 ]
 }
 outlives() { # PIDs of ranks, after nic_run was killed
@@ -52,7 +52,7 @@ words() { # go to the program as they are: many, long, with newlines and backsla
   long=$(head -c 100000 /dev/zero | tr '\0' y)
   many=$(seq 3000)
   # shellcheck disable=SC2016,SC2086
-  timeout 60 "$run" -n 1 sh -c 'printf "%s|" "$1" "$2" "$3" ${#4} $# >'"$T/words" sh 'two
+  timeout 300 "$run" -n 1 sh -c 'printf "%s|" "$1" "$2" "$3" ${#4} $# >'"$T/words" sh 'two
 lines' 'a\nb\\' '' "$long" $many || return 1
   printf 'two\nlines|a\\nb\\\\||100000|3004|' | cmp - "$T/words"
 }
@@ -63,7 +63,7 @@ build_net() {
 }
 there() {
   printf '# two hosts\n%s slots=2\n%s\n' $a $b >"$T/hosts"
-  timeout 100 "$run" --hosts "$T/hosts" --rsh "ip netns exec" "$rank" >"$T/there" && cat "$T/there" &&
+  timeout 300 "$run" --hosts "$T/hosts" --rsh "ip netns exec" "$rank" >"$T/there" && cat "$T/there" &&
     [ "$(grep -c '^rank [012] ' "$T/there")" = 3 ]
 }
 check "three ranks on this host" here

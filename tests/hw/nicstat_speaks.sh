@@ -9,7 +9,7 @@ bad() { failed=$((failed + 1)); echo "FAILED  $1"; sed 's/^/  | /' "$dir/out" "$
 check() {
   name=$1 status=$2 pattern=$3 file=$4
   shift 4
-  timeout 20 "$B/nicstat" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  timeout 60 "$B/nicstat" "$@" >"$dir/out" 2>"$dir/err" </dev/null
   [ $? -eq "$status" ] && grep -q -- "$pattern" "$dir/$file" && ok "$name" || bad "$name"
 }
 mkdir -p "$dir/sys/class/net/eth9/statistics"
@@ -136,7 +136,7 @@ fetch() { # PORT or PATH, REQUEST
 }
 serve() { # ADDRESS
   rm -f "$dir/serving"
-  timeout 60 "$B/nicstat" --prometheus "$1" --sysfs "$dir/sys" 2>"$dir/serving" & server=$!
+  timeout 300 "$B/nicstat" --prometheus "$1" --sysfs "$dir/sys" 2>"$dir/serving" & server=$!
   until grep -q serving "$dir/serving" 2>/dev/null || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
 }
 page='nicstat_counter_total{nic="eth9",kind="net",counter="net/rx_bytes",unit="bytes"} 5'
@@ -173,7 +173,7 @@ port=$((20000 + $$ % 10000))
 server=$!
 until grep -q answering "$dir/listener" || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
 bash -c 'for i in $(seq 80); do exec {fd}<>/dev/tcp/127.0.0.1/'$port' || exit 9; done
-  exec timeout 20 "$0" stamps --connect 127.0.0.1:'$port' --count 3 --json' "$B/nicstat" >"$dir/out" 2>"$dir/err"
+  exec timeout 60 "$0" stamps --connect 127.0.0.1:'$port' --count 3 --json' "$B/nicstat" >"$dir/out" 2>"$dir/err"
 [ "$(grep -c '"lost":false' "$dir/out")" = 3 ] && ok listener_survives_idle_clients || bad listener_survives_idle_clients
 kill $server && wait $server
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -19,12 +19,12 @@ each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip 
 library() { case $1 in openmpi) echo "$B/libnbc_overlap_mpi.so" ;; *) echo "$B/libnbc_overlap_mpich.so" ;; esac; }
 # run MPI PROCESSES PROGRAM...: without, and `measured` with the preload; reports into $reports. $also: a
 # library to be loaded after it
-run() { m=$1 n=$2; shift 2; timeout -k 5 90 "mpirun.$m" -n "$n" "$@"; }
+run() { m=$1 n=$2; shift 2; timeout -k 5 300 "mpirun.$m" -n "$n" "$@"; }
 measured() {
   m=$1 n=$2; shift 2
   case $m in
-    openmpi) timeout -k 5 90 mpirun.openmpi -x LD_PRELOAD="$(library $m)${also:+:$also}" -x NBC_REPORT_DIR="$reports" -n "$n" "$@" ;;
-    *) timeout -k 5 90 mpirun.mpich -genv LD_PRELOAD "$(library $m)${also:+:$also}" -genv NBC_REPORT_DIR "$reports" -n "$n" "$@" ;;
+    openmpi) timeout -k 5 300 mpirun.openmpi -x LD_PRELOAD="$(library $m)${also:+:$also}" -x NBC_REPORT_DIR="$reports" -n "$n" "$@" ;;
+    *) timeout -k 5 300 mpirun.mpich -genv LD_PRELOAD "$(library $m)${also:+:$also}" -genv NBC_REPORT_DIR "$reports" -n "$n" "$@" ;;
   esac
 }
 show() { "$B/tests/mpi/preload_show" "$@"; }

@@ -122,7 +122,7 @@ each_mpi all
 if have_mpi openmpi && have_mpi mpich; then
   reports=$work/wrong_mpi
   mkdir "$reports"
-  out=$(NBC_REPORT_DIR=$reports LD_PRELOAD=$(library openmpi) timeout 60 "$B/tests/mpi/preload_ends.mpich" 2>"$reports/err")
+  out=$(NBC_REPORT_DIR=$reports LD_PRELOAD=$(library openmpi) timeout 300 "$B/tests/mpi/preload_ends.mpich" 2>"$reports/err")
   if [ "$out" = finalized ] && grep -q 'made for Open MPI, but' "$reports/err" && ! ls "$reports"/*.json >/dev/null 2>&1
   then ok "library of another MPI: says so, stays out"; else bad "library of another MPI"; cat "$reports/err"; fi
 fi

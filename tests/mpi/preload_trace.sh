@@ -80,7 +80,7 @@ damaged() { # mpi
   head -c 60 "$whole" >"$work/bad.trace" && refuses "$1: a file cut in its lines" 'cut off\|damaged'
   echo hello >"$work/bad.trace" && refuses "$1: another file" 'no timeline'
   (sed '/^$/q' "$whole"; head -c "$(($(wc -c <"$whole") * 2))" /dev/urandom) >"$work/bad.trace"
-  timeout 20 "$tool" -o "$work/bad.json" "$work/bad.trace" >/dev/null 2>"$work/bad.err"
+  timeout 60 "$tool" -o "$work/bad.json" "$work/bad.trace" >/dev/null 2>"$work/bad.err"
   status=$?
   if [ $status = 0 ] && jq . "$work/bad.json" >/dev/null && grep -q 'make no sense' "$work/bad.err"; then ok "$1: random records are left out"; else bad "$1: random records: $status $(cat "$work/bad.err")"; fi
 }

@@ -8,8 +8,8 @@ progress() {
   m=$1 n=$2
   shift 2
   case $m in
-    openmpi) timeout -k 5 90 mpirun.openmpi -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
-    *) timeout -k 5 90 mpirun.mpich -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
+    openmpi) timeout -k 5 300 mpirun.openmpi -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
+    *) timeout -k 5 300 mpirun.mpich -n "$n" env LD_PRELOAD="$before$(progress_library $m)$after" "$@" ;;
   esac
 }
 before= after=

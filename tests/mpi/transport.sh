@@ -6,9 +6,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers ha
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 messages() { # MPI PROCESSES LEVEL [TEST]
-  timeout -k 5 150 "mpirun.$1" -n "$2" "$B/tests/mpi/transport_messages.$1" "$3" $4
+  timeout -k 5 300 "mpirun.$1" -n "$2" "$B/tests/mpi/transport_messages.$1" "$3" $4
 }
-fails() { timeout -k 5 100 "mpirun.$1" -n "$2" "$B/tests/mpi/create_fails.$1"; } # MPI PROCESSES
+fails() { timeout -k 5 300 "mpirun.$1" -n "$2" "$B/tests/mpi/create_fails.$1"; } # MPI PROCESSES
 # Free memory, of the machine or of the container, whichever is less.
 free_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
 for limit in $(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null | grep -v max); do
@@ -34,7 +34,7 @@ done
 # heaps: containers have little shared memory.
 shmem() { # ELEMENTS [ARGUMENT]
   OMPI_MCA_opal_common_ucx_opal_mem_hooks=0 SHMEM_SYMMETRIC_SIZE=32M \
-    timeout -k 5 150 oshrun -n "$1" "$B/tests/mpi/transport_shmem" $2
+    timeout -k 5 300 oshrun -n "$1" "$B/tests/mpi/transport_shmem" $2
 }
 if ! command -v oshrun >/dev/null || [ ! -x "$B/tests/mpi/transport_shmem" ]; then
   skip "messages over OpenSHMEM" "no oshrun or oshcc (Debian: openmpi-bin, libopenmpi-dev)"

@@ -81,7 +81,7 @@ on_the_wire() { # two NICs; the port and the driver of one count the same bytes;
     "$tool" check "$T/wire.html" "$T/sum.json" && status 0 "$report" --no-html "$run" && ! grep -q '^On the wire' "$T/out"
 }
 fifo() { # a pipe in the folder is not waited for
-  copy && rm "$T/copy/$base.1.json" && mkfifo "$T/copy/$base.1.json" && status 1 timeout 20 "$report" --no-html "$T/copy" &&
+  copy && rm "$T/copy/$base.1.json" && mkfifo "$T/copy/$base.1.json" && status 1 timeout 60 "$report" --no-html "$T/copy" &&
     said "not a file" && printed "3 processes"
 }
 places_differ() { # the same place at another address is the same place; the largest change is first

@@ -6,7 +6,7 @@
 pingpong=$B/overlap_pingpong
 tiny="--points 3 --repetitions 2 --large-bytes 200000 --link-mb-per-s 1000 --tests 3"
 
-runs() { timeout 120 "$pingpong" $tiny --output "$T/page.html" >"$T/table" && cat "$T/table"; }
+runs() { timeout 300 "$pingpong" $tiny --output "$T/page.html" >"$T/table" && cat "$T/table"; }
 truth_is_between_the_bounds() {
   sed -n 's/^Checked: .* in \([0-9]*\) of \([0-9]*\) cases.$/\1 \2/p' "$T/table" | {
     read -r inside all && echo "$inside of $all" && [ "$all" -gt 0 ] && [ "$inside" = "$all" ]
@@ -42,11 +42,11 @@ page_shows_every_panel() {
 page_explains_as_the_table_does() { grep -F "$(grep '^200 KB that the NIC' "$T/table")" "$T/page.html"; }
 refuses() { # MESSAGE ARGUMENTS...: exit status 2, message, no table
   message=$1 && shift
-  timeout 60 "$pingpong" "$@" >"$T/out" 2>"$T/err"
+  timeout 300 "$pingpong" "$@" >"$T/out" 2>"$T/err"
   [ $? = 2 ] && [ ! -s "$T/out" ] && grep -F -- "$message" "$T/err"
 }
 page_not_written() {
-  timeout 120 "$pingpong" $tiny --tests 0 --points 2 --repetitions 1 --output "$1" >"$T/out" 2>"$T/err"
+  timeout 300 "$pingpong" $tiny --tests 0 --points 2 --repetitions 1 --output "$1" >"$T/out" 2>"$T/err"
   [ $? = 1 ] && grep -F "overlap_pingpong: $1: " "$T/err" && grep -q "^  exact %" "$T/out"
 }
 

@@ -14,10 +14,10 @@ is_said() { # STATUS: 1, and one line at least on stderr that tells of output
   echo "exit status $1, expected 1; stderr:" && cat "$T/err"
   return 1
 }
-to_full_disk() { timeout -k 5 60 "$@" >/dev/full 2>"$T/err"; is_said $? 'standard output|No space|written'; }
-to_closed_pipe() { timeout -k 5 60 "$@" >&4 2>"$T/err"; is_said $? 'standard output|Broken pipe|written'; }
-to_nothing() { timeout -k 5 60 "$@" >&- 2>"$T/err"; is_said $? 'standard output|Bad file|written'; }
-file_on_full_disk() { timeout -k 5 60 "$@" >"$T/out" 2>"$T/err"; is_said $? '/dev/full|No space'; }
+to_full_disk() { timeout -k 5 300 "$@" >/dev/full 2>"$T/err"; is_said $? 'standard output|No space|written'; }
+to_closed_pipe() { timeout -k 5 300 "$@" >&4 2>"$T/err"; is_said $? 'standard output|Broken pipe|written'; }
+to_nothing() { timeout -k 5 300 "$@" >&- 2>"$T/err"; is_said $? 'standard output|Bad file|written'; }
+file_on_full_disk() { timeout -k 5 300 "$@" >"$T/out" 2>"$T/err"; is_said $? '/dev/full|No space'; }
 
 calls '=~?+' >"$T/calls"
 while read -r command arguments; do

@@ -14,12 +14,12 @@ program_builds() {
   flags=$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config "--define-variable=prefix=$root/usr" --cflags --libs nbc_overlap portals_model) || return 1
   awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' nbc_overlap.h >"$T/program.c"
   # shellcheck disable=SC2086 # flags are words
-  "$CC" -D_GNU_SOURCE -o "$T/program" "$T/program.c" $flags && timeout 20 "$T/program" | grep -q "100.0 %"
+  "$CC" -D_GNU_SOURCE -o "$T/program" "$T/program.c" $flags && timeout 60 "$T/program" | grep -q "100.0 %"
 }
 portals_program_builds_and_runs() {
   flags=$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config "--define-variable=prefix=$root/usr" --cflags portals_model) || return 1
   # shellcheck disable=SC2086 # flags are words
-  "$CC" -shared -fPIC $flags -o "$T/ring.so" tests/model/guest_ring.c && timeout 20 "$root/usr/bin/pm_run" -n 4 "$T/ring.so" | grep -x 'token 10 went round 4 processes'
+  "$CC" -shared -fPIC $flags -o "$T/ring.so" tests/model/guest_ring.c && timeout 60 "$root/usr/bin/pm_run" -n 4 "$T/ring.so" | grep -x 'token 10 went round 4 processes'
 }
 version_is_the_headers() {
   test "$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --modversion nbc_overlap)" = \

@@ -10,7 +10,7 @@ case $B in /*) shim=$B/tests/tree/fail_malloc.so ;; esac
 run_with() { # NUMBER OUT COMMAND...: that malloc fails; output of both kinds in the file OUT
   number=$1 out=$2 && shift 2
   rm -f "$T/file"
-  timeout -k 5 60 env FAIL_MALLOC="$number" FAIL_MALLOC_COUNT="$T/count" LD_PRELOAD="$shim" "$@" >"$out" 2>"$T/err"
+  timeout -k 5 300 env FAIL_MALLOC="$number" FAIL_MALLOC_COUNT="$T/count" LD_PRELOAD="$shim" "$@" >"$out" 2>"$T/err"
   status=$?
   if test -e "$T/file"; then cat "$T/file" >>"$out"; fi
 }

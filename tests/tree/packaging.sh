@@ -38,7 +38,7 @@ cmake_refuses_another_version() {
 }
 debian_package_builds() ( # as the recipe does it, without optimisation
   cd "$T/$name" && cp -r packaging/debian debian && sed -i "1s/(.*)/($version)/" debian/changelog &&
-    DEB_BUILD_OPTIONS=noopt MAKEFLAGS='' timeout 540 dpkg-buildpackage -us -uc -b >../deb.log 2>&1 || { tail -20 ../deb.log; return 1; }
+    DEB_BUILD_OPTIONS=noopt MAKEFLAGS='' timeout 1500 dpkg-buildpackage -us -uc -b >../deb.log 2>&1 || { tail -20 ../deb.log; return 1; }
   dpkg-deb --contents ../nbc-overlap_"$version"_*.deb >../deb.contents
   for f in usr/include/nbc_overlap.h usr/include/portals_model.h usr/bin/overlap_report usr/bin/pm_run usr/lib/libnbc_overlap_mpich.so; do
     grep -q " ./$f\$" ../deb.contents || { echo "no $f"; return 1; }

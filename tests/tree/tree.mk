@@ -1,5 +1,6 @@
 $(eval $(call script,tree/tree_rules))
 $(eval $(call script,tree/pieces))
+$(eval $(call script,tree/runner))
 $(eval $(call script,tree/install))
 NEEDS_tree += $(INSTALL_COMMANDS) $(INSTALL_LIBS)
 $(eval $(call script,tree/packaging))
