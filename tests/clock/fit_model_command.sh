@@ -45,7 +45,7 @@ measures() { # COMMAND...
 carries_all() { # MPI PROGRAM
   rm -f "$T/sends"
   COUNT_SENDS=$T/sends LD_PRELOAD=$B/tests/clock/count_sends.$1.so \
-    timeout -k 5 100 mpirun.$1 -n 2 "$2" --max-bytes 1000 --raw "$T/raw" >"$T/out" || return 1
+    timeout -k 5 300 mpirun.$1 -n 2 "$2" --max-bytes 1000 --raw "$T/raw" >"$T/out" || return 1
   times=$(grep -c '^[0-9]' "$T/raw")
   test "$times" -gt 100 && awk -v times="$times" '$2 >= times { good++ } END { exit NR != 2 || good != 2 }' "$T/sends"
 }
