@@ -451,6 +451,10 @@ typedef struct pm_world_desc {
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
+  /* Each call that moves data takes up to so much longer, drawn from the seed, its process and how many such
+     calls the process has made; 0 = none. Symmetrical programs that answer each other at the same moment, for ever,
+     end with it as on real machines. Not negative */
+  int64_t call_noise_ns;
   void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
                                                    NULL */
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
@@ -522,7 +526,9 @@ PM_API void *pm_process_user(const pm_process *process);
 /* Inside a process. pm_compute_ns is a sleep that is traced as computation; pm_compute_measured takes
    the time for what was computed since the last call (compute_ratio), which Portals calls, waits and
    sleeps do by themselves and pm_now_ns does not; pm_yield costs
-   cpu_poll_ns and more when it is called again and again with nothing happening in between;
+   cpu_poll_ns and more when it is called again and again with nothing happening in between,
+   pm_yield_for at least d_ns unless something is delivered to the process before (ret true), when d_ns > 0
+   also bytes without an event;
    pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
    process with all its threads. pm_compute_unmeasured says whether what this thread computes from now
    on takes no time (1: a library does, whose times are modelled) or is measured (0: as at first), and
@@ -533,6 +539,7 @@ PM_API void pm_compute_ns(int64_t d_ns);
 PM_API void pm_compute_measured(void);
 PM_API bool pm_compute_unmeasured(bool is_unmeasured);
 PM_API void pm_yield(void);
+PM_API bool pm_yield_for(int64_t d_ns);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);
 /* Threads of the running process, cooperative like processes. stack_bytes 0 = the world's.
@@ -2645,14 +2652,15 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
-  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  bool is_idle;         /* what it waits for now is time between looks in vain */
-  int counts_idle;      /* and its timer is one of idle_count */
-  bool is_vain;         /* it looked in vain last */
-  bool is_computing;    /* on shared cores */
-  unsigned poll_streak; /* idle polls in a row */
-  int64_t mark_ns;      /* host's CPU time when it was charged last */
-  bool is_unmeasured;   /* its computing takes no time */
+  int waits_for_wake;    /* inside pm_thread_wait: only there a wake may end what it does */
+  bool is_idle;          /* what it waits for now is time between looks in vain */
+  bool waits_for_memory; /* polling that ends also when bytes alone come */
+  int counts_idle;       /* and its timer is one of idle_count */
+  bool is_vain;          /* it looked in vain last */
+  bool is_computing;     /* on shared cores */
+  unsigned poll_streak;  /* idle polls in a row */
+  int64_t mark_ns;       /* host's CPU time when it was charged last */
+  bool is_unmeasured;    /* its computing takes no time */
   void *sp;
   char *stack;
   size_t stack_bytes;
@@ -2700,6 +2708,8 @@ struct pm_process {
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
+  uint64_t noise_count; /* draws of call_noise_ns */
+  int memory_waiters;   /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
@@ -4179,7 +4189,7 @@ static int64_t pm__idle_steps(const pm_world *w) {
   const int each = PM__IDLE_STEPS_OF_ALL / (w->live_threads + 1);
   return each > PM__IDLE_STEPS ? each : PM__IDLE_STEPS;
 }
-PM__PRIVATE void pm__poll_pause(void) {
+static bool pm__poll_pause_of(int64_t d_least_ps) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
   int64_t d_ns = w->plat.cpu_poll_ns, d_ps;
@@ -4191,11 +4201,11 @@ PM__PRIVATE void pm__poll_pause(void) {
   }
   t->poll_streak++;
   t->is_vain = 1;
-  d_ps = d_ns * PM__PS;
+  d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
-    return;
+    return false;
   }
   if (w->t_idle_since_ps >= 0 && w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
@@ -4203,12 +4213,21 @@ PM__PRIVATE void pm__poll_pause(void) {
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
   if (!t->timed_out) t->poll_streak = 0, t->is_vain = 0;
+  return !t->timed_out;
 }
-PM_API void pm_yield(void) {
-  if (!pm__current) return;
+PM__PRIVATE void pm__poll_pause(void) { (void)pm__poll_pause_of(0); }
+PM_API bool pm_yield_for(int64_t d_ns) {
+  if (!pm__current) return false;
   pm_compute_measured();
-  pm__poll_pause();
+  pm_thread *const t = pm__current;
+  t->waits_for_memory = d_ns > 0;
+  t->proc->memory_waiters += t->waits_for_memory;
+  const bool is_delivered = pm__poll_pause_of(pm__ps(d_ns));
+  t->proc->memory_waiters -= t->waits_for_memory;
+  t->waits_for_memory = false;
+  return is_delivered;
 }
+PM_API void pm_yield(void) { (void)pm_yield_for(0); }
 PM_API void pm_barrier(void) {
   pm_thread *t = pm__current, *list = NULL, *next;
   pm_world *w;
@@ -4552,7 +4571,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!world) return PM_E_INVAL;
   *world = NULL;
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
-      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0)
+      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0 ||
+      desc->call_noise_ns < 0)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
@@ -7481,6 +7501,11 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   }
   return 1;
 }
+/* Bytes came, perhaps without an event: for threads that look at memory. */
+static void pm__wake_memory_waiters(pm_process *p) {
+  for (pm_thread *t = p->threads; t; t = t->next_in_proc)
+    if (t->polling && t->waits_for_memory) pm__resume(p->world, t);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
@@ -7500,6 +7525,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
       pm__atomic(m, operand, m->what.mlength);
     }
   }
+  if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
   pt = &ni->pt[m->what.pt];
   if (pt->in_flight) pt->in_flight--;
@@ -10187,6 +10213,15 @@ static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) 
   }
   pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_begin_ps, t_end_ps, p->node, p->node, m->what.length);
 }
+/* Of the next call. From the number of the call and not from the world's generator: so it is the same
+   whether threads run ahead or not, and in whatever order processes run. */
+static int64_t pm__noise_ps(pm_process *p) {
+  const pm_world_desc *desc = &p->world->desc;
+  uint64_t x = desc->seed ^ (uint64_t)p->rank << 40;
+  if (!desc->call_noise_ns) return 0;
+  x = nbc__random(&x) + p->noise_count++;
+  return (int64_t)(nbc__random(&x) % (uint64_t)(desc->call_noise_ns + 1)) * PM__PS;
+}
 /* The CPU's part of a call that moves data, step by step: time for the call, for payload that
    the CPU itself writes, and for a free command slot. ret false: that was all; else the running
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
@@ -10200,7 +10235,9 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
   case 0:
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
-    call->d_ps = pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns);
+    call->d_ps =
+        pm__later(pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns),
+                  pm__noise_ps(p));
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;

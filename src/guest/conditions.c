@@ -168,11 +168,16 @@ static void read_faults(const char *option, const char *path) {
 }
 
 /* ---- jitter ------------------------------------------------------------------------------------------------------ */
-/* Real processes never begin together: each begins up to so much later, drawn from the seed and the
+/* Real processes never begin together and no call takes always the same: each process begins up to so
+   much later, and each of its calls that move data takes up to so much longer, drawn from the seed and the
    rank, so the same run is the same again. */
-static int64_t jitter_ns;
+static int64_t jitter_ns, noise_ns;
 static void set_jitter(const char *option, const char *text) {
-  jitter_ns = guest_number(option, text, 0, 1000000000000);
+  char first[32];
+  const char *comma = strchr(text, ',');
+  snprintf(first, sizeof first, "%.*s", (int)(comma ? comma - text : 31), text);
+  noise_ns = jitter_ns = guest_number(option, first, 0, 1000000000000);
+  if (comma) noise_ns = guest_number(option, comma + 1, 0, 1000000000000);
 }
 static uint64_t draw(uint64_t x) { /* splitmix64 */
   x += 0x9E3779B97F4A7C15u;
@@ -194,6 +199,7 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   desc->semantics = semantics;
   desc->faults = faults;
   seed = desc->seed;
+  desc->call_noise_ns = noise_ns;
 }
 static const guest_option options[] = {
     {"--semantics", "NAME[=N]",
@@ -202,7 +208,11 @@ static const guest_option options[] = {
      "of the network: lines of a key and a number, as in pm_faults, and outages; nodes count from "
      "0",
      read_faults},
-    {"--jitter", "NS", "processes begin up to so much later, drawn from the seed (0)", set_jitter},
+    {"--jitter", "NS[,NS]",
+     "processes begin up to so much later, and each call that moves data takes up to so much "
+     "longer "
+     "(the second number), drawn from the seed (0)",
+     set_jitter},
     {NULL, NULL, NULL, NULL}};
 static guest_part part = {
     .name = "conditions", .options = options, .settings = settings, .process_begin = begin_late};

@@ -45,6 +45,7 @@ typedef struct guest_context {
   int error_number;
   struct guest_exit *exits;  /* destructors of thread-local objects */
   struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
+  int mpi_depth;             /* calls of MPI that it is in: a library may call others inside */
 } guest_context;
 struct guest {
   /* what every switch looks at */

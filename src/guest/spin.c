@@ -1,11 +1,12 @@
 /* Spins: a process that waits for a word in memory calls nothing, so no time would pass. A tick of the
-   host's clock finds one that runs on and on in its own code. Where it was found, a trap is put into
-   its text: when it comes by again with all registers and its stack as they were the last time, it
-   waits for memory and yields, at every round from then on; a computation changes something, and its
+   host's clock finds one that runs on and on in its own code. At the next jump a trap is put into
+   its text: when it comes by again with all registers and its stack as they were some rounds before
+   (a loop around loops passes the place in the inner one several times), it waits for memory and
+   yields, at every such round from then on; a computation changes something, and its
    trap is taken away. So the first wait at a place costs a tick and later ones microseconds, and the
    simulated time does not depend on the host's clock. Where traps cannot be had (not x86-64), or
-   registers change in the loop, a process that called nothing for --spin of CPU time is made to yield
-   at each tick. */
+   something changes in every round, a process that called nothing for --spin of CPU time is made to
+   yield at each tick. */
 #include "guest.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TICK_MS = 2, SILENT_S = 10, PLACES_MAX = 64, STACK_BYTES = 512 };
+enum { TICK_MS = 2, SILENT_S = 10, PLACES_MAX = 64, STACK_BYTES = 512, TRIED_MAX = 1024 };
+enum {
+  ROUNDS_MAX = 128,
+  VISITS_IN_VAIN = 4 * ROUNDS_MAX,
+  WAIT_PARTS = 1024,
+  WAIT_MAX_NS = 1000000,
+  SEARCH_MAX = 64,
+  KNOWN_WAIT_NS = 20 * TICK_MS * 1000
+};
 static int spin_ticks_max;
 
 static uint64_t progress(const pm_world *world) {
@@ -26,13 +35,16 @@ static uint64_t progress(const pm_world *world) {
 }
 /* It may wait for what is under way: time passes until something happens, or for long. With nothing
    under way it can only wait for somebody who is ready to run, or computes: then the others have a turn,
-   and what a long computation pays for it is a nanosecond. */
-static void let_others_run(const pm_world *world) {
+   and what a long computation pays for it is a nanosecond. Who was found at this place before
+   (is_known) waits for what is delivered to itself, though no longer than some per cent of the CPU time that
+   it took until now: so a computation pays less than it would if computing took time. */
+static void let_others_run(const pm_world *world, int is_known) {
   const uint64_t hash_id = pm_world_stats(world).hash_id;
-  int i = 0;
-  while (i < 1000 && pm_world_stats(world).hash_id == hash_id &&
-         pm_world_stats(world).pending_count) {
-    pm_yield();
+  const int64_t t_ns = is_known ? pm_now_ns() + KNOWN_WAIT_NS : 0;
+  int i = 0, is_delivered = 0;
+  while (i < 1000 && pm_world_stats(world).pending_count && !is_delivered &&
+         (pm_world_stats(world).hash_id == hash_id || pm_now_ns() < t_ns)) {
+    is_delivered = pm_yield_for(0);
     i++;
   }
   if (!i) pm_compute_ns(1);
@@ -58,10 +70,11 @@ static void say_if_silent(const pm_world *world, const unsigned char *at) {
 
 #if defined(__x86_64__)
 /* ---- traps: at places of the program's text, once found in all processes ---------------------------------- */
-typedef struct visit { /* of a process at a place: how it was */
+typedef struct visit { /* of a process at a place: how it was at one time */
   greg_t registers[16];
   char vectors[256], stack[STACK_BYTES];
-  int is_placed, count, is_same; /* is_same: in a row */
+  int64_t t_ns;                        /* then */
+  int is_placed, since, rounds, again; /* visits since then, at most; how often it was so again */
 } visit;
 typedef struct place {
   size_t offset; /* in the image of a process; 0: unused */
@@ -72,8 +85,10 @@ typedef struct place {
 } place;
 static place places[PLACES_MAX];
 static int next_place, memory_fd = -1;
-static place *stepping; /* its instruction runs now, once */
+static unsigned tried[TRIED_MAX]; /* how often a place, by its offset, was taken for a spin */
+static place *stepping;           /* its instruction runs now, once */
 static unsigned char *stepping_at;
+static int searching; /* a jump: so many instructions more are run one by one */
 
 /* Text is shared with the file and may not be written: this way makes a page private. */
 static int poke(unsigned char *at, unsigned char byte) {
@@ -103,6 +118,8 @@ static void trap_place(const unsigned char *at) {
   place *p = place_at(offset);
   if (memory_fd < 0 || stepping || (!p && *at == 0xCC)) return;
   if (!p) {
+    const unsigned n = ++tried[offset * 0x9E3779B1u / 64 % TRIED_MAX];
+    if (n & (n - 1)) return; /* a computation that was tried before: ever less often */
     for (int i = 0; i < PLACES_MAX && (p = &places[next_place])->is_spin; i++)
       next_place = (next_place + 1) % PLACES_MAX;
     next_place = (next_place + 1) % PLACES_MAX;
@@ -114,7 +131,9 @@ static void trap_place(const unsigned char *at) {
   }
   put_trap(p, pm_rank());
 }
-/* Notes where the process is; ret how often in a row it was just so. */
+/* How the process is, and how it was at one time: kept until it was so again, or until it was not so
+   for too many visits; then it is kept anew, for twice as many, so that rounds of any length up to
+   ROUNDS_MAX are found. ret how often in a row it was just so */
 static int looks_the_same(visit *v, const ucontext_t *c) {
   const size_t to_page_end =
       4096 - (size_t)c->uc_mcontext.gregs[REG_RSP] % 4096 + 128; /* the stack may end there */
@@ -122,35 +141,83 @@ static int looks_the_same(visit *v, const ucontext_t *c) {
   const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
   const char *vectors =
       (const char *)c->uc_mcontext.fpregs->_xmm; /* and all registers but flags and rip */
-  const int same = v->count++ &&
-                   memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
-                   memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
-                   memcmp(stack, v->stack, stack_bytes) == 0;
+  if (v->rounds && memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
+      memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
+      memcmp(stack, v->stack, stack_bytes) == 0) {
+    v->rounds = v->since + 1; /* the next wait here has rounds as long */
+    v->since = 0;
+    return ++v->again;
+  }
+  if (v->since++ < v->rounds) return 0;
   memcpy(v->registers, c->uc_mcontext.gregs, sizeof v->registers);
   memcpy(v->vectors, vectors, sizeof v->vectors);
   memcpy(v->stack, stack, stack_bytes);
-  return v->is_same = same ? v->is_same + 1 : 0;
+  v->rounds = v->rounds == 0 ? 1 : v->rounds < ROUNDS_MAX ? 2 * v->rounds : ROUNDS_MAX;
+  v->since = v->again = 0;
+  v->t_ns = pm_now_ns();
+  return 0;
 }
 /* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
-   looks the same to registers and to the top of the stack for one round. */
+   looks the same to registers and to the top of the stack for one round. What is delivered to the
+   process ends the wait at once; what another thread of it writes is seen after a small part of the time
+   that it has waited already. */
 static void visited(place *p, const ucontext_t *c) {
-  const int same = looks_the_same(p->visits[pm_rank()], c);
+  visit *v = p->visits[pm_rank()];
+  const int same = looks_the_same(v, c);
   if (same > 1) {
     p->same_count++;
     if (!p->is_spin) {
       p->is_spin = 1;
       for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
     }
-    pm_yield();
+    const int64_t d_ns = (pm_now_ns() - v->t_ns) / WAIT_PARTS;
+    pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
   } else
     p->other_count++;
 }
-/* Comes twice: at the trap, and after the one instruction that it hid. */
+/* Where an instruction goes that does nothing but go somewhere; first is its first byte, which a trap may hide.
+   NULL: it is another one */
+static unsigned char *goes_to(unsigned char *at, unsigned char first, greg_t flags) {
+  const int is_near = first == 0x0F && (at[1] & 0xF0) == 0x80,
+            test = (is_near ? at[1] : first) & 15;
+  const int sign = (flags >> 7 & 1) != (flags >> 11 & 1); /* less */
+  const int holds[8] = {flags >> 11 & 1, flags & 1,      flags >> 6 & 1, (flags | flags >> 6) & 1,
+                        flags >> 7 & 1,  flags >> 2 & 1, sign,           sign || (flags >> 6 & 1)};
+  const int is_taken = holds[test >> 1] != (test & 1);
+  int32_t far;
+  if (first == 0xF3 && at[1] == 0x90) return at + 2; /* pause */
+  if (first == 0xEB || (first & 0xF0) == 0x70)
+    return at + 2 + (first == 0xEB || is_taken ? (signed char)at[1] : 0);
+  if (first != 0xE9 && !is_near) return NULL;
+  at += is_near ? 2 : 1;
+  memcpy(&far, at, sizeof far);
+  return at + sizeof far + (is_near && !is_taken ? 0 : far);
+}
+/* Every loop has a jump, and a trap there costs least: what it hides need not run. */
+static void search_on(ucontext_t *c) {
+  unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+  const int is_inside = pm_self() && guest_is_code(at);
+  if (--searching && is_inside && !goes_to(at, *at, 0)) return;
+  searching = 0;
+  c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
+  if (is_inside) trap_place(at);
+}
+static void search(ucontext_t *c) {
+  if (memory_fd < 0 || stepping) return;
+  searching = SEARCH_MAX;
+  c->uc_mcontext.gregs[REG_EFL] |=
+      0x100; /* the processor's trap flag: search_on after each instruction */
+}
+/* Comes twice: at the trap, and after the one instruction that it hid, if that had to run. */
 static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
   const int error = errno;
-  unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1;
-  (void)info;
+  unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1, *next;
+  if (searching && info->si_code == TRAP_TRACE) {
+    search_on(c);
+    errno = error;
+    return;
+  }
   if (stepping) {
     c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
     poke(stepping_at, 0xCC);
@@ -164,11 +231,15 @@ static void trapped(int number, siginfo_t *info, void *context) {
     return;
   }
   /* The trap's byte was one long and has run: back to where it stands. Then the instruction that it
-     hides is run alone (0x100 is the processor's trap flag), after which this function is called
-     again and puts the trap back. */
+     hides is run alone, after which this function is called again and puts the trap back. A jump is made
+     here. */
   c->uc_mcontext.gregs[REG_RIP]--;
   visited(p, c);
-  if (p->other_count > 64 + 100 * p->same_count) { /* a computation, or a place where many pass */
+  if (p->other_count <= VISITS_IN_VAIN * (1 + p->same_count) && p->offset &&
+      (next = goes_to(at, p->byte, c->uc_mcontext.gregs[REG_EFL])) != NULL) {
+    c->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)next;
+  } else if (p->other_count >
+             VISITS_IN_VAIN * (1 + p->same_count)) { /* a computation, or a place where many pass */
     remove_place(p);
   } else if (p->offset) {
     poke(at, p->byte);
@@ -186,13 +257,13 @@ static void traps_begin(void) {
   act.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGTRAP, &act, NULL);
 }
-static int is_trapped(void) { return stepping != NULL; }
+static int is_trapped(void) { return stepping != NULL || searching; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }
 #else
 static void traps_begin(void) {}
-static void trap_place(const unsigned char *at) { (void)at; }
+static void search(ucontext_t *c) { (void)c; }
 static int is_trapped(void) { return 0; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.pc;
@@ -202,7 +273,7 @@ static unsigned char *code_at(const ucontext_t *c) {
 /* ---- ticks ---------------------------------------------------------------------------------------------- */
 /* Inside of a library it may hold a lock: then not now. The signal's frame lies on the guest's own
    stack, so the guest may be left here and come back. */
-enum { SPUN_MAX = 64 };
+enum { SPUN_MAX = 256, SPUN_BYTES = 4096 };
 static size_t spun[SPUN_MAX]; /* pieces of the program's text where --spin was reached */
 static void tick(int number, siginfo_t *info, void *context) {
   static uint64_t seen;
@@ -220,14 +291,14 @@ static void tick(int number, siginfo_t *info, void *context) {
   pm_catch_up();
   say_if_silent(world, at);
   if (!ticks) return;
-  trap_place(at);
-  const size_t where = (size_t)((char *)at - guest_now()->image) / 256 + 1;
+  const size_t where = (size_t)((char *)at - guest_now()->image) / SPUN_BYTES + 1;
   size_t *known = &spun[where % SPUN_MAX];
   if (ticks >= spin_ticks_max || (*known == where && ticks > 1)) {
-    let_others_run(world);
+    let_others_run(world, *known == where);
     seen = progress(world);
     *known = where; /* found spinning once: at once the next time */
   }
+  search((ucontext_t *)context);
   errno = error;
 }
 void guest_spin_begin(int spin_ms) {

@@ -54,14 +54,15 @@ struct pm_thread {
   pm_process *proc;
   pm__state state;
   int woken, polling, timed_out;
-  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  bool is_idle;         /* what it waits for now is time between looks in vain */
-  int counts_idle;      /* and its timer is one of idle_count */
-  bool is_vain;         /* it looked in vain last */
-  bool is_computing;    /* on shared cores */
-  unsigned poll_streak; /* idle polls in a row */
-  int64_t mark_ns;      /* host's CPU time when it was charged last */
-  bool is_unmeasured;   /* its computing takes no time */
+  int waits_for_wake;    /* inside pm_thread_wait: only there a wake may end what it does */
+  bool is_idle;          /* what it waits for now is time between looks in vain */
+  bool waits_for_memory; /* polling that ends also when bytes alone come */
+  int counts_idle;       /* and its timer is one of idle_count */
+  bool is_vain;          /* it looked in vain last */
+  bool is_computing;     /* on shared cores */
+  unsigned poll_streak;  /* idle polls in a row */
+  int64_t mark_ns;       /* host's CPU time when it was charged last */
+  bool is_unmeasured;    /* its computing takes no time */
   void *sp;
   char *stack;
   size_t stack_bytes;
@@ -109,6 +110,8 @@ struct pm_process {
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
+  uint64_t noise_count; /* draws of call_noise_ns */
+  int memory_waiters;   /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */

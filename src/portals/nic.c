@@ -517,6 +517,15 @@ static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) 
   }
   pm__trace(w, PM_TRACE_PIO_PAYLOAD, m, t_begin_ps, t_end_ps, p->node, p->node, m->what.length);
 }
+/* Of the next call. From the number of the call and not from the world's generator: so it is the same
+   whether threads run ahead or not, and in whatever order processes run. */
+static int64_t pm__noise_ps(pm_process *p) {
+  const pm_world_desc *desc = &p->world->desc;
+  uint64_t x = desc->seed ^ (uint64_t)p->rank << 40;
+  if (!desc->call_noise_ns) return 0;
+  x = nbc__random(&x) + p->noise_count++;
+  return (int64_t)(nbc__random(&x) % (uint64_t)(desc->call_noise_ns + 1)) * PM__PS;
+}
 /* The CPU's part of a call that moves data, step by step: time for the call, for payload that
    the CPU itself writes, and for a free command slot. ret false: that was all; else the running
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
@@ -530,7 +539,9 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
   case 0:
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
-    call->d_ps = pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns);
+    call->d_ps =
+        pm__later(pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns),
+                  pm__noise_ps(p));
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;

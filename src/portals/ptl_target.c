@@ -263,6 +263,11 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   }
   return 1;
 }
+/* Bytes came, perhaps without an event: for threads that look at memory. */
+static void pm__wake_memory_waiters(pm_process *p) {
+  for (pm_thread *t = p->threads; t; t = t->next_in_proc)
+    if (t->polling && t->waits_for_memory) pm__resume(p->world, t);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
@@ -282,6 +287,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
       pm__atomic(m, operand, m->what.mlength);
     }
   }
+  if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
   pt = &ni->pt[m->what.pt];
   if (pt->in_flight) pt->in_flight--;

@@ -42,7 +42,7 @@ static int64_t pm__idle_steps(const pm_world *w) {
   const int each = PM__IDLE_STEPS_OF_ALL / (w->live_threads + 1);
   return each > PM__IDLE_STEPS ? each : PM__IDLE_STEPS;
 }
-PM__PRIVATE void pm__poll_pause(void) {
+static bool pm__poll_pause_of(int64_t d_least_ps) {
   pm_thread *t = pm__current;
   pm_world *w = t->proc->world;
   int64_t d_ns = w->plat.cpu_poll_ns, d_ps;
@@ -54,11 +54,11 @@ PM__PRIVATE void pm__poll_pause(void) {
   }
   t->poll_streak++;
   t->is_vain = 1;
-  d_ps = d_ns * PM__PS;
+  d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
     w->now_ps += d_ps; /* something is under way, but later */
-    return;
+    return false;
   }
   if (w->t_idle_since_ps >= 0 && w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
@@ -66,12 +66,21 @@ PM__PRIVATE void pm__poll_pause(void) {
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
   if (!t->timed_out) t->poll_streak = 0, t->is_vain = 0;
+  return !t->timed_out;
 }
-PM_API void pm_yield(void) {
-  if (!pm__current) return;
+PM__PRIVATE void pm__poll_pause(void) { (void)pm__poll_pause_of(0); }
+PM_API bool pm_yield_for(int64_t d_ns) {
+  if (!pm__current) return false;
   pm_compute_measured();
-  pm__poll_pause();
+  pm_thread *const t = pm__current;
+  t->waits_for_memory = d_ns > 0;
+  t->proc->memory_waiters += t->waits_for_memory;
+  const bool is_delivered = pm__poll_pause_of(pm__ps(d_ns));
+  t->proc->memory_waiters -= t->waits_for_memory;
+  t->waits_for_memory = false;
+  return is_delivered;
 }
+PM_API void pm_yield(void) { (void)pm_yield_for(0); }
 PM_API void pm_barrier(void) {
   pm_thread *t = pm__current, *list = NULL, *next;
   pm_world *w;
@@ -415,7 +424,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!world) return PM_E_INVAL;
   *world = NULL;
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
-      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0)
+      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0 ||
+      desc->call_noise_ns < 0)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);

@@ -89,6 +89,10 @@ typedef struct pm_world_desc {
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */
   int64_t compute_min_ns; /* shorter computations take no time; 0 = 1000 */
+  /* Each call that moves data takes up to so much longer, drawn from the seed, its process and how many such
+     calls the process has made; 0 = none. Symmetrical programs that answer each other at the same moment, for ever,
+     end with it as on real machines. Not negative */
+  int64_t call_noise_ns;
   void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
                                                    NULL */
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
@@ -160,7 +164,9 @@ PM_API void *pm_process_user(const pm_process *process);
 /* Inside a process. pm_compute_ns is a sleep that is traced as computation; pm_compute_measured takes
    the time for what was computed since the last call (compute_ratio), which Portals calls, waits and
    sleeps do by themselves and pm_now_ns does not; pm_yield costs
-   cpu_poll_ns and more when it is called again and again with nothing happening in between;
+   cpu_poll_ns and more when it is called again and again with nothing happening in between,
+   pm_yield_for at least d_ns unless something is delivered to the process before (ret true), when d_ns > 0
+   also bytes without an event;
    pm_barrier waits for all processes of the world and costs no simulated time; pm_exit ends the
    process with all its threads. pm_compute_unmeasured says whether what this thread computes from now
    on takes no time (1: a library does, whose times are modelled) or is measured (0: as at first), and
@@ -171,6 +177,7 @@ PM_API void pm_compute_ns(int64_t d_ns);
 PM_API void pm_compute_measured(void);
 PM_API bool pm_compute_unmeasured(bool is_unmeasured);
 PM_API void pm_yield(void);
+PM_API bool pm_yield_for(int64_t d_ns);
 PM_API void pm_barrier(void);
 PM_API void pm_exit(int status);
 /* Threads of the running process, cooperative like processes. stack_bytes 0 = the world's.

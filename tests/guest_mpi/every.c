@@ -310,6 +310,27 @@ static void statuses_of_fortran(void) {
   MPI_Status_f082f(&f08, g);
   say("Fortran's statuses: %s", f08.MPI_TAG == 4 && memcmp(f, g, sizeof f) == 0 ? "same" : "OTHER");
 }
+/* What a process sends to itself is cut to its room, as a message would be, and nothing is written behind it. */
+#define CUT(name, call)                                                                                     \
+  for (int i = 0; i <= n; i++) to[i] = -7;                                                                  \
+  code = call;                                                                                              \
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &code);                                                    \
+  say("long block for itself in %s: %s", name, code == MPI_ERR_TRUNCATE && to[me] == 5 && to[n] == -7 ? "refused" : "TAKEN")
+static void long_blocks(void) {
+  int *from = calloc((size_t)(2 * n), sizeof *from), *to = calloc((size_t)(n + 1), sizeof *to), *one = calloc((size_t)(4 * n), sizeof *one);
+  int *two = one + n, *at = two + n, *at_two = at + n, code;
+  MPI_Request q = MPI_REQUEST_NULL;
+  for (int i = 0; i < n; i++) from[2 * i] = from[2 * i + 1] = 5, one[i] = 1, two[i] = i == me ? 2 : 1, at[i] = i;
+  for (int i = 0; i < n; i++) at_two[i] = i < me ? i : i + (i > me);
+  CUT("MPI_Alltoall", MPI_Alltoall(from, 2, MPI_INT, to, 1, MPI_INT, W));
+  CUT("MPI_Allgather", MPI_Allgather(from, 2, MPI_INT, to, 1, MPI_INT, W));
+  CUT("MPI_Alltoallv", MPI_Alltoallv(from, two, at_two, MPI_INT, to, one, at, MPI_INT, W));
+  CUT("MPI_Allgatherv", MPI_Allgatherv(from, 2, MPI_INT, to, one, at, MPI_INT, W));
+  CUT("MPI_Ialltoall", (MPI_Ialltoall(from, 2, MPI_INT, to, 1, MPI_INT, W, &q), MPI_Wait(&q, MPI_STATUS_IGNORE)));
+  free(from);
+  free(to);
+  free(one);
+}
 #define NO(call) say("%s: %s", #call, (call) == MPI_SUCCESS ? "TAKEN" : "refused")
 void test_refused(void) {
   MPI_Comm c;
@@ -319,6 +340,7 @@ void test_refused(void) {
   int codes[1];
   statuses_of_fortran();
   MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
+  long_blocks();
   NO(MPI_Open_port(none, port));
   NO(MPI_Close_port(port));
   NO(MPI_Comm_accept(port, none, 0, W, &c));

@@ -1,5 +1,6 @@
 /* A guest of pm_run whose two processes take turns, each waiting for a word in its memory: as atomics
-   of OpenSHMEM do. Argument: how many turns; or "compute": no turns, a long computation. */
+   of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others; or
+   "compute": no turns, a long computation. */
 #include <portals4.h>
 #include <pmi.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 
 static volatile long turn;
+static volatile long others[7]; /* words that nobody writes */
 static long local;
 static int rank;
 static void must(int good, const char *what) {
@@ -20,6 +22,12 @@ static double compute(int n) { /* not a spin: its registers change */
   for (int i = 1; i < n; i++) sum += 1.0 / i;
   return sum;
 }
+/* Which of the words is at least i: a loop in the loop that waits. */
+static int among(long i) {
+  for (int k = 0; k < 8; k++)
+    if ((k == 4 ? turn : others[k % 7]) >= i) return k;
+  return -1;
+}
 /* Every process computes for longer than --spin and calls nothing: no time passes. */
 static int compute_alone(void) {
   const double sum = compute(100000000);
@@ -30,6 +38,7 @@ static int compute_alone(void) {
 }
 int main(int argc, char **argv) {
   const long turns = argc > 1 ? atol(argv[1]) : 100;
+  const int is_among = argc > 2 && strcmp(argv[2], "among") == 0;
   int spawned;
   if (argc > 1 && strcmp(argv[1], "compute") == 0) return compute_alone();
   char key[32], value[64];
@@ -53,6 +62,8 @@ int main(int argc, char **argv) {
   must(PMI_KVS_Get("", key, value, sizeof value) == PMI_SUCCESS && sscanf(value, "%u %u", &id.phys.nid, &id.phys.pid) == 2, "PMI_KVS_Get");
   const double sum = compute(30000000);
   for (long i = rank; i < turns; i += 2) {
+    while (is_among && i && among(i) < 0) {
+    }
     while (turn < i) {
     }
     local = i + 1;

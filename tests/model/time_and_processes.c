@@ -230,6 +230,91 @@ static void spinning_lets_time_pass_with_few_events(void) {
   pm_world_destroy(w);
 }
 
+/* Long pauses, and none longer than until something comes. */
+static long letter;
+static void waits_in_long_pauses(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_md_t md;
+  ptl_handle_le_t le;
+  ptl_pt_index_t pt;
+  int pauses = 0;
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  CHECK(PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt) == PTL_OK);
+  const ptl_le_t letters = {&letter, sizeof letter, PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT};
+  const ptl_md_t from = {&letter, sizeof letter, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlLEAppend(ni, pt, &letters, PTL_PRIORITY_LIST, NULL, &le) == PTL_OK && PtlMDBind(ni, &from, &md) == PTL_OK);
+  pm_barrier();
+  const int64_t t_ns = pm_now_ns();
+  if (pm_rank() == 0) {
+    pm_sleep_ns(10500000);
+    CHECK(PtlPut(md, 0, sizeof letter, PTL_NO_ACK_REQ, pm_process_id(1), pt, 0, 0, NULL, 0) == PTL_OK);
+  } else {
+    while (!pm_yield_for(1000000)) {
+      pauses++;
+      CHECK(pm_now_ns() >= t_ns + pauses * INT64_C(1000000));
+    }
+    CHECK(pauses == 10 && pm_now_ns() < t_ns + 10600000);
+  }
+  PtlFini();
+}
+static void long_pauses_end_with_what_is_delivered(void) {
+  pm_world *w = world_of(2, NULL);
+  CHECK(!pm_yield_for(1));
+  CHECK(pm_spawn_all(w, waits_in_long_pauses, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  pm_world_destroy(w);
+}
+
+/* ---- noise of calls ---------------------------------------------------------------------------- */
+enum { NOISY_CALLS = 2000 };
+static int64_t t_calls_ns[2];
+static void calls_again_and_again(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_md_t md;
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  const ptl_md_t from = {NULL, 0, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlMDBind(ni, &from, &md) == PTL_OK);
+  pm_barrier();
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < NOISY_CALLS; i++) {
+    CHECK(PtlPut(md, 0, 0, PTL_NO_ACK_REQ, pm_process_id(pm_rank()), 0, 1, 0, NULL, 0) == PTL_OK);
+    pm_sleep_ns(10000); /* the queue of commands stays empty */
+  }
+  t_calls_ns[pm_rank()] = pm_now_ns() - t_ns;
+  PtlFini();
+}
+static void run_with_noise(int64_t noise_ns, uint64_t seed, int64_t *d_ns) {
+  pm_world_desc desc = {0};
+  desc.call_noise_ns = noise_ns;
+  desc.seed = seed;
+  pm_world *w = world_of(2, &desc);
+  CHECK(pm_spawn_all(w, calls_again_and_again, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  memcpy(d_ns, t_calls_ns, sizeof t_calls_ns);
+  pm_world_destroy(w);
+}
+static void calls_take_longer_as_the_seed_says(void) {
+  const uint64_t seed = test_below(1000000);
+  int64_t quiet[2], noisy[2], again[2], other[2];
+  run_with_noise(0, seed, quiet);
+  run_with_noise(1000, seed, noisy);
+  run_with_noise(1000, seed, again);
+  run_with_noise(1000, seed + 1, other);
+  CHECK(quiet[0] == quiet[1]);
+  CHECK(noisy[0] == again[0] && noisy[1] == again[1] && noisy[0] != noisy[1]);
+  CHECK(noisy[0] != other[0] && noisy[1] != other[1]);
+  for (int i = 0; i < 2; i++) { /* uniform: 500 each, give or take six deviations */
+    const double mean_ns = (double)(noisy[i] - quiet[i]) / NOISY_CALLS;
+    CHECK(mean_ns > 500 - 6 * 6.5 && mean_ns < 500 + 6 * 6.5);
+  }
+  const pm_platform platform = pm_platform_bxi2(1);
+  const pm_world_desc bad = {.platform = &platform, .call_noise_ns = -1};
+  pm_world *w = NULL;
+  CHECK(pm_world_create(&bad, &w) == PM_E_INVAL);
+}
+
 /* ---- runs that cannot go on ------------------------------------------------------------------- */
 static void half_meets(void *unused) {
   (void)unused;
@@ -524,6 +609,8 @@ int main(int argc, char **argv) {
   RUN(a_wake_does_not_cut_a_computation_short);
   RUN(exit_ends_all_threads_of_the_process);
   RUN(spinning_lets_time_pass_with_few_events);
+  RUN(long_pauses_end_with_what_is_delivered);
+  RUN(calls_take_longer_as_the_seed_says);
   RUN(deadlock_names_who_waits_for_what);
   RUN(spinning_for_nothing_is_a_deadlock);
   RUN(time_limit_ends_the_run);

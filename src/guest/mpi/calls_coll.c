@@ -121,7 +121,7 @@ typedef struct job {
   gm_proc *proc;
   gm_comm *comm;
   nbc_coll coll;
-  int is_neighbour, is_in_place, is_reduction, root, elem_is_extent;
+  int is_neighbour, is_in_place, is_reduction, root, elem_is_extent, error;
   side s, r;
   gm_op *op;
   uint32_t sequence;      /* of a persistent one: the order of the calls that make them; else 0 */
@@ -386,6 +386,20 @@ static nbc_schedule *inter_schedule(job *j, uint64_t elem) {
 }
 
 /* ---- starting ------------------------------------------------------------------------------------------------------ */
+/* What a process sends to itself is longer than what it has room for: it is cut, which is an error, before
+   the schedule takes one length for both. What others send is cut where it arrives.
+   ret  the bytes that count */
+static uint64_t own_block_bytes(job *j) {
+  const side *s = &j->s, *r = &j->r;
+  const int me = j->comm->rank;
+  const uint64_t sent = bytes_of(s, me);
+  if (r->is_there != 1 || s->is_there != 1 || j->is_in_place) return sent;
+  const uint64_t room = bytes_of(r, me);
+  if (sent <= room) return sent;
+  j->error = GM_ERR_TRUNCATE;
+  if (s->is_vector) s->bytes[me] = room;
+  return room;
+}
 static void job_start(job *j, gm_coll *c) {
   gm_coll_args a;
   nbc_schedule_desc *d = &a.desc;
@@ -422,8 +436,10 @@ static void job_start(job *j, gm_coll *c) {
     d->count = r->is_there                    ? bytes_of(r, 0)
                : j->coll == NBC_COLL_SCATTERV ? s->bytes[j->root]
                                               : bytes_of(s, 0);
-  else if (s->is_there && j->coll != NBC_COLL_ALLTOALLV)
-    d->count = bytes_of(s, 0);
+  else if (s->is_there && j->coll == NBC_COLL_ALLTOALLV)
+    (void)own_block_bytes(j);
+  else if (s->is_there)
+    d->count = own_block_bytes(j);
   else if (r->is_there && j->coll != NBC_COLL_ALLTOALLV)
     d->count = r->is_vector ? r->bytes[j->comm->rank] : bytes_of(r, 0);
   if (s->is_vector) d->send_counts = s->bytes, d->send_displs = s->at;
@@ -433,7 +449,7 @@ static void job_start(job *j, gm_coll *c) {
 static void request_done(gm_coll *c) {
   gm_req *r = c->user;
   job_end(r->extra);
-  r->error = c->error;
+  r->error = c->error ? c->error : ((const job *)r->extra)->error;
   gm_req_complete(r);
 }
 static void request_start(gm_req *r) {
@@ -641,6 +657,7 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
     job_end(&j);
     gm_coll_clear(&c);
     job_free(&j);
+    if (!c.error) c.error = j.error;
     return c.error ? gm_raise(p, comm, c.error, k->name) : MPI_SUCCESS;
   }
   job *j = gm_alloc(sizeof *j);

@@ -1,11 +1,11 @@
 /* MPI functions: beginning and end, time, errors, attributes, info, memory. */
 #include "abi.h"
+#include "guest.h"
 #include <stdarg.h>
 #include <unistd.h>
 
 int PMI_Abort(int status, const char *text); /* of the launcher */
 void guest_bind(const char *between) __attribute__((visibility("hidden")));
-void guest_look_at_clock(void) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
 gm_scope gm_enter(const char *name, int allowed) {
@@ -15,19 +15,24 @@ gm_scope gm_enter(const char *name, int allowed) {
   if (!allowed && p->state != 1 && !p->sessions)
     gm_fatal("%s was called %s", name, p->state ? "after MPI_Finalize" : "before MPI_Init");
   if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(true);
-  if (p->stolen_ns && !p->call_depth) { /* what a timer's worker took from the computation */
+  int *const depth =
+      &guest_context_now()->mpi_depth; /* of this thread: others may be in calls too */
+  if (p->stolen_ns && !*depth) {       /* what a timer's worker took from the computation */
     const int64_t d_ns = p->stolen_ns;
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
   }
-  if (p->call_depth++) return s;
+  const int is_first =
+      !p->call_depth++; /* a record has no threads: one span for all that overlap */
+  if (is_first && p->record) gm_record_call(p, 1, name);
+  if ((*depth)++) return s;
   if (gm_set.is_traced) s.t_begin_ps = pm_trace_call_begin();
-  if (p->record) gm_record_call(p, 1, name);
   if (gm_has_costs) gm_cost(name);
   return s;
 }
 void gm_leave(gm_scope *s) {
   gm_proc *p = s->proc;
+  guest_context_now()->mpi_depth--;
   if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);
   if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);

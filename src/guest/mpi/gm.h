@@ -190,7 +190,7 @@ struct gm_proc {
   gm_req *bsends;
   void *abi;                /* of the calls */
   struct gm_record *record; /* NULL: none */
-  int call_depth;
+  int call_depth;           /* of all threads */
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
