@@ -61,8 +61,8 @@
    WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them
    (persistent ones: since they were started), and windows until they are freed, since another process
    may want something of ours at any time. A request freed while active is completed by the worker.
-   With nothing in flight for 200 us the worker sleeps; it then looks in every 4 ms, so that
-   messages which nobody waits for yet leave the MPI's buffers.
+   With nothing in flight for 4 ms (200 us where others use its core) the worker sleeps; it then looks in
+   every 4 ms, so that messages which nobody waits for yet leave the MPI's buffers.
 
    ENDS. MPI_Finalize, exit and MPI_Abort stop the worker first. Children of fork have none, and their calls
    are forwarded. What MPI_Comm_spawn starts is a world of its own with its own workers. Programs that
