@@ -5252,6 +5252,7 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
+  pm__eq *eq;         /* see pm__eq_if */
   uint32_t in_flight; /* operations that will still tell of something */
   uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
 } pm__md;
@@ -5282,12 +5283,14 @@ typedef struct pm__pt {
   int allocated, enabled, disabling;
   unsigned int options;
   ptl_handle_eq_t eq_handle;
+  pm__eq *eq; /* where that queue lies, or lay: see pm__eq_if */
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
 } pm__pt;
+enum { PM__PTS = 8, PM__PT_GROUPS = 32 }; /* 8 * 32: more than max_pt_index ever is */
 typedef struct pm__map {
   struct pm__map *next;
   ptl_size_t count;
@@ -5303,8 +5306,8 @@ struct pm__ni {
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
   pm__pool pool[PM__KINDS]; /* see PM__POOL */
-  pm__pt *pt;
-  int pt_max, pt_last, header_count, trigger_count;
+  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
+  int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
@@ -5799,6 +5802,13 @@ PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t va
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
+/* The queue that lies there, if it still has this handle. Objects never move and their memory stays,
+   so who remembers a place need not look the handle up. */
+static inline pm__eq *pm__eq_if(pm__eq *eq, ptl_handle_eq_t h) {
+  return eq && eq->o.live == 1 && eq->o.handle == h ? eq : NULL;
+}
+/* eq NULL: to nobody */
+PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
 PM__PRIVATE int pm__gone(const pm_process *p);
@@ -5970,7 +5980,9 @@ static bool pm__eq_lose(pm__eq *eq) {
    Data come before their event (pm__target_finish): whoever sees the event may read them. A ring
    that cannot grow ends the run: no event may be lost for a reason that Portals does not know. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
-  pm__eq *eq = pm__eq_at(ni, h);
+  pm__eq_give(ni, pm__eq_at(ni, h), event);
+}
+PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event) {
   if (!eq) return;
   if (eq->used >= eq->count &&
       (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
@@ -6428,7 +6440,11 @@ PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_lists.h"
 #endif
+/* NULL: not allocated. Of an allocated one; it never moves. */
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
+static inline pm__pt *pm__pt_of(const pm__ni *ni, ptl_pt_index_t index) {
+  return &ni->pt[index / PM__PTS][index % PM__PTS];
+}
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
@@ -6454,7 +6470,8 @@ PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
 
 /* ---- portal table and memory descriptors ------------------------------------------------------- */
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
-  return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
+  pm__pt *group = index < PM__PTS * PM__PT_GROUPS ? ni->pt[index / PM__PTS] : NULL;
+  return group && group[index % PM__PTS].allocated ? &group[index % PM__PTS] : NULL;
 }
 /* Implementations differ in what PTL_PT_ANY takes. From the last one on, as in the reference, a
    portal that was freed is not soon somebody else's, while messages for it are still under way. */
@@ -6463,16 +6480,15 @@ static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
   int i, k;
   for (k = 0; k < n; k++) {
     i = lowest ? k : (last + k) % n;
-    if (i >= ni->pt_max || !ni->pt[i].allocated) return i;
+    if (!pm__pt_at(ni, (ptl_pt_index_t)i)) return i;
   }
   return -1;
 }
 PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle,
                       ptl_pt_index_t index_req, ptl_pt_index_t *index) {
   PM__NI(p, ni, ni_handle);
-  const int before = ni->pt_max;
   pm__eq *eq = NULL;
-  void *array = ni->pt;
+  pm__pt **group, *pt;
   int i;
   if (!index || (options & ~PTL_PT_ALLOC_OPTIONS_MASK)) return PTL_ARG_INVALID;
   if (eq_handle != PTL_EQ_NONE && !(eq = pm__eq_at(ni, eq_handle))) return PTL_ARG_INVALID;
@@ -6485,16 +6501,19 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
     i = (int)index_req;
     if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
   }
-  /* The table may move here: who waits must keep an index of it, not an address (pm__pt_settle). */
-  if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
-  ni->pt = (pm__pt *)array;
-  memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
-  p->world->stats.memory_bytes += (size_t)(ni->pt_max - before) * sizeof *ni->pt;
-  memset(&ni->pt[i], 0, sizeof ni->pt[i]);
-  ni->pt[i].allocated = 1;
-  ni->pt[i].enabled = !(options & PTL_PT_ALLOC_DISABLED);
-  ni->pt[i].options = options;
-  ni->pt[i].eq_handle = eq_handle;
+  group = &ni->pt[i / PM__PTS];
+  if (!*group) {
+    *group = (pm__pt *)pm__zalloc(PM__PTS * sizeof **group);
+    if (!*group) return PTL_NO_SPACE;
+    p->world->stats.memory_bytes += PM__PTS * sizeof **group;
+  }
+  pt = &(*group)[i % PM__PTS];
+  memset(pt, 0, sizeof *pt);
+  pt->allocated = 1;
+  pt->enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  pt->options = options;
+  pt->eq_handle = eq_handle;
+  pt->eq = eq;
   if (options & PTL_PT_FLOWCTRL) eq->reserved++;
   ni->pt_last = i + 1;
   *index = (ptl_pt_index_t)i;
@@ -6532,8 +6551,9 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
    PtlPTDisable returns when no message that has matched is being written any more. Each such
    message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
-  ni->pt[index].enabled = 0;
-  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
+  pm__pt *pt = pm__pt_of(ni, index);
+  pt->enabled = 0;
+  while (ni->refs && pt->in_flight) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
    Headers that are left do not count: nobody will ask for them. */
@@ -6549,7 +6569,7 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   pt = pm__pt_at(ni, index);
   if (!ni->refs || !pt) return PTL_ARG_INVALID; /* closed, or freed by another thread */
   pm__pt_purge(ni, pt);
-  eq = pm__eq_at(ni, pt->eq_handle);
+  eq = pm__eq_if(pt->eq, pt->eq_handle);
   if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
   pt->allocated = 0;
   return PTL_OK;
@@ -6563,7 +6583,7 @@ PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
-  ni->pt[index].enabled = 1;
+  pm__pt_of(ni, index)->enabled = 1;
   return PTL_OK;
 }
 
@@ -6591,6 +6611,7 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
   o->md = *md;
+  o->eq = pm__eq_at(ni, md->eq_handle);
   *md_handle = o->o.handle;
   return PTL_OK;
 }
@@ -6615,7 +6636,7 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
    directions, so that the one in the middle of thousands is unlinked at once. list_count is that of
    both lists, which max_list_size limits together. */
 static void pm__me_link(pm__ni *ni, pm__me *me) {
-  pm__pt *pt = &ni->pt[me->pt];
+  pm__pt *pt = pm__pt_of(ni, me->pt);
   me->prev = pt->tail[me->list];
   me->next = NULL;
   if (me->prev)
@@ -6628,7 +6649,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   pm__carrier_link(ni, me);
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
-  pm__pt *pt = &ni->pt[me->pt];
+  pm__pt *pt = pm__pt_of(ni, me->pt);
   if (me->prev)
     me->prev->next = me->next;
   else
@@ -6661,7 +6682,8 @@ PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
   if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
       !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    pm__me_event(ni, ni->pt[me->pt].eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_FREE);
+    pm__me_event(ni, pm__pt_of(ni, me->pt)->eq_handle, me->pt, me->list, me->user_ptr,
+                 PTL_EVENT_AUTO_FREE);
   pm__pool_free(ni, &me->o);
 }
 
@@ -6761,7 +6783,7 @@ PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
    used up by messages whose data never comes into it. */
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
-  pm__pt *pt = &ni->pt[index];
+  pm__pt *pt = pm__pt_of(ni, index);
   pm__header *h = pt->headers, *previous = NULL, *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
@@ -6800,14 +6822,14 @@ PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const
                                    ptl_list_t list) {
   const unsigned int mask =
       pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
-  if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
+  const pm__pt *pt = pm__pt_at(ni, index);
+  if (!pt || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
   if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
   if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
+  if ((pt->options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
       !(me->options & PTL_ME_USE_ONCE))
     return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
-    return 1;
+  if ((pt->options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE)) return 1;
   return pm__ct_is_bad(ni, me->ct_handle,
                        me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW));
 }
@@ -6827,7 +6849,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
    in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
    and unlink in the lists that are being walked through. */
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
-  const pm__pt *pt = &ni->pt[me->pt];
+  const pm__pt *pt = pm__pt_of(ni, me->pt);
   const unsigned int options = me->me.options;
   const bool was_firing = pm__fires_hold(ni->proc->world);
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
@@ -6848,7 +6870,8 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
-  return ni->pt[index].list_count + ni->pt[index].later_count >= ni->limits.max_list_size;
+  const pm__pt *pt = pm__pt_of(ni, index);
+  return pt->list_count + pt->later_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
 static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
@@ -6887,7 +6910,7 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
     e.match_bits = me->match_bits;
     e.ni_fail_type = PTL_NI_NO_MATCH;
     e.ptl_list = PTL_OVERFLOW_LIST;
-    pm__eq_post(ni, ni->pt[index].eq_handle, &e);
+    pm__eq_post(ni, pm__pt_of(ni, index)->eq_handle, &e);
   }
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
@@ -7287,7 +7310,7 @@ static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m
 }
 /* PT_DISABLED goes out when the last running message has finished. */
 static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
-  pm__pt *pt = &ni->pt[index];
+  pm__pt *pt = pm__pt_of(ni, index);
   ptl_event_t e;
   if (!pt->disabling || pt->in_flight) return;
   pt->disabling = 0;
@@ -7340,12 +7363,12 @@ static unsigned char pm__events_due(const pm__me *me, const pm__message *m, cons
 }
 /* Whether they have room, beside those promised to messages that are being written: those have
    matched, and their events come when the data is in. */
-static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
-  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+static bool pm__eq_has_room(const pm__pt *pt, const pm__message *m) {
+  const pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
 }
-static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m, bool is_kept) {
-  pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
+  pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   const uint32_t n = m->what.promised;
   if (!eq) return;
   if (!is_kept)
@@ -7377,7 +7400,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
       ni->header_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
   m->what.promised = pm__events_due(me, m, s);
-  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt, m))
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(pt, m))
     return pm__no_resource(ni, pt, m, me);
   m->what.me = me;
   return 1;
@@ -7416,6 +7439,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
    again", wait until the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
+  pm__pt *pt = pm__pt_of(ni, m->what.pt);
   m->what.offset_used = pm__place(me, m, &m->what.mlength);
   if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
       m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
@@ -7428,10 +7452,10 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
                       : (void *)((uintptr_t)me->me.start + (uintptr_t)m->what.offset_used);
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
-  ni->pt[m->what.pt].in_flight++;
-  pm__promise(ni, &ni->pt[m->what.pt], m, 0);
+  pt->in_flight++;
+  pm__promise(pt, m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
-    pm__leave_header(ni, &ni->pt[m->what.pt], m);
+    pm__leave_header(ni, pt, m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
     me->auto_unlinked = 1;
     pm__me_unlink(ni, me);
@@ -7527,14 +7551,14 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   }
   if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
-  pt = &ni->pt[m->what.pt];
+  pt = pm__pt_of(ni, m->what.pt);
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(ni, pt, m, 1);
+  pm__promise(pt, m, 1);
   pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
-    pm__eq_post(ni, pt->eq_handle, &e);
+    pm__eq_give(ni, pm__eq_if(pt->eq, pt->eq_handle), &e);
   if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
@@ -7592,7 +7616,7 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   e.hdr_data = m->what.hdr_data;
   e.atomic_operation = m->what.op;
   e.atomic_type = m->what.type;
-  pm__eq_post(m->what.from, md->md.eq_handle, &e);
+  pm__eq_give(m->what.from, pm__eq_if(md->eq, md->md.eq_handle), &e);
 }
 static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
                                 int fail, uint64_t bytes) {
@@ -8107,7 +8131,7 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
-  ni->pt[me->pt].later_count++;
+  pm__pt_of(ni, me->pt)->later_count++;
   return PTL_OK;
 }
 /* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
@@ -8172,7 +8196,7 @@ static bool pm__step_go(pm_thread *t) {
     pm__me *me = (pm__me *)s.what;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
     if (s.ni->refs) {
-      if (s.ni->pt[me->pt].later_count) s.ni->pt[me->pt].later_count--;
+      if (pm__pt_of(s.ni, me->pt)->later_count) pm__pt_of(s.ni, me->pt)->later_count--;
       pm__me_append(s.ni, me);
     } else
       pm__pool_free(s.ni, &me->o);
@@ -8306,9 +8330,9 @@ PM_API void pm_catch_up(void) {
    a counter triggers meanwhile finds the place taken, as it would if the call had returned. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
+  const pm__pt *pt = pm__pt_of(ni, index);
   const int room = (int)(pool->limit - pool->used),
-            list_room =
-                ni->limits.max_list_size - ni->pt[index].list_count - ni->pt[index].later_count;
+            list_room = ni->limits.max_list_size - pt->list_count - pt->later_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
@@ -8453,8 +8477,9 @@ static void pm__ni_close(pm__ni *ni) {
   int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
-  for (i = 0; i < ni->pt_max; i++) {
-    pm__pt *pt = &ni->pt[i];
+  for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
+    pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
+    if (!pt) continue;
     while (pt->headers) {
       pm__header *h = pt->headers;
       pt->headers = h->next;
@@ -8503,7 +8528,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
     pm__ni_close(ni);
     for (kind = 0; kind < PM__KINDS; kind++)
       for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
-    PM_FREE(ni->pt);
+    for (k = 0; k < PM__PT_GROUPS; k++) PM_FREE(ni->pt[k]);
     PM_FREE(ni);
   }
 }
@@ -10584,9 +10609,10 @@ PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
   for (p = 0; p < w->proc_count; p++)
     for (i = 0; i < 4; i++) {
       pm__ni *ni = w->procs[p]->ni[i];
-      for (pt = 0; ni && ni->refs && pt < ni->pt_max; pt++)
-        for (list = 0; list < 2; list++)
-          for (me = ni->pt[pt].head[list]; me; me = me->next) pm__carrier_link(ni, me);
+      for (pt = 0; ni && ni->refs && pt < PM__PTS * PM__PT_GROUPS; pt++)
+        for (list = 0; list < 2 && ni->pt[pt / PM__PTS]; list++)
+          for (me = ni->pt[pt / PM__PTS][pt % PM__PTS].head[list]; me; me = me->next)
+            pm__carrier_link(ni, me);
     }
 }
 #ifdef NBC_LINES

@@ -92,7 +92,7 @@ PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
-  ni->pt[me->pt].later_count++;
+  pm__pt_of(ni, me->pt)->later_count++;
   return PTL_OK;
 }
 /* The message holds its descriptors (pm__hold in pm__move): nobody may release them before the
@@ -157,7 +157,7 @@ static bool pm__step_go(pm_thread *t) {
     pm__me *me = (pm__me *)s.what;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
     if (s.ni->refs) {
-      if (s.ni->pt[me->pt].later_count) s.ni->pt[me->pt].later_count--;
+      if (pm__pt_of(s.ni, me->pt)->later_count) pm__pt_of(s.ni, me->pt)->later_count--;
       pm__me_append(s.ni, me);
     } else
       pm__pool_free(s.ni, &me->o);
@@ -291,9 +291,9 @@ PM_API void pm_catch_up(void) {
    a counter triggers meanwhile finds the place taken, as it would if the call had returned. */
 PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
+  const pm__pt *pt = pm__pt_of(ni, index);
   const int room = (int)(pool->limit - pool->used),
-            list_room =
-                ni->limits.max_list_size - ni->pt[index].list_count - ni->pt[index].later_count;
+            list_room = ni->limits.max_list_size - pt->list_count - pt->later_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {

@@ -201,8 +201,9 @@ PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
   for (p = 0; p < w->proc_count; p++)
     for (i = 0; i < 4; i++) {
       pm__ni *ni = w->procs[p]->ni[i];
-      for (pt = 0; ni && ni->refs && pt < ni->pt_max; pt++)
-        for (list = 0; list < 2; list++)
-          for (me = ni->pt[pt].head[list]; me; me = me->next) pm__carrier_link(ni, me);
+      for (pt = 0; ni && ni->refs && pt < PM__PTS * PM__PT_GROUPS; pt++)
+        for (list = 0; list < 2 && ni->pt[pt / PM__PTS]; list++)
+          for (me = ni->pt[pt / PM__PTS][pt % PM__PTS].head[list]; me; me = me->next)
+            pm__carrier_link(ni, me);
     }
 }

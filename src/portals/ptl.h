@@ -459,6 +459,7 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
+  pm__eq *eq;         /* see pm__eq_if */
   uint32_t in_flight; /* operations that will still tell of something */
   uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
 } pm__md;
@@ -489,12 +490,14 @@ typedef struct pm__pt {
   int allocated, enabled, disabling;
   unsigned int options;
   ptl_handle_eq_t eq_handle;
+  pm__eq *eq; /* where that queue lies, or lay: see pm__eq_if */
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
   uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
 } pm__pt;
+enum { PM__PTS = 8, PM__PT_GROUPS = 32 }; /* 8 * 32: more than max_pt_index ever is */
 typedef struct pm__map {
   struct pm__map *next;
   ptl_size_t count;
@@ -510,8 +513,8 @@ struct pm__ni {
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
   pm__pool pool[PM__KINDS]; /* see PM__POOL */
-  pm__pt *pt;
-  int pt_max, pt_last, header_count, trigger_count;
+  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
+  int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;

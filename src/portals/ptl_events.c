@@ -146,7 +146,9 @@ static bool pm__eq_lose(pm__eq *eq) {
    Data come before their event (pm__target_finish): whoever sees the event may read them. A ring
    that cannot grow ends the run: no event may be lost for a reason that Portals does not know. */
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event) {
-  pm__eq *eq = pm__eq_at(ni, h);
+  pm__eq_give(ni, pm__eq_at(ni, h), event);
+}
+PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event) {
   if (!eq) return;
   if (eq->used >= eq->count &&
       (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {

@@ -7,6 +7,13 @@ PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t va
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h);
 PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h);
 PM__PRIVATE void pm__eq_forget(pm_process *p, pm__eq *eq);
+/* The queue that lies there, if it still has this handle. Objects never move and their memory stays,
+   so who remembers a place need not look the handle up. */
+static inline pm__eq *pm__eq_if(pm__eq *eq, ptl_handle_eq_t h) {
+  return eq && eq->o.live == 1 && eq->o.handle == h ? eq : NULL;
+}
+/* eq NULL: to nobody */
+PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
 PM__PRIVATE int pm__gone(const pm_process *p);

@@ -99,8 +99,9 @@ static void pm__ni_close(pm__ni *ni) {
   int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
-  for (i = 0; i < ni->pt_max; i++) {
-    pm__pt *pt = &ni->pt[i];
+  for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
+    pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
+    if (!pt) continue;
     while (pt->headers) {
       pm__header *h = pt->headers;
       pt->headers = h->next;
@@ -149,7 +150,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
     pm__ni_close(ni);
     for (kind = 0; kind < PM__KINDS; kind++)
       for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
-    PM_FREE(ni->pt);
+    for (k = 0; k < PM__PT_GROUPS; k++) PM_FREE(ni->pt[k]);
     PM_FREE(ni);
   }
 }

@@ -1,7 +1,8 @@
 #include "ptl_lists.h"
 /* ---- portal table and memory descriptors ------------------------------------------------------- */
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
-  return index < (ptl_pt_index_t)ni->pt_max && ni->pt[index].allocated ? &ni->pt[index] : NULL;
+  pm__pt *group = index < PM__PTS * PM__PT_GROUPS ? ni->pt[index / PM__PTS] : NULL;
+  return group && group[index % PM__PTS].allocated ? &group[index % PM__PTS] : NULL;
 }
 /* Implementations differ in what PTL_PT_ANY takes. From the last one on, as in the reference, a
    portal that was freed is not soon somebody else's, while messages for it are still under way. */
@@ -10,16 +11,15 @@ static int pm__pt_free_index(const pm__ni *ni, int last, int lowest) {
   int i, k;
   for (k = 0; k < n; k++) {
     i = lowest ? k : (last + k) % n;
-    if (i >= ni->pt_max || !ni->pt[i].allocated) return i;
+    if (!pm__pt_at(ni, (ptl_pt_index_t)i)) return i;
   }
   return -1;
 }
 PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handle_eq_t eq_handle,
                       ptl_pt_index_t index_req, ptl_pt_index_t *index) {
   PM__NI(p, ni, ni_handle);
-  const int before = ni->pt_max;
   pm__eq *eq = NULL;
-  void *array = ni->pt;
+  pm__pt **group, *pt;
   int i;
   if (!index || (options & ~PTL_PT_ALLOC_OPTIONS_MASK)) return PTL_ARG_INVALID;
   if (eq_handle != PTL_EQ_NONE && !(eq = pm__eq_at(ni, eq_handle))) return PTL_ARG_INVALID;
@@ -32,16 +32,19 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
     i = (int)index_req;
     if (pm__pt_at(ni, index_req)) return PTL_PT_IN_USE;
   }
-  /* The table may move here: who waits must keep an index of it, not an address (pm__pt_settle). */
-  if (!pm__grow(&array, &ni->pt_max, i + 1, sizeof *ni->pt)) return PTL_NO_SPACE;
-  ni->pt = (pm__pt *)array;
-  memset(ni->pt + before, 0, (size_t)(ni->pt_max - before) * sizeof *ni->pt);
-  p->world->stats.memory_bytes += (size_t)(ni->pt_max - before) * sizeof *ni->pt;
-  memset(&ni->pt[i], 0, sizeof ni->pt[i]);
-  ni->pt[i].allocated = 1;
-  ni->pt[i].enabled = !(options & PTL_PT_ALLOC_DISABLED);
-  ni->pt[i].options = options;
-  ni->pt[i].eq_handle = eq_handle;
+  group = &ni->pt[i / PM__PTS];
+  if (!*group) {
+    *group = (pm__pt *)pm__zalloc(PM__PTS * sizeof **group);
+    if (!*group) return PTL_NO_SPACE;
+    p->world->stats.memory_bytes += PM__PTS * sizeof **group;
+  }
+  pt = &(*group)[i % PM__PTS];
+  memset(pt, 0, sizeof *pt);
+  pt->allocated = 1;
+  pt->enabled = !(options & PTL_PT_ALLOC_DISABLED);
+  pt->options = options;
+  pt->eq_handle = eq_handle;
+  pt->eq = eq;
   if (options & PTL_PT_FLOWCTRL) eq->reserved++;
   ni->pt_last = i + 1;
   *index = (ptl_pt_index_t)i;
@@ -79,8 +82,9 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
    PtlPTDisable returns when no message that has matched is being written any more. Each such
    message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
-  ni->pt[index].enabled = 0;
-  while (ni->refs && ni->pt[index].in_flight) pm__poll_pause();
+  pm__pt *pt = pm__pt_of(ni, index);
+  pt->enabled = 0;
+  while (ni->refs && pt->in_flight) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
    Headers that are left do not count: nobody will ask for them. */
@@ -96,7 +100,7 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   pt = pm__pt_at(ni, index);
   if (!ni->refs || !pt) return PTL_ARG_INVALID; /* closed, or freed by another thread */
   pm__pt_purge(ni, pt);
-  eq = pm__eq_at(ni, pt->eq_handle);
+  eq = pm__eq_if(pt->eq, pt->eq_handle);
   if (eq && (pt->options & PTL_PT_FLOWCTRL)) eq->reserved--;
   pt->allocated = 0;
   return PTL_OK;
@@ -110,7 +114,7 @@ PM_API int PtlPTDisable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
 PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
-  ni->pt[index].enabled = 1;
+  pm__pt_of(ni, index)->enabled = 1;
   return PTL_OK;
 }
 
@@ -138,6 +142,7 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
   o->md = *md;
+  o->eq = pm__eq_at(ni, md->eq_handle);
   *md_handle = o->o.handle;
   return PTL_OK;
 }
@@ -162,7 +167,7 @@ PM_API int PtlMDRelease(ptl_handle_md_t md_handle) {
    directions, so that the one in the middle of thousands is unlinked at once. list_count is that of
    both lists, which max_list_size limits together. */
 static void pm__me_link(pm__ni *ni, pm__me *me) {
-  pm__pt *pt = &ni->pt[me->pt];
+  pm__pt *pt = pm__pt_of(ni, me->pt);
   me->prev = pt->tail[me->list];
   me->next = NULL;
   if (me->prev)
@@ -175,7 +180,7 @@ static void pm__me_link(pm__ni *ni, pm__me *me) {
   pm__carrier_link(ni, me);
 }
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me) {
-  pm__pt *pt = &ni->pt[me->pt];
+  pm__pt *pt = pm__pt_of(ni, me->pt);
   if (me->prev)
     me->prev->next = me->next;
   else
@@ -208,7 +213,8 @@ PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
   if (me->linked || me->headers || me->in_flight) return;
   if (me->auto_unlinked && me->list == PTL_OVERFLOW_LIST &&
       !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    pm__me_event(ni, ni->pt[me->pt].eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_FREE);
+    pm__me_event(ni, pm__pt_of(ni, me->pt)->eq_handle, me->pt, me->list, me->user_ptr,
+                 PTL_EVENT_AUTO_FREE);
   pm__pool_free(ni, &me->o);
 }
 
@@ -308,7 +314,7 @@ PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
    used up by messages whose data never comes into it. */
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
-  pm__pt *pt = &ni->pt[index];
+  pm__pt *pt = pm__pt_of(ni, index);
   pm__header *h = pt->headers, *previous = NULL, *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
@@ -347,14 +353,14 @@ PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const
                                    ptl_list_t list) {
   const unsigned int mask =
       pm__is_matching(ni) ? PTL_ME_APPEND_OPTIONS_MASK : PTL_LE_APPEND_OPTIONS_MASK;
-  if (!pm__pt_at(ni, index) || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
+  const pm__pt *pt = pm__pt_at(ni, index);
+  if (!pt || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
   if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
   if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
+  if ((pt->options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
       !(me->options & PTL_ME_USE_ONCE))
     return 1;
-  if ((ni->pt[index].options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE))
-    return 1;
+  if ((pt->options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE)) return 1;
   return pm__ct_is_bad(ni, me->ct_handle,
                        me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW));
 }
@@ -374,7 +380,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
    in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
    and unlink in the lists that are being walked through. */
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
-  const pm__pt *pt = &ni->pt[me->pt];
+  const pm__pt *pt = pm__pt_of(ni, me->pt);
   const unsigned int options = me->me.options;
   const bool was_firing = pm__fires_hold(ni->proc->world);
   if (me->list == PTL_PRIORITY_LIST && pt->headers) {
@@ -395,7 +401,8 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
   pm__fires_go(ni->proc->world, was_firing);
 }
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
-  return ni->pt[index].list_count + ni->pt[index].later_count >= ni->limits.max_list_size;
+  const pm__pt *pt = pm__pt_of(ni, index);
+  return pt->list_count + pt->later_count >= ni->limits.max_list_size;
 }
 /* LE and ME alike; an LE has been widened to an ME that matches all. */
 static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
@@ -434,7 +441,7 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
     e.match_bits = me->match_bits;
     e.ni_fail_type = PTL_NI_NO_MATCH;
     e.ptl_list = PTL_OVERFLOW_LIST;
-    pm__eq_post(ni, ni->pt[index].eq_handle, &e);
+    pm__eq_post(ni, pm__pt_of(ni, index)->eq_handle, &e);
   }
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */

@@ -3,7 +3,11 @@
 #include "ptl_events.h"
 
 /* ---- for later pieces ---- */
+/* NULL: not allocated. Of an allocated one; it never moves. */
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
+static inline pm__pt *pm__pt_of(const pm__ni *ni, ptl_pt_index_t index) {
+  return &ni->pt[index / PM__PTS][index % PM__PTS];
+}
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,

@@ -18,7 +18,7 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   e.hdr_data = m->what.hdr_data;
   e.atomic_operation = m->what.op;
   e.atomic_type = m->what.type;
-  pm__eq_post(m->what.from, md->md.eq_handle, &e);
+  pm__eq_give(m->what.from, pm__eq_if(md->eq, md->md.eq_handle), &e);
 }
 static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
                                 int fail, uint64_t bytes) {

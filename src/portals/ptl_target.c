@@ -49,7 +49,7 @@ static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m
 }
 /* PT_DISABLED goes out when the last running message has finished. */
 static void pm__pt_tell_disabled(pm__ni *ni, ptl_pt_index_t index) {
-  pm__pt *pt = &ni->pt[index];
+  pm__pt *pt = pm__pt_of(ni, index);
   ptl_event_t e;
   if (!pt->disabling || pt->in_flight) return;
   pt->disabling = 0;
@@ -102,12 +102,12 @@ static unsigned char pm__events_due(const pm__me *me, const pm__message *m, cons
 }
 /* Whether they have room, beside those promised to messages that are being written: those have
    matched, and their events come when the data is in. */
-static bool pm__eq_has_room(const pm__ni *ni, const pm__pt *pt, const pm__message *m) {
-  const pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+static bool pm__eq_has_room(const pm__pt *pt, const pm__message *m) {
+  const pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
 }
-static void pm__promise(const pm__ni *ni, const pm__pt *pt, const pm__message *m, bool is_kept) {
-  pm__eq *eq = pm__eq_at(ni, pt->eq_handle);
+static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
+  pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   const uint32_t n = m->what.promised;
   if (!eq) return;
   if (!is_kept)
@@ -139,7 +139,7 @@ static int pm__match(pm__ni *ni, pm__message *m) {
       ni->header_count >= ni->limits.max_unexpected_headers)
     return pm__no_resource(ni, pt, m, me);
   m->what.promised = pm__events_due(me, m, s);
-  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(ni, pt, m))
+  if ((pt->options & PTL_PT_FLOWCTRL) && !pm__eq_has_room(pt, m))
     return pm__no_resource(ni, pt, m, me);
   m->what.me = me;
   return 1;
@@ -178,6 +178,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
    again", wait until the data is in. */
 static void pm__take_entry(pm__ni *ni, pm__message *m) {
   pm__me *me = m->what.me;
+  pm__pt *pt = pm__pt_of(ni, m->what.pt);
   m->what.offset_used = pm__place(me, m, &m->what.mlength);
   if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
       m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
@@ -190,10 +191,10 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
                       : (void *)((uintptr_t)me->me.start + (uintptr_t)m->what.offset_used);
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
-  ni->pt[m->what.pt].in_flight++;
-  pm__promise(ni, &ni->pt[m->what.pt], m, 0);
+  pt->in_flight++;
+  pm__promise(pt, m, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
-    pm__leave_header(ni, &ni->pt[m->what.pt], m);
+    pm__leave_header(ni, pt, m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
     me->auto_unlinked = 1;
     pm__me_unlink(ni, me);
@@ -289,14 +290,14 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   }
   if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
-  pt = &ni->pt[m->what.pt];
+  pt = pm__pt_of(ni, m->what.pt);
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(ni, pt, m, 1);
+  pm__promise(pt, m, 1);
   pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
-    pm__eq_post(ni, pt->eq_handle, &e);
+    pm__eq_give(ni, pm__eq_if(pt->eq, pt->eq_handle), &e);
   if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)

@@ -298,7 +298,7 @@ static void disable_body(void *unused) {
     EXPECT(s, SEND);
     CHECK(EXPECT(s, ACK).ni_fail_type == PTL_NI_PT_DISABLED);
   } else {
-    while (!s_.ni || !((pm__ni *)pm__current->proc->ni[1])->pt[3].in_flight) pm_sleep_ns(50); /* it has matched */
+    while (!s_.ni || !pm__pt_of(pm__current->proc->ni[1], 3)->in_flight) pm_sleep_ns(50); /* it has matched */
     CHECK(PtlPTDisable(s->ni, 3) == PTL_OK);
     CHECK(PtlEQGet(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT && long_data[1][sizeof long_data[1] - 1] == 1);
     pm_barrier();
