@@ -2638,13 +2638,14 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: sixteen for each node, within limits. */
-enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
+/* A way that was asked for lately: sixteen from each node side by side, within limits. 64 bytes. */
+enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
-  uint32_t link[PM__ROUTE_MAX + 2];
+  uint32_t *link;              /* near, or allocated with room for the longest way */
+  uint32_t near[PM__WAY_NEAR];
 } pm__known_way;
 
 struct pm_thread {
@@ -2933,6 +2934,9 @@ PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
    message was lost on it, plain flows may have a way again. */
 PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way);
+/* These links are the way's from now on. ret false: out of memory */
+PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int count);
+PM__PRIVATE void pm__ways_free(pm_world *w);
 PM__PRIVATE bool pm__net_make(pm_world *w);
 PM__PRIVATE void pm__net_free(pm_world *w);
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
@@ -2966,22 +2970,44 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;
-  pm__known_way *way = &w->ways[(key >> 16) & (w->way_max - 1)];
-  if (way->from != from || way->to != to || !way->link_count) {
-    way->from = from;
-    way->to = to;
-    way->link_count = pm__route(w, from, to, way->link, &way->latency_ps);
-    if (way->link_count < 0) {
-      way->link_count = 0;
-      way->latency_ps = 0;
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
-    }
-    way->is_detour = w->net && pm__way_now(w, way);
-    way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
+/* ret false: out of memory */
+PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int count) {
+  if (count > PM__WAY_NEAR && (!way->link || way->link == way->near)) {
+    uint32_t *far = (uint32_t *)PM_MALLOC((PM__ROUTE_MAX + 2) * sizeof *far);
+    if (!far) return false;
+    way->link = far;
+  } else if (!way->link)
+    way->link = way->near;
+  memcpy(way->link, link, (size_t)count * sizeof *link);
+  way->link_count = count;
+  return true;
+}
+static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+  uint32_t link[PM__ROUTE_MAX + 2];
+  const int count = pm__route(w, from, to, link, &way->latency_ps);
+  way->from = from;
+  way->to = to;
+  if (count < 0 || !pm__way_take(way, link, count)) {
+    way->link_count = 0;
+    way->latency_ps = 0;
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
   }
+  way->is_detour = w->net && pm__way_now(w, way);
+  way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
+}
+/* The ways from a node lie side by side: many processes that talk to few others displace none of each
+   other's, and find theirs in one place. */
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_node = (uint32_t)to * 0x9E3779B1u >> 28;
+  pm__known_way *way = &w->ways[((uint32_t)from * PM__WAYS_EACH + of_node) & (w->way_max - 1)];
+  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
   return way;
+}
+PM__PRIVATE void pm__ways_free(pm_world *w) {
+  uint32_t i;
+  for (i = 0; w->ways && i < w->way_max; i++)
+    if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
+  PM_FREE(w->ways);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));
@@ -3443,9 +3469,7 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
   if (i >= way->link_count) return false;
   n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
-  if (n < 1) return false;
-  memcpy(way->link, other, (size_t)n * sizeof *other);
-  way->link_count = n;
+  if (n < 1 || !pm__way_take(way, other, n)) return false;
   way->latency_ps = 0;
   for (i = 0; i < n; i++)
     way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]
@@ -4604,8 +4628,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = PM__FOREVER;
-  for (w->way_max = PM__WAYS_LEAST;
-       w->way_max < PM__WAYS_MOST && w->way_max < 16 * w->plat.node_count;)
+  w->way_max = PM__WAYS_EACH;
+  while (w->way_max < PM__WAYS_MOST && w->way_max < PM__WAYS_EACH * w->plat.node_count)
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
@@ -4666,7 +4690,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   }
   pm__uses_free(w);
   pm__net_free(w);
-  PM_FREE(w->ways);
+  pm__ways_free(w);
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);
@@ -4742,11 +4766,13 @@ PM__PRIVATE double pm__ratio(pm_world *w) {
 PM_API int pm_link_count(const pm_world *world) { return world ? world->net_link_count : 0; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
+  uint32_t link[PM__ROUTE_MAX + 2]; /* room for the longest way: nothing is allocated */
   pm__known_way way;
   int i;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count)
     return -1;
+  way.link = link;
   way.from = from_node;
   way.to = to_node;
   way.latency_ps = 0;

@@ -12,22 +12,44 @@ PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t 
   for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t key = (uint32_t)from * 0x9E3779B1u + (uint32_t)to * 0x85EBCA77u;
-  pm__known_way *way = &w->ways[(key >> 16) & (w->way_max - 1)];
-  if (way->from != from || way->to != to || !way->link_count) {
-    way->from = from;
-    way->to = to;
-    way->link_count = pm__route(w, from, to, way->link, &way->latency_ps);
-    if (way->link_count < 0) {
-      way->link_count = 0;
-      way->latency_ps = 0;
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
-    }
-    way->is_detour = w->net && pm__way_now(w, way);
-    way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
+/* ret false: out of memory */
+PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int count) {
+  if (count > PM__WAY_NEAR && (!way->link || way->link == way->near)) {
+    uint32_t *far = (uint32_t *)PM_MALLOC((PM__ROUTE_MAX + 2) * sizeof *far);
+    if (!far) return false;
+    way->link = far;
+  } else if (!way->link)
+    way->link = way->near;
+  memcpy(way->link, link, (size_t)count * sizeof *link);
+  way->link_count = count;
+  return true;
+}
+static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+  uint32_t link[PM__ROUTE_MAX + 2];
+  const int count = pm__route(w, from, to, link, &way->latency_ps);
+  way->from = from;
+  way->to = to;
+  if (count < 0 || !pm__way_take(way, link, count)) {
+    way->link_count = 0;
+    way->latency_ps = 0;
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
   }
+  way->is_detour = w->net && pm__way_now(w, way);
+  way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
+}
+/* The ways from a node lie side by side: many processes that talk to few others displace none of each
+   other's, and find theirs in one place. */
+PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_node = (uint32_t)to * 0x9E3779B1u >> 28;
+  pm__known_way *way = &w->ways[((uint32_t)from * PM__WAYS_EACH + of_node) & (w->way_max - 1)];
+  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
   return way;
+}
+PM__PRIVATE void pm__ways_free(pm_world *w) {
+  uint32_t i;
+  for (i = 0; w->ways && i < w->way_max; i++)
+    if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
+  PM_FREE(w->ways);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));

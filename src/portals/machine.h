@@ -40,13 +40,14 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: sixteen for each node, within limits. */
-enum { PM__WAYS_LEAST = 16, PM__WAYS_MOST = 2048 };
+/* A way that was asked for lately: sixteen from each node side by side, within limits. 64 bytes. */
+enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
   bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
-  uint32_t link[PM__ROUTE_MAX + 2];
+  uint32_t *link;              /* near, or allocated with room for the longest way */
+  uint32_t near[PM__WAY_NEAR];
 } pm__known_way;
 
 struct pm_thread {
@@ -335,6 +336,9 @@ PM__PRIVATE pm_status pm__links_tracks(const pm_world *w, FILE *out);
 /* Of outages: a known way as it is now; made and freed with the world. They ask flows: a link failed, this
    message was lost on it, plain flows may have a way again. */
 PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way);
+/* These links are the way's from now on. ret false: out of memory */
+PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int count);
+PM__PRIVATE void pm__ways_free(pm_world *w);
 PM__PRIVATE bool pm__net_make(pm_world *w);
 PM__PRIVATE void pm__net_free(pm_world *w);
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);

@@ -207,9 +207,7 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
     if (pm__link_is_dead(w, way->link[i], w->now_ps)) break;
   if (i >= way->link_count) return false;
   n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
-  if (n < 1) return false;
-  memcpy(way->link, other, (size_t)n * sizeof *other);
-  way->link_count = n;
+  if (n < 1 || !pm__way_take(way, other, n)) return false;
   way->latency_ps = 0;
   for (i = 0; i < n; i++)
     way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]

@@ -457,8 +457,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = PM__FOREVER;
-  for (w->way_max = PM__WAYS_LEAST;
-       w->way_max < PM__WAYS_MOST && w->way_max < 16 * w->plat.node_count;)
+  w->way_max = PM__WAYS_EACH;
+  while (w->way_max < PM__WAYS_MOST && w->way_max < PM__WAYS_EACH * w->plat.node_count)
     w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
@@ -519,7 +519,7 @@ PM_API void pm_world_destroy(pm_world *world) {
   }
   pm__uses_free(w);
   pm__net_free(w);
-  PM_FREE(w->ways);
+  pm__ways_free(w);
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);
@@ -595,11 +595,13 @@ PM__PRIVATE double pm__ratio(pm_world *w) {
 PM_API int pm_link_count(const pm_world *world) { return world ? world->net_link_count : 0; }
 PM_API int pm_route(pm_world *world, int from_node, int to_node, uint32_t *links, int max,
                     int64_t *latency_ns) {
+  uint32_t link[PM__ROUTE_MAX + 2]; /* room for the longest way: nothing is allocated */
   pm__known_way way;
   int i;
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count)
     return -1;
+  way.link = link;
   way.from = from_node;
   way.to = to_node;
   way.latency_ps = 0;
