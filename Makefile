@@ -99,7 +99,7 @@ $1: $2
 	$$(Q)rm -f $1 && $(if $(findstring aarch64,$3),aarch64-linux-gnu-ar,$$(AR)) rcs $1 $2
 endef
 # $(call library,FOLDER,flags,compiler): FOLDER/libnbc_overlap.a; base/ is in it for both. libnbc_see.a is the part that
-# tests of the monitor need: a sanitizer or another machine compiles no more for them.
+# tests and fuzzers of the monitor need: a sanitizer or another machine compiles no more for them.
 # $(call model_library,...): FOLDER/libportals_model.a
 define library
 $(foreach p,$(PIECES),$(eval $(call piece,$1/pieces/$p.o,$p,$2,$3)))
@@ -126,7 +126,7 @@ INSIDERS := $(shell grep -lE '^.include "(src/|tests/(model/)?pieces)' tests/*/*
 PM_INSIDERS := $(shell grep -lE '^.include "(src/portals/|tests/model/pieces)' tests/model/*.c)
 # $(call linked,SOURCE,LIBRARY): the libraries, when the source is such a program
 linked    = $(if $(filter $1,$(PM_USERS) $(PM_INSIDERS)),$(patsubst %/libnbc_overlap.a,%/libportals_model.a,$2)) \
-            $(if $(filter $1,$(USERS) $(PM_USERS) $(INSIDERS)),$(if $(filter tests/overlap/% tests/report/%,$1),\
+            $(if $(filter $1,$(USERS) $(PM_USERS) $(INSIDERS)),$(if $(filter tests/overlap/% tests/report/% tests/fuzz/%,$1),\
               $(subst libnbc_overlap.a,libnbc_see.a,$2),$(patsubst %.o,%.a,$(subst /nbc_overlap,/libnbc_overlap,$2))))
 # Without a library (benches) a program brings its own copy.
 link_with = $(if $2,$(if $(filter $1,$(INSIDERS)),-DNBC_PIECES) $(if $(filter $1,$(PM_USERS)),-DPORTALS_MODEL_IMPLEMENTATION_ONCE -DPM_WITH_NBC_IMPLEMENTATION_ONCE) \

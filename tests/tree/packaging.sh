@@ -36,9 +36,9 @@ cmake_refuses_another_version() {
   sed -i 's/find_package(nbc_overlap [0-9.]*/find_package(nbc_overlap 99.0/' "$T/user/CMakeLists.txt"
   ! cmake -S "$T/user" -B "$T/user/other" -DCMAKE_PREFIX_PATH="$root/installed/usr" >"$T/refused" 2>&1 && grep -q "99.0" "$T/refused"
 }
-debian_package_builds() ( # as the recipe does it, without optimisation
+debian_package_builds() ( # as the recipe does it, without optimisation, symbols for debuggers and long compression
   cd "$T/$name" && cp -r packaging/debian debian && sed -i "1s/(.*)/($version)/" debian/changelog &&
-    DEB_BUILD_OPTIONS=noopt MAKEFLAGS='' timeout 1500 dpkg-buildpackage -us -uc -b >../deb.log 2>&1 || { tail -20 ../deb.log; return 1; }
+    DEB_BUILD_OPTIONS='noopt noautodbgsym' DEB_CFLAGS_STRIP=-g DPKG_DEB_COMPRESSOR_TYPE=gzip MAKEFLAGS='' timeout 1500 dpkg-buildpackage -us -uc -b >../deb.log 2>&1 || { tail -20 ../deb.log; return 1; }
   dpkg-deb --contents ../nbc-overlap_"$version"_*.deb >../deb.contents
   for f in usr/include/nbc_overlap.h usr/include/portals_model.h usr/bin/overlap_report usr/bin/pm_run usr/lib/libnbc_overlap_mpich.so; do
     grep -q " ./$f\$" ../deb.contents || { echo "no $f"; return 1; }
