@@ -78,9 +78,9 @@
    first MPI call on. Sessions without MPI_Init are forwarded, not measured.
 
    ENDS. The report is written inside MPI_Finalize; without it, when the program calls exit, _exit,
-   quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE or
-   SIGILL, as far as the program left these to the system or to the MPI, whose own action follows. A
-   signal that arrives in this library's own work waits for its end; only a fault in it ends without.
+   quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE,
+   SIGILL, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ or SIGALRM, as far as the program left these to the
+   system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
    After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
@@ -305,8 +305,15 @@ static nbc_status make_monitor(bool start_off) {
   return status;
 }
 
+/* What the MPI says, not what was asked for: by its own settings MPI_Init may give more. */
+static bool several_threads_may_call(void) {
+  static int (*real_Query_thread)(int *);
+  int level = MPI_THREAD_SINGLE;
+  return REAL(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+}
+
 /* After MPI_Init, before the program goes on. */
-static void start(int thread_level) {
+static void start(void) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
   if (run.monitor || !is_our_mpi()) return;
   name_the_run();
@@ -332,7 +339,7 @@ static void start(int thread_level) {
   if (!chosen) return;
   run.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   run.pid = getpid();
-  run.multiple = thread_level == MPI_THREAD_MULTIPLE;
+  run.multiple = several_threads_may_call();
   run.switched_on = on == 1;
   run.epoch = 1;
   if (make_monitor(on == 2) != NBC_OK || !prepare_report_file()) return;
@@ -350,14 +357,14 @@ static void start(int thread_level) {
 BODY(Init, SETUP, (int *argc, char ***argv), (argc, argv)) {
   const int rc = REAL(Init)(argc, argv);
   (void)c;
-  if (rc == MPI_SUCCESS) start(MPI_THREAD_SINGLE);
+  if (rc == MPI_SUCCESS) start();
   return rc;
 }
 BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
      (argc, argv, required, provided)) {
   const int rc = REAL(Init_thread)(argc, argv, required, provided);
   (void)c;
-  if (rc == MPI_SUCCESS) start(*provided);
+  if (rc == MPI_SUCCESS) start();
   return rc;
 }
 

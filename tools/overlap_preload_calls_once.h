@@ -47,8 +47,9 @@ static uint32_t claim_in(const batch *b, int i) {
   if (b->claims) b->claims[i] = 0;
   return claimed;
 }
+/* The last first: so those with one handle stand in its queue again as they did. */
 static void unclaim_rest(int count, const batch *b) {
-  for (int i = 0; b->claims && i < count; i++) unclaim(b->claims[i]);
+  for (int i = count; b->claims && i-- > 0;) unclaim(b->claims[i]);
 }
 
 /* After an error in one call: what has become null is over, without a transfer. */

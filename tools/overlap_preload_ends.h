@@ -14,7 +14,9 @@ VISIBLE void quick_exit(int status) {
   __builtin_unreachable();
 }
 
-static const int deadly[] = {SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+/* Batch systems send SIGXCPU and SIGHUP. SIGUSR1 and SIGUSR2 are left to NBC_SIGNAL. */
+static const int deadly[] = {SIGABRT, SIGTERM, SIGINT,  SIGSEGV, SIGBUS,  SIGFPE,
+                             SIGILL,  SIGHUP,  SIGQUIT, SIGXCPU, SIGXFSZ, SIGALRM};
 #define DEADLY (sizeof deadly / sizeof *deadly)
 
 /* UCX, below both MPIs, keeps others from setting handlers by its own sigaction: ask the libc. */
@@ -55,20 +57,23 @@ static void finish_or_wait(void) {
 
 /* A fault comes again by itself, with its address, when the handler returns. */
 static bool is_fault(const siginfo_t *info, int number) {
-  return info->si_code > 0 && number != SIGTERM && number != SIGINT && number != SIGABRT;
+  return info->si_code > 0 &&
+         (number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL);
 }
 
-/* The report, then the signal. While our own tables are half changed there can be no report: then the
-   signal is noted, and comes again when they are whole (busy_end). Only what cannot wait, a fault in
-   our own code or the abort there, ends without. */
+/* The report, then the signal. While others are waited for to gather, what there is of it. While our
+   own tables are half changed there can be no report: then the signal is noted, and comes again when
+   they are whole (busy_end). Only what cannot wait, a fault in our own code or the abort there, ends
+   without. */
 static void on_deadly_signal(int number, siginfo_t *info, void *context) {
   const int saved_errno = errno;
+  const bool gathers = __atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE) != NULL;
   (void)context;
-  if (me.busy && !is_fault(info, number) && number != SIGABRT) {
+  if (me.busy && !gathers && !is_fault(info, number) && number != SIGABRT) {
     me.pending = number;
     return;
   }
-  if (!me.busy) finish_or_wait();
+  if (!me.busy || gathers) finish_or_wait();
   give_back(number);
   if (!is_fault(info, number)) raise(number);
   errno = saved_errno;

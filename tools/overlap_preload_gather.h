@@ -1,12 +1,24 @@
 /* overlap_preload_gather.h: NBC_GATHER=1: at MPI_Finalize the reports of all processes go over the MPI,
    along a binomial tree, to rank 0, which writes them one after the other into one file,
    nbc_overlap.PROGRAM.RUN.all.json. Each rank holds what came below it: rank 0 all, some kilobytes per
-   process. Runs that end otherwise leave a file per process, as without it. */
+   process. Runs that end otherwise leave a file per process, as without it; who is in MPI_Finalize then,
+   and waits for others, leaves what it has, in nbc_overlap.PROGRAM.RUN.RANK.all.json. */
 typedef struct gathered {
   char *text;
-  size_t bytes, room;
+  size_t bytes, room, whole_bytes; /* whole_bytes: of reports that have come whole */
   bool failed;
 } gathered;
+
+/* What this process holds while it only waits for others; who ends the process takes it from here. */
+static gathered *gather_waits;
+static bool gather_is_written;
+static void gather_pauses(gathered *g) { __atomic_store_n(&gather_waits, g, __ATOMIC_RELEASE); }
+static void gather_resumes(void) {
+  const struct timespec nap = {0, 1000000};
+  if (__atomic_exchange_n(&gather_waits, NULL, __ATOMIC_ACQ_REL)) return;
+  while (!__atomic_load_n(&gather_is_written, __ATOMIC_ACQUIRE)) nanosleep(&nap, NULL);
+}
+#define GATHER_WAITING(g, call) (gather_pauses(g), (void)(call), gather_resumes())
 
 static bool room_for_text(gathered *g, size_t more) {
   if (g->bytes + more <= g->room) return true;
@@ -38,30 +50,33 @@ static bool report_as_text(const nbc_report *report, gathered *g) {
 
 enum { GATHER_PIECE = 1 << 28 };
 /* False: the receiver has no room; then who holds the text writes it. */
-static bool send_text(const gathered *g, int to) {
+static bool send_text(gathered *g, int to) {
   unsigned long long bytes = g->bytes;
   int has_room = 0;
-  PMPI_Send(&bytes, 1, MPI_UNSIGNED_LONG_LONG, to, 0, run.gather_comm);
-  PMPI_Recv(&has_room, 1, MPI_INT, to, 1, run.gather_comm, MPI_STATUS_IGNORE);
+  GATHER_WAITING(g, PMPI_Send(&bytes, 1, MPI_UNSIGNED_LONG_LONG, to, 0, run.gather_comm));
+  GATHER_WAITING(g, PMPI_Recv(&has_room, 1, MPI_INT, to, 1, run.gather_comm, MPI_STATUS_IGNORE));
   for (size_t done = 0; has_room && done < g->bytes; done += GATHER_PIECE) {
     const size_t left = g->bytes - done;
-    PMPI_Send(g->text + done, (int)(left < GATHER_PIECE ? left : GATHER_PIECE), MPI_CHAR, to, 2,
-              run.gather_comm);
+    GATHER_WAITING(g, PMPI_Send(g->text + done, (int)(left < GATHER_PIECE ? left : GATHER_PIECE),
+                                MPI_CHAR, to, 2, run.gather_comm));
   }
   return has_room != 0;
 }
 static void receive_text(gathered *g, int from) {
   unsigned long long bytes = 0;
-  PMPI_Recv(&bytes, 1, MPI_UNSIGNED_LONG_LONG, from, 0, run.gather_comm, MPI_STATUS_IGNORE);
+  GATHER_WAITING(
+      g, PMPI_Recv(&bytes, 1, MPI_UNSIGNED_LONG_LONG, from, 0, run.gather_comm, MPI_STATUS_IGNORE));
   const int has_room = room_for_text(g, bytes);
-  PMPI_Send(&has_room, 1, MPI_INT, from, 1, run.gather_comm);
+  GATHER_WAITING(g, PMPI_Send(&has_room, 1, MPI_INT, from, 1, run.gather_comm));
   for (unsigned long long done = 0; has_room && done < bytes;) {
     const unsigned long long left = bytes - done;
     const int n = (int)(left < GATHER_PIECE ? left : GATHER_PIECE);
-    PMPI_Recv(g->text + g->bytes, n, MPI_CHAR, from, 2, run.gather_comm, MPI_STATUS_IGNORE);
+    GATHER_WAITING(
+        g, PMPI_Recv(g->text + g->bytes, n, MPI_CHAR, from, 2, run.gather_comm, MPI_STATUS_IGNORE));
     g->bytes += (size_t)n;
     done += (unsigned long long)n;
   }
+  g->whole_bytes = g->bytes;
 }
 
 static bool write_gathered(const gathered *g, const char *folder) {
@@ -79,20 +94,33 @@ static bool write_gathered(const gathered *g, const char *folder) {
   return false;
 }
 
+static bool write_gathered_somewhere(const gathered *g) {
+  const char *temporary = setting("TMPDIR");
+  return write_gathered(g, run.folder) || write_gathered(g, temporary ? temporary : "/tmp");
+}
+
+/* The process ends while it waits. False: it does not wait. */
+static bool write_what_is_gathered(void) {
+  const gathered *const g = __atomic_exchange_n(&gather_waits, NULL, __ATOMIC_ACQ_REL);
+  if (!g) return false;
+  const gathered whole = {.text = g->text, .bytes = g->whole_bytes};
+  if (whole.bytes) write_gathered_somewhere(&whole);
+  __atomic_store_n(&gather_is_written, true, __ATOMIC_RELEASE);
+  return true;
+}
+
 /* All ranks come here, with a report or without. False: this one's report is still to be written. */
 static bool gather(const nbc_report *report) {
   gathered g = {.text = NULL};
   const bool own = report && report_as_text(report, &g);
   if (!own) g.bytes = 0;
+  g.whole_bytes = g.bytes;
   int mask = 1;
   for (; mask < run.size && !(run.rank & mask); mask <<= 1)
     if (run.rank + mask < run.size) receive_text(&g, run.rank + mask);
   const bool passed = run.rank > 0 && send_text(&g, run.rank - mask);
   bool kept = passed || !g.bytes;
-  if (!passed && g.bytes) {
-    const char *temporary = setting("TMPDIR");
-    kept = write_gathered(&g, run.folder) || write_gathered(&g, temporary ? temporary : "/tmp");
-  }
+  if (!passed && g.bytes) kept = write_gathered_somewhere(&g);
   if (!kept)
     fprintf(stderr, "nbc_overlap: the gathered reports cannot be written: %s\n", strerror(errno));
   unmap_memory(g.text);

@@ -194,7 +194,10 @@ static void write_nodes(const traced *node, uint32_t count) {
   }
 }
 static void write_all(void) {
+  size_signal beyond;
+  size_signal_off(&beyond);
   write_nodes(calls.node, calls.count);
+  size_signal_on(&beyond);
   free_bodies(calls.node, calls.count);
   calls.count = calls.words_count = calls.lines_count = 0;
   memset(calls.home, 0, calls.home_max * sizeof *calls.home);
@@ -250,11 +253,13 @@ static void calls_begin(void) {
 }
 /* In MPI_Finalize, which waits for all in most MPIs. */
 static void calls_end(void) {
+  size_signal beyond;
   if (!calls.on) return;
   calls.pending_ns += nbc_clock_now_ns(run.clock) - calls.t_last_ns;
   traced_line("coll barrier 0 1 0 0 - -");
   if (!calls.on) return;
   write_all();
+  size_signal_off(&beyond);
   fputs("end\n", calls.out);
   const bool good = !ferror(calls.out);
   errno = 0;
@@ -262,6 +267,7 @@ static void calls_end(void) {
     calls_stop(errno ? strerror(errno) : "it could not be written");
     unlink(calls.part);
   }
+  size_signal_on(&beyond);
   calls.on = false;
   for (int i = 0; i < 16 && calls.missing[i] && !calls.failed; i++)
     fprintf(stderr, "nbc_overlap: rank %d: the trace of calls lacks %llu times %s\n", run.rank,

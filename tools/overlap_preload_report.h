@@ -2,17 +2,19 @@
    the monitor's numbers. */
 /* Made at start and written through when needed, so that a report at a crash needs no malloc. */
 static ssize_t write_report(void *cookie, const char *text, size_t count) {
+  size_signal beyond;
+  size_t done = 0;
   (void)cookie;
-  for (size_t done = 0; done < count;) {
+  size_signal_off(&beyond);
+  while (done < count) {
     const ssize_t n = write(run.report_fd, text + done, count - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      run.report_failed = true;
-      return 0;
-    }
+    if (n <= 0) break;
     done += (size_t)n;
   }
-  return (ssize_t)count;
+  size_signal_on(&beyond);
+  run.report_failed = run.report_failed || done < count;
+  return done < count ? 0 : (ssize_t)count;
 }
 
 static bool prepare_report_file(void) {
@@ -144,4 +146,10 @@ static void finish_by(bool gathering) {
   errno = saved_errno;
   if (!was_busy) busy_end();
 }
-static void finish(void) { finish_by(false); }
+/* From a signal handler, too, also while others are waited for to gather. */
+static void finish(void) {
+  if (write_what_is_gathered())
+    write_trace();
+  else
+    finish_by(false);
+}

@@ -98,6 +98,26 @@ static inline void unlock(void) {
   if (UNLIKELY(run.multiple)) __atomic_store_n(&run.lock, 0, __ATOMIC_RELEASE);
 }
 
+/* A file that grows beyond RLIMIT_FSIZE ends the program, by SIGXFSZ: not for a file of ours. */
+typedef struct size_signal {
+  sigset_t only, before;
+  bool was_pending;
+} size_signal;
+static void size_signal_off(size_signal *s) {
+  sigset_t pending;
+  sigemptyset(&s->only);
+  sigaddset(&s->only, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &s->only, &s->before);
+  s->was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+static void size_signal_on(size_signal *s) {
+  const struct timespec now = {0, 0};
+  const int saved_errno = errno;
+  if (!s->was_pending) sigtimedwait(&s->only, NULL, &now);
+  pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+  errno = saved_errno;
+}
+
 /* Something the user should know: into the report, and once on standard error. */
 static void complain(const char *format, ...) {
   char text[NOTE_BYTES];

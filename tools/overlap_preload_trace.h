@@ -136,7 +136,8 @@ static void trace_comm_gone(uintptr_t key) {
   if (c && c->key) c->number = 0;
 }
 
-/* Which message a transfer was: the partner's timeline has it too. On this node only. */
+/* Which message a transfer was: the partner's timeline has it too. On this node only. What goes to
+   oneself is copied inside calls, as fast as memory is: no table measured that. */
 static void trace_message(uint64_t id, int partner, bool incoming, int tag, uintptr_t comm_key,
                           uint32_t comm, uint64_t size_bytes, bool unseen) {
   trace_partner(id, partner);
@@ -158,7 +159,7 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
       .peer = NBC_PEER_SAME_NODE,
       .case_of = (uint8_t)((eager ? TRACE_EAGER : 0) | (unseen ? TRACE_UNSEEN : 0) |
                            (nbc_table_tail_bytes(trace.table) == 0 ? TRACE_NO_TAIL : 0) |
-                           (trace.table_is_measured ? TRACE_MEASURED : 0))};
+                           (trace.table_is_measured && partner != run.rank ? TRACE_MEASURED : 0))};
   if (!trace.ring) trace_cut_at(incoming ? &trace.cut_in : &trace.cut_out, id);
 }
 

@@ -3,8 +3,9 @@
 /* Completed small sends share one handle in both MPIs, so a handle leads to a queue: first posted,
    first completed, own thread's first. Open addressing over the queues' heads; both tables grow.
    Where several threads call MPI, a request that a thread waits for is claimed before the MPI's own
-   wait: once that has freed the handle, another thread may be given the same one for a new request,
-   which then stands behind the claimed one and cannot be taken for it. */
+   wait, and leaves its queue: once the MPI has freed the handle, another thread may be given the same
+   one for a new request, which cannot be taken for the claimed one. What is not complete goes back to
+   the front. So of many requests with one handle none is walked over again and again. */
 typedef struct transfer {
   uintptr_t key;
   uint64_t id;      /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
@@ -24,7 +25,6 @@ typedef struct transfer {
   bool comes;       /* comes in, as many bytes as posted */
   bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
   bool send_unseen; /* likewise the second transfer */
-  bool claimed;     /* a thread is in the MPI's wait for it */
 } transfer;
 
 enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
@@ -91,7 +91,6 @@ INLINE transfer *put(const transfer *x, uint32_t slot) {
   *t = *x;
   t->next = 0;
   t->tail = index;
-  t->claimed = false;
   if (slots[slot]) {
     transfer *head = &pool[slots[slot]];
     pool[head->tail].next = index;
@@ -110,8 +109,13 @@ static uint64_t oldest_receive(void) {
   return least;
 }
 
-/* Removes `index`, which follows `before` (0: is the head) in the queue of a slot. */
-INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
+INLINE void give_back_room(uint32_t index) {
+  pool[index].next = pool_free;
+  pool[index].id = 0;
+  pool_free = index;
+}
+/* Removes `index`, which follows `before` (0: is the head), from the queue of a slot; it stays in the pool. */
+INLINE void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
   const uint32_t head = slots[slot], next = pool[index].next;
   if (before) {
     pool[before].next = next;
@@ -122,28 +126,29 @@ INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
   } else {
     close_gap(slot);
   }
-  pool[index].next = pool_free;
-  pool[index].id = 0;
-  pool_free = index;
+}
+INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
+  unlink_from(slot, before, index);
+  give_back_room(index);
+}
+/* What is in the pool, but in no queue, becomes the head of its queue. */
+static void put_back(uint32_t index) {
+  const uint32_t slot = slot_of(pool[index].key), head = slots[slot];
+  pool[index].next = head;
+  pool[index].tail = head ? pool[head].tail : index;
+  slots[slot] = index;
 }
 
-/* The transfer that a completion of this handle means: the oldest of this thread, else the oldest,
-   of those that no thread has claimed. 0: none. */
+/* The transfer that a completion of this handle means: the oldest of this thread, else the oldest.
+   0: none. */
 static uint32_t find_oldest(uint32_t slot, uint32_t *before) {
   uint32_t previous = 0, oldest = 0;
   *before = 0;
   for (uint32_t i = slots[slot]; i; previous = i, i = pool[i].next) {
-    if (pool[i].claimed) continue;
     if (!oldest || pool[i].owner == me.recorder) oldest = i, *before = previous;
     if (pool[i].owner == me.recorder) break;
   }
   return oldest;
-}
-
-static uint32_t before_of(uint32_t slot, uint32_t index) { /* 0: it is the head */
-  uint32_t previous = 0;
-  for (uint32_t i = slots[slot]; i != index; i = pool[i].next) previous = i;
-  return previous;
 }
 
 /* Before the MPI's wait or test, where several threads call MPI. 0: nothing to claim. */
@@ -151,15 +156,16 @@ static uint32_t claim(MPI_Request request) {
   uint32_t before, index = 0;
   if (!run.multiple || request == MPI_REQUEST_NULL) return 0;
   lock();
-  if (pool) index = find_oldest(slot_of(KEY(request)), &before);
-  pool[index].claimed = index != 0;
+  const uint32_t slot = pool ? slot_of(KEY(request)) : 0;
+  if (pool) index = find_oldest(slot, &before);
+  if (index) unlink_from(slot, before, index);
   unlock();
   return index;
 }
 static void unclaim(uint32_t index) { /* the MPI said: not complete */
   if (!index) return;
   lock();
-  pool[index].claimed = false;
+  put_back(index);
   unlock();
 }
 
@@ -173,7 +179,7 @@ APART static uint32_t drop_stale(MPI_Request request, uint32_t slot) {
   const uint32_t head = slots[slot];
   if (pool[head].next) return slot; /* known to be shared */
   /* Another thread is about to tell its end, or will. */
-  if (pool[head].claimed || pool[head].owner != me.recorder) return slot;
+  if (pool[head].owner != me.recorder) return slot;
   if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
       !pool[head].persistent)
     return slot;
@@ -478,20 +484,21 @@ INLINE void over(call *c, const transfer *x, const MPI_Status *status) {
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
    stays, inactive. */
 static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_persistent) {
-  uint32_t before, index = 0;
+  uint32_t before, index = claimed;
   lock();
-  const uint32_t slot = pool ? slot_of(KEY(request)) : 0;
-  if (claimed)
-    before = before_of(slot, index = claimed);
-  else if (pool)
+  if (pool && !claimed) {
+    const uint32_t slot = slot_of(KEY(request));
     index = find_oldest(slot, &before);
+    if (index) unlink_from(slot, before, index);
+  }
   if (index) {
     *x = pool[index];
-    pool[index].claimed = false;
-    if (x->persistent && !free_persistent)
+    if (x->persistent && !free_persistent) {
       pool[index].id = 0, pool[index].cancelling = false;
-    else
-      take_out(slot, before, index);
+      put_back(index);
+    } else {
+      give_back_room(index);
+    }
   }
   unlock();
   return index != 0;

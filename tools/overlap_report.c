@@ -169,14 +169,17 @@ static void add_many(run *r, const char *path) {
   free(text);
 }
 
-/* nbc_overlap.NAME.RANK.json: how many bytes come before ".RANK.json"; 0: not such a name. */
+/* nbc_overlap.NAME.RANK.json, and with .all before .json: how many bytes come before ".RANK.json", or
+   ".all.json" without a rank; 0: not such a name. */
 static size_t run_part(const char *name) {
-  const size_t n = strlen(name);
+  size_t n = strlen(name);
   if (strncmp(name, "nbc_overlap.", 12) != 0 || n < 18 || strcmp(name + n - 5, ".json") != 0)
     return 0;
-  size_t at = n - 5;
+  n -= 5;
+  if (n > 16 && strncmp(name + n - 4, ".all", 4) == 0) n -= 4;
+  size_t at = n;
   while (at > 12 && name[at - 1] >= '0' && name[at - 1] <= '9') at--;
-  return at < n - 5 && at > 12 && name[at - 1] == '.' ? at - 1 : n - 5;
+  return at < n && at > 12 && name[at - 1] == '.' ? at - 1 : n;
 }
 
 static const char *base_of(const char *path) {
@@ -187,10 +190,9 @@ static const char *base_of(const char *path) {
 /* The timeline beside the report NAME.RANK.json or NAME.all.json, if there is one. */
 static void add_timeline(run *r, const char *path, int rank) {
   char beside[PATH_MAX];
-  size_t n = strlen(path) - 5;
+  const size_t n = strlen(path) - strlen(base_of(path)) + run_part(base_of(path));
   struct stat st;
-  while (n > 0 && path[n - 1] != '.') n--;
-  snprintf(beside, sizeof beside, "%.*s%d.trace", (int)n, path, rank);
+  snprintf(beside, sizeof beside, "%.*s.%d.trace", (int)n, path, rank);
   if (rank < 0 || stat(beside, &st) != 0 || !S_ISREG(st.st_mode)) return;
   bool bad = false;
   trace_add_file(beside, &bad);

@@ -141,8 +141,28 @@ static void match_refuse(const char *why) {
   if (!matches.why) matches.why = why;
 }
 
+/* RUN.RANK.trace: are all of one run, each rank once? Another run's messages look the same. */
+static bool match_is_one_run(void) {
+  const char *first = NULL;
+  size_t first_bytes = 0;
+  for (size_t i = 0; i < traces.count; i++) {
+    const char *path = traces.of[i].path, *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    char ending[40];
+    const size_t n = strlen(name),
+                 m = (size_t)snprintf(ending, sizeof ending, ".%d.trace", traces.of[i].rank);
+    if (i > 0 && traces.of[i].rank == traces.of[i - 1].rank) return false; /* they are sorted */
+    if (n <= m || strcmp(name + n - m, ending) != 0) continue; /* renamed: nobody knows */
+    if (first && (n - m != first_bytes || strncmp(name, first, first_bytes) != 0)) return false;
+    first = name;
+    first_bytes = n - m;
+  }
+  return true;
+}
+
 /* Messages between timelines that are whole; the rest only counts. */
 static size_t match_collect(match_one *all, bool in) {
+  const bool is_one_run = match_is_one_run();
   size_t count = 0;
   for (size_t i = 0; i < traces.count; i++) {
     const timeline *t = &traces.of[i];
@@ -154,7 +174,9 @@ static size_t match_collect(match_one *all, bool in) {
       while (partner < traces.count && traces.of[partner].rank != r->partner) partner++;
       const timeline *other = partner < traces.count ? &traces.of[partner] : NULL;
       matches.message_count += !in;
-      if (!other)
+      if (!is_one_run)
+        match_refuse("they are of several runs");
+      else if (!other)
         match_refuse("the partner left no timeline");
       else if (t->unmatched || other->unmatched)
         match_refuse(t->unmatched ? t->unmatched : other->unmatched);

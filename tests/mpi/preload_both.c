@@ -12,7 +12,8 @@
      freed           of one in the middle the request of the receive is freed
      nested          one in the middle is sent by a callback of the MPI
      truncated       one in the middle is longer than its receive
-     off             messages while measuring is off at one rank, and others at the other */
+     off             messages while measuring is off at one rank, and others at the other
+     self            messages to oneself, and computation: they are copied in calls, nothing was hidden */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -225,6 +226,16 @@ static void off(void) {
   }
   MPI_Pcontrol(1);
 }
+static void self(void) {
+  static char in[20000], out[20000];
+  for (int i = 0; i < 20 * ROUNDS; i++) {
+    MPI_Request r[2];
+    MPI_Irecv(in, sizeof in, MPI_CHAR, rank, 1, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(out, sizeof out, MPI_CHAR, rank, 1, MPI_COMM_WORLD, &r[1]);
+    compute(NAP_NS / 50);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+}
 
 int main(int argc, char **argv) {
   const struct {
@@ -232,7 +243,8 @@ int main(int argc, char **argv) {
     void (*run)(void);
   } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"in_call", in_call},
                 {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off},
-                {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated}};
+                {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated},
+                {"self", self}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   share_flags();

@@ -85,9 +85,17 @@ each() {
   NBC_TRACE=1
   both "$1" fast off
   if [ "$(arrows)" = 0 ]; then ok "$1: messages that nobody counted are not joined"; else bad "$1: off: $(arrows) arrows"; fi
+  both "$1" memory self
+  if awk -F, '$1 == "partner" { n += $4; least += $7 } END { exit !(n == 800 && least == 0) }' "$reports/csv/bounds.csv"
+  then ok "$1: messages to oneself: no minimum"; else bad "$1: messages to oneself: $(cat "$reports/csv/bounds.csv")"; fi
+  # rank 0 of one run and rank 1 of another one: as many messages of one tag
+  "$B/overlap_report" --no-html --csv "$reports/mixed" "$work/$1.receiver_late"/*.0.json "$work/$1.faster"/*.1.json >"$reports/text" 2>&1
+  if ! grep -q '^partner' "$reports/mixed/bounds.csv" && grep -q 'they are of several runs' "$reports/text"
+  then ok "$1: timelines of two runs are not joined"; else bad "$1: two runs: $(cat "$reports/mixed/bounds.csv" "$reports/text")"; fi
 }
 printf '%s\n0 2e-6\n8388608 3e-6\n' "$said" >"$work/fast2"
 printf '%s\n4096 1e-7\n1048576 5e-5\n8388608 4e-4\n' "$said" >"$work/quick"
 printf '%s\n0 5\n8388608 6\n' "$said" >"$work/endless"
+printf '%s\n0 4.9e-7\n8388608 6.5e-4\n' "$said" >"$work/memory"
 each_mpi each
 finish
