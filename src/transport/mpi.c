@@ -823,8 +823,7 @@ static const char *nbc__mpi_level_name(int level) {
 }
 
 /* May this program, from this thread, with this communicator, have a transport? */
-static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *funneled,
-                                 nbc_error *err) {
+static nbc_status nbc__mpi_check(MPI_Comm comm, bool *funneled, nbc_error *err) {
   int begun = 0, ended = 0, provided, inter = 0, is_main = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
@@ -834,9 +833,6 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, const nbc_mpi_desc *desc, bool *
   if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) || inter)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
   MPI_Query_thread(&provided);
-  if (provided < desc->thread_level)
-    return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI provides %s, less than the %s asked for",
-                            nbc__mpi_level_name(provided), nbc__mpi_level_name(desc->thread_level));
   *funneled = provided < MPI_THREAD_SERIALIZED;
   MPI_Is_thread_main(&is_main);
   if (*funneled && !is_main)
@@ -1096,7 +1092,8 @@ NBC_API void nbc_mpi_destroy(nbc_transport *t) { nbc_transport_destroy(t); }
 
 /* What can fail in one rank alone, its memory, its clock and what it was told, before another rank
    waits for this one. */
-static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
+static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, int thread_level, nbc_error *err) {
+  int provided = MPI_THREAD_SINGLE;
   size_t size;
   MPI_Comm_rank(comm, &m->own.t.rank);
   MPI_Comm_size(comm, &m->own.t.size);
@@ -1106,6 +1103,10 @@ static nbc_status nbc__mpi_equip(nbc__mpi *m, MPI_Comm comm, nbc_error *err) {
   m->clock_of = (int *)NBC_MALLOC(size * sizeof *m->clock_of);
   m->nodes = (int *)NBC_MALLOC(size * sizeof *m->nodes);
   m->near = (int *)NBC_MALLOC(size * sizeof *m->near);
+  MPI_Query_thread(&provided);
+  if (provided < thread_level)
+    return nbc__status_fail(err, NBC_E_TRANSPORT, 0, "MPI provides %s, less than the %s asked for",
+                            nbc__mpi_level_name(provided), nbc__mpi_level_name(thread_level));
   if (m->piece_bytes > INT32_MAX)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "piece_bytes must be below 2 GiB");
   bool all = m->peers && m->classes && m->clock_of && m->nodes && m->near;
@@ -1164,7 +1165,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
   if (!t) return nbc__status_fail(err, NBC_E_INVAL, 0, "t is NULL");
   *t = NULL;
   if (!desc) desc = &defaults;
-  if ((status = nbc__mpi_check(comm, desc, &funneled, err))) return status;
+  if ((status = nbc__mpi_check(comm, &funneled, err))) return status;
   m = (nbc__mpi *)nbc__zalloc(sizeof *m);
   if (m) {
     pthread_mutex_init(&m->mutex, NULL);
@@ -1175,7 +1176,7 @@ NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_t
     m->piece_bytes = desc->piece_bytes ? desc->piece_bytes : (uint64_t)1 << 30;
     m->own.destroy = nbc__mpi_destroy;
     nbc__mpi_contract(m);
-    status = nbc__mpi_equip(m, comm, err);
+    status = nbc__mpi_equip(m, comm, desc->thread_level, err);
   } else {
     status = nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
   }

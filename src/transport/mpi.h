@@ -39,8 +39,8 @@ typedef struct nbc_mpi_desc {
   bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
-   memory or clock, or with a piece_bytes that is too large, fails in all ranks, with its status: nobody
-   waits for it.
+   memory or clock, with a piece_bytes that is too large or a thread_level that it does not get, fails in
+   all ranks, with its status: nobody waits for it.
    ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
    (MPI
         provides a lower thread level than asked for: both are named; or MPI's own error text)
