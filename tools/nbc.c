@@ -555,8 +555,11 @@ static int see(char **argv, int argc, bool gets) {
     if (timeline.count) print_command(&timeline);
     return 0;
   }
-  if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST)
-    fail(1, "%s: %s", folder, strerror(errno));
+  if (folder && mkdir(folder, 0777) != 0) {
+    struct stat st;
+    if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
+  }
   const int status = run(&w);
   if (!folder) return status;
   const int reported = run(&report);

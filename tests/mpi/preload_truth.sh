@@ -92,6 +92,9 @@ nbc() { # mpi
   then ok "$1: nbc see"; else bad "$1: nbc see: $(cat "$reports/out" "$reports/err")"; fi
   (cd "$reports" && "$B/nbc" see --no-table "mpirun.$1" -n 1 "$B/tests/mpi/preload_ends.$1" exit >out 2>err; echo "status $?" >>out)
   grep -q '^status 3' "$reports/out" && ok "$1: nbc see ends as the program does" || bad "$1: $(cat "$reports/out" "$reports/err")"
+  (cd "$reports" && echo mine >file && "$B/nbc" see --no-table -o file "mpirun.$1" -n 1 "$B/tests/mpi/preload_ends.$1" exit >out 2>err; echo "status $?" >>out)
+  if grep -q '^status 1' "$reports/out" && grep -q 'file: not a folder' "$reports/err" && [ "$(cat "$reports/file")" = mine ]; then ok "$1: nbc see -o FILE runs nothing"
+  else bad "$1: nbc see -o FILE: $(cat "$reports/out" "$reports/err")"; fi
   if "$B/nbc" see --no-table --print "mpirun.$1" --map-by node -n 2 "$B/tests/mpi/preload_truth.$1" 'a b' >"$reports/printed" &&
     grep -q "LD_PRELOAD.*preload_truth.$1 'a b'" "$reports/printed"; then ok "$1: nbc see --print"; else bad "$1: $(cat "$reports/printed")"; fi
   # a table belongs to the transport it was measured with
