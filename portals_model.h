@@ -1259,6 +1259,7 @@ typedef struct pm_cargo {
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
+  int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
@@ -1271,7 +1272,17 @@ typedef struct pm_carrier_entry {
   bool is_overflow, is_use_once;
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
+  int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
 } pm_carrier_entry;
+/* What waits until a counter reaches a threshold: a message, or (cargo NULL) a change of a counter of the same node. */
+typedef struct pm_carrier_trigger {
+  int node, counter;  /* which counts */
+  uint64_t threshold; /* for success and failure together */
+  const pm_cargo *cargo;
+  int target;  /* the counter that changes */
+  bool is_set; /* to these values; else by them */
+  ptl_ct_event_t value;
+} pm_carrier_trigger;
 
 /* What a carrier offers. Everything is called from the thread that runs the world. */
 typedef struct pm_carrier {
@@ -1293,6 +1304,19 @@ typedef struct pm_carrier {
      message of the present pm_cargo_match or _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
   void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
+  /* All or none: counters and what waits for them, kept by the carrier too, so that what is released goes without
+     the host. A counter's number, its value 0, or -1: it has no more; a counter ends. */
+  int (*counter_new)(void *ctx, int64_t t_ps, int node);
+  void (*counter_free)(void *ctx, int64_t t_ps, int node, int counter);
+  /* The model's value, after each change: the carrier adds what it did not count by itself. */
+  void (*counter_is)(void *ctx, int64_t t_ps, int node, int counter, ptl_ct_event_t value);
+  /* From 0 on: it waits there, and a message is sent from there, perhaps before the model knows that it is due;
+     -1: the model does it. */
+  int (*trigger_posted)(void *ctx, int64_t t_ps, const pm_carrier_trigger *trigger);
+  /* In the model it is due now: before the counter that it changes is told of. */
+  void (*trigger_due)(void *ctx, int64_t t_ps, int node, int number);
+  /* All of the counter that are not due go. Messages of which the carrier has told nothing yet are over. */
+  void (*triggers_cancelled)(void *ctx, int64_t t_ps, int node, int counter);
 } pm_carrier;
 
 /* What a carrier tells the model, from inside advance(), in this order for each message:
@@ -5264,6 +5288,8 @@ typedef struct pm__trigger {
   ptl_handle_any_t handle; /* counter or entry */
   ptl_ct_event_t value;
   struct pm__me *entry; /* to be appended */
+  struct pm__ct *ct;    /* which it waits for */
+  int carried;          /* 1 + number that the carrier gave it; 0: not there */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -5274,6 +5300,7 @@ typedef struct pm__ct {
   pm__ni *ni;
   struct pm__ct *next_to_fire;
   int to_fire;
+  int carried; /* 1 + number that the carrier gave it; 0: not there */
 } pm__ct;
 typedef struct pm__md {
   pm__object o;
@@ -5418,7 +5445,9 @@ typedef enum pm__lookup {
 typedef struct pm__carried {
   unsigned char *wire; /* what it brought: valid during one call */
   pm__lookup lookup;
-  bool is_computed; /* the carrier does the arithmetic */
+  bool is_computed;     /* the carrier does the arithmetic */
+  bool is_triggered;    /* it was given to the carrier before it was due */
+  pm__trigger *trigger; /* that it waits for there; NULL: it has started */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {
@@ -5463,6 +5492,13 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_link_all(pm_world *w);
+/* Portals tells a carrier: a counter changed, is gone; something waits for it, is due, is cancelled with all that
+   waits for the same counter. */
+PM__PRIVATE void pm__carrier_count(pm__ct *ct);
+PM__PRIVATE void pm__carrier_count_end(pm__ct *ct);
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t);
+PM__PRIVATE void pm__carrier_due(pm__trigger *t);
+PM__PRIVATE void pm__carrier_cancel(pm__ct *ct);
 /* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
 PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);
 #ifdef NBC_LINES
@@ -6307,6 +6343,7 @@ PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
    trigger. Behind the others in the list: counters fire in the order in which they changed. */
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
+  pm__carrier_count(ct);
   pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
   if (!ct->triggers || ct->to_fire) return;
   ct->to_fire = 1;
@@ -6338,6 +6375,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
     m->what.md->unsent--;
     pm__let_go(t->ni, m->what.md);
     pm__message_free(w, t->message);
+    t->message = NULL; /* whoever posts it just now sees that it is gone */
   }
   if (t->entry) pm__pool_free(t->ni, &t->entry->o);
   t->next = w->free_triggers;
@@ -6345,6 +6383,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
 }
 /* PtlCTCancelTriggered keeps the counter and its value: it may be used again. */
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
+  if (ct->triggers) pm__carrier_cancel(ct);
   while (ct->triggers) {
     pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
   }
@@ -6364,6 +6403,7 @@ PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
 PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
   PM__CT(p, ni, ct, ct_handle);
   pm__ct_drop_triggers(ct);
+  pm__carrier_count_end(ct);
   pm__pool_free(ni, &ct->o);
   pm__wake_waiters(p, ct, 0, 1);
   return PTL_OK;
@@ -7816,7 +7856,9 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
     pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
              m->what.length);
     m->what.has_copy = 1;
-    m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
+    /* A fetch brings its answer back in the same place; a carrier reads what it releases itself until
+       that is over. */
+    m->what.is_early_send = !pm__is_fetch(m) && !m->cargo.is_triggered;
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
   m->what.from->uncopied_count += pm__is_uncopied(m);
@@ -7892,11 +7934,16 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
   pm__ct *ct;
   switch (t->kind) {
   case PM__TRIG_MOVE:
-    pm__message_start(w, t->message);
+    if (t->carried) pm__carrier_due(t);
+    if (t->message) { /* a carrier may have sent it already */
+      t->message->cargo.trigger = NULL;
+      pm__message_start(w, t->message);
+    }
     t->message = NULL;
     break;
   case PM__TRIG_INC:
   case PM__TRIG_SET:
+    if (t->carried) pm__carrier_due(t);
     ct = pm__ct_at(t->ni, t->handle);
     if (!ct) break;
     if (t->kind == PM__TRIG_SET)
@@ -7937,6 +7984,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->threshold = threshold;
   t->ni = ni;
   t->message = m;
+  t->ct = ct;
   ni->trigger_count++;
   if (m) {
     pm__hold(m->what.md);
@@ -7964,6 +8012,7 @@ static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_
   }
   t->kind = PM__TRIG_MOVE;
   pm__cpu(p->world->plat.cpu_command_ns);
+  if (t->message == m && !t->carried) pm__carrier_trigger(t); /* it waits still */
   return pm__trigger_arm(p, trig_ct);
 }
 PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS) {
@@ -8017,6 +8066,7 @@ static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int k
   t->kind = kind;
   t->handle = ct_handle;
   t->value = value;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct);
 }
 PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment,
@@ -8489,7 +8539,10 @@ static void pm__pool_close(pm__ni *ni, int kind) {
   for (slot = 0; slot < pool->made; slot++) {
     pm__object *o = pm__pool_at(pool, slot);
     if (!o->live) continue;
-    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
+    if (kind == PM__H_CT) {
+      pm__ct_drop_triggers((pm__ct *)(void *)o);
+      pm__carrier_count_end((pm__ct *)(void *)o);
+    }
     if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
     pm__pool_free(ni, o);
   }
@@ -9345,7 +9398,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->ends);
 }
 #ifdef NBC_LINES
-#line 116 "src/portals/wire.h"
+#line 140 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -10376,6 +10429,11 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->what.from->proc->nic];
   pm__note(w, m, 0);
+  if (m->cargo.is_triggered) { /* its NIC has it */
+    m->way.link = PM_LINK_CARRIER;
+    pm__nic_inject(w, m);
+    return;
+  }
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
   m->way.t_ready_ps =
@@ -10447,8 +10505,45 @@ PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
 static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
   pm__message *m = (pm__message *)cargo->message;
   pm_world *w = m->what.from->proc->world;
+  pm__trigger *t = m->cargo.trigger;
   w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
+  if (t) { /* released there before its counter was told of here */
+    m->cargo.trigger = NULL;
+    t->message = NULL;
+    pm__message_start(w, m);
+  }
   return m;
+}
+
+/* ---- counters that the carrier keeps too ---- */
+static bool pm__keeps_counters(const pm_world *w) {
+  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->counter_new &&
+         !w->desc.semantics.trigger_success_only; /* a NIC compares the sum */
+}
+/* 1 + its number; it gets one when it is first used for something that NICs count. 0: they do not. */
+static int pm__counter_number(pm__ct *ct) {
+  pm_world *w;
+  if (!ct) return 0;
+  w = ct->ni->proc->world;
+  if (!ct->carried && pm__keeps_counters(w)) {
+    ct->carried =
+        1 + w->desc.carrier->counter_new(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node);
+    pm__carrier_count(ct);
+  }
+  return ct->carried;
+}
+PM__PRIVATE void pm__carrier_count(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->counter_is(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                ct->carried - 1, ct->value);
+}
+PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->counter_free(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                  ct->carried - 1);
+  ct->carried = 0;
 }
 /* One integer, as a NIC computes it. */
 static bool pm__is_computed(const pm__message *m) {
@@ -10458,12 +10553,21 @@ static bool pm__is_computed(const pm__message *m) {
          m->what.length == pm__type_bytes(m->what.type) &&
          memchr(types, m->what.type, sizeof types) != NULL;
 }
-PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
-  const pm_carrier *carrier = w->desc.carrier;
+/* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
+   tells its value. */
+static int pm__counter_of_answer(pm__message *m) {
+  const bool is_back = m->what.kind == PM__GET || pm__is_fetch(m);
+  const pm__md *md = m->what.get_md ? m->what.get_md : m->what.md;
+  if (!(md->md.options & (is_back ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK)) ||
+      (md->md.options & PTL_MD_EVENT_CT_BYTES) ||
+      (!is_back && m->what.ack_req != PTL_ACK_REQ && m->what.ack_req != PTL_CT_ACK_REQ))
+    return 0;
+  return pm__counter_number(pm__ct_at(m->what.from, md->md.ct_handle));
+}
+static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   pm_cargo c;
-  pm_status status;
   memset(&c, 0, sizeof c);
-  m->cargo.is_computed = pm__is_computed(m);
+  m->cargo.is_computed = !m->cargo.is_triggered && pm__is_computed(m); /* its operand may change */
   c.message = m;
   c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
            : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
@@ -10476,10 +10580,14 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
-  c.is_service = m->way.lane != 0;
-  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
+  c.is_service = w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid;
+  c.payload = m->cargo.is_triggered                 ? m->what.length ? 2 : 0
+              : pm__is_inline(w, m)                 ? 0
+              : pm__is_pio(w, m) || pm__is_fetch(m) ? 1
+                                                    : 2;
   c.tells_sent = m->what.is_early_send;
   c.size_bytes = m->what.length;
+  c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
     c.element_bytes = (int)m->what.length;
@@ -10488,10 +10596,54 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }
+  return c;
+}
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_cargo c;
+  pm_status status;
+  if (m->cargo.is_triggered) return; /* it was given when it was posted */
+  c = pm__cargo_of(w, m);
   pm__slot_take(w, m);
   if (c.tells_sent) m->way.pending++;
   status = carrier->submit(carrier->ctx, w->now_ps, &c);
   if (status) pm_world_fail(w, status, "the carrier does not take a message");
+}
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+  pm_world *w = t->ni->proc->world;
+  pm__message *m = t->message;
+  pm_carrier_trigger x;
+  pm_cargo c;
+  memset(&x, 0, sizeof x);
+  x.node = t->ni->proc->node;
+  x.counter = pm__keeps_counters(w) ? pm__counter_number(t->ct) - 1 : -1;
+  if (x.counter < 0) return;
+  x.threshold = t->threshold;
+  if (t->kind == PM__TRIG_MOVE) {
+    if (pm__is_inside(w, m)) return;
+    m->cargo.is_triggered = 1;
+    c = pm__cargo_of(w, m);
+    x.cargo = &c;
+  } else {
+    x.target = pm__counter_number(pm__ct_at(t->ni, t->handle)) - 1;
+    x.is_set = t->kind == PM__TRIG_SET;
+    x.value = t->value;
+    if (x.target < 0) return;
+  }
+  t->carried = 1 + w->desc.carrier->trigger_posted(w->desc.carrier->ctx, w->now_ps, &x);
+  if (!m) return;
+  m->cargo.is_triggered = t->carried != 0;
+  m->cargo.trigger = t->carried ? t : NULL;
+}
+PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
+  pm_world *w = t->ni->proc->world;
+  w->desc.carrier->trigger_due(w->desc.carrier->ctx, w->now_ps, t->ni->proc->node, t->carried - 1);
+}
+PM__PRIVATE void pm__carrier_cancel(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->triggers_cancelled(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                        ct->carried - 1);
 }
 PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
                              size_t size_bytes) {
@@ -10619,6 +10771,11 @@ PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
   e.match_bits = me->me.match_bits;
   e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
   pm__entry_from(ni, me->me.match_id, &e);
+  /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
+  if ((me->me.options & PTL_ME_EVENT_CT_COMM) && !(me->me.options & PTL_ME_EVENT_CT_BYTES) &&
+      (me->me.options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT &&
+      me->me.uid == PTL_UID_ANY)
+    e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {

@@ -1,5 +1,6 @@
 // AXI4-Lite slave in front of the register blocks: one access at a time, a write takes two cycles, a read
-// three. Reads have side effects in some registers: re_o is high for one cycle with the address.
+// three. Reads have side effects in some registers: re_o is high for one cycle with the address. A write waits while
+// the block that addr_o names has no room for it (hold_i); reads go on meanwhile.
 module nic_axil #(
   parameter int unsigned AddrBits = 17
 ) (
@@ -26,6 +27,7 @@ module nic_axil #(
   output logic                re_o,
   output logic [AddrBits-1:0] addr_o,
   output logic [31:0]         wdata_o,
+  input  logic                hold_i,
   input  logic [31:0]         rdata_i
 `ifdef FORMAL
   , output logic [1:0]        f_state_o
@@ -43,7 +45,7 @@ module nic_axil #(
   // Registers are 32 bits wide: a partial or unaligned write changes nothing and answers SLVERR
   logic whole;
   assign whole = s_axil_wstrb == 4'hF && s_axil_awaddr[1:0] == 2'd0;
-  assign write = state_q == Idle && s_axil_awvalid && s_axil_wvalid;
+  assign write = state_q == Idle && s_axil_awvalid && s_axil_wvalid && !hold_i;
   assign s_axil_awready = write;
   assign s_axil_wready  = write;
   assign s_axil_bvalid  = state_q == Done;

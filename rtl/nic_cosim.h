@@ -70,6 +70,8 @@ enum {
   COSIM_CT_FAILURE_HI = 0xC,
   COSIM_CT_COPY_LO = 0x10,
   COSIM_CT_COPY_HI = 0x14,
+  COSIM_CT_ADD_SUCCESS = 0x18,
+  COSIM_CT_ADD_FAILURE = 0x1C,
   COSIM_STAMP_CTRL = 0x0400,
   COSIM_STAMP_BASE_LO = 0x0404,
   COSIM_STAMP_BASE_HI = 0x0408,
@@ -124,7 +126,7 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
        COSIM_COUNT_COUNT = COSIM_COUNT_RX_BYTES + 4
 };
 enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
-enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16, COSIM_TRIGGERS = 256 };
+enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16, COSIM_COUNTERS_MAX = 16, COSIM_TRIGGERS = 256 };
 /* Of what is written to COSIM_ME_APPEND and COSIM_ME_UNLINK, beside the entry's number */
 #define COSIM_ME_FORCE                                                                             \
   0x80000000u /* unlink it although messages use it; append it when none does */

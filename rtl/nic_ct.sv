@@ -3,7 +3,8 @@
 // counter together reach its threshold: those of a counter are released in order of threshold, equal ones in the order
 // in which the host gave them. A counter changes again only when all that its last change releases has been taken
 // from its list, so nothing is released late or twice. Released messages wait for the classes' transmitters in order;
-// released CTInc and CTSet are done here. What changes is copied to the host, but for its own writes. Registers: REGISTERS.md, Ct and Trigger.
+// released CTInc and CTSet are done here. What changes is copied to the host, unless the host wrote the value itself.
+// Registers: REGISTERS.md, Ct and Trigger.
 module nic_ct import nic_pkg::*; #(
   parameter int unsigned Triggers = 256,
   localparam int unsigned Tb = $clog2(Triggers)
@@ -36,6 +37,7 @@ module nic_ct import nic_pkg::*; #(
   input  logic         resp_i,
   input  logic         resp_err_i,
   output logic         idle_o,        // nothing is at work; triggers may wait
+  output logic         room_o,        // the host may give more
   output logic         bad_o,         // pulse: what the host gave was refused
   output logic         host_err_o
 );
@@ -44,6 +46,7 @@ module nic_ct import nic_pkg::*; #(
   localparam logic [1:0] OpWrite = 2'd0;    // half of a count
   localparam logic [1:0] OpAppend = 2'd1;
   localparam logic [1:0] OpCancel = 2'd2;
+  localparam logic [1:0] OpAdd = 2'd3;      // a signed number of 32 bits to a count
   state_t state_q;
 
   // ---- what the host gives, in order -----------------------------------------------------------------
@@ -65,13 +68,13 @@ module nic_ct import nic_pkg::*; #(
   assign stage_we  = trg_we_i && reg_addr_i[8:6] == 3'd0;
   assign append_we = trg_we_i && reg_addr_i == TrgAppend;
   assign cancel_we = trg_we_i && reg_addr_i == TrgCancel;
-  assign give      = (ct_we_i && !reg_addr_i[4]) || append_we || cancel_we;
-  assign give_kind = append_we ? OpAppend : cancel_we ? OpCancel : OpWrite;
+  assign give      = (ct_we_i && (!reg_addr_i[4] || reg_addr_i[3])) || append_we || cancel_we;
+  assign give_kind = append_we ? OpAppend : cancel_we ? OpCancel : reg_addr_i[4] ? OpAdd : OpWrite;
   assign give_ct   = append_we ? reg_wdata_i[19:16] : cancel_we ? reg_wdata_i[3:0] : rc;
   nic_fifo #(.Width(89 + 512), .Depth(8)) u_ops (
     .clk_i, .rst_ni, .valid_i(give), .ready_o(room),
     .data_i({give_kind, give_ct, reg_addr_i[3:2], reg_wdata_i[15:0], reg_wdata_i[20],
-             ct_we_i ? {32'd0, reg_wdata_i} : threshold_q, stage_q}),
+             ct_we_i ? {{32{reg_addr_i[4] && reg_wdata_i[31]}}, reg_wdata_i} : threshold_q, stage_q}),
     .valid_o(op_valid), .ready_i(op_pop),
     .data_o({op_kind, op_ct, op_half, op_index, op_class, op_value, op_cmd}), .count_o(unused_ops)
   );
@@ -130,6 +133,8 @@ module nic_ct import nic_pkg::*; #(
       is = {cur_cmd.operand2, cur_cmd.operand};
     end else if (state_q == Execute) begin
       is = {was[127:64] + cur_cmd.operand2, was[63:0] + cur_cmd.operand};
+    end else if (op_kind == OpAdd) begin
+      is = op_half[0] ? {was[127:64] + op_value, was[63:0]} : {was[127:64], was[63:0] + op_value};
     end else begin
       unique case (op_half)
         2'd0: is[31:0]    = op_value[31:0];
@@ -139,8 +144,9 @@ module nic_ct import nic_pkg::*; #(
       endcase
     end
   end
-  logic changes;
-  assign changes = counts || state_q == Execute || (looks && op_kind == OpWrite);
+  logic changes, adds;
+  assign adds    = looks && op_kind == OpAdd;
+  assign changes = counts || state_q == Execute || adds || (looks && op_kind == OpWrite);
   always_ff @(posedge clk_i) if (changes) count_mem[at] <= is;
 
   // Counters whose list is to be looked at, in the order of their changes; each stands there once
@@ -166,6 +172,7 @@ module nic_ct import nic_pkg::*; #(
   assign append  = looks && op_kind == OpAppend && op_fits;
   assign sooner  = op_value < threshold_out_q;          // in Step
   assign op_pop  = (looks && !(append && !at_end)) || state_q == Link;
+  assign room_o  = room;
   assign bad_o   = (give && !room) || (looks && op_kind == OpAppend && !op_fits);
 
   logic ready_push, ready_valid, ready_pop, unused_ready_room;
@@ -310,7 +317,7 @@ module nic_ct import nic_pkg::*; #(
       flight_q  <= '0;
     end else begin
       if (copy) stale_q <= stale_q & ~pick;
-      if ((counts || state_q == Execute) && copy_q[at] != '0) stale_q[at] <= 1'b1;
+      if ((counts || state_q == Execute || adds) && copy_q[at] != '0) stale_q[at] <= 1'b1;
       if (copy) writing_q <= 1'b1;
       else if (req_done_i) writing_q <= 1'b0;
       flight_q <= flight_q + 4'(copy) - 4'(resp_i);

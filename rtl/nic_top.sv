@@ -90,7 +90,7 @@ module nic_top import nic_pkg::*; #(
   output logic [3:0]   rx_credit_o
 );
   // ---- registers ---------------------------------------------------------------------------------------
-  logic we, re;
+  logic we, re, ct_room;
   logic [16:0] addr;
   logic [31:0] wdata, rdata, rdata_regs, rdata_event, rdata_stamp, rdata_count, rdata_clock, rdata_ptm, rdata_ctx, rdata_ct, rdata_trg;
   nic_axil u_axil (
@@ -98,7 +98,7 @@ module nic_top import nic_pkg::*; #(
     .s_axil_wstrb, .s_axil_wvalid, .s_axil_wready, .s_axil_bresp, .s_axil_bvalid, .s_axil_bready,
     .s_axil_araddr, .s_axil_arvalid, .s_axil_arready, .s_axil_rdata, .s_axil_rresp,
     .s_axil_rvalid, .s_axil_rready, .we_o(we), .re_o(re), .addr_o(addr), .wdata_o(wdata),
-    .rdata_i(rdata)
+    .hold_i((in_ct || in_trg) && !ct_room), .rdata_i(rdata)
   );
   logic in_regs, in_event, in_stamp, in_count, in_clock, in_ptm, in_ctx, in_ct, in_trg;
   logic [1:0] in_cmd, in_pio;
@@ -313,7 +313,8 @@ module nic_top import nic_pkg::*; #(
     .count_ct_i(ct_at), .count_success_i(ct_success), .count_failure_i(ct_failure), .cmd_valid_o(trg_valid),
     .cmd_ready_i(trg_ready), .cmd_o(trg_cmd), .req_valid_o(wr_valid[6]), .req_addr_o(wr_addr[6 * 64 +: 64]),
     .beat_o(wr_beat[6 * 256 +: 256]), .strb_o(wr_strb[6 * 32 +: 32]), .req_done_i(wr_done[6]), .resp_i(wr_resp[6]),
-    .resp_err_i(wr_err), .idle_o(ct_idle), .bad_o(ct_bad), .host_err_o(ct_err)
+    .resp_err_i(wr_err), .idle_o(ct_idle), .room_o(ct_room), .bad_o(ct_bad),
+    .host_err_o(ct_err)
   );
   assign wr_beats[6 * 5 +: 5] = 5'd1;
   logic [1:0] msg_done, msg_tx_vn, msg_rx_vn;

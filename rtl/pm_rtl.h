@@ -25,7 +25,15 @@
    place at no cost. Where the NIC found another entry (an append was on its way to it; NO_TRUNCATE and
    unexpected headers are the model's alone), only the time is that of the NIC's list.
    The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and portal
-   indices up to 15; for what is beyond, matching takes no time. So the NIC never truncates:
+   indices up to 15; for what is beyond, matching takes no time. Counters and triggers are the NIC's too: the first
+   16 counters of a node that entries, memory descriptors or triggers use, and up to 256 puts, gets, atomics, CTInc and
+   CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
+   due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
+   tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
+   other one there), bytes, SEND, entries that also take gets or are not for every user, answers of atomics that travel
+   twice. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
+   alone, the model releases as its events come. A released message reads its payload, and an atomic its
+   operands, when it leaves, by DMA. So the NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics of several
    elements or of other types travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
@@ -105,6 +113,10 @@ enum {
 typedef struct pm_rtl__load { /* a message under way */
   pm_cargo cargo;
   int parts, arrived, returned, lost, is_matched, is_told, is_sent, is_back_there;
+  int trigger; /* 1 + number; 0: the host sent it */
+  bool is_waiting,
+      is_due; /* for its counter; the model says that it is released, no packet was seen */
+  bool is_open, is_forgotten;  /* the model was told of it; it is none of the model's any more */
   int taken;                   /* 1 + the entry that it made leave its list; 0: none */
   struct pm_rtl__part *first;  /* all its parts */
   unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
@@ -124,6 +136,7 @@ typedef struct pm_rtl__entry {
   cosim_entry e;
   bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
   int changes;                      /* appends and unlinks of it that have not been told */
+  int counter; /* that its messages raise, since its append was told; -1: none */
 } pm_rtl__entry;
 /* One context per process and kind of interface; a list serves once the entry that takes all is told. */
 typedef struct pm_rtl__context {
@@ -143,8 +156,28 @@ typedef struct pm_rtl__lists {
   uint32_t staged[16]; /* what the staging words hold */
   bool is_staged;
 } pm_rtl__lists;
+/* told: the NIC's value once it has done all that was written, as far as its events have come */
+typedef struct pm_rtl__counter {
+  bool is_used;
+  uint64_t told[2], model[2]; /* success, failure */
+} pm_rtl__counter;
+typedef struct pm_rtl__trigger {
+  bool is_used, is_due; /* is_due: the model will not ask for it again */
+  bool is_set;
+  int counter, target;
+  uint64_t value[2];
+  pm_rtl__load *load; /* NULL: it changes target, or its message is over */
+} pm_rtl__trigger;
+typedef struct pm_rtl__triggers {
+  pm_rtl__counter counter[COSIM_COUNTERS_MAX];
+  pm_rtl__trigger trigger[COSIM_TRIGGERS];
+  int counter_count, next; /* next: where the search for a free one goes on */
+  uint32_t staged[18];     /* what the staging words hold */
+  bool is_staged;
+} pm_rtl__triggers;
 typedef struct pm_rtl__nic {
   pm_rtl__lists lists;
+  pm_rtl__triggers triggers;
   unsigned char queue[PM_RTL__QUEUE * 64];
   uint32_t taken, seen;            /* events: told to the model; written by the NIC */
   pm_rtl__part *head[2], *tail[2]; /* wait for a command slot, per class */
@@ -160,6 +193,8 @@ struct pm_rtl {
   pm_faults faults;
   int nic_count, part_count, event_count, has_told; /* event_count: written, not told */
   int change_count;                                 /* of all NICs' lists, not told yet */
+  int waiting_count, due_count,
+      forgotten_count;    /* loads of triggers: is_waiting, is_due, is_forgotten */
   uint64_t strayed;       /* entries that the NIC took and the model did not */
   pm_rtl__load *matching; /* whose entry the model looks for */
   int64_t base_ps, period_ps;
@@ -209,11 +244,11 @@ static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t 
   if (!p) return 0;
   l = p->load;
   if (addr >> 60 == 1 && !p->is_back) {
-    pm_cargo_payload(&l->cargo, p->offset + at, buffer, size);
+    if (!l->is_forgotten) pm_cargo_payload(&l->cargo, p->offset + at, buffer, size);
     return 0;
   }
   if (addr >> 60 == 2 && !l->is_matched) { /* a get or an atomic looks at its target */
-    l->is_matched = 1;
+    l->is_matched = l->is_open = 1;
     r->matching = l;
     pm_cargo_match(&l->cargo, l->there);
     r->matching = NULL;
@@ -244,12 +279,24 @@ static int pm_rtl__write(void *ctx, int nic, uint64_t addr, const void *buffer, 
   l = p->load;
   if (addr >> 60 == 2 && !p->is_back &&
       (l->cargo.kind == PM_CARGO_ATOMIC || l->cargo.kind == PM_CARGO_FETCH)) {
-    if (at == 0 && size == l->cargo.size_bytes) pm_cargo_store(&l->cargo, buffer), r->has_told = 1;
+    if (at == 0 && size == l->cargo.size_bytes && !l->is_forgotten)
+      pm_cargo_store(&l->cargo, buffer), r->has_told = 1;
     return 0;
   }
   to = addr >> 60 == 1 || p->is_back ? l->back : l->there;
   if (to) memcpy(to + p->offset + at, buffer, size);
   return 0;
+}
+
+/* A released message is under way from its first packet on, or from when the model says that it is due. */
+static void pm_rtl__begins(pm_rtl *r, pm_rtl__load *l) {
+  r->waiting_count -= l->is_waiting;
+  l->is_waiting = 0;
+}
+static void pm_rtl__left_nic(pm_rtl *r, pm_rtl__load *l) {
+  pm_rtl__begins(r, l);
+  r->due_count -= l->is_due;
+  l->is_due = 0;
 }
 
 /* ---- at the pins: true times, faults ------------------------------------------------------------- */
@@ -272,6 +319,7 @@ static void pm_rtl__watch(void *ctx, int nic, int received, const cosim_packet *
   if (packet->header & 2) *whose = pm_rtl__number(packet), *way = pm_rtl__way(packet);
   p = *way < 0 ? NULL : pm_rtl__part_of(r, *whose);
   if (!p || (*way == 0 && p->has_arrived)) return; /* a repetition of what is there already */
+  if (!received) pm_rtl__left_nic(r, p->load);
   if (!received && packet->header & 2 && p->t_first_ps[*way] < 0)
     p->t_first_ps[*way] = r->base_ps + first_cycle * r->period_ps;
   if (received && packet->header & 1)
@@ -412,6 +460,7 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   e.overflow = entry->is_overflow;
   e.use_once = entry->is_use_once;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
+  e.ct = entry->counter - 1;
   e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
   e.pid = entry->from_process_id == -1 ? -1
           : entry->from_process_id < 0 ? PM_RTL__NOBODY
@@ -458,6 +507,7 @@ static void pm_rtl__changed(pm_rtl *r, int nic, const cosim_event *e) {
   x->changes--;
   r->change_count--;
   s->told_count--;
+  if (e->type == COSIM_EV_LINK) x->counter = x->e.ct;
   if (e->type == COSIM_EV_UNLINK)
     x->in_nic = 0;
   else if (x->takes_all)
@@ -470,6 +520,8 @@ static void pm_rtl__address(pm_rtl *r, const pm_rtl__part *p, cosim_command *c) 
   int to, from;
   c->dst_pid = PM_RTL__NOBODY;
   if (p->is_back || p->offset || cargo->pt_index > 15) return;
+  if (p->load->parts > 1 && r->nics[cargo->to_node].triggers.counter_count)
+    return; /* its first part must not count */
   to = pm_rtl__context_of(r, cargo->to_node, cargo->to_pid, cargo->interface_index, 0);
   if (!to || !r->nics[cargo->to_node].lists.context[to].serves[cargo->pt_index]) return;
   from = pm_rtl__context_of(r, cargo->from_node, cargo->from_pid, cargo->interface_index, 1);
@@ -515,11 +567,11 @@ static void pm_rtl__part_free(pm_rtl *r, pm_rtl__part *p, bool is_lost) {
     r->free_head = p;
   r->free_tail = p;
 }
-static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
+/* payload: COSIM_PIO_BYTES, for what the host writes */
+static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsigned char *payload) {
   const pm_rtl__load *l = p->load;
   const pm_cargo *cargo = &l->cargo;
   const uint64_t place = (uint64_t)(p - r->parts);
-  unsigned char payload[COSIM_PIO_BYTES];
   cosim_command c;
   int how = cargo->payload;
   memset(&c, 0, sizeof c);
@@ -534,12 +586,12 @@ static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
   c.addr = PM_RTL__SOURCE | place << 32;
   c.size_bytes = p->bytes;
   c.user = c.hdr_data = p->number;
-  c.ct = -1;
+  c.ct = p->is_back || l->parts > 1 ? -1 : cargo->counter - 1;
   c.want_ack = 1;
   c.want_send = cargo->tells_sent && !p->is_back;
   if (c.kind == COSIM_KIND_PUT) {
-    if (p->bytes <= sizeof payload) {
-      memset(payload, 0, sizeof payload);
+    if (p->bytes <= COSIM_PIO_BYTES && how != 2) {
+      memset(payload, 0, COSIM_PIO_BYTES);
       if (p->is_back)
         pm_rtl__take(payload, l->there, p->offset, cargo->size_bytes, p->bytes);
       else
@@ -556,6 +608,11 @@ static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
     c.operand[0] = cargo->operand_value;
     c.operand[1] = cargo->compare_value;
   }
+  return c;
+}
+static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
+  unsigned char payload[COSIM_PIO_BYTES];
+  const cosim_command c = pm_rtl__command_of(r, p, payload);
   cosim_submit(r->sim, p->nic, p->klass, &c, c.payload == COSIM_PAY_PIO ? payload : NULL);
 }
 /* The commands that wait, as far as there are slots. */
@@ -587,20 +644,21 @@ static void pm_rtl__load_free(pm_rtl__load *l) {
 }
 static bool pm_rtl__is_busy(const void *ctx) {
   const pm_rtl *r = (const pm_rtl *)ctx;
-  return r->part_count > 0 || r->event_count > 0 || r->change_count > 0 || !cosim_idle(r->sim);
+  return r->part_count > r->waiting_count || r->event_count > 0 || r->change_count > 0 ||
+         !cosim_idle(r->sim);
 }
+static void pm_rtl__forgotten_go(pm_rtl *r);
 /* The NICs stood still until now. */
 static void pm_rtl__wake(pm_rtl *r, int64_t t_ps) {
   if (pm_rtl__is_busy(r)) return;
+  if (r->forgotten_count) pm_rtl__forgotten_go(r);
   r->base_ps += t_ps - pm_rtl__now_ps(r);
   cosim_trace_offset(r->sim, r->base_ps);
 }
-static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
-  pm_rtl *r = (pm_rtl *)ctx;
+static pm_rtl__load *pm_rtl__load_new(const pm_cargo *cargo) {
   pm_rtl__load *l = (pm_rtl__load *)calloc(1, sizeof *l);
   const size_t size = (size_t)cargo->size_bytes;
-  uint64_t at = 0;
-  if (!l) return PM_E_NOMEM;
+  if (!l) return NULL;
   l->cargo = *cargo;
   l->there = size ? (unsigned char *)calloc(1, size) : NULL;
   if (size && cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC)
@@ -609,8 +667,15 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
   if (size &&
       (!l->there || (cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC && !l->back))) {
     pm_rtl__load_free(l);
-    return PM_E_NOMEM;
+    return NULL;
   }
+  return l;
+}
+static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__load *l = pm_rtl__load_new(cargo);
+  uint64_t at = 0;
+  if (!l) return PM_E_NOMEM;
   pm_rtl__wake(r, t_ps);
   do { /* the load knows how many parts there will be before the first may end */
     l->parts++;
@@ -624,6 +689,169 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
     pm_rtl__part_go(r, p);
   }
   return PM_OK;
+}
+
+/* ---- counters and triggers: the NICs' follow the model's ----------------------------------------------- */
+/* What the NIC did not count by itself is added there; an entry, an answer or a trigger may count meanwhile. */
+static void pm_rtl__settle(pm_rtl *r, int64_t t_ps, int nic, int counter) {
+  pm_rtl__counter *c = &r->nics[nic].triggers.counter[counter];
+  uint32_t half;
+  if (!c->is_used) return;
+  for (half = 0; half < 2; half++) {
+    const uint32_t at = COSIM_CT + 32 * (uint32_t)counter;
+    const int64_t more = (int64_t)(c->model[half] - c->told[half]);
+    if (!more) continue;
+    pm_rtl__wake(r, t_ps);
+    if (more == (int32_t)more)
+      cosim_write(r->sim, nic, at + COSIM_CT_ADD_SUCCESS + 4 * half, (uint32_t)more);
+    else { /* a jump that nothing but PtlCTSet and PtlCTInc make */
+      cosim_write(r->sim, nic, at + 8 * half, (uint32_t)c->model[half]);
+      cosim_write(r->sim, nic, at + 8 * half + 4, (uint32_t)(c->model[half] >> 32));
+    }
+    c->told[half] = c->model[half];
+  }
+}
+static int pm_rtl__counter_new(void *ctx, int64_t t_ps, int node) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__triggers *s = &r->nics[node].triggers;
+  int i = 0;
+  while (i < COSIM_COUNTERS_MAX && s->counter[i].is_used) i++;
+  if (i == COSIM_COUNTERS_MAX) return -1;
+  s->counter_count++;
+  s->counter[i].is_used = 1;
+  s->counter[i].model[0] = s->counter[i].model[1] = 0;
+  pm_rtl__settle(r, t_ps, node, i);
+  return i;
+}
+static void pm_rtl__counter_free(void *ctx, int64_t t_ps, int node, int counter) {
+  pm_rtl__triggers *s = &((pm_rtl *)ctx)->nics[node].triggers;
+  (void)t_ps;
+  s->counter[counter].is_used = 0;
+  s->counter_count--;
+}
+static void pm_rtl__counter_is(void *ctx, int64_t t_ps, int node, int counter,
+                               ptl_ct_event_t value) {
+  pm_rtl__counter *c = &((pm_rtl *)ctx)->nics[node].triggers.counter[counter];
+  c->model[0] = value.success;
+  c->model[1] = value.failure;
+  pm_rtl__settle((pm_rtl *)ctx, t_ps, node, counter);
+}
+/* Nothing asks for it any more, and the NIC does not keep it: it left its list before whatever is written from now
+   on is done there. */
+static void pm_rtl__trigger_end(pm_rtl__trigger *g) { g->is_used = !g->is_due || g->load; }
+/* A trigger goes to the NIC; staging words that are right already are left out. */
+static void pm_rtl__trigger_go(pm_rtl *r, int nic, int number, uint64_t threshold, int klass,
+                               const cosim_command *c) {
+  pm_rtl__triggers *s = &r->nics[nic].triggers;
+  uint32_t words[18], i;
+  cosim_command_pack(c, words);
+  words[16] = (uint32_t)threshold, words[17] = (uint32_t)(threshold >> 32);
+  for (i = 0; i < 18; i++)
+    if (!s->is_staged || s->staged[i] != words[i])
+      cosim_write(r->sim, nic, COSIM_TRIGGER + 4 * i, words[i]);
+  memcpy(s->staged, words, sizeof words);
+  s->is_staged = 1;
+  cosim_write(r->sim, nic, COSIM_TRIGGER + COSIM_TRIGGER_APPEND,
+              (uint32_t)number | (uint32_t)s->trigger[number].counter << 16 |
+                  (uint32_t)klass << 20);
+}
+static int pm_rtl__trigger_posted(void *ctx, int64_t t_ps, const pm_carrier_trigger *x) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__triggers *s = &r->nics[x->node].triggers;
+  unsigned char payload[COSIM_PIO_BYTES];
+  pm_rtl__trigger *g = NULL;
+  cosim_command c;
+  int i, klass = 0;
+  for (i = 0; i < COSIM_TRIGGERS && (!g || g->is_used); i++)
+    g = &s->trigger[s->next++ % COSIM_TRIGGERS];
+  s->next %= COSIM_TRIGGERS;
+  if (g->is_used || (x->cargo && (x->cargo->size_bytes > COSIM_MAX_BYTES || !r->free_head)))
+    return -1;
+  memset(g, 0, sizeof *g);
+  if (x->cargo && !(g->load = pm_rtl__load_new(x->cargo))) return -1;
+  g->is_used = 1;
+  g->counter = x->counter;
+  pm_rtl__wake(r, t_ps);
+  if (x->cargo) {
+    pm_rtl__part *p = pm_rtl__part_new(r, g->load, 0, x->cargo->size_bytes, 0);
+    p->slot = -1;
+    klass = p->klass;
+    g->load->parts = 1;
+    g->load->trigger = 1 + (int)(g - s->trigger);
+    g->load->is_waiting = 1;
+    r->waiting_count++;
+    c = pm_rtl__command_of(r, p, payload);
+  } else {
+    g->target = x->target;
+    g->is_set = x->is_set;
+    g->value[0] = x->value.success, g->value[1] = x->value.failure;
+    memset(&c, 0, sizeof c);
+    c.kind = x->is_set ? COSIM_KIND_CT_SET : COSIM_KIND_CT_INC;
+    c.ct = x->target;
+    memcpy(c.operand, g->value, sizeof c.operand);
+  }
+  pm_rtl__trigger_go(r, x->node, (int)(g - s->trigger), x->threshold, klass, &c);
+  return (int)(g - s->trigger);
+}
+static void pm_rtl__trigger_due(void *ctx, int64_t t_ps, int node, int number) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__trigger *g = &r->nics[node].triggers.trigger[number];
+  pm_rtl__load *l = g->load;
+  int half;
+  g->is_due = 1;
+  if (l && l->is_waiting) {
+    pm_rtl__wake(
+        r, t_ps); /* what released it may still be on its way to the NIC, or the NIC's to here */
+    pm_rtl__begins(r, l);
+    l->is_due = 1;
+    r->due_count++;
+  }
+  for (half = 0; half < 2 && !l; half++) { /* of a message that is over nothing is added */
+    uint64_t *told = &r->nics[node].triggers.counter[g->target].told[half];
+    *told = g->is_set ? g->value[half] : *told + g->value[half];
+  }
+  pm_rtl__trigger_end(g);
+}
+static void pm_rtl__triggers_cancelled(void *ctx, int64_t t_ps, int node, int counter) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  int i;
+  pm_rtl__wake(r, t_ps);
+  cosim_write(r->sim, node, COSIM_TRIGGER + COSIM_TRIGGER_CANCEL, (uint32_t)counter);
+  for (i = 0; i < COSIM_TRIGGERS; i++) {
+    pm_rtl__trigger *g = &r->nics[node].triggers.trigger[i];
+    pm_rtl__load *l = g->load;
+    if (!g->is_used || g->counter != counter || g->is_due) continue;
+    g->is_due = 1;
+    if (l && !l->is_open) { /* the NIC may have sent it: then nobody is told of it */
+      l->is_told = l->is_sent = l->is_matched = 1;
+      l->is_forgotten = 1;
+      r->forgotten_count++;
+    }
+    pm_rtl__trigger_end(g);
+  }
+}
+/* A trigger's message is over. */
+static void pm_rtl__load_over(pm_rtl *r, pm_rtl__load *l) {
+  pm_rtl__left_nic(r, l);
+  r->forgotten_count -= l->is_forgotten;
+  if (l->trigger) {
+    pm_rtl__trigger *g = &r->nics[l->cargo.from_node].triggers.trigger[l->trigger - 1];
+    g->load = NULL;
+    pm_rtl__trigger_end(g);
+  }
+  pm_rtl__load_free(l);
+}
+/* Nothing is under way: what was cancelled and not seen since was never sent. */
+static void pm_rtl__forgotten_go(pm_rtl *r) {
+  int nic, i;
+  for (nic = 0; nic < r->nic_count; nic++)
+    for (i = 0; i < COSIM_TRIGGERS; i++) {
+      pm_rtl__load *l = r->nics[nic].triggers.trigger[i].load;
+      if (!l || !l->is_forgotten) continue;
+      pm_rtl__begins(r, l);
+      pm_rtl__part_free(r, l->first, 0);
+      pm_rtl__load_over(r, l);
+    }
 }
 
 /* ---- events of the NICs ------------------------------------------------------------------------------ */
@@ -641,6 +869,7 @@ static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
   if (!l->is_told && (is_there || (is_over && l->lost))) {
     if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo);
     l->is_told = l->is_sent = r->has_told = 1;
+    l->is_open = 1;
     pm_cargo_returned(&l->cargo, is_there && !l->lost, l->t_first_ps[1], l->t_last_ps[1], l->back);
   }
   if (l->is_told && is_over) {
@@ -650,7 +879,7 @@ static void pm_rtl__finish(pm_rtl *r, pm_rtl__load *l) {
       pm_rtl__part_free(r, p, l->lost);
     }
     pm_rtl__taken(r, l);
-    pm_rtl__load_free(l);
+    pm_rtl__load_over(r, l);
   }
 }
 static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
@@ -662,8 +891,9 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
     l->is_back_there = 1;
     return;
   }
-  if (++l->arrived < l->parts) return;
+  if (++l->arrived < l->parts || l->is_forgotten) return;
   r->matching = l;
+  l->is_open = 1;
   pm_cargo_arrived(&l->cargo, l->t_first_ps[0], l->t_last_ps[0],
                    l->cargo.kind == PM_CARGO_PUT || l->cargo.kind == PM_CARGO_EXCHANGE ? l->there
                                                                                        : NULL);
@@ -691,13 +921,15 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
   if (e->type == COSIM_EV_SEND) {
     if (l->cargo.tells_sent && !l->is_sent) pm_cargo_sent(&l->cargo), r->has_told = 1;
     l->is_sent = 1;
+    l->is_open = 1;
   } else if (!pm_rtl__is_end(e)) {
     pm_rtl__arrived(r, p);
     if (l->arrived == l->parts) pm_rtl__taken(r, l);
     pm_rtl__finish(r, l);
   } else {
     nic = p->nic, klass = p->klass;
-    r->nics[nic].slot_is_used[klass][p->slot] = 0;
+    if (p->slot >= 0) r->nics[nic].slot_is_used[klass][p->slot] = 0;
+    pm_rtl__left_nic(r, l);
     if (e->status != COSIM_OK)
       l->lost++;
     else if (!p->is_back)
@@ -707,14 +939,27 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
     pm_rtl__pump(r, nic, klass);
   }
 }
+/* The counter that the NIC raised with an event; -1: none */
+static int pm_rtl__counted(pm_rtl *r, int nic, const cosim_event *e) {
+  const pm_rtl__part *p;
+  if (e->type == COSIM_EV_SEND) return -1;
+  if (!pm_rtl__is_end(e)) return r->nics[nic].lists.entry[e->slot].counter;
+  p = pm_rtl__part_of(r, e->user);
+  return p && !p->is_back && p->load->parts == 1 ? p->load->cargo.counter - 1 : -1;
+}
 static void pm_rtl__event(pm_rtl *r, int nic, const cosim_event *e) {
+  int counter;
   if (e->type == COSIM_EV_LINK || e->type == COSIM_EV_UNLINK) {
     pm_rtl__changed(r, nic, e);
     return;
   }
+  counter = pm_rtl__counted(r, nic, e);
+  if (counter >= 0) r->nics[nic].triggers.counter[counter].told[e->status != COSIM_OK]++;
   if (e->unlinked) r->nics[nic].lists.entry[e->slot].in_nic = 0;
   pm_rtl__told(r, e);
   if (e->unlinked) pm_rtl__left(r, nic, e->slot);
+  if (counter >= 0)
+    pm_rtl__settle(r, pm_rtl__now_ps(r), nic, counter); /* where the model counted otherwise */
 }
 /* What has crossed PCI: the NIC's writes are seen here when the CPU sees them. */
 static void pm_rtl__events(pm_rtl *r) {
@@ -736,6 +981,11 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
   while (!r->has_told && pm_rtl__is_busy(r) && until_ps - r->period_ps >= pm_rtl__now_ps(r)) {
     cosim_cycles(r->sim, 1);
     if (r->event_count) pm_rtl__events(r);
+    if (r->due_count && r->part_count - r->waiting_count == r->due_count && !r->event_count &&
+        cosim_idle(r->sim)) {
+      pm_world_fail(r->world, PM_E_STATE, "pm_rtl.h: a NIC's counter is not what the model's is");
+      return 1;
+    }
   }
   return r->has_told;
 }
@@ -1000,6 +1250,7 @@ static void pm_rtl__nic_start(pm_rtl *r, int nic, const pm_platform *p) {
   const cosim_entry e = pm_rtl__cover(0, 0);
   s->context_count = 1;
   s->entry[0].takes_all = s->entry[0].in_nic = 1;
+  s->entry[0].counter = -1;
   cosim_append(r->sim, nic, 0, &e);
   cosim_write(r->sim, nic, COSIM_CTX, 0x80000000u | PM_RTL__NO_INTERFACE << 16 | PM_RTL__NOBODY);
   cosim_write(r->sim, nic, COSIM_EQ + COSIM_EQ_BASE_LO, (uint32_t)PM_RTL__EVENTS);
@@ -1059,6 +1310,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->faults = of.faults;
   r->rng = of.seed;
   r->part_count = r->event_count = r->has_told = r->change_count = 0;
+  r->waiting_count = r->due_count = r->forgotten_count = 0;
   r->strayed = 0;
   r->matching = NULL;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);
@@ -1103,6 +1355,12 @@ PM_RTL__API pm_rtl *pm_rtl_create(void) {
   r->carrier.now_ps = pm_rtl__now_ps;
   r->carrier.entry_linked = pm_rtl__entry_linked;
   r->carrier.entry_unlinked = pm_rtl__entry_unlinked;
+  r->carrier.counter_new = pm_rtl__counter_new;
+  r->carrier.counter_free = pm_rtl__counter_free;
+  r->carrier.counter_is = pm_rtl__counter_is;
+  r->carrier.trigger_posted = pm_rtl__trigger_posted;
+  r->carrier.trigger_due = pm_rtl__trigger_due;
+  r->carrier.triggers_cancelled = pm_rtl__triggers_cancelled;
   return r;
 }
 PM_RTL__API void pm_rtl_destroy(pm_rtl *rtl) { free(rtl); }

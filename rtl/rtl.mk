@@ -104,6 +104,8 @@ $(eval $(call test,rtl/levels_agree,,$(NIC_LIBS)))
 $(B)/tests/rtl/levels_agree: $(NIC_LIB)
 $(eval $(call test,rtl/switched,,$(NIC_LIBS)))
 $(B)/tests/rtl/switched: $(NIC_LIB)
+$(eval $(call test,rtl/triggered,,$(NIC_LIBS)))
+$(B)/tests/rtl/triggered: $(NIC_LIB)
 
 # The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
 RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv

@@ -13,8 +13,45 @@ PM__PRIVATE int pm__carrier_advance(pm_world *w, int64_t until_ps) {
 static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is the carrier's */
   pm__message *m = (pm__message *)cargo->message;
   pm_world *w = m->what.from->proc->world;
+  pm__trigger *t = m->cargo.trigger;
   w->now_ps = pm__max_ps(w->now_ps, w->desc.carrier->now_ps(w->desc.carrier->ctx));
+  if (t) { /* released there before its counter was told of here */
+    m->cargo.trigger = NULL;
+    t->message = NULL;
+    pm__message_start(w, m);
+  }
   return m;
+}
+
+/* ---- counters that the carrier keeps too ---- */
+static bool pm__keeps_counters(const pm_world *w) {
+  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->counter_new &&
+         !w->desc.semantics.trigger_success_only; /* a NIC compares the sum */
+}
+/* 1 + its number; it gets one when it is first used for something that NICs count. 0: they do not. */
+static int pm__counter_number(pm__ct *ct) {
+  pm_world *w;
+  if (!ct) return 0;
+  w = ct->ni->proc->world;
+  if (!ct->carried && pm__keeps_counters(w)) {
+    ct->carried =
+        1 + w->desc.carrier->counter_new(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node);
+    pm__carrier_count(ct);
+  }
+  return ct->carried;
+}
+PM__PRIVATE void pm__carrier_count(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->counter_is(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                ct->carried - 1, ct->value);
+}
+PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->counter_free(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                  ct->carried - 1);
+  ct->carried = 0;
 }
 /* One integer, as a NIC computes it. */
 static bool pm__is_computed(const pm__message *m) {
@@ -24,12 +61,21 @@ static bool pm__is_computed(const pm__message *m) {
          m->what.length == pm__type_bytes(m->what.type) &&
          memchr(types, m->what.type, sizeof types) != NULL;
 }
-PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
-  const pm_carrier *carrier = w->desc.carrier;
+/* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
+   tells its value. */
+static int pm__counter_of_answer(pm__message *m) {
+  const bool is_back = m->what.kind == PM__GET || pm__is_fetch(m);
+  const pm__md *md = m->what.get_md ? m->what.get_md : m->what.md;
+  if (!(md->md.options & (is_back ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK)) ||
+      (md->md.options & PTL_MD_EVENT_CT_BYTES) ||
+      (!is_back && m->what.ack_req != PTL_ACK_REQ && m->what.ack_req != PTL_CT_ACK_REQ))
+    return 0;
+  return pm__counter_number(pm__ct_at(m->what.from, md->md.ct_handle));
+}
+static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   pm_cargo c;
-  pm_status status;
   memset(&c, 0, sizeof c);
-  m->cargo.is_computed = pm__is_computed(m);
+  m->cargo.is_computed = !m->cargo.is_triggered && pm__is_computed(m); /* its operand may change */
   c.message = m;
   c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
            : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
@@ -42,10 +88,14 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
-  c.is_service = m->way.lane != 0;
-  c.payload = pm__is_inline(w, m) ? 0 : pm__is_pio(w, m) || pm__is_fetch(m) ? 1 : 2;
+  c.is_service = w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid;
+  c.payload = m->cargo.is_triggered                 ? m->what.length ? 2 : 0
+              : pm__is_inline(w, m)                 ? 0
+              : pm__is_pio(w, m) || pm__is_fetch(m) ? 1
+                                                    : 2;
   c.tells_sent = m->what.is_early_send;
   c.size_bytes = m->what.length;
+  c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
     c.element_bytes = (int)m->what.length;
@@ -54,10 +104,54 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }
+  return c;
+}
+PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
+  const pm_carrier *carrier = w->desc.carrier;
+  pm_cargo c;
+  pm_status status;
+  if (m->cargo.is_triggered) return; /* it was given when it was posted */
+  c = pm__cargo_of(w, m);
   pm__slot_take(w, m);
   if (c.tells_sent) m->way.pending++;
   status = carrier->submit(carrier->ctx, w->now_ps, &c);
   if (status) pm_world_fail(w, status, "the carrier does not take a message");
+}
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+  pm_world *w = t->ni->proc->world;
+  pm__message *m = t->message;
+  pm_carrier_trigger x;
+  pm_cargo c;
+  memset(&x, 0, sizeof x);
+  x.node = t->ni->proc->node;
+  x.counter = pm__keeps_counters(w) ? pm__counter_number(t->ct) - 1 : -1;
+  if (x.counter < 0) return;
+  x.threshold = t->threshold;
+  if (t->kind == PM__TRIG_MOVE) {
+    if (pm__is_inside(w, m)) return;
+    m->cargo.is_triggered = 1;
+    c = pm__cargo_of(w, m);
+    x.cargo = &c;
+  } else {
+    x.target = pm__counter_number(pm__ct_at(t->ni, t->handle)) - 1;
+    x.is_set = t->kind == PM__TRIG_SET;
+    x.value = t->value;
+    if (x.target < 0) return;
+  }
+  t->carried = 1 + w->desc.carrier->trigger_posted(w->desc.carrier->ctx, w->now_ps, &x);
+  if (!m) return;
+  m->cargo.is_triggered = t->carried != 0;
+  m->cargo.trigger = t->carried ? t : NULL;
+}
+PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
+  pm_world *w = t->ni->proc->world;
+  w->desc.carrier->trigger_due(w->desc.carrier->ctx, w->now_ps, t->ni->proc->node, t->carried - 1);
+}
+PM__PRIVATE void pm__carrier_cancel(pm__ct *ct) {
+  pm_world *w = ct->ni->proc->world;
+  if (ct->carried && w->is_carrying)
+    w->desc.carrier->triggers_cancelled(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,
+                                        ct->carried - 1);
 }
 PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void *buffer,
                              size_t size_bytes) {
@@ -185,6 +279,11 @@ PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
   e.match_bits = me->me.match_bits;
   e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
   pm__entry_from(ni, me->me.match_id, &e);
+  /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
+  if ((me->me.options & PTL_ME_EVENT_CT_COMM) && !(me->me.options & PTL_ME_EVENT_CT_BYTES) &&
+      (me->me.options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT &&
+      me->me.uid == PTL_UID_ANY)
+    e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {

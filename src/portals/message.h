@@ -61,7 +61,9 @@ typedef enum pm__lookup {
 typedef struct pm__carried {
   unsigned char *wire; /* what it brought: valid during one call */
   pm__lookup lookup;
-  bool is_computed; /* the carrier does the arithmetic */
+  bool is_computed;     /* the carrier does the arithmetic */
+  bool is_triggered;    /* it was given to the carrier before it was due */
+  pm__trigger *trigger; /* that it waits for there; NULL: it has started */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {
@@ -106,5 +108,12 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_link_all(pm_world *w);
+/* Portals tells a carrier: a counter changed, is gone; something waits for it, is due, is cancelled with all that
+   waits for the same counter. */
+PM__PRIVATE void pm__carrier_count(pm__ct *ct);
+PM__PRIVATE void pm__carrier_count_end(pm__ct *ct);
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t);
+PM__PRIVATE void pm__carrier_due(pm__trigger *t);
+PM__PRIVATE void pm__carrier_cancel(pm__ct *ct);
 /* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
 PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);

@@ -629,6 +629,11 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->what.from->proc->nic];
   pm__note(w, m, 0);
+  if (m->cargo.is_triggered) { /* its NIC has it */
+    m->way.link = PM_LINK_CARRIER;
+    pm__nic_inject(w, m);
+    return;
+  }
   m->way.link = (unsigned char)pm__link_now(w); /* and stays with it when the world changes over */
   if (m->way.link == PM_LINK_CARRIER && pm__is_inside(w, m)) m->way.link = PM_LINK_FLOW;
   m->way.t_ready_ps =

@@ -445,6 +445,8 @@ typedef struct pm__trigger {
   ptl_handle_any_t handle; /* counter or entry */
   ptl_ct_event_t value;
   struct pm__me *entry; /* to be appended */
+  struct pm__ct *ct;    /* which it waits for */
+  int carried;          /* 1 + number that the carrier gave it; 0: not there */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -455,6 +457,7 @@ typedef struct pm__ct {
   pm__ni *ni;
   struct pm__ct *next_to_fire;
   int to_fire;
+  int carried; /* 1 + number that the carrier gave it; 0: not there */
 } pm__ct;
 typedef struct pm__md {
   pm__object o;

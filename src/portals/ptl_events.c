@@ -447,6 +447,7 @@ PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing) {
    trigger. Behind the others in the list: counters fire in the order in which they changed. */
 PM__PRIVATE void pm__ct_changed(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
+  pm__carrier_count(ct);
   pm__wake_waiters(ct->ni->proc, ct, ct->value.success, ct->value.failure != 0);
   if (!ct->triggers || ct->to_fire) return;
   ct->to_fire = 1;
@@ -478,6 +479,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
     m->what.md->unsent--;
     pm__let_go(t->ni, m->what.md);
     pm__message_free(w, t->message);
+    t->message = NULL; /* whoever posts it just now sees that it is gone */
   }
   if (t->entry) pm__pool_free(t->ni, &t->entry->o);
   t->next = w->free_triggers;
@@ -485,6 +487,7 @@ PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
 }
 /* PtlCTCancelTriggered keeps the counter and its value: it may be used again. */
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct) {
+  if (ct->triggers) pm__carrier_cancel(ct);
   while (ct->triggers) {
     pm__trigger_free(ct->ni->proc->world, pm__trigger_take(ct));
   }
@@ -504,6 +507,7 @@ PM_API int PtlCTAlloc(ptl_handle_ni_t ni_handle, ptl_handle_ct_t *ct_handle) {
 PM_API int PtlCTFree(ptl_handle_ct_t ct_handle) {
   PM__CT(p, ni, ct, ct_handle);
   pm__ct_drop_triggers(ct);
+  pm__carrier_count_end(ct);
   pm__pool_free(ni, &ct->o);
   pm__wake_waiters(p, ct, 0, 1);
   return PTL_OK;

@@ -85,7 +85,10 @@ static void pm__pool_close(pm__ni *ni, int kind) {
   for (slot = 0; slot < pool->made; slot++) {
     pm__object *o = pm__pool_at(pool, slot);
     if (!o->live) continue;
-    if (kind == PM__H_CT) pm__ct_drop_triggers((pm__ct *)(void *)o);
+    if (kind == PM__H_CT) {
+      pm__ct_drop_triggers((pm__ct *)(void *)o);
+      pm__carrier_count_end((pm__ct *)(void *)o);
+    }
     if (kind == PM__H_EQ) pm__eq_forget(ni->proc, (pm__eq *)(void *)o);
     pm__pool_free(ni, o);
   }

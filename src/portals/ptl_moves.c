@@ -192,7 +192,9 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
     pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
              m->what.length);
     m->what.has_copy = 1;
-    m->what.is_early_send = !pm__is_fetch(m); /* a fetch brings its answer back in the same place */
+    /* A fetch brings its answer back in the same place; a carrier reads what it releases itself until
+       that is over. */
+    m->what.is_early_send = !pm__is_fetch(m) && !m->cargo.is_triggered;
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
   m->what.from->uncopied_count += pm__is_uncopied(m);
@@ -268,11 +270,16 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
   pm__ct *ct;
   switch (t->kind) {
   case PM__TRIG_MOVE:
-    pm__message_start(w, t->message);
+    if (t->carried) pm__carrier_due(t);
+    if (t->message) { /* a carrier may have sent it already */
+      t->message->cargo.trigger = NULL;
+      pm__message_start(w, t->message);
+    }
     t->message = NULL;
     break;
   case PM__TRIG_INC:
   case PM__TRIG_SET:
+    if (t->carried) pm__carrier_due(t);
     ct = pm__ct_at(t->ni, t->handle);
     if (!ct) break;
     if (t->kind == PM__TRIG_SET)
@@ -313,6 +320,7 @@ static int pm__trigger_post(pm_process *p, pm__ni *ni, pm__message *m, ptl_handl
   t->threshold = threshold;
   t->ni = ni;
   t->message = m;
+  t->ct = ct;
   ni->trigger_count++;
   if (m) {
     pm__hold(m->what.md);
@@ -340,6 +348,7 @@ static int pm__trigger_move(pm_process *p, int code, pm__message *m, ptl_handle_
   }
   t->kind = PM__TRIG_MOVE;
   pm__cpu(p->world->plat.cpu_command_ns);
+  if (t->message == m && !t->carried) pm__carrier_trigger(t); /* it waits still */
   return pm__trigger_arm(p, trig_ct);
 }
 PM_API int PtlTriggeredPut(PM__PTL_PUT_ARGS, PM__PTL_TRIG_ARGS) {
@@ -393,6 +402,7 @@ static int pm__trigger_ct(ptl_handle_ct_t ct_handle, ptl_ct_event_t value, int k
   t->kind = kind;
   t->handle = ct_handle;
   t->value = value;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct);
 }
 PM_API int PtlTriggeredCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment,

@@ -53,6 +53,7 @@ typedef struct pm_cargo {
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
+  int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
@@ -65,7 +66,17 @@ typedef struct pm_carrier_entry {
   bool is_overflow, is_use_once;
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
+  int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
 } pm_carrier_entry;
+/* What waits until a counter reaches a threshold: a message, or (cargo NULL) a change of a counter of the same node. */
+typedef struct pm_carrier_trigger {
+  int node, counter;  /* which counts */
+  uint64_t threshold; /* for success and failure together */
+  const pm_cargo *cargo;
+  int target;  /* the counter that changes */
+  bool is_set; /* to these values; else by them */
+  ptl_ct_event_t value;
+} pm_carrier_trigger;
 
 /* What a carrier offers. Everything is called from the thread that runs the world. */
 typedef struct pm_carrier {
@@ -87,6 +98,19 @@ typedef struct pm_carrier {
      message of the present pm_cargo_match or _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
   void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
+  /* All or none: counters and what waits for them, kept by the carrier too, so that what is released goes without
+     the host. A counter's number, its value 0, or -1: it has no more; a counter ends. */
+  int (*counter_new)(void *ctx, int64_t t_ps, int node);
+  void (*counter_free)(void *ctx, int64_t t_ps, int node, int counter);
+  /* The model's value, after each change: the carrier adds what it did not count by itself. */
+  void (*counter_is)(void *ctx, int64_t t_ps, int node, int counter, ptl_ct_event_t value);
+  /* From 0 on: it waits there, and a message is sent from there, perhaps before the model knows that it is due;
+     -1: the model does it. */
+  int (*trigger_posted)(void *ctx, int64_t t_ps, const pm_carrier_trigger *trigger);
+  /* In the model it is due now: before the counter that it changes is told of. */
+  void (*trigger_due)(void *ctx, int64_t t_ps, int node, int number);
+  /* All of the counter that are not due go. Messages of which the carrier has told nothing yet are over. */
+  void (*triggers_cancelled)(void *ctx, int64_t t_ps, int node, int counter);
 } pm_carrier;
 
 /* What a carrier tells the model, from inside advance(), in this order for each message:

@@ -189,6 +189,10 @@ static void what_is_released_is_what_the_rules_say(void) {
         const bool failed = chance(15);
         b.count(ct, failed ? 0 : n, failed), b.settle();
         r.count(ct, failed ? 0 : n, failed);
+      } else if (chance(40)) { /* the host adds, or takes away */
+        const int n = (int)test_below(6) - 2, half = chance(25);
+        b.write(false, 32 * ct + 0x18 + 4 * half, (uint32_t)n), b.settle();
+        r.count(ct, half ? 0 : (uint64_t)(int64_t)n, half ? (uint64_t)(int64_t)n : 0);
       } else if (chance(70)) { /* the host writes one half of one count */
         const uint32_t value = (uint32_t)r.success[ct] + (uint32_t)test_below(6);
         b.write(false, 32 * ct, value), b.settle();

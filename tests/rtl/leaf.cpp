@@ -521,7 +521,9 @@ static void axil_takes_one_access_at_a_time() {
       if (wait >= 50) break;
       t->axil_rdata_i = (uint32_t)test_rand();
       t->axil_bready_i = t->axil_rready_i = chance(40);
+      t->axil_hold_i = !both && chance(30); // what is held is not taken; reads go on
       settle();
+      CHECK(!(t->axil_hold_i && (t->axil_we_o || t->axil_awready_o || t->axil_wready_o)));
       CHECK(!(t->axil_we_o && t->axil_re_o));
       if (t->axil_we_o || t->axil_re_o) CHECK(t->axil_addr_o == addr);
       if (t->axil_we_o) CHECK(t->axil_wdata_o == data);

@@ -130,6 +130,7 @@ module leaf import nic_pkg::*; (
   // nic_axil
   input  logic [16:0]  axil_awaddr_i,
   input  logic         axil_awvalid_i,
+  input  logic         axil_hold_i,
   output logic         axil_awready_o,
   input  logic [31:0]  axil_wdata_i,
   input  logic [3:0]   axil_wstrb_i,
@@ -341,7 +342,7 @@ module leaf import nic_pkg::*; (
     .s_axil_arvalid(axil_arvalid_i), .s_axil_arready(axil_arready_o), .s_axil_rdata(axil_rdata_o),
     .s_axil_rresp(axil_rresp_o), .s_axil_rvalid(axil_rvalid_o), .s_axil_rready(axil_rready_i),
     .we_o(axil_we_o), .re_o(axil_re_o), .addr_o(axil_addr_o), .wdata_o(axil_wdata_o),
-    .rdata_i(axil_rdata_i)
+    .hold_i(axil_hold_i), .rdata_i(axil_rdata_i)
   );
   nic_alu u_alu (
     .op_i(alu_op_i), .dtype_i(alu_dtype_i), .old_i(alu_old_i), .operand_i(alu_operand_i),
@@ -369,7 +370,7 @@ module leaf import nic_pkg::*; (
     ev1            = ev;
     ev1.user       = ~ev_user_i;
   end
-  logic eq_req, ct_req, eq_idle, ct_idle, eq_err, ct_err, eq_last_q, ct_valid, ct_ready, ct_failure, unused_bad;
+  logic eq_req, ct_req, eq_idle, ct_idle, eq_err, ct_err, eq_last_q, ct_valid, ct_ready, ct_failure, unused_room, unused_bad;
   logic [31:0] eq_rdata, ct_rdata, unused_trg, eq_strb, ct_strb, ct_success;
   logic [63:0] eq_addr, ct_addr;
   logic [255:0] eq_beat, ct_beat;
@@ -392,7 +393,7 @@ module leaf import nic_pkg::*; (
     .count_ready_o(ct_ready), .count_ct_i(ct_at), .count_success_i(ct_success), .count_failure_i(ct_failure),
     .cmd_valid_o(unused_cmd_valid), .cmd_ready_i(2'b11), .cmd_o(unused_cmd), .req_valid_o(ct_req), .req_addr_o(ct_addr),
     .beat_o(ct_beat), .strb_o(ct_strb), .req_done_i(ev_done_i && !eq_req), .resp_i(ev_resp_i && !eq_last_q),
-    .resp_err_i(ev_resp_err_i), .idle_o(ct_idle), .bad_o(unused_bad), .host_err_o(ct_err)
+    .resp_err_i(ev_resp_err_i), .idle_o(ct_idle), .room_o(unused_room), .bad_o(unused_bad), .host_err_o(ct_err)
   );
   assign ev_rdata_o     = ev_addr_i[9] ? ct_rdata : eq_rdata;
   assign ev_req_o       = eq_req || ct_req;

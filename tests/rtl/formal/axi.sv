@@ -22,6 +22,7 @@ module axi (
   input logic [16:0]  l_araddr_i,
   input logic         l_arvalid_i,
   input logic         l_rready_i,
+  input logic         l_hold_i,
   input logic [31:0]  l_rdata_i
 );
   logic rst_ni = 1'b0;
@@ -118,7 +119,7 @@ module axi (
     .s_axil_bvalid(l_bvalid), .s_axil_bready(l_bready_i), .s_axil_araddr(l_araddr_i),
     .s_axil_arvalid(l_arvalid_i), .s_axil_arready(l_arready), .s_axil_rdata(l_rdata),
     .s_axil_rresp(l_rresp), .s_axil_rvalid(l_rvalid), .s_axil_rready(l_rready_i), .we_o(unused_we),
-    .re_o(unused_re), .addr_o(unused_addr), .wdata_o(unused_wdata), .rdata_i(l_rdata_i),
+    .re_o(unused_re), .addr_o(unused_addr), .wdata_o(unused_wdata), .hold_i(l_hold_i), .rdata_i(l_rdata_i),
     .f_state_o(l_state)
   );
   axil_check u_lite (

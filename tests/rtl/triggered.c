@@ -1,0 +1,377 @@
+/* Counters and triggered operations of Portals programs on NICs in RTL: what is released goes without the host, and
+   counts, events and bytes are those of the flow level; also when the wire loses, when more waits than a NIC holds,
+   when what waits is cancelled, and where the NIC cannot know what counts. */
+#include "rtl/nic_cosim.h"
+#include "tests/model/ptl.h"
+#include "rtl/pm_rtl.h"
+
+enum { NODES = 4, ROUNDS = 6, TOKEN = 200, COUNTERS = 4, PLAN = 40, SLOT = 16, NOTES = 512 };
+typedef enum { FLOW, RTL, RTL_BY_HOST } how;
+typedef struct {
+  int type, fail;
+  uint64_t mlength, hdr, bits;
+} note;
+static pm_rtl *rtl;
+static struct {
+  uint64_t seed, token_bytes;
+  note notes[NODES][NOTES];
+  int note_count[NODES], bad, ends, sent, arrived;
+  int64_t d_ns;
+  ptl_ct_event_t counts[NODES][COUNTERS];
+  unsigned char memory[NODES][1 << 15];
+} W;
+
+static uint64_t mix(uint64_t z) {
+  z = (z + 0x9E3779B97F4A7C15u) * 0xBF58476D1CE4E5B9u;
+  return z ^ (z >> 29);
+}
+static int run_on(how level, int nodes, void (*body)(void *), const pm_faults *faults) {
+  const uint64_t seed = W.seed, token_bytes = W.token_bytes;
+  pm_platform platform = pm_platform_bxi2(nodes);
+  pm_carrier carrier = *pm_rtl_carrier(rtl);
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  pm_status status;
+  memset(&W, 0, sizeof W);
+  W.seed = seed, W.token_bytes = token_bytes;
+  if (level == RTL_BY_HOST) carrier.counter_new = NULL;
+  desc.platform = &platform, desc.link = level == FLOW ? PM_LINK_FLOW : PM_LINK_CARRIER;
+  desc.carrier = &carrier, desc.seed = seed, desc.stack_bytes = 65536;
+  if (faults) desc.faults = *faults, platform.e2e_retry_ns = 30000, platform.e2e_retry_count = 15;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  if (!w) return 0;
+  CHECK(pm_spawn_all(w, body, NULL) == PM_OK);
+  status = pm_world_run(w);
+  if (status) printf("  %s\n", pm_world_error(w));
+  CHECK(status == PM_OK && W.ends == nodes && W.bad == 0);
+  pm_world_destroy(w);
+  return status == PM_OK && W.ends == nodes;
+}
+static ptl_handle_ct_t counter_of(side *s) {
+  ptl_handle_ct_t ct = PTL_INVALID_HANDLE;
+  CHECK(PtlCTAlloc(s->ni, &ct) == PTL_OK);
+  return ct;
+}
+static void counted_entry(side *s, void *start, size_t bytes, ptl_match_bits_t bits,
+                          unsigned int options, ptl_handle_ct_t ct) {
+  ptl_me_t m =
+      entry(start, bytes, bits, options | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE);
+  m.ct_handle = ct;
+  append(s, m, PTL_PRIORITY_LIST, NULL);
+}
+static ptl_handle_md_t descriptor(side *s, void *start, size_t bytes, unsigned int options,
+                                  ptl_handle_eq_t eq, ptl_handle_ct_t ct) {
+  ptl_md_t md = {start, bytes, options, eq, ct};
+  ptl_handle_md_t h = PTL_INVALID_HANDLE;
+  CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK);
+  return h;
+}
+static void note_events(side *s) {
+  const int me = pm_rank();
+  ptl_event_t e;
+  while (PtlEQGet(s->eq, &e) == PTL_OK && W.note_count[me] < NOTES) {
+    note *n = &W.notes[me][W.note_count[me]++];
+    n->type = e.type, n->fail = e.ni_fail_type, n->mlength = e.mlength, n->bits = e.match_bits;
+    n->hdr = e.type == PTL_EVENT_PUT ? e.hdr_data : 0;
+  }
+}
+
+/* A token goes round: each node sends on what it got, by a trigger; beside it a CTInc and a CTSet */
+static void token_body(void *unused) {
+  const int me = pm_rank(), to = (me + 1) % NODES;
+  side s;
+  ptl_handle_ct_t came, sums, last;
+  ptl_ct_event_t value;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  came = counter_of(&s), sums = counter_of(&s), last = counter_of(&s);
+  counted_entry(&s, W.memory[me], TOKEN, 5, PTL_ME_OP_PUT, came);
+  const ptl_handle_md_t md = descriptor(&s, W.memory[me], TOKEN, 0, s.eq, PTL_CT_NONE);
+  if (me == 0)
+    for (int i = 0; i < TOKEN; i++) W.memory[0][i] = (unsigned char)mix(W.seed + (unsigned)i);
+  pm_barrier();
+  pm_sleep_ns(5000); /* the NICs have all entries */
+  for (unsigned r = 0; r < ROUNDS; r++) {
+    const ptl_ct_event_t by = {r + 1, 0}, is = {100 + r, r};
+    if (me || r + 1 < ROUNDS) /* the last one does not go on from node 0 */
+      CHECK(PtlTriggeredPut(md, 0, r % 2 ? W.token_bytes : W.token_bytes / 20, PTL_ACK_REQ,
+                            pm_process_id(to), 3, 5, 0, NULL, 10 * r + (unsigned)me, came,
+                            r + 1) == PTL_OK);
+    CHECK(PtlTriggeredCTInc(sums, by, came, r + 1) == PTL_OK);
+    CHECK(PtlTriggeredCTSet(last, is, sums, (r + 1) * (r + 2) / 2) == PTL_OK);
+  }
+  pm_barrier();
+  pm_sleep_ns(20000); /* all is there */
+  const int64_t t_ns = pm_now_ns();
+  if (me == 0)
+    CHECK(PtlPut(md, 0, W.token_bytes, PTL_ACK_REQ, pm_process_id(to), 3, 5, 0, NULL, 99) ==
+          PTL_OK);
+  CHECK(PtlCTWait(came, ROUNDS, &value) == PTL_OK && value.success == ROUNDS && !value.failure);
+  if (me == 0) W.d_ns = pm_now_ns() - t_ns;
+  pm_sleep_ns(20000);
+  note_events(&s);
+  CHECK(count_of(sums).success == ROUNDS * (ROUNDS + 1) / 2);
+  CHECK(count_of(last).success == 100 + ROUNDS - 1 && count_of(last).failure == ROUNDS - 1);
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void goes_round(uint64_t bytes) {
+  static unsigned char wanted[NODES][TOKEN];
+  static note notes[NODES][NOTES];
+  int counts[NODES], hops = NODES * ROUNDS;
+  int64_t d_rtl_ns = 0;
+  W.seed = test_rand(), W.token_bytes = bytes;
+  if (!run_on(FLOW, NODES, token_body, NULL)) return;
+  for (int i = 0; i < NODES; i++) memcpy(wanted[i], W.memory[i], TOKEN);
+  memcpy(notes, W.notes, sizeof notes), memcpy(counts, W.note_count, sizeof counts);
+  for (how level = RTL; level <= RTL_BY_HOST; level++) {
+    if (!run_on(level, NODES, token_body, NULL)) return;
+    for (int i = 0; i < NODES; i++) {
+      CHECK(memcmp(wanted[i], W.memory[i], TOKEN) == 0 && counts[i] == W.note_count[i]);
+      for (int k = 0; k < counts[i]; k++) {
+        const note *a = &notes[i][k], *b = &W.notes[i][k];
+        CHECK(a->type == b->type && a->fail == b->fail && a->mlength == b->mlength &&
+              a->hdr == b->hdr && a->bits == b->bits);
+      }
+    }
+    if (level == RTL) d_rtl_ns = W.d_ns;
+  }
+  CHECK(counts[0] == 3 * ROUNDS);
+  printf("  %d hops of %d bytes: %d ns each, %d ns when hosts release\n", hops, (int)bytes,
+         (int)(d_rtl_ns / hops), (int)(W.d_ns / hops));
+  /* An event to the host and a command to the NIC are left out at each hop. Payload crosses the bus there and back to
+     be read as late as Portals wants, so nothing is gained with it. */
+  const pm_platform p = pm_platform_bxi2(2);
+  if (!bytes) CHECK(d_rtl_ns + (hops - 1) * 2 * p.pci_latency_ns * 9 / 10 < W.d_ns);
+}
+static void a_token_goes_round_without_hosts(void) { goes_round(0); }
+static void what_is_sent_on_is_what_came(void) { goes_round(TOKEN); }
+
+/* A plan that all know: what process p's i-th trigger does, and what it waits for. All of it adds up, so order does
+   not matter: the end is the same at every level. */
+typedef struct {
+  int kind, to, ct, target;
+  uint64_t threshold, amount;
+} step;
+enum { PUT_COUNTED, PUT_BY_MODEL, ATOMIC, GET, INC, KINDS };
+static step step_of(int p, int i) {
+  const uint64_t x = mix(mix(W.seed + (uint64_t)p * 1000) + (uint64_t)i);
+  step s;
+  s.kind = (int)(x % KINDS), s.to = (p + 1 + (int)((x >> 8) % (NODES - 1))) % NODES;
+  s.ct = (int)((x >> 16) % COUNTERS), s.target = (int)((x >> 24) % COUNTERS);
+  s.threshold = (x >> 32) % 24, s.amount = 1 + (x >> 40) % 3;
+  return s;
+}
+enum {
+  PUTS = 1,
+  BY_MODEL,
+  WORDS,
+  AT_WORDS = 1 << 13,
+  AT_GOT = 1 << 14,
+  AT_OWN = 3 << 13,
+  FLUSH = 100
+};
+static void plan_body(void *unused) {
+  const int me = pm_rank();
+  unsigned char *own = W.memory[me];
+  side s;
+  ptl_handle_ct_t ct[COUNTERS];
+  uint64_t wanted[COUNTERS];
+  ptl_ct_event_t value;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  for (int c = 0; c < COUNTERS; c++) ct[c] = counter_of(&s), wanted[c] = FLUSH;
+  counted_entry(&s, own, AT_WORDS, PUTS, PTL_ME_OP_PUT, ct[0]);
+  counted_entry(&s, own, AT_WORDS, BY_MODEL, PTL_ME_OP_PUT | PTL_ME_OP_GET, ct[1]);
+  counted_entry(&s, own + AT_WORDS, 64, WORDS, PTL_ME_OP_PUT, ct[2]);
+  const ptl_handle_md_t md =
+      descriptor(&s, own, sizeof W.memory[me], PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY,
+                 PTL_EQ_NONE, ct[3]);
+  for (int i = 0; i < 4096; i++)
+    own[AT_OWN + i] = (unsigned char)mix(W.seed + (unsigned)(me * 7 + i));
+  for (int i = 0; i < 64; i++) own[AT_OWN + 8 * i + 7] = 0, own[AT_OWN + 8 * i + 6] = 0;
+  pm_barrier();
+  for (int p = 0; p < NODES; p++)
+    for (int i = 0; i < PLAN; i++) {
+      const step x = step_of(p, i);
+      if (p == me && x.kind == INC) wanted[x.target] += x.amount;
+      if (p == me && x.kind != INC) wanted[3]++;
+      if (x.to != me) continue;
+      wanted[0] += x.kind == PUT_COUNTED;
+      wanted[1] += x.kind == PUT_BY_MODEL || x.kind == GET;
+      wanted[2] += x.kind == ATOMIC;
+    }
+  for (int i = 0; i < PLAN; i++) {
+    const step x = step_of(me, i);
+    const size_t at = (size_t)SLOT * (size_t)(me * PLAN + i), from = AT_OWN + 8 * (size_t)(i % 40);
+    const size_t bytes = 1 + (size_t)(x.amount * 5) % SLOT;
+    const ptl_process_t to = pm_process_id(x.to);
+    const ptl_ct_event_t by = {x.amount, 0};
+    int code = PTL_FAIL;
+    switch (x.kind) {
+    case PUT_COUNTED:
+    case PUT_BY_MODEL:
+      code = PtlTriggeredPut(md, from, bytes, PTL_CT_ACK_REQ, to, 3,
+                             x.kind == PUT_COUNTED ? PUTS : BY_MODEL, at, NULL, 0, ct[x.ct],
+                             x.threshold);
+      break;
+    case ATOMIC:
+      code = PtlTriggeredAtomic(md, from, 8, PTL_CT_ACK_REQ, to, 3, WORDS, 8 * (size_t)x.target,
+                                NULL, 0, PTL_SUM, PTL_UINT64_T, ct[x.ct], x.threshold);
+      break;
+    case GET:
+      code = PtlTriggeredGet(md, AT_GOT + at, SLOT, to, 3, BY_MODEL, 7000, NULL, ct[x.ct],
+                             x.threshold);
+      break;
+    default: code = PtlTriggeredCTInc(ct[x.target], by, ct[x.ct], x.threshold); break;
+    }
+    CHECK(code == PTL_OK);
+    if (i % 3 == 0) pm_sleep_ns((int64_t)(mix(W.seed + (unsigned)i) % 900));
+  }
+  /* The host adds as well, in pieces, while all this goes on. */
+  for (int k = 0; k < 4; k++)
+    for (int c = 0; c < COUNTERS; c++) {
+      const ptl_ct_event_t by = {FLUSH / 4, 0};
+      CHECK(PtlCTInc(ct[c], by) == PTL_OK);
+      pm_sleep_ns((int64_t)(mix(W.seed + (unsigned)(9 * c + k)) % 1500));
+    }
+  for (int c = 0; c < COUNTERS; c++)
+    CHECK(PtlCTWait(ct[c], wanted[c], &value) == PTL_OK && value.success == wanted[c] &&
+          !value.failure);
+  pm_barrier();
+  for (int c = 0; c < COUNTERS; c++) W.counts[me][c] = count_of(ct[c]);
+  for (int c = 0; c < COUNTERS; c++) CHECK(W.counts[me][c].success == wanted[c]);
+  W.ends++;
+  pm_barrier();
+  side_close(&s);
+}
+static void a_plan_ends_as_at_the_flow_level(void) {
+  static unsigned char wanted[NODES][1 << 15];
+  pm_faults faults = {0};
+  faults.loss_ratio = faults.corrupt_ratio = faults.duplicate_ratio = 0.04;
+  for (int round = 0; round < 3; round++) {
+    W.seed = test_rand();
+    if (!run_on(FLOW, NODES, plan_body, NULL)) return;
+    memcpy(wanted, W.memory, sizeof wanted);
+    if (!run_on(RTL, NODES, plan_body, round == 2 ? &faults : NULL)) return;
+    CHECK(memcmp(wanted, W.memory, sizeof wanted) == 0);
+  }
+}
+
+/* Triggers that are in use, of the NIC of a node */
+static int in_use(int node) {
+  int n = 0;
+  if (!rtl->nics) return 0;
+  for (int i = 0; i < COSIM_TRIGGERS; i++) n += rtl->nics[node].triggers.trigger[i].is_used;
+  return n;
+}
+enum { MANY = 300, CANCELS = 60 };
+static void many_body(void *unused) {
+  const int me = pm_rank();
+  const ptl_ct_event_t one = {1, 0};
+  side s;
+  ptl_handle_ct_t ct, go, acks;
+  ptl_ct_event_t value;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  ct = counter_of(&s), go = counter_of(&s), acks = counter_of(&s);
+  counted_entry(&s, W.memory[me], 4096, 5, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, ct);
+  const ptl_handle_md_t md =
+      descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, acks);
+  pm_barrier();
+  if (me == 0) {
+    for (int i = 0; i < 3 * MANY;
+         i++) { /* what is cancelled never goes, and leaves nothing behind */
+      CHECK(PtlTriggeredPut(md, 0, 8, PTL_CT_ACK_REQ, pm_process_id(1), 3, 5, 0, NULL, 0, go, 5) ==
+            PTL_OK);
+      if (i % 100 == 99) CHECK(PtlCTCancelTriggered(go) == PTL_OK);
+    }
+    for (int i = 0; i < MANY; i++)
+      CHECK(PtlTriggeredPut(md, 0, 8, PTL_CT_ACK_REQ, pm_process_id(1), 3, 5, 0, NULL, 0, go, 1) ==
+            PTL_OK);
+    CHECK(PtlCTInc(go, one) == PTL_OK);
+    CHECK(PtlCTWait(acks, MANY, &value) == PTL_OK);
+  }
+  pm_sleep_ns(100000);
+  pm_barrier();
+  if (me == 1) CHECK(count_of(ct).success == MANY);
+  CHECK(count_of(acks).success == (me ? 0 : MANY) && in_use(me) == 0);
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void beyond_the_table_the_model_releases(void) {
+  W.seed = test_rand();
+  run_on(FLOW, 2, many_body, NULL);
+  run_on(RTL, 2, many_body, NULL);
+}
+
+/* Node 1 counts at node 0, whose counter releases puts back; node 0 cancels at any time. What it knows to be sent
+   arrives, nothing else does. */
+static void race_body(void *unused) {
+  const int me = pm_rank();
+  side s;
+  ptl_handle_ct_t ct, acks;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  for (int round = 0; round < CANCELS; round++) {
+    ct = counter_of(&s), acks = counter_of(&s);
+    ptl_me_t m = entry(W.memory[me], 4096, (unsigned)round,
+                       PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_COMM_DISABLE |
+                           PTL_ME_EVENT_LINK_DISABLE);
+    m.ct_handle = ct;
+    const ptl_handle_me_t h = append(&s, m, PTL_PRIORITY_LIST, NULL);
+    const ptl_handle_md_t md =
+        descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, acks);
+    pm_sleep_ns(3000);
+    pm_barrier();
+    if (me == 0) {
+      for (unsigned i = 1; i <= 6; i++)
+        CHECK(PtlTriggeredPut(md, 0, 8 * i, PTL_CT_ACK_REQ, pm_process_id(1), 3, (unsigned)round, 0,
+                              NULL, 0, ct, i) == PTL_OK);
+      pm_barrier();
+      pm_sleep_ns((int64_t)(mix(W.seed + (unsigned)round) % 4000));
+      CHECK(PtlCTCancelTriggered(ct) == PTL_OK);
+    } else {
+      pm_barrier();
+      for (int i = 0; i < 6; i++)
+        CHECK(PtlPut(md, 0, 8, PTL_CT_ACK_REQ, pm_process_id(0), 3, (unsigned)round, 0, NULL, 0) ==
+              PTL_OK);
+    }
+    pm_sleep_ns(60000);
+    if (me == 0) {
+      CHECK(count_of(ct).success == 6);
+      W.sent += (int)count_of(acks).success;
+    } else {
+      CHECK(count_of(acks).success == 6);
+      W.arrived += (int)count_of(ct).success;
+    }
+    pm_barrier();
+    CHECK(W.sent == W.arrived &&
+          in_use(me) <= 6); /* those cancelled last go when the NICs wake next */
+    CHECK(PtlMDRelease(md) == PTL_OK && PtlMEUnlink(h) == PTL_OK);
+    CHECK(PtlCTFree(ct) == PTL_OK && PtlCTFree(acks) == PTL_OK);
+  }
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void what_is_cancelled_does_not_arrive(void) {
+  W.seed = test_rand();
+  run_on(RTL, 2, race_body, NULL);
+  printf("  %d of %d were sent\n", W.sent, 6 * CANCELS);
+  CHECK(W.sent > 0 && W.sent < 6 * CANCELS);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  rtl = pm_rtl_create();
+  RUN(a_token_goes_round_without_hosts);
+  RUN(what_is_sent_on_is_what_came);
+  RUN(a_plan_ends_as_at_the_flow_level);
+  RUN(beyond_the_table_the_model_releases);
+  RUN(what_is_cancelled_does_not_arrive);
+  pm_rtl_destroy(rtl);
+  return TEST_END();
+}
