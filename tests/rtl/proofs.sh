@@ -19,18 +19,20 @@ read_in() {
     $(case $top in nic_fifo | nic_queue) echo "chparam -set Width 4 -set Depth 4 $top;" ;; esac) hierarchy -top $top; proc; \
     memory_map; async2sync; chformal -cover -remove; flatten; opt -full;"
 }
+# limited SECONDS COMMAND...: of processor time, each process; a machine may be busy
+limited() { (ulimit -t "$1"; shift; exec "$@"); }
 # prove LOG TOP FILE...
 prove() {
   log=$1; shift
-  timeout 250 yosys -p "$(read_in "$@") sat -verify -tempinduct -prove-asserts -set-assumes -seq 1 -maxsteps 5" >"$log" 2>&1 &&
+  limited 250 yosys -p "$(read_in "$@") sat -verify -tempinduct -prove-asserts -set-assumes -seq 1 -maxsteps 5" >"$log" 2>&1 &&
     grep -q 'Induction step proven: SUCCESS' "$log"
 }
 # smt LOG TOP FILE...: the same by z3, from the beginning for so many steps and by induction
 smt() {
   log=$1; shift
-  timeout 60 yosys -q -p "$(read_in "$@") dffunmap; write_smt2 -wires $out/$1.smt2" >"$log" 2>&1 &&
-    timeout 120 yosys-smtbmc -s z3 --noprogress -t 4 "$out/$1.smt2" >>"$log" 2>&1 &&
-    timeout 250 yosys-smtbmc -s z3 --noprogress -i -t 3 "$out/$1.smt2" >>"$log" 2>&1 &&
+  limited 60 yosys -q -p "$(read_in "$@") dffunmap; write_smt2 -wires $out/$1.smt2" >"$log" 2>&1 &&
+    limited 120 yosys-smtbmc -s z3 --noprogress -t 4 "$out/$1.smt2" >>"$log" 2>&1 &&
+    limited 250 yosys-smtbmc -s z3 --noprogress -i -t 3 "$out/$1.smt2" >>"$log" 2>&1 &&
     test "$(grep -c 'Status: PASSED' "$log")" = 2
 }
 # holds NAME TOP FILE...

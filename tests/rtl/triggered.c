@@ -250,11 +250,11 @@ static void a_plan_ends_as_at_the_flow_level(void) {
   static unsigned char wanted[NODES][1 << 15];
   pm_faults faults = {0};
   faults.loss_ratio = faults.corrupt_ratio = faults.duplicate_ratio = 0.04;
-  for (int round = 0; round < 3; round++) {
+  for (int round = 0; round < 2; round++) {
     W.seed = test_rand();
     if (!run_on(FLOW, NODES, plan_body, NULL)) return;
     memcpy(wanted, W.memory, sizeof wanted);
-    if (!run_on(RTL, NODES, plan_body, round == 2 ? &faults : NULL)) return;
+    if (!run_on(RTL, NODES, plan_body, round == 1 ? &faults : NULL)) return;
     CHECK(memcmp(wanted, W.memory, sizeof wanted) == 0);
   }
 }
@@ -266,7 +266,7 @@ static int in_use(int node) {
   for (int i = 0; i < COSIM_TRIGGERS; i++) n += rtl->nics[node].triggers.trigger[i].is_used;
   return n;
 }
-enum { MANY = 300, CANCELS = 60 };
+enum { MANY = 300, CANCELS = 24 };
 static void many_body(void *unused) {
   const int me = pm_rank();
   const ptl_ct_event_t one = {1, 0};
