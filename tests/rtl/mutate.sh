@@ -44,7 +44,7 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hard_cases triggers two_nics faults_lose_nothing' ;;
     *) first=leaf ;;
   esac
-  for test in $first $(echo leaf ct hard_cases lists triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
+  for test in $first $(echo small_print leaf ct hard_cases lists triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     NIC_MUTANT=$n NIC_COVERAGE=$dir/coverage HOSTILE_INPUTS=3000 timeout 150 "$dir/$test" >"$dir/log.$$" 2>&1 || { by=$test; break; }
   done
   tried=$((tried + 1))

@@ -1,0 +1,185 @@
+/* What rtl/REGISTERS.md says in passing: the idle bit while only counters or released commands are at work, a queue that
+   is off, registers that share a word, turns between host and counters, credits of packets that were cut, when a message is
+   late, and how often it is sent. */
+#include "tests/rtl/cosim.h"
+
+static int Lose_answers;
+static int Cut; /* so many packets of data */
+static cosim_fault fault(void *ctx, int src, int dst, const cosim_packet *p) {
+  (void)ctx, (void)src, (void)dst;
+  if (Lose_answers && p->header >> 2 & 1) return COSIM_LOSE;
+  if (Cut > 0 && !(p->header >> 2 & 1)) return Cut--, COSIM_CUT;
+  return COSIM_PASS;
+}
+static cosim *start(int nics) {
+  cosim_desc d = host_desc(nics);
+  d.fault = fault;
+  Lose_answers = Cut = 0;
+  return host_start(&d);
+}
+static int is_idle(cosim *sim, int nic) { return cosim_read(sim, nic, COSIM_CTRL) >> 1 & 1; }
+
+/* 200 counters that count each other take 400 cycles, in which nothing else moves */
+static void counters_at_work_are_not_idle(void) {
+  cosim *sim = start(1);
+  cosim_command c = host_command(COSIM_KIND_CT_INC, 0, 0, 0, 0);
+  c.ct = 3, c.operand[0] = 1;
+  for (int i = 0; i < 200; i++) cosim_trigger(sim, 0, 0, i, 2, 1, &c);
+  while (cosim_read(sim, 0, COSIM_TRIGGER + COSIM_TRIGGER_BUSY)) {
+  }
+  CHECK(is_idle(sim, 0)); /* triggers that wait are no work */
+  cosim_write(sim, 0, COSIM_CT + 32 * 2, 1);
+  CHECK(!is_idle(sim, 0));
+  while (cosim_read(sim, 0, COSIM_TRIGGER + COSIM_TRIGGER_BUSY)) {
+  }
+  CHECK(is_idle(sim, 0) && cosim_read(sim, 0, COSIM_CT + 32 * 3) == 200);
+  cosim_destroy(sim);
+}
+static void released_commands_without_answer_are_not_idle(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 8);
+  cosim_event ev;
+  c.payload = COSIM_PAY_INLINE;
+  cosim_append(sim, 1, 0, &e);
+  cosim_trigger(sim, 0, 0, 0, 2, 1, &c);
+  cosim_cycles(sim, 300);
+  Lose_answers = 1;
+  cosim_write(sim, 0, COSIM_CT + 32 * 2, 1);
+  CHECK(host_event_wait(sim, 1, &ev, 4000)); /* it is there, and nobody knows it here */
+  cosim_cycles(sim, 1000);
+  CHECK(!is_idle(sim, 0));
+  Lose_answers = 0;
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+  cosim_cycles(sim, 2000);
+  CHECK(is_idle(sim, 0));
+  cosim_destroy(sim);
+}
+/* Its base is known, and it has room: nothing is written all the same, and all is counted as lost */
+static void a_queue_that_is_off_loses_events(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 8);
+  const unsigned char none[64] = {0};
+  c.payload = COSIM_PAY_INLINE, c.eq = 2;
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_EQ + 2 * 32 + COSIM_EQ_BASE_LO, 0x40000);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  for (int i = 0; i < 400 && !cosim_read(sim, 0, COSIM_EQ + 2 * 32 + COSIM_EQ_DROPPED); i++) {
+  }
+  CHECK(cosim_read(sim, 0, COSIM_EQ + 2 * 32 + COSIM_EQ_DROPPED) == 1);
+  CHECK(cosim_read(sim, 0, COSIM_EQ + 2 * 32 + COSIM_EQ_PROD) == 0);
+  CHECK(memcmp(H.memory[0] + 0x40000, none, sizeof none) == 0);
+  cosim_destroy(sim);
+}
+/* Process and user of a context lie in one word of the NIC: the one stays when the other is written */
+static void halves_of_a_context_are_written_apart(void) {
+  cosim *sim = start(1);
+  for (uint32_t k = 0; k < 16; k++) {
+    const uint32_t at = COSIM_CTX + 16 * k, who = 0x80000000u | k % 4 << 16 | (0x1234 + k);
+    cosim_write(sim, 0, at, who);
+    cosim_write(sim, 0, at + 4, 0xABCD0000u + k);
+    CHECK(cosim_read(sim, 0, at) == who && cosim_read(sim, 0, at + 4) == 0xABCD0000u + k);
+    cosim_write(sim, 0, at, who + 1);
+    CHECK(cosim_read(sim, 0, at) == who + 1 && cosim_read(sim, 0, at + 4) == 0xABCD0000u + k);
+  }
+  cosim_destroy(sim);
+}
+/* 32 commands of the host wait, and 8 that counters released: they take turns */
+static void released_commands_do_not_wait_for_the_host(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  int early = 0, all = 0;
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_CTRL, 0); /* all stand there before the first one goes */
+  for (unsigned i = 0; i < 40; i++) {
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 8);
+    c.payload = COSIM_PAY_INLINE, c.hdr_data = i, c.want_ack = 0;
+    if (i < 32)
+      cosim_submit(sim, 0, 0, &c, NULL);
+    else
+      cosim_trigger(sim, 0, 0, (int)i, 2, 1, &c);
+  }
+  cosim_write(sim, 0, COSIM_CT + 32 * 2, 1);
+  cosim_cycles(sim, 2000);
+  cosim_write(sim, 0, COSIM_CTRL, 1);
+  for (int i = 0; i < 40; i++) {
+    cosim_event ev;
+    CHECK(host_event_wait(sim, 1, &ev, 60000));
+    all += ev.hdr_data >= 32, early += ev.hdr_data >= 32 && i < 24;
+  }
+  CHECK(all == 8 && early >= 4);
+  cosim_destroy(sim);
+}
+/* More packets are cut than the sender has credits for: each gives its credit back */
+static void cut_packets_give_their_credit_back(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 30000);
+  cosim_event ev;
+  cosim_append(sim, 1, 0, &e);
+  host_fill(0, 0x1000, 30000);
+  cosim_write(sim, 0, COSIM_RETRIES, 15);
+  cosim_cycles(sim, 500);
+  Cut = 700;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 60000) && ev.status == COSIM_OK && Cut == 0);
+  CHECK(memcmp(H.memory[0] + 0x1000, H.memory[1] + 0x20000, 30000) == 0);
+  cosim_destroy(sim);
+}
+/* The time until a repetition begins when the last packet has left, and again with each packet of a reply: what takes
+   longer than that on the wire is sent once */
+static void what_moves_is_not_late(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x80000, 7);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x10000, 200000);
+  cosim_event ev;
+  e.no_events = 1;
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 3000); /* 200,000 bytes take 6,250 cycles */
+  cosim_cycles(sim, 500);
+  for (int k = 0; k < 2; k++) {
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 60000) && ev.status == COSIM_OK && ev.moved_bytes == 200000);
+    CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 0);
+    c.kind = COSIM_KIND_GET;
+  }
+  cosim_destroy(sim);
+}
+/* A put in its command is sent, and told to be, once, however often it is repeated */
+static void a_repetition_is_not_told_as_sent(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 8);
+  cosim_event ev;
+  int sent = 0;
+  e.no_events = 1;
+  c.payload = COSIM_PAY_INLINE, c.want_send = 1;
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 1000);
+  cosim_cycles(sim, 500);
+  Lose_answers = 1;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 3500);
+  Lose_answers = 0;
+  do {
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    sent += ev.type == COSIM_EV_SEND;
+  } while (ev.type == COSIM_EV_SEND && sent < 9);
+  CHECK(sent == 1 && ev.type == COSIM_EV_ACK);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) >= 2);
+  cosim_destroy(sim);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(counters_at_work_are_not_idle);
+  RUN(released_commands_without_answer_are_not_idle);
+  RUN(a_queue_that_is_off_loses_events);
+  RUN(halves_of_a_context_are_written_apart);
+  RUN(released_commands_do_not_wait_for_the_host);
+  RUN(cut_packets_give_their_credit_back);
+  RUN(what_moves_is_not_late);
+  RUN(a_repetition_is_not_told_as_sent);
+  return TEST_END();
+}
