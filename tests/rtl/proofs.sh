@@ -20,7 +20,7 @@ read_in() {
     memory_map; async2sync; chformal -cover -remove; flatten; opt -full;"
 }
 # limited SECONDS COMMAND...: of processor time, each process; a machine may be busy
-limited() { (ulimit -t "$1"; shift; exec "$@"); }
+limited() { cpu_s=$1; shift; prlimit --cpu="$cpu_s" "$@"; }
 # prove LOG TOP FILE...
 prove() {
   log=$1; shift
