@@ -170,6 +170,25 @@ static void a_repetition_is_not_told_as_sent(void) {
   CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) >= 2);
   cosim_destroy(sim);
 }
+/* What the host adds is signed, of 32 bits, goes into the other half, and is copied to its memory: it does not know the sum */
+static void the_host_adds_to_counters(void) {
+  static const uint32_t more[] = {0xFFFFFFFFu, 5, 0x80000000u, 0x7FFFFFFFu, 0xFFFFFFFEu, 1};
+  cosim *sim = start(1);
+  const uint32_t at = COSIM_CT + 32 * 6;
+  uint64_t want[2] = {0, 0}, copy[2] = {0, 0};
+  cosim_write(sim, 0, at + COSIM_CT_COPY_LO, HOST_CT);
+  for (uint32_t i = 0; i < 12; i++) {
+    const uint32_t half = i % 2, n = more[i / 2];
+    cosim_write(sim, 0, at + COSIM_CT_ADD_SUCCESS + 4 * half, n);
+    want[half] += (uint64_t)(int64_t)(int32_t)n;
+    cosim_cycles(sim, 400);
+    memcpy(copy, H.memory[0] + HOST_CT, sizeof copy);
+    CHECK(copy[0] == want[0] && copy[1] == want[1]);
+    CHECK(cosim_read(sim, 0, at + 8 * half) == (uint32_t)want[half] &&
+          cosim_read(sim, 0, at + 8 * half + 4) == (uint32_t)(want[half] >> 32));
+  }
+  cosim_destroy(sim);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -179,6 +198,7 @@ int main(int argc, char **argv) {
   RUN(halves_of_a_context_are_written_apart);
   RUN(released_commands_do_not_wait_for_the_host);
   RUN(cut_packets_give_their_credit_back);
+  RUN(the_host_adds_to_counters);
   RUN(what_moves_is_not_late);
   RUN(a_repetition_is_not_told_as_sent);
   return TEST_END();
