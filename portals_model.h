@@ -8725,8 +8725,10 @@ typedef struct pm__crossing {
 } pm__crossing;
 typedef struct pm__link {
   double cap;
-  pm__crossing *flows;
+  pm__crossing *flows; /* while the solver runs, those of its set stand first */
   int count, max;
+  int held_count; /* flows that it holds down, all at this rate */
+  double held_rate;
   uint32_t mark; /* from here on: scratch of the solver */
   int inside, active;
   bool is_dirty;
@@ -8741,6 +8743,7 @@ struct pm__flow {
   double own, bound;      /* limit with links that it has for itself, with those of the fill */
   uint32_t own_link, bound_link;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t counted;    /* the link whose held_count has this flow */
   uint32_t mark, filled;
   uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
   uint16_t shared_count, link_count; /* ... and how many there are */
@@ -8956,31 +8959,33 @@ static int pm__share_first(const pm__share *heap, int count) {
     }
   return best;
 }
-/* A link that is reached for the first time: what flows outside of the set leave of it (base), and
-   how many of its flows are in the set (inside). A flow that joins later gives its rate back to
-   base, so base is right for any set. */
+/* A link that is reached for the first time: what flows outside of the set leave of it (base). A flow that
+   joins gives its rate back to base, so base is right for any set. */
 static int pm__reach(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  const uint32_t mark = w->mark;
   double base = l->cap;
-  int k, inside = 0;
+  int k;
   if (w->reached_count >= w->reached_max) {
     void *array = w->reached;
     if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
     w->reached = (uint32_t *)array;
   }
   w->reached[w->reached_count++] = link;
-  l->mark = mark;
-  for (k = 0; k < l->count; k++) {
-    const pm__flow *f = l->flows[k].flow;
-    if (f->mark == mark)
-      inside++;
-    else
-      base -= f->rate;
-  }
-  l->inside = inside;
+  l->mark = w->mark;
+  for (k = 0; k < l->count; k++) base -= l->flows[k].flow->rate;
+  l->inside = 0;
   l->base = base;
   return 1;
+}
+/* The flow stands among those of the set, which the solver goes through more often than through the others. */
+static void pm__stand_first(pm__link *l, pm__flow *f, int hop) {
+  const uint32_t from = f->place[hop], to = (uint32_t)l->inside++;
+  const pm__crossing other = l->flows[to];
+  if (from == to) return;
+  l->flows[to] = l->flows[from];
+  l->flows[from] = other;
+  other.flow->place[other.hop] = from;
+  f->place[hop] = to;
 }
 /* One more flow whose rate is to be found. A link that it has for itself is a limit of its own, no more.
    0: out of memory */
@@ -9015,11 +9020,9 @@ static int pm__join(pm_world *w, pm__flow *f) {
     }
     *shared++ = f->link[h];
     l->only = f;
-    if (l->mark == w->mark) {
-      l->inside++;
-      l->base += f->rate;
-    } else if (!pm__reach(w, f->link[h]))
-      return 0;
+    if (l->mark != w->mark && !pm__reach(w, f->link[h])) return 0;
+    l->base += f->rate;
+    pm__stand_first(l, f, h);
   }
   w->shared_count = (int)(shared - w->shared);
   f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
@@ -9134,9 +9137,9 @@ static int pm__fill(pm_world *w) {
       continue;
     }
     l->share = share;
-    for (k = 0; k < l->count && l->active; k++) {
+    for (k = 0; k < l->inside && l->active; k++) {
       pm__flow *f = l->flows[k].flow;
-      if (f->mark == w->mark && f->filled != w->fills) pm__fix(w, f, share, link);
+      if (f->filled != w->fills) pm__fix(w, f, share, link);
     }
     pm__share_remove(w->fill, --count, at);
   }
@@ -9145,25 +9148,44 @@ static int pm__fill(pm_world *w) {
 }
 /* Others on the links that were filled: who has no bottleneck now joins. Two ways to lose it: on a
    link that holds flows of the set down, this one is faster than they are; or its own bottleneck is
-   not full any more, or has somebody faster on it. Nobody ever leaves the set, so this ends. ret
-   how many; -1 memory */
+   not full any more, or has somebody faster on it. Where neither can be, the link's flows need not be
+   looked at. Nobody ever leaves the set, so this ends. */
+static bool pm__may_disturb(const pm__link *l) {
+  return l->share >= 0 || (l->held_count && (l->left > l->cap * PM__SAME_RATIO ||
+                                             l->top > l->held_rate * (1 - PM__SAME_RATIO)));
+}
+static int pm__join_lost(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  int k;
+  for (k = l->inside; k < l->count;
+       k++) { /* who joins changes places with one that was looked at */
+    pm__flow *f = l->flows[k].flow;
+    bool is_lost = l->share >= 0 && f->rate > l->share * (1 + PM__SAME_RATIO); /* faster than those
+                                                           of the set that have their bottleneck here */
+    if (f->bottleneck == link)
+      is_lost |= l->left > l->cap * PM__SAME_RATIO || l->top > f->rate * (1 + PM__SAME_RATIO);
+    if (is_lost && !pm__join(w, f)) return 0;
+  }
+  return 1;
+}
+/* Those whom the link holds down. */
+static int pm__join_held(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  int k;
+  for (k = l->inside; k < l->count; k++)
+    if (l->flows[k].flow->bottleneck == link && !pm__join(w, l->flows[k].flow)) return 0;
+  return 1;
+}
+/* ret how many; -1 memory. Links that these reach for the first time will lose or gain by them, so those whom
+   they hold down join too: nearly all of them would have to in the next round. */
 static int pm__join_disturbed(pm_world *w) {
   const int links = w->reached_count, before = w->active_count;
-  int i, k;
-  for (i = 0; i < links; i++) {
-    const uint32_t link = w->reached[i];
-    pm__link *l = &w->links[link];
-    for (k = 0; k < l->count && l->inside < l->count; k++) {
-      pm__flow *f = l->flows[k].flow;
-      bool is_lost;
-      if (f->mark == w->mark) continue;
-      is_lost = l->share >= 0 && f->rate > l->share * (1 + PM__SAME_RATIO); /* faster than those
-                                                           of the set that have their bottleneck here */
-      if (f->bottleneck == link)
-        is_lost |= l->left > l->cap * PM__SAME_RATIO || l->top > f->rate * (1 + PM__SAME_RATIO);
-      if (is_lost && !pm__join(w, f)) return -1;
-    }
-  }
+  int i, reached;
+  for (i = 0; i < links; i++)
+    if (pm__may_disturb(&w->links[w->reached[i]]) && !pm__join_lost(w, w->reached[i])) return -1;
+  reached = w->reached_count;
+  for (i = links; i < reached; i++)
+    if (w->links[w->reached[i]].held_count && !pm__join_held(w, w->reached[i])) return -1;
   return w->active_count - before;
 }
 /* Where the solver begins: links that flows came to or left. New flows have no rate yet; of the
@@ -9185,6 +9207,15 @@ static int pm__join_touched(pm_world *w) {
   w->dirty_count = 0;
   return 1;
 }
+/* The flow has its rate by this link from now on, or (PM__NO_LINK) by none. */
+static void pm__count_held(pm_world *w, pm__flow *f, uint32_t link, double rate) {
+  if (f->counted != link) {
+    if (f->counted != PM__NO_LINK) w->links[f->counted].held_count--;
+    if (link != PM__NO_LINK) w->links[link].held_count++;
+    f->counted = link;
+  }
+  if (link != PM__NO_LINK) w->links[link].held_rate = rate;
+}
 PM__PRIVATE void pm__solve_now(pm_world *w) {
   int i, joined = 1;
   if (!pm__join_touched(w)) joined = -1;
@@ -9194,13 +9225,18 @@ PM__PRIVATE void pm__solve_now(pm_world *w) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
     return;
   }
-  for (i = 0; i < w->active_count; i++) pm__flow_set_rate(w, w->active[i], w->active[i]->fair);
+  for (i = 0; i < w->active_count; i++) {
+    pm__flow *f = w->active[i];
+    pm__count_held(w, f, f->bottleneck, f->fair);
+    pm__flow_set_rate(w, f, f->fair);
+  }
   pm__ends_next(w);
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   int h;
+  pm__count_held(w, f, PM__NO_LINK, 0);
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
@@ -9241,7 +9277,7 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
   f->link_count = (uint16_t)links;
   f->mark = 0;
-  f->bottleneck = PM__NO_LINK;
+  f->bottleneck = f->counted = PM__NO_LINK;
   return 1;
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
@@ -9291,6 +9327,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   w->stats.flow_count++;
   if (alone) {
     f->bottleneck = narrow;
+    pm__count_held(w, f, narrow, rate);
     pm__flow_set_rate(w, f, rate);
     if (!w->solve_is_due) pm__ends_next(w);
     return 1;

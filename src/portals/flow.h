@@ -27,8 +27,10 @@ typedef struct pm__crossing {
 } pm__crossing;
 typedef struct pm__link {
   double cap;
-  pm__crossing *flows;
+  pm__crossing *flows; /* while the solver runs, those of its set stand first */
   int count, max;
+  int held_count; /* flows that it holds down, all at this rate */
+  double held_rate;
   uint32_t mark; /* from here on: scratch of the solver */
   int inside, active;
   bool is_dirty;
@@ -43,6 +45,7 @@ struct pm__flow {
   double own, bound;      /* limit with links that it has for itself, with those of the fill */
   uint32_t own_link, bound_link;
   uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
+  uint32_t counted;    /* the link whose held_count has this flow */
   uint32_t mark, filled;
   uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
   uint16_t shared_count, link_count; /* ... and how many there are */
