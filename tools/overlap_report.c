@@ -17,7 +17,8 @@
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
      --csv DIR   every table as a file there: transfers, calls, places, pairs, communicators, ranks,
-                 bounds (joint, and by both sides of messages)
+                 bounds (joint, and by both sides of messages), offenders (worst first), counters, sections,
+                 spread over the ranks
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    NIC counters that the preload booked (NBC_NIC_COUNTERS=auto) stand "on the wire", beside what the
@@ -786,6 +787,7 @@ static void text_offenders(const nbc_report *r, FILE *out) {
 }
 
 #include "overlap_report_places.h"
+#include "overlap_report_csv.h"
 
 static void text_ranks(const run *r, FILE *out) {
   words a, b, c;
@@ -1337,7 +1339,8 @@ static const char help_text[] =
     "for at once): a\n"
     "                diagnosis of each section against it\n"
     "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, "
-    "communicators, ranks, bounds\n"
+    "communicators,\n"
+    "                ranks, bounds, offenders, counters, sections, spread\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change "
     "first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times "

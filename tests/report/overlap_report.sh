@@ -111,6 +111,25 @@ useless_table() {
     copy && sed -i 's/"table_too_slow":[0-9]*/"table_too_slow":250/; s/"library":null/"library":"MPICH Version: 4"/' "$T/copy"/* &&
     status 0 "$report" --no-html "$T/copy" && printed "% of the transfers were over before" && first_measure "mpirun -n 3 --map-by node xfer_table_mpich"
 }
+# Each table of the summary and of its JSON is a file, with the same numbers.
+tables() {
+  status 0 "$report" --no-html --csv "$T/csv" "$run" && cp "$T/out" "$T/text" && "$report" --no-html --json "$run" >"$T/sum.json" &&
+    for one in transfers calls places pairs communicators ranks bounds offenders counters sections spread; do
+      test -s "$T/csv/$one.csv" || { echo "no $one.csv"; return 1; }
+    done
+  jq -r '.counters[]|[.name, .value]|"\(.[0]) \(.[1])"' "$T/sum.json" | sort >"$T/counters.1"
+  sed -n 's/^".*","\(.*\)",\([^,"]*\)$/\1 \2/p' "$T/csv/counters.csv" | sort >"$T/counters.2"
+  diff "$T/counters.1" "$T/counters.2" || return 1
+  # offenders: those that the summary names, in its order
+  sed -n 's/^  [1-6]\. \(.*\): [a-z ]*$/\1/p' "$T/text" >"$T/named"
+  test -s "$T/named" && sed -n 's/""/"/g; s/^"\(.*\)","[a-z ]*",[0-9].*/\1/p' "$T/csv/offenders.csv" | head -n "$(wc -l <"$T/named")" | diff "$T/named" - || return 1
+  # the extremes of computation are those of ranks.csv
+  awk -F, 'NR > 1 { v = $4 + 0; if (NR == 2 || v < least) least = v; if (v > most) most = v } END { printf "%.15g %.15g\n", least, most }' "$T/csv/ranks.csv" >"$T/ends.1"
+  awk -F, '$1 == "\"computation\"" { print $3, $5 }' "$T/csv/spread.csv" | diff "$T/ends.1" -
+}
+csv_full() { mkdir -p "$T/full" && for one in offenders counters sections spread; do
+    ln -sf /dev/full "$T/full/$one.csv" && status 1 "$report" --no-html --csv "$T/full" "$run" && said "the tables were not all written" && rm "$T/full/$one.csv" || return 1
+  done; }
 wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:" && status 0 "$report" --help && printed NBC_NIC_COUNTERS; }
 
 check "page and sum hold the same numbers; page is well-formed" numbers
@@ -137,5 +156,7 @@ check "a pipe in the folder" fifo
 check "NIC counters beside what was asked for" on_the_wire
 check "a diagnosis against a reference" references
 check "a guessed or wrong table: first measure" useless_table
+check "every table is a file" tables
+check "a table that finds no room" csv_full
 check "wrong usage" wrong_usage
 finish
