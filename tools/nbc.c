@@ -6,7 +6,7 @@
 
    What it runs it can print (--print); environment variables stay the interface underneath
    (overlap_preload.c). No daemon, nothing but files in the report folder and in the cache folder,
-   $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host, MPI, its version,
+   $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host or pair of hosts (nbc_hosts.h), MPI, its version,
    and what chooses the transport: OMPI_MCA_btl, UCX_TLS ... and the launcher's --mca, -x and -genv, with
    which a table is measured when it is not there. */
 #include "tools/output.h"
@@ -369,8 +369,9 @@ static char *cache_folder(void) {
   return NULL;
 }
 
-/* table-MAKE.HOST.MPI-VERSION.txt, or ...SETTINGS.txt */
-static char *table_path(mpi m, const char *launcher_path, const words *settings) {
+/* table-MAKE.HOSTS.MPI-VERSION.txt, or ...SETTINGS.txt; hosts NULL: this one */
+static char *table_path(mpi m, const char *launcher_path, const char *hosts,
+                        const words *settings) {
   char said[4096], host[256] = "host", version[64] = "";
   char *folder = cache_folder();
   if (!folder) return NULL;
@@ -381,7 +382,7 @@ static char *table_path(mpi m, const char *launcher_path, const words *settings)
        n++)
     version[n] = *at++, version[n + 1] = 0;
   char *way = settings_name(settings);
-  char *path = text("%s/table-%d.%s.%s-%s%s.txt", folder, (int)TABLE_MAKE, host,
+  char *path = text("%s/table-%d.%s.%s-%s%s.txt", folder, (int)TABLE_MAKE, hosts ? hosts : host,
                     m == MPI_OPEN ? "openmpi" : "mpich", version, way);
   free(way);
   free(folder);
@@ -404,7 +405,7 @@ static bool is_of_this_make(const char *path) {
 static char *table_for(mpi m, const words *settings, bool again, bool print) {
   const char *name = own_launcher(m);
   char *tool = own_file(m == MPI_OPEN ? "xfer_table_mpi" : "xfer_table_mpich");
-  char *path = name && tool ? table_path(m, name, settings) : NULL;
+  char *path = name && tool ? table_path(m, name, NULL, settings) : NULL;
   if (!path) {
     fprintf(stderr, "nbc: transfer times cannot be measured here (%s): no minimum is claimed\n",
             !name   ? "no launcher of this MPI"
@@ -435,6 +436,8 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
   fprintf(stderr, "nbc: measuring failed: no minimum is claimed\n");
   return NULL;
 }
+
+#include "tools/nbc_hosts.h"
 
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
@@ -510,9 +513,17 @@ static int see(char **argv, int argc, bool gets) {
     preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
   const words settings = transport_settings(m, argv, at);
+  const bool asks = folder && !o.print && !o.no_table && !o.table && names_hosts(l, argv, at);
   const char *table = gets || o.no_table ? NULL
                       : o.table          ? o.table
                                          : table_for(m, &settings, false, o.print);
+  if (folder && !o.print && mkdir(folder, 0777) != 0) {
+    struct stat st;
+    if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
+  }
+  launch as = {.l = l, .m = m, .of = argv, .count = at, .settings = &settings};
+  const char *other = asks ? tables_of_run(&as, folder, &table) : NULL;
   words w = {NULL, 0}, exports = {NULL, 0};
   char here[PATH_MAX] = ".";
   if (!getcwd(here, sizeof here)) fail(1, "the working folder: %s", strerror(errno));
@@ -528,6 +539,10 @@ static int see(char **argv, int argc, bool gets) {
   if (table)
     set(&w, &exports, l, m,
         text("NBC_TABLE=%s%s%s", table[0] == '/' ? "" : here, table[0] == '/' ? "" : "/", table));
+  if (other)
+    set(&w, &exports, l, m,
+        text("NBC_TABLE_OTHER=%s%s%s", other[0] == '/' ? "" : here, other[0] == '/' ? "" : "/",
+             other));
   if (o.trace && o.no_trace) fail(2, "--trace and --no-trace exclude each other");
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
     set(&w, &exports, l, m, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
@@ -554,11 +569,6 @@ static int see(char **argv, int argc, bool gets) {
     if (folder) print_command(&report);
     if (timeline.count) print_command(&timeline);
     return 0;
-  }
-  if (folder && mkdir(folder, 0777) != 0) {
-    struct stat st;
-    if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
-    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
   }
   const int status = run(&w);
   if (!folder) return status;
@@ -611,7 +621,7 @@ static int doctor(void) {
     const char *name = own_launcher(m);
     const words settings = transport_settings(m, NULL, 0);
     char *library = own_file(text("libnbc_overlap_%s.so", mpi_suffix[m])),
-         *table = name ? table_path(m, name, &settings) : NULL;
+         *table = name ? table_path(m, name, NULL, &settings) : NULL;
     char *progress = own_file(text("libnbc_progress_%s.so", mpi_suffix[m]));
     printf("%s\n  launcher     %s\n", mpi_name[m],
            name ? name : "none (Debian: openmpi-bin or mpich)");

@@ -13,7 +13,8 @@
                       cannot be written: $TMPDIR (not set: /tmp); when that cannot be written
                       either: standard error.
      NBC_TABLE        transfer times between processes of one node, "bytes seconds" per line, as
-                      xfer_table writes them; default: a guess, and the report says so
+                      xfer_table writes them; default: a guess, and the report says so. %h in it stands for
+                      the name of the process's host
      NBC_TABLE_OTHER  the same between nodes
      NBC_CLASSES      upper limits of the message-size classes, ascending: 256,4K,64K,1M,16M
      NBC_NIC_COUNTERS which NICs' counters the report shows by section, beside the bytes asked for:

@@ -45,10 +45,16 @@ static size_t setting_classes(uint64_t edges[NBC_MAX_CLASSES]) {
 }
 
 static nbc_table *setting_table(const char *name) {
-  const char *path = setting(name);
+  const char *path = setting(name), *at = path ? strstr(path, "%h") : NULL;
+  char whole[PATH_MAX], host[MPI_MAX_PROCESSOR_NAME + 1] = "";
+  int length = 0;
   nbc_table *table = NULL;
   nbc_error err;
   if (!path) return NULL;
+  if (at && PMPI_Get_processor_name(host, &length) == MPI_SUCCESS) {
+    snprintf(whole, sizeof whole, "%.*s%s%s", (int)(at - path), path, host, at + 2);
+    path = whole;
+  }
   memset(&err, 0, sizeof err);
   if (nbc_table_read(path, &table, &err) == NBC_OK) return table;
   complain("%s=%.100s: %.200s; a guess is used instead", name, path, err.text);

@@ -50,17 +50,27 @@ static inline void progress_text(char *text, size_t size, const char *command, c
              rest_s < 100 ? rest_s : rest_s / 60);
 }
 
-static inline void progress_show(progress_line *p, const char *what, double done, double all) {
-  char text[200];
-  if (!p->on) return;
+/* When it is time for a line again: for how long the command has run; else 0. */
+static inline int64_t progress_due_ns(progress_line *p) {
+  if (!p->on) return 0;
   const int64_t now_ns = progress__now_ns();
-  if (now_ns - p->begin_ns < 1000000000 || now_ns - p->shown_ns < 100000000) return;
+  if (now_ns - p->begin_ns < 1000000000 || now_ns - p->shown_ns < 100000000) return 0;
   p->shown_ns = now_ns;
-  progress_text(text, sizeof text, p->command, what, done, all, now_ns - p->begin_ns);
+  return now_ns - p->begin_ns;
+}
+static inline void progress_say(progress_line *p, const char *text) {
   const size_t length = strlen(text);
   fprintf(stderr, "\r%s%*s", text, p->length > length ? (int)(p->length - length) : 0, "");
   fflush(stderr);
   p->length = length;
+}
+
+static inline void progress_show(progress_line *p, const char *what, double done, double all) {
+  char text[200];
+  const int64_t past_ns = progress_due_ns(p);
+  if (!past_ns) return;
+  progress_text(text, sizeof text, p->command, what, done, all, past_ns);
+  progress_say(p, text);
 }
 
 static inline void progress_end(progress_line *p) {

@@ -16,6 +16,8 @@
                        queues. Found by sending to a process that looks only every few milliseconds: what it
                        had not received when the send was over; twice the most that was seen.
                        --tail instead of a file prints these two and measures nothing else.
+                       --hosts prints the hosts of the run, --other FILE measures between two nodes only,
+                       --merge FILE WHY FILE... makes one table of several: `nbc see` on several hosts.
      link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
                        to one process and to all of the same kind together; the largest of all sizes.
      xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
@@ -71,6 +73,8 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 }
 
 #ifdef NBC_WITH_MPI
+#  include "tools/xfer_table_hosts.h"
+
 /* With plain MPI calls: what a program under the preload uses. */
 enum { SIZES = 24, MAX_ROUNDS = 500, FIRST_ROUNDS = 5 }; /* 1 B, 2 B, ... 8 MiB */
 
@@ -438,18 +442,29 @@ int main(int argc, char **argv) {
   int rank, size, status = 0;
   output_begin("xfer_table");
   const bool only_tail = argc == 2 && strcmp(argv[1], "--tail") == 0;
-  if (argc > 1 && argv[1][0] == '-' && !only_tail)
-    return usage(argv[1], "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], or --tail");
+  const bool only_hosts = argc == 2 && strcmp(argv[1], "--hosts") == 0;
+  const bool only_other = argc == 3 && strcmp(argv[1], "--other") == 0;
+  if (argc > 4 && strcmp(argv[1], "--merge") == 0)
+    return merge_tables(argv[2], argv[3], argv + 4, argc - 4);
+  if (argc > 1 && argv[1][0] == '-' && !only_tail && !only_hosts && !only_other)
+    return usage(argv[1],
+                 "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], --other "
+                 "OTHER_NODE_FILE, --tail, or --hosts; xfer_table --merge FILE WHY FILE...");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (only_hosts) {
+    print_hosts(rank, size);
+    MPI_Finalize();
+    return 0;
+  }
   if (argc < 2 || argc > 3) {
     if (rank == 0)
       fprintf(stderr, "usage: mpirun -n N %s SAME_NODE_FILE [OTHER_NODE_FILE]\n", argv[0]);
     MPI_Finalize();
     return 2;
   }
-  for (int i = 1; i < argc; i++) {
+  for (int i = only_other ? 2 : 1; i < argc; i++) {
     world = join(i == 1);
     if (world != MPI_COMM_NULL) {
       status |= only_tail ? print_tail() : measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);

@@ -1,8 +1,11 @@
 /* Watches the run from outside: a process that blocks the host (in a lock of a library that pm_run does
    not know, in a read of the terminal) blocks all, and nothing in this program could say so. A child
    process looks twice a second whether the launcher uses CPU time or switches; after a second without,
-   it names the simulated process, once per block. */
+   it names the simulated process, once per block.
+   It also shows on a terminal how far the simulation is, where the program's output goes elsewhere. What
+   remains, nobody knows: programs end when they do. */
 #include "guest.h"
+#include "tools/progress_line.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +20,10 @@
 static volatile struct {
   long switches;
   int rank; /* who runs; -1: none */
+  int64_t simulated_ns;
+  int shown; /* characters of the line on the terminal */
 } * shared;
+static const pm_world *watched;
 static pid_t watcher;
 static int off;
 
@@ -59,13 +65,25 @@ static const char *call_name(long number) {
     if (known[i].number == number) return known[i].name;
   return "a system call";
 }
-static void watch(pid_t launcher) {
+/* How far the simulation is. */
+static void show(progress_line *progress) {
+  char text[120];
+  const int64_t past_ns = progress_due_ns(progress), t_ns = shared->simulated_ns;
+  if (!past_ns || shared->rank < 0) return;
+  snprintf(text, sizeof text, "pm_run: %lld.%03d ms simulated in %lld s",
+           (long long)(t_ns / 1000000), (int)(t_ns / 1000 % 1000),
+           (long long)(past_ns / 1000000000));
+  progress_say(progress, text);
+  shared->shown = (int)progress->length;
+}
+static void watch(pid_t launcher, progress_line *progress) {
   char path[64], text[1024], line[512];
   long switches = -1, cpu = -1;
   int still = 0;
   for (;;) {
     nanosleep(&(struct timespec){0, 400000000}, NULL);
     if (getppid() != launcher) _exit(0);
+    show(progress);
     snprintf(path, sizeof path, "/proc/%d/stat", (int)launcher);
     const long cpu_now =
         read_text(path, text, sizeof text) ? field(text, 14) + field(text, 15) : -2;
@@ -91,7 +109,9 @@ void guest_watch_switch(int rank) {
   if (!shared) return;
   shared->switches++;
   shared->rank = rank;
+  shared->simulated_ns = pm_world_now_ns(watched);
 }
+static void begin_run(pm_world *world) { watched = world; }
 /* Before anything is loaded: a child shares the launcher's memory as it is at its birth. */
 static void begin(pm_world_desc *desc, pm_platform *platform) {
   (void)desc, (void)platform;
@@ -106,8 +126,10 @@ static void begin(pm_world_desc *desc, pm_platform *platform) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "pm_run watch");
   signal(SIGINT, SIG_IGN);
+  progress_line progress; /* a program that prints on the terminal shows itself how far it is */
+  progress_begin(&progress, "pm_run", !isatty(1));
   close(0), close(1);
-  watch(launcher);
+  watch(launcher, &progress);
 }
 static int finish(pm_world *world, int result) {
   (void)world;
@@ -115,6 +137,7 @@ static int finish(pm_world *world, int result) {
   if (watcher > 0) {
     kill(watcher, SIGKILL);
     waitpid(watcher, NULL, 0);
+    if (shared->shown) fprintf(stderr, "\r%*s\r", shared->shown, "");
   }
   return result;
 }
@@ -122,5 +145,6 @@ static void set_off(const char *option, const char *value) { (void)option, (void
 static const guest_option options[] = {
     {"--no-watch", NULL, "no second process that names who blocks the run", set_off},
     {NULL, NULL, NULL, NULL}};
-static guest_part part = {.name = "watch", .options = options, .settings = begin, .finish = finish};
+static guest_part part = {
+    .name = "watch", .options = options, .settings = begin, .begin = begin_run, .finish = finish};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

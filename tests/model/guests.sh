@@ -286,6 +286,18 @@ links_are_drawn() {
   run -n 2 --links "$T/full.html" "$guest" ring
   test $? = 2 && grep 'full.html: No space left on device' "$T/err"
 }
+# How far the simulation is, where the program's output goes elsewhere; into a pipe or a file nothing goes.
+shows_how_far_it_is() {
+  "$B/pm_run" -n 1 yes >/dev/null 2>"$T/silent" &
+  silent=$!
+  NBC_PROGRESS=1 "$B/pm_run" -n 1 yes >/dev/null 2>"$T/shown" &
+  shown=$!
+  tries=0
+  until grep -q 'pm_run: .* ms simulated in ' "$T/shown" || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+  kill $silent $shown
+  wait $silent $shown 2>/dev/null
+  grep -q 'pm_run: .* ms simulated in [1-9]' "$T/shown" && test ! -s "$T/silent"
+}
 help_lists_every_option() {
   run --help || return 1
   for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --jobs --links --matrix; do grep -q -e " $o " "$T/out" || return 1; done
@@ -294,7 +306,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -82,6 +82,11 @@ run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpc
 
 $(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
+NEEDS_mpi += $(B)/tests/mpi/libfake_hosts.so
+$(B)/tests/mpi/libfake_hosts.so: tests/mpi/fake_hosts.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC $< -o $@
 $(eval $(call script,mpi/preload_changes_nothing))
 $(eval $(call script,mpi/preload_forms))
 $(eval $(call script,mpi/preload_every))
@@ -95,5 +100,6 @@ $(eval $(call script,mpi/preload_finish))
 $(eval $(call script,mpi/preload_both))
 $(eval $(call script,mpi/preload_survives))
 $(eval $(call script,mpi/preload_trace))
+$(eval $(call script,mpi/nbc_hosts))
 $(eval $(call script,mpi/preload_settings))
 $(eval $(call script,mpi/preload_hpcc))

@@ -1,0 +1,72 @@
+/* xfer_table_hosts.h: what xfer_table does for `nbc see` on several hosts: --hosts, --merge. Part of
+   xfer_table.c. */
+
+/* --merge OUT WHY TABLE...: one table in place of several, for partners that are not told apart. Each
+   time is the slowest, because no more is hidden than takes time; eager, tail and link the largest. What
+   the fastest would have to say, the least that was hidden, no such table claims: it says WHY. */
+static int merge_tables(const char *to, const char *why, char **paths, int count) {
+  nbc_table *tables[64], *merged;
+  nbc_error err;
+  uint64_t sizes[NBC_TABLE_MAX_POINTS];
+  double slowest_s[NBC_TABLE_MAX_POINTS];
+  const uint64_t *size_bytes;
+  const double *time_s;
+  int64_t eager = 0, tail = 0;
+  double link = 0;
+  memset(&err, 0, sizeof err);
+  if (count < 1 || count > 64) return fail("--merge takes 1 to 64 tables", &err);
+  for (int i = 0; i < count; i++)
+    if (nbc_table_read(paths[i], &tables[i], &err) != NBC_OK) return fail(paths[i], &err);
+  const size_t points = nbc_table_points(tables[0], &size_bytes, &time_s);
+  memcpy(sizes, size_bytes, points * sizeof *sizes);
+  for (size_t k = 0; k < points; k++) {
+    slowest_s[k] = 0;
+    for (int i = 0; i < count; i++) {
+      const double s = (double)nbc_table_time_ns(tables[i], sizes[k]) * 1e-9;
+      if (s > slowest_s[k]) slowest_s[k] = s;
+    }
+  }
+  bool link_known = true;
+  for (int i = 0; i < count; i++) {
+    const int64_t e = nbc_table_eager_bytes(tables[i]), t = nbc_table_tail_bytes(tables[i]);
+    const double l = nbc_table_link_bytes_per_s(tables[i]);
+    if (e < 0 || eager < 0 || e > eager) eager = e < 0 || eager < 0 ? -1 : e;
+    if (t < 0 || tail < 0 || t > tail) tail = t < 0 || tail < 0 ? -1 : t;
+    link_known = link_known && l > 0;
+    if (l > link) link = l;
+  }
+  char what[800];
+  int n = snprintf(what, sizeof what, TABLE_MAKE_LINE "%d", (int)TABLE_MAKE);
+  if (eager >= 0)
+    n += snprintf(what + n, sizeof what - (size_t)n, "\neager_bytes %lld", (long long)eager);
+  if (tail >= 0)
+    n += snprintf(what + n, sizeof what - (size_t)n, "\ntail_bytes %lld", (long long)tail);
+  if (link_known) n += snprintf(what + n, sizeof what - (size_t)n, "\nlink_bytes_per_s %.0f", link);
+  snprintf(what + n, sizeof what - (size_t)n, "\ndisturbed %.200s", why);
+  for (int i = 0; i < count; i++) nbc_table_free(tables[i]);
+  if (nbc_table_create(sizes, slowest_s, points, to, &merged, &err) != NBC_OK)
+    return fail(to, &err);
+  const int status = write_table(merged, to, "processes, the slowest of several tables", what);
+  nbc_table_free(merged);
+  return status;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp((const char *)a, (const char *)b);
+}
+/* --hosts: a line "host NAME" for each host of this run. */
+static int print_hosts(int rank, int size) {
+  char mine[MPI_MAX_PROCESSOR_NAME] = "";
+  int length;
+  char(*all)[MPI_MAX_PROCESSOR_NAME] =
+      (char(*)[MPI_MAX_PROCESSOR_NAME])calloc(rank == 0 ? (size_t)size : 1, sizeof *all);
+  if (!all) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Get_processor_name(mine, &length);
+  MPI_Gather(mine, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0,
+             MPI_COMM_WORLD);
+  if (rank == 0) qsort(all, (size_t)size, sizeof *all, compare_names);
+  for (int i = 0; rank == 0 && i < size; i++)
+    if (i == 0 || strcmp(all[i], all[i - 1]) != 0) printf("host %s\n", all[i]);
+  free(all);
+  return 0;
+}
