@@ -195,7 +195,12 @@ BODY(Startall, START, (int count, MPI_Request requests[]), (count, requests)) {
   for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++) started(c, requests[i]);
   return rc;
 }
-WRAP(Cancel, OTHER, (MPI_Request * request), (request), cancelling(*request))
+BODY(Cancel, OTHER, (MPI_Request * request), (request)) {
+  __atomic_store_n(&any_cancelled, true, __ATOMIC_RELEASE);
+  const int rc = BACK(REAL(Cancel)(request));
+  if (c->active && rc == MPI_SUCCESS) cancelling(*request);
+  return rc;
+}
 BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
   const MPI_Request before = c->active && request ? *request : MPI_REQUEST_NULL;
   const uint32_t claimed = claim_one(c, before);

@@ -504,6 +504,12 @@ static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_p
   return index != 0;
 }
 
+/* Another thread may have waited for what was cancelled: its claimed transfer was not found then. */
+static bool any_cancelled;
+static bool among_threads_cancelled(void) {
+  return run.multiple && __atomic_load_n(&any_cancelled, __ATOMIC_ACQUIRE);
+}
+
 /* status may be NULL: it was ended before, or nothing is known of it */
 APART static void completed_slowly(call *c, MPI_Request request, uint32_t claimed,
                                    const MPI_Status *status) {
@@ -518,7 +524,8 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     end(c, &send);
   }
   if (!x.id) return;
-  if (x.cancelling && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
+  if ((x.cancelling || (among_threads_cancelled() && (x.receives || x.comm))) &&
+      PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
     if (!x.receives) trace_cut_at(&trace.cut_out, x.id); /* it was posted, and never comes */
     withdraw(x.owner, x.id);
   } else

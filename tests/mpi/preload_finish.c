@@ -1,7 +1,8 @@
 /* Programs whose transfers end in another way than by a wait of the thread that began them: cancelled, freed,
    matched by a probe, ended in another thread or while measuring is off. What moved when is known, because the
    other rank tells or holds back. One scene per argument, two ranks:
-     cancel HOW    receives that are cancelled: HOW 0 by the same thread, 1 completed by another thread
+     cancel HOW    receives that are cancelled: HOW 0 by the same thread, 1 completed by another thread,
+                   2 while another thread waits
      freed HOW     a send of 1 MiB freed while active, received much later; HOW 1: measuring is off when it is freed
      matched HOW   messages to oneself, matched by Mprobe while another one is matched: HOW 0 one thread, 1 received
                    by another thread than the one that probed
@@ -46,6 +47,16 @@ static void cancel(void) {
   for (int i = 0; rank == 0 && i < ROUNDS; i++) {
     MPI_Request r;
     MPI_Irecv(data, MUCH, MPI_CHAR, 1, 77, MPI_COMM_WORLD, &r);
+    if (how == 2) {
+      const struct timespec nap = {0, 20000000};
+      MPI_Request same = r;
+      pthread_t thread;
+      if (pthread_create(&thread, NULL, wait_for, &r)) MPI_Abort(MPI_COMM_WORLD, 1);
+      nanosleep(&nap, NULL); /* it waits by now, mostly */
+      MPI_Cancel(&same);
+      pthread_join(thread, NULL);
+      continue;
+    }
     compute(NAP_NS / 5);
     MPI_Cancel(&r);
     if (how == 0) MPI_Wait(&r, MPI_STATUS_IGNORE);

@@ -31,6 +31,8 @@ each() {
     scene "$1" 2 fast between $how
     for kind in $([ $how = 0 ] && echo irecv isend || echo ibcast iallgather); do unknown "$1: between groups" "$kind"; done
   done
+  scene "$1" 2 slow cancel 2
+  nothing "$1: cancelled while another thread waits" irecv
   scene "$1" 2 middle any
   no_minimum "$1: from oneself, in a freed communicator" irecv
   scene "$1" 2 middle off
