@@ -480,7 +480,7 @@ static void talk_for_ever(nbc_transport *t) {
   }
 }
 static void peers_killed_at_any_moment(void) {
-  long rounds = 0, in_meeting = 0;
+  long rounds = 0, in_meeting = 0, unsent = 0;
   for (int i = 0; i < 200; i++) {
     static unsigned char out[KILL_BYTES], in[KILL_BYTES];
     int sockets[2];
@@ -516,13 +516,15 @@ static void peers_killed_at_any_moment(void) {
     if (created == NBC_OK) {
       CHECK(status == NBC_E_PEER);
       const nbc_status closed = nic_tcp_close(t, LIMIT_NS, NULL);
-      CHECK(closed == (nic_tcp_stats_of(t).sent_count ? NBC_E_PEER : NBC_OK));
+      /* of a first message, part may have been sent and is lost: that is said, too */
+      CHECK(closed == NBC_E_PEER || (closed == NBC_OK && nic_tcp_stats_of(t).sent_count == 0));
+      if (closed != NBC_E_PEER) unsent++;
       nic_tcp_destroy(t);
     }
     waitpid(pid, NULL, 0);
     waitpid(killer, NULL, 0);
   }
-  printf("  200 peers killed: %ld while meeting, after %ld rounds in all\n", in_meeting, rounds);
+  printf("  200 peers killed: %ld while meeting, %ld before anything was sent, after %ld rounds in all\n", in_meeting, unsent, rounds);
   CHECK(rounds > 200);
 }
 
