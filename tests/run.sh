@@ -30,6 +30,7 @@ is_long() { # PROGRAM
     *) return 1 ;;
   esac
 }
+export OMPI_MCA_ess_singleton_isolated=1 # see tests/mpi/preload_common.sh
 mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
 trap 'rm -rf "$state"' EXIT
