@@ -135,6 +135,7 @@ typedef struct pm__node {
   pm_process *processes, **by_pid;
   int pids_max, process_count;
   int64_t t_gap_ps;
+  int leaving_count; /* lanes that are busy with a flow */
   pm__lane lane[4];
   int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, t_command_ps, in_flight;
   int64_t *slots;

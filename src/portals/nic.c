@@ -132,6 +132,7 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
+  w->nodes[pm__job_from(m)].leaving_count -= !pm__is_inside(w, m);
   lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
   if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
@@ -245,7 +246,7 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
 static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
   pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
   int k;
-  for (k = 0; k < 4; k++)
+  for (k = 0; k < 4 && w->nodes[pm__job_from(m)].leaving_count; k++)
     if (lanes[k].is_busy && t_end_ps > lanes[k].t_free_ps) { /* of a busy lane: the flow's begin */
       const int64_t d_both_ps = t_end_ps - lanes[k].t_free_ps;
       lanes[k].d_held_ps = pm__later(lanes[k].d_held_ps, d_both_ps < d_ps ? d_both_ps : d_ps);
@@ -271,6 +272,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     lane->is_busy = 1;
     lane->t_free_ps = pm__max_ps(t_ps, w->now_ps);
     lane->d_held_ps = 0;
+    w->nodes[pm__job_from(m)].leaving_count += !inside;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, lane->t_free_ps);
     return;
