@@ -371,6 +371,27 @@ static void part_4(void) {
   N(MPI_Win_set_name(w, NULL));
   N(MPI_Win_test(w, NULL));
 }
+static int extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra) {
+  (void)type, (void)extra;
+  *extent = 1;
+  return MPI_SUCCESS;
+}
+/* Each process has a file of its own. */
+static void of_files(void) {
+  const char *path = getenv("GUEST_MPI_FILE") ? getenv("GUEST_MPI_FILE") : "guest_mpi.tmp";
+  char own[512];
+  MPI_File f;
+  MPI_Offset at = -1;
+  MPI_Datatype element, view;
+  snprintf(own, sizeof own, "%s.%d", path, me);
+  MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f);
+  N(MPI_File_get_view(f, &at, &element, &view, NULL)); /* is taken */
+  N(MPI_File_get_group(f, NULL));
+  N(MPI_File_set_view(f, 0, MPI_INT, MPI_INT, NULL, MPI_INFO_NULL));
+  N(MPI_Register_datarep(NULL, MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, NULL));
+  N(MPI_Register_datarep("of nobody", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, NULL, NULL));
+  MPI_File_close(&f);
+}
 void test_nulls(void) {
   MPI_Comm never_set;
   MPI_Comm_dup(MPI_COMM_WORLD, &never_set);
@@ -392,6 +413,7 @@ void test_nulls(void) {
   for (int i = 0; i < 64; i++) ones_of[i] = 1;
   for (int i = 0; i < 8; i++) types[i] = MPI_INT;
   part_1(), part_2(), part_3(), part_4();
+  of_files();
   MPI_Win_unlock(0, w);
   MPI_Win_free(&w);
   MPI_Comm_free_keyval(&ck);

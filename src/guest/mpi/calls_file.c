@@ -196,6 +196,7 @@ CALL(File_get_size, MPI_File fh, MPI_Offset *size) {
 CALL(File_get_group, MPI_File fh, MPI_Group *group) {
   IN("File_get_group");
   FILE_OF(f, fh);
+  FILE_FAIL_IF(!group, f, MPI_ERR_ARG);
   *group = group_handle(p, gm_group_keep(f->comm->local));
   return MPI_SUCCESS;
 }
@@ -256,7 +257,8 @@ CALL(Register_datarep, const char *name, MPI_Datarep_conversion_function *read_f
      MPI_Datarep_conversion_function *write_fn, MPI_Datarep_extent_function *extent_fn,
      void *extra) {
   IN("Register_datarep");
-  (void)extent_fn, (void)extra;
+  (void)extra;
+  FILE_FAIL_IF(!extent_fn, NULL, MPI_ERR_ARG);
   /* as in MPICH: files are as memory is */
   FILE_FAIL_IF(read_fn != MPI_CONVERSION_FN_NULL || write_fn != MPI_CONVERSION_FN_NULL, NULL,
                MPI_ERR_CONVERSION);
@@ -266,7 +268,8 @@ CALL(Register_datarep_c, const char *name, MPI_Datarep_conversion_function_c *re
      MPI_Datarep_conversion_function_c *write_fn, MPI_Datarep_extent_function *extent_fn,
      void *extra) {
   IN("Register_datarep_c");
-  (void)extent_fn, (void)extra;
+  (void)extra;
+  FILE_FAIL_IF(!extent_fn, NULL, MPI_ERR_ARG);
   /* as in MPICH: files are as memory is */
   FILE_FAIL_IF(read_fn != MPI_CONVERSION_FN_NULL_C || write_fn != MPI_CONVERSION_FN_NULL_C, NULL,
                MPI_ERR_CONVERSION);
@@ -328,7 +331,7 @@ CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Data
   *disp = f->disp;
   *etype = handle_again(p, f->etype);
   *filetype = handle_again(p, f->filetype);
-  strcpy(rep, "native");
+  if (rep) strcpy(rep, "native"); /* NULL: not asked for, as in MPICH */
   return MPI_SUCCESS;
 }
 /* ret bytes moved, or -1 and errno */
