@@ -169,6 +169,7 @@ void guest_output_begin(int with_prefix);
 void guest_output_process(guest *g);    /* its stdout; and ... */
 void guest_output_end(guest *g);        /* what it has not written yet */
 void guest_output_rescue(void);         /* the same of a language's library, when the run failed */
+extern uint64_t guest_write_count;      /* calls of write by processes: who writes does not wait */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);

@@ -73,7 +73,8 @@ static void say_if_silent(const pm_world *world, const unsigned char *at) {
 typedef struct visit { /* of a process at a place: how it was at one time */
   greg_t registers[16];
   char vectors[256], stack[STACK_BYTES];
-  int64_t t_ns;                        /* then */
+  int64_t t_ns; /* then */
+  uint64_t write_count;
   int is_placed, since, rounds, again; /* visits since then, at most; how often it was so again */
 } visit;
 typedef struct place {
@@ -141,7 +142,8 @@ static int looks_the_same(visit *v, const ucontext_t *c) {
   const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
   const char *vectors =
       (const char *)c->uc_mcontext.fpregs->_xmm; /* and all registers but flags and rip */
-  if (v->rounds && memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
+  if (v->rounds && v->write_count == guest_write_count &&
+      memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
       memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
       memcmp(stack, v->stack, stack_bytes) == 0) {
     v->rounds = v->since + 1; /* the next wait here has rounds as long */
@@ -155,6 +157,7 @@ static int looks_the_same(visit *v, const ucontext_t *c) {
   v->rounds = v->rounds == 0 ? 1 : v->rounds < ROUNDS_MAX ? 2 * v->rounds : ROUNDS_MAX;
   v->since = v->again = 0;
   v->t_ns = pm_now_ns();
+  v->write_count = guest_write_count;
   return 0;
 }
 /* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
