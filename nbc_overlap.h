@@ -442,6 +442,9 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
                                            nbc_table **table);
 /* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
+/* The most of that time that part_bytes of the size_bytes may take: their own transfer time, or their share by
+   bytes, which is more where long messages are slower per byte. Any thread. */
+NBC_API int64_t nbc_table_part_ns(const nbc_table *table, uint64_t size_bytes, uint64_t part_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
 /* What the comments of the file say. Any thread.
    eager: the largest size that is sent eagerly; -1: not known. tail: -1: not known. link: 0: not known. disturbed: NULL: no */
@@ -452,6 +455,7 @@ NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
+
 #ifdef NBC_LINES
 #line 1 "src/overlap/cells.h"
 #endif
@@ -635,8 +639,8 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
      - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
        sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
        shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
-       tail_bytes; all of them where no table says) may move after the end: with their time y,
-       min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
+       tail_bytes; all of them where no table says) may move after the end: with the most time y that
+       they take (nbc_table_part_ns), min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
        call: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): as much as may be
        sent eagerly may have come before, also of a larger message, whose first part goes ahead. With
@@ -3766,6 +3770,11 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
   return (unsigned)diagnosis < NBC_DIAGNOSIS_COUNT ? texts[diagnosis] : "?";
 }
 #ifdef NBC_LINES
+#line 59 "src/overlap/table.h"
+#endif
+NBC__PRIVATE int64_t nbc__table_part_of(int64_t size_ns, uint64_t size_bytes, int64_t part_ns,
+                                        uint64_t part_bytes);
+#ifdef NBC_LINES
 #line 1 "src/overlap/table.c"
 #endif
 /* table.c: transfer-time tables: how long a message of n bytes takes. */
@@ -3877,6 +3886,18 @@ NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
   const double ns = t->time_s[low - 1] * 1e9 +
                     (double)(size_bytes - t->size_bytes[low - 1]) * t->slope_ns[low - 1];
   return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
+}
+
+/* part_ns: of a message of part_bytes alone; size_ns: of the whole. */
+NBC__PRIVATE int64_t nbc__table_part_of(int64_t size_ns, uint64_t size_bytes, int64_t part_ns,
+                                        uint64_t part_bytes) {
+  if (part_bytes >= size_bytes || size_ns <= 0) return size_ns;
+  const double share_ns = (double)size_ns * ((double)part_bytes / (double)size_bytes);
+  return part_ns > (int64_t)share_ns ? part_ns : (int64_t)share_ns + 1; /* rounded up */
+}
+NBC_API int64_t nbc_table_part_ns(const nbc_table *t, uint64_t size_bytes, uint64_t part_bytes) {
+  return nbc__table_part_of(nbc_table_time_ns(t, size_bytes), size_bytes,
+                            nbc_table_time_ns(t, part_bytes), part_bytes);
 }
 
 NBC_API const char *nbc_table_name(const nbc_table *table) {
@@ -5175,7 +5196,10 @@ NBC__MON_APART static nbc__mon_shape *nbc__mon_make_shape(nbc_recorder *r, nbc__
   s->size_bytes = size_bytes;
   s->x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &s->fastest_ns);
   s->outside_bytes = nbc__mon_outside_bytes(r, what, size_bytes, peer);
-  if (s->outside_bytes) s->outside_ns = nbc__mon_xfer_ns(r, peer, s->outside_bytes, &any_ns);
+  if (s->outside_bytes)
+    s->outside_ns =
+        nbc__table_part_of(s->x_ns, size_bytes,
+                           nbc__mon_xfer_ns(r, peer, s->outside_bytes, &any_ns), s->outside_bytes);
   s->off_table = nbc__mon_is_off_table(r, kind);
   if (s->off_table) s->fastest_ns = 0;
   if (what == NBC__MON_END_LOCAL) s->end = NBC__MON_BOTH_WHEN_LONG;

@@ -151,7 +151,8 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
       .id = id,
       .size_bytes = size_bytes,
       .xfer_ns = nbc_table_time_ns(trace.table, size_bytes),
-      .min_overlap_ns = eager ? 0 : nbc_table_time_ns(trace.table, (uint64_t)eager_bytes),
+      .min_overlap_ns =
+          eager ? 0 : nbc_table_part_ns(trace.table, size_bytes, (uint64_t)eager_bytes),
       .max_overlap_ns = wide,
       .partner = (int32_t)partner,
       .what = TRACE_MESSAGE,

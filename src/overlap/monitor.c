@@ -783,7 +783,10 @@ NBC__MON_APART static nbc__mon_shape *nbc__mon_make_shape(nbc_recorder *r, nbc__
   s->size_bytes = size_bytes;
   s->x_ns = nbc__mon_xfer_ns(r, peer, size_bytes, &s->fastest_ns);
   s->outside_bytes = nbc__mon_outside_bytes(r, what, size_bytes, peer);
-  if (s->outside_bytes) s->outside_ns = nbc__mon_xfer_ns(r, peer, s->outside_bytes, &any_ns);
+  if (s->outside_bytes)
+    s->outside_ns =
+        nbc__table_part_of(s->x_ns, size_bytes,
+                           nbc__mon_xfer_ns(r, peer, s->outside_bytes, &any_ns), s->outside_bytes);
   s->off_table = nbc__mon_is_off_table(r, kind);
   if (s->off_table) s->fastest_ns = 0;
   if (what == NBC__MON_END_LOCAL) s->end = NBC__MON_BOTH_WHEN_LONG;

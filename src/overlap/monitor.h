@@ -25,8 +25,8 @@
      - that a send's data has arrived because the send ended (nbc_xfer_end_local): when the size may be
        sent eagerly (the table's eager_bytes; up to 64 KiB where no table says), or when the window is
        shorter than x, its end was not seen: case 3. Of a larger one the last bytes (the table's
-       tail_bytes; all of them where no table says) may move after the end: with their time y,
-       min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
+       tail_bytes; all of them where no table says) may move after the end: with the most time y that
+       they take (nbc_table_part_ns), min max(0, x - y - noncomp), max min(comp + y, x). Where these are all, or it began in the same
        call: case 3.
      - that a receive's data came after the receive was posted (nbc_xfer_end_early): as much as may be
        sent eagerly may have come before, also of a larger message, whose first part goes ahead. With

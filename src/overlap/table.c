@@ -109,6 +109,18 @@ NBC_API int64_t nbc_table_time_ns(const nbc_table *t, uint64_t size_bytes) {
   return (int64_t)(fmin(fmax(ns, 0), NBC__TABLE_MAX_NS) + 0.5);
 }
 
+/* part_ns: of a message of part_bytes alone; size_ns: of the whole. */
+NBC__PRIVATE int64_t nbc__table_part_of(int64_t size_ns, uint64_t size_bytes, int64_t part_ns,
+                                        uint64_t part_bytes) {
+  if (part_bytes >= size_bytes || size_ns <= 0) return size_ns;
+  const double share_ns = (double)size_ns * ((double)part_bytes / (double)size_bytes);
+  return part_ns > (int64_t)share_ns ? part_ns : (int64_t)share_ns + 1; /* rounded up */
+}
+NBC_API int64_t nbc_table_part_ns(const nbc_table *t, uint64_t size_bytes, uint64_t part_bytes) {
+  return nbc__table_part_of(nbc_table_time_ns(t, size_bytes), size_bytes,
+                            nbc_table_time_ns(t, part_bytes), part_bytes);
+}
+
 NBC_API const char *nbc_table_name(const nbc_table *table) {
   if (!table) return "?";
   return table->name;

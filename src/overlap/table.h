@@ -41,6 +41,9 @@ NBC_API nbc_status nbc_table_create_linear(double latency_ns, double bytes_per_s
                                            nbc_table **table);
 /* Transfer time of n bytes. Any thread; O(1): lookup by the highest bit, then a bounded search. */
 NBC_API int64_t nbc_table_time_ns(const nbc_table *table, uint64_t size_bytes);
+/* The most of that time that part_bytes of the size_bytes may take: their own transfer time, or their share by
+   bytes, which is more where long messages are slower per byte. Any thread. */
+NBC_API int64_t nbc_table_part_ns(const nbc_table *table, uint64_t size_bytes, uint64_t part_bytes);
 NBC_API const char *nbc_table_name(const nbc_table *table);
 /* What the comments of the file say. Any thread.
    eager: the largest size that is sent eagerly; -1: not known. tail: -1: not known. link: 0: not known. disturbed: NULL: no */
@@ -51,3 +54,7 @@ NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
 NBC_API void nbc_table_free(nbc_table *table); /* NULL allowed */
+
+/* ---- for later pieces ---- */
+NBC__PRIVATE int64_t nbc__table_part_of(int64_t size_ns, uint64_t size_bytes, int64_t part_ns,
+                                        uint64_t part_bytes);

@@ -101,6 +101,28 @@ static void the_end_of_a_send_may_not_tell_of_its_last_bytes(void) {
   nbc_table_free(some);
 }
 
+/* Long messages that are slower per byte than short ones: what may have moved outside of the window is its share of
+   the transfer's time, not what a short message of that size takes. */
+static void a_part_takes_its_share_of_a_slow_transfer(void) {
+  nbc_table *t = table_of("# eager_bytes 1000\n# tail_bytes 1000\n0 1e-7\n1000 2e-7\n5000 40e-6\n");
+  CHECK(nbc_table_part_ns(t, 5000, 1000) == 8001 && nbc_table_part_ns(t, 5000, 5000) == 40000);
+  CHECK(nbc_table_part_ns(t, 900, 450) == 145 && nbc_table_part_ns(NULL, 5000, 1000) == 0);
+  IS(one(t, t, 5000, NBC_PEER_SAME_NODE, 41000, LOCAL), 40000, 40000 - 8001 - 20, 40000, 1);
+  nbc_monitor *m; /* 40,000 in calls, 1,000 of computation: all of a fifth, and 1,000 of the rest */
+  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 0);
+  nbc_call_exit_at(r, 10);
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 1010);
+  nbc_xfer_end_local_at(r, 1, 41000);
+  nbc_call_exit_at(r, 41000);
+  nbc_report *report = report_of(m, 41000);
+  CHECK(report->total.max_overlap_ns == 1000 + 8001 && report->total.min_overlap_ns == 0);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+
 /* Of messages of any size: each may leave before it has arrived, or come before it is asked for. */
 static void the_messages_of_a_collective_may_all_be_eager(void) {
   nbc_table *t = table_of(MEASURED);
@@ -327,6 +349,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_send_that_ended_may_not_have_arrived);
   RUN(the_end_of_a_send_may_not_tell_of_its_last_bytes);
+  RUN(a_part_takes_its_share_of_a_slow_transfer);
   RUN(the_messages_of_a_collective_may_all_be_eager);
   RUN(a_receive_may_be_late);
   RUN(one_sided_operations_are_not_in_the_table);
