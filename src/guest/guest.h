@@ -11,6 +11,7 @@
    exported symbols, libraries, libc. */
 #ifndef GUEST_H_INCLUDED
 #define GUEST_H_INCLUDED
+#include <ucontext.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -144,6 +145,7 @@ char *guest_load_copy(int rank); /* ret its image */
 __attribute__((noreturn)) void guest_enter(guest *g);
 void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
 int guest_is_code(const void *address);
+int guest_may_store(const unsigned char *code, const ucontext_t *c, uintptr_t low, uintptr_t high);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */

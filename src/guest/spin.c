@@ -3,7 +3,8 @@
    its text: when it comes by again with all registers and its stack as they were some rounds before
    (a loop around loops passes the place in the inner one several times), it waits for memory and
    yields, at every such round from then on; a computation changes something, and its
-   trap is taken away. So the first wait at a place costs a tick and later ones microseconds, and the
+   trap is taken away. What a loop around loops changes may lie deeper in the stack, or elsewhere: one of its rounds
+   is run instruction by instruction first, and must write nothing but what was compared. So the first wait at a place costs a tick and later ones microseconds, and the
    simulated time does not depend on the host's clock. Where traps cannot be had (not x86-64), or
    something changes in every round, a process that called nothing for --spin of CPU time is made to
    yield at each tick. */
@@ -25,7 +26,8 @@ enum {
   WAIT_PARTS = 1024,
   WAIT_MAX_NS = 1000000,
   SEARCH_MAX = 64,
-  KNOWN_WAIT_NS = 20 * TICK_MS * 1000
+  KNOWN_WAIT_NS = 20 * TICK_MS * 1000,
+  PROOF_MAX = 50000
 };
 static int spin_ticks_max;
 
@@ -76,6 +78,7 @@ typedef struct visit { /* of a process at a place: how it was at one time */
   int64_t t_ns; /* then */
   uint64_t write_count;
   int is_placed, since, rounds, again; /* visits since then, at most; how often it was so again */
+  int is_proven;                       /* a round of several visits wrote nothing */
 } visit;
 typedef struct place {
   size_t offset; /* in the image of a process; 0: unused */
@@ -155,28 +158,10 @@ static int looks_the_same(visit *v, const ucontext_t *c) {
   memcpy(v->vectors, vectors, sizeof v->vectors);
   memcpy(v->stack, stack, stack_bytes);
   v->rounds = v->rounds == 0 ? 1 : v->rounds < ROUNDS_MAX ? 2 * v->rounds : ROUNDS_MAX;
-  v->since = v->again = 0;
+  v->since = v->again = v->is_proven = 0;
   v->t_ns = pm_now_ns();
   v->write_count = guest_write_count;
   return 0;
-}
-/* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
-   looks the same to registers and to the top of the stack for one round. What is delivered to the
-   process ends the wait at once; what another thread of it writes is seen after a small part of the time
-   that it has waited already. */
-static void visited(place *p, const ucontext_t *c) {
-  visit *v = p->visits[pm_rank()];
-  const int same = looks_the_same(v, c);
-  if (same > 1) {
-    p->same_count++;
-    if (!p->is_spin) {
-      p->is_spin = 1;
-      for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
-    }
-    const int64_t d_ns = (pm_now_ns() - v->t_ns) / WAIT_PARTS;
-    pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
-  } else
-    p->other_count++;
 }
 /* Where an instruction goes that does nothing but go somewhere; first is its first byte, which a trap may hide.
    NULL: it is another one */
@@ -195,6 +180,69 @@ static unsigned char *goes_to(unsigned char *at, unsigned char first, greg_t fla
   at += is_near ? 2 : 1;
   memcpy(&far, at, sizeof far);
   return at + sizeof far + (is_near && !is_taken ? 0 : far);
+}
+/* One round of a process at a place, instruction by instruction: is something written but the top of
+   the stack, which is compared? */
+static struct {
+  place *of; /* NULL: none */
+  int rank, steps;
+  uintptr_t high; /* the end of what is compared */
+} proof;
+static void stop_proof(ucontext_t *c, int is_vain) {
+  if (is_vain) proof.of->other_count += VISITS_IN_VAIN * (2 + proof.of->same_count);
+  proof.of = NULL;
+  c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
+}
+static void begin_proof(place *p, ucontext_t *c) {
+  const uintptr_t stack = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
+  const size_t to_page_end = 4096 - stack % 4096;
+  proof.of = p;
+  proof.rank = pm_rank();
+  proof.steps = 0;
+  proof.high = stack + (to_page_end < STACK_BYTES ? to_page_end : STACK_BYTES);
+  c->uc_mcontext.gregs[REG_EFL] |= 0x100; /* the processor's trap flag: prove_on before each one */
+}
+/* Before the instruction at c's place. Others may run only after this one has written something. */
+static void prove_on(ucontext_t *c) {
+  const unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+  const uintptr_t low = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 256;
+  if (!pm_self() || pm_rank() != proof.rank || ++proof.steps > PROOF_MAX) {
+    stop_proof(c, 1);
+    return;
+  }
+  if (*at == 0xCC && place_at((size_t)((const char *)at - guest_now()->image))) return;
+  if (guest_may_store(at, c, low, proof.high)) stop_proof(c, 1);
+}
+/* The process was just so before, several visits ago. ret 1: it waits; 0: it computes, or is looked at */
+static int is_sound(place *p, visit *v, ucontext_t *c) {
+  if (v->is_proven || v->rounds == 1) return 1;
+  if (proof.of != p) {
+    if (!proof.of && goes_to((unsigned char *)guest_now()->image + p->offset, p->byte, 0))
+      begin_proof(p, c);
+    return 0;
+  }
+  stop_proof(c, 0);
+  return v->is_proven = 1;
+}
+/* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
+   looks the same to registers and to the top of the stack for one round. What is delivered to the
+   process ends the wait at once; what another thread of it writes is seen after a small part of the time
+   that it has waited already. */
+static void visited(place *p, ucontext_t *c) {
+  visit *v = p->visits[pm_rank()];
+  const int same = looks_the_same(v, c);
+  if (proof.of == p && !same && !v->again) stop_proof(c, 0);
+  if (same > 1 && is_sound(p, v, c)) {
+    if (proof.of) stop_proof(c, 0); /* another place's round waits here: others run now */
+    p->same_count++;
+    if (!p->is_spin) {
+      p->is_spin = 1;
+      for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
+    }
+    const int64_t d_ns = (pm_now_ns() - v->t_ns) / WAIT_PARTS;
+    pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
+  } else
+    p->other_count++;
 }
 /* Every loop has a jump, and a trap there costs least: what it hides need not run. */
 static void search_on(ucontext_t *c) {
@@ -216,8 +264,11 @@ static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
   const int error = errno;
   unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1, *next;
-  if (searching && info->si_code == TRAP_TRACE) {
-    search_on(c);
+  if ((searching || proof.of) && info->si_code == TRAP_TRACE) {
+    if (searching)
+      search_on(c);
+    else
+      prove_on(c);
     errno = error;
     return;
   }
@@ -226,6 +277,10 @@ static void trapped(int number, siginfo_t *info, void *context) {
     poke(stepping_at, 0xCC);
     stepping = NULL;
     errno = error;
+    return;
+  }
+  if (info->si_code == TRAP_TRACE) { /* a step that nobody waits for any more */
+    c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
     return;
   }
   place *p = pm_self() ? place_at((size_t)((char *)at - guest_now()->image)) : NULL;
@@ -241,10 +296,13 @@ static void trapped(int number, siginfo_t *info, void *context) {
   if (p->other_count <= VISITS_IN_VAIN * (1 + p->same_count) && p->offset &&
       (next = goes_to(at, p->byte, c->uc_mcontext.gregs[REG_EFL])) != NULL) {
     c->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)next;
+    if (proof.of) prove_on(c);
   } else if (p->other_count >
              VISITS_IN_VAIN * (1 + p->same_count)) { /* a computation, or a place where many pass */
+    if (proof.of) stop_proof(c, proof.of != p);
     remove_place(p);
   } else if (p->offset) {
+    if (proof.of) stop_proof(c, 1);
     poke(at, p->byte);
     stepping = p;
     stepping_at = at;
@@ -260,7 +318,7 @@ static void traps_begin(void) {
   act.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGTRAP, &act, NULL);
 }
-static int is_trapped(void) { return stepping != NULL || searching; }
+static int is_trapped(void) { return stepping != NULL || searching || proof.of; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }

@@ -1,6 +1,6 @@
 /* A guest of pm_run whose two processes take turns, each waiting for a word in its memory: as atomics
    of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others; or
-   "compute": no turns, a long computation. */
+   "compute": no turns, a long computation; "count": one in a loop of loops that counts in memory. */
 #include <portals4.h>
 #include <pmi.h>
 #include <stdio.h>
@@ -28,6 +28,17 @@ static int among(long i) {
     if ((k == 4 ? turn : others[k % 7]) >= i) return k;
   return -1;
 }
+/* In the inner loop all registers and the top of the stack are the same in every round of the outer one. */
+static volatile long count;
+static volatile char written[16];
+static __attribute__((noinline)) void write_all(void) {
+  for (int k = 0; k < 16; k++) written[k] = (char)k;
+}
+static int count_alone(void) {
+  for (count = 0; count < 10000000; count++) write_all();
+  printf("counted to %ld\n", count);
+  return written[7] != 7;
+}
 /* Every process computes for longer than --spin and calls nothing: no time passes. */
 static int compute_alone(void) {
   const double sum = compute(100000000);
@@ -41,6 +52,7 @@ int main(int argc, char **argv) {
   const int is_among = argc > 2 && strcmp(argv[2], "among") == 0;
   int spawned;
   if (argc > 1 && strcmp(argv[1], "compute") == 0) return compute_alone();
+  if (argc > 1 && strcmp(argv[1], "count") == 0) return count_alone();
   char key[32], value[64];
   ptl_handle_ni_t ni;
   ptl_handle_md_t md_handle;
