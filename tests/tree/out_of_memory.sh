@@ -15,7 +15,7 @@ run_with() { # NUMBER OUT COMMAND...: that malloc fails; output of both kinds in
   if test -e "$T/file"; then cat "$T/file" >>"$out"; fi
 }
 plain() { # of what is measured, numbers, the blanks beside them and a stamp that the kernel did not give say nothing
-  if test "$kind" = '~'; then sed -E 's/ none( |$)/ 0 +- 0\1/g; s/-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?/0/g; s/ +/ /g' "$1"; else cat "$1"; fi
+  if test "$kind" = '~'; then sed -E 's/ none( |$)/ 0 +- 0\1/g; s/\+- */+- /g; s/-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?/0/g; s/ +/ /g' "$1"; else cat "$1"; fi
 }
 survives() { # KIND COMMAND...
   kind=$1 && shift
