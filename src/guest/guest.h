@@ -145,7 +145,8 @@ char *guest_load_copy(int rank); /* ret its image */
 __attribute__((noreturn)) void guest_enter(guest *g);
 void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
 int guest_is_code(const void *address);
-int guest_may_store(const unsigned char *code, const ucontext_t *c, uintptr_t low, uintptr_t high);
+int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
+unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
@@ -171,7 +172,6 @@ void guest_output_begin(int with_prefix);
 void guest_output_process(guest *g);    /* its stdout; and ... */
 void guest_output_end(guest *g);        /* what it has not written yet */
 void guest_output_rescue(void);         /* the same of a language's library, when the run failed */
-extern uint64_t guest_write_count;      /* calls of write by processes: who writes does not wait */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);

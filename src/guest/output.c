@@ -51,9 +51,7 @@ static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
     if (text[i] == '\n') line_end(fd, g);
   }
 }
-uint64_t guest_write_count;
 static ssize_t guest_write(int fd, const void *text, size_t bytes) {
-  guest_write_count++;
   guest *g = guest_now();
   pm_catch_up(); /* lines stand in the order of simulated time */
   if (!prefix || (fd != 1 && fd != 2)) return write(fd, text, bytes);

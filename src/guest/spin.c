@@ -1,11 +1,11 @@
 /* Spins: a process that waits for a word in memory calls nothing, so no time would pass. A tick of the
    host's clock finds one that runs on and on in its own code. At the next jump a trap is put into
-   its text: when it comes by again with all registers and its stack as they were some rounds before
-   (a loop around loops passes the place in the inner one several times), it waits for memory and
-   yields, at every such round from then on; a computation changes something, and its
-   trap is taken away. What a loop around loops changes may lie deeper in the stack, or elsewhere: one of its rounds
-   is run instruction by instruction first, and must write nothing but what was compared. So the first wait at a place costs a tick and later ones microseconds, and the
-   simulated time does not depend on the host's clock. Where traps cannot be had (not x86-64), or
+   its text: when it comes by again with all registers as they were some rounds before (a loop around
+   loops passes the place in the inner one several times), one more round is run instruction by
+   instruction. When all that it wrote is as it was then, too, it waits for memory and yields; so it does after every such
+   round from then on. A computation changes something, and its trap is taken away. So the first wait at
+   a place costs a tick and later ones microseconds, and the simulated time does not depend on the
+   host's clock. Where traps cannot be had (not x86-64), or
    something changes in every round, a process that called nothing for --spin of CPU time is made to
    yield at each tick. */
 #include "guest.h"
@@ -19,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { TICK_MS = 2, SILENT_S = 10, PLACES_MAX = 64, STACK_BYTES = 512, TRIED_MAX = 1024 };
+enum { TICK_MS = 2, SILENT_S = 10, PLACES_MAX = 64, TRIED_MAX = 1024 };
 enum {
   ROUNDS_MAX = 128,
   VISITS_IN_VAIN = 4 * ROUNDS_MAX,
@@ -27,7 +27,10 @@ enum {
   WAIT_MAX_NS = 1000000,
   SEARCH_MAX = 64,
   KNOWN_WAIT_NS = 20 * TICK_MS * 1000,
-  PROOF_MAX = 50000
+  PROOF_MAX = 50000,
+  WORDS_MAX = 512, /* that one round writes */
+  RED_ZONE = 128,
+  STACK_MAX = 16384 /* that one round uses: a program's own threads have stacks of their own */
 };
 static int spin_ticks_max;
 
@@ -72,13 +75,15 @@ static void say_if_silent(const pm_world *world, const unsigned char *at) {
 
 #if defined(__x86_64__)
 /* ---- traps: at places of the program's text, once found in all processes ---------------------------------- */
+typedef struct registers {
+  greg_t general[16];
+  uint32_t flags;
+  char old[128], vectors[256], high[256]; /* x87 and MMX; XMM; the upper halves of YMM */
+} registers;
 typedef struct visit { /* of a process at a place: how it was at one time */
-  greg_t registers[16];
-  char vectors[256], stack[STACK_BYTES];
-  int64_t t_ns; /* then */
-  uint64_t write_count;
-  int is_placed, since, rounds, again; /* visits since then, at most; how often it was so again */
-  int is_proven;                       /* a round of several visits wrote nothing */
+  registers then;
+  int64_t t_ns;
+  int is_placed, since, rounds; /* visits since then, at most */
 } visit;
 typedef struct place {
   size_t offset; /* in the image of a process; 0: unused */
@@ -135,58 +140,55 @@ static void trap_place(const unsigned char *at) {
   }
   put_trap(p, pm_rank());
 }
+static void read_registers(const ucontext_t *c, registers *r) {
+  enum {
+    SIZES = 464,
+    STATE = 512,
+    HIGH = 576,
+    MAGIC = 0x46505853
+  }; /* of the kernel's XSAVE area */
+  const char *area = (const char *)c->uc_mcontext.fpregs;
+  uint32_t magic;
+  uint64_t is_saved;
+  memset(r, 0, sizeof *r);
+  memcpy(r->general, c->uc_mcontext.gregs, sizeof r->general);
+  r->flags = (uint32_t)c->uc_mcontext.gregs[REG_EFL] & 0xCD5; /* of arithmetic, and the direction */
+  memcpy(r->old, c->uc_mcontext.fpregs->_st, sizeof r->old);
+  memcpy(r->vectors, c->uc_mcontext.fpregs->_xmm, sizeof r->vectors);
+  memcpy(&magic, area + SIZES, sizeof magic);
+  if (magic != MAGIC) return;
+  memcpy(&is_saved, area + STATE, sizeof is_saved);
+  if (is_saved & 4) memcpy(r->high, area + HIGH, sizeof r->high);
+}
 /* How the process is, and how it was at one time: kept until it was so again, or until it was not so
    for too many visits; then it is kept anew, for twice as many, so that rounds of any length up to
-   ROUNDS_MAX are found. ret how often in a row it was just so */
+   ROUNDS_MAX are found. ret 1: it was just so */
 static int looks_the_same(visit *v, const ucontext_t *c) {
-  const size_t to_page_end =
-      4096 - (size_t)c->uc_mcontext.gregs[REG_RSP] % 4096 + 128; /* the stack may end there */
-  const size_t stack_bytes = to_page_end < STACK_BYTES ? to_page_end : STACK_BYTES;
-  const char *stack = (const char *)(uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
-  const char *vectors =
-      (const char *)c->uc_mcontext.fpregs->_xmm; /* and all registers but flags and rip */
-  if (v->rounds && v->write_count == guest_write_count &&
-      memcmp(c->uc_mcontext.gregs, v->registers, sizeof v->registers) == 0 &&
-      memcmp(vectors, v->vectors, sizeof v->vectors) == 0 &&
-      memcmp(stack, v->stack, stack_bytes) == 0) {
+  registers now;
+  read_registers(c, &now);
+  if (v->rounds && memcmp(&now, &v->then, sizeof now) == 0) {
     v->rounds = v->since + 1; /* the next wait here has rounds as long */
     v->since = 0;
-    return ++v->again;
+    return 1;
   }
   if (v->since++ < v->rounds) return 0;
-  memcpy(v->registers, c->uc_mcontext.gregs, sizeof v->registers);
-  memcpy(v->vectors, vectors, sizeof v->vectors);
-  memcpy(v->stack, stack, stack_bytes);
+  v->then = now;
   v->rounds = v->rounds == 0 ? 1 : v->rounds < ROUNDS_MAX ? 2 * v->rounds : ROUNDS_MAX;
-  v->since = v->again = v->is_proven = 0;
+  v->since = 0;
   v->t_ns = pm_now_ns();
-  v->write_count = guest_write_count;
   return 0;
 }
-/* Where an instruction goes that does nothing but go somewhere; first is its first byte, which a trap may hide.
-   NULL: it is another one */
-static unsigned char *goes_to(unsigned char *at, unsigned char first, greg_t flags) {
-  const int is_near = first == 0x0F && (at[1] & 0xF0) == 0x80,
-            test = (is_near ? at[1] : first) & 15;
-  const int sign = (flags >> 7 & 1) != (flags >> 11 & 1); /* less */
-  const int holds[8] = {flags >> 11 & 1, flags & 1,      flags >> 6 & 1, (flags | flags >> 6) & 1,
-                        flags >> 7 & 1,  flags >> 2 & 1, sign,           sign || (flags >> 6 & 1)};
-  const int is_taken = holds[test >> 1] != (test & 1);
-  int32_t far;
-  if (first == 0xF3 && at[1] == 0x90) return at + 2; /* pause */
-  if (first == 0xEB || (first & 0xF0) == 0x70)
-    return at + 2 + (first == 0xEB || is_taken ? (signed char)at[1] : 0);
-  if (first != 0xE9 && !is_near) return NULL;
-  at += is_near ? 2 : 1;
-  memcpy(&far, at, sizeof far);
-  return at + sizeof far + (is_near && !is_taken ? 0 : far);
-}
-/* One round of a process at a place, instruction by instruction: is something written but the top of
-   the stack, which is compared? */
+/* One round of a process at a place, instruction by instruction: is all that it wrote as it was? */
 static struct {
   place *of; /* NULL: none */
-  int rank, steps;
-  uintptr_t high; /* the end of what is compared */
+  const pm_thread *thread;
+  int steps, word_count;
+  uintptr_t top; /* of the stack where it began */
+  uintptr_t low; /* ... in this round: between it and the top at its end is nobody's */
+  struct {
+    uintptr_t at; /* 0: unused */
+    uint64_t was;
+  } words[2 * WORDS_MAX];
 } proof;
 static void stop_proof(ucontext_t *c, int is_vain) {
   if (is_vain) proof.of->other_count += VISITS_IN_VAIN * (2 + proof.of->same_count);
@@ -194,61 +196,89 @@ static void stop_proof(ucontext_t *c, int is_vain) {
   c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
 }
 static void begin_proof(place *p, ucontext_t *c) {
-  const uintptr_t stack = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 128;
-  const size_t to_page_end = 4096 - stack % 4096;
+  memset(&proof, 0, sizeof proof);
   proof.of = p;
-  proof.rank = pm_rank();
-  proof.steps = 0;
-  proof.high = stack + (to_page_end < STACK_BYTES ? to_page_end : STACK_BYTES);
+  proof.thread = pm_thread_self();
+  proof.low = proof.top = (uintptr_t)c->uc_mcontext.gregs[REG_RSP];
   c->uc_mcontext.gregs[REG_EFL] |= 0x100; /* the processor's trap flag: prove_on before each one */
 }
-/* Before the instruction at c's place. Others may run only after this one has written something. */
+/* ret 0: these are too many */
+static int keep_word(uintptr_t at, int is_mapped) {
+  size_t i = at / 8 * 0x9E3779B97F4A7C15u >> 54;
+  while (proof.words[i %= 2 * WORDS_MAX].at && proof.words[i].at != at) i++;
+  if (proof.words[i].at) return 1;
+  if (++proof.word_count > WORDS_MAX) return 0;
+  if (is_mapped)
+    memcpy(&proof.words[i].was, (const void *)at, 8);
+  else if (pread(memory_fd, &proof.words[i].was, 8, (off_t)at) != 8)
+    return --proof.word_count, 1; /* the instruction does not reach as far, or ends in a crash */
+  proof.words[i].at = at;
+  return 1;
+}
+static int keep_words(uintptr_t where, size_t bytes) {
+  for (uintptr_t at = where & ~(uintptr_t)7; at < where + bytes; at += 8)
+    if (!keep_word(at, at / 4096 == where / 4096)) return 0;
+  return 1;
+}
+static int is_all_as_it_was(const ucontext_t *c) {
+  const uintptr_t dead_to = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - RED_ZONE;
+  for (int i = 0; i < 2 * WORDS_MAX; i++) {
+    const uintptr_t at = proof.words[i].at;
+    if (at && (at < proof.low - RED_ZONE || at >= dead_to) &&
+        memcmp((const void *)at, &proof.words[i].was, 8) != 0)
+      return 0;
+  }
+  return 1;
+}
+/* Before the instruction at c's place. */
 static void prove_on(ucontext_t *c) {
   const unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
-  const uintptr_t low = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - 256;
-  if (!pm_self() || pm_rank() != proof.rank || ++proof.steps > PROOF_MAX) {
+  const uintptr_t stack = (uintptr_t)c->uc_mcontext.gregs[REG_RSP];
+  uintptr_t where = 0;
+  size_t bytes;
+  if (pm_thread_self() != proof.thread || ++proof.steps > PROOF_MAX ||
+      stack - (proof.top - STACK_MAX) > 2 * (uintptr_t)STACK_MAX) {
     stop_proof(c, 1);
     return;
   }
+  if (stack < proof.low) proof.low = stack;
   if (*at == 0xCC && place_at((size_t)((const char *)at - guest_now()->image))) return;
-  if (guest_may_store(at, c, low, proof.high)) stop_proof(c, 1);
+  if (!guest_stores(at, c, &where, &bytes) || !keep_words(where, bytes)) stop_proof(c, 1);
 }
-/* The process was just so before, several visits ago. ret 1: it waits; 0: it computes, or is looked at */
-static int is_sound(place *p, visit *v, ucontext_t *c) {
-  if (v->is_proven || v->rounds == 1) return 1;
-  if (proof.of != p) {
-    if (!proof.of && goes_to((unsigned char *)guest_now()->image + p->offset, p->byte, 0))
-      begin_proof(p, c);
-    return 0;
+/* What is delivered to the process ends the wait at once; what another thread of it, or a process on its node,
+   writes is seen after a small part of the time that it has waited already. */
+static void wait_at(place *p, const visit *v) {
+  const int64_t d_ns = (pm_now_ns() - v->t_ns) / WAIT_PARTS;
+  p->same_count++;
+  if (!p->is_spin) {
+    p->is_spin = 1;
+    for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
   }
-  stop_proof(c, 0);
-  return v->is_proven = 1;
+  pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
 }
-/* Three times the same in a row (same > 1): once may be chance, as a loop that counts in memory
-   looks the same to registers and to the top of the stack for one round. What is delivered to the
-   process ends the wait at once; what another thread of it writes is seen after a small part of the time
-   that it has waited already. */
+/* All registers are as they were some visits ago. One more round is run instruction by instruction: only
+   when all that it writes is as it was, too, can nothing but somebody else end the loop. What others wrote while it
+   waited may have made a computation of it, so each wait has its proof. */
 static void visited(place *p, ucontext_t *c) {
   visit *v = p->visits[pm_rank()];
-  const int same = looks_the_same(v, c);
-  if (proof.of == p && !same && !v->again) stop_proof(c, 0);
-  if (same > 1 && is_sound(p, v, c)) {
-    if (proof.of) stop_proof(c, 0); /* another place's round waits here: others run now */
-    p->same_count++;
-    if (!p->is_spin) {
-      p->is_spin = 1;
-      for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
-    }
-    const int64_t d_ns = (pm_now_ns() - v->t_ns) / WAIT_PARTS;
-    pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
-  } else
-    p->other_count++;
+  const int is_same = looks_the_same(v, c), is_mine = proof.of == p;
+  p->other_count += !is_same;
+  if (proof.of && !is_mine) return; /* another place's round */
+  if (is_mine && is_same) {
+    const int is_wait = proof.thread == pm_thread_self() && is_all_as_it_was(c);
+    stop_proof(c, !is_wait);
+    if (is_wait) wait_at(p, v);
+  } else if (is_mine && !v->since)
+    stop_proof(c, 0); /* kept anew: it was something else */
+  else if (is_same &&
+           guest_goes_to((unsigned char *)guest_now()->image + p->offset, p->byte, 0) != NULL)
+    begin_proof(p, c);
 }
 /* Every loop has a jump, and a trap there costs least: what it hides need not run. */
 static void search_on(ucontext_t *c) {
   unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
   const int is_inside = pm_self() && guest_is_code(at);
-  if (--searching && is_inside && !goes_to(at, *at, 0)) return;
+  if (--searching && is_inside && !guest_goes_to(at, *at, 0)) return;
   searching = 0;
   c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
   if (is_inside) trap_place(at);
@@ -294,7 +324,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
   c->uc_mcontext.gregs[REG_RIP]--;
   visited(p, c);
   if (p->other_count <= VISITS_IN_VAIN * (1 + p->same_count) && p->offset &&
-      (next = goes_to(at, p->byte, c->uc_mcontext.gregs[REG_EFL])) != NULL) {
+      (next = guest_goes_to(at, p->byte, (unsigned long)c->uc_mcontext.gregs[REG_EFL])) != NULL) {
     c->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)next;
     if (proof.of) prove_on(c);
   } else if (p->other_count >

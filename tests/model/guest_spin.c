@@ -1,5 +1,6 @@
 /* A guest of pm_run whose two processes take turns, each waiting for a word in its memory: as atomics
-   of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others; or
+   of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others, or
+   "locked", to look at a copy that is made under a lock; or
    "compute": no turns, a long computation; "count": one in a loop of loops that counts in memory. */
 #include <portals4.h>
 #include <pmi.h>
@@ -28,6 +29,23 @@ static int among(long i) {
     if ((k == 4 ? turn : others[k % 7]) >= i) return k;
   return -1;
 }
+/* A look that writes: all of it is as it was when it has ended. */
+static volatile int lock;
+static struct {
+  long word, looks;
+  char room[600];
+} copy;
+static __attribute__((noinline)) int locked(long i) {
+  while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+  }
+  memset(copy.room, 7, sizeof copy.room);
+  copy.looks++;
+  copy.word = turn;
+  const int is_there = copy.word >= i;
+  copy.looks--;
+  __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+  return is_there;
+}
 /* In the inner loop all registers and the top of the stack are the same in every round of the outer one. */
 static volatile long count;
 static volatile char written[16];
@@ -49,6 +67,7 @@ static int compute_alone(void) {
 }
 int main(int argc, char **argv) {
   const long turns = argc > 1 ? atol(argv[1]) : 100;
+  const int is_locked = argc > 2 && strcmp(argv[2], "locked") == 0;
   const int is_among = argc > 2 && strcmp(argv[2], "among") == 0;
   int spawned;
   if (argc > 1 && strcmp(argv[1], "compute") == 0) return compute_alone();
@@ -75,6 +94,8 @@ int main(int argc, char **argv) {
   const double sum = compute(30000000);
   for (long i = rank; i < turns; i += 2) {
     while (is_among && i && among(i) < 0) {
+    }
+    while (is_locked && !locked(i)) {
     }
     while (turn < i) {
     }

@@ -175,7 +175,14 @@ spins_are_remembered() {
 waits_among_words_are_remembered() { # the place that waits is passed eight times in each round
   timeout 50 "$B/pm_run" -n 2 "$B/tests/model/guest_spin" 1000 among >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 among && diff "$T/first" "$T/err"
 }
+waits_that_write_are_remembered() { # the lock and the copy are as they were when a round has ended
+  timeout 50 "$B/pm_run" -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 locked >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 locked && diff "$T/first" "$T/err"
+}
 counting_in_memory_is_no_wait() { run -n 2 "$B/tests/model/guest_spin" count && test "$(grep -cx 'counted to 10000000' "$T/out")" = 2; }
+# Registers are the same in every round: what the round wrote tells that nobody waits, and no time passes
+counting_of_every_kind_is_no_wait() {
+  run -n 18 "$B/tests/model/guest_counts" && test "$(grep -c ': right$' "$T/out")" = 18 && sed -n 's/.*processes, \(.*\) us simulated/\1/p' "$T/err" | awk '$1 >= 1 { exit 1 }'
+}
 semantics_are_set() {
   run --semantics pt_any_lowest --semantics setmap_again=2 -n 2 "$guest" || return 1
   for s in none pt_any_lowest=3 setmap_again=x; do ! run --semantics $s "$guest" && grep '^pm_run: --semantics: ' "$T/err" || return 1; done
@@ -307,7 +314,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered counting_in_memory_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -23,7 +23,7 @@ $(eval $(call test,model/ahead))
 $(eval $(call test,model/network))
 $(eval $(call test,model/messages,-D_GNU_SOURCE))
 $(eval $(call test,model/collectives,-D_GNU_SOURCE))
-$(eval $(call test,model/guest_stores,-D_GNU_SOURCE))
+$(eval $(call test,model/guest_instruction,-D_GNU_SOURCE))
 
 # What existing Portals programs include: one line and the header it names, to be installed together.
 $(B)/include/portals4.h: portals_model.h src/guest/pmi.h
