@@ -273,7 +273,7 @@ typedef enum pm_topology_kind {
   X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
-  X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(ack_after_write, 0, "1: acknowledged, and told of, when payload is in memory")                 \
   X(dma_ahead, 1,                                                                                  \
     "payload is read while earlier messages leave; 0: when they have left, as S4BXI")              \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \
@@ -9463,7 +9463,7 @@ PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns);
-PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
@@ -9688,12 +9688,14 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   return t_ps;
 }
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
-   again: only then it gets its event. */
-PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
+   again: only then it gets its event. The initiator acknowledges at t_there_ps. */
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
   if (m->way.link == PM_LINK_LOGGP)
     t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
-  else if (!pm__is_inside(w, m))
+  else if (!pm__is_inside(w, m)) {
+    const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
+  }
   pm__written_at(w, m, t_there_ps);
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
@@ -9707,8 +9709,9 @@ PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int la
     m->way.event.fn = pm__back_event;
     t_there_ps = pm__max_ps(m->way.t_lost_ps, m->way.t_done_ps);
   }
-  if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
-    pm__fetched(w, m, t_there_ps, latency_ps);
+  if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
+      (m->way.link == PM_LINK_LOGGP || m->way.event.fn != there)) /* else pm__rx does it */
+    pm__fetched(w, m, t_there_ps);
   pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
 }
@@ -10169,6 +10172,11 @@ static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   *wait_ps = s->t_crossed_ps - w->now_ps;
   return is_behind;
 }
+/* With ack_after_write nothing is told of payload, to the host or the other side, before the NIC knows that it
+   is in memory: what tells of it crosses PCI behind it, not with it. */
+static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
+  return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order.
    A message comes here twice when it has to wait: has_crossed says that its wait is over.
    Engines work side by side, with occupancies that differ, so a later message could be ready
@@ -10211,9 +10219,12 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
                                                          : (uint64_t)w->plat.pci_packet_bytes),
                                             w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
                              : 0);
+    if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
     pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
               to, (uint64_t)w->plat.event_bytes);
     t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
+    if (m->what.kind == PM__GET && m->what.me)
+      pm__fetched(w, m, w->plat.ack_after_write ? t_ps : w->now_ps);
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
@@ -10267,14 +10278,14 @@ static void pm__match_event(pm_world *w, pm__event *event) {
           t_ps + w->plat.pci_latency_ns * PM__PS,
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
                        w->plat.pci_flow_bytes_per_s));
+    if (pm__waits_for_write(w, m, bytes)) m->way.t_done_ps += w->plat.pci_latency_ns * PM__PS;
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
               m->what.mlength);
     if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
-  if (w->plat.ack_after_write && bytes && !inside && !w->plat.no_pci)
-    t_ps += w->plat.pci_latency_ns * PM__PS;
+  if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {
@@ -10774,7 +10785,7 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
   }
   if (m->cargo.lookup >= PM__LOOKUP_FOUND &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
-    pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
+    pm__fetched(w, m, w->now_ps);
   } else if (m->cargo.lookup >= PM__LOOKUP_FOUND && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);

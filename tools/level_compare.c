@@ -7,7 +7,7 @@
              --html FILE       the same as a page with drawings
              --calibrate FILE  fits the constants to RTL first, and writes them as a platform
    Expected: for five ways to send (S4BXI's), streams, puts both ways at once, puts to the n-th entry of a list (one,
-             and many at once) and three collectives a line per size: the time of one request on RTL, and by how many
+             and many at once), the time until the target is told of a put and of a get, and three collectives a line per size: the time of one request on RTL, and by how many
              per cent flow, LogGP and packet miss it; then the largest error of each.
 
    The latency of Put-WaitAck, Put-WaitSend and Get-WaitReply is the time of one request; of the two
@@ -34,12 +34,24 @@ enum {
 enum { MODELS = LEVELS - 1 };
 static const int models[MODELS] = {FLOW, LOGGP, PACKET};
 enum { PUT_ACK, PUT_SEND, GET_REPLY, PUT_NO_WAIT, GET_NO_WAIT, PATTERNS };
-enum { STREAM = PATTERNS, BOTH_WAYS, LISTS, LIST_RATE, BARRIER, ALLREDUCE, ALLTOALL, ROWS };
-enum { SIZES = 40, REQUESTS = 32, WINDOW = 16, PT = 1, PT_LIST = 2, LENGTHS = 10 };
+enum {
+  STREAM = PATTERNS,
+  BOTH_WAYS,
+  LISTS,
+  LIST_RATE,
+  PUT_TOLD,
+  GET_TOLD,
+  BARRIER,
+  ALLREDUCE,
+  ALLTOALL,
+  ROWS
+};
+enum { SIZES = 40, REQUESTS = 32, WINDOW = 16, PT = 1, PT_LIST = 2, PT_TOLD = 3, LENGTHS = 10 };
 static const uint64_t lengths[LENGTHS] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
 static const char *const row_names[ROWS] = {
-    "Put-WaitAck", "Put-WaitSend", "Get-WaitReply", "Put-NoWait", "Get-NoWait", "Put-stream",
-    "Put-both",    "Put-list",     "list-rate",     "barrier",    "allreduce",  "alltoall"};
+    "Put-WaitAck", "Put-WaitSend", "Get-WaitReply", "Put-NoWait", "Get-NoWait",
+    "Put-stream",  "Put-both",     "Put-list",      "list-rate",  "Put-target",
+    "Get-target",  "barrier",      "allreduce",     "alltoall"};
 typedef struct results {
   int size_count;
   uint64_t size_bytes[SIZES];
@@ -50,6 +62,7 @@ static struct {
   int level, is_coll, nodes;
   pm_status status;
   pm_rtl *rtl;
+  int64_t t_call_ns;           /* of the request that the target is told of */
   unsigned char *memory[2][2]; /* of each rank: what it sends, what it gives away */
 } run;
 
@@ -146,18 +159,38 @@ static void rates(int me, ptl_handle_md_t md, ptl_handle_eq_t eq) {
     if (me == 0) ns[BOTH_WAYS][s] = both_ns;
   }
 }
+/* From the call until the target is told. */
+static void targets(int me, ptl_handle_md_t md, ptl_handle_eq_t eq, ptl_handle_eq_t told) {
+  double(*ns)[SIZES] = run.r.ns[run.level];
+  for (int row = PUT_TOLD; row <= GET_TOLD; row++)
+    for (int s = 0; s < run.r.size_count; s++) {
+      const uint64_t bytes = run.r.size_bytes[s];
+      pm_barrier();
+      if (me == 1) {
+        wait_for(told, row == PUT_TOLD ? PTL_EVENT_PUT : PTL_EVENT_GET, 1);
+        ns[row][s] = (double)(pm_now_ns() - run.t_call_ns);
+        continue;
+      }
+      run.t_call_ns = pm_now_ns();
+      if (row == PUT_TOLD)
+        PtlPut(md, 0, bytes, PTL_ACK_REQ, pm_process_id(1), PT_TOLD, 0, 0, NULL, 0);
+      else
+        PtlGet(md, 0, bytes, pm_process_id(1), PT_TOLD, 0, 0, NULL);
+      wait_for(eq, row == PUT_TOLD ? PTL_EVENT_ACK : PTL_EVENT_REPLY, 1);
+    }
+}
 static void patterns_body(void *unused) {
   const int me = pm_rank();
   const uint64_t most = run.r.size_bytes[run.r.size_count - 1];
   ptl_handle_ni_t ni;
-  ptl_handle_eq_t eq;
+  ptl_handle_eq_t eq, told;
   ptl_handle_md_t md;
   ptl_handle_me_t handle;
   ptl_pt_index_t pt;
   (void)unused;
   PtlInit();
   PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni);
-  PtlEQAlloc(ni, 4 * REQUESTS, &eq);
+  PtlEQAlloc(ni, 4 * REQUESTS, &eq), PtlEQAlloc(ni, REQUESTS, &told);
   PtlPTAlloc(ni, 0, PTL_EQ_NONE, PT, &pt);
   ptl_me_t all;
   memset(&all, 0, sizeof all);
@@ -165,6 +198,8 @@ static void patterns_body(void *unused) {
   all.ct_handle = PTL_CT_NONE, all.uid = PTL_UID_ANY, all.ignore_bits = ~(ptl_match_bits_t)0;
   all.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE;
   all.match_id.phys.nid = PTL_NID_ANY, all.match_id.phys.pid = PTL_PID_ANY;
+  PtlMEAppend(ni, pt, &all, PTL_PRIORITY_LIST, NULL, &handle);
+  PtlPTAlloc(ni, 0, told, PT_TOLD, &pt);
   PtlMEAppend(ni, pt, &all, PTL_PRIORITY_LIST, NULL, &handle);
   PtlPTAlloc(ni, 0, PTL_EQ_NONE, PT_LIST, &pt);
   all.ignore_bits = 0;
@@ -182,6 +217,7 @@ static void patterns_body(void *unused) {
     for (int s = 0; s < run.r.size_count; s++)
       run.r.ns[run.level][p][s] = pattern_ns(p, run.r.size_bytes[s], md, eq);
   rates(me, md, eq);
+  targets(me, md, eq, told);
   pm_barrier();
   PtlNIFini(ni), PtlFini();
 }

@@ -242,7 +242,7 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
   }
   if (m->cargo.lookup >= PM__LOOKUP_FOUND &&
       m->what.kind == PM__GET) { /* its target hears of it by the confirmation */
-    pm__fetched(w, m, w->now_ps, pm__known(w, cargo->from_node, cargo->to_node)->latency_ps);
+    pm__fetched(w, m, w->now_ps);
   } else if (m->cargo.lookup >= PM__LOOKUP_FOUND && !m->way.is_reply)
     pm__written(w, m); /* given up on the way: the entry is free again */
   pm__slot_release(w, m, w->now_ps);

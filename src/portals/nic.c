@@ -331,6 +331,11 @@ static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   *wait_ps = s->t_crossed_ps - w->now_ps;
   return is_behind;
 }
+/* With ack_after_write nothing is told of payload, to the host or the other side, before the NIC knows that it
+   is in memory: what tells of it crosses PCI behind it, not with it. */
+static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
+  return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order.
    A message comes here twice when it has to wait: has_crossed says that its wait is over.
    Engines work side by side, with occupancies that differ, so a later message could be ready
@@ -373,9 +378,12 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
                                                          : (uint64_t)w->plat.pci_packet_bytes),
                                             w->plat.no_pci ? 1e18 : w->plat.pci_flow_bytes_per_s)
                              : 0);
+    if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
     pm__trace(w, PM_TRACE_EVENT, m, t_ps - (pm__is_inside(w, m) ? 0 : pm__event_ps(w)), t_ps, to,
               to, (uint64_t)w->plat.event_bytes);
     t_ps = pm__max_ps(t_ps, m->way.t_done_ps);
+    if (m->what.kind == PM__GET && m->what.me)
+      pm__fetched(w, m, w->plat.ack_after_write ? t_ps : w->now_ps);
   }
   pm__schedule(w, &m->way.event, t_ps);
 }
@@ -429,14 +437,14 @@ static void pm__match_event(pm_world *w, pm__event *event) {
           t_ps + w->plat.pci_latency_ns * PM__PS,
           pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
                        w->plat.pci_flow_bytes_per_s));
+    if (pm__waits_for_write(w, m, bytes)) m->way.t_done_ps += w->plat.pci_latency_ns * PM__PS;
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
               m->what.mlength);
     if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
-  if (w->plat.ack_after_write && bytes && !inside && !w->plat.no_pci)
-    t_ps += w->plat.pci_latency_ns * PM__PS;
+  if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {

@@ -71,7 +71,7 @@ typedef enum pm_topology_kind {
   X(inflight_per_process_count, 0, "limit of a process's messages in flight, 0 = none [S 7.1]")    \
   X(inflight_per_node_count, 0, "limit of a node's messages in flight, 0 = none [S 7.1]")          \
   X(quick_ack, 0, "1: the ack event comes at once, without two small messages")                    \
-  X(ack_after_write, 0, "1: acknowledged when the payload has crossed the target's PCI")           \
+  X(ack_after_write, 0, "1: acknowledged, and told of, when payload is in memory")                 \
   X(dma_ahead, 1,                                                                                  \
     "payload is read while earlier messages leave; 0: when they have left, as S4BXI")              \
   X(no_pci_commands, 0, "1: commands and events cross PCI in no time")                             \

@@ -214,12 +214,14 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
   return t_ps;
 }
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
-   again: only then it gets its event. */
-PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps) {
+   again: only then it gets its event. The initiator acknowledges at t_there_ps. */
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
   if (m->way.link == PM_LINK_LOGGP)
     t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
-  else if (!pm__is_inside(w, m))
+  else if (!pm__is_inside(w, m)) {
+    const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
+  }
   pm__written_at(w, m, t_there_ps);
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
@@ -233,8 +235,9 @@ PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int la
     m->way.event.fn = pm__back_event;
     t_there_ps = pm__max_ps(m->way.t_lost_ps, m->way.t_done_ps);
   }
-  if ((lane & 1) && m->what.kind == PM__GET && m->what.me)
-    pm__fetched(w, m, t_there_ps, latency_ps);
+  if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
+      (m->way.link == PM_LINK_LOGGP || m->way.event.fn != there)) /* else pm__rx does it */
+    pm__fetched(w, m, t_there_ps);
   pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
 }

@@ -162,7 +162,7 @@ PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns);
-PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps, int64_t latency_ps);
+PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);

@@ -185,6 +185,9 @@ static void probe_body(void *unused) {
   } else if (!probe.get) {
     EXPECT(s, PUT);
     probe.t.put_ns = SINCE;
+  } else {
+    EXPECT(s, GET);
+    probe.t.put_ns = SINCE;
   }
   pm_barrier();
   side_close(s);
@@ -227,6 +230,27 @@ static void payload_paths_change_where_they_should(void) {
                late = time_of(65, PTL_NI_MATCHING, 0, NULL);
   CHECK(early.send_ns < early.ack_ns / 2); /* the NIC keeps the payload */
   CHECK_NEAR(late.send_ns, late.ack_ns, 0.01);
+}
+/* The NIC that waits until payload is in memory tells of it one crossing of PCI later, both the host and the
+   other side. A get's target is told by the acknowledgement of what came back, at all levels alike. */
+static void targets_are_told_of_payload_in_memory(void) {
+  for (int level = PM_LINK_FLOW; level <= PM_LINK_PACKET; level++) {
+    if (level != PM_LINK_FLOW && level != PM_LINK_PACKET) continue;
+    for (int is_get = 0; is_get < 2; is_get++)
+      for (size_t bytes = 0; bytes <= 4096; bytes = 8 * bytes + 8) {
+        pm_platform p = pm_platform_bxi2(2);
+        const pm_world_desc desc = {.platform = &p, .link = (pm_link_model)level};
+        const timing sooner = time_of(bytes, PTL_NI_MATCHING, is_get, &desc);
+        p.ack_after_write = 1;
+        const timing later = time_of(bytes, PTL_NI_MATCHING, is_get, &desc);
+        CHECK_NEAR(later.ack_ns - sooner.ack_ns, bytes ? 200 : 0, 0.01);
+        if (is_get)
+          CHECK_NEAR(later.put_ns - later.ack_ns, 430 + 200 + 96 / 12.5, 0.01);
+        else
+          CHECK_NEAR(later.put_ns - sooner.put_ns, bytes ? 200 : 0, 0.01);
+        if (is_get) CHECK(sooner.put_ns > sooner.ack_ns);
+      }
+  }
 }
 static void performance_switches_take_their_part_away(void) {
   pm_platform p = pm_platform_bxi2(2);
@@ -840,6 +864,7 @@ int main(int argc, char **argv) {
   RUN(small_put_takes_the_sum_of_its_steps);
   RUN(long_put_runs_at_the_rate_of_the_link);
   RUN(payload_paths_change_where_they_should);
+  RUN(targets_are_told_of_payload_in_memory);
   RUN(performance_switches_take_their_part_away);
   RUN(loggp_is_its_formula);
   RUN(five_patterns_have_their_shape);
