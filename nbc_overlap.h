@@ -411,13 +411,14 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis);
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
    with the slope of the last two points, if that is positive (with one point: in proportion).
-   Four comments mean something, when they begin a line:
+   Five comments mean something, when they begin a line:
      # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
                                  ended does not tell that its data has arrived
      # tail_bytes 0              of a larger send that has ended, so many bytes may still be on their way
                                  (in sockets, in queues); 0: its end tells that all has arrived
      # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
                                  messages under way in one direction: what joint bounds rest on
+     # link_peers 3              with so many others at once; not said: with one
      # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
 #define NBC_TABLE_MAX_POINTS 1024
 
@@ -451,6 +452,7 @@ NBC_API const char *nbc_table_name(const nbc_table *table);
 NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
 NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table);
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
+NBC_API uint32_t nbc_table_link_peers(const nbc_table *table); /* 1 or more; NULL: 1 */
 NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);
@@ -660,7 +662,9 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
    the table's link_bytes_per_s x time, so with the work w of a transfer, its bytes at that rate,
        max <= sum of (x - w) + C        min >= sum of w - N
    for the sum over these transfers; the independent bounds above are kept beside them, and the joint
-   ones never leave them. Only with a table that has link_bytes_per_s.
+   ones never leave them. Only with a table that has link_bytes_per_s and was not disturbed. That rate was
+   measured with the table's link_peers; to k times as many others at once, k times as much may move: there
+   are no more of these than transfers at one time, nor than processes (desc.peers_same_node, _other_node).
    What the tool itself costs (desc.call_cost_ns, event_cost_ns) is neither C nor N, but tool time.
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
@@ -731,6 +735,8 @@ typedef struct nbc_monitor_desc {
      thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
   void (*on_seen)(void *user, const nbc_seen *seen);
   void *on_seen_user;
+  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
+  uint32_t peers_same_node, peers_other_node;
   bool
       tables_of_messages; /* measured by sends and receives: puts, gets and atomics may be faster */
 } nbc_monitor_desc;
@@ -3770,7 +3776,7 @@ NBC_API const char *nbc_diagnosis_text(nbc_diagnosis diagnosis) {
   return (unsigned)diagnosis < NBC_DIAGNOSIS_COUNT ? texts[diagnosis] : "?";
 }
 #ifdef NBC_LINES
-#line 59 "src/overlap/table.h"
+#line 61 "src/overlap/table.h"
 #endif
 NBC__PRIVATE int64_t nbc__table_part_of(int64_t size_ns, uint64_t size_bytes, int64_t part_ns,
                                         uint64_t part_bytes);
@@ -3798,6 +3804,7 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   char *name;
   int64_t eager_bytes, tail_bytes;
   double link_bytes_per_s;
+  int64_t link_peers; /* 0: not said */
   char disturbed[160];
 };
 
@@ -3850,6 +3857,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->name, name, name_bytes);
   t->eager_bytes = t->tail_bytes = -1;
   t->link_bytes_per_s = 0;
+  t->link_peers = 0;
   t->disturbed[0] = 0;
   nbc__table_prepare(t);
   *table = t;
@@ -3925,6 +3933,10 @@ NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
   if (!table) return 0;
   return table->link_bytes_per_s;
 }
+NBC_API uint32_t nbc_table_link_peers(const nbc_table *table) {
+  if (!table || table->link_peers < 1) return 1;
+  return table->link_peers < UINT32_MAX ? (uint32_t)table->link_peers : UINT32_MAX;
+}
 NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
   if (!table) return "?";
   return table->disturbed[0] ? table->disturbed : NULL;
@@ -3991,6 +4003,8 @@ static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *e
     return nbc__table_size(rest, end, name, line, "eager_bytes", &t->eager_bytes, err);
   } else if ((rest = nbc__table_said(at, end, "tail_bytes")) != NULL) {
     return nbc__table_size(rest, end, name, line, "tail_bytes", &t->tail_bytes, err);
+  } else if ((rest = nbc__table_said(at, end, "link_peers")) != NULL) {
+    return nbc__table_size(rest, end, name, line, "link_peers", &t->link_peers, err);
   } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
     double value;
     const char *after = nbc__text_number(rest, end, &value);
@@ -4056,6 +4070,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   (*table)->eager_bytes = said.eager_bytes;
   (*table)->tail_bytes = said.tail_bytes;
   (*table)->link_bytes_per_s = said.link_bytes_per_s;
+  (*table)->link_peers = said.link_peers;
   memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
   return NBC_OK;
 }
@@ -4112,6 +4127,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     fputs("# link_bytes_per_s ", file);
     nbc__table_print(file, table->link_bytes_per_s);
     fputc('\n', file);
+    if (table->link_peers > 0) fprintf(file, "# link_peers %lld\n", (long long)table->link_peers);
   }
   if (table->disturbed[0]) fprintf(file, "# disturbed %s\n", table->disturbed);
   fputs("# bytes seconds\n", file);
@@ -4184,7 +4200,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 254 "src/overlap/monitor.h"
+#line 258 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4238,7 +4254,7 @@ typedef struct nbc__mon_event {
 /* Transfers of one direction to one class of peers that were under way at the same time: from the
    first's begin to the last's end (a busy period), they together move no more than the link does. */
 typedef struct nbc__mon_joint {
-  uint32_t active;
+  uint32_t active, most_active; /* now; at one time of this period */
   bool broken; /* a stamp of this period has no place: only the independent bounds hold */
   int64_t begin_ns, begin_comp_ns, end_ns, end_comp_ns;
   nbc_totals period;  /* of transfers with two ends in this period */
@@ -4401,9 +4417,6 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
 NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
                                 const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
                                 const nbc__mon_bounds *o);
-/* Adds to `to` what a report at t_ns shows of transfers under way together. */
-NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
-                                      nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);
@@ -5349,7 +5362,8 @@ NBC__MON_APART static nbc__mon_joint *nbc__mon_find_joint(nbc_recorder *r,
   const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
                            : peer == NBC_PEER_OTHER_NODE ? d->table_other_node
                                                          : NULL;
-  if (!table || !(nbc_table_link_bytes_per_s(table) > 0) || nbc__mon_is_off_table(r, b->kind))
+  if (!table || !(nbc_table_link_bytes_per_s(table) > 0) || nbc_table_disturbed(table) ||
+      nbc__mon_is_off_table(r, b->kind))
     return NULL;
   switch ((nbc_kind)b->kind) {
   case NBC_KIND_SEND:
@@ -5367,7 +5381,8 @@ static inline nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_
 }
 
 NBC__MON_APART static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
-  if (j->active++) return;
+  if (++j->active > j->most_active) j->most_active = j->active;
+  if (j->active > 1) return;
   j->broken = false;
   j->begin_ns = b->t_ns;
   j->begin_comp_ns = b->comp_ns;
@@ -5396,6 +5411,19 @@ static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int6
   sum->xfer_ns += p->xfer_ns;
   sum->min_overlap_ns += min_ns;
   sum->max_overlap_ns += max_ns;
+}
+
+/* With more others at once than the link's rate was measured with, so many times as much may move: the
+   work takes less of the time, and the rest of a transfer counts as latency. */
+static void nbc__mon_many_links(const nbc_recorder *r, nbc__mon_joint *j, nbc_peer peer) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const bool same = peer == NBC_PEER_SAME_NODE;
+  const uint32_t known = same ? d->peers_same_node : d->peers_other_node,
+                 most = known && known < j->most_active ? known : j->most_active,
+                 with = nbc_table_link_peers(same ? d->table_same_node : d->table_other_node);
+  const int64_t all_ns = j->work_ns;
+  if (most > with) j->work_ns /= (most - 1) / with + 1;
+  j->latency_ns += all_ns - j->work_ns;
 }
 
 /* A transfer that had joined is over: e == NULL: it was withdrawn, or its end is not known. */
@@ -5431,25 +5459,14 @@ NBC__MON_APART static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j,
     j->end_comp_ns = e->comp_ns;
   }
   if (--j->active > 0) return;
+  nbc__mon_many_links(r, j, (nbc_peer)b->peer);
   if (j->end_ns < j->begin_ns) j->broken = true;
   if (j->broken) j->end_ns = j->begin_ns, j->end_comp_ns = j->begin_comp_ns;
   nbc__mon_close_period(&j->sum, j, j->end_ns - j->begin_ns, j->end_comp_ns - j->begin_comp_ns,
                         j->broken);
   memset(&j->period, 0, sizeof j->period);
   j->latency_ns = j->work_ns = 0;
-}
-
-NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
-                                      nbc_totals *to) {
-  const nbc__mon_joint *j = &r->joint[direction][peer];
-  const nbc_totals *const both[] = {&j->sum, &j->period}; /* a period still open: independent */
-  for (int i = 0; i < 2; i++) {
-    to->count += both[i]->count;
-    to->size_bytes += both[i]->size_bytes;
-    to->xfer_ns += both[i]->xfer_ns;
-    to->min_overlap_ns += both[i]->min_overlap_ns;
-    to->max_overlap_ns += both[i]->max_overlap_ns;
-  }
+  j->most_active = 0;
 }
 
 static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
@@ -6490,6 +6507,20 @@ static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const
   return true;
 }
 
+/* Of the periods that are over, and of one that is open, which has the independent bounds. */
+static void nbc__rep_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                nbc_totals *to) {
+  const nbc__mon_joint *j = &r->joint[direction][peer];
+  const nbc_totals *const both[] = {&j->sum, &j->period};
+  for (int i = 0; i < 2; i++) {
+    to->count += both[i]->count;
+    to->size_bytes += both[i]->size_bytes;
+    to->xfer_ns += both[i]->xfer_ns;
+    to->min_overlap_ns += both[i]->min_overlap_ns;
+    to->max_overlap_ns += both[i]->max_overlap_ns;
+  }
+}
+
 static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
   int *map = (int *)nbc__zalloc(r->monitor->desc.max_sections * sizeof *map);
   if (!map) return false;
@@ -6512,7 +6543,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     memset(&joint, 0, sizeof joint);
     joint.incoming = k >= NBC_PEER_COUNT;
     joint.peer = (nbc_peer)(k % NBC_PEER_COUNT);
-    nbc__mon_take_joint(r, joint.incoming, joint.peer, &t);
+    nbc__rep_take_joint(r, joint.incoming, joint.peer, &t);
     joint.count = t.count, joint.size_bytes = t.size_bytes, joint.xfer_ns = t.xfer_ns;
     joint.min_overlap_ns = t.min_overlap_ns, joint.max_overlap_ns = t.max_overlap_ns;
     if (t.count) ok = nbc__rep_add_joint(out, &joint);

@@ -288,6 +288,8 @@ static nbc_status make_monitor(bool start_off) {
   desc.max_transfers = 1024;
   desc.grow_transfers = true;
   desc.tables_of_messages = true;
+  for (int i = 0; run.same_node && i < run.size; i++)
+    *(run.same_node[i] ? &desc.peers_same_node : &desc.peers_other_node) += i != run.rank;
   desc.start_off = start_off;
   if (setting_trace()) desc.on_seen = trace_seen;
   calibrate(&desc);
@@ -384,7 +386,7 @@ BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   return REAL(Abort)(comm, code);
 }
 
-/* ---- names: local calls, which stay computation ---------------------------------------------- */
+/* ---- names and hints: calls, which stay computation ---------------------------------------------- */
 VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
   static int (*real_Comm_set_name)(MPI_Comm, const char *);
   const int rc = REAL(Comm_set_name)(comm, name);
@@ -397,6 +399,24 @@ VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
 }
 VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name)
     __attribute__((alias("PMPI_Comm_set_name")));
+
+/* What may be assumed of a communicator's messages. */
+VISIBLE int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+  static int (*real_Comm_set_info)(MPI_Comm, MPI_Info);
+  const int rc = REAL(Comm_set_info)(comm, info);
+  if (rc == MPI_SUCCESS && trace.kept && __atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) {
+    busy_begin();
+    const peers *p = peers_of_comm(comm);
+    if (p != &no_peers)
+      trace_look_at_order(comm, p->made);
+    else
+      trace_cannot_match("out of memory");
+    busy_end();
+  }
+  return rc;
+}
+VISIBLE int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+    __attribute__((alias("PMPI_Comm_set_info")));
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */

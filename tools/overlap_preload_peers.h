@@ -249,6 +249,7 @@ APART static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const 
   if (!p || p->each != made.each)
     free_classes(made.each); /* another thread was first, or no memory */
   unlock();
+  if (p && comm) trace_look_at_order(*comm, p->made);
   return p;
 }
 
@@ -291,6 +292,7 @@ INLINE nbc_peer class_of(const peers *p, int rank) {
 
 /* A duplicate has the processes of its original. */
 static void inherit_peers(MPI_Comm from, MPI_Comm made) {
+  uint32_t number = 0;
   lock();
   const peers *p = known.slots ? known.slots[known_slot(KEY(from))] : NULL;
   if (p) {
@@ -300,8 +302,10 @@ static void inherit_peers(MPI_Comm from, MPI_Comm made) {
     copy.tally = tally_of("", copy.inter ? copy.remote_size : copy.size); /* its name is its own */
     const peers *kept = remember_peers(&copy);
     if (kept && kept->each == copy.each && copy.each) copy.each->users++;
+    if (kept) number = kept->made;
   }
   unlock();
+  if (number) trace_look_at_order(made, number);
 }
 
 /* It has a name from here on. */

@@ -9,7 +9,7 @@
    missing: "cut" says so, by the ids of sends and receives, which are in the order of their posts. */
 #include "trace_file.h"
 
-enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256 };
+enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256, TRACE_UNORDERED = 64 };
 enum { TRACE_FIRST_MIB = 4, TRACE_RUN_MIB = 64, TRACE_LEAST_RECORDS = 1024 };
 static struct {
   trace_record *ring; /* NULL: off, or full */
@@ -28,6 +28,8 @@ static struct {
   const nbc_table *table;                            /* of messages on this node */
   bool table_is_measured;
   const char *unmatched; /* why messages cannot be told apart by their order; NULL: they can */
+  uint32_t unordered[TRACE_UNORDERED]; /* communicators whose messages may overtake others */
+  uint32_t unordered_count;
 } trace;
 
 /* From this message on some may be missing. Only where one thread calls MPI: others match nothing. */
@@ -79,6 +81,29 @@ static inline void trace_partner(uint64_t id, int partner) {
 /* Messages with this are missing, or out of order. */
 static void trace_cannot_match(const char *why) {
   if (!trace.unmatched) trace.unmatched = why;
+}
+
+/* Messages of this communicator, the one with this number here, may overtake others. */
+static void trace_unordered(uint32_t comm) {
+  lock();
+  uint32_t i = 0;
+  while (i < trace.unordered_count && trace.unordered[i] != comm) i++;
+  if (i == TRACE_UNORDERED)
+    trace_cannot_match("more than 64 communicators allow overtaking");
+  else if (i == trace.unordered_count)
+    trace.unordered[trace.unordered_count++] = comm;
+  unlock();
+}
+/* Does the program allow messages of a communicator to overtake others? What is in force, the MPI tells, by
+   whichever call it came. */
+APART static void trace_look_at_order(MPI_Comm handle, uint32_t comm) {
+  MPI_Info info;
+  char value[8] = "";
+  int found = 0;
+  if (!trace.kept || PMPI_Comm_get_info(handle, &info) != MPI_SUCCESS) return;
+  PMPI_Info_get(info, "mpi_assert_allow_overtaking", sizeof value - 1, value, &found);
+  PMPI_Info_free(&info);
+  if (found && strcmp(value, "false") != 0) trace_unordered(comm);
 }
 
 /* A number for a communicator that all its processes give it: made of that of the one it was made from,
@@ -337,6 +362,8 @@ static void trace_write(FILE *out) {
   if (trace.cut_in || trace.cut_out)
     fprintf(out, "cut %llu %llu\n", (unsigned long long)trace.cut_in,
             (unsigned long long)trace.cut_out);
+  for (uint32_t i = 0; i < trace.unordered_count; i++)
+    fprintf(out, "unordered %u\n", trace.unordered[i]);
   if (trace.keeps_first) fprintf(out, "first %d\n", !trace.ring);
   if (run.multiple || run.thread_count != 1) trace_cannot_match("several threads called MPI");
   fprintf(out, "matches %d %s\n", !trace.unmatched, trace.unmatched ? trace.unmatched : "in order");

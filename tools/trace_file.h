@@ -11,6 +11,7 @@
      matches N TEXT                     1: each message of the process is here, in order; 0: why not
      cut IN OUT                         receives with an id of IN or above, sends of OUT or above, may be missing;
                                         0: none is. Not there: none of either
+     unordered N                        messages of the communicator with this number may overtake others
      first N                            its first records are kept, not the newest; 1: there were more
      name I TEXT                        of sections
      place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"

@@ -6,8 +6,8 @@
    their post on, receives when they are over; so when there are as many of both, each is known, and the n-th are
    one message. Where a timeline has all messages up to one of them only (its "cut"), the n-th are one message
    as long as there are both, if the communicator's number is known, which is the same in all of its processes.
-   Nothing is said where a timeline has lost its first records, sizes differ, or the number is not known and
-   several communicators are in use.
+   Nothing is said where a timeline has lost its first records, sizes differ, the number is not known and
+   several communicators are in use, or the program lets messages of a communicator overtake others.
 
    Bounds by method "partner", where both clocks are those of one boot (CLOCK_MONOTONIC_RAW, their errors
    taken off): no byte moves before the send is called, none after the receive has returned. So the window
@@ -190,8 +190,19 @@ static size_t match_collect(match_one *all, bool in) {
   return count;
 }
 
+/* May messages of this one's communicator overtake others (mpi_assert_allow_overtaking)? */
+static bool match_is_unordered(const match_one *one) {
+  const timeline *t = &traces.of[one->timeline];
+  for (size_t i = 0; i < t->unordered_count; i++)
+    if ((int64_t)t->unordered[i] == one->message->end_ns) return true;
+  return false;
+}
 /* A group of as many sends as receives: the same sizes, one communicator on each side. */
 static bool match_agrees(const match_one *sent, const match_one *received, size_t count) {
+  if (match_is_unordered(sent) || match_is_unordered(received)) {
+    match_refuse("their communicator allows overtaking");
+    return false;
+  }
   for (size_t i = 0; i < count; i++) {
     if (sent[i].message->end_ns != sent[0].message->end_ns ||
         received[i].message->end_ns != received[0].message->end_ns) {

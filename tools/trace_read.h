@@ -19,6 +19,8 @@ typedef struct timeline {
   uint64_t cut_in, cut_out; /* messages from these ids on may be missing; UINT64_MAX: none */
   int64_t raw_clock_ns[2], raw_ns[2], raw_err_ns[2];
   int raw_count;
+  uint32_t *unordered; /* communicators whose messages may overtake others */
+  size_t unordered_count;
   char *boot, *unmatched; /* unmatched: why its messages are not here in order; NULL: they are */
   char *name_list[256];
   trace_place *places;
@@ -91,6 +93,12 @@ static bool trace_read_line(timeline *t, const char *line) {
   if (sscanf(line, "cut %llu %llu", &in, &out) == 2) {
     t->cut_in = in ? in : UINT64_MAX;
     t->cut_out = out ? out : UINT64_MAX;
+    return true;
+  }
+  if (sscanf(line, "unordered %u", &index) == 1) {
+    t->unordered =
+        (uint32_t *)must(realloc(t->unordered, (t->unordered_count + 1) * sizeof *t->unordered));
+    t->unordered[t->unordered_count++] = index;
     return true;
   }
   if (sscanf(line, "first %lld", &a) == 1) return t->is_first = true, t->is_full = a != 0, true;

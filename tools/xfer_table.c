@@ -20,6 +20,7 @@
                        --merge FILE WHY FILE... makes one table of several: `nbc see` on several hosts.
      link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
                        to one process and to all of the same kind together; the largest of all sizes.
+     link_peers        how many these were, at most 16
      xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
    A disturbed measurement is made again, up to three times.
@@ -395,9 +396,10 @@ static int measure(const char *path, const char *between, double most_s) {
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
   snprintf(what, sizeof what,
-           TABLE_MAKE_LINE "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f%s%s",
-           (int)TABLE_MAKE, (long long)eager, (long long)tail, link, said[0] ? "\ndisturbed " : "",
-           said);
+           TABLE_MAKE_LINE
+           "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f\nlink_peers %d%s%s",
+           (int)TABLE_MAKE, (long long)eager, (long long)tail, link,
+           size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS, said[0] ? "\ndisturbed " : "", said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;

@@ -13,6 +13,7 @@ static int merge_tables(const char *to, const char *why, char **paths, int count
   const double *time_s;
   int64_t eager = 0, tail = 0;
   double link = 0;
+  uint32_t link_peers = UINT32_MAX;
   memset(&err, 0, sizeof err);
   if (count < 1 || count > 64) return fail("--merge takes 1 to 64 tables", &err);
   for (int i = 0; i < count; i++)
@@ -34,6 +35,7 @@ static int merge_tables(const char *to, const char *why, char **paths, int count
     if (t < 0 || tail < 0 || t > tail) tail = t < 0 || tail < 0 ? -1 : t;
     link_known = link_known && l > 0;
     if (l > link) link = l;
+    if (nbc_table_link_peers(tables[i]) < link_peers) link_peers = nbc_table_link_peers(tables[i]);
   }
   char what[800];
   int n = snprintf(what, sizeof what, TABLE_MAKE_LINE "%d", (int)TABLE_MAKE);
@@ -41,7 +43,9 @@ static int merge_tables(const char *to, const char *why, char **paths, int count
     n += snprintf(what + n, sizeof what - (size_t)n, "\neager_bytes %lld", (long long)eager);
   if (tail >= 0)
     n += snprintf(what + n, sizeof what - (size_t)n, "\ntail_bytes %lld", (long long)tail);
-  if (link_known) n += snprintf(what + n, sizeof what - (size_t)n, "\nlink_bytes_per_s %.0f", link);
+  if (link_known)
+    n += snprintf(what + n, sizeof what - (size_t)n, "\nlink_bytes_per_s %.0f\nlink_peers %u", link,
+                  (unsigned)link_peers);
   snprintf(what + n, sizeof what - (size_t)n, "\ndisturbed %.200s", why);
   for (int i = 0; i < count; i++) nbc_table_free(tables[i]);
   if (nbc_table_create(sizes, slowest_s, points, to, &merged, &err) != NBC_OK)

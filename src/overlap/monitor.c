@@ -936,7 +936,8 @@ NBC__MON_APART static nbc__mon_joint *nbc__mon_find_joint(nbc_recorder *r,
   const nbc_table *table = peer == NBC_PEER_SAME_NODE    ? d->table_same_node
                            : peer == NBC_PEER_OTHER_NODE ? d->table_other_node
                                                          : NULL;
-  if (!table || !(nbc_table_link_bytes_per_s(table) > 0) || nbc__mon_is_off_table(r, b->kind))
+  if (!table || !(nbc_table_link_bytes_per_s(table) > 0) || nbc_table_disturbed(table) ||
+      nbc__mon_is_off_table(r, b->kind))
     return NULL;
   switch ((nbc_kind)b->kind) {
   case NBC_KIND_SEND:
@@ -954,7 +955,8 @@ static inline nbc__mon_joint *nbc__mon_joint_of(nbc_recorder *r, const nbc__mon_
 }
 
 NBC__MON_APART static void nbc__mon_join(nbc__mon_joint *j, const nbc__mon_event *b) {
-  if (j->active++) return;
+  if (++j->active > j->most_active) j->most_active = j->active;
+  if (j->active > 1) return;
   j->broken = false;
   j->begin_ns = b->t_ns;
   j->begin_comp_ns = b->comp_ns;
@@ -983,6 +985,19 @@ static void nbc__mon_close_period(nbc_totals *sum, const nbc__mon_joint *j, int6
   sum->xfer_ns += p->xfer_ns;
   sum->min_overlap_ns += min_ns;
   sum->max_overlap_ns += max_ns;
+}
+
+/* With more others at once than the link's rate was measured with, so many times as much may move: the
+   work takes less of the time, and the rest of a transfer counts as latency. */
+static void nbc__mon_many_links(const nbc_recorder *r, nbc__mon_joint *j, nbc_peer peer) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  const bool same = peer == NBC_PEER_SAME_NODE;
+  const uint32_t known = same ? d->peers_same_node : d->peers_other_node,
+                 most = known && known < j->most_active ? known : j->most_active,
+                 with = nbc_table_link_peers(same ? d->table_same_node : d->table_other_node);
+  const int64_t all_ns = j->work_ns;
+  if (most > with) j->work_ns /= (most - 1) / with + 1;
+  j->latency_ns += all_ns - j->work_ns;
 }
 
 /* A transfer that had joined is over: e == NULL: it was withdrawn, or its end is not known. */
@@ -1018,25 +1033,14 @@ NBC__MON_APART static void nbc__mon_part(nbc_recorder *r, nbc__mon_joint *j,
     j->end_comp_ns = e->comp_ns;
   }
   if (--j->active > 0) return;
+  nbc__mon_many_links(r, j, (nbc_peer)b->peer);
   if (j->end_ns < j->begin_ns) j->broken = true;
   if (j->broken) j->end_ns = j->begin_ns, j->end_comp_ns = j->begin_comp_ns;
   nbc__mon_close_period(&j->sum, j, j->end_ns - j->begin_ns, j->end_comp_ns - j->begin_comp_ns,
                         j->broken);
   memset(&j->period, 0, sizeof j->period);
   j->latency_ns = j->work_ns = 0;
-}
-
-NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
-                                      nbc_totals *to) {
-  const nbc__mon_joint *j = &r->joint[direction][peer];
-  const nbc_totals *const both[] = {&j->sum, &j->period}; /* a period still open: independent */
-  for (int i = 0; i < 2; i++) {
-    to->count += both[i]->count;
-    to->size_bytes += both[i]->size_bytes;
-    to->xfer_ns += both[i]->xfer_ns;
-    to->min_overlap_ns += both[i]->min_overlap_ns;
-    to->max_overlap_ns += both[i]->max_overlap_ns;
-  }
+  j->most_active = 0;
 }
 
 static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,

@@ -46,7 +46,9 @@
    the table's link_bytes_per_s x time, so with the work w of a transfer, its bytes at that rate,
        max <= sum of (x - w) + C        min >= sum of w - N
    for the sum over these transfers; the independent bounds above are kept beside them, and the joint
-   ones never leave them. Only with a table that has link_bytes_per_s.
+   ones never leave them. Only with a table that has link_bytes_per_s and was not disturbed. That rate was
+   measured with the table's link_peers; to k times as many others at once, k times as much may move: there
+   are no more of these than transfers at one time, nor than processes (desc.peers_same_node, _other_node).
    What the tool itself costs (desc.call_cost_ns, event_cost_ns) is neither C nor N, but tool time.
 
    Several threads. Each thread has its own recorder, its own C and N. A transfer belongs to the
@@ -117,6 +119,8 @@ typedef struct nbc_monitor_desc {
      thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
   void (*on_seen)(void *user, const nbc_seen *seen);
   void *on_seen_user;
+  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
+  uint32_t peers_same_node, peers_other_node;
   bool
       tables_of_messages; /* measured by sends and receives: puts, gets and atomics may be faster */
 } nbc_monitor_desc;
@@ -303,7 +307,7 @@ typedef struct nbc__mon_event {
 /* Transfers of one direction to one class of peers that were under way at the same time: from the
    first's begin to the last's end (a busy period), they together move no more than the link does. */
 typedef struct nbc__mon_joint {
-  uint32_t active;
+  uint32_t active, most_active; /* now; at one time of this period */
   bool broken; /* a stamp of this period has no place: only the independent bounds hold */
   int64_t begin_ns, begin_comp_ns, end_ns, end_comp_ns;
   nbc_totals period;  /* of transfers with two ends in this period */
@@ -466,9 +470,6 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
 NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
                                 const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
                                 const nbc__mon_bounds *o);
-/* Adds to `to` what a report at t_ns shows of transfers under way together. */
-NBC__PRIVATE void nbc__mon_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
-                                      nbc_totals *to);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);

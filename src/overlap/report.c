@@ -398,6 +398,20 @@ static bool nbc__rep_take_counters(nbc_report *out, const nbc_recorder *r, const
   return true;
 }
 
+/* Of the periods that are over, and of one that is open, which has the independent bounds. */
+static void nbc__rep_take_joint(const nbc_recorder *r, int direction, nbc_peer peer,
+                                nbc_totals *to) {
+  const nbc__mon_joint *j = &r->joint[direction][peer];
+  const nbc_totals *const both[] = {&j->sum, &j->period};
+  for (int i = 0; i < 2; i++) {
+    to->count += both[i]->count;
+    to->size_bytes += both[i]->size_bytes;
+    to->xfer_ns += both[i]->xfer_ns;
+    to->min_overlap_ns += both[i]->min_overlap_ns;
+    to->max_overlap_ns += both[i]->max_overlap_ns;
+  }
+}
+
 static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_ns) {
   int *map = (int *)nbc__zalloc(r->monitor->desc.max_sections * sizeof *map);
   if (!map) return false;
@@ -420,7 +434,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     memset(&joint, 0, sizeof joint);
     joint.incoming = k >= NBC_PEER_COUNT;
     joint.peer = (nbc_peer)(k % NBC_PEER_COUNT);
-    nbc__mon_take_joint(r, joint.incoming, joint.peer, &t);
+    nbc__rep_take_joint(r, joint.incoming, joint.peer, &t);
     joint.count = t.count, joint.size_bytes = t.size_bytes, joint.xfer_ns = t.xfer_ns;
     joint.min_overlap_ns = t.min_overlap_ns, joint.max_overlap_ns = t.max_overlap_ns;
     if (t.count) ok = nbc__rep_add_joint(out, &joint);

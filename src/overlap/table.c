@@ -19,6 +19,7 @@ struct nbc_table { /* one allocation: this, then size_bytes, time_s, slope, name
   char *name;
   int64_t eager_bytes, tail_bytes;
   double link_bytes_per_s;
+  int64_t link_peers; /* 0: not said */
   char disturbed[160];
 };
 
@@ -71,6 +72,7 @@ NBC_API nbc_status nbc_table_create(const uint64_t *size_bytes, const double *ti
   memcpy(t->name, name, name_bytes);
   t->eager_bytes = t->tail_bytes = -1;
   t->link_bytes_per_s = 0;
+  t->link_peers = 0;
   t->disturbed[0] = 0;
   nbc__table_prepare(t);
   *table = t;
@@ -146,6 +148,10 @@ NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table) {
   if (!table) return 0;
   return table->link_bytes_per_s;
 }
+NBC_API uint32_t nbc_table_link_peers(const nbc_table *table) {
+  if (!table || table->link_peers < 1) return 1;
+  return table->link_peers < UINT32_MAX ? (uint32_t)table->link_peers : UINT32_MAX;
+}
 NBC_API const char *nbc_table_disturbed(const nbc_table *table) {
   if (!table) return "?";
   return table->disturbed[0] ? table->disturbed : NULL;
@@ -212,6 +218,8 @@ static nbc_status nbc__table_comment(nbc_table *t, const char *at, const char *e
     return nbc__table_size(rest, end, name, line, "eager_bytes", &t->eager_bytes, err);
   } else if ((rest = nbc__table_said(at, end, "tail_bytes")) != NULL) {
     return nbc__table_size(rest, end, name, line, "tail_bytes", &t->tail_bytes, err);
+  } else if ((rest = nbc__table_said(at, end, "link_peers")) != NULL) {
+    return nbc__table_size(rest, end, name, line, "link_peers", &t->link_peers, err);
   } else if ((rest = nbc__table_said(at, end, "link_bytes_per_s")) != NULL) {
     double value;
     const char *after = nbc__text_number(rest, end, &value);
@@ -277,6 +285,7 @@ NBC_API nbc_status nbc_table_parse(const char *text, size_t text_bytes, const ch
   (*table)->eager_bytes = said.eager_bytes;
   (*table)->tail_bytes = said.tail_bytes;
   (*table)->link_bytes_per_s = said.link_bytes_per_s;
+  (*table)->link_peers = said.link_peers;
   memcpy((*table)->disturbed, said.disturbed, sizeof said.disturbed);
   return NBC_OK;
 }
@@ -333,6 +342,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
     fputs("# link_bytes_per_s ", file);
     nbc__table_print(file, table->link_bytes_per_s);
     fputc('\n', file);
+    if (table->link_peers > 0) fprintf(file, "# link_peers %lld\n", (long long)table->link_peers);
   }
   if (table->disturbed[0]) fprintf(file, "# disturbed %s\n", table->disturbed);
   fputs("# bytes seconds\n", file);

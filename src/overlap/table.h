@@ -10,13 +10,14 @@
    ends every line, also the last (without it the file is taken for cut off). Between two sizes the
    time is interpolated linearly; below the first size it is the first time; above the last it grows
    with the slope of the last two points, if that is positive (with one point: in proportion).
-   Four comments mean something, when they begin a line:
+   Five comments mean something, when they begin a line:
      # eager_bytes 4096          sends up to this size return before a receive is posted: that a send
                                  ended does not tell that its data has arrived
      # tail_bytes 0              of a larger send that has ended, so many bytes may still be on their way
                                  (in sockets, in queues); 0: its end tells that all has arrived
      # link_bytes_per_s 1.2e10   the most that one process was seen to move at once, with any number of
                                  messages under way in one direction: what joint bounds rest on
+     # link_peers 3              with so many others at once; not said: with one
      # disturbed TEXT            the measurement was disturbed, and how; every report repeats it */
 #define NBC_TABLE_MAX_POINTS 1024
 
@@ -50,6 +51,7 @@ NBC_API const char *nbc_table_name(const nbc_table *table);
 NBC_API int64_t nbc_table_eager_bytes(const nbc_table *table);
 NBC_API int64_t nbc_table_tail_bytes(const nbc_table *table);
 NBC_API double nbc_table_link_bytes_per_s(const nbc_table *table);
+NBC_API uint32_t nbc_table_link_peers(const nbc_table *table); /* 1 or more; NULL: 1 */
 NBC_API const char *nbc_table_disturbed(const nbc_table *table);
 NBC_API size_t nbc_table_points(const nbc_table *table, const uint64_t **size_bytes,
                                 const double **time_s);

@@ -13,6 +13,8 @@
      nested          one in the middle is sent by a callback of the MPI
      truncated       one in the middle is longer than its receive
      off             messages while measuring is off at one rank, and others at the other
+     overtaking      communicators whose messages may overtake others: so from the start, by a duplicate of such, and said
+                     later; and tag 9 where they may not
      self            messages to oneself, and computation: they are copied in calls, nothing was hidden */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -227,6 +229,28 @@ static void off(void) {
   }
   MPI_Pcontrol(1);
 }
+static void overtaking(void) {
+  static char data[100];
+  MPI_Comm all[4];
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "mpi_assert_allow_overtaking", "true");
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &all[0]);
+  MPI_Send(data, 1, MPI_CHAR, MPI_PROC_NULL, 0, all[0]); /* it is known before it is duplicated */
+  MPI_Comm_dup_with_info(all[0], info, &all[1]);
+  MPI_Comm_dup(MPI_COMM_WORLD, &all[2]);
+  all[3] = MPI_COMM_WORLD;
+  for (int i = 0; i < 2 * ROUNDS; i++)
+    for (int k = 0; k < 4; k++) {
+      if (k == 2 && i == ROUNDS) MPI_Comm_set_info(all[2], info);
+      if (rank == 0)
+        MPI_Send(data, 100, MPI_CHAR, 1, k == 3 ? 9 : k, all[k]);
+      else
+        MPI_Recv(data, 100, MPI_CHAR, 0, k == 3 ? 9 : k, all[k], MPI_STATUS_IGNORE);
+    }
+  MPI_Info_free(&info);
+  for (int k = 0; k < 3; k++) MPI_Comm_free(&all[k]);
+}
 static void self(void) {
   static char in[20000], out[20000];
   for (int i = 0; i < 20 * ROUNDS; i++) {
@@ -245,7 +269,7 @@ int main(int argc, char **argv) {
   } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"in_call", in_call},
                 {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off},
                 {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated},
-                {"self", self}};
+                {"overtaking", overtaking}, {"self", self}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   share_flags();

@@ -72,6 +72,11 @@ each() {
   said "$1: and that is said" '30 of 60 messages of the timelines were not matched' text
   for kind in 1 first; do
     NBC_TRACE=$kind
+    both "$1" fast overtaking
+    if [ "$(arrows)" = 20 ] && jq -e '[.traceEvents[]|select(.cat=="message" and .ph=="s")|.args.tag]|unique == [9]' "$reports/t.json" >/dev/null
+    then ok "$1: messages that may overtake others are not joined ($kind)"; else bad "$1: overtaking ($kind): $(arrows) arrows: $(cat "$reports/said")"; fi
+    said "$1: and why is said" '20 of 80 messages have both ends; of others: their communicator allows overtaking' said
+    rm -rf "$reports"
     in_turn "$1" probed 39 19
     in_turn "$1" freed 39 19
     in_turn "$1" nested 39 19

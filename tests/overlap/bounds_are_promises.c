@@ -241,16 +241,23 @@ typedef struct flow {
 } flow;
 enum { FLOWS = 48, LATENCY_NS = 100, STEP_NS = 1 };
 
-/* Rounds of: post some, compute, wait for some or all. The link serves its flows in turn, when it
-   serves at all: always, in calls only, or now and then. */
-static void stream(uint64_t seed_of_kind) {
+/* Rounds of: post some, compute, wait for some or all. A link serves its flows in turn, when it
+   serves at all: always, in calls only, or now and then. Each of `links` partners has its own link, as fast as what the
+   table measured with `with` of them; the monitor knows how many these are, or not. */
+static void stream(uint64_t seed_of_kind, int links, int with) {
   nbc_monitor *m;
-  nbc_table *t = table_of(MEASURED);
-  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  char text[200];
+  snprintf(text, sizeof text, "# link_peers %d\n# eager_bytes 1000\n# tail_bytes 0\n# link_bytes_per_s %d\n0 1e-7\n1000000 1.0001e-3\n",
+           with, with * 1000000000);
+  nbc_table *t = table_of(text);
+  nbc_monitor_desc desc = plain;
+  desc.peers_same_node = test_below(3) ? (uint32_t)links : 0;
+  nbc_recorder *r = monitor_with(desc, t, t, &m);
   flow f[FLOWS];
   memset(f, 0, sizeof f);
   const int most_at_once = 1 + (int)test_below(12);
   int next = 0, turn = 0, active = 0;
+  bool served[4];
   int64_t now = 0, call_until = 0, comp_until = 0;
   bool in_call = false, wants_all = false;
   while (next < FLOWS || active) {
@@ -280,14 +287,16 @@ static void stream(uint64_t seed_of_kind) {
     const bool serves = seed_of_kind == 0 || in_call || (seed_of_kind == 2 && now / 700 % 2);
     for (int i = 0; i < next; i++) /* latencies pass side by side */
       if (now < f[i].posted_ns + LATENCY_NS && !in_call) f[i].hidden_ns++;
+    memset(served, 0, sizeof served);
     for (int k = 0; serves && k < next; k++) {
       flow *x = &f[(turn + k) % next];
-      if (x->left == 0 || now < x->posted_ns + LATENCY_NS) continue;
+      bool *const link = &served[(x - f) % links];
+      if (x->left == 0 || now < x->posted_ns + LATENCY_NS || *link) continue;
       x->left--;
       x->hidden_ns += !in_call;
-      turn = (turn + k + 1) % next;
-      break;
+      *link = true;
     }
+    if (next) turn = (turn + 1) % next;
     now++;
   }
   if (in_call) nbc_call_exit_at(r, now);
@@ -305,7 +314,41 @@ static void stream(uint64_t seed_of_kind) {
   nbc_table_free(t);
 }
 static void concurrent_transfers_share_their_link(void) {
-  for (uint64_t i = 0; i < 90; i++) stream(i % 3);
+  for (uint64_t i = 0; i < 90; i++) stream(i % 3, 1, 1);
+}
+static void more_partners_have_more_links(void) {
+  for (uint64_t i = 0; i < 60; i++) stream(i % 3, 2 + (int)i % 3, 1 + (int)i % 2);
+}
+/* Four messages of 10 us, all under way for 40 us, of which 2 us are in calls: each for itself was hidden but for
+   2 us, over one link together but for 2 us. */
+static int64_t least_of_four(const char *more, uint32_t peers) {
+  char text[300];
+  nbc_monitor *m;
+  nbc_monitor_desc desc = plain;
+  snprintf(text, sizeof text, "%s%s", more, MEASURED);
+  nbc_table *t = table_of(text);
+  desc.peers_same_node = peers;
+  nbc_recorder *r = monitor_with(desc, t, t, &m);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  for (uint64_t i = 0; i < 4; i++) nbc_xfer_begin_at(r, i, 9900, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, 0);
+  nbc_call_exit_at(r, 1000);
+  nbc_call_enter_at(r, NBC_KIND_WAITALL, 39000);
+  for (uint64_t i = 0; i < 4; i++) nbc_xfer_end_at(r, i, 40000);
+  nbc_call_exit_at(r, 40000);
+  nbc_report *report = report_of(m, 40000);
+  const int64_t least_ns = report->joint_count ? report->joints[0].min_overlap_ns : -1;
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+  return least_ns;
+}
+static void several_partners_are_not_one_link(void) {
+  const int64_t alone_ns = 4 * (10000 - 2000), one_link_ns = 4 * 9900 - 2000;
+  CHECK(least_of_four("", 1) == one_link_ns);
+  CHECK(least_of_four("", 0) == alone_ns && least_of_four("", 4) == alone_ns && least_of_four("", 9) == alone_ns);
+  CHECK(least_of_four("# link_peers 4\n", 0) == one_link_ns && least_of_four("# link_peers 5\n", 9) == one_link_ns);
+  CHECK(least_of_four("# link_peers 3\n", 4) == alone_ns);
+  CHECK(least_of_four("# disturbed yes\n", 1) == -1); /* no minimum from such a table, nor a rate */
 }
 
 /* 64 messages of 9,900 ns in flight, 100 ns of computation: each for itself may have hidden all of
@@ -313,7 +356,9 @@ static void concurrent_transfers_share_their_link(void) {
 static void one_gap_is_not_hidden_64_times(void) {
   nbc_monitor *m;
   nbc_table *t = table_of(MEASURED);
-  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  nbc_monitor_desc desc = plain;
+  desc.peers_same_node = 1;
+  nbc_recorder *r = monitor_with(desc, t, t, &m);
   nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
   for (uint64_t i = 0; i < 64; i++) nbc_xfer_begin_at(r, i, 9900, NBC_KIND_IRECV, NBC_PEER_SAME_NODE, 0);
   nbc_call_exit_at(r, 1000);
@@ -356,6 +401,8 @@ int main(int argc, char **argv) {
   RUN(no_minimum_without_a_measurement);
   RUN(own_cost_is_not_computation);
   RUN(concurrent_transfers_share_their_link);
+  RUN(more_partners_have_more_links);
+  RUN(several_partners_are_not_one_link);
   RUN(one_gap_is_not_hidden_64_times);
   RUN(many_open_transfers_are_all_followed);
   return TEST_END();
