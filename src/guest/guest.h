@@ -117,6 +117,21 @@ void guest_replace(const char *name, void *function);
     guest_replace(name, guest_address);                                                            \
   } while (0)
 
+/* ---- another ABI of MPI ------------------------------------------------------------------------------ */
+/* Programs that were linked with a library of this name and at least this number find their MPI by find; the
+   functions that pm_run has for others are not theirs. */
+typedef struct guest_abi {
+  const char *library;             /* "libmpi.so." */
+  int least;                       /* the number behind it */
+  void *(*find)(const char *name); /* a function or a variable to be copied; NULL: has none */
+  int (*is_its)(
+      const char *name); /* whether a name that it does not have may be found elsewhere: 0 */
+  void (*bound)(size_t (*offset_of)(
+      const char *name)); /* the program is loaded; offsets in its image, 0: none */
+} guest_abi;
+void guest_abi_add(const guest_abi *abi);
+const guest_abi *guest_abi_now(void); /* of the program; NULL: pm_run's own */
+
 /* ---- numbers of options; a bad one ends pm_run with status 2 ----------------------------------------- */
 __attribute__((noreturn, format(printf, 1, 2))) void guest_refuse(const char *format, ...);
 int64_t guest_number(const char *option, const char *text, int64_t least, int64_t most);

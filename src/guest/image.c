@@ -72,8 +72,9 @@ static int starts(const char *name, const char *const *list) {
 }
 /* The launcher is this library. */
 static int is_ours(const char *name) {
-  static const char *const ours[] = {"libmpich.so",   "libmpi.so", "libmpi_abi.so",
-                                     "libportals.so", "libpmi.so", NULL};
+  static const char *const ours[] = {
+      "libmpich.so",    "libmpi.so",     "libmpi_abi.so", "libopen-pal.so",
+      "libopen-rte.so", "libportals.so", "libpmi.so",     NULL};
   return starts(name, ours);
 }
 /* One for all processes: libc and what belongs to it. The launcher stands in for what of them keeps
@@ -193,6 +194,31 @@ static int is_known(const elf_image *image, const char *name) {
     if (strcmp(image->objects[i].name, name) == 0) return 1;
   return 0;
 }
+/* Which ABI of MPI the program and its libraries were made for: said by the library's name. */
+enum { ABIS_MAX = 4 };
+static const guest_abi *abis[ABIS_MAX], *abi;
+static int is_own_abi;
+void guest_abi_add(const guest_abi *one) {
+  int i = 0;
+  while (i < ABIS_MAX - 1 && abis[i]) i++;
+  abis[i] = one;
+}
+const guest_abi *guest_abi_now(void) { return abi; }
+static int note_abi(const elf_object *who, const char *name, char *error, size_t bytes) {
+  const guest_abi *found = NULL;
+  if (strncmp(name, "libmpi", 6) != 0) return 1;
+  for (int i = 0; i < ABIS_MAX && abis[i]; i++) {
+    const size_t length = strlen(abis[i]->library);
+    if (strncmp(name, abis[i]->library, length) == 0 && atoi(name + length) >= abis[i]->least)
+      found = abis[i];
+  }
+  if (found ? is_own_abi || (abi && abi != found) : abi != NULL)
+    return fail(error, bytes, "%s: needs %s, other parts of the program another MPI", who->path,
+                name);
+  abi = found;
+  is_own_abi = !found;
+  return 1;
+}
 /* What object i needs: ours, shared by all, or one more object. Breadth first, as the dynamic
    linker does: the order of objects is the order in which symbols are looked for. object_add may
    move the array, so the one that asks is copied before. */
@@ -208,6 +234,7 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
     if (e->d_tag != DT_NEEDED) continue;
     const char *name = strings + e->d_un.d_val, *slash = strrchr(name, '/');
     const char *shorter = slash ? slash + 1 : name;
+    if (is_ours(shorter) && !note_abi(&who, shorter, error, bytes)) return 0;
     if (is_ours(shorter) || is_known(image, shorter)) continue;
     if (is_shared(shorter)) {
       if (!dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return fail(error, bytes, "%s", dlerror());
@@ -467,8 +494,10 @@ static void *launchers(void *found) {
 }
 void *elf_replaced(const char *name) {
   void *found = guest__replacement(name);
-  return found ? found : launchers(dlsym(RTLD_DEFAULT, name));
+  if (!found && abi) found = abi->find(name);
+  return found || elf_is_nowhere(name) ? found : launchers(dlsym(RTLD_DEFAULT, name));
 }
+int elf_is_nowhere(const char *name) { return abi && abi->is_its(name); }
 /* An indirect function is asked for the one that it stands for, as the dynamic linker does.
    It runs in the launcher, in the first image: what it chooses is right for all copies, since they
    run on the same processor. */
@@ -526,6 +555,7 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
   if (in_objects(image, &t, name, version, skip_program, 1) || in_launcher(image, &t, name) ||
       in_objects(image, &t, name, version, 1, 0))
     return t;
+  if (elf_is_nowhere(name)) return t;
   /* A version that the host's libc does not have (a program of a newer one) is tried without:
      better than refusing it. */
   t.address = version ? (char *)dlvsym(RTLD_DEFAULT, name, version) : NULL;

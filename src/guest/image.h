@@ -60,6 +60,8 @@ size_t elf_find(const elf_image *image, const char *name);
 const ElfW(Sym) * elf_symbol(const elf_object *object, const char *name);
 /* What the launcher offers in place of libc's; NULL: nothing. */
 void *elf_replaced(const char *name);
+/* A name of the program's MPI, which is not to be looked for in the launcher. */
+int elf_is_nowhere(const char *name);
 /* Values of DT_INIT, DT_INIT_ARRAY ...: offsets in the image; 0 for those that are missing. */
 size_t elf_dynamic(const elf_object *object, int64_t tag);
 

@@ -126,6 +126,7 @@ static void add_preload(const char *option, const char *path) {
   if (!preloads[n] || access(preloads[n], R_OK) != 0)
     guest_refuse("%s: %s: not found", option, path);
 }
+static size_t offset_of(const char *name) { return elf_find(&image, name); }
 void guest_load(const char *path, int processes) {
   char error[1024], *found = NULL;
   if (!strchr(path, '/') && access(path, R_OK) != 0) {
@@ -150,6 +151,7 @@ void guest_load(const char *path, int processes) {
     guest_refuse("%s: has no main", path);
   say_missing();
   find_variables();
+  if (guest_abi_now()) guest_abi_now()->bound(offset_of);
   copies = processes;
   /* A quarter of the allowance: threads' stacks, libraries and the program's own mappings need the
      rest. */
@@ -380,7 +382,7 @@ static void *find_symbol(const guest *g, const char *name, int first) {
   if (!found) found = elf_replaced(name);
   for (int i = first; i < image.object_count && !found; i++)
     found = in_process(g, &image.objects[i], name);
-  return found ? found : dlsym(RTLD_DEFAULT, name);
+  return found || elf_is_nowhere(name) ? found : dlsym(RTLD_DEFAULT, name);
 }
 static const elf_object *opened(const void *handle) { /* NULL: not what guest_dlopen gave */
   for (int i = 0; i < image.object_count; i++)

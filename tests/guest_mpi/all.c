@@ -17,7 +17,11 @@ void say_error(const char *what, int code) {
   int class, length;
   MPI_Error_class(code, &class);
   MPI_Error_string(class, text, &length);
+#ifdef OPEN_MPI /* whose texts are others */
+  say("%s: class %d%s", what, class, length > 0 ? "" : " without a text");
+#else
   say("%s: %s", what, text);
+#endif
 }
 void say_ints(const char *what, const int *v, int count) {
   char text[3000];
@@ -68,7 +72,9 @@ static const struct {
   const char *name;
   void (*run)(void);
 } tests[] = {
+#if MPI_VERSION >= 4
     {"nulls", test_nulls},
+#endif
     {"environment", test_environment},
     {"messages", test_messages},
     {"requests", test_requests},
@@ -79,7 +85,9 @@ static const struct {
     {"more_collectives", test_more_collectives},
     {"communicators", test_communicators},
     {"topologies", test_topologies},
+#if MPI_VERSION >= 4
     {"large", test_large},
+#endif
     {"windows", test_windows},
     {"files", test_files},
     {"more_files", test_more_files},
@@ -87,9 +95,13 @@ static const struct {
     {"old_names", test_old_names},
     {"status_forms", test_status_forms},
     {"more_windows", test_more_windows},
+#if MPI_VERSION >= 4
     {"sessions", test_sessions},
+#endif
     {"tools", test_tools},
+#if MPI_VERSION >= 4
     {"repaired", test_repaired}, {"every", test_every}, {"every_persistent", test_every_persistent}, {"refused", test_refused}, {"every_tool", test_every_tool},
+#endif
 };
 int main(int argc, char **argv) {
   int provided;

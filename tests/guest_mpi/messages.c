@@ -251,6 +251,7 @@ static void persistent(void) {
   say("released %d", released);
   released = 0;
 }
+#if MPI_VERSION >= 4
 static void both_and_parts(void) {
   MPI_Request r, q[2];
   MPI_Status s;
@@ -278,8 +279,11 @@ static void both_and_parts(void) {
   MPI_Request_free(&q[0]);
   MPI_Request_free(&q[1]);
 }
+#endif
 void test_requests(void) {
   completion();
   persistent();
+#if MPI_VERSION >= 4
   both_and_parts();
+#endif
 }

@@ -2,17 +2,28 @@
 MPICH_INCLUDE := $(dir $(firstword $(wildcard /usr/include/*/mpich/mpi.h /usr/include/mpich*/mpi.h /usr/lib/*/mpich/include/mpi.h)))
 # MPI has the ABI that MPICH's mpi.h describes: without it, programs find no MPI here
 GUEST_MPI     := $(if $(MPICH_INCLUDE),$(wildcard src/guest/mpi/*.c))
-GUEST_SOURCES := $(wildcard src/guest/*.c) $(GUEST_MPI)
-$(GUEST_MPI:src/guest/%.c=$(B)/guest/%.o): LEVEL_CFLAGS += -fvisibility=hidden -isystem $(MPICH_INCLUDE)
+# Open MPI's ABI stands on it, from tables: its mpi.h is not needed
+GUEST_OMPI    := $(if $(MPICH_INCLUDE),$(wildcard src/guest/ompi/*.c))
+GUEST_SOURCES := $(wildcard src/guest/*.c) $(GUEST_MPI) $(GUEST_OMPI)
+$(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_MPI) $(GUEST_OMPI)) $(B)/guest/ompi/wrappers.o: LEVEL_CFLAGS += -fvisibility=hidden -isystem $(MPICH_INCLUDE)
 # GCC's own choice at -O2 leaves loops of unknown length as they are; clang does not
 $(B)/guest/mpi/op.o: LEVEL_CFLAGS += $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
+OMPI_LISTS    := src/guest/ompi/calls.list src/guest/ompi/handles.list
+$(B)/guest/ompi/wrappers.c: src/guest/ompi/make.awk $(OMPI_LISTS)
+	$(call say,AWK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< $(OMPI_LISTS) > $@
+$(B)/guest/ompi/wrappers.o: $(B)/guest/ompi/wrappers.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -Isrc/guest/ompi -c $< -o $@
 $(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
 -include $(GUEST_OBJECTS:%=%.d)
 EXAMPLES += $(B)/pm_run
+GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o)
 $(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm
