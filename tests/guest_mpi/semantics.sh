@@ -99,6 +99,15 @@ calls_are_in_the_trace() {
     timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
     timeout 300 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"
 }
+# Random programs, drawn from these seeds: messages of all kinds, collectives on communicators of all kinds, windows
+random_programs_are_as_mpich() { # PROCESSES SEED
+  set -- "$1" "$B/tests/guest_mpi/random" "$2" 50
+  simulated "$@" && real "$@" && grep '^[0-9]' "$T/real" >"$T/first" && diff "$T/simulated" "$T/first" && test "$(wc -l <"$T/first")" = 50 || return 1
+  for o in '--jitter 1000,100 --seed 7' '--progress timer --per-node 2' '--progress dedicated --eager 100' '--collectives openmpi'; do
+    # shellcheck disable=SC2086 # options are words
+    simulated "$1" $o "$2" "$3" 50 && cmp "$T/simulated" "$T/first" || { echo "$o"; return 1; }
+  done
+}
 threads_may_all_call() {
   for how in calls dedicated timer; do simulated 3 --progress $how "$B/tests/guest_mpi/threads" && grep -x 'level 1, 0 wrong' "$T/simulated" || return 1; done
   # every call is in the trace: what one thread is in hides no call of another
@@ -106,6 +115,7 @@ threads_may_all_call() {
 }
 for n in 1 2 3 4; do check "as MPICH, $n processes" same_as_mpich $n; done
 for n in 8 17; do check "as MPICH, $n processes" same_as_remembered $n; done
+for n in 2 3; do check "a random program as under MPICH, $n processes" random_programs_are_as_mpich $n $n; done
 check "persistent collectives, 5 processes" persistent_as_blocking 5
 for n in 1 3 5; do check "what MPICH has not, $n processes" judge_themselves $n; done
 mpi_names() { # KIND FILES...

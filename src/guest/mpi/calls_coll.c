@@ -294,16 +294,19 @@ static nbc_schedule *neighbour_schedule(job *j) {
   gm_draft d;
   const int to_all = j->coll == NBC_COLL_ALLGATHER || j->coll == NBC_COLL_ALLGATHERV;
   memset(&d, 0, sizeof d);
-  /* In a Cartesian topology what is sent downwards comes from above, also where both are one process. */
-  const int is_cart = t->kind == MPI_CART;
+  /* In a Cartesian topology what is sent downwards comes from above, also where both are one process. Of several
+     edges between two processes of a graph the last out is the first in, as in MPICH, which has it so in alltoall alone. */
+  const int is_cart = t->kind == MPI_CART, is_turned = !is_cart && j->coll == NBC_COLL_ALLTOALL;
   for (int i = 0; i < t->in_count; i++)
     if (t->in[i] != MPI_PROC_NULL)
       gm_draft_recv(&d, t->in[i], is_cart ? (uint32_t)i : 0, NBC_AREA_RECV, at_of(&j->r, i),
                     bytes_of(&j->r, i));
-  for (int i = 0; i < t->out_count; i++)
+  for (int k = 0; k < t->out_count; k++) {
+    const int i = is_turned ? t->out_count - 1 - k : k;
     if (t->out[i] != MPI_PROC_NULL)
       gm_draft_send(&d, t->out[i], is_cart ? (uint32_t)(i ^ 1) : 0, NBC_AREA_SEND,
                     to_all ? 0 : at_of(&j->s, i), bytes_of(&j->s, to_all ? 0 : i));
+  }
   return gm_draft_finish(&d, 1);
 }
 /* Receives from all n, reduces in their order, leaves the result in RECV; `skip` bytes before what counts. */

@@ -391,6 +391,37 @@ CALL(Status_f2f08, const MPI_Fint *f, MPI_F08_status *f08) {
   return MPI_SUCCESS;
 }
 
+/* ---- bounds, as MPICH has them where the standard leaves them open ---------------------------------------------- */
+static gm_type *listed(const gm_part *part, uint64_t count) {
+  gm_type *t = gm_type_list(part, count);
+  if (!t->size) t->lb = t->ub = 0; /* nothing lies at 0 */
+  return t;
+}
+static const gm_type *original(const gm_type *t) {
+  while (!t->kind && t->combiner == MPI_COMBINER_DUP) t = t->types[0];
+  return t;
+}
+/* Parts of different types end where the next could begin in an array of C structures. */
+static gm_type *structure(const gm_part *part, uint64_t count) {
+  gm_type *t = listed(part, count);
+  int is_mixed = 0;
+  for (uint64_t i = 1; i < count; i++)
+    is_mixed |= original(part[i].child) != original(part[0].child);
+  const int64_t past = GM_EXTENT(t) & (t->align - 1);
+  if (is_mixed && t->size && past) t->ub += t->align - past;
+  return t;
+}
+/* Blocks of no elements have a place. */
+static gm_type *blocks(const gm_part *part, uint64_t count) {
+  gm_type *t = listed(part, count);
+  for (uint64_t i = 0; i < count && !part->count; i++) {
+    const int64_t at = part[i].disp + part[i].child->lb;
+    if (!i || at < t->lb) t->lb = at;
+    if (!i || at > t->ub) t->ub = at;
+  }
+  return t;
+}
+
 /* ---- subarrays and distributed arrays ---------------------------------------------------------------------------- */
 static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes,
                          const int64_t *starts, int is_c, gm_type *old) {
@@ -410,7 +441,6 @@ static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes
   gm_type_unref(t);
   whole->lb = 0;
   whole->ub = stride;
-  whole->has_lb = whole->has_ub = 1;
   return whole;
 }
 /* One dimension of a distributed array: the elements that process `at` of `count` has. ret the type whose
@@ -504,7 +534,7 @@ CALL_N(Type_contiguous, COUNT count, MPI_Datatype old, MPI_Datatype *new) {
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   const gm_part one = {0, (uint64_t)count, o};
-  gm_type *t = open_contents(gm_type_list(&one, 1), MPI_COMBINER_CONTIGUOUS, LARGE, 1, 0, 0, 1, &w);
+  gm_type *t = open_contents(listed(&one, 1), MPI_COMBINER_CONTIGUOUS, LARGE, 1, 0, 0, 1, &w);
   note(&w, count);
   remember_type(t, 0, o);
   *new = type_handle(p, t);
@@ -567,7 +597,7 @@ CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MP
     free(part);
     FAIL(NULL, MPI_ERR_ARG);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED, LARGE,
+  gm_type *t = open_contents(listed(part, (uint64_t)count), MPI_COMBINER_INDEXED, LARGE,
                              2 * (int)count + 1, 0, 0, 1, &w);
   free(part);
   note(&w, count);
@@ -594,7 +624,7 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
     free(part);
     FAIL(NULL, MPI_ERR_ARG);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED, LARGE,
+  gm_type *t = open_contents(listed(part, (uint64_t)count), MPI_COMBINER_HINDEXED, LARGE,
                              (int)count + 1, (int)count, 0, 1, &w);
   free(part);
   note(&w, count);
@@ -624,7 +654,7 @@ CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP dis
     part[i].count = (uint64_t)blocklength;
     part[i].child = o;
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_INDEXED_BLOCK, LARGE,
+  gm_type *t = open_contents(blocks(part, (uint64_t)count), MPI_COMBINER_INDEXED_BLOCK, LARGE,
                              (int)count + 2, 0, 0, 1, &w);
   free(part);
   note(&w, count);
@@ -649,8 +679,8 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
     part[i].count = (uint64_t)blocklength;
     part[i].child = o;
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_HINDEXED_BLOCK,
-                             LARGE, 2, (int)count, 0, 1, &w);
+  gm_type *t = open_contents(blocks(part, (uint64_t)count), MPI_COMBINER_HINDEXED_BLOCK, LARGE, 2,
+                             (int)count, 0, 1, &w);
   free(part);
   note(&w, count);
   note(&w, blocklength);
@@ -671,17 +701,29 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   gm_part *part = gm_alloc((size_t)count * sizeof *part);
+  COUNT lb_at = -1, ub_at = -1;
+  uint64_t n = 0;
   for (COUNT i = 0; i < count; i++) {
-    part[i].disp = displs[i];
-    part[i].count = (uint64_t)lengths[i];
-    part[i].child = type_of(p, olds[i]);
-    if (part[i].child && lengths[i] >= 0) continue;
+    part[n].disp = displs[i];
+    part[n].count = (uint64_t)lengths[i];
+    part[n].child = type_of(p, olds[i]);
+    if (part[n].child && lengths[i] >= 0) {
+      if (olds[i] == MPI_LB)
+        lb_at = i;
+      else if (olds[i] == MPI_UB)
+        ub_at = i;
+      else
+        n++;
+      continue;
+    }
     free(part);
     FAIL(NULL, lengths[i] < 0 ? MPI_ERR_ARG : MPI_ERR_TYPE);
   }
-  gm_type *t = open_contents(gm_type_list(part, (uint64_t)count), MPI_COMBINER_STRUCT, LARGE,
-                             (int)count + 1, (int)count, 0, (int)count, &w);
+  gm_type *t = open_contents(structure(part, n), MPI_COMBINER_STRUCT, LARGE, (int)count + 1,
+                             (int)count, 0, (int)count, &w);
   free(part);
+  if (lb_at >= 0) t->lb = displs[lb_at];
+  if (ub_at >= 0) t->ub = displs[ub_at];
   note(&w, count);
   for (COUNT i = 0; i < count; i++) note(&w, lengths[i]);
   for (COUNT i = 0; i < count; i++) {
@@ -690,11 +732,7 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
     else
       t->aints[i] = displs[i];
     remember_type(t, (int)i, type_of(p, olds[i]));
-    if (olds[i] == MPI_LB) t->lb = displs[i], t->has_lb = 1;
-    if (olds[i] == MPI_UB) t->ub = displs[i], t->has_ub = 1;
   }
-  if (t->has_lb && !t->has_ub && !t->size) t->ub = 0; /* as in MPICH: nothing ends at 0 */
-  if (!t->has_ub && GM_EXTENT(t) % t->align) t->ub += t->align - GM_EXTENT(t) % t->align;
   *new = type_handle(p, t);
   return MPI_SUCCESS;
 }

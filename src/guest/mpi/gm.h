@@ -266,8 +266,7 @@ struct gm_type {
   gm_kind kind;                         /* basic; NONE: derived */
   uint64_t size, parts_count, elements; /* elements: basic ones */
   int64_t lb, ub, true_lb, true_ub;
-  int has_lb, has_ub; /* fixed by resized, subarray, darray, MPI_LB, MPI_UB */
-  int is_dense;       /* its bytes lie in one piece, in order, from true_lb on */
+  int is_dense; /* its bytes lie in one piece, in order, from true_lb on */
   int align;
   uint8_t external_bytes; /* of a basic type in external32, where not as here; 0: as here */
   uint64_t repeat;        /* > 1 or vector: part[0] repeat times, stride apart */

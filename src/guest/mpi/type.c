@@ -99,7 +99,7 @@ gm_type *gm_type_list(const gm_part *parts, uint64_t count) {
     t->size += p->count * c->size;
     t->elements += p->count * c->elements;
     take_bounds(&b, c, p->disp, p->count);
-    if (c->align > t->align && p->count) t->align = c->align;
+    if (c->align > t->align && p->count && c->size) t->align = c->align;
     if (!p->count || !c->size) continue;
     if (!block_is_dense(c, p->count) || (any && p->disp + c->true_lb != end)) t->is_dense = 0;
     end = p->disp + c->true_lb + (int64_t)(p->count * c->size);
@@ -125,6 +125,12 @@ gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_ty
   if (count) take_bounds(&b, c, 0, blocklen);
   /* The first and the last block: all others lie between them. */
   if (count > 1) take_bounds(&b, c, (int64_t)(count - 1) * stride, blocklen);
+  if (count && !blocklen) { /* blocks of no elements have a place, as in MPICH */
+    const int64_t last = (int64_t)(count - 1) * stride;
+    b.lb = c->lb + (last < 0 ? last : 0);
+    b.ub = c->lb + (last > 0 ? last : 0);
+  } else if (!t->size)
+    b.lb = b.ub = 0;
   t->is_dense =
       block_is_dense(c, blocklen) && (count <= 1 || stride == (int64_t)(blocklen * c->size));
   return finish(t, &b);
@@ -136,7 +142,6 @@ gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
   gm_type *t = gm_type_list(&p, 1);
   t->lb = lb;
   t->ub = lb + extent;
-  t->has_lb = t->has_ub = 1;
   return t;
 }
 /* Reductions and accumulates work on types that are made of one basic kind, wherever its elements
