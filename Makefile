@@ -313,7 +313,7 @@ TIDY += nbc_overlap.h:NBC_OVERLAP_IMPLEMENTATION portals_model.h:PORTALS_MODEL_I
 # FORMATTED: files that .clang-format made: all of C but assembled headers, banners that the assembler puts
 # together, and tests, whose tables are wider than a line.
 FORMATTED := $(filter-out hw/nic_hw.h $(addsuffix .h,$(foreach r,portals nic,$(addprefix src/$r/,api_end code_end code_begin head licence ptl trace))),\
-               $(wildcard src/*/*.[ch] src/*/*/*.[ch] tools/*.[ch] hw/*.[ch] rtl/*.h rtl/*.c rtl/*.cpp examples/*.c))
+               $(wildcard src/*/*.[ch] src/*/*/*.[ch] tools/*.[ch] hw/*.[ch] rtl/*.h rtl/*.c rtl/*.cpp rtl/qemu/*.[ch] examples/*.c))
 lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add; ANALYZE=1: the analyser too (many minutes)
 	@shellcheck -s sh -x -S warning -e SC1007,SC2010,SC2163,SC2258 tests/*.sh tests/*/*.sh tools/*.sh docs/*.sh packaging/*.sh src/*.sh .ci/run
 	@clang-format --dry-run -Werror $(FORMATTED)

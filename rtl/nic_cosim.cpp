@@ -179,7 +179,8 @@ struct Nic {
   uint64_t stall_random = 0;
   bool addr_first = false, read_shown = false, answer_shown = false; // shown: waits for its ready
   size_t read_pick = 0, answer_pick = 0;
-  int64_t ptm_at = -1; // when the answer to a request for the time comes
+  int64_t ptm_at = -1;    // when the answer to a request for the time comes
+  uint32_t skip_rest = 0; // of cosim_skip: what is left of a unit, in 2^-32
   int irq = 0;
   uint32_t submitted[2] = {0, 0};
   // sending side: the packet that leaves, its way into the crossbar, credits on their way back
@@ -258,6 +259,8 @@ struct cosim {
   std::vector<Cable> cables;
   uint64_t switch_drops = 0;
   void step();
+  void at_once(uint32_t offset, bool write, std::vector<uint32_t> &values);
+  void skip_clocks(uint64_t cycles);
   void end_wave(Nic &n);
   bool wave_lost = false;
   int64_t trace_offset = 0;
@@ -753,6 +756,37 @@ void cosim::step() {
   cycle++;
 }
 
+// A register access of every NIC at the same time, without the way to them; values: read, or written
+void cosim::at_once(uint32_t offset, bool write, std::vector<uint32_t> &values) {
+  for (size_t i = 0; i < nics.size(); i++) {
+    nics[i].read_done = write;
+    nics[i].mmio.push_back(Mmio{cycle, offset, write ? values[i] : 0, 15, write});
+  }
+  for (size_t i = 0; i < nics.size(); i++) {
+    while (!nics[i].mmio.empty() || !nics[i].read_done) step();
+    if (!write) values[i] = nics[i].read_value;
+  }
+}
+// Sets the NICs' clocks forward by their own adjustment, and gives back what the host had written there
+void cosim::skip_clocks(uint64_t cycles) {
+  std::vector<uint32_t> increment(nics.size()), fraction(nics.size()), kept(nics.size());
+  at_once(COSIM_CLOCK_INC, false, increment);
+  at_once(COSIM_CLOCK_FRAC, false, fraction);
+  at_once(COSIM_CLOCK_ADJUST_LO, false, kept);
+  // the sum's whole part; what is left of a unit waits for the next time
+  for (size_t i = 0; i < nics.size(); i++) {
+    const uint64_t low = (cycles & 0xFFFFFFFFu) * fraction[i];
+    const uint64_t rest = (low & 0xFFFFFFFFu) + nics[i].skip_rest;
+    const uint64_t units =
+        cycles * increment[i] + (low >> 32) + (cycles >> 32) * fraction[i] + (rest >> 32);
+    nics[i].skip_rest = (uint32_t)rest;
+    increment[i] = (uint32_t)units, fraction[i] = (uint32_t)(units >> 32);
+  }
+  at_once(COSIM_CLOCK_ADJUST_LO, true, increment);
+  at_once(COSIM_CLOCK_ADJUST_HI, true, fraction);
+  at_once(COSIM_CLOCK_ADJUST_LO, true, kept);
+}
+
 // ---- C API ---------------------------------------------------------------------------------
 cosim_desc cosim_default(void) {
   cosim_desc d = cosim_desc();
@@ -840,6 +874,15 @@ int cosim_idle(const cosim *sim) {
       return 0;
   }
   return sim->net_idle();
+}
+int64_t cosim_skip(cosim *sim, int64_t cycles) {
+  const int64_t begin = sim->cycle;
+  if (cycles < 1 || cycles > (int64_t)1 << 38 || !cosim_idle(sim)) return 0;
+  for (auto &n : sim->nics)
+    if (n.ptm_at >= 0 || n.v->ptm_req_o) return 0; // an answer is on its way
+  sim->skip_clocks((uint64_t)cycles);
+  sim->cycle += cycles;
+  return sim->cycle - begin;
 }
 uint64_t cosim_switch_drops(const cosim *sim) { return sim->switch_drops; }
 

@@ -383,6 +383,10 @@ int64_t cosim_cycle(const cosim *sim); /* cycles since reset */
 void cosim_advance(cosim *sim, int64_t until_ps);
 void cosim_cycles(cosim *sim, int64_t count);
 int cosim_idle(const cosim *sim); /* no NIC, packet or register write is at work */
+/* At least so many cycles (at most 2^38) pass at once: while nothing is at work only the clocks move, and they are set
+   as far as they would have come, by their own adjustment.
+   ret cycles that passed; 0: something is at work, nothing was done */
+int64_t cosim_skip(cosim *sim, int64_t cycles);
 /* Packets that switches dropped since the beginning, and credits that came too many: 0 when all is right, as faults
    happen behind the last switch. */
 uint64_t cosim_switch_drops(const cosim *sim);

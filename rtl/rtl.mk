@@ -107,6 +107,12 @@ $(B)/tests/rtl/switched: $(NIC_LIB)
 $(eval $(call test,rtl/triggered,,$(NIC_LIBS)))
 $(B)/tests/rtl/triggered: $(NIC_LIB)
 
+# The NIC as a PCI device of a machine that QEMU emulates
+$(eval $(call program,$(B)/nic_qemu,rtl/qemu/nic_qemu.c,-D_GNU_SOURCE,rtl/qemu/nic_pci.c $(NIC_LIBS)))
+$(eval $(call test,rtl/pci_device,-D_GNU_SOURCE,rtl/qemu/nic_pci.c $(NIC_LIBS)))
+$(B)/nic_qemu $(B)/tests/rtl/pci_device: rtl/qemu/nic_pci.c rtl/qemu/nic_pci.h $(NIC_LIB)
+NEEDS_rtl += $(B)/nic_qemu
+
 # The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
 RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
 NIC_COVERED := $(B)/rtl/covered/libnic_cosim.a

@@ -100,7 +100,8 @@ static const nic_register nic__regs_rtl[] = {NIC__RTL_NETWORK(0),
                                              NIC__RTL("unmatched", 33, EVENTS),
                                              NIC__RTL("given_up", 37, EVENTS),
                                              NIC__RTL("duplicates", 40, EVENTS)};
-static const uint32_t nic__ids_rtl[] = {0}; /* on no bus: simulated only */
+static const uint32_t nic__ids_rtl[] = {0};               /* on no bus: simulated only */
+static const uint32_t nic__ids_qemu[] = {0x12344e42u, 0}; /* rtl/qemu: 1,000 times slower */
 #define NIC__LIST(list) list, sizeof list / sizeof list[0]
 
 /* clang-format off */
@@ -139,7 +140,10 @@ static const nic_map nic__maps[] = {
      "Linux 6.1: include/linux/mlx5/device.h (struct mlx5_init_seg), mlx5/core/lib/clock.c (mlx5_read_time)"}, /* its frequency is known to the firmware only */
     {"rtl", nic__ids_rtl, 0, 0x20000, 0x0, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 10,
      {524288, 0, 0}, NIC__LIST(nic__regs_rtl),
-     "this project: rtl/REGISTERS.md"}};
+     "this project: rtl/REGISTERS.md"},
+    {"rtl-qemu", nic__ids_qemu, 0, 0x20000, 0x0, false, NIC_CLOCK_LOW_LATCHES, 0xb600, 0xb604, 0, 64, false, 0,
+     {524.288, 0, 0}, NIC__LIST(nic__regs_rtl),
+     "this project: rtl/REGISTERS.md, rtl/qemu/nic_pci.h"}};
 /* clang-format on */
 
 NIC_API const nic_map *nic_map_at(size_t index) {

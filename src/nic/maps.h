@@ -50,7 +50,8 @@ typedef struct nic_map {
 
 /* The list of a device; NULL when there is none. */
 NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id);
-/* All lists, NULL past the end; "rtl" is our own NIC's, for its simulation. */
+/* All lists, NULL past the end; "rtl" is our own NIC's, for its simulation, "rtl-qemu" the same as a
+   PCI device of rtl/qemu, whose clock is 1,000 times slower than its unit says. */
 NIC_API const nic_map *nic_map_at(size_t index);
 
 /* The one hook through which every register is read: a mapped BAR, a simulated device, a recording.

@@ -40,6 +40,8 @@ endif
 $(eval $(call program,$(B)/nicstat-static,hw/nicstat.c,-static -Xlinker --no-warnings,,,$(B)/libnbc_overlap.a))
 $(eval $(call program,$(B)/tests/hw/tcp_rank-static,tests/hw/tcp_rank.c,-static -Xlinker --no-warnings,,,$(B)/libnbc_overlap.a))
 .PHONY: check-qemu
-check-qemu: $(B)/nicstat-static $(B)/nicstat $(B)/tests/hw/tcp_rank-static ## nicstat in guests with emulated Intel NICs (Debian's packages, no KVM, under 5 minutes)
-	@TEST_TIMEOUT=300 sh tests/run.sh tests/hw/qemu.sh; code=$$?; cat $(B)/log/hw-qemu.sh.log; exit $$code
+QEMU_TESTS := tests/hw/qemu.sh $(if $(VERILATOR),tests/rtl/qemu_nic.sh)
+$(eval $(call program,$(B)/nic_pingpong,hw/nic_pingpong.c,-static -Xlinker --no-warnings,,,$(B)/libnbc_overlap.a))
+check-qemu: $(B)/nicstat-static $(B)/nicstat $(B)/tests/hw/tcp_rank-static $(B)/nic_pingpong $(if $(VERILATOR),$(B)/nic_qemu) ## nicstat in guests with emulated Intel NICs, and with the NIC in RTL (Debian's packages, no KVM, under 6 minutes)
+	@TEST_TIMEOUT=300 sh tests/run.sh $(QEMU_TESTS); code=$$?; cat $(B)/log/hw-qemu.sh.log $(B)/log/rtl-qemu_nic.sh.log; exit $$code
 PRINTS_nic_times := nic_clock_read nic_clock_bound sw_stamp_gap tcp_exact_width

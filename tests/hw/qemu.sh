@@ -3,53 +3,15 @@
 # machines one after the other (20 to 60 s each, by what else the host does). Emulators have two faults of real life to offer: a clock
 # that stands still (82574 of QEMU 7.2) and one that runs 2.5 times too fast (82574 of QEMU 10).
 #
-# Everything comes from Debian 12 (bookworm, its backports, its security updates) into $B/qemu, unpacked,
-# not installed: 120 MB once. What happens in the guest: qemu_guest.sh.
+# What happens in the guest: qemu_guest.sh.
 . tests/test.sh
-Q=$B/qemu
+. tests/hw/qemu_fetch.sh
 limit=$(($(date +%s) + ${TEST_TIMEOUT:-300} - 10))
 
 rm -f "$Q"/*.txt "$Q"/*.log
 skip_all() {
   for machine in frozen fast good; do skip "guest $machine" "$1"; done
   finish
-}
-# apt with folders of its own: needs no rights, and takes Debian 12 on whatever Debian this is.
-fetch() {
-  mkdir -p "$Q/apt/lists/partial" "$Q/apt/cache/archives/partial" && : >"$Q/apt/status" || return 1
-  key=/usr/share/keyrings/debian-archive-keyring.gpg mirror=${DEBIAN_MIRROR:-http://deb.debian.org}
-  for suite in debian:bookworm debian-security:bookworm-security debian:bookworm-backports; do
-    echo "deb [signed-by=$key] $mirror/${suite%%:*} ${suite#*:} main"
-  done >"$Q/apt/sources.list"
-  here=$(cd "$Q/apt" && pwd)
-  cat >"$Q/apt/conf" <<EOF
-Dir::State "$here";
-Dir::State::status "$here/status";
-Dir::Cache "$here/cache";
-Dir::Etc::sourcelist "$here/sources.list";
-Dir::Etc::sourceparts "-";
-APT::Architecture "amd64";
-APT::Install-Recommends "false";
-APT::Sandbox::User "";
-EOF
-  export APT_CONFIG="$here/conf"
-  get="timeout 200 apt-get -qq -y --download-only install"
-  timeout 60 apt-get -qq update &&
-    kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -1) &&
-    $get qemu-system-x86 busybox-static ethtool linuxptp && $get -t bookworm-backports qemu-system-x86 &&
-    (cd "$here/cache/archives" && timeout 200 apt-get -qq download "$kernel")
-}
-unpack() {
-  for package in "$Q"/apt/cache/archives/*.deb; do
-    case ${package##*/} in
-    qemu*%3a7.2*|seabios_1.16.2*) to=7.2 ;;
-    qemu*|seabios*) to=10 ;;
-    linux-image*) to=kernel ;;
-    *) to=lib ;;
-    esac
-    mkdir -p "$Q/$to" && dpkg -x "$package" "$Q/$to" || return 1
-  done
-  rm -rf "$Q/apt/cache"
 }
 # The guest's memory disk: busybox, nicstat, the drivers, the commands to compare with.
 make_disk() {
@@ -102,13 +64,7 @@ recorded() { # STATUS PATTERN MACHINE
   [ $code -eq "$1" ] && grep -q -- "$2" "$T/recorded"
 }
 
-[ "$(uname -m)" = x86_64 ] || skip_all "runs Debian's amd64 QEMU: not on $(uname -m)"
-if [ ! -e "$Q/ready" ]; then
-  { command -v apt-get && command -v dpkg; } >/dev/null || skip_all "no apt-get and dpkg to fetch Debian's packages with"
-  fetch >"$T/fetch" 2>&1 || skip_all "packages cannot be fetched: $(tail -1 "$T/fetch")"
-  unpack >"$T/unpack" 2>&1 || skip_all "packages cannot be unpacked: $(tail -1 "$T/unpack")"
-  : >"$Q/ready"
-fi
+why=$(fetched) || skip_all "$why"
 check "memory disk" make_disk
 boot frozen 7.2 "" -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
 boot fast 10 iomem=relaxed -device e1000e,netdev=u,romfile= -netdev user,id=u,restrict=on
