@@ -29,8 +29,9 @@
      NBC_SIGNAL       USR1 or USR2: that signal, sent to a process, switches its measuring off, the next one on
                       again, each thread at its next MPI call, as MPI_Pcontrol(0) and (1) do; with
                       NBC_ON=later the first one begins. Default: none
-     NBC_TRACE        1: also a timeline per process, NAME.RANK.trace, of calls, transfers with their bounds
-                      and sections; overlap_trace (or nbc see --trace) makes Chrome's JSON and OTF2 of it;
+     NBC_TRACE        1: also a timeline per process, NAME.RANK.trace, of calls, transfers with their bounds,
+                      sections, and NBC_NIC_COUNTERS over time (read at the ends of calls, as often as takes a
+                      thousandth of the time); overlap_trace (or nbc see --trace) makes Chrome's JSON and OTF2 of it;
                       calls: instead, a trace that pm_replay runs on a simulated machine, nbc_calls.NAME.RANK.calls
                       (overlap_preload_replay.h); not with NBC_PEERS=0. Default 0
                       first: as 1, but the first records are kept, and then no more are taken (nbc see does so)
@@ -291,7 +292,7 @@ static nbc_status make_monitor(bool start_off) {
   for (int i = 0; run.same_node && i < run.size; i++)
     *(run.same_node[i] ? &desc.peers_same_node : &desc.peers_other_node) += i != run.rank;
   desc.start_off = start_off;
-  if (setting_trace()) desc.on_seen = trace_seen;
+  if (setting_trace()) desc.on_seen = trace_seen, trace.counters = desc.counters;
   calibrate(&desc);
   const nbc_status status = nbc_monitor_create(&desc, &run.monitor);
   if (status != NBC_OK) {
@@ -354,6 +355,7 @@ static void start(void) {
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */
+  if (trace.counters) trace_read_counters(false);
   busy_end();
 }
 

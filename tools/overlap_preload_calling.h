@@ -88,6 +88,7 @@ APART static void left_rarely(call *c) {
     site *const place = find_caller(c->address, c->name, c->frame);
     if (place) note_site(place, t1_ns - c->t0_ns);
     if (trace.ring) trace_call(place, c->t0_ns, t1_ns);
+    if (trace.counters && t1_ns >= trace.counters_next_ns) trace_read_counters(false);
   }
   me.inside = false;
   nbc_call_exit_at(me.recorder, t1_ns);

@@ -107,6 +107,7 @@ static void write_trace(void) {
   if (!trace.kept) return;
   while (me.open_sections > 0)
     trace_section(NULL, false, nbc_clock_now_ns(run.clock)); /* of this thread */
+  if (trace.counters) trace_read_counters(true);
   trace_anchor(1);
   if (!trace_close()) {
     fprintf(stderr, "nbc_overlap: no memory for the timeline of rank %d\n", run.rank);

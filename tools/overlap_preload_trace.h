@@ -30,6 +30,11 @@ static struct {
   const char *unmatched; /* why messages cannot be told apart by their order; NULL: they can */
   uint32_t unordered[TRACE_UNORDERED]; /* communicators whose messages may overtake others */
   uint32_t unordered_count;
+  const nbc_counter_source *counters; /* of NICs; NULL: this process reads none */
+  bool counters_were_read;
+  int64_t counters_next_ns, counters_read_ns[2]; /* the last reading: before, after */
+  uint64_t counter_value[NBC_MAX_COUNTERS];
+  bool counter_told[NBC_MAX_COUNTERS]; /* at the last reading */
 } trace;
 
 /* From this message on some may be missing. Only where one thread calls MPI: others match nothing. */
@@ -243,6 +248,39 @@ static void trace_section(const char *name, bool begins, int64_t t_ns) {
   }
 }
 
+static void trace_counter(size_t i, const int64_t read_ns[2], uint64_t value) {
+  *trace_next() = (trace_record){.begin_ns = read_ns[0],
+                                 .end_ns = read_ns[1],
+                                 .id = i,
+                                 .size_bytes = value,
+                                 .partner = -1,
+                                 .what = TRACE_COUNTER};
+}
+/* NICs' counters, at the end of a call: as often as takes a thousandth of the time, at most each millisecond. By
+   the thread that reads them for the sections too; its time is the tool's. */
+APART static void trace_read_counters(bool is_last) {
+  uint64_t values[NBC_MAX_COUNTERS];
+  const nbc_counter_source *s = trace.counters;
+  if (!me.recorder || !me.recorder->counter_sums) return;
+  const int64_t before_ns = nbc_clock_now_ns(run.clock);
+  if (!trace.ring || (before_ns < trace.counters_next_ns && !is_last)) return;
+  const bool read = s->read(s->user, values);
+  const int64_t read_ns[2] = {before_ns, nbc_clock_now_ns(run.clock)};
+  for (size_t i = 0; read && i < s->count; i++) {
+    const bool moved = !trace.counters_were_read || values[i] != trace.counter_value[i];
+    if (moved && trace.counters_were_read && !trace.counter_told[i])
+      trace_counter(i, trace.counters_read_ns, trace.counter_value[i]);
+    if (moved || is_last) trace_counter(i, read_ns, values[i]);
+    trace.counter_told[i] = moved;
+    trace.counter_value[i] = values[i];
+  }
+  if (read) memcpy(trace.counters_read_ns, read_ns, sizeof read_ns);
+  trace.counters_were_read = trace.counters_were_read || read;
+  const int64_t spent_ns = nbc_clock_now_ns(run.clock) - before_ns;
+  trace.counters_next_ns = before_ns + (spent_ns > 1000 ? 1000 * spent_ns : 1000000);
+  me.recorder->drain_ns += spent_ns;
+}
+
 /* The clock against the system's: the closest of some pairs of readings. */
 static void trace_anchor(int which) {
   int64_t best_ns = INT64_MAX, best_raw_ns = INT64_MAX;
@@ -368,6 +406,8 @@ static void trace_write(FILE *out) {
   if (run.multiple || run.thread_count != 1) trace_cannot_match("several threads called MPI");
   fprintf(out, "matches %d %s\n", !trace.unmatched, trace.unmatched ? trace.unmatched : "in order");
   for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);
+  for (size_t i = 0; trace.counters && i < trace.counters->count; i++)
+    fprintf(out, "counter %zu %s\n", i, trace.counters->names[i]);
   for (uint32_t i = 0; i <= trace_places.mask; i++)
     if (trace_places.of[i])
       fprintf(out, "place %u %s %llu %s\t%s\n", trace_places.number[i], trace_places.of[i]->call,

@@ -7,8 +7,8 @@
                                                 when this was built
    Output:   per process: sections and calls with their place in the program, by thread; transfers from
              what was seen of their begin to their end, with size, partner and bounds; two counters, what
-             was hidden for certain and at most up to then; what NICs stamped, where there is any; arrows from
-             sends to their receives, and the bounds that both sides together give (trace_match.h).
+             was hidden for certain and at most up to then; what NICs stamped, where there is any, and how fast
+             their counters moved (NBC_NIC_COUNTERS; a track of each); arrows from sends to their receives, and the bounds that both sides together give (trace_match.h).
 
    Each process kept its newest records only; how many were lost is said. Times of processes are brought
    together by the system's clock at start and end: exact on one node, between nodes as good as their
@@ -224,6 +224,37 @@ static void chrome_bounds(FILE *out, const timeline *t) {
   }
 }
 
+/* How fast a NIC's counter moved, from one reading to the next. */
+static void chrome_counter(FILE *out, const timeline *t, const trace_record *from,
+                           const trace_record *to) {
+  const char *name = t->counter_list[from->id];
+  char text[200];
+  /* from the middle of a reading to that of the next one */
+  const int64_t begin_ns = begin_of(t, from) / 2 + end_of(t, from) / 2,
+                end_ns = to ? begin_of(t, to) / 2 + end_of(t, to) / 2 : begin_ns;
+  const double per_s = end_ns > begin_ns ? (double)(to->size_bytes - from->size_bytes) * 1e9 /
+                                               (double)(end_ns - begin_ns)
+                                         : 0;
+  snprintf(text, sizeof text, "NIC %.150s, per s", name);
+  put_head(out, "C", t, 0);
+  put_us(out, "ts", begin_ns);
+  fputs(",\"cat\":\"NIC\",\"name\":", out);
+  put_text(out, text);
+  fprintf(out, ",\"args\":{\"per s\":%lld}}", (long long)(per_s < 9e18 ? per_s : 9e18));
+}
+/* Its records are in the order of their begins. */
+static void chrome_counters(FILE *out, const timeline *t) {
+  const trace_record *last[NBC_MAX_COUNTERS] = {NULL};
+  for (uint64_t k = 0; k < t->record_count; k++) {
+    const trace_record *r = &t->records[k];
+    if (r->what != TRACE_COUNTER) continue;
+    if (last[r->id]) chrome_counter(out, t, last[r->id], r);
+    last[r->id] = r;
+  }
+  for (int i = 0; i < NBC_MAX_COUNTERS; i++)
+    if (last[i]) chrome_counter(out, t, last[i], NULL);
+}
+
 /* An arrow from the call that sent to the call in which the receive ended. Both times lie in their calls. */
 static void chrome_arrow(FILE *out, const match_one *s, const match_one *r, uint64_t number) {
   const timeline *from = &traces.of[s->timeline], *to = &traces.of[r->timeline];
@@ -272,9 +303,10 @@ static bool write_chrome(const char *path) {
       const trace_record *r = &t->records[k];
       if (r->what == TRACE_CALL || r->what == TRACE_SECTION)
         chrome_slice(out, t, r);
-      else
+      else if (r->what != TRACE_COUNTER)
         chrome_transfer(out, t, r, number++);
     }
+    chrome_counters(out, t);
     qsort(t->records, t->record_count, sizeof *t->records, by_end);
     chrome_bounds(out, t);
   }

@@ -1,9 +1,16 @@
 /* overlap_trace_otf2.h: the same as an OTF2 archive. Part of overlap_trace.c. Locations of a process: its
    threads (sections and calls), then lanes of transfers and of NIC stamps, because those under way together
-   do not nest: at most 64 lanes, what needs more is left out and said; then one for the bounds as metrics. */
+   do not nest: at most 64 lanes, what needs more is left out and said; then one for the bounds as metrics, and one
+   for the counters of NICs. */
 #include <otf2/otf2.h>
 
-enum { LANES = 64, PER_RANK = 4096, LANE_LOCATIONS = 2048, BOUNDS_LOCATION = PER_RANK - 1 };
+enum {
+  LANES = 64,
+  PER_RANK = 4096,
+  LANE_LOCATIONS = 2048,
+  BOUNDS_LOCATION = PER_RANK - 1,
+  COUNTERS_LOCATION = PER_RANK - 2
+};
 enum {
   ATTRIBUTE_BYTES,
   ATTRIBUTE_PARTNER,
@@ -28,6 +35,8 @@ typedef struct otf2_writer {
     bool is_metric;
   } * locations;
   size_t location_count;
+  uint32_t counter_names[1024],
+      counter_count; /* strings; each is a class of metrics, after that of bounds */
   uint64_t left_out;
   bool failed;
 } otf2_writer;
@@ -245,6 +254,33 @@ static void otf2_bounds(otf2_writer *w, int rank_index, timeline *t) {
   if (events) otf2_close(w, events);
 }
 
+/* The class of metrics of a NIC's counter; 0: there are too many. */
+static uint32_t otf2_counter_class(otf2_writer *w, const char *name) {
+  const uint32_t string = otf2_string(w, name);
+  uint32_t i = 0;
+  while (i < w->counter_count && w->counter_names[i] != string) i++;
+  if (i == sizeof w->counter_names / sizeof *w->counter_names) return 0;
+  if (i == w->counter_count) w->counter_names[w->counter_count++] = string;
+  return i + 1;
+}
+/* In the order of by_end, as otf2_bounds left them. */
+static void otf2_counters(otf2_writer *w, int rank_index, const timeline *t) {
+  static const OTF2_Type type = OTF2_TYPE_UINT64;
+  OTF2_EvtWriter *events = NULL;
+  for (uint64_t k = 0; k < t->record_count && !w->failed; k++) {
+    const trace_record *r = &t->records[k];
+    if (r->what != TRACE_COUNTER) continue;
+    const uint32_t of = otf2_counter_class(w, t->counter_list[r->id]);
+    const OTF2_MetricValue value = {.unsigned_int = r->size_bytes};
+    if (!of) w->left_out++;
+    if (!of) continue;
+    if (!events && !(events = otf2_open(w, rank_index, COUNTERS_LOCATION, "NIC", true))) return;
+    otf2_check(
+        w, OTF2_EvtWriter_Metric(events, NULL, (OTF2_TimeStamp)end_of(t, r), of, 1, &type, &value));
+  }
+  if (events) otf2_close(w, events);
+}
+
 static void otf2_rank(otf2_writer *w, int rank_index) {
   timeline *t = &traces.of[rank_index];
   uint8_t *lane_of = (uint8_t *)must(calloc(t->record_count + 1, 1));
@@ -282,6 +318,7 @@ static void otf2_rank(otf2_writer *w, int rank_index) {
   free(lane_of);
   free(known);
   otf2_bounds(w, rank_index, t);
+  otf2_counters(w, rank_index, t);
 }
 
 /* All processes as one communicator, whose n-th member is the first thread of the n-th. */
@@ -331,6 +368,16 @@ static void otf2_definitions(otf2_writer *w) {
   }
   otf2_check(w, OTF2_GlobalDefWriter_WriteMetricClass(g, 0, 3, members, OTF2_METRIC_ASYNCHRONOUS,
                                                       OTF2_RECORDER_KIND_ABSTRACT));
+  for (uint32_t i = 0; i < w->counter_count; i++) {
+    const OTF2_MetricMemberRef member = 3 + i;
+    otf2_check(w,
+               OTF2_GlobalDefWriter_WriteMetricMember(
+                   g, member, w->counter_names[i], otf2_string(w, "a NIC's counter, of the node"),
+                   OTF2_METRIC_TYPE_OTHER, OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_UINT64,
+                   OTF2_BASE_DECIMAL, 0, otf2_string(w, "")));
+    otf2_check(w, OTF2_GlobalDefWriter_WriteMetricClass(
+                      g, 1 + i, 1, &member, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_ABSTRACT));
+  }
   for (uint32_t i = 0; i < ATTRIBUTES; i++)
     otf2_check(w, OTF2_GlobalDefWriter_WriteAttribute(
                       g, i, otf2_string(w, attribute_names[i]), otf2_string(w, ""),

@@ -14,6 +14,7 @@
      unordered N                        messages of the communicator with this number may overtake others
      first N                            its first records are kept, not the newest; 1: there were more
      name I TEXT                        of sections
+     counter I NAME                     of a NIC (NBC_NIC_COUNTERS)
      place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"
 
    Times are nanoseconds of the process's clock, INT64_MIN: not seen. */
@@ -21,7 +22,7 @@
 #define TRACE_FILE_H_INCLUDED
 #include <stdint.h>
 
-enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION, TRACE_MESSAGE };
+enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION, TRACE_MESSAGE, TRACE_COUNTER };
 
 /* A TRACE_MESSAGE says which message a transfer was; its fields are used so:
      begin_ns tag, end_ns number of the communicator in this process, id and size_bytes as the transfer,
@@ -34,6 +35,8 @@ enum {
   TRACE_MEASURED = 8, /* the table's time is the least that a message takes */
 };
 
+/* A TRACE_COUNTER is a reading of a NIC's counter, of the node: between begin_ns and end_ns counter `id` stood at
+   size_bytes. Told when it has moved: then also what it was the reading before, if that was not told. */
 typedef struct trace_record {
   int64_t begin_ns, end_ns;
   uint64_t

@@ -77,7 +77,7 @@ static long match_find(size_t timeline_index, uint64_t id) {
 /* Copies what is looked up; messages leave the timeline, which is drawn and sorted otherwise. */
 static void match_keep(size_t i) {
   timeline *t = &traces.of[i];
-  uint64_t count[TRACE_MESSAGE + 1] = {0}, left = 0;
+  uint64_t count[TRACE_COUNTER + 1] = {0}, left = 0;
   for (uint64_t k = 0; k < t->record_count; k++) count[t->records[k].what]++;
   trace_record *x = (trace_record *)must(malloc((count[TRACE_TRANSFER] + 1) * sizeof *x));
   trace_record *m = (trace_record *)must(malloc((count[TRACE_MESSAGE] + 1) * sizeof *m));

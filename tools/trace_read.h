@@ -22,7 +22,7 @@ typedef struct timeline {
   uint32_t *unordered; /* communicators whose messages may overtake others */
   size_t unordered_count;
   char *boot, *unmatched; /* unmatched: why its messages are not here in order; NULL: they are */
-  char *name_list[256];
+  char *name_list[256], *counter_list[NBC_MAX_COUNTERS];
   trace_place *places;
   size_t place_count;
   trace_record *records;
@@ -109,6 +109,8 @@ static bool trace_read_line(timeline *t, const char *line) {
   }
   if (sscanf(line, "name %u %n", &index, &used) == 1 && used && index < 256)
     return free(t->name_list[index]), t->name_list[index] = trace_copy(line + used), true;
+  if (sscanf(line, "counter %u %n", &index, &used) == 1 && used && index < NBC_MAX_COUNTERS)
+    return free(t->counter_list[index]), t->counter_list[index] = trace_copy(line + used), true;
   if (strncmp(line, "place ", 6) == 0) return trace_read_place(t, line + 6);
   return true; /* of a later version */
 }
@@ -124,7 +126,10 @@ static void trace_tidy(timeline *t) {
       continue;
     }
     const bool no_begin = r.begin_ns == INT64_MIN, no_end = r.end_ns == INT64_MIN;
-    if (r.what < TRACE_CALL || r.what > TRACE_SECTION || (no_begin && no_end)) continue;
+    if (r.what < TRACE_CALL || r.what > TRACE_COUNTER || (no_begin && no_end)) continue;
+    if (r.what == TRACE_COUNTER &&
+        (no_begin || no_end || r.id >= NBC_MAX_COUNTERS || !t->counter_list[r.id]))
+      continue;
     if (r.kind >= NBC_KIND_COUNT || r.peer >= NBC_PEER_COUNT) continue;
     if (!no_begin && (r.begin_ns < t->clock_ns[0] || r.begin_ns > t->clock_ns[1])) continue;
     if (!no_end && (r.end_ns < t->clock_ns[0] || r.end_ns > t->clock_ns[1])) continue;

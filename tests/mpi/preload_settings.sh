@@ -98,7 +98,7 @@ switches() { # mpi
 wires() { # mpi
   (export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
    reports=$work/$1.wire; mkdir "$reports"
-   NBC_NIC_COUNTERS=lo measured $1 2 "$B/tests/mpi/preload_p2p.$1" >/dev/null)
+   NBC_TRACE=1 NBC_NIC_COUNTERS=lo measured $1 2 "$B/tests/mpi/preload_p2p.$1" >/dev/null)
   reports=$work/$1.wire
   "$B/overlap_report" --json "$reports" >"$reports/sum"
   wire=$(sed -n 's/.*"lo:net\/tx_bytes","section_index":0,"value":\([0-9]*\).*/\1/p' "$reports/sum")
@@ -107,6 +107,14 @@ wires() { # mpi
   else bad "$1 NBC_NIC_COUNTERS=lo: counters"; fi
   [ $1 != openmpi ] || if [ "${wire:-0}" -ge "$sent" ]; then ok "$1 NBC_NIC_COUNTERS=lo: $wire bytes on the wire, $sent sent"
   else bad "$1 NBC_NIC_COUNTERS=lo: $wire bytes on the wire, $sent sent"; fi
+  "$B/overlap_trace" -o "$reports/t.json" --otf2 "$reports/archive" "$reports" >"$reports/said" 2>&1 || grep -q 'without OTF2' "$reports/said" || cat "$reports/said"
+  drawn=$(jq '[.traceEvents[]|select(.name == "NIC lo:net/tx_bytes, per s" and .pid == 0)]|sort_by(.ts) as $t|[range(1;$t|length)|($t[.].ts - $t[.-1].ts)*1e-6*$t[.-1].args["per s"]]|add * 1.001|floor' "$reports/t.json")
+  tracks=$(jq '[.traceEvents[]|select(.cat == "NIC")|.pid]|unique|length' "$reports/t.json")
+  if [ "$tracks" = 1 ] && { [ $1 != openmpi ] || [ "$drawn" -ge "$sent" ]; }; then ok "$1 NBC_NIC_COUNTERS=lo: in the timeline, $drawn bytes"
+  else bad "$1 NBC_NIC_COUNTERS=lo: in the timeline of $tracks processes, $drawn bytes of $sent"; fi
+  if ! command -v otf2-print >/dev/null || grep -q 'without OTF2' "$reports/said"; then skip "$1: no OTF2"
+  elif otf2-print "$reports/archive/traces.otf2" | awk '/^METRIC.*lo:net\/tx_bytes/ { v = $0; sub(/.*UINT64; /, "", v); v += 0; if (!n++) first = v; last = v } END { exit !(n > 1 && last - first >= '$([ $1 = openmpi ] && echo "$sent" || echo 0)') }'
+  then ok "$1 NBC_NIC_COUNTERS=lo: in OTF2"; else bad "$1 NBC_NIC_COUNTERS=lo: OTF2"; fi
   try $1 nic NBC_NIC_COUNTERS=lo,nosuch0
   says_once 'no NIC nosuch0 here, but .*lo'
   measures 'note NBC_NIC_COUNTERS=lo,nosuch0'
