@@ -17,6 +17,13 @@ $(B)/tests/guest_mpi/libtool_openmpi.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)OMPI_CC='$(CC)' mpicc.openmpi $(STD) $(TEST_FLAGS) -w -fPIC -shared $< -o $@ $(LDFLAGS)
+ifneq ($(and $(call have,mpicxx.openmpi),$(wildcard /usr/lib/*/openmpi/lib/libmpi_cxx.so)),)
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/openmpi_cxx
+$(B)/tests/guest_mpi/openmpi_cxx: tests/guest_mpi/openmpi_cxx.cc $(B)/.flags
+	$(call say,MPICXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)mpicxx.openmpi -std=c++11 -O1 -w $< -o $@ -lmpi_cxx
+endif
 ifneq ($(call have,mpif90.openmpi),)
 OPENMPI_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran_openmpi fortran08_openmpi fortran77_openmpi)
 NEEDS_guest_mpi += $(OPENMPI_FORTRAN)

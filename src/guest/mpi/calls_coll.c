@@ -637,9 +637,20 @@ static int is_aliased(const job *j) {
   default: return s->user == r->user && r->count;
   }
 }
+/* Open MPI looks in two collectives alone; most programs that hand one buffer twice mean MPI_IN_PLACE. */
 static int understand(gm_proc *p, const call *k, job *j) {
   const int code = fill(p, k, j);
-  return !code && is_aliased(j) ? MPI_ERR_BUFFER : code;
+  if (code || !is_aliased(j)) return code;
+  if (!gm_set.takes_aliases || j->coll == NBC_COLL_ALLREDUCE) return MPI_ERR_BUFFER;
+  if (j->coll == NBC_COLL_REDUCE) return MPI_ERR_ARG;
+  call in_place = *k;
+  if (j->coll == NBC_COLL_SCATTER || j->coll == NBC_COLL_SCATTERV)
+    in_place.recv = MPI_IN_PLACE;
+  else
+    in_place.send = MPI_IN_PLACE;
+  job_free(j);
+  memset(j, 0, sizeof *j);
+  return fill(p, &in_place, j);
 }
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
 static int go(gm_proc *p, call *k, int how, MPI_Request *request) {

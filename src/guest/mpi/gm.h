@@ -104,6 +104,7 @@ typedef struct gm_options {
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
   int is_traced;                /* calls go into the trace */
+  int takes_aliases;            /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */

@@ -53,6 +53,8 @@ static void *find(const char *name) {
     if (strcmp(name, om_rows[i].variable) == 0) return &om_variable[i];
   for (int i = 0; i < om_others_count; i++)
     if (strcmp(name, om_others[i].name) == 0) return address_of(&om_others[i]);
+  for (int i = 0; i < om_cxx_count; i++)
+    if (strcmp(name, om_cxx[i].name) == 0) return address_of(&om_cxx[i]);
   for (int i = 0; i < om_others_variables_count; i++)
     if (strcmp(name, om_others_variables[i].name) == 0) return om_others_variables[i].address;
   return NULL;
@@ -65,6 +67,7 @@ static int is_its(const char *name) {
 static void bound(size_t (*offset_of)(const char *name)) {
   place = (size_t *)calloc((size_t)om_rows_count, sizeof *place);
   if (!place) guest_refuse("out of memory");
+  gm_set.takes_aliases = 1;
   for (int i = 0; i < om_rows_count; i++) {
     place[i] = offset_of(om_rows[i].variable);
     om_variable[i].handle = om_rows[i].handle;

@@ -14,6 +14,7 @@
      make.awk      writes the functions of calls.list and the table of handles at build time
      by_hand.c     functions with callbacks, other constants in arrays, names
      fortran.c     functions of Fortran in whose place ours stand, since Open MPI's look into handles
+     cxx.c         the same of C++
      others.c      what its libraries of Fortran and C++ ask of libmpi beside MPI
      bind.c        which of all this a name of the program means
 
@@ -73,6 +74,8 @@ extern const int om_others_variables_count;
 /* ... and functions of Fortran's library in whose place ours stand, without mpi_ (fortran.c). */
 extern const om_function om_fortran[];
 extern const int om_fortran_count;
+extern const om_function om_cxx[]; /* and of C++'s (cxx.c) */
+extern const int om_cxx_count;
 
 void *om_predefined(int kind, int handle); /* the address that this process has; NULL: none */
 void *om_null_request(void);
