@@ -31,11 +31,16 @@
            - min(start);  barrier start: for comparison;  rounds: the root goes round;  acknowledged: rank by rank, each broadcast
            answered by an atomic on the root, minus that atomic; the slowest rank;  ours: the event-driven
            broadcast of nbc_overlap.h over the same library's messages, synchronised start
-     set ... fetch_xor, ctx ...: the other atomics, and all of them on a context of their own
+     set ... fetch_xor, ctx ...: the other atomics, and all of them on a context of their own, on 8 and on 4
+     bytes;  compare_swap: never equal;  compare_swap yes: always equal
      p, g, iput, iget: one word, and every second word;  put ping-pong: put, flag, wait for the answer; half
-     ctx create, malloc, free ...: one after the other;  alltoall: so many bytes to all together
+     ... round: all ranks at once, each with its right neighbour;  alltoall: so many bytes to all together
      lock turns: one rank after the other takes it;  lock test busy: while another rank holds it (all:
-     all others ask at once);  ... of half: the lower half of the ranks, the others do nothing
+     all others ask at once; turns: one after the other; round: and each of the others has it in turn)
+     ... of half: the lower half of the ranks, the others do nothing
+     ctx create and destroy, malloc, calloc, align, realloc, free, lock set and clear (nobody else wants it), lock test
+     busy turns and round: readings around that part alone of up to 20 sequences per sample, less what
+     readings take; over MPI, the begin and end of an exclusive MPI_Win_lock, which may be put off
      lock free: nobody else wants it;  taken: all ranks want it, per acquisition and release
    With --figure [figures 4 and 5 of Coti and Malony, SKaMPI for OpenSHMEM]:
      global loop    two readings around many calls: full; 16 posts and a quiet, / 16; overlap, minus the
@@ -58,6 +63,7 @@
 
 enum { POSTS = 16, ACKS = 8, ROUNDS = 4 }; /* calls per sample */
 static int rank, size;
+static int nbi_target; /* of the nonblocking: the last rank, or in rounds the right neighbour */
 static uint64_t largest_bytes = 1 << 20;
 static char *local; /* private memory of largest_bytes */
 
@@ -94,15 +100,11 @@ static void close_all(nbc_transport *t) {
 static void give_up(void) { shmem_global_exit(1); }
 static void rma_quiet(void) { shmem_quiet(); }
 static void rma_put(uint64_t n) { shmem_putmem(remote, local, n, size - 1); }
-static void rma_put_nbi(uint64_t n) { shmem_putmem_nbi(remote, local, n, size - 1); }
+static void rma_put_nbi(uint64_t n) { shmem_putmem_nbi(remote, local, n, nbi_target); }
 static void rma_get(uint64_t n) { shmem_getmem(local, remote, n, size - 1); }
-static void rma_get_nbi(uint64_t n) { shmem_getmem_nbi(local, remote, n, size - 1); }
+static void rma_get_nbi(uint64_t n) { shmem_getmem_nbi(local, remote, n, nbi_target); }
 static long long rma_fetch_add(int peer) {
   return shmem_longlong_atomic_fetch_add(counter, 1, peer);
-}
-static void rma_add(void) { shmem_longlong_atomic_add(counter + 1, 1, size - 1); }
-static void rma_compare_swap(void) {
-  shmem_longlong_atomic_compare_swap(counter + 1, 0, 1, size - 1);
 }
 static long long rma_own_counter(void) { return shmem_longlong_atomic_fetch(counter, rank); }
 static void rma_barrier(void) { shmem_barrier_all(); }
@@ -145,11 +147,11 @@ static bool open_memory(void) {
   gathered = (char *)calloc((size_t)size, (size_t)largest_bytes + 8);
   MPI_Win_allocate((MPI_Aint)largest_bytes + 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &remote,
                    &data_win);
-  MPI_Win_allocate(3 * sizeof *counter, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counter_win);
+  MPI_Win_allocate(6 * sizeof *counter, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counter_win);
   MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &unused, &lock_win);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, data_win);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, counter_win);
-  counter[0] = counter[1] = counter[2] = 0;
+  memset(counter, 0, 6 * sizeof *counter);
   MPI_Win_sync(counter_win);
   MPI_Barrier(MPI_COMM_WORLD);
   return gathered != NULL;
@@ -166,18 +168,18 @@ static void close_all(nbc_transport *t) {
 }
 static void give_up(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
 static void rma_quiet(void) {
-  MPI_Win_flush(size - 1, data_win);
-  MPI_Win_flush(size - 1, counter_win);
+  MPI_Win_flush(nbi_target, data_win);
+  MPI_Win_flush(nbi_target, counter_win);
 }
 static void rma_put_nbi(uint64_t n) {
-  MPI_Put(local, (int)n, MPI_BYTE, size - 1, 0, (int)n, MPI_BYTE, data_win);
+  MPI_Put(local, (int)n, MPI_BYTE, nbi_target, 0, (int)n, MPI_BYTE, data_win);
 }
 static void rma_put(uint64_t n) {
   rma_put_nbi(n);
   MPI_Win_flush_local(size - 1, data_win);
 }
 static void rma_get_nbi(uint64_t n) {
-  MPI_Get(local, (int)n, MPI_BYTE, size - 1, 0, (int)n, MPI_BYTE, data_win);
+  MPI_Get(local, (int)n, MPI_BYTE, nbi_target, 0, (int)n, MPI_BYTE, data_win);
 }
 static void rma_get(uint64_t n) {
   rma_get_nbi(n);
@@ -189,17 +191,6 @@ static long long rma_fetch_add(int peer) {
   MPI_Fetch_and_op(&one, &was, MPI_LONG_LONG, peer, 0, MPI_SUM, counter_win);
   MPI_Win_flush(peer, counter_win);
   return was;
-}
-static void rma_add(void) {
-  static const long long one = 1;
-  MPI_Accumulate(&one, 1, MPI_LONG_LONG, size - 1, sizeof(long long), 1, MPI_LONG_LONG, MPI_SUM,
-                 counter_win);
-}
-static void rma_compare_swap(void) {
-  const long long one = 1, none = 0;
-  long long was;
-  MPI_Compare_and_swap(&one, &none, &was, MPI_LONG_LONG, size - 1, sizeof(long long), counter_win);
-  MPI_Win_flush(size - 1, counter_win);
 }
 static long long rma_own_counter(void) {
   long long now = 0;
@@ -245,9 +236,6 @@ static nbc_status do_put_quiet(void *b) {
 static nbc_status do_put_one(void *b) { return (void)b, rma_put(1), NBC_OK; }
 static nbc_status do_put_one_quiet(void *b) { return (void)b, rma_put(1), rma_quiet(), NBC_OK; }
 static nbc_status do_get(void *b) { return rma_get(((bench *)b)->bytes), NBC_OK; }
-static nbc_status do_fetch_add(void *b) { return (void)b, (void)rma_fetch_add(size - 1), NBC_OK; }
-static nbc_status do_compare_swap(void *b) { return (void)b, rma_compare_swap(), NBC_OK; }
-static nbc_status do_add_quiet(void *b) { return (void)b, rma_add(), rma_quiet(), NBC_OK; }
 static nbc_status do_lock(void *b) { return (void)b, rma_lock(), rma_unlock(), NBC_OK; }
 static nbc_status do_test_lock(void *b) {
   (void)b;
@@ -334,6 +322,16 @@ static void print(const bench *b, const char *routine, uint64_t bytes, const nbc
   fflush(stdout);
 }
 
+/* The number of rank 0, in all. */
+static double rank0_says(bench *b, double number) {
+  nbc_request *request = NULL;
+  rma_barrier(); /* the library's own: what rank 0 does alone before may need the others inside of it */
+  if (nbc_ibcast(b->comm, &number, 1, NBC_TYPE_DOUBLE, 0, &request) != NBC_OK ||
+      nbc_coll_wait(&request, INT64_C(300000000000)) != NBC_OK)
+    fail(nbc_comm_error(b->comm)->text);
+  return number;
+}
+
 /* Rank 0 measures, the others wait in a barrier (and so make progress). */
 static double alone(bench *b, nbc_measure_fn fn, nbc_measurement *m) {
   nbc_measurement_free(m);
@@ -356,20 +354,30 @@ static double together(bench *b, nbc_start start, nbc_measure_fn fn, nbc_measure
   return m->time.median;
 }
 
-static void measure_nbi(bench *b, bool get) {
-  static const char *const names[2][4] = {
+/* In rounds all ranks do the same at once, each with its right neighbour; else rank 0 alone with the last. */
+static double one_or_all(bench *b, bool round, nbc_measure_fn fn, nbc_measurement *m) {
+  return round ? together(b, NBC_START_WINDOW, fn, m) : alone(b, fn, m);
+}
+static void measure_nbi(bench *b, bool get, bool round) {
+  static const char *const names[4][4] = {
       {"put_nbi full", "put_nbi post", "put_nbi quiet", "put_nbi overlap"},
-      {"get_nbi full", "get_nbi post", "get_nbi quiet", "get_nbi overlap"}};
+      {"get_nbi full", "get_nbi post", "get_nbi quiet", "get_nbi overlap"},
+      {"put_nbi full round", "put_nbi post round", "put_nbi quiet round", "put_nbi overlap round"},
+      {"get_nbi full round", "get_nbi post round", "get_nbi quiet round", "get_nbi overlap round"}};
+  const char *const *const name = names[2 * round + get];
   nbc_measurement m = none, many = none, over = none;
-  const double full_ns = alone(b, get ? do_get_full : do_put_full, &m);
+  nbi_target = round ? (rank + 1) % size : size - 1;
+  const double full_ns = one_or_all(b, round, get ? do_get_full : do_put_full, &m);
   const double post_ns =
-      (alone(b, get ? do_get_posts : do_put_posts, &many) - full_ns) / (POSTS - 1);
-  b->compute_ns = 2 * full_ns;
-  const double overlap_ns = alone(b, get ? do_get_overlap : do_put_overlap, &over) - b->compute_ns;
-  print(b, names[get][0], b->bytes, &m, full_ns, 1);
-  print(b, names[get][1], b->bytes, &many, post_ns, POSTS);
-  print(b, names[get][2], b->bytes, &m, full_ns - post_ns, 1);
-  print(b, names[get][3], b->bytes, &over, overlap_ns, 1);
+      (one_or_all(b, round, get ? do_get_posts : do_put_posts, &many) - full_ns) / (POSTS - 1);
+  b->compute_ns = rank0_says(b, 2 * full_ns);
+  const double overlap_ns =
+      one_or_all(b, round, get ? do_get_overlap : do_put_overlap, &over) - b->compute_ns;
+  print(b, name[0], b->bytes, &m, full_ns, 1);
+  print(b, name[1], b->bytes, &many, post_ns, POSTS);
+  print(b, name[2], b->bytes, &m, full_ns - post_ns, 1);
+  print(b, name[3], b->bytes, &over, overlap_ns, 1);
+  nbi_target = size - 1;
   nbc_measurement_free(&m);
   nbc_measurement_free(&many);
   nbc_measurement_free(&over);
@@ -418,8 +426,7 @@ static void measure_size(bench *b) {
   const double quiet_ns = alone(b, do_put_one_quiet, &m) - one_ns;
   print(b, "put", b->bytes, &m, alone(b, do_put_quiet, &m) - quiet_ns, 1);
   print(b, "get", b->bytes, &m, alone(b, do_get, &m), 1);
-  measure_nbi(b, false);
-  measure_nbi(b, true);
+  for (int i = 0; i < 4; i++) measure_nbi(b, i & 1, i & 2);
   measure_bcast(b);
   print(b, "reduce to all", b->bytes, &m, together(b, NBC_START_WINDOW, do_reduce, &m), 1);
   print(b, "collect", b->bytes, &m, together(b, NBC_START_WINDOW, do_collect, &m), 1);
@@ -431,9 +438,6 @@ static void measure_fixed(bench *b) {
   const double one_ns = alone(b, do_put_one, &m);
   const double quiet_ns = alone(b, do_put_one_quiet, &m) - one_ns;
   print(b, "quiet", 0, &m, quiet_ns, 1);
-  print(b, "fetch_add", 8, &m, alone(b, do_fetch_add, &m), 1);
-  print(b, "compare_swap", 8, &m, alone(b, do_compare_swap, &m), 1);
-  print(b, "add", 8, &m, alone(b, do_add_quiet, &m) - quiet_ns, 1);
   print(b, "lock free", 0, &m, alone(b, do_lock, &m), 1);
   print(b, "lock taken", 0, &m, together(b, NBC_START_WINDOW, do_lock, &m) / size, size);
   if (has_test_lock()) print(b, "lock test", 0, &m, alone(b, do_test_lock, &m), 1);
@@ -632,6 +636,7 @@ int main(int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return probe_body();
   probe_and_cure();
   if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
+  nbi_target = size - 1;
   rma_barrier();
   probe_done();
   read_arguments(argc, argv, &o, &b);

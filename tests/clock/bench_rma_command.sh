@@ -5,26 +5,32 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 SHMEM_SYMMETRIC_SIZE=32M
 
-fixed='quiet fetch_add compare_swap add lock.free lock.taken barrier'
+fixed='quiet lock.free lock.taken barrier'
 sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.full get_nbi.post get_nbi.quiet
-  get_nbi.overlap bcast.barrier bcast.window bcast.barrier.start bcast.rounds bcast.acknowledged bcast.ours reduce.to.all collect'
+  get_nbi.overlap put_nbi.full.round put_nbi.post.round put_nbi.quiet.round put_nbi.overlap.round get_nbi.full.round get_nbi.post.round
+  get_nbi.quiet.round get_nbi.overlap.round bcast.barrier bcast.window bcast.barrier.start bcast.rounds bcast.acknowledged bcast.ours reduce.to.all collect'
 # Of both; of OpenSHMEM alone; of MPI alone
-more='p p.quiet g set and or xor fetch swap fetch_and fetch_or fetch_xor quiet.alone test lock.turns'
+more='p p.quiet g p.round g.round fetch_add compare_swap compare_swap.yes add lock.set lock.clear set and or xor fetch swap fetch_and fetch_or fetch_xor quiet.alone test lock.turns'
 more_shmem='inc fetch_inc ctx.set ctx.inc ctx.add ctx.and ctx.or ctx.xor ctx.fetch ctx.fetch_inc ctx.fetch_add ctx.fetch_and
   ctx.fetch_or ctx.fetch_xor ctx.swap ctx.compare_swap fence.alone fence ctx.quiet ctx.fence wait_until ctx.create
-  ctx.create.serialized ctx.create.private ctx.create.nostore sync.all sync barrier.of.a.set sync.of.half barrier.of.half lock.test lock.test.busy lock.test.busy.all'
+  ctx.create.serialized ctx.create.private ctx.create.nostore ctx.destroy ctx.destroy.serialized ctx.destroy.private ctx.destroy.nostore
+  ctx.compare_swap.yes lock.test.busy.turns lock.test.busy.round sync.all sync barrier.of.a.set sync.of.half barrier.of.half lock.test lock.test.busy lock.test.busy.all'
 more_mpi='flush_local.alone win.sync lock.shared lock.all'
-more_sized='iput iget put.ping-pong alltoall reduce.and reduce.or reduce.xor reduce.min reduce.max reduce.prod'
-more_sized_shmem='ctx.put ctx.get ctx.put_nbi.full ctx.get_nbi.full malloc,.free calloc,.free align,.free malloc,.realloc,.free alltoalls
+more_sized='put.round get.round iput.round iget.round iput iget put.ping-pong alltoall reduce.and reduce.or reduce.xor reduce.min reduce.max reduce.prod'
+more_sized_shmem='ctx.put ctx.get ctx.put_nbi.full ctx.get_nbi.full malloc calloc align realloc free alltoalls
   collect,.any.lengths'
-more_sized_mpi='rput,.wait rget,.wait win.allocate,.free alloc_mem,.free'
+more_sized_mpi='rput,.wait rget,.wait win.allocate win.free alloc_mem free_mem'
+# Lines of words of 4 and of 8 bytes, besides those of 8 above
+narrow='set and or xor fetch swap add fetch_add fetch_and fetch_or fetch_xor' narrow_mpi='compare_swap compare_swap.yes'
+narrow_shmem='inc fetch_inc ctx.set ctx.inc ctx.add ctx.and ctx.or ctx.xor ctx.fetch ctx.fetch_inc ctx.fetch_add ctx.fetch_and ctx.fetch_or ctx.fetch_xor ctx.swap'
 measures() { # COMMAND...: sizes 1 and 4
   timeout -k 5 300 "$@" -s 4 -t 0.01 >"$T/out" || return 1
   case $* in
-    *oshrun*) fixed_here="$fixed $more $more_shmem" sized_here="$sized $more_sized $more_sized_shmem" ;;
-    *) fixed_here="$fixed $more $more_mpi" sized_here="$sized $more_sized $more_sized_mpi" ;;
+    *oshrun*) fixed_here="$fixed $more $more_shmem" sized_here="$sized $more_sized $more_sized_shmem" narrow_here="$narrow $narrow_shmem" ;;
+    *) fixed_here="$fixed $more $more_mpi" sized_here="$sized $more_sized $more_sized_mpi" narrow_here="$narrow $narrow_mpi" ;;
   esac
   for r in $fixed_here; do grep -qE "^$r +[08] .* (sure|count|time|late) " "$T/out" || { echo "no line: $r"; return 1; }; done
+  for r in $narrow_here; do grep -qE "^$r +4 .* (sure|count|time|late) " "$T/out" || { echo "no line: $r of 4 bytes"; return 1; }; done
   for r in $sized_here; do
     for bytes in 1 4; do
       grep -qE "^$r +$bytes .* (sure|count|time|late) " "$T/out" || { echo "no line: $r $bytes"; return 1; }
