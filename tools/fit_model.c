@@ -14,7 +14,8 @@
                --max-bytes N     largest message, 1 ... 1073741824 (1048576)         (measured only)
                --seed N          order of the sizes (1)                              (measured only)
    Expected: one line per range of sizes, with its straight line, LogGP parameters and noise. Where a
-             protocol switches is found, not given. Exit status 2: bad arguments or input. */
+             protocol switches is found, not given. Exit status 2: bad arguments or input.
+   The constants of a simulated NIC, its PCI and wire are fitted by fit_nic. */
 #ifdef NBC_WITH_MPI
 #  include <mpi.h>
 #endif

@@ -47,6 +47,21 @@ $(eval $(call example,03_simulated_overlap))
 # With Verilator, some have a level more
 $(eval $(call tool,paper_figures,$$(LEVEL_CFLAGS),$$(LEVEL_LIBS)))
 $(eval $(call tool,nic_figures))
+# NIC, PCI and wire of one's own machine: the fit, and what measures over MPI RMA and OpenSHMEM
+$(eval $(call tool,fit_nic))
+$(eval $(call script,model/fit_nic))
+NEEDS_model += $(B)/fit_nic
+# $(call measures_rma,mpi or mpich or shmem,compiler,flags)
+define measures_rma
+EXAMPLES += $(B)/fit_nic_$1
+NEEDS_model += $(B)/fit_nic_$1
+$(call mpi_program,$(B)/fit_nic_$1,tools/fit_nic_rma.c,$2,$3)
+endef
+$(if $(MPICC_OMPI),$(eval $(call measures_rma,mpi,mpicc.openmpi)))
+$(if $(MPICC_MPICH),$(eval $(call measures_rma,mpich,mpicc.mpich)))
+ifneq ($(call have,oshcc),)
+$(eval $(call measures_rma,shmem,oshcc,-DNBC_WITH_SHMEM))
+endif
 $(eval $(call script,model/examples))
 ifneq ($(shell pkg-config --exists expat 2>/dev/null && echo yes),)
 $(eval $(call tool,simgrid_platform,,$$(shell pkg-config --libs expat)))
