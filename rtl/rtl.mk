@@ -33,17 +33,6 @@ $(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h rtl/cover
 	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/leaf
 
-# A switch's ports are alike. -O3 would put each into the top module, and g++ then sees twice as much.
-SWITCH_FLAGS := --inline-mult 2000 --top-module nic_switch
-# The switch alone, of eight ports
-$(B)/tests/rtl/switch: RTL_OPT := -O1
-$(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --exe --Mdir $(B)/rtl/switch $(SWITCH_FLAGS) -GRadix=8 -GDepth=16 -GCredits=16 rtl/nic_pkg.sv rtl/nic_switch.sv \
-	  $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(B)/rtl/switch.log 2>&1 || { tail -30 $(B)/rtl/switch.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/switch
-
 # Counters and triggers alone, with few triggers
 $(B)/tests/rtl/ct: RTL_OPT := -O1
 $(B)/tests/rtl/ct: tests/rtl/ct.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
@@ -68,11 +57,12 @@ $(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl
 	$(Q)$(VERILATE) $(WAVES) --prefix Vnic_wave --Mdir $(B)/rtl/wave --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/wave.log 2>&1 || { tail -30 $(B)/rtl/wave.log; exit 1; }
-# The switches between them
+# The switches between them. A switch's ports are alike: -O3 would put each into the top module, and g++ then sees
+# twice as much.
 $(B)/rtl/switched/Vnic_switch__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) --Mdir $(B)/rtl/switched $(SWITCH_FLAGS) rtl/nic_pkg.sv rtl/nic_switch.sv \
+	$(Q)$(VERILATE) --Mdir $(B)/rtl/switched --inline-mult 2000 --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
 	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
 $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
@@ -80,6 +70,13 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl
 	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/switched/Vnic_switch*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
+
+# The switch alone, the library's own
+$(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(NIC_LIB)
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -std=c++17 -O1 -Wall -I. -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -pthread
+CHECK_rtl += $(B)/tests/rtl/switch
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
 $(B)/exact_overlap: $(NIC_LIB)

@@ -3,9 +3,10 @@
 # N skipped". Adds these up and ends with the same line. A program that crashes or prints no such line counts as
 # failed, and so does one that hangs past TEST_TIMEOUT seconds (default 1,800: far more than any needs). What
 # failed, and why, stands just before the last line.
-# Four lanes, each one test after the other: processes of an MPI have one, what starts other ranks, threads or
-# sockets has one. What one core is enough for waits in a queue, the longest first: two lanes take from it and yield
-# the cores to the other two, which take from it too when their own tests are done. TEST_LANES=1: all in one lane.
+# Four lanes, each one test after the other: processes of an MPI have one; what starts other ranks, threads or sockets
+# has one, with some tests of MPIs, so that both take alike. What one core is enough for waits in a queue, the longest
+# first: two lanes take from it and yield the cores to the other two, which take from it too when their own tests are
+# done. TEST_LANES=1: all in one lane.
 # aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
 # "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
@@ -14,6 +15,7 @@ limit=${TEST_TIMEOUT:-1800}
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1
 lane_of() { # PROGRAM, as it is named in a log: ranks, hosts, queue, or end: looks at what others leave behind
   case $1 in
+    mpi-preload_life* | mpi-preload_truth* | mpi-preload_finish* | mpi-preload_both*) echo hosts ;;
     mpi-*) echo ranks ;;
     rtl-coverage.sh) echo end ;;
     clock-bench_rma* | coll-thread_sanitizer*) echo queue ;; # one is in no hurry, the other compiles
@@ -24,6 +26,7 @@ lane_of() { # PROGRAM, as it is named in a log: ranks, hosts, queue, or end: loo
 # A long test that begins last is waited for by all.
 is_long() { # PROGRAM
   case $1 in
+    mpi-progress.sh | mpi-coll.sh | mpi-transport.sh | mpi-preload_life.sh | mpi-preload_truth.sh) ;;
     headers-header_* | rtl-proofs.sh | clock-bench_rma* | tree-packaging.sh | rtl-two_nics | rtl-hostile_input) ;;
     guest_mpi-semantics.sh | guest_mpi-replay.sh | tree-out_of_memory.sh | model-traces_are_equal.sh | rtl-level_compare.sh) ;;
     rtl-lists | rtl-faults_lose_nothing | coll-schedules_are_proved | mutate-*) ;;
@@ -107,11 +110,13 @@ else
     lane $kind queue "$@" &
     lanes="$lanes $!"
   done
-  { lane hosts hosts "$@"; lane hosts queue "$@"; } &
-  lanes="$lanes $!"
+  # Each is a process of its own, this one too: what `times` says of a shell's children has the whole time of a lane
+  # in it as soon as that lane has ended.
+  for kind in hosts ranks; do
+    { lane $kind $kind "$@"; lane $kind queue "$@"; } &
+    lanes="$lanes $!"
+  done
   trap 'kill $lanes 2>/dev/null; exit 1' INT TERM
-  lane ranks ranks "$@"
-  lane ranks queue "$@"
   wait
   lane ranks end "$@"
 fi

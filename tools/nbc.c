@@ -421,7 +421,7 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
   add(&w, "2");
   if (m == MPI_OPEN) add(&w, "--oversubscribe");
   for (int i = 0; i < settings->count; i++) set(&w, NULL, MPIRUN, m, settings->of[i]);
-  if (isatty(2)) set(&w, NULL, MPIRUN, m, "NBC_PROGRESS=1");
+  if (isatty(2)) set(&w, NULL, MPIRUN, m, "NBC_PROGRESS_LINES=1");
   add(&w, tool);
   add(&w, part);
   if (print) {

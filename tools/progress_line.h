@@ -7,8 +7,9 @@
      progress_end(&line);                           // the line is wiped
 
    At most ten times a second, after the first second; the remaining time supposes that the rest goes as
-   what is done went. On standard error. NBC_PROGRESS=1: also where that is no terminal, as under a
-   launcher, whose own may be one (`nbc table` and `nbc see` set it then). */
+   what is done went. On standard error. NBC_PROGRESS_LINES=1: also where that is no terminal, as under a
+   launcher, whose own may be one (`nbc table` and `nbc see` set it then); 0: nowhere. NBC_PROGRESS=1, its
+   name before, is understood too; other values of that are the progress preload's (dedicated, timer, ...). */
 #ifndef PROGRESS_LINE_H_INCLUDED
 #define PROGRESS_LINE_H_INCLUDED
 #include <stdbool.h>
@@ -32,10 +33,15 @@ static inline int64_t progress__now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static inline bool progress__wanted(void) {
+  const char *lines = getenv("NBC_PROGRESS_LINES"), *before = getenv("NBC_PROGRESS");
+  if (lines && *lines) return strcmp(lines, "0") != 0;
+  return isatty(2) || (before && strcmp(before, "1") == 0);
+}
 static inline void progress_begin(progress_line *p, const char *command, bool speaks) {
   memset(p, 0, sizeof *p);
   p->command = command;
-  p->on = speaks && (isatty(2) || getenv("NBC_PROGRESS"));
+  p->on = speaks && progress__wanted();
   p->begin_ns = progress__now_ns();
 }
 

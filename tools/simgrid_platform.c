@@ -14,10 +14,16 @@
    each way; a torus's nodes hang on their routers by a cable of their own, so ways are one latency longer; equal
    ways of a dragonfly are chosen by destination; a backbone must be wide enough to limit nobody. The NIC's
    constants are those of pm_platform_bxi2. */
-#define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
+#define NBC_PIECES
+#include "src/base/text.h"
 #include "tools/output.h"
 #include <expat.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WORDS = 64, DEEP = 64 };
 typedef struct cable_type {

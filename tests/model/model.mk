@@ -64,7 +64,8 @@ $(eval $(call measures_rma,shmem,oshcc,-DNBC_WITH_SHMEM))
 endif
 $(eval $(call script,model/examples))
 ifneq ($(shell pkg-config --exists expat 2>/dev/null && echo yes),)
-$(eval $(call tool,simgrid_platform,,$$(shell pkg-config --libs expat)))
+$(eval $(call tool,simgrid_platform,,$(B)/libportals_model.a $(B)/libnbc_overlap.a $$(shell pkg-config --libs expat)))
+$(B)/simgrid_platform: $(B)/libportals_model.a $(B)/libnbc_overlap.a
 NEEDS_model += $(B)/simgrid_platform
 endif
 $(eval $(call script,model/simgrid_platforms)) # builds platform_traffic.c itself

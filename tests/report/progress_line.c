@@ -48,25 +48,42 @@ static void scene(bool speaks) {
   release_stderr();
 }
 static void nothing_goes_into_a_pipe(void) {
-  unsetenv("NBC_PROGRESS");
+  unsetenv("NBC_PROGRESS"), unsetenv("NBC_PROGRESS_LINES");
   scene(true);
   CHECK(shown_bytes == 0);
 }
-static void asked_for_it_is_shown_and_wiped(void) {
+static size_t shown_with(const char *name, const char *value) {
+  setenv(name, value, 1);
+  scene(true);
+  unsetenv(name);
+  return shown_bytes;
+}
+static void the_preloads_mode_is_no_wish_for_lines(void) { /* NBC_PROGRESS=1 is the old name of NBC_PROGRESS_LINES=1 */
+  CHECK(shown_with("NBC_PROGRESS", "1") > 0 && shown_with("NBC_PROGRESS_LINES", "1") > 0);
+  CHECK(shown_with("NBC_PROGRESS", "timer") == 0 && shown_with("NBC_PROGRESS", "dedicated") == 0);
+  CHECK(shown_with("NBC_PROGRESS_LINES", "0") == 0 && shown_with("NBC_PROGRESS_LINES", "") == 0);
   setenv("NBC_PROGRESS", "1", 1);
+  CHECK(shown_with("NBC_PROGRESS_LINES", "0") == 0);
+  setenv("NBC_PROGRESS", "timer", 1);
+  CHECK(shown_with("NBC_PROGRESS_LINES", "1") > 0);
+  unsetenv("NBC_PROGRESS");
+}
+static void asked_for_it_is_shown_and_wiped(void) {
+  setenv("NBC_PROGRESS_LINES", "1", 1);
   scene(true);
   CHECK(strncmp(shown, "\rcmd: a longer text, 20 %, ", 26) == 0);
   CHECK(strstr(shown, "early") == NULL && strstr(shown, "at once") == NULL && strstr(shown, "\rcmd: short, 40 %") != NULL);
   CHECK(shown[shown_bytes - 1] == '\r' && shown[shown_bytes - 2] == ' ' && strchr(shown, '\n') == NULL);
   scene(false); /* another rank */
   CHECK(shown_bytes == 0);
-  unsetenv("NBC_PROGRESS");
+  unsetenv("NBC_PROGRESS_LINES");
 }
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(says_how_far_and_what_remains);
   RUN(nothing_goes_into_a_pipe);
+  RUN(the_preloads_mode_is_no_wish_for_lines);
   RUN(asked_for_it_is_shown_and_wiped);
   return TEST_END();
 }

@@ -1,5 +1,6 @@
 $(eval $(call test,transport/messages))
 $(eval $(call test,transport/null_and_scripted))
 $(eval $(call test,transport/true_stamps))
+$(eval $(call test,transport/senders_take_turns))
 $(eval $(call test,transport/words_put_twice,-Itests/transport/twice))
 $(eval $(call script,transport/pingpong))

@@ -33,6 +33,16 @@ reasons_are_shown() { # of the two that failed the lines below, and not those of
     ! grep -q 'x\{301\}' "$T/reasons" && grep -q 'model-hangs.sh: exit status 124, timed out after 2 s' "$T/out.$1"
 }
 last_is_last() { grep -E '^[a-z]+-[a-z]+\.sh ' "$T/out.$1" | tail -1 | grep -q '^rtl-coverage'; }
+# What another lane used until it ended is not the time of a test that sleeps meanwhile.
+cpu_is_its_own() {
+  test_that model/burns "1 passed, 0 failed, 0 skipped"
+  printf '%s\n' 'awk "BEGIN { for (i = 0; i < 40000000; i++) x += i }"' 'touch burnt' >>"$T/tests/model/burns.sh"
+  test_that mpi/waits "1 passed, 0 failed, 0 skipped"
+  printf '%s\n' 'while [ ! -e burnt ]; do sleep 1; done' 'sleep 1' >>"$T/tests/mpi/waits.sh"
+  (cd "$T" && TEST_LANES=4 B=out sh "$top/tests/run.sh" tests/model/burns.sh tests/mpi/waits.sh) >"$T/out.cpu" 2>&1
+  cat "$T/out.cpu"
+  awk '/^model-burns/ { burns = $5 } /^mpi-waits/ { waits = $5; seen = 1 } END { exit !(seen && burns > 0 && waits < burns / 3) }' "$T/out.cpu"
+}
 top=$(pwd)
 mkdir -p "$T/tests"
 for lanes in 4 1; do
@@ -41,4 +51,5 @@ for lanes in 4 1; do
   check "$lanes lanes: a reader sees why" reasons_are_shown $lanes
   check "$lanes lanes: what looks at others' leavings runs last" last_is_last $lanes
 done
+check "CPU seconds are those of the test" cpu_is_its_own
 finish
