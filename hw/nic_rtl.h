@@ -160,7 +160,7 @@ static nic_status nic_rtl__map(nic_rtl *n, const nic_rtl_desc *desc, nic_error *
                      "%.40s: BAR 0 is below 128 KiB, or cannot be mapped: %s", desc->pci_address,
                      strerror(number));
   n->words = (volatile uint32_t *)words, n->bar_bytes = COSIM_BAR_BYTES;
-  n->bus = (nic_rtl_bus){nic_rtl__bar_read, nic_rtl__bar_write, n};
+  n->bus.read32 = nic_rtl__bar_read, n->bus.write32 = nic_rtl__bar_write, n->bus.user = n;
   return NIC_OK;
 }
 /* A huge page, and where the bus sees it */

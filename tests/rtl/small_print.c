@@ -4,17 +4,18 @@
 #include "tests/rtl/cosim.h"
 
 static int Lose_answers;
-static int Cut; /* so many packets of data */
+static int Cut;  /* so many packets of data */
+static int Slow; /* data of the class compute: 1 us from packet to packet */
 static cosim_fault fault(void *ctx, int src, int dst, const cosim_packet *p) {
   (void)ctx, (void)src, (void)dst;
   if (Lose_answers && p->header >> 2 & 1) return COSIM_LOSE;
   if (Cut > 0 && !(p->header >> 2 & 1)) return Cut--, COSIM_CUT;
-  return COSIM_PASS;
+  return Slow && !(p->header >> 2 & 3) ? COSIM_DELAY : COSIM_PASS;
 }
 static cosim *start(int nics) {
   cosim_desc d = host_desc(nics);
   d.fault = fault;
-  Lose_answers = Cut = 0;
+  Lose_answers = Cut = Slow = 0;
   return host_start(&d);
 }
 static int is_idle(cosim *sim, int nic) { return cosim_read(sim, nic, COSIM_CTRL) >> 1 & 1; }
@@ -190,6 +191,77 @@ static void the_host_adds_to_counters(void) {
   cosim_destroy(sim);
 }
 
+/* An append that waits for its entry holds up no message: one for another entry is taken meanwhile */
+static void messages_pass_an_append_that_waits(void) {
+  cosim *sim = start(3);
+  cosim_entry once = host_entry(0x20000, 0x80000, 7), other = host_entry(0x10000, 64, 8);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x10000, 4000);
+  cosim_event ev;
+  uint32_t words[16];
+  once.use_once = Slow = 1;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 400000);
+  cosim_append(sim, 1, 0, &once);
+  cosim_append(sim, 1, 1, &other);
+  cosim_cycles(sim, 500);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  for (int i = 0; i < 400 && !(cosim_read(sim, 1, COSIM_ME_IN_USE) & 1); i++) {
+  }
+  CHECK(cosim_read(sim, 1, COSIM_ME_VALID) == 2); /* it has left the list, its buffer is in use */
+  once.match = 9;
+  cosim_entry_pack(&once, words);
+  for (uint32_t i = 0; i < 16; i++) cosim_write(sim, 1, COSIM_ME_STAGE + i * 4, words[i]);
+  cosim_write(sim, 1, COSIM_ME_APPEND, COSIM_ME_FORCE);
+  CHECK(cosim_read(sim, 1, COSIM_ME_BUSY) == 1);
+  for (int k = 0; k < 3; k++) {
+    cosim_command small = host_command(COSIM_KIND_PUT, 1, 8, 0, 8);
+    small.payload = COSIM_PAY_INLINE;
+    cosim_submit(sim, 2, 1, &small, NULL);
+    CHECK(host_event_wait(sim, 1, &ev, 1500) && ev.match == 8 && ev.status == COSIM_OK);
+    CHECK(cosim_read(sim, 1, COSIM_ME_BUSY) == 1 && cosim_read(sim, 1, COSIM_ME_IN_USE) & 1);
+  }
+  CHECK(host_event_wait(sim, 1, &ev, 60000) && ev.match == 7);
+  for (int i = 0; i < 100 && cosim_read(sim, 1, COSIM_ME_BUSY); i++) {
+  }
+  CHECK(cosim_read(sim, 1, COSIM_ME_VALID) == 3 && cosim_read(sim, 1, COSIM_ME_IN_USE) == 0);
+  cosim_destroy(sim);
+}
+/* A released command is answered while its repetition waits behind a long put. Its slot is not for others before the
+   repetition has left: with their content it would go under another message's number. */
+static void a_slot_is_free_after_its_last_repetition(void) {
+  cosim_desc d = host_desc(3);
+  cosim_event ev;
+  int seen[33] = {0};
+  d.link_latency_ps = 2000000; /* the answer comes 1,400 cycles after the command has left */
+  cosim *sim = host_start(&d);
+  for (int nic = 1; nic < 3; nic++) {
+    cosim_entry e = host_entry(0x20000, 0x80000, 7);
+    cosim_append(sim, nic, 0, &e);
+  }
+  for (int i = 0; i < 33; i++) {
+    cosim_command c = host_command(COSIM_KIND_PUT, i ? 2 : 1, 7, 0, 8);
+    c.payload = COSIM_PAY_INLINE, c.want_ack = 0, c.hdr_data = (unsigned)i;
+    cosim_trigger(sim, 0, 0, i, i ? 3 : 2, 1, &c);
+  }
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x10000, 300000);
+  c.hdr_data = 100;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 700);
+  cosim_cycles(sim, 3000);
+  cosim_write(sim, 0, COSIM_CT + 32 * 2, 1);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  cosim_cycles(sim, 1100);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 1); /* it waits to be sent */
+  cosim_write(sim, 0, COSIM_TIMEOUT, 400000);
+  cosim_cycles(sim, 1500);
+  cosim_write(sim, 0, COSIM_CT + 32 * 3, 1);
+  for (int i = 0; i < 32; i++) {
+    CHECK(host_event_wait(sim, 2, &ev, 60000) && ev.hdr_data < 33 && seen[ev.hdr_data % 33]++ == 0);
+  }
+  CHECK(!host_event_wait(sim, 2, &ev, 6000));
+  CHECK(cosim_counter(sim, 2, COSIM_COUNT_DUP) == 0 && cosim_counter(sim, 1, COSIM_COUNT_DUP) == 1);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 1);
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(counters_at_work_are_not_idle);
@@ -201,5 +273,7 @@ int main(int argc, char **argv) {
   RUN(the_host_adds_to_counters);
   RUN(what_moves_is_not_late);
   RUN(a_repetition_is_not_told_as_sent);
+  RUN(messages_pass_an_append_that_waits);
+  RUN(a_slot_is_free_after_its_last_repetition);
   return TEST_END();
 }
