@@ -2,12 +2,14 @@
 #   check NAME COMMAND...   passes when the command succeeds; its output is shown when it does not
 #   skip NAME REASON        counts as skipped
 #   finish                  last line: "N passed, N failed, N skipped"
+# TEST_ONLY=WORDS: only checks whose name contains these words, as an argument does it for a C test.
 # $T is a folder of the script's own under $B, empty at the start. Scripts run in the repository's root.
 B=${B:-build} CC=${CC:-cc} CLANG=${CLANG:-clang}
 T=$B/$(echo "${0%.sh}" | tr / -)
 rm -rf "$T" && mkdir -p "$T" || exit 1
 test_passed=0 test_failed=0 test_skipped=0
 check() {
+  case $1 in *"$TEST_ONLY"*) ;; *) return ;; esac
   test_name=$1 && shift
   if "$@" >"$T/output" 2>&1; then
     test_passed=$((test_passed + 1)) && echo "ok      $test_name"

@@ -73,6 +73,8 @@ static void asked_for_it_is_shown_and_wiped(void) {
   scene(true);
   CHECK(strncmp(shown, "\rcmd: a longer text, 20 %, ", 26) == 0);
   CHECK(strstr(shown, "early") == NULL && strstr(shown, "at once") == NULL && strstr(shown, "\rcmd: short, 40 %") != NULL);
+  const char *shorter = strstr(shown, "\rcmd: short"); /* covers what stood there */
+  CHECK(shorter && strcspn(shorter + 1, "\r") == strcspn(shown + 1, "\r"));
   CHECK(shown[shown_bytes - 1] == '\r' && shown[shown_bytes - 2] == ' ' && strchr(shown, '\n') == NULL);
   scene(false); /* another rank */
   CHECK(shown_bytes == 0);

@@ -39,12 +39,15 @@ short_pieces() { # src/ and tools/: at most 1,500 lines
   # shellcheck disable=SC2016 # an awk program
   every "$T/pieces" awk 'FNR == 1501 { print FILENAME ": more than 1500 lines" }'
 }
-mutants_are_of_this_tree() { # each pattern in exactly one line of its file, each test a program in C
+mutants_are_of_this_tree() { # each pattern in exactly one line of its file; each test a program in C, or a script and what it tests
   tab=$(printf '\t')
-  grep -v '^#' tests/mutate/mutants.list | while IFS=$tab read -r file pattern replacement test; do
+  grep -v '^#' tests/mutate/mutants.list | while IFS=$tab read -r file pattern replacement test program; do
     lines=$(grep -cE -e "$pattern" "$file")
     [ "$lines" = 1 ] || echo "tests/mutate/mutants.list: $file: in $lines lines: $pattern"
-    [ -f "tests/${test%% *}.c" ] && [ ! -f "tests/${test%% *}.sh" ] || echo "tests/mutate/mutants.list: no test in C: $test"
+    case ${test%% *} in
+      *.sh) [ -f "tests/${test%% *}" ] && [ -n "$program" ] || echo "tests/mutate/mutants.list: a script and a program wanted: $test" ;;
+      *) [ -f "tests/${test%% *}.c" ] && [ ! -f "tests/${test%% *}.sh" ] || echo "tests/mutate/mutants.list: no test in C: $test" ;;
+    esac
     [ -n "$replacement" ] && [ -n "$test" ] || echo "tests/mutate/mutants.list: four fields wanted: $file $pattern"
   done >"$T/found"
   cat "$T/found" && ! test -s "$T/found"
