@@ -397,8 +397,11 @@ static gm_type *listed(const gm_part *part, uint64_t count) {
   if (!t->size) t->lb = t->ub = 0; /* nothing lies at 0 */
   return t;
 }
+/* A type of one child, as it is, is the child. */
 static const gm_type *original(const gm_type *t) {
-  while (!t->kind && t->combiner == MPI_COMBINER_DUP) t = t->types[0];
+  while (!t->kind && t->parts_count == 1 && t->repeat == 1 && t->part->count == 1 &&
+         t->part->disp == 0 && t->lb == t->part->child->lb && t->ub == t->part->child->ub)
+    t = t->part->child;
   return t;
 }
 /* Parts of different types end where the next could begin in an array of C structures. */
