@@ -219,17 +219,25 @@ static bool is_among(const char *list, const char *word) {
     if (at > list && at[-1] == ' ' && at[length] == ' ') return true;
   return false;
 }
-/* How many words of a launcher follow one of its options. */
+/* How many words of a launcher follow one of its options. Hydra takes its own with one dash or two. */
 static int values_of(const char *option) {
   static const char two[] = " -mca --mca -gmca --gmca -genv -env --prtemca --pmixmca ";
   static const char one[] =
       " -n -np --n --np -c -x -H -host --host -hosts -hostfile --hostfile"
       " -machinefile --machinefile -f -map-by --map-by -bind-to --bind-to -rank-by"
       " --rank-by -wdir --wdir -wd -prefix --prefix -rf --rankfile -timeout --timeout"
-      " -N -npernode --npernode -ppn -genvlist -envlist -launcher -iface -rmk -path"
+      " -N -npernode --npernode -ppn -genvlist -envlist -launcher -launcher-exec -iface -rmk -path"
       " -am --am -t -p -A -w -J -o -e -i -m -tune --tune -output-filename"
-      " --output-filename -s --app -configfile -D ";
-  return is_among(two, option) ? 2 : is_among(one, option);
+      " --output-filename -s --app -configfile -D -membind -topolib -outfile-pattern"
+      " -errfile-pattern -prepend-pattern -usize -localhost -order-nodes -nameserver -demux"
+      " -gpus-per-proc -gpu-subdevs-per-proc -ranks-per-proc -cpu-set -cpu-list -slot-list -stdin"
+      " -default-hostfile -npersocket -cpus-per-proc -cpus-per-rank -personality -ompi-server"
+      " -report-uri -report-pid -preload-files -max-restarts"
+      " --nodes --ntasks --ntasks-per-node --cpus-per-task --partition --account --time --nodelist"
+      " --exclude --output --error --input --job-name --mem --mem-per-cpu --gres --constraint --qos"
+      " --reservation --chdir --mpi --cpu-bind --distribution --export --cluster-constraint ";
+  if (is_among(two, option)) return 2;
+  return is_among(one, option) || (strncmp(option, "--", 2) == 0 && is_among(one, option + 1));
 }
 /* Where the program stands behind a launcher. */
 static int program_at(char **argv, int argc) {

@@ -59,6 +59,15 @@ typedef struct launch {
   const char *tool, *version_of; /* whose version tables are named after */
 } launch;
 
+/* Options by which processes on other hosts are started and find each other. */
+static bool is_how_to_start(char **option) {
+  static const char all[] = " -launcher -launcher-exec -iface -prefix ";
+  const char *name = option[0];
+  if (strncmp(name, "--", 2) == 0) name++;
+  if (is(name, "-mca") || is(name, "-prtemca"))
+    return strncmp(option[1], "plm_", 4) == 0 || strncmp(option[1], "oob_", 4) == 0;
+  return is_among(all, name);
+}
 /* The launcher with two processes, one on each of two hosts, or both on one (b NULL). */
 static words launch_on(const launch *x, const char *a, const char *b) {
   words w = {NULL, 0};
@@ -71,6 +80,11 @@ static words launch_on(const launch *x, const char *a, const char *b) {
     add(&w, "-w");
     add(&w, b ? text("%s,%s", a, b) : text("%s", a));
     return w;
+  }
+  for (int i = 1, more; i < x->count; i += 1 + more) {
+    more = values_of(x->of[i]);
+    if (i + more >= x->count || !more || !is_how_to_start(&x->of[i])) continue;
+    for (int k = i; k <= i + more; k++) add(&w, x->of[k]);
   }
   add(&w, "-n");
   add(&w, "2");

@@ -34,10 +34,11 @@ esac
 EOF
   chmod +x "$work/$1.bin/mpirun.$1"
 }
-see() { # MPI OUT HOSTS PROCESSES
+see() { # MPI OUT HOSTS PROCESSES [LAUNCHER'S OPTIONS]
   option=$([ "$1" = openmpi ] && echo --host || echo -hosts)
+  # shellcheck disable=SC2086 # options are words
   PATH=$work/$1.bin:$PATH FAKE=$B/tests/mpi/libfake_hosts.so LOG=$work/$1.log XDG_CACHE_HOME=$work/$1.cache \
-    timeout 120 "$B/nbc" see --no-trace -o "$work/$1.$2" "mpirun.$1" "$option" "$3" -n "$4" "$B/tests/mpi/preload_truth.$1" none >"$work/$1.$2.out" 2>"$work/$1.$2.err"
+    timeout 120 "$B/nbc" see --no-trace -o "$work/$1.$2" "mpirun.$1" ${5:-} "$option" "$3" -n "$4" "$B/tests/mpi/preload_truth.$1" none >"$work/$1.$2.out" 2>"$work/$1.$2.err"
 }
 kept() { # MPI: the hosts of tables
   for f in "$work/$1.cache"/nbc_overlap/table-*; do basename "$f" | sed 's/^table-[0-9]*\.\([^.]*\)\..*/\1/'; done | sort | tr '\n' ' '
@@ -68,6 +69,13 @@ each() {
   if grep -q 'the slowest of 3 pairs of hosts stands for all' "$work/$1.all.err" && grep -q '^8388608 7.5' "$work/$1.all/table-between.txt" &&
     grep -q '^# eager_bytes 9999' "$work/$1.all/table-between.txt"; then ok "$1: of several pairs the slowest time and the largest eager size"
   else bad "$1: several pairs: $(cat "$work/$1.all.err" "$work/$1.all/table-between.txt")"; fi
+  # who starts the processes on other hosts does so for the tables too; its word is not taken for the program
+  how=$([ "$1" = openmpi ] && echo '--mca plm_rsh_agent /bin/true' || echo '-launcher-exec /bin/true')
+  mv "$work/$1.cache" "$work/$1.cache.before" && : >"$work/$1.log"
+  see "$1" started node0,node1 2 "$how"
+  if [ "$(grep -c -- "$how .*xfer_table.*part" "$work/$1.log")" = 3 ] && tail -1 "$work/$1.log" | grep -q "preload_truth.$1 none" && grep -q '^Overlap of' "$work/$1.started.out"; then ok "$1: options that start processes elsewhere"
+  else bad "$1: options that start processes elsewhere: $(cat "$work/$1.log" "$work/$1.started.err")"; fi
+  rm -rf "$work/$1.cache" && mv "$work/$1.cache.before" "$work/$1.cache"
   # another host alone: its own table, and no partners on others
   see "$1" alone node0 1
   if tail -1 "$work/$1.log" | grep -q 'NBC_TABLE[ =][^ ]*%h' && ! tail -1 "$work/$1.log" | grep -q NBC_TABLE_OTHER; then ok "$1: one other host"

@@ -36,7 +36,7 @@ limit() { # mpi
   if [ "$status" = 0 ] && grep -q '^finalized' "$reports/err"; then ok "$1: a limit on files and a trace of calls"; else bad "$1: trace of calls: status $status: $(cat "$reports/err")"; fi
 }
 signals() { # mpi
-  for case in QUIT:3 XCPU:24 ALRM:14; do
+  for case in HUP:1 QUIT:3 XCPU:24 XFSZ:25 ALRM:14; do
     name=${case%:*}
     scene "$1" 1 "signal.$name" signal "${case#*:}"
     if [ "$status" != 0 ] && ls "$reports"/*.0.json >/dev/null 2>&1; then ok "$1: SIG$name ends the program, and there is a report"
