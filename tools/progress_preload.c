@@ -422,9 +422,13 @@ static bool start_ours(call *c, MPI_Request request, int *rc) {
   return true;
 }
 
-/* An array for the MPI in which current requests stand for those handles; the program's own when there are none. */
+/* An array for the MPI in which current requests stand for those handles; the program's own when there are none.
+   Which ones is noted here: after the call the handle of a request that has ended may already be that of a persistent one
+   of another thread. */
+enum { FEW_BORROWED = 16 };
 typedef struct borrowed {
-  MPI_Request *program, *mine, few[16];
+  MPI_Request *program, *mine, few[FEW_BORROWED];
+  bool *stands_for, few_stand_for[FEW_BORROWED];
   int count;
 } borrowed;
 static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], borrowed *b) {
@@ -440,24 +444,29 @@ static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], bor
   if (!some) return requests;
   b->program = requests;
   b->count = count;
-  b->mine = count <= (int)(sizeof b->few / sizeof *b->few)
-                ? b->few
-                : malloc((size_t)count * sizeof *b->mine);
+  const bool few = count <= FEW_BORROWED;
+  b->mine = few ? b->few : malloc((size_t)count * (sizeof *b->mine + sizeof *b->stands_for));
   if (!b->mine) { /* the MPI would take them for inactive */
     progress_say("no memory for the requests of a call");
     abort();
   }
-  for (int i = 0; i < count; i++) b->mine[i] = current_of(c, requests[i]);
+  b->stands_for = few ? b->few_stand_for : (bool *)(b->mine + count);
+  for (int i = 0; i < count; i++) {
+    b->mine[i] = current_of(c, requests[i]);
+    b->stands_for[i] = b->mine[i] != requests[i];
+  }
   return b->mine;
 }
 static void give_back(call *c, borrowed *b) {
   if (!b->mine) return;
   spin_lock(&run.tables_lock);
   for (int i = 0; i < b->count; i++) {
-    persistent *const slot = ours_slot(b->program[i]);
-    if (!slot || !slot->active) {
+    if (!b->stands_for[i]) {
       b->program[i] = b->mine[i];
-    } else if (b->mine[i] == MPI_REQUEST_NULL) {
+      continue;
+    }
+    persistent *const slot = ours_slot(b->program[i]);
+    if (slot && b->mine[i] == MPI_REQUEST_NULL) {
       slot->active = false;
       c->change--;
     }

@@ -57,6 +57,13 @@ communicators() { # MPI PROCESSES: made by several threads at once, and their co
   if grep -qx "$2 processes checked, 0 checks failed" "$work/comms" && [ "$(grep -c ' 128 collectives were ours' "$work/comms")" = "$2" ]
   then ok "$1, $2 processes: threads make communicators at the same time"; else bad "$1, $2 processes: threads and communicators"; head -20 "$work/comms"; fi
 }
+handles() { # MPI PROCESSES: handles of requests that ended go to persistent collectives of another thread before the call returns
+  after=" $B/tests/mpi/progress_slow_test.$1.so"
+  progress $1 $2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_handles.$1" >"$work/handles" 2>&1
+  after=
+  if grep -qx "$2 processes checked, 0 checks failed" "$work/handles"; then ok "$1, $2 processes: a handle that another thread has now is not taken for ours"
+  else bad "$1, $2 processes: handles in use again"; head -20 "$work/handles"; fi
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -189,6 +196,7 @@ all() {
   persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   for n in 2 3 5; do operators $1 $n; done
   for n in 2 3; do communicators $1 $n; done
+  for n in 2 3; do handles $1 $n; done
   finalizes $1
   some_collectives $1
   levels $1
