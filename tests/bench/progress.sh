@@ -1,6 +1,7 @@
 #!/bin/sh
 # progress_idle_cpu_<mpi>: share of a core that the worker uses while nothing is in flight for a second;
-# progress_wake_ns_<mpi>: from a post to the sleeping worker's first instruction, median of 200; one process.
+# progress_wake_ns_<mpi>: from a post to the sleeping worker's first instruction, median of 200; one process; peer: the
+# machine's own floor, a thread that sleeps and is woken by the same system call alone, in turns with it.
 # progress_<pattern>_<who>_<mpi>: overhead ratio of tests/bench/progress_loops.c, two processes: the MPI alone (mpi),
 # with MPICH's asynchronous thread (async), with the progress preload (ours), with its collectives too
 # (ours-coll). progress_<pattern>_sim_<policy>: the same program on 16 simulated nodes with cores enough, under
@@ -30,8 +31,10 @@ for mpi in openmpi mpich; do
     [ -n "$share" ] && line progress_idle_cpu_$mpi "$share" ratio
   fi
   if wanted progress_wake_ns_$mpi; then
-    ns=$(run $mpi "$library" 1 wake 2>&1 | sed -n 's/.*median \([0-9]*\) ns after the post.*/\1/p')
-    [ -n "$ns" ] && line progress_wake_ns_$mpi "$ns" ns
+    run $mpi "$library" 1 wake 2>&1 | sed -n 's/.*median \([0-9]*\) ns after the post.*/ours \1/p; s/^bare /bare /p' | awk -v name=progress_wake_ns_$mpi '
+      { is[$1] = $2 }
+      END { if (is["ours"] && is["bare"]) printf "{\"bench\":\"%s\",\"value\":%d,\"unit\":\"ns\",\"peer\":%d,\"ratio\":%.3g,\"peer_name\":\"a bare futex wake\"}\n",
+              name, is["ours"], is["bare"], is["ours"] / is["bare"] }'
   fi
   for who in mpi async ours ours-coll; do
     names=$(for p in $patterns; do echo "progress_${p}_${who}_$mpi"; done)

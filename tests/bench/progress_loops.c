@@ -3,12 +3,22 @@
    Arguments: loops  the overhead ratio of each pattern, (t - max(t_comm, t_comp)) / min(t_comm, t_comp): 0 all is
                      hidden, 1 as one after the other; one line "pattern ratio t_comm_us t_us" each
               idle   one second of sleep
-              wake   a message to oneself after 5 ms of sleep, 200 times */
+              wake   a message to oneself after 5 ms of sleep, 200 times; in turns with it, a thread that sleeps on
+                     another core is woken by the bare system call: "bare N" ns, the median */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
+#include <linux/futex.h>
 #include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BYTES = 1 << 20, RUNS = 21, PATTERNS = 6 };
 static int rank, size;
@@ -79,16 +89,54 @@ static void loops(void) {
   }
 }
 
+/* What the machine takes by itself: a thread that sleeps as the worker does. */
+enum { WAKES = 200 };
+static int asleep;
+static double asked_s, bare_s[WAKES];
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void *sleeper(void *caller_core) {
+  cpu_set_t may;
+  sched_getaffinity(0, sizeof may, &may);
+  if (CPU_COUNT(&may) > 1) CPU_CLR((size_t)*(int *)caller_core, &may);
+  sched_setaffinity(0, sizeof may, &may);
+  for (int i = 0; i < WAKES; i++) {
+    while (__atomic_load_n(&asleep, __ATOMIC_SEQ_CST)) syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+    bare_s[i] = now_s() - asked_s;
+    __atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
+  }
+  return NULL;
+}
+static void wake_bare(void) {
+  asked_s = now_s();
+  __atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
+  syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 static void wake(void) {
-  const struct timespec pause = {0, 5000000};
+  const struct timespec pause = {0, 5000000}, after_worker = {0, 9000000}; /* it looks on for 4 ms */
+  int core = sched_getcpu();
+  pthread_t thread;
   MPI_Request r[2];
-  for (int i = 0; i < 200; i++) {
+  asleep = 1;
+  if (pthread_create(&thread, NULL, sleeper, &core) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int i = 0; i < WAKES; i++) {
     nanosleep(&pause, NULL);
     MPI_Irecv(in, 1, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &r[0]);
     compute(20000);
     MPI_Isend(out, 1, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &r[1]);
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    nanosleep(&after_worker, NULL);
+    while (!__atomic_load_n(&asleep, __ATOMIC_SEQ_CST)) sched_yield(); /* it has taken the last one */
+    wake_bare();
+    compute(20000); /* as after the post */
   }
+  pthread_join(thread, NULL);
+  qsort(bare_s, WAKES, sizeof *bare_s, order);
+  printf("bare %.0f\n", bare_s[WAKES / 2] * 1e9);
 }
 
 int main(int argc, char **argv) {
