@@ -1,13 +1,17 @@
 # Spack recipe. Put this folder into a repository of your own as packages/nbc-overlap/package.py.
 # It names no place to fetch from: `spack dev-build nbc-overlap@develop` in a clone builds what is there.
-# Not tried with a Spack: there was none where it was written.
+# Not tried with a Spack: there was none where it was written. Checked against the sources of Spack's packages of 2026.
 from spack.package import *
+
+try:  # since Spack 1.0 build systems stand with the packages
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
 
 
 class NbcOverlap(MakefilePackage):
     """See, prove, predict and get the overlap of computation and communication on HPC machines."""
 
-    maintainers = []
     license("Unlicense OR MIT-0")
 
     version("develop", branch="main")
