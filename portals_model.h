@@ -313,7 +313,18 @@ typedef struct pm_link {
 typedef struct pm_mode {
   double weight_ratio, mean_ratio, sigma_ratio;
 } pm_mode;
-enum { PM_MODES_MAX = 4 };
+enum { PM_MODES_MAX = 4, PM_LOGGP_RANGES_MAX = 16 };
+/* At the LogGP level, messages from this size on instead of the keys loggp_...: LogGP's L, o, g, its G of the way
+   and its G of the gap apart. A message takes o, a way of latency_ns + (n - 1) * ns_per_byte (latency_ns may be
+   below 0, as a line of long messages has it; a way never is) and cpu_event_ns; all of it times a number of
+   the mixture. A payload that is split over NICs counts as its part. Messages of a pair keep their order:
+   one with a shorter way arrives with the one before it. */
+typedef struct pm_loggp_range {
+  int64_t first_bytes, latency_ns, overhead_ns, gap_ns;
+  double ns_per_byte, gap_ns_per_byte;
+  int noise_count; /* 0: always the same */
+  pm_mode noise[PM_MODES_MAX];
+} pm_loggp_range;
 
 /* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
 typedef struct pm_platform {
@@ -331,6 +342,8 @@ typedef struct pm_platform {
   int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
+  int loggp_range_count; /* ascending sizes; 0 = one line for all */
+  pm_loggp_range loggp_range[PM_LOGGP_RANGES_MAX];
 } pm_platform;
 
 /* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
@@ -343,6 +356,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
+     loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
+                                                (ascending, at most 16; see pm_loggp_range)
    in   text, size_bytes   need not end with 0; untrusted
    out  platform           starts from pm_platform_bxi2(2), then what the text says
         error, error_bytes a sentence that names the line; may be NULL, 0
@@ -1948,7 +1963,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 159 "src/portals/platform.h"
+#line 174 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2026,6 +2041,57 @@ static const char *pm__platform_key(const char *key) {
     if (strcmp(key, names[i][0]) == 0) return names[i][1];
   return key;
 }
+/* WEIGHT MEAN_RATIO SIGMA_RATIO, one mode more. NULL, or what is wrong. */
+static const char *pm__platform_mode(char **word, pm_mode *modes, int *count) {
+  static const char *const bad[] = {"WEIGHT: not a positive number up to 1e6",
+                                    "MEAN_RATIO: not a positive number up to 1e6",
+                                    "SIGMA_RATIO: not a number from 0 to 1e6"};
+  double v[3];
+  int i;
+  if (*count == PM_MODES_MAX) return "more than 4 modes";
+  for (i = 0; i < 3; i++)
+    if (!pm__read_real(word[i], &v[i]) || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
+      return bad[i];
+  modes[*count].weight_ratio = v[0];
+  modes[*count].mean_ratio = v[1];
+  modes[(*count)++].sigma_ratio = v[2];
+  return NULL;
+}
+static const char *pm__platform_loggp(pm_platform *p, char **word, int words) {
+  static const char *const bad_whole[] = {"FROM_BYTES: not a whole number of bytes from 0 to 1e12",
+                                          "L_NS: not a whole number of ns within 1e12",
+                                          "O_NS: not a whole number of ns from 0 to 1e12",
+                                          "GAP_NS: not a whole number of ns from 0 to 1e12"};
+  pm_loggp_range r;
+  int64_t whole[4];
+  const char *bad = NULL;
+  char *end;
+  int i;
+  memset(&r, 0, sizeof r);
+  if (words < 7 || (words - 7) % 3)
+    return "FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE and threes expected";
+  if (p->loggp_range_count == PM_LOGGP_RANGES_MAX) return "more than 16 ranges";
+  for (i = 0; i < 4; i++) {
+    whole[i] = strtoll(word[i + 1], &end, 10);
+    if (*end || whole[i] < (i == 1 ? -1000000000000 : 0) || whole[i] > 1000000000000)
+      return bad_whole[i];
+  }
+  r.first_bytes = whole[0];
+  r.latency_ns = whole[1];
+  r.overhead_ns = whole[2];
+  r.gap_ns = whole[3];
+  if (!pm__read_real(word[5], &r.ns_per_byte) || !(r.ns_per_byte >= 0) || r.ns_per_byte > 1e9)
+    return "NS_PER_BYTE: not a number from 0 to 1e9";
+  if (!pm__read_real(word[6], &r.gap_ns_per_byte) || !(r.gap_ns_per_byte >= 0) ||
+      r.gap_ns_per_byte > 1e9)
+    return "GAP_NS_PER_BYTE: not a number from 0 to 1e9";
+  if (p->loggp_range_count > 0 &&
+      r.first_bytes <= p->loggp_range[p->loggp_range_count - 1].first_bytes)
+    return "FROM_BYTES: sizes must ascend";
+  for (i = 7; i < words && !bad; i += 3) bad = pm__platform_mode(word + i, r.noise, &r.noise_count);
+  if (!bad) p->loggp_range[p->loggp_range_count++] = r;
+  return bad;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
   const char *key = pm__platform_key(word[0]);
@@ -2090,21 +2156,30 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     return NULL;
   }
   if (strcmp(word[0], "noise") == 0) {
-    double v[3];
     if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
-    if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
-    for (i = 0; i < 3; i++) {
-      if (!pm__read_real(word[i + 1], &v[i]) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
-        return "not a positive number";
-    }
-    p->noise[p->noise_count].weight_ratio = v[0];
-    p->noise[p->noise_count].mean_ratio = v[1];
-    p->noise[p->noise_count++].sigma_ratio = v[2];
-    return NULL;
+    return pm__platform_mode(word + 1, p->noise, &p->noise_count);
   }
+  if (strcmp(word[0], "loggp_range") == 0) return pm__platform_loggp(p, word, words);
   return "unknown key";
 }
 
+static bool pm__loggp_range_is_bad(const pm_platform *p, int i) {
+  const pm_loggp_range *r = &p->loggp_range[i];
+  const int64_t whole[] = {r->first_bytes, r->latency_ns, r->overhead_ns, r->gap_ns};
+  int k;
+  for (k = 0; k < 4; k++)
+    if (whole[k] < (k == 1 ? -1000000000000 : 0) || whole[k] > 1000000000000) return true;
+  if (i > 0 && r->first_bytes <= p->loggp_range[i - 1].first_bytes) return true;
+  if (!(r->ns_per_byte >= 0) || r->ns_per_byte > 1e9 || !(r->gap_ns_per_byte >= 0) ||
+      r->gap_ns_per_byte > 1e9 || r->noise_count < 0 || r->noise_count > PM_MODES_MAX)
+    return true;
+  for (k = 0; k < r->noise_count; k++)
+    if (!(r->noise[k].weight_ratio > 0) || !(r->noise[k].mean_ratio > 0) ||
+        !(r->noise[k].sigma_ratio >= 0) || r->noise[k].weight_ratio > 1e6 ||
+        r->noise[k].mean_ratio > 1e6 || r->noise[k].sigma_ratio > 1e6)
+      return true;
+  return false;
+}
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
@@ -2123,6 +2198,10 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
   if (p->nic_count > PM__NICS_MAX) return "nic_count";
   if (p->pci_root_count > PM__NICS_MAX) return "pci_root_count";
+  if (p->loggp_range_count < 0 || p->loggp_range_count > PM_LOGGP_RANGES_MAX)
+    return "loggp_range_count";
+  for (i = 0; i < (size_t)p->loggp_range_count; i++)
+    if (pm__loggp_range_is_bad(p, (int)i)) return "loggp_range";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
@@ -2243,6 +2322,18 @@ static const char *pm__real_text(double value, char text[40]) {
   *to = 0;
   return text;
 }
+static void pm__loggp_write(const pm_loggp_range *r, FILE *out) {
+  char real[3][40];
+  int i;
+  fprintf(out, "loggp_range %lld %lld %lld %lld %s %s", (long long)r->first_bytes,
+          (long long)r->latency_ns, (long long)r->overhead_ns, (long long)r->gap_ns,
+          pm__real_text(r->ns_per_byte, real[0]), pm__real_text(r->gap_ns_per_byte, real[1]));
+  for (i = 0; i < r->noise_count; i++)
+    fprintf(out, " %s %s %s", pm__real_text(r->noise[i].weight_ratio, real[0]),
+            pm__real_text(r->noise[i].mean_ratio, real[1]),
+            pm__real_text(r->noise[i].sigma_ratio, real[2]));
+  fprintf(out, "\n");
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
@@ -2270,6 +2361,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
     fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
             pm__real_text(p->noise[i].mean_ratio, real[1]),
             pm__real_text(p->noise[i].sigma_ratio, real[2]));
+  for (i = 0; i < p->loggp_range_count; i++) pm__loggp_write(&p->loggp_range[i], out);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 
@@ -4643,7 +4735,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
-                 desc->faults.down_node > 0 || desc->faults.outage_count > 0;
+                 desc->faults.down_node > 0 || desc->faults.outage_count > 0 ||
+                 desc->platform->loggp_range_count > 0;
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
@@ -9463,6 +9556,10 @@ PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns);
+/* What messages of this size cost at the LogGP level; NULL: the platform has one line for all. */
+PM__PRIVATE const pm_loggp_range *pm__loggp_of(const pm_world *w, double bytes);
+/* A number of a mixture, drawn from the world's seed. */
+PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
@@ -9653,6 +9750,37 @@ static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int
   if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
   return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
 }
+static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
+  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
+}
+PM__PRIVATE const pm_loggp_range *pm__loggp_of(const pm_world *w, double bytes) {
+  int i;
+  for (i = w->plat.loggp_range_count - 1; i >= 0; i--)
+    if ((double)w->plat.loggp_range[i].first_bytes <= bytes) return &w->plat.loggp_range[i];
+  return NULL;
+}
+static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload), more = bytes > 1 ? bytes - 1 : 0;
+  const pm_loggp_range *r = pm__loggp_of(w, bytes);
+  if (r)
+    return pm__max_ps(0, pm__later(r->latency_ns * PM__PS,
+                                   pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
+  return pm__later(w->plat.loggp_latency_ns * PM__PS,
+                   pm__bytes_ps(more, w->plat.loggp_bytes_per_s));
+}
+/* The way of a message that carries something, at the LogGP level with noise: what was fitted is the
+   time of all of it, overheads with it, and the way takes the noise of all. */
+static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const pm_loggp_range *r = m->way.link == PM_LINK_LOGGP && (bytes || !m->way.is_reply)
+                                ? pm__loggp_of(w, pm__loggp_bytes(w, bytes))
+                                : NULL;
+  int64_t all_ps;
+  if (!r || !r->noise_count) return d_ps;
+  all_ps = pm__later(d_ps, (r->overhead_ns + w->plat.cpu_event_ns) * PM__PS);
+  all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
+  return pm__max_ps(0, pm__later(d_ps, all_ps));
+}
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
 static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
@@ -9672,7 +9800,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
   }
-  t_ps = pm__later(t_ps, latency_ps);
+  t_ps = pm__later(t_ps, pm__noisy_ps(w, m, latency_ps));
   if (pm__ratio(w) < f->delay_ratio)
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
@@ -9691,7 +9819,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
   if (m->way.link == PM_LINK_LOGGP)
-    t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
+    t_there_ps = pm__later(t_there_ps, pm__loggp_travel_ps(w, 0));
   else if (!pm__is_inside(w, m)) {
     const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
@@ -9738,12 +9866,14 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
    (n - 1) G after it left, and the next one leaves its node at least g later. Here the node's
    sending side is busy for max(g, n G), so that long messages do not overlap each other on the way
    out. */
-static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
-  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
-}
-static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t bytes) {
+static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload);
+  const pm_loggp_range *r = pm__loggp_of(w, bytes);
+  if (r)
+    return pm__max_ps(pm__slow_ps(w, nic, r->gap_ns),
+                      pm__whole_ps(pm__times(r->gap_ns_per_byte, bytes) * PM__PS));
   return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
-                    pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+                    pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s));
 }
 /* Split payload waits for all NICs of the node and takes them all. */
 static int64_t pm__loggp_depart_split(pm_world *w, int nic, uint64_t bytes) {
@@ -9762,11 +9892,6 @@ static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
   t_ps = pm__max_ps(w->now_ps, n->t_gap_ps);
   n->t_gap_ps = pm__later(t_ps, pm__loggp_gap_ps(w, nic, bytes));
   return t_ps;
-}
-static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
-  const double bytes = pm__loggp_bytes(w, payload);
-  return pm__later(w->plat.loggp_latency_ns * PM__PS,
-                   pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
 /* Events and writes take no time here; the trace has them as points, so that both levels show the
    same kinds of steps. */
@@ -10386,13 +10511,16 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
   pm_thread *t = pm__current;
+  const pm_loggp_range *range;
   switch (call->done++) {
   case 0:
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
-    call->d_ps =
-        pm__later(pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns),
-                  pm__noise_ps(p));
+    range = call->is_short ? pm__loggp_of(w, (double)m->what.length) : NULL;
+    call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
+                                  : call->is_short ? w->plat.loggp_overhead_ns
+                                                   : w->plat.cpu_command_ns),
+                           pm__noise_ps(p));
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;
@@ -12184,7 +12312,7 @@ static double pm__normal(pm_world *world) {
   return x * sqrt(-2 * pm__log(square) / square);
 }
 /* One mode by its weight, then a number around its mean: so many times the kernel's mean. */
-static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
+PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
   double all = 0, at, ratio;
   int i;
   for (i = 0; i < count; i++) all += modes[i].weight_ratio;

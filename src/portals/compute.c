@@ -38,7 +38,7 @@ static double pm__normal(pm_world *world) {
   return x * sqrt(-2 * pm__log(square) / square);
 }
 /* One mode by its weight, then a number around its mean: so many times the kernel's mean. */
-static double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
+PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
   double all = 0, at, ratio;
   int i;
   for (i = 0; i < count; i++) all += modes[i].weight_ratio;

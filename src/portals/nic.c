@@ -545,13 +545,16 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
   pm_thread *t = pm__current;
+  const pm_loggp_range *range;
   switch (call->done++) {
   case 0:
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
-    call->d_ps =
-        pm__later(pm__ps(call->is_short ? w->plat.loggp_overhead_ns : w->plat.cpu_command_ns),
-                  pm__noise_ps(p));
+    range = call->is_short ? pm__loggp_of(w, (double)m->what.length) : NULL;
+    call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
+                                  : call->is_short ? w->plat.loggp_overhead_ns
+                                                   : w->plat.cpu_command_ns),
+                           pm__noise_ps(p));
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;

@@ -43,6 +43,57 @@ static const char *pm__platform_key(const char *key) {
     if (strcmp(key, names[i][0]) == 0) return names[i][1];
   return key;
 }
+/* WEIGHT MEAN_RATIO SIGMA_RATIO, one mode more. NULL, or what is wrong. */
+static const char *pm__platform_mode(char **word, pm_mode *modes, int *count) {
+  static const char *const bad[] = {"WEIGHT: not a positive number up to 1e6",
+                                    "MEAN_RATIO: not a positive number up to 1e6",
+                                    "SIGMA_RATIO: not a number from 0 to 1e6"};
+  double v[3];
+  int i;
+  if (*count == PM_MODES_MAX) return "more than 4 modes";
+  for (i = 0; i < 3; i++)
+    if (!pm__read_real(word[i], &v[i]) || !(v[i] >= 0) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
+      return bad[i];
+  modes[*count].weight_ratio = v[0];
+  modes[*count].mean_ratio = v[1];
+  modes[(*count)++].sigma_ratio = v[2];
+  return NULL;
+}
+static const char *pm__platform_loggp(pm_platform *p, char **word, int words) {
+  static const char *const bad_whole[] = {"FROM_BYTES: not a whole number of bytes from 0 to 1e12",
+                                          "L_NS: not a whole number of ns within 1e12",
+                                          "O_NS: not a whole number of ns from 0 to 1e12",
+                                          "GAP_NS: not a whole number of ns from 0 to 1e12"};
+  pm_loggp_range r;
+  int64_t whole[4];
+  const char *bad = NULL;
+  char *end;
+  int i;
+  memset(&r, 0, sizeof r);
+  if (words < 7 || (words - 7) % 3)
+    return "FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE and threes expected";
+  if (p->loggp_range_count == PM_LOGGP_RANGES_MAX) return "more than 16 ranges";
+  for (i = 0; i < 4; i++) {
+    whole[i] = strtoll(word[i + 1], &end, 10);
+    if (*end || whole[i] < (i == 1 ? -1000000000000 : 0) || whole[i] > 1000000000000)
+      return bad_whole[i];
+  }
+  r.first_bytes = whole[0];
+  r.latency_ns = whole[1];
+  r.overhead_ns = whole[2];
+  r.gap_ns = whole[3];
+  if (!pm__read_real(word[5], &r.ns_per_byte) || !(r.ns_per_byte >= 0) || r.ns_per_byte > 1e9)
+    return "NS_PER_BYTE: not a number from 0 to 1e9";
+  if (!pm__read_real(word[6], &r.gap_ns_per_byte) || !(r.gap_ns_per_byte >= 0) ||
+      r.gap_ns_per_byte > 1e9)
+    return "GAP_NS_PER_BYTE: not a number from 0 to 1e9";
+  if (p->loggp_range_count > 0 &&
+      r.first_bytes <= p->loggp_range[p->loggp_range_count - 1].first_bytes)
+    return "FROM_BYTES: sizes must ascend";
+  for (i = 7; i < words && !bad; i += 3) bad = pm__platform_mode(word + i, r.noise, &r.noise_count);
+  if (!bad) p->loggp_range[p->loggp_range_count++] = r;
+  return bad;
+}
 /* One line of a platform, already split in words. */
 static const char *pm__platform_line(pm_platform *p, char **word, int words, int *links_max) {
   const char *key = pm__platform_key(word[0]);
@@ -107,21 +158,30 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     return NULL;
   }
   if (strcmp(word[0], "noise") == 0) {
-    double v[3];
     if (words != 4) return "noise WEIGHT MEAN_RATIO SIGMA_RATIO expected";
-    if (p->noise_count == PM_MODES_MAX) return "more than 4 modes";
-    for (i = 0; i < 3; i++) {
-      if (!pm__read_real(word[i + 1], &v[i]) || v[i] > 1e6 || (i < 2 && v[i] <= 0))
-        return "not a positive number";
-    }
-    p->noise[p->noise_count].weight_ratio = v[0];
-    p->noise[p->noise_count].mean_ratio = v[1];
-    p->noise[p->noise_count++].sigma_ratio = v[2];
-    return NULL;
+    return pm__platform_mode(word + 1, p->noise, &p->noise_count);
   }
+  if (strcmp(word[0], "loggp_range") == 0) return pm__platform_loggp(p, word, words);
   return "unknown key";
 }
 
+static bool pm__loggp_range_is_bad(const pm_platform *p, int i) {
+  const pm_loggp_range *r = &p->loggp_range[i];
+  const int64_t whole[] = {r->first_bytes, r->latency_ns, r->overhead_ns, r->gap_ns};
+  int k;
+  for (k = 0; k < 4; k++)
+    if (whole[k] < (k == 1 ? -1000000000000 : 0) || whole[k] > 1000000000000) return true;
+  if (i > 0 && r->first_bytes <= p->loggp_range[i - 1].first_bytes) return true;
+  if (!(r->ns_per_byte >= 0) || r->ns_per_byte > 1e9 || !(r->gap_ns_per_byte >= 0) ||
+      r->gap_ns_per_byte > 1e9 || r->noise_count < 0 || r->noise_count > PM_MODES_MAX)
+    return true;
+  for (k = 0; k < r->noise_count; k++)
+    if (!(r->noise[k].weight_ratio > 0) || !(r->noise[k].mean_ratio > 0) ||
+        !(r->noise[k].sigma_ratio >= 0) || r->noise[k].weight_ratio > 1e6 ||
+        r->noise[k].mean_ratio > 1e6 || r->noise[k].sigma_ratio > 1e6)
+      return true;
+  return false;
+}
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
@@ -140,6 +200,10 @@ static const char *pm__platform_range(const pm_platform *p) {
   if (p->nic_engine_count > PM__ENGINES_MAX) return "nic_engine_count";
   if (p->nic_count > PM__NICS_MAX) return "nic_count";
   if (p->pci_root_count > PM__NICS_MAX) return "pci_root_count";
+  if (p->loggp_range_count < 0 || p->loggp_range_count > PM_LOGGP_RANGES_MAX)
+    return "loggp_range_count";
+  for (i = 0; i < (size_t)p->loggp_range_count; i++)
+    if (pm__loggp_range_is_bad(p, (int)i)) return "loggp_range";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
@@ -260,6 +324,18 @@ static const char *pm__real_text(double value, char text[40]) {
   *to = 0;
   return text;
 }
+static void pm__loggp_write(const pm_loggp_range *r, FILE *out) {
+  char real[3][40];
+  int i;
+  fprintf(out, "loggp_range %lld %lld %lld %lld %s %s", (long long)r->first_bytes,
+          (long long)r->latency_ns, (long long)r->overhead_ns, (long long)r->gap_ns,
+          pm__real_text(r->ns_per_byte, real[0]), pm__real_text(r->gap_ns_per_byte, real[1]));
+  for (i = 0; i < r->noise_count; i++)
+    fprintf(out, " %s %s %s", pm__real_text(r->noise[i].weight_ratio, real[0]),
+            pm__real_text(r->noise[i].mean_ratio, real[1]),
+            pm__real_text(r->noise[i].sigma_ratio, real[2]));
+  fprintf(out, "\n");
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
@@ -287,6 +363,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
     fprintf(out, "noise %s %s %s\n", pm__real_text(p->noise[i].weight_ratio, real[0]),
             pm__real_text(p->noise[i].mean_ratio, real[1]),
             pm__real_text(p->noise[i].sigma_ratio, real[2]));
+  for (i = 0; i < p->loggp_range_count; i++) pm__loggp_write(&p->loggp_range[i], out);
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 

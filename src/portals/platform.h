@@ -111,7 +111,18 @@ typedef struct pm_link {
 typedef struct pm_mode {
   double weight_ratio, mean_ratio, sigma_ratio;
 } pm_mode;
-enum { PM_MODES_MAX = 4 };
+enum { PM_MODES_MAX = 4, PM_LOGGP_RANGES_MAX = 16 };
+/* At the LogGP level, messages from this size on instead of the keys loggp_...: LogGP's L, o, g, its G of the way
+   and its G of the gap apart. A message takes o, a way of latency_ns + (n - 1) * ns_per_byte (latency_ns may be
+   below 0, as a line of long messages has it; a way never is) and cpu_event_ns; all of it times a number of
+   the mixture. A payload that is split over NICs counts as its part. Messages of a pair keep their order:
+   one with a shorter way arrives with the one before it. */
+typedef struct pm_loggp_range {
+  int64_t first_bytes, latency_ns, overhead_ns, gap_ns;
+  double ns_per_byte, gap_ns_per_byte;
+  int noise_count; /* 0: always the same */
+  pm_mode noise[PM_MODES_MAX];
+} pm_loggp_range;
 
 /* Filled by pm_platform_bxi2 or pm_platform_read, then changed at will. Copied by pm_world_create. */
 typedef struct pm_platform {
@@ -129,6 +140,8 @@ typedef struct pm_platform {
   int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
+  int loggp_range_count; /* ascending sizes; 0 = one line for all */
+  pm_loggp_range loggp_range[PM_LOGGP_RANGES_MAX];
 } pm_platform;
 
 /* The constants of [S] and of the S4BXI source; what nobody published is marked "assumed" above.
@@ -141,6 +154,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
+     loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
+                                                (ascending, at most 16; see pm_loggp_range)
    in   text, size_bytes   need not end with 0; untrusted
    out  platform           starts from pm_platform_bxi2(2), then what the text says
         error, error_bytes a sentence that names the line; may be NULL, 0

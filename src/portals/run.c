@@ -447,7 +447,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
                  desc->faults.duplicate_ratio > 0 || desc->faults.delay_ratio > 0 ||
-                 desc->faults.down_node > 0 || desc->faults.outage_count > 0;
+                 desc->faults.down_node > 0 || desc->faults.outage_count > 0 ||
+                 desc->platform->loggp_range_count > 0;
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif

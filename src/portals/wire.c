@@ -179,6 +179,37 @@ static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int
   if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
   return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
 }
+static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
+  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
+}
+PM__PRIVATE const pm_loggp_range *pm__loggp_of(const pm_world *w, double bytes) {
+  int i;
+  for (i = w->plat.loggp_range_count - 1; i >= 0; i--)
+    if ((double)w->plat.loggp_range[i].first_bytes <= bytes) return &w->plat.loggp_range[i];
+  return NULL;
+}
+static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload), more = bytes > 1 ? bytes - 1 : 0;
+  const pm_loggp_range *r = pm__loggp_of(w, bytes);
+  if (r)
+    return pm__max_ps(0, pm__later(r->latency_ns * PM__PS,
+                                   pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
+  return pm__later(w->plat.loggp_latency_ns * PM__PS,
+                   pm__bytes_ps(more, w->plat.loggp_bytes_per_s));
+}
+/* The way of a message that carries something, at the LogGP level with noise: what was fitted is the
+   time of all of it, overheads with it, and the way takes the noise of all. */
+static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  const pm_loggp_range *r = m->way.link == PM_LINK_LOGGP && (bytes || !m->way.is_reply)
+                                ? pm__loggp_of(w, pm__loggp_bytes(w, bytes))
+                                : NULL;
+  int64_t all_ps;
+  if (!r || !r->noise_count) return d_ps;
+  all_ps = pm__later(d_ps, (r->overhead_ns + w->plat.cpu_event_ns) * PM__PS);
+  all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
+  return pm__max_ps(0, pm__later(d_ps, all_ps));
+}
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
 static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
@@ -198,7 +229,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
     if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
   }
-  t_ps = pm__later(t_ps, latency_ps);
+  t_ps = pm__later(t_ps, pm__noisy_ps(w, m, latency_ps));
   if (pm__ratio(w) < f->delay_ratio)
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
@@ -217,7 +248,7 @@ static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
   if (m->way.link == PM_LINK_LOGGP)
-    t_there_ps = pm__later(t_there_ps, w->plat.loggp_latency_ns * PM__PS);
+    t_there_ps = pm__later(t_there_ps, pm__loggp_travel_ps(w, 0));
   else if (!pm__is_inside(w, m)) {
     const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
@@ -264,12 +295,14 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
    (n - 1) G after it left, and the next one leaves its node at least g later. Here the node's
    sending side is busy for max(g, n G), so that long messages do not overlap each other on the way
    out. */
-static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
-  return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
-}
-static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t bytes) {
+static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t payload) {
+  const double bytes = pm__loggp_bytes(w, payload);
+  const pm_loggp_range *r = pm__loggp_of(w, bytes);
+  if (r)
+    return pm__max_ps(pm__slow_ps(w, nic, r->gap_ns),
+                      pm__whole_ps(pm__times(r->gap_ns_per_byte, bytes) * PM__PS));
   return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
-                    pm__bytes_ps(pm__loggp_bytes(w, bytes), w->plat.loggp_bytes_per_s));
+                    pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s));
 }
 /* Split payload waits for all NICs of the node and takes them all. */
 static int64_t pm__loggp_depart_split(pm_world *w, int nic, uint64_t bytes) {
@@ -288,11 +321,6 @@ static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
   t_ps = pm__max_ps(w->now_ps, n->t_gap_ps);
   n->t_gap_ps = pm__later(t_ps, pm__loggp_gap_ps(w, nic, bytes));
   return t_ps;
-}
-static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
-  const double bytes = pm__loggp_bytes(w, payload);
-  return pm__later(w->plat.loggp_latency_ns * PM__PS,
-                   pm__bytes_ps(bytes > 1 ? bytes - 1 : 0, w->plat.loggp_bytes_per_s));
 }
 /* Events and writes take no time here; the trace has them as points, so that both levels show the
    same kinds of steps. */

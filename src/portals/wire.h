@@ -162,6 +162,10 @@ PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns);
+/* What messages of this size cost at the LogGP level; NULL: the platform has one line for all. */
+PM__PRIVATE const pm_loggp_range *pm__loggp_of(const pm_world *w, double bytes);
+/* A number of a mixture, drawn from the world's seed. */
+PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world);
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));

@@ -754,6 +754,22 @@ NBC_API void nbc_model_free(nbc_model_loggp *loggp) {
   memset(&loggp->gap_samples, 0, sizeof loggp->gap_samples);
 }
 
+/* What portals_model.h draws messages from: o, a way and event_ns are the fitted line together. */
+static void nbc__model_write_range(uint64_t first_bytes, const nbc_model_loggp_range *g,
+                                   const nbc_model_range *time, double event_ns, FILE *out) {
+  const double overhead_ns = round(fmax(g->send_overhead_ns, 0)),
+               per_byte_ns = fmax(time->per_byte_ns, 0);
+  fprintf(out, "loggp_range %llu %.0f %.0f %.0f %.6g %.6g", (unsigned long long)first_bytes,
+          time->base_ns - overhead_ns - event_ns + per_byte_ns, overhead_ns, fmax(g->gap_ns, 0),
+          per_byte_ns, fmax(g->per_byte_ns, 0));
+  for (int k = 0; k < time->noise.mode_count; k++) {
+    const nbc_model_mode *mode = &time->noise.modes[k];
+    if (mode->weight_ratio > 1e-6 && mode->mean_ratio > 1e-6 && mode->mean_ratio < 1e6)
+      fprintf(out, " %.6g %.6g %.6g", mode->weight_ratio, mode->mean_ratio,
+              fmin(mode->sigma_ratio, 1e6));
+  }
+  fputc('\n', out);
+}
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
   if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
@@ -763,20 +779,23 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
   fprintf(out, "loggp_latency_ns %.0f\nloggp_overhead_ns %.0f\nloggp_gap_ns %.0f\n",
           low->latency_ns, 0.5 * (low->send_overhead_ns + low->recv_overhead_ns), low->gap_ns);
   if (high->per_byte_ns > 0) fprintf(out, "loggp_bytes_per_s %.6g\n", 1e9 / high->per_byte_ns);
+  const double event_ns = round(fmax(low->recv_overhead_ns, 0));
+  fprintf(out, "cpu_event_ns %.0f\n", event_ns);
+  fprintf(
+      out,
+      "# In the ranges is what messages took with the library's own protocols: pm_run --eager %llu "
+      "keeps the simulated ones out.\n",
+      (unsigned long long)high->last_bytes);
   for (int r = 0; r < l->range_count; r++) {
     const nbc_model_loggp_range *g = &l->ranges[r];
     const nbc_model_range *time = &l->time.ranges[r];
     fprintf(
         out,
-        "# %llu ... %llu B: %.1f ns + %.5g ns/B; o_s %.1f o_r %.1f L %.1f g %.1f ns, G %.5g ns/B; "
-        "noise",
+        "# %llu ... %llu B: %.1f ns + %.5g ns/B; o_s %.1f o_r %.1f L %.1f g %.1f ns, G %.5g ns/B\n",
         (unsigned long long)g->first_bytes, (unsigned long long)g->last_bytes, time->base_ns,
         time->per_byte_ns, g->send_overhead_ns, g->recv_overhead_ns, g->latency_ns, g->gap_ns,
         g->per_byte_ns);
-    for (int k = 0; k < time->noise.mode_count; k++)
-      fprintf(out, " %.3f x (%.4f +- %.4f)", time->noise.modes[k].weight_ratio,
-              time->noise.modes[k].mean_ratio, time->noise.modes[k].sigma_ratio);
-    fputc('\n', out);
+    nbc__model_write_range(r ? g->first_bytes : 0, g, time, event_ns, out);
   }
   nbc__locale_end(before);
   return ferror(out) ? NBC_E_IO : NBC_OK;

@@ -111,7 +111,7 @@ NBC_API nbc_status nbc_model_measure(const nbc_transport *t, int peer,
                                      nbc_error *err);
 NBC_API void nbc_model_free(nbc_model_loggp *loggp); /* the samples only; NULL allowed */
 /* Lines for the platform file of portals_model.h (LogGP mode): L, o, g of the smallest sizes, G of
-   the largest; all ranges and the messages' noise, which that format does not know, as comments. */
+   the largest; cpu_event_ns (o_r of the smallest); each range with its noise as a loggp_range. */
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *loggp, FILE *out);
 /* Lines for nbc_dedicated_parse: what the calls cost; the application's counts are still to be
    added. */

@@ -133,6 +133,7 @@ static void random_programs_do_the_same(void) {
     if (test_below(3) == 0) p.pio_bytes = 1000, p.pio_needs_volatile = 0, p.pio_is_posted = (int64_t)test_below(2);
     if (test_below(3) == 0) p.cpu_event_ns = 0;
     if (test_below(3) == 0) desc.call_noise_ns = 300;
+    if (test_below(3) == 0) p.loggp_range_count = 1, p.loggp_range[0] = (pm_loggp_range){100, 700, 80, 60, 0.2, 0.1, 1, {{1, 1, 0.3}}};
     if (test_below(4) == 0) desc.faults.loss_ratio = desc.faults.delay_ratio = 0.05, desc.faults.delay_ns = 2000;
     if (!same(n, &desc))
       printf("  %d processes, level %d, plan %llu, left %u\n", n, (int)desc.link, (unsigned long long)plan, left_every);

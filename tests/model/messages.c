@@ -578,6 +578,7 @@ static void blocking_calls_work_on_the_transport(void) { run_world(9, collective
 /* ---- LogGP in, LogGP out: measured through the transport, written, and read by the model again ------ */
 static pm_platform given;
 static nbc_model_loggp measured;
+static uint64_t most_bytes = 32768;
 static void let_pass(void *user, int64_t d_ns) {
   (void)user;
   pm_compute_ns(d_ns);
@@ -591,7 +592,7 @@ static void loggp_body(void *unused) {
   CHECK(pm_nbc_create(NULL, &endpoint) == NBC_OK);
   nbc_transport *t = pm_nbc_transport(endpoint);
   desc.compute = let_pass;
-  desc.max_bytes = 32768;
+  desc.max_bytes = most_bytes;
   desc.round_count = 1;
   if (nbc_model_measure(t, 1 - t->rank, &desc, &m, &err) != NBC_OK) {
     printf("  %s\n", err.text);
@@ -639,6 +640,9 @@ static void loggp_parameters_come_back(void) {
     CHECK(pm_platform_read(text, strlen(text), &again, why, sizeof why) == PM_OK);
     CHECK_NEAR(again.loggp_latency_ns, given.loggp_latency_ns, 2);
     CHECK_NEAR(again.loggp_bytes_per_s / given.loggp_bytes_per_s, 1, 0.03);
+    CHECK(again.loggp_range_count == measured.range_count && again.cpu_event_ns == given.cpu_event_ns);
+    CHECK_NEAR((double)again.loggp_range[0].latency_ns, (double)given.loggp_latency_ns, 6);
+    CHECK_NEAR(again.loggp_range[0].ns_per_byte * given.loggp_bytes_per_s, 1e9, 5e7);
     pm_platform_free(&again);
     nbc_dedicated_input input;
     memset(text, 0, sizeof text);
@@ -650,6 +654,41 @@ static void loggp_parameters_come_back(void) {
     CHECK_NEAR(input.min_test_s * 1e9, given.cpu_poll_ns, 1);
     nbc_model_free(&measured);
   }
+}
+
+/* What fit_model writes of a machine with ranges makes the model a machine that it measures like that one. */
+static void loggp_ranges_come_back(void) {
+  char text[4096] = "", why[128];
+  nbc_model_loggp first;
+  pm_platform again;
+  const pm_world_desc desc = {.platform = &given, .link = PM_LINK_LOGGP};
+  given = pm_platform_bxi2(2);
+  given.cpu_event_ns = 50 + (int64_t)test_below(100);
+  given.cpu_append_ns = 0;
+  given.cpu_poll_max_ns = given.cpu_poll_ns;
+  given.loggp_range_count = 2;
+  given.loggp_range[0] = (pm_loggp_range){.latency_ns = 800 + (int64_t)test_below(2000), .overhead_ns = 40 + (int64_t)test_below(200), .gap_ns = 600, .ns_per_byte = 0.5, .gap_ns_per_byte = 0.3};
+  given.loggp_range[1] = (pm_loggp_range){.first_bytes = 512, .latency_ns = 9000, .overhead_ns = 70, .gap_ns = 900, .ns_per_byte = 0.2, .gap_ns_per_byte = 0.2};
+  most_bytes = 4096; /* one protocol */
+  run_world(2, loggp_body, &desc);
+  first = measured;
+  FILE *file = fmemopen(text, sizeof text, "w");
+  CHECK(first.range_count >= 2 && nbc_model_write_platform(&first, file) == NBC_OK);
+  fclose(file);
+  CHECK(pm_platform_read(text, strlen(text), &again, why, sizeof why) == PM_OK);
+  given = again;
+  given.cpu_append_ns = 0;
+  given.cpu_poll_max_ns = given.cpu_poll_ns;
+  run_world(2, loggp_body, &desc);
+  for (uint64_t bytes = 1; bytes <= most_bytes; bytes = bytes * 5 / 4 + 1) {
+    CHECK_NEAR(nbc_model_time_ns(&measured.time, bytes) / nbc_model_time_ns(&first.time, bytes), 1, 0.01);
+    CHECK_NEAR(nbc_model_time_ns(&measured.gap, bytes) / nbc_model_time_ns(&first.gap, bytes), 1, 0.05);
+  }
+  CHECK_NEAR(measured.ranges[0].send_overhead_ns, first.ranges[0].send_overhead_ns, 1);
+  CHECK_NEAR(measured.ranges[0].recv_overhead_ns, first.ranges[0].recv_overhead_ns, 1);
+  most_bytes = 32768;
+  nbc_model_free(&first);
+  nbc_model_free(&measured);
 }
 
 int main(int argc, char **argv) {
@@ -667,5 +706,6 @@ int main(int argc, char **argv) {
   RUN(rendezvous_needs_a_look_to_overlap);
   RUN(blocking_calls_work_on_the_transport);
   RUN(loggp_parameters_come_back);
+  RUN(loggp_ranges_come_back);
   return TEST_END();
 }

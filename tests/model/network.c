@@ -539,6 +539,90 @@ static void acknowledgements_take_wire_from_flows(void) {
   const double more_ns = per_ns[1] - per_ns[0], ack_ns = 2000 / 12.5;
   CHECK(more_ns > 0.6 * ack_ns && more_ns < 1.1 * ack_ns);
 }
+/* Pieces by size at the LogGP level, each with a line and a mixture of its own, as fit_model writes them. */
+static const char ranges_text[] = "node_count 2\nloggp_range 0 1000 40 50 0.5 0.25\nloggp_range 1000 3000 70 500 0.1 0.2 0.75 1 0 0.25 2 0\n";
+static void loggp_ranges_are_their_lines(void) {
+  pm_platform p, q;
+  char error[256], text[16384];
+  CHECK(pm_platform_read(ranges_text, strlen(ranges_text), &p, error, sizeof error) == PM_OK && p.loggp_range_count == 2);
+  p.loggp_range[1].noise_count = 0;
+  const pm_world_desc desc = {.platform = &p, .link = PM_LINK_LOGGP};
+  CHECK_NEAR(time_of(1, PTL_NI_MATCHING, 0, &desc).put_ns, 40 + 1000, 0.01);
+  CHECK_NEAR(time_of(999, PTL_NI_MATCHING, 0, &desc).put_ns, 40 + 1000 + 998 * 0.5, 0.01);
+  CHECK_NEAR(time_of(1000, PTL_NI_MATCHING, 0, &desc).put_ns, 70 + 3000 + 999 * 0.1, 0.01);
+  CHECK_NEAR(stream_rate(&p, 100, 1, PM_LINK_LOGGP), 100 / 50.0, 0.15);
+  CHECK_NEAR(stream_rate(&p, 4096, 1, PM_LINK_LOGGP), 1 / 0.2, 0.3);
+  FILE *file = tmpfile();
+  CHECK(file && pm_platform_read(ranges_text, strlen(ranges_text), &p, NULL, 0) == PM_OK && pm_platform_write(&p, file) == PM_OK);
+  rewind(file);
+  const size_t bytes = fread(text, 1, sizeof text, file);
+  fclose(file);
+  CHECK(pm_platform_read(text, bytes, &q, error, sizeof error) == PM_OK && memcmp(p.loggp_range, q.loggp_range, sizeof p.loggp_range) == 0);
+  static const char longs_text[] = "loggp_range 0 100 0 0 0 0\nloggp_range 1000 -400 0 0 0.5 0\nloggp_range 2000 -4000 0 0 1 0";
+  CHECK(pm_platform_read(longs_text, strlen(longs_text), &p, error, sizeof error) == PM_OK);
+  CHECK_NEAR(time_of(1000, PTL_NI_MATCHING, 0, &desc).put_ns, 99.5, 0.01);
+  CHECK_NEAR(time_of(2000, PTL_NI_MATCHING, 0, &desc).put_ns, 0, 0.01); /* -2001 */
+  static const char *const bad[] = {"loggp_range 0 1 1 1 1", "loggp_range 0 1 1 1 1 1 1", "loggp_range -1 1 1 1 1 1", "loggp_range 0 1 1 1 -1 1", "loggp_range 0 1 1 1 1 nan",
+                                    "loggp_range 5 1 1 1 1 1\nloggp_range 5 1 1 1 1 1", "loggp_range 0 1 1 1 1 1 0 1 1", "loggp_range 0 x 1 1 1 1"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(pm_platform_read(bad[i], strlen(bad[i]), &q, error, sizeof error) == PM_E_PLATFORM && strstr(error, "line ") && strstr(error, ": loggp_range: "));
+  CHECK(pm_platform_read("loggp_range 0 1 x 1 1 1", 23, &q, error, sizeof error) == PM_E_PLATFORM && strstr(error, "O_NS"));
+}
+static void short_after_long_body(void *unused) {
+  side s_, *s = &s_;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  for (int i = 0; i < 20 && pm_rank() == 0; i++) CHECK(PtlPut(s->md, 0, i % 2 ? 1 : 1000, PTL_NO_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, (ptl_hdr_data_t)i) == PTL_OK);
+  for (int i = 0; i < 20 && pm_rank() == 1; i++) {
+    ptl_event_t e;
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT && e.hdr_data == (ptl_hdr_data_t)i);
+  }
+  pm_barrier();
+  side_close(s);
+}
+/* A message of the range with the shorter way overtakes no longer one of its pair. */
+static void loggp_ranges_keep_the_order(void) {
+  pm_platform p;
+  CHECK(pm_platform_read(ranges_text, strlen(ranges_text), &p, NULL, 0) == PM_OK);
+  p.loggp_range[1].noise_count = 0;
+  run_world(2, short_after_long_body, &(pm_world_desc){.platform = &p, .link = PM_LINK_LOGGP});
+}
+static void noisy_body(void *count) { /* one after the other: how many took twice the way; then many at once */
+  side s_, *s = &s_;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  append(s, entry(s->memory, sizeof s->memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  for (int i = 0; i < 400; i++) {
+    pm_barrier();
+    const int64_t t_ns = pm_now_ns();
+    if (pm_rank() == 0)
+      CHECK(put(s, 1, 1000, PTL_NO_ACK_REQ, 0, 0, 0) == PTL_OK);
+    else {
+      EXPECT(s, PUT);
+      const double d_ns = (double)(pm_now_ns() - t_ns) - 30 - 70;
+      CHECK(fabs(d_ns - 3099.9) < 2 || fabs(d_ns - 2 * 3099.9 - 100) < 2); /* twice the overheads too */
+      *(int *)count += d_ns > 4000;
+    }
+  }
+  pm_barrier();
+  for (int i = 0; i < 100 && pm_rank() == 0; i++) CHECK(PtlPut(s->md, 0, 1000, PTL_NO_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, (ptl_hdr_data_t)i) == PTL_OK);
+  for (int i = 0; i < 100 && pm_rank() == 1; i++) {
+    ptl_event_t e;
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT && e.hdr_data == (ptl_hdr_data_t)i);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void loggp_noise_is_its_mixture(void) { /* and puts no message before another of its pair */
+  pm_platform p;
+  int count = 0;
+  CHECK(pm_platform_read(ranges_text, strlen(ranges_text), &p, NULL, 0) == PM_OK);
+  pm_world_desc desc = {.platform = &p, .link = PM_LINK_LOGGP, .seed = test_seed};
+  pm_world *w;
+  CHECK(pm_world_create(&desc, &w) == PM_OK && pm_spawn_all(w, noisy_body, &count) == PM_OK && pm_world_run(w) == PM_OK);
+  pm_world_destroy(w);
+  CHECK(count > 40 && count < 170); /* of 400 a quarter: 100, give or take 8.7 */
+}
 static void loggp_streams_keep_to_the_wire(void) {
   pm_platform p = pm_platform_bxi2(2);
   CHECK_NEAR(stream_rate(&p, 4096, 1, PM_LINK_LOGGP), 12.5 * 64 / 72, 0.2);
@@ -875,6 +959,9 @@ int main(int argc, char **argv) {
   RUN(payload_is_fetched_ahead);
   RUN(written_payload_may_be_posted);
   RUN(acknowledgements_take_wire_from_flows);
+  RUN(loggp_ranges_are_their_lines);
+  RUN(loggp_ranges_keep_the_order);
+  RUN(loggp_noise_is_its_mixture);
   RUN(loggp_streams_keep_to_the_wire);
   RUN(lost_messages_are_sent_again_and_arrive_once_in_order);
   RUN(dead_link_is_reported_not_waited_for);

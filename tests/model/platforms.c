@@ -56,7 +56,7 @@ static void bad_lines_are_named(void) {
   BAD("topology file\nnode_count 2\nlink h0 h0 1e9 5\n", "leads to itself");
   BAD("topology file\nlink h0 h1 0 5\n", "line 2: link: not a positive bandwidth");
   BAD("noise 1 1\n", "line 1: noise: noise WEIGHT MEAN_RATIO SIGMA_RATIO expected");
-  BAD("noise 1 0 0.1\n", "line 1: noise: not a positive number");
+  BAD("noise 1 0 0.1\n", "line 1: noise: MEAN_RATIO: not a positive number");
   BAD("noise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\nnoise 1 1 0\n",
       "line 5: noise: more than 4 modes");
   BAD("topology file\nlink h0 h1 1e9 -5\n", "line 2: link: not a latency");

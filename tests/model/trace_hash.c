@@ -87,6 +87,10 @@ static void run_topology(const char *text, uint64_t seed) {
   run(p, PM_LINK_FLOW, seed, 0);
   run(p, PM_LINK_FLOW, seed + 1, 1);
   run(p, PM_LINK_LOGGP, seed, 1);
+  p.loggp_range_count = 2;
+  p.loggp_range[0] = (pm_loggp_range){0, 700, 80, 60, 0.21, 0.13, 2, {{0.6, 1, 0.03}, {0.4, 1.3, 0.11}}};
+  p.loggp_range[1] = (pm_loggp_range){9000, -500, 90, 800, 0.17, 0.11, 1, {{1, 1.1, 0.07}}};
+  run(p, PM_LINK_LOGGP, seed, 0);
   for (p.packet_routing = 0; p.packet_routing < 3; p.packet_routing++) run(p, PM_LINK_PACKET, seed, p.packet_routing == 1);
   pm_platform_free(&p);
 }
