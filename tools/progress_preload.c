@@ -130,7 +130,8 @@ static struct {
 } run = {.told_level = -1, .pid = -1, .say = 1, .core = -1};
 
 static __thread __attribute__((tls_model("initial-exec"))) struct {
-  bool inside; /* a wrapper is active: calls of callbacks, or of the MPI itself, are part of it */
+  bool inside;    /* a wrapper is active: other calls come from callbacks, or from the MPI itself */
+  bool is_worker; /* what the MPI calls back from there is forwarded */
 } me;
 
 static int64_t now_ns(void) {
@@ -196,6 +197,7 @@ int progress_choice(const char *setting, const char *const *names, int count, in
 /* ============================================================================================== */
 typedef struct call {
   bool active;
+  bool nested;    /* from a callback: handles come and go there as elsewhere */
   int64_t change; /* of what is in flight */
 } call;
 
@@ -206,10 +208,13 @@ static void wake_worker(void) {
 }
 
 static inline bool enter(call *c) {
-  c->active = false;
+  c->active = c->nested = false;
   c->change = 0;
-  if (me.inside || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
-  me.inside = c->active = true;
+  if (me.is_worker || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
+  c->active = true;
+  c->nested = me.inside;
+  if (c->nested) return true;
+  me.inside = true;
   __atomic_fetch_add(&run.flight, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&run.entries, __atomic_load_n(&run.entries, __ATOMIC_RELAXED) + 1,
                    __ATOMIC_RELAXED);
@@ -220,10 +225,10 @@ static inline bool enter(call *c) {
 /* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it. */
 static inline void leave(call *c) {
   if (!c->active) return;
-  if (run.locked) spin_unlock(&run.lock);
-  __atomic_fetch_add(&run.flight, c->change * ONE_IN_FLIGHT - 1, __ATOMIC_SEQ_CST);
+  if (run.locked && !c->nested) spin_unlock(&run.lock);
+  __atomic_fetch_add(&run.flight, c->change * ONE_IN_FLIGHT - !c->nested, __ATOMIC_SEQ_CST);
   if (c->change > 0 && __atomic_load_n(&run.asleep, __ATOMIC_SEQ_CST)) wake_worker();
-  me.inside = false;
+  if (!c->nested) me.inside = false;
 }
 #define ENTER                                                                                      \
   __attribute__((cleanup(leave))) call this_call;                                                  \

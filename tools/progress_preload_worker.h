@@ -82,7 +82,7 @@ static void *worker_main(void *nothing) {
   int64_t quiet_since_ns = 0;
   uint32_t entries = 0;
   (void)nothing;
-  me.inside = true; /* what the MPI calls back from here is forwarded */
+  me.is_worker = true;
   prctl(PR_SET_NAME, "nbc_progress");
   prctl(PR_SET_TIMERSLACK, 1000UL);
   while (!stopping()) {

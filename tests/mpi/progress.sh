@@ -64,6 +64,11 @@ handles() { # MPI PROCESSES: handles of requests that ended go to persistent col
   if grep -qx "$2 processes checked, 0 checks failed" "$work/handles"; then ok "$1, $2 processes: a handle that another thread has now is not taken for ours"
   else bad "$1, $2 processes: handles in use again"; head -20 "$work/handles"; fi
 }
+callbacks() { # MPI PROCESSES: what functions of the program free that the MPI calls
+  progress $1 $2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_callbacks.$1" >"$work/callbacks" 2>&1
+  if grep -qx "$2 processes checked, 0 checks failed" "$work/callbacks" && ! grep -q 'nothing was tested' "$work/callbacks"
+  then ok "$1, $2 processes: what callbacks free is gone"; else bad "$1, $2 processes: what callbacks free"; head -20 "$work/callbacks"; fi
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -198,6 +203,7 @@ all() {
   for n in 2 3 5; do operators $1 $n; done
   for n in 2 3; do communicators $1 $n; done
   for n in 2 3; do handles $1 $n; done
+  callbacks $1 3
   finalizes $1
   some_collectives $1
   levels $1
