@@ -3,8 +3,8 @@
    A run that may be on other hosts is asked first who they are (xfer_table --hosts, started as the program will
    be). Each host, and each pair of them, is measured once per MPI and kept, as HOST and as HOST+HOST; at most
    eight at one run. A process takes its own host's table. It knows one table for all partners on other
-   nodes: of one pair its own; of several, the slowest of all, which claims no minimum (xfer_table --merge). What
-   stands in for what is said. */
+   nodes: of one pair its own; of several, the fastest of all, for which bounds of slower ones hold too (xfer_table
+   --merge). What stands in for what was not measured is said, and claims no minimum. */
 enum { MOST_HOSTS = 64, MOST_PAIRS = 64, MOST_MEASURED = 8 };
 
 /* Does this run perhaps use other hosts than this one? */
@@ -114,13 +114,22 @@ static char *table_of_hosts(launch *x, const char *a, const char *b) {
   return NULL;
 }
 
-/* One table in place of several, without a minimum: in the report's folder. */
-static char *stand_in(const launch *x, const words *tables, const char *where, const char *why,
-                      const char *folder) {
+/* One table in place of several, in the report's folder: of all that there are, or, without a minimum, because one
+   of them (missing) is not there. */
+static char *stand_in(const launch *x, const words *tables, const char *where, const char *missing,
+                      const char *of_what, const char *folder) {
   char said[4096];
   char *merged = text("%s/table-%s.txt", folder, where);
   words w = {NULL, 0};
-  fprintf(stderr, "nbc: %s nodes: %s; no minimum is claimed there\n", where, why);
+  const char *why = missing
+                        ? text("%s was not measured, for which the fastest of %d others stands in",
+                               missing, tables->count)
+                        : "";
+  if (missing)
+    fprintf(stderr, "nbc: %s nodes: %s; no minimum is claimed there\n", where, why);
+  else
+    fprintf(stderr, "nbc: %s nodes: the fastest of %d %s stands for all\n", where, tables->count,
+            of_what);
   add(&w, x->tool);
   add(&w, "--merge");
   add(&w, merged);
@@ -145,11 +154,7 @@ static const char *table_within(launch *x, const words *hosts, const char *folde
   }
   if (hosts->count > MOST_HOSTS && !missing) missing = hosts->of[MOST_HOSTS];
   if (!missing) return table_path(x->m, x->version_of, "%h", x->settings);
-  if (tables.count)
-    return stand_in(x, &tables, "within",
-                    text("%s was not measured, for which the slowest of %d others stands in",
-                         missing, tables.count),
-                    folder);
+  if (tables.count) return stand_in(x, &tables, "within", missing, "hosts", folder);
   fprintf(stderr, "nbc: no table within nodes: a guess stands in, and no minimum is claimed\n");
   return NULL;
 }
@@ -173,13 +178,7 @@ static const char *table_between(launch *x, const words *hosts, const char *fold
     return NULL;
   }
   if (tables.count == 1 && !missing) return tables.of[0];
-  return stand_in(
-      x, &tables, "between",
-      missing ? text("%s was not measured, for which the slowest of %d other pairs of hosts "
-                     "stands in",
-                     missing, tables.count)
-              : text("the slowest of %d pairs of hosts stands for all", tables.count),
-      folder);
+  return stand_in(x, &tables, "between", missing, "pairs of hosts", folder);
 }
 
 /* Both, where the run is not of this host alone; else *within stays as it is. */
