@@ -1705,6 +1705,9 @@ static inline int64_t pm__host_cpu_ns(void) {
 #else
 #  define PM__PRIVATE static
 #endif
+/* Of what is rare in a function that is called for every event: a call that is not made needs no registers
+   to be saved, code that was merged in does. */
+#define PM__APART __attribute__((noinline))
 
 #ifdef __cplusplus
 extern "C" {
@@ -2962,6 +2965,10 @@ struct pm_world {
   uint32_t way_max; /* a power of two */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
+  /* constants of the platform */
+  int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  uint64_t wire_payload;                      /* the last one asked for, and what it takes */
+  int64_t d_wire_ps;
 };
 
 /* Times and durations that stop at the end of time instead of passing it. */
@@ -2987,6 +2994,11 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* A compiler's own code for so many bytes (rep stos) takes longer to begin than libc's takes for all. */
+static inline void pm__clear(void *object, size_t bytes) {
+  __asm__("" : "+r"(bytes)); /* not known to the compiler */
+  memset(object, 0, bytes);
 }
 /* A place in a ring, below twice its length: no division. */
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {
@@ -3039,7 +3051,7 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t);
 /* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
-PM__PRIVATE void pm__solve_now(pm_world *w);
+PM__APART PM__PRIVATE void pm__solve_now(pm_world *w);
 PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event);
 /* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
 typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
@@ -3062,6 +3074,8 @@ PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
+/* Of the wire: times that the platform alone says. */
+PM__PRIVATE void pm__wire_constants(pm_world *w);
 /* Of the trace: the running process computes. */
 PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
 /* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the
@@ -3099,7 +3113,7 @@ PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int coun
   way->link_count = count;
   return true;
 }
-static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
   uint32_t link[PM__ROUTE_MAX + 2];
   const int count = pm__route(w, from, to, link, &way->latency_ps);
   way->from = from;
@@ -3134,7 +3148,10 @@ PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps 
 #line 6 "src/portals/future.h"
 #endif
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
-PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event);
+PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
+static inline void pm__unschedule(pm_world *w, pm__event *event) {
+  if (event->pos) pm__unschedule_it(w, event);
+}
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE void pm__step(pm_world *w);
@@ -3162,7 +3179,8 @@ static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t or
 static void pm__heap_copy(pm__slot *heap, uint32_t to, uint32_t from) {
   pm__heap_put(heap, to, heap[from].t_ps, heap[from].order, heap[from].event);
 }
-static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order, pm__event *event) {
+PM__APART static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                                  pm__event *event) {
   pm__slot *const heap = w->heap;
   while (pos > 1) {
     const uint32_t parent = (pos + 2) / 4;
@@ -3172,8 +3190,8 @@ static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
   }
   pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
-                          pm__event *event) {
+PM__APART static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                                    pm__event *event) {
   pm__slot *const heap = w->heap;
   const uint32_t count = w->heap_count;
   for (;;) {
@@ -3211,7 +3229,7 @@ static int pm__heap_has_room(pm_world *w) {
 }
 /* The event that happened last has left its place to the next new one, if there was none: to the last. Until
    then the place keeps its time, which is that of now: nothing comes before it. */
-PM__PRIVATE void pm__gap_close(pm_world *w) {
+PM__APART PM__PRIVATE void pm__gap_close(pm_world *w) {
   const pm__slot *last;
   w->has_gap = false;
   last = &w->heap[w->heap_count--];
@@ -3221,12 +3239,12 @@ PM__PRIVATE void pm__gap_close(pm_world *w) {
    no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
    or where few of them have the same time: that is tried again now and then. */
 enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
-static void pm__rings_begin(pm_world *w) {
+PM__APART static void pm__rings_begin(pm_world *w) {
   if (w->order < w->rings_again) return;
   w->shares_times = true;
   w->rings_found = PM__RINGS_TRY; /* the first time is short */
 }
-static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
+PM__APART static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
   if (w->shares_times && w->rings_found < PM__RINGS_TRY / 32) {
     w->shares_times = false;
     w->rings_again = w->order + PM__RINGS_PAUSE;
@@ -3250,27 +3268,26 @@ static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *nex
   if (*recent == first) *recent = next;
 }
 
-/* Puts the event into the future, or moves it there. Not before now. */
-PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  const uint64_t order = w->order++;
-  pm__event *first;
-  PM_ASSERT(t_ps >= w->now_ps);
-  if (t_ps > PM__END) t_ps = PM__END;
-  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
-  first = pm__ring_at(w, t_ps);
+static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
+  event->pos = PM__BEHIND;
+  event->previous = first->previous;
+  event->next = first;
+  first->previous->next = event;
+  first->previous = event;
+  w->future_count++;
+  w->rings_found++;
+}
+/* Nothing of that time is known, or the event is to be moved. */
+PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t t_ps,
+                                         uint64_t order) {
+  pm__event *first = pm__ring_at(w, t_ps);
   if (first && first->previous == event) return; /* the last one already */
   if (event->pos && (first || event->next != event)) {
     pm__unschedule(w, event);
     first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
-    event->pos = PM__BEHIND;
-    event->previous = first->previous;
-    event->next = first;
-    first->previous->next = event;
-    first->previous = event;
-    w->future_count++;
-    w->rings_found++;
+    pm__ring_join(w, first, event);
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
@@ -3289,10 +3306,22 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   }
   if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
-PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
+/* Puts the event into the future, or moves it there. Not before now. */
+PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
+  const uint64_t order = w->order++;
+  pm__event *first;
+  PM_ASSERT(t_ps >= w->now_ps);
+  if (t_ps > PM__END) t_ps = PM__END;
+  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  first = event->pos ? NULL : pm__ring_at(w, t_ps);
+  if (first)
+    pm__ring_join(w, first, event);
+  else
+    pm__schedule_alone(w, event, t_ps, order);
+}
+PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
   pm__event *next = event->next;
-  if (!pos) return;
   w->future_count--;
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
@@ -3966,12 +3995,15 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
    Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
-static bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
+PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
+  if (w->stopped || pm__is_carrying(w) ||
       t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
     return false;
   w->now_ps = t_ps;
   return true;
+}
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
@@ -4520,7 +4552,13 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
+/* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
+static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
+  return w->future_count > (uint32_t)w->idle_count && !w->net && pm__next_ps(w) <= t_last_ps;
+}
 static void pm__loop(pm_world *w) {
+  const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
+                t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -4530,6 +4568,9 @@ static void pm__loop(pm_world *w) {
         pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
+    } else if (!w->stopped && pm__goes_on(w, t_last_ps)) {
+      w->t_idle_since_ps = -1;
+      pm__step(w);
     } else if (pm__may_go_on(w))
       pm__step(w);
     else
@@ -4767,6 +4808,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
       return status;
     }
   }
+  pm__wire_constants(w);
   *world = w;
   return PM_OK;
 }
@@ -5494,8 +5536,10 @@ typedef struct pm__operation {
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
-      initiator; /* the one physical, the other as its target sees it: interfaces and
+      initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
+  int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  bool is_inside;       /* of one node: through memory */
   ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
@@ -5552,10 +5596,7 @@ struct pm__message {
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
-static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail */
-  const pm_process *p = m->what.from->proc;
-  return p->nic - p->node + pm__to_node(m);
-}
+static inline int pm__to_nic(const pm__message *m) { return m->what.to_nic; }
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */
@@ -5932,7 +5973,7 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   }
   {
     pm__message *made = m->next_made;
-    memset(m, 0, offsetof(pm__message, what.copy));
+    pm__clear(m, offsetof(pm__message, what.copy));
     m->next_made = made;
   }
   return m;
@@ -5965,6 +6006,10 @@ static inline pm__eq *pm__eq_if(pm__eq *eq, ptl_handle_eq_t h) {
 }
 /* eq NULL: to nobody */
 PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event);
+/* The same in two steps: where the event is to be written (NULL: it is lost; is_reserved: it may take a place kept for
+   PT_DISABLED), and that it is there. */
+PM__PRIVATE ptl_event_t *pm__eq_place(pm__ni *ni, pm__eq *eq, bool is_reserved);
+PM__PRIVATE void pm__eq_tell(pm__ni *ni, pm__eq *eq);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
 PM__PRIVATE int pm__gone(const pm_process *p);
@@ -6015,7 +6060,7 @@ PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
 }
 
 /* Room for one more event; grows up to the size asked for at PtlEQAlloc. */
-static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
+PM__APART static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
   ptl_event_t *ring;
   /* `reserved` places, one per portal with flow control, take nothing but PT_DISABLED: the event
@@ -6045,7 +6090,7 @@ static void pm__calls(void *process) {
     eq->callback(eq->callback_arg, eq->o.handle);
   }
 }
-static void pm__eq_alert(pm_process *p, pm__eq *eq) {
+PM__APART static void pm__eq_alert(pm_process *p, pm__eq *eq) {
   if (eq->has_news || p->ended) return;
   eq->has_news = 1;
   eq->next_news = NULL;
@@ -6084,12 +6129,12 @@ static bool pm__ni_has_events(const pm__ni *ni) {
   }
   return 0;
 }
-static void pm__event_fd_tell(const pm__ni *ni) {
+PM__APART static void pm__event_fd_tell(const pm__ni *ni) {
   const uint64_t one = 1;
   if (write(ni->event_fd - 1, &one, sizeof one) < 0) return; /* full: readable all the same */
 }
 /* Events went: the descriptor stays readable only while there are others. */
-static void pm__event_fd_settle(const pm__ni *ni) {
+PM__APART static void pm__event_fd_settle(const pm__ni *ni) {
   uint64_t told;
   if (!ni->event_fd || pm__ni_has_events(ni)) return;
   if (read(ni->event_fd - 1, &told, sizeof told) < 0) return; /* it was not readable */
@@ -6120,7 +6165,7 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
 /* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
    A portal that is off stays off until its owner enables it, and only this event makes the owner do
    so: without it every later message would be refused. ret whether there was another */
-static bool pm__eq_lose(pm__eq *eq) {
+PM__APART static bool pm__eq_lose(pm__eq *eq) {
   uint32_t k = 0;
   while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
     k++;
@@ -6139,18 +6184,26 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   pm__eq_give(ni, pm__eq_at(ni, h), event);
 }
 PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event) {
-  if (!eq) return;
-  if (eq->used >= eq->count &&
-      (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
+  ptl_event_t *place = eq ? pm__eq_place(ni, eq, event->type == PTL_EVENT_PT_DISABLED) : NULL;
+  if (!place) return;
+  *place = *event;
+  pm__eq_tell(ni, eq);
+}
+/* Events of messages are written where they are to lie: a copy would wait for members that were just
+   written. */
+PM__PRIVATE ptl_event_t *pm__eq_place(pm__ni *ni, pm__eq *eq, bool is_reserved) {
+  if (eq->used >= eq->count && (!is_reserved || eq->used >= eq->count + eq->reserved)) {
     eq->dropped = 1;
-    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return;
+    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return NULL;
   }
   if (eq->used == eq->ring_max &&
       !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
     pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
-    return;
+    return NULL;
   }
-  eq->ring[pm__round(eq->first + eq->used, eq->ring_max)] = *event;
+  return &eq->ring[pm__round(eq->first + eq->used, eq->ring_max)];
+}
+PM__PRIVATE void pm__eq_tell(pm__ni *ni, pm__eq *eq) {
   eq->used++;
   if (eq->callback) pm__eq_alert(ni->proc, eq);
   if (ni->event_fd) pm__event_fd_tell(ni);
@@ -6165,7 +6218,7 @@ PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   eq->dropped = 0;
-  if (!eq->used) pm__event_fd_settle(ni);
+  if (!eq->used && ni->event_fd) pm__event_fd_settle(ni);
   return dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 
@@ -7414,8 +7467,12 @@ PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */
 PM__PRIVATE bool pm__from_is_alive(const pm__message *m);
 PM__PRIVATE bool pm__has_payload(const pm__message *m);
-PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps, int from_node, int to_node, uint64_t bytes);
+PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                              int64_t t_end_ps, int from_nic, int to_nic, uint64_t bytes);
+static inline void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
+                             int64_t t_end_ps, int from_nic, int to_nic, uint64_t bytes) {
+  if (w->desc.trace) pm__trace_it(w, kind, m, t_begin_ps, t_end_ps, from_nic, to_nic, bytes);
+}
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_target.c"
 #endif
@@ -7641,13 +7698,12 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
   e->atomic_type = m->what.type;
 }
 /* One step of a message. */
-PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps, int from, int to_nic, uint64_t bytes) {
-  const pm_process *to;
-  if (!w->desc.trace) return;
-  to = pm__target_process_of(w, m);
+PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message *m,
+                                        int64_t t_begin_ps, int64_t t_end_ps, int from_nic,
+                                        int to_nic, uint64_t bytes) {
+  const pm_process *to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
-             t_end_ps, pm__nic_node(w, from), pm__nic_node(w, to_nic), bytes);
+             t_end_ps, pm__nic_node(w, from_nic), pm__nic_node(w, to_nic), bytes);
 }
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
@@ -7690,12 +7746,17 @@ static void pm__wake_memory_waiters(pm_process *p) {
   for (pm_thread *t = p->threads; t; t = t->next_in_proc)
     if (t->polling && t->waits_for_memory) pm__resume(p->world, t);
 }
+static void pm__tell_target(pm__ni *ni, pm__eq *eq, const pm__message *m) {
+  ptl_event_t *place = eq ? pm__eq_place(ni, eq, false) : NULL;
+  if (!place) return;
+  pm__fill_target_event(m, place);
+  pm__eq_tell(ni, eq);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
   pm__me *me = m->what.me;
   pm__pt *pt;
-  ptl_event_t e;
   bool was_firing;
   /* An interface that was closed and opened again is another one, at the same address: epochs tell
      them apart. */
@@ -7715,10 +7776,9 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
   pm__promise(pt, m, 1);
-  pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
-    pm__eq_give(ni, pm__eq_if(pt->eq, pt->eq_handle), &e);
+    pm__tell_target(ni, pm__eq_if(pt->eq, pt->eq_handle), m);
   if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
@@ -7759,24 +7819,28 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m);
 
 /* ---- at the initiator -------------------------------------------------------------------------- */
 static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
-  ptl_event_t e;
+  pm__ni *ni = m->what.from;
+  pm__eq *eq = pm__eq_if(md->eq, md->md.eq_handle);
+  ptl_event_t *e;
   const unsigned int o = md->md.options;
   if ((o & PTL_MD_EVENT_SUCCESS_DISABLE) && !fail) return;
   if (type == PTL_EVENT_SEND && (o & PTL_MD_EVENT_SEND_DISABLE)) return;
-  memset(&e, 0, sizeof e);
-  e.type = (ptl_event_kind_t)type;
-  e.user_ptr = m->what.user_ptr;
-  e.ni_fail_type = (ptl_ni_fail_t)fail;
-  e.rlength = m->what.length;
-  e.mlength = type == PTL_EVENT_SEND ? m->what.length : m->what.mlength;
-  e.remote_offset = m->what.offset_used;
-  e.ptl_list = m->what.list;
-  e.pt_index = m->what.pt;
-  e.match_bits = m->what.match_bits;
-  e.hdr_data = m->what.hdr_data;
-  e.atomic_operation = m->what.op;
-  e.atomic_type = m->what.type;
-  pm__eq_give(m->what.from, pm__eq_if(md->eq, md->md.eq_handle), &e);
+  e = eq ? pm__eq_place(ni, eq, false) : NULL;
+  if (!e) return;
+  memset(e, 0, sizeof *e);
+  e->type = (ptl_event_kind_t)type;
+  e->user_ptr = m->what.user_ptr;
+  e->ni_fail_type = (ptl_ni_fail_t)fail;
+  e->rlength = m->what.length;
+  e->mlength = type == PTL_EVENT_SEND ? m->what.length : m->what.mlength;
+  e->remote_offset = m->what.offset_used;
+  e->ptl_list = m->what.list;
+  e->pt_index = m->what.pt;
+  e->match_bits = m->what.match_bits;
+  e->hdr_data = m->what.hdr_data;
+  e->atomic_operation = m->what.op;
+  e->atomic_type = m->what.type;
+  pm__eq_tell(ni, eq);
 }
 static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
                                 int fail, uint64_t bytes) {
@@ -7857,6 +7921,9 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.length = length;
   m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
   m->what.initiator = pm__own_id(ni);
+  m->what.from_nic = p->nic;
+  m->what.to_nic = p->nic - p->node + pm__to_node(m);
+  m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
   m->what.pt = pt;
   m->what.match_bits = bits;
@@ -8263,25 +8330,28 @@ struct pm__ahead {
 static bool pm__may_run_ahead(const pm_thread *t) {
   return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
 }
+PM__APART static bool pm__steps_grow(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  const uint32_t max = a->max ? 2 * a->max : (uint32_t)PM__STEPS_LEAST;
+  pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
+  uint32_t i;
+  if (!step) {
+    pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
+    return false;
+  }
+  for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
+  PM_FREE(a->step);
+  t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
+  a->step = step;
+  a->first = 0;
+  a->max = max;
+  return true;
+}
 static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni *ni, void *what) {
   struct pm__ahead *a = t->ahead;
   pm__ahead_step *s;
   if (a->count == PM__STEPS_MOST && !t->is_handling) pm__catch_up();
-  if (a->count == a->max) {
-    const uint32_t max = a->max ? 2 * a->max : (uint32_t)PM__STEPS_LEAST;
-    pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
-    uint32_t i;
-    if (!step) {
-      pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
-      return false;
-    }
-    for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
-    PM_FREE(a->step);
-    t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
-    a->step = step;
-    a->first = 0;
-    a->max = max;
-  }
+  if (a->count == a->max && !pm__steps_grow(t)) return false;
   s = &a->step[(a->first + a->count++) & (a->max - 1)];
   s->kind = kind;
   s->d_ps = d_ps;
@@ -8351,14 +8421,16 @@ static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
 static bool pm__step_go(pm_thread *t) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  const pm__ahead_step s = a->step[a->first];
-  const bool is_append = s.kind == PM__STEP_APPEND;
-  if (s.kind == PM__STEP_MOVE
-          ? pm__move_is_put_off(t, &s)
-          : pm__step_is_put_off(t, s.d_ps,
-                                is_append ? s.d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                                is_append ? "a Portals call" : "sleep"))
+  pm__ahead_step s; /* taken out of the ring when it is over: what it does may put others in */
+  const bool is_append = a->step[a->first].kind == PM__STEP_APPEND;
+  if (a->step[a->first].kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, &a->step[a->first])
+          : pm__step_is_put_off(
+                t, a->step[a->first].d_ps,
+                is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
+                is_append ? "a Portals call" : "sleep"))
     return false;
+  s = a->step[a->first];
   a->has_begun = false;
   a->first = (a->first + 1) & (a->max - 1);
   t->has_steps = --a->count != 0;
@@ -8398,16 +8470,22 @@ static bool pm__serve_ends(struct pm__ahead *a, int code) {
    ret whether it was handled */
 static bool pm__serve_takes(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
-  const int code = pm__eq_take(a->ni, a->eq, a->event);
+  ptl_event_t event; /* nearer than the thread's stack */
+  const int code = pm__eq_take(a->ni, a->eq, &event);
   const bool defers = t->defers;
   bool is_handled;
   a->stage = PM__SERVE_LOOK;
-  if (code != PTL_OK) return pm__serve_ends(a, code);
+  if (code != PTL_OK) {
+    if (code != PTL_EQ_EMPTY) *a->event = event;
+    return pm__serve_ends(a, code);
+  }
   t->defers = t->is_handling = true;
-  is_handled = a->handle(a->arg, a->event) != 0;
+  is_handled = a->handle(a->arg, &event) != 0;
   t->defers = defers;
   t->is_handling = false;
-  return is_handled || pm__serve_ends(a, PTL_OK);
+  if (is_handled) return true;
+  *a->event = event;
+  return pm__serve_ends(a, PTL_OK);
 }
 /* Looks, waits or pays. ret 1: it sleeps; 0: go on; a->eq NULL: it is over */
 static bool pm__serve_sleeps(pm_thread *t) {
@@ -9535,16 +9613,30 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
-                           int64_t t_end_ps);
-PM__PRIVATE int pm__brings_data(const pm__message *m);
-PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
+                              int64_t t_end_ps);
+static inline void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
+                             int64_t t_end_ps) {
+  if (w->stamp) pm__stamp_it(w, m, is_reply, t_begin_ps, t_end_ps);
+}
+static inline bool pm__brings_data(const pm__message *m) {
+  return m->what.kind == PM__GET || pm__is_fetch(m);
+}
+static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
+  (void)w;
+  return m->what.is_inside;
+}
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
-PM__PRIVATE int pm__job_from(const pm__message *m);
-PM__PRIVATE int pm__job_to(const pm__message *m);
+PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
+static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
+  return m->way.is_reply ? m->what.to_nic : m->what.from_nic;
+}
+static inline int pm__job_to(const pm__message *m) {
+  return m->way.is_reply ? m->what.from_nic : m->what.to_nic;
+}
 /* Whether all NICs of the node move this payload together. */
 static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
   return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
@@ -9588,10 +9680,9 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
-                           int64_t t_end_ps) {
+PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
+                                        int64_t t_begin_ps, int64_t t_end_ps) {
   pm_stamp s;
-  if (!w->stamp) return;
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
   s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
@@ -9617,15 +9708,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 static pm__message *pm__message_of(pm__event *event, size_t offset) {
   return (pm__message *)(void *)((char *)event - offset);
 }
-PM__PRIVATE int pm__brings_data(const pm__message *m) {
-  return m->what.kind == PM__GET || pm__is_fetch(m);
-}
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m) {
-  return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
-}
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
          : m->what.kind == PM__GET ? 0
@@ -9636,20 +9721,27 @@ PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
                         : pm__later(w->plat.pci_latency_ns * PM__PS,
                                     pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
-PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
-  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
-}
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w) { return w->d_event_ps; }
 PM__PRIVATE double pm__wire_bytes(const pm_world *w,
                                   uint64_t payload) { /* whole link packets with their headers */
   const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
   return (double)((payload + packet - 1) / packet) *
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
-PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? pm__to_nic(m) : m->what.from->proc->nic;
+/* Of a message of one packet, on a link of the platform's rate; 0 bytes: an acknowledgement. */
+PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
+  if (!payload) return w->d_ack_ps;
+  if (payload != w->wire_payload) {
+    w->wire_payload = payload;
+    w->d_wire_ps = pm__bytes_ps(pm__wire_bytes(w, payload), w->plat.link_bytes_per_s);
+  }
+  return w->d_wire_ps;
 }
-PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
+PM__PRIVATE void pm__wire_constants(pm_world *w) {
+  const pm_platform *p = &w->plat;
+  w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
+  w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
+  w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -9783,12 +9875,11 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
 }
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
-static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                        int64_t latency_ps) {
+PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
+                                  int64_t t_ps, int64_t latency_ps) {
   const pm_faults *f = &w->desc.faults;
   pm__stream *stream;
   int64_t tries = 0;
-  if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
      another reason takes no random number. */
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
@@ -9830,7 +9921,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
    Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
-  int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  int64_t t_there_ps = !w->is_faulty || from == to
+                           ? pm__later(t_ps, latency_ps)
+                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);
@@ -9904,7 +9997,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from->proc->nic];
+  const pm__node *n = &w->nodes[m->what.from_nic];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
@@ -9912,7 +10005,7 @@ static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__to_nic(m), to = m->what.from->proc->nic;
+  const int from = pm__to_nic(m), to = m->what.from_nic;
   int64_t t_ps = w->now_ps, d_ps;
   uint64_t bytes = 0;
   if (pm__arrive(w, m)) {
@@ -9941,7 +10034,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const uint64_t bytes = m->what.kind == PM__GET ? 0 : m->what.length;
-  const int from = m->what.from->proc->nic, to = pm__to_nic(m);
+  const int from = m->what.from_nic, to = pm__to_nic(m);
   const int64_t t_ps = pm__loggp_depart(w, from, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
@@ -10010,8 +10103,8 @@ static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t by
 }
 
 /* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
-static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps) {
+PM__APART static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
+                                     int64_t t_end_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   const int64_t d_ps = pm__fetch_ps(w, m, bytes),
                 t_data_ps = t_begin_ps - d_ps + w->plat.pci_latency_ns * PM__PS;
@@ -10042,8 +10135,8 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
   if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
-static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
-                        int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
+PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
+                                  int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
   const uint64_t payload = pm__job_bytes(m);
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
   pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + d_ps, bytes);
@@ -10209,7 +10302,8 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
 }
 /* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
    later. (Flows know nothing of short messages, see pm__last_ps.) */
-static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+PM__APART static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps,
+                                     int64_t d_ps) {
   pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
   int k;
   for (k = 0; k < 4 && w->nodes[pm__job_from(m)].leaving_count; k++)
@@ -10246,10 +10340,9 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   if (inside)
     t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
   else {
-    const int64_t d_ps = pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                      w->plat.link_bytes_per_s);
+    const int64_t d_ps = pm__wire_ps(w, bytes);
     t_end_ps = pm__later(t_ps, d_ps);
-    pm__hold_flows(w, m, t_end_ps, d_ps);
+    if (w->nodes[pm__job_from(m)].leaving_count) pm__hold_flows(w, m, t_end_ps, d_ps);
   }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
@@ -10289,7 +10382,7 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
 /* With ways that change, what waits on one is not overtaken by what comes over another. Times of
    a stream (two NICs, a lane) never go back; at an equal time the event is put anew, behind the
    one before. ret whether one before it comes at the same time */
-static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
+PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
   const bool is_behind = s->t_crossed_ps >= t_ps;
@@ -10425,7 +10518,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   if (!m->way.has_slot) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -10438,7 +10531,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -10461,12 +10554,15 @@ static void pm__link_change(pm_world *w, pm_link_model link) {
   w->desc.link = link;
   if (link == PM_LINK_CARRIER) pm__carrier_link_all(w);
 }
-static pm_link_model pm__link_now(pm_world *w) {
+PM__APART static void pm__link_phases_go(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
-  return desc->link;
+}
+static pm_link_model pm__link_now(pm_world *w) {
+  if (w->link_phases_done < w->desc.link_phase_count) pm__link_phases_go(w);
+  return w->desc.link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
@@ -10495,10 +10591,9 @@ static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) 
 }
 /* Of the next call. From the number of the call and not from the world's generator: so it is the same
    whether threads run ahead or not, and in whatever order processes run. */
-static int64_t pm__noise_ps(pm_process *p) {
+PM__APART static int64_t pm__noise_ps(pm_process *p) {
   const pm_world_desc *desc = &p->world->desc;
   uint64_t x = desc->seed ^ (uint64_t)p->rank << 40;
-  if (!desc->call_noise_ns) return 0;
   x = nbc__random(&x) + p->noise_count++;
   return (int64_t)(nbc__random(&x) % (uint64_t)(desc->call_noise_ns + 1)) * PM__PS;
 }
@@ -10520,7 +10615,7 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
     call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
                                   : call->is_short ? w->plat.loggp_overhead_ns
                                                    : w->plat.cpu_command_ns),
-                           pm__noise_ps(p));
+                           w->desc.call_noise_ns ? pm__noise_ps(p) : 0);
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;
@@ -10558,15 +10653,14 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
-  const int node = m->what.from->proc->nic;
+  const int node = m->what.from_nic;
   pm__node *n = &w->nodes[node];
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
   t_ps = pm__max_ps(t_ps, n->t_command_ps);
   if (!w->plat.no_pci_commands && !w->plat.no_pci) {
-    n->t_command_ps =
-        pm__later(t_ps, pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
+    n->t_command_ps = pm__later(t_ps, w->d_command_ps);
     t_ps = pm__later(n->t_command_ps, w->plat.pci_latency_ns * PM__PS);
   }
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, node, node, (uint64_t)w->plat.command_bytes);
@@ -10574,8 +10668,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from->proc->nic].in_flight++;
-  w->nodes[m->what.from->proc->nic].link = m->way.link;
+  w->nodes[m->what.from_nic].in_flight++;
+  w->nodes[m->what.from_nic].link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -10598,7 +10692,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from->proc->nic];
+  const pm__node *n = &w->nodes[m->what.from_nic];
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -10606,7 +10700,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   pm__note(w, m, 0);
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
@@ -10633,7 +10727,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
    process's limit does not stop those of others behind it, but none goes past a message of
    another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from->proc->nic];
+  pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
   n->in_flight--;

@@ -47,6 +47,7 @@ typedef struct guest_context {
   struct guest_exit *exits;  /* destructors of thread-local objects */
   struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
   int mpi_depth;             /* calls of MPI that it is in: a library may call others inside */
+  struct gm_proc *mpi;       /* of its process, where calls of MPI are but counted; else NULL */
 } guest_context;
 struct guest {
   /* what every switch looks at */
@@ -194,7 +195,8 @@ void guest_libc_end(guest *g);
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
-guest_context *guest_context_now(void);
+extern guest_context *guest_running; /* of the thread that runs; NULL before the first */
+static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread);          /* its workers end */
 void guest_watch_switch(int rank);                         /* who runs now */
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */

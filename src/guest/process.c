@@ -5,15 +5,15 @@
 #include <string.h>
 
 /* ---- what follows the running process ---------------------------------------------------------------------- */
-static guest_context *running;
+guest_context *guest_running;
 void guest_switched(void *unused, pm_process *to) {
   guest *g = (guest *)pm_process_user(to);
   guest_context *c = g->thread_count ? guest_context_of(g, pm_thread_self()) : &g->first;
   const size_t tls_bytes = guest_tls_bytes();
   (void)unused;
-  if (running) running->error_number = errno;
+  if (guest_running) guest_running->error_number = errno;
   if (tls_bytes) {
-    if (running) memcpy(running->tls, guest_tls_now(), tls_bytes);
+    if (guest_running) memcpy(guest_running->tls, guest_tls_now(), tls_bytes);
     memcpy(guest_tls_now(), c->tls, tls_bytes);
   }
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
@@ -21,9 +21,8 @@ void guest_switched(void *unused, pm_process *to) {
   guest_libc_switch(g);
   guest_watch_switch(pm_process_rank(to));
   errno = c->error_number;
-  running = c;
+  guest_running = c;
 }
-guest_context *guest_context_now(void) { return running; }
 void guest_context_begin(const guest *g, guest_context *c) {
   memset(c, 0, sizeof *c);
   if (!guest_tls_bytes()) return;
@@ -88,7 +87,7 @@ void guest_context_end(guest_context *c) {
   run_handlers(&c->exits, 0);
   guest_openmp_end(c->openmp);
   c->openmp = NULL;
-  if (running == c) running = NULL;
+  if (guest_running == c) guest_running = NULL;
   free(c->tls);
 }
 void guest_bind(const char *between);

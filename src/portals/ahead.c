@@ -54,25 +54,28 @@ struct pm__ahead {
 static bool pm__may_run_ahead(const pm_thread *t) {
   return t->proc->live_threads == 1 && !(t->proc->world->desc.compute_ratio > 0);
 }
+PM__APART static bool pm__steps_grow(pm_thread *t) {
+  struct pm__ahead *a = t->ahead;
+  const uint32_t max = a->max ? 2 * a->max : (uint32_t)PM__STEPS_LEAST;
+  pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
+  uint32_t i;
+  if (!step) {
+    pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
+    return false;
+  }
+  for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
+  PM_FREE(a->step);
+  t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
+  a->step = step;
+  a->first = 0;
+  a->max = max;
+  return true;
+}
 static bool pm__step_put(pm_thread *t, pm__ahead_kind kind, int64_t d_ps, pm__ni *ni, void *what) {
   struct pm__ahead *a = t->ahead;
   pm__ahead_step *s;
   if (a->count == PM__STEPS_MOST && !t->is_handling) pm__catch_up();
-  if (a->count == a->max) {
-    const uint32_t max = a->max ? 2 * a->max : (uint32_t)PM__STEPS_LEAST;
-    pm__ahead_step *step = (pm__ahead_step *)PM_MALLOC(max * sizeof *step);
-    uint32_t i;
-    if (!step) {
-      pm_world_fail(t->proc->world, PM_E_NOMEM, "out of memory: steps of a process");
-      return false;
-    }
-    for (i = 0; i < a->count; i++) step[i] = a->step[(a->first + i) & (a->max - 1)];
-    PM_FREE(a->step);
-    t->proc->world->stats.memory_bytes += (max - a->max) * sizeof *step;
-    a->step = step;
-    a->first = 0;
-    a->max = max;
-  }
+  if (a->count == a->max && !pm__steps_grow(t)) return false;
   s = &a->step[(a->first + a->count++) & (a->max - 1)];
   s->kind = kind;
   s->d_ps = d_ps;
@@ -142,14 +145,16 @@ static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
 static bool pm__step_go(pm_thread *t) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  const pm__ahead_step s = a->step[a->first];
-  const bool is_append = s.kind == PM__STEP_APPEND;
-  if (s.kind == PM__STEP_MOVE
-          ? pm__move_is_put_off(t, &s)
-          : pm__step_is_put_off(t, s.d_ps,
-                                is_append ? s.d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                                is_append ? "a Portals call" : "sleep"))
+  pm__ahead_step s; /* taken out of the ring when it is over: what it does may put others in */
+  const bool is_append = a->step[a->first].kind == PM__STEP_APPEND;
+  if (a->step[a->first].kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, &a->step[a->first])
+          : pm__step_is_put_off(
+                t, a->step[a->first].d_ps,
+                is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
+                is_append ? "a Portals call" : "sleep"))
     return false;
+  s = a->step[a->first];
   a->has_begun = false;
   a->first = (a->first + 1) & (a->max - 1);
   t->has_steps = --a->count != 0;
@@ -189,16 +194,22 @@ static bool pm__serve_ends(struct pm__ahead *a, int code) {
    ret whether it was handled */
 static bool pm__serve_takes(pm_thread *t) {
   struct pm__ahead *a = t->ahead;
-  const int code = pm__eq_take(a->ni, a->eq, a->event);
+  ptl_event_t event; /* nearer than the thread's stack */
+  const int code = pm__eq_take(a->ni, a->eq, &event);
   const bool defers = t->defers;
   bool is_handled;
   a->stage = PM__SERVE_LOOK;
-  if (code != PTL_OK) return pm__serve_ends(a, code);
+  if (code != PTL_OK) {
+    if (code != PTL_EQ_EMPTY) *a->event = event;
+    return pm__serve_ends(a, code);
+  }
   t->defers = t->is_handling = true;
-  is_handled = a->handle(a->arg, a->event) != 0;
+  is_handled = a->handle(a->arg, &event) != 0;
   t->defers = defers;
   t->is_handling = false;
-  return is_handled || pm__serve_ends(a, PTL_OK);
+  if (is_handled) return true;
+  *a->event = event;
+  return pm__serve_ends(a, PTL_OK);
 }
 /* Looks, waits or pays. ret 1: it sleeps; 0: go on; a->eq NULL: it is over */
 static bool pm__serve_sleeps(pm_thread *t) {

@@ -19,7 +19,8 @@ static void pm__heap_put(pm__slot *heap, uint32_t pos, int64_t t_ps, uint64_t or
 static void pm__heap_copy(pm__slot *heap, uint32_t to, uint32_t from) {
   pm__heap_put(heap, to, heap[from].t_ps, heap[from].order, heap[from].event);
 }
-static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order, pm__event *event) {
+PM__APART static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                                  pm__event *event) {
   pm__slot *const heap = w->heap;
   while (pos > 1) {
     const uint32_t parent = (pos + 2) / 4;
@@ -29,8 +30,8 @@ static void pm__heap_up(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
   }
   pm__heap_put(heap, pos, t_ps, order, event);
 }
-static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
-                          pm__event *event) {
+PM__APART static void pm__heap_down(pm_world *w, uint32_t pos, int64_t t_ps, uint64_t order,
+                                    pm__event *event) {
   pm__slot *const heap = w->heap;
   const uint32_t count = w->heap_count;
   for (;;) {
@@ -68,7 +69,7 @@ static int pm__heap_has_room(pm_world *w) {
 }
 /* The event that happened last has left its place to the next new one, if there was none: to the last. Until
    then the place keeps its time, which is that of now: nothing comes before it. */
-PM__PRIVATE void pm__gap_close(pm_world *w) {
+PM__APART PM__PRIVATE void pm__gap_close(pm_world *w) {
   const pm__slot *last;
   w->has_gap = false;
   last = &w->heap[w->heap_count--];
@@ -78,12 +79,12 @@ PM__PRIVATE void pm__gap_close(pm_world *w) {
    no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
    or where few of them have the same time: that is tried again now and then. */
 enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
-static void pm__rings_begin(pm_world *w) {
+PM__APART static void pm__rings_begin(pm_world *w) {
   if (w->order < w->rings_again) return;
   w->shares_times = true;
   w->rings_found = PM__RINGS_TRY; /* the first time is short */
 }
-static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
+PM__APART static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY events */
   if (w->shares_times && w->rings_found < PM__RINGS_TRY / 32) {
     w->shares_times = false;
     w->rings_again = w->order + PM__RINGS_PAUSE;
@@ -107,27 +108,26 @@ static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *nex
   if (*recent == first) *recent = next;
 }
 
-/* Puts the event into the future, or moves it there. Not before now. */
-PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  const uint64_t order = w->order++;
-  pm__event *first;
-  PM_ASSERT(t_ps >= w->now_ps);
-  if (t_ps > PM__END) t_ps = PM__END;
-  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
-  first = pm__ring_at(w, t_ps);
+static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
+  event->pos = PM__BEHIND;
+  event->previous = first->previous;
+  event->next = first;
+  first->previous->next = event;
+  first->previous = event;
+  w->future_count++;
+  w->rings_found++;
+}
+/* Nothing of that time is known, or the event is to be moved. */
+PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t t_ps,
+                                         uint64_t order) {
+  pm__event *first = pm__ring_at(w, t_ps);
   if (first && first->previous == event) return; /* the last one already */
   if (event->pos && (first || event->next != event)) {
     pm__unschedule(w, event);
     first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
-    event->pos = PM__BEHIND;
-    event->previous = first->previous;
-    event->next = first;
-    first->previous->next = event;
-    first->previous = event;
-    w->future_count++;
-    w->rings_found++;
+    pm__ring_join(w, first, event);
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
@@ -146,10 +146,22 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   }
   if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
-PM__PRIVATE void pm__unschedule(pm_world *w, pm__event *event) {
+/* Puts the event into the future, or moves it there. Not before now. */
+PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
+  const uint64_t order = w->order++;
+  pm__event *first;
+  PM_ASSERT(t_ps >= w->now_ps);
+  if (t_ps > PM__END) t_ps = PM__END;
+  if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  first = event->pos ? NULL : pm__ring_at(w, t_ps);
+  if (first)
+    pm__ring_join(w, first, event);
+  else
+    pm__schedule_alone(w, event, t_ps, order);
+}
+PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
   pm__event *next = event->next;
-  if (!pos) return;
   w->future_count--;
   if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;

@@ -24,7 +24,7 @@ PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int coun
   way->link_count = count;
   return true;
 }
-static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
   uint32_t link[PM__ROUTE_MAX + 2];
   const int count = pm__route(w, from, to, link, &way->latency_ps);
   way->from = from;

@@ -248,6 +248,10 @@ struct pm_world {
   uint32_t way_max; /* a power of two */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
+  /* constants of the platform */
+  int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  uint64_t wire_payload;                      /* the last one asked for, and what it takes */
+  int64_t d_wire_ps;
 };
 
 /* Times and durations that stop at the end of time instead of passing it. */
@@ -273,6 +277,11 @@ static inline double pm__times(double a, double b) {
 }
 static inline int64_t pm__whole_ps(double d_ps) {
   return d_ps < (double)PM__END ? (int64_t)(d_ps + 0.5) : PM__END;
+}
+/* A compiler's own code for so many bytes (rep stos) takes longer to begin than libc's takes for all. */
+static inline void pm__clear(void *object, size_t bytes) {
+  __asm__("" : "+r"(bytes)); /* not known to the compiler */
+  memset(object, 0, bytes);
 }
 /* A place in a ring, below twice its length: no division. */
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {
@@ -325,7 +334,7 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t);
 /* Of the flows: links are made with the world and go with it; what the world does when it is their time. */
 PM__PRIVATE int pm__links_make(pm_world *w);
 PM__PRIVATE void pm__flows_free(pm_world *w);
-PM__PRIVATE void pm__solve_now(pm_world *w);
+PM__APART PM__PRIVATE void pm__solve_now(pm_world *w);
 PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event);
 /* Of the use of links: with the world, if asked for (then add is called); its tracks in a trace. */
 typedef enum pm__use_kind { PM__USE_CARRIED, PM__USE_FLOWS, PM__USE_QUEUED } pm__use_kind;
@@ -348,6 +357,8 @@ PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
+/* Of the wire: times that the platform alone says. */
+PM__PRIVATE void pm__wire_constants(pm_world *w);
 /* Of the trace: the running process computes. */
 PM__PRIVATE void pm__trace_compute(pm_world *w, int64_t t_begin_ps, int64_t t_end_ps);
 /* Of carriers, see pm_carrier. pm__carrier_advance: lets time pass until then, at most to the end of the

@@ -16,8 +16,10 @@ typedef struct pm__operation {
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
-      initiator; /* the one physical, the other as its target sees it: interfaces and
+      initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
+  int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  bool is_inside;       /* of one node: through memory */
   ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
@@ -74,10 +76,7 @@ struct pm__message {
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
-static inline int pm__to_nic(const pm__message *m) { /* of the initiator's rail */
-  const pm_process *p = m->what.from->proc;
-  return p->nic - p->node + pm__to_node(m);
-}
+static inline int pm__to_nic(const pm__message *m) { return m->what.to_nic; }
 
 /* ---- the contract between Portals and what moves messages ---- */
 /* Portals asks: send it; wait until a command has room; has it none? */

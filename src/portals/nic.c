@@ -44,8 +44,8 @@ static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t by
 }
 
 /* How the payload came to the NIC that sends it from t_begin_ps to t_end_ps. */
-static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps) {
+PM__APART static void pm__trace_read(pm_world *w, const pm__message *m, int64_t t_begin_ps,
+                                     int64_t t_end_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   const int64_t d_ps = pm__fetch_ps(w, m, bytes),
                 t_data_ps = t_begin_ps - d_ps + w->plat.pci_latency_ns * PM__PS;
@@ -76,8 +76,8 @@ static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_
   if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
-static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
-                        int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
+PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
+                                  int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
   const uint64_t payload = pm__job_bytes(m);
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
   pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + d_ps, bytes);
@@ -243,7 +243,8 @@ static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__mes
 }
 /* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
    later. (Flows know nothing of short messages, see pm__last_ps.) */
-static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+PM__APART static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps,
+                                     int64_t d_ps) {
   pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
   int k;
   for (k = 0; k < 4 && w->nodes[pm__job_from(m)].leaving_count; k++)
@@ -280,10 +281,9 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   if (inside)
     t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
   else {
-    const int64_t d_ps = pm__bytes_ps(bytes ? pm__wire_bytes(w, bytes) : (double)w->plat.ack_bytes,
-                                      w->plat.link_bytes_per_s);
+    const int64_t d_ps = pm__wire_ps(w, bytes);
     t_end_ps = pm__later(t_ps, d_ps);
-    pm__hold_flows(w, m, t_end_ps, d_ps);
+    if (w->nodes[pm__job_from(m)].leaving_count) pm__hold_flows(w, m, t_end_ps, d_ps);
   }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
@@ -323,7 +323,7 @@ static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
 /* With ways that change, what waits on one is not overtaken by what comes over another. Times of
    a stream (two NICs, a lane) never go back; at an equal time the event is put anew, behind the
    one before. ret whether one before it comes at the same time */
-static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
+PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
   pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
   const bool is_behind = s->t_crossed_ps >= t_ps;
@@ -459,7 +459,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   if (!m->way.has_slot) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -472,7 +472,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -495,12 +495,15 @@ static void pm__link_change(pm_world *w, pm_link_model link) {
   w->desc.link = link;
   if (link == PM_LINK_CARRIER) pm__carrier_link_all(w);
 }
-static pm_link_model pm__link_now(pm_world *w) {
+PM__APART static void pm__link_phases_go(pm_world *w) {
   const pm_world_desc *desc = &w->desc;
   while (w->link_phases_done < desc->link_phase_count &&
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
-  return desc->link;
+}
+static pm_link_model pm__link_now(pm_world *w) {
+  if (w->link_phases_done < w->desc.link_phase_count) pm__link_phases_go(w);
+  return w->desc.link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
@@ -529,10 +532,9 @@ static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) 
 }
 /* Of the next call. From the number of the call and not from the world's generator: so it is the same
    whether threads run ahead or not, and in whatever order processes run. */
-static int64_t pm__noise_ps(pm_process *p) {
+PM__APART static int64_t pm__noise_ps(pm_process *p) {
   const pm_world_desc *desc = &p->world->desc;
   uint64_t x = desc->seed ^ (uint64_t)p->rank << 40;
-  if (!desc->call_noise_ns) return 0;
   x = nbc__random(&x) + p->noise_count++;
   return (int64_t)(nbc__random(&x) % (uint64_t)(desc->call_noise_ns + 1)) * PM__PS;
 }
@@ -554,7 +556,7 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
     call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
                                   : call->is_short ? w->plat.loggp_overhead_ns
                                                    : w->plat.cpu_command_ns),
-                           pm__noise_ps(p));
+                           w->desc.call_noise_ns ? pm__noise_ps(p) : 0);
     call->what = "a Portals call";
     t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
     return true;
@@ -592,15 +594,14 @@ PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step
 /* The command of a message sets out for the NIC, behind those before it: when it is there. Carriers and LogGP have
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
-  const int node = m->what.from->proc->nic;
+  const int node = m->what.from_nic;
   pm__node *n = &w->nodes[node];
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
   t_ps = pm__max_ps(t_ps, n->t_command_ps);
   if (!w->plat.no_pci_commands && !w->plat.no_pci) {
-    n->t_command_ps =
-        pm__later(t_ps, pm__bytes_ps((double)w->plat.command_bytes, w->plat.pci_flow_bytes_per_s));
+    n->t_command_ps = pm__later(t_ps, w->d_command_ps);
     t_ps = pm__later(n->t_command_ps, w->plat.pci_latency_ns * PM__PS);
   }
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, node, node, (uint64_t)w->plat.command_bytes);
@@ -608,8 +609,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from->proc->nic].in_flight++;
-  w->nodes[m->what.from->proc->nic].link = m->way.link;
+  w->nodes[m->what.from_nic].in_flight++;
+  w->nodes[m->what.from_nic].link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -632,7 +633,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from->proc->nic];
+  const pm__node *n = &w->nodes[m->what.from_nic];
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -640,7 +641,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from->proc->nic];
+  pm__node *n = &w->nodes[m->what.from_nic];
   pm__note(w, m, 0);
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
@@ -667,7 +668,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
    process's limit does not stop those of others behind it, but none goes past a message of
    another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from->proc->nic];
+  pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
   n->in_flight--;

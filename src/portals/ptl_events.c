@@ -25,7 +25,7 @@ PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
 }
 
 /* Room for one more event; grows up to the size asked for at PtlEQAlloc. */
-static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
+PM__APART static int pm__eq_grow(pm__ni *ni, pm__eq *eq) {
   uint32_t max = eq->ring_max ? 2 * eq->ring_max : 4, i;
   ptl_event_t *ring;
   /* `reserved` places, one per portal with flow control, take nothing but PT_DISABLED: the event
@@ -55,7 +55,7 @@ static void pm__calls(void *process) {
     eq->callback(eq->callback_arg, eq->o.handle);
   }
 }
-static void pm__eq_alert(pm_process *p, pm__eq *eq) {
+PM__APART static void pm__eq_alert(pm_process *p, pm__eq *eq) {
   if (eq->has_news || p->ended) return;
   eq->has_news = 1;
   eq->next_news = NULL;
@@ -94,12 +94,12 @@ static bool pm__ni_has_events(const pm__ni *ni) {
   }
   return 0;
 }
-static void pm__event_fd_tell(const pm__ni *ni) {
+PM__APART static void pm__event_fd_tell(const pm__ni *ni) {
   const uint64_t one = 1;
   if (write(ni->event_fd - 1, &one, sizeof one) < 0) return; /* full: readable all the same */
 }
 /* Events went: the descriptor stays readable only while there are others. */
-static void pm__event_fd_settle(const pm__ni *ni) {
+PM__APART static void pm__event_fd_settle(const pm__ni *ni) {
   uint64_t told;
   if (!ni->event_fd || pm__ni_has_events(ni)) return;
   if (read(ni->event_fd - 1, &told, sizeof told) < 0) return; /* it was not readable */
@@ -130,7 +130,7 @@ PM_API int PtlPollEvents(ptl_handle_ni_t ni_handle, struct pollfd *fds) {
 /* Makes room in a full queue: the oldest event goes, but never one that tells that a portal is off.
    A portal that is off stays off until its owner enables it, and only this event makes the owner do
    so: without it every later message would be refused. ret whether there was another */
-static bool pm__eq_lose(pm__eq *eq) {
+PM__APART static bool pm__eq_lose(pm__eq *eq) {
   uint32_t k = 0;
   while (k < eq->used && eq->ring[(eq->first + k) % eq->ring_max].type == PTL_EVENT_PT_DISABLED)
     k++;
@@ -149,18 +149,26 @@ PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *e
   pm__eq_give(ni, pm__eq_at(ni, h), event);
 }
 PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event) {
-  if (!eq) return;
-  if (eq->used >= eq->count &&
-      (event->type != PTL_EVENT_PT_DISABLED || eq->used >= eq->count + eq->reserved)) {
+  ptl_event_t *place = eq ? pm__eq_place(ni, eq, event->type == PTL_EVENT_PT_DISABLED) : NULL;
+  if (!place) return;
+  *place = *event;
+  pm__eq_tell(ni, eq);
+}
+/* Events of messages are written where they are to lie: a copy would wait for members that were just
+   written. */
+PM__PRIVATE ptl_event_t *pm__eq_place(pm__ni *ni, pm__eq *eq, bool is_reserved) {
+  if (eq->used >= eq->count && (!is_reserved || eq->used >= eq->count + eq->reserved)) {
     eq->dropped = 1;
-    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return;
+    if (ni->proc->world->desc.semantics.eq_drops_newest || !pm__eq_lose(eq)) return NULL;
   }
   if (eq->used == eq->ring_max &&
       !pm__eq_grow(ni, eq)) { /* the host's memory, not Portals' limit */
     pm_world_fail(ni->proc->world, PM_E_NOMEM, "out of memory: an event queue");
-    return;
+    return NULL;
   }
-  eq->ring[pm__round(eq->first + eq->used, eq->ring_max)] = *event;
+  return &eq->ring[pm__round(eq->first + eq->used, eq->ring_max)];
+}
+PM__PRIVATE void pm__eq_tell(pm__ni *ni, pm__eq *eq) {
   eq->used++;
   if (eq->callback) pm__eq_alert(ni->proc, eq);
   if (ni->event_fd) pm__event_fd_tell(ni);
@@ -175,7 +183,7 @@ PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
   eq->first = pm__round(eq->first + 1, eq->ring_max);
   eq->used--;
   eq->dropped = 0;
-  if (!eq->used) pm__event_fd_settle(ni);
+  if (!eq->used && ni->event_fd) pm__event_fd_settle(ni);
   return dropped ? PTL_EQ_DROPPED : PTL_OK;
 }
 

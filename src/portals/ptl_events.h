@@ -14,6 +14,10 @@ static inline pm__eq *pm__eq_if(pm__eq *eq, ptl_handle_eq_t h) {
 }
 /* eq NULL: to nobody */
 PM__PRIVATE void pm__eq_give(pm__ni *ni, pm__eq *eq, const ptl_event_t *event);
+/* The same in two steps: where the event is to be written (NULL: it is lost; is_reserved: it may take a place kept for
+   PT_DISABLED), and that it is there. */
+PM__PRIVATE ptl_event_t *pm__eq_place(pm__ni *ni, pm__eq *eq, bool is_reserved);
+PM__PRIVATE void pm__eq_tell(pm__ni *ni, pm__eq *eq);
 PM__PRIVATE void pm__eq_post(pm__ni *ni, ptl_handle_eq_t h, const ptl_event_t *event);
 PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event);
 PM__PRIVATE int pm__gone(const pm_process *p);

@@ -1,24 +1,28 @@
 #include "ptl_moves.h"
 /* ---- at the initiator -------------------------------------------------------------------------- */
 static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
-  ptl_event_t e;
+  pm__ni *ni = m->what.from;
+  pm__eq *eq = pm__eq_if(md->eq, md->md.eq_handle);
+  ptl_event_t *e;
   const unsigned int o = md->md.options;
   if ((o & PTL_MD_EVENT_SUCCESS_DISABLE) && !fail) return;
   if (type == PTL_EVENT_SEND && (o & PTL_MD_EVENT_SEND_DISABLE)) return;
-  memset(&e, 0, sizeof e);
-  e.type = (ptl_event_kind_t)type;
-  e.user_ptr = m->what.user_ptr;
-  e.ni_fail_type = (ptl_ni_fail_t)fail;
-  e.rlength = m->what.length;
-  e.mlength = type == PTL_EVENT_SEND ? m->what.length : m->what.mlength;
-  e.remote_offset = m->what.offset_used;
-  e.ptl_list = m->what.list;
-  e.pt_index = m->what.pt;
-  e.match_bits = m->what.match_bits;
-  e.hdr_data = m->what.hdr_data;
-  e.atomic_operation = m->what.op;
-  e.atomic_type = m->what.type;
-  pm__eq_give(m->what.from, pm__eq_if(md->eq, md->md.eq_handle), &e);
+  e = eq ? pm__eq_place(ni, eq, false) : NULL;
+  if (!e) return;
+  memset(e, 0, sizeof *e);
+  e->type = (ptl_event_kind_t)type;
+  e->user_ptr = m->what.user_ptr;
+  e->ni_fail_type = (ptl_ni_fail_t)fail;
+  e->rlength = m->what.length;
+  e->mlength = type == PTL_EVENT_SEND ? m->what.length : m->what.mlength;
+  e->remote_offset = m->what.offset_used;
+  e->ptl_list = m->what.list;
+  e->pt_index = m->what.pt;
+  e->match_bits = m->what.match_bits;
+  e->hdr_data = m->what.hdr_data;
+  e->atomic_operation = m->what.op;
+  e->atomic_type = m->what.type;
+  pm__eq_tell(ni, eq);
 }
 static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
                                 int fail, uint64_t bytes) {
@@ -99,6 +103,9 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.length = length;
   m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
   m->what.initiator = pm__own_id(ni);
+  m->what.from_nic = p->nic;
+  m->what.to_nic = p->nic - p->node + pm__to_node(m);
+  m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
   m->what.pt = pt;
   m->what.match_bits = bits;

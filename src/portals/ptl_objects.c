@@ -312,7 +312,7 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   }
   {
     pm__message *made = m->next_made;
-    memset(m, 0, offsetof(pm__message, what.copy));
+    pm__clear(m, offsetof(pm__message, what.copy));
     m->next_made = made;
   }
   return m;

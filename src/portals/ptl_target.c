@@ -220,13 +220,12 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e) {
   e->atomic_type = m->what.type;
 }
 /* One step of a message. */
-PM__PRIVATE void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
-                           int64_t t_end_ps, int from, int to_nic, uint64_t bytes) {
-  const pm_process *to;
-  if (!w->desc.trace) return;
-  to = pm__target_process_of(w, m);
+PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message *m,
+                                        int64_t t_begin_ps, int64_t t_end_ps, int from_nic,
+                                        int to_nic, uint64_t bytes) {
+  const pm_process *to = pm__target_process_of(w, m);
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
-             t_end_ps, pm__nic_node(w, from), pm__nic_node(w, to_nic), bytes);
+             t_end_ps, pm__nic_node(w, from_nic), pm__nic_node(w, to_nic), bytes);
 }
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
@@ -269,12 +268,17 @@ static void pm__wake_memory_waiters(pm_process *p) {
   for (pm_thread *t = p->threads; t; t = t->next_in_proc)
     if (t->polling && t->waits_for_memory) pm__resume(p->world, t);
 }
+static void pm__tell_target(pm__ni *ni, pm__eq *eq, const pm__message *m) {
+  ptl_event_t *place = eq ? pm__eq_place(ni, eq, false) : NULL;
+  if (!place) return;
+  pm__fill_target_event(m, place);
+  pm__eq_tell(ni, eq);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
   pm__me *me = m->what.me;
   pm__pt *pt;
-  ptl_event_t e;
   bool was_firing;
   /* An interface that was closed and opened again is another one, at the same address: epochs tell
      them apart. */
@@ -294,10 +298,9 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
   pm__promise(pt, m, 1);
-  pm__fill_target_event(m, &e);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
-    pm__eq_give(ni, pm__eq_if(pt->eq, pt->eq_handle), &e);
+    pm__tell_target(ni, pm__eq_if(pt->eq, pt->eq_handle), m);
   if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
     pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)

@@ -232,7 +232,13 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
+/* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
+static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
+  return w->future_count > (uint32_t)w->idle_count && !w->net && pm__next_ps(w) <= t_last_ps;
+}
 static void pm__loop(pm_world *w) {
+  const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
+                t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -242,6 +248,9 @@ static void pm__loop(pm_world *w) {
         pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
+    } else if (!w->stopped && pm__goes_on(w, t_last_ps)) {
+      w->t_idle_since_ps = -1;
+      pm__step(w);
     } else if (pm__may_go_on(w))
       pm__step(w);
     else
@@ -479,6 +488,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
       return status;
     }
   }
+  pm__wire_constants(w);
   *world = w;
   return PM_OK;
 }

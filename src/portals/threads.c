@@ -258,12 +258,15 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
    Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
-static bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  if (w->ready_head || pm__next_ps(w) <= t_ps || w->stopped || pm__is_carrying(w) ||
+PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
+  if (w->stopped || pm__is_carrying(w) ||
       t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
     return false;
   w->now_ps = t_ps;
   return true;
+}
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {

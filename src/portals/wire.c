@@ -17,10 +17,9 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
-                           int64_t t_end_ps) {
+PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
+                                        int64_t t_begin_ps, int64_t t_end_ps) {
   pm_stamp s;
-  if (!w->stamp) return;
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
   s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
@@ -46,15 +45,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 static pm__message *pm__message_of(pm__event *event, size_t offset) {
   return (pm__message *)(void *)((char *)event - offset);
 }
-PM__PRIVATE int pm__brings_data(const pm__message *m) {
-  return m->what.kind == PM__GET || pm__is_fetch(m);
-}
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m) {
-  return pm__to_node(m) == m->what.from->proc->node && !w->plat.intra_uses_nic;
-}
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
          : m->what.kind == PM__GET ? 0
@@ -65,20 +58,27 @@ PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
                         : pm__later(w->plat.pci_latency_ns * PM__PS,
                                     pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
-PM__PRIVATE int64_t pm__event_ps(const pm_world *w) {
-  return w->plat.no_pci_commands ? 0 : pm__pci_ps(w, (double)w->plat.event_bytes);
-}
+PM__PRIVATE int64_t pm__event_ps(const pm_world *w) { return w->d_event_ps; }
 PM__PRIVATE double pm__wire_bytes(const pm_world *w,
                                   uint64_t payload) { /* whole link packets with their headers */
   const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
   return (double)((payload + packet - 1) / packet) *
          (double)(w->plat.link_packet_bytes + w->plat.link_header_bytes);
 }
-PM__PRIVATE int pm__job_from(const pm__message *m) {
-  return m->way.is_reply ? pm__to_nic(m) : m->what.from->proc->nic;
+/* Of a message of one packet, on a link of the platform's rate; 0 bytes: an acknowledgement. */
+PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
+  if (!payload) return w->d_ack_ps;
+  if (payload != w->wire_payload) {
+    w->wire_payload = payload;
+    w->d_wire_ps = pm__bytes_ps(pm__wire_bytes(w, payload), w->plat.link_bytes_per_s);
+  }
+  return w->d_wire_ps;
 }
-PM__PRIVATE int pm__job_to(const pm__message *m) {
-  return m->way.is_reply ? m->what.from->proc->nic : pm__to_nic(m);
+PM__PRIVATE void pm__wire_constants(pm_world *w) {
+  const pm_platform *p = &w->plat;
+  w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
+  w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
+  w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -212,12 +212,11 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
 }
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
-static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                        int64_t latency_ps) {
+PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
+                                  int64_t t_ps, int64_t latency_ps) {
   const pm_faults *f = &w->desc.faults;
   pm__stream *stream;
   int64_t tries = 0;
-  if (!w->is_faulty || from == to) return pm__later(t_ps, latency_ps);
   /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
      another reason takes no random number. */
   while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
@@ -259,7 +258,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
    Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
-  int64_t t_there_ps = pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  int64_t t_there_ps = !w->is_faulty || from == to
+                           ? pm__later(t_ps, latency_ps)
+                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);
@@ -333,7 +334,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from->proc->nic];
+  const pm__node *n = &w->nodes[m->what.from_nic];
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
@@ -341,7 +342,7 @@ static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
 /* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  const int from = pm__to_nic(m), to = m->what.from->proc->nic;
+  const int from = pm__to_nic(m), to = m->what.from_nic;
   int64_t t_ps = w->now_ps, d_ps;
   uint64_t bytes = 0;
   if (pm__arrive(w, m)) {
@@ -370,7 +371,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const uint64_t bytes = m->what.kind == PM__GET ? 0 : m->what.length;
-  const int from = m->what.from->proc->nic, to = pm__to_nic(m);
+  const int from = m->what.from_nic, to = pm__to_nic(m);
   const int64_t t_ps = pm__loggp_depart(w, from, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
   if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);

@@ -141,16 +141,30 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
 PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step);
-PM__PRIVATE void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
-                           int64_t t_end_ps);
-PM__PRIVATE int pm__brings_data(const pm__message *m);
-PM__PRIVATE bool pm__is_inside(const pm_world *w, const pm__message *m);
+PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
+                              int64_t t_end_ps);
+static inline void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, int64_t t_begin_ps,
+                             int64_t t_end_ps) {
+  if (w->stamp) pm__stamp_it(w, m, is_reply, t_begin_ps, t_end_ps);
+}
+static inline bool pm__brings_data(const pm__message *m) {
+  return m->what.kind == PM__GET || pm__is_fetch(m);
+}
+static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
+  (void)w;
+  return m->what.is_inside;
+}
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
-PM__PRIVATE int pm__job_from(const pm__message *m);
-PM__PRIVATE int pm__job_to(const pm__message *m);
+PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
+static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
+  return m->way.is_reply ? m->what.to_nic : m->what.from_nic;
+}
+static inline int pm__job_to(const pm__message *m) {
+  return m->way.is_reply ? m->what.from_nic : m->what.to_nic;
+}
 /* Whether all NICs of the node move this payload together. */
 static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
   return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&

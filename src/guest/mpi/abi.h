@@ -4,6 +4,7 @@
 #ifndef GM_ABI_H
 #define GM_ABI_H
 #include "gm.h"
+#include "guest.h"
 #pragma GCC visibility push(default)
 #include <mpi.h>
 #pragma GCC visibility pop
@@ -26,13 +27,31 @@ _Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int
 typedef struct gm_scope {
   gm_proc *proc;
   const char *name;
-  int64_t t_begin_ps; /* with --trace, of the outermost call; else -1 */
+  struct guest_context *context; /* of a call that is but counted; else NULL */
+  int64_t t_begin_ps;            /* with --trace, of the outermost call; else -1 */
   /* what a call takes is modelled: what it computes on this host is no time of it */
   bool was_unmeasured;
 } gm_scope;
-gm_scope gm_enter(const char *name,
-                  int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
-void gm_leave(gm_scope *scope);
+gm_scope gm_enter_well(const char *name,
+                       int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
+void gm_leave_well(gm_scope *scope);
+/* Most calls are but counted: nothing measures, records or delays them (gm_enter_well looks once). */
+static inline gm_scope gm_enter(const char *name, int allowed) {
+  guest_context *c = guest_context_now();
+  gm_proc *p = c ? c->mpi : NULL;
+  if (!p || p->state != 1 || p->record) return gm_enter_well(name, allowed);
+  p->call_depth++;
+  c->mpi_depth++;
+  return (gm_scope){p, name, c, -1, 0};
+}
+static inline void gm_leave(gm_scope *s) {
+  if (!s->context) {
+    gm_leave_well(s);
+    return;
+  }
+  s->context->mpi_depth--;
+  s->proc->call_depth--;
+}
 #define GM_CLEANUP __attribute__((cleanup(gm_leave)))
 #define IN(name)                                                                                   \
   gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 0);                                            \

@@ -8,16 +8,18 @@ int PMI_Abort(int status, const char *text); /* of the launcher */
 void guest_bind(const char *between) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
-gm_scope gm_enter(const char *name, int allowed) {
-  gm_scope s = {gm_self(), name, -1, 0};
+gm_scope gm_enter_well(const char *name, int allowed) {
+  gm_scope s = {gm_self(), name, NULL, -1, 0};
   gm_proc *p = s.proc;
   if (!p) gm_fatal("%s was called outside of a simulated process", name);
   if (!allowed && p->state != 1 && !p->sessions)
     gm_fatal("%s was called %s", name, p->state ? "after MPI_Finalize" : "before MPI_Init");
   if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(true);
-  int *const depth =
-      &guest_context_now()->mpi_depth; /* of this thread: others may be in calls too */
-  if (p->stolen_ns && !*depth) {       /* what a timer's worker took from the computation */
+  guest_context *const c = guest_context_now(); /* of this thread: others may be in calls too */
+  int *const depth = &c->mpi_depth;
+  if (!gm_set.computes && !gm_set.is_traced && !gm_has_costs && gm_set.progress != GM_TIMER)
+    c->mpi = p;
+  if (p->stolen_ns && !*depth) { /* what a timer's worker took from the computation */
     const int64_t d_ns = p->stolen_ns;
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
@@ -30,7 +32,7 @@ gm_scope gm_enter(const char *name, int allowed) {
   if (gm_has_costs) gm_cost(name);
   return s;
 }
-void gm_leave(gm_scope *s) {
+void gm_leave_well(gm_scope *s) {
   gm_proc *p = s->proc;
   guest_context_now()->mpi_depth--;
   if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);

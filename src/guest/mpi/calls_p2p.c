@@ -7,7 +7,7 @@ gm_req *gm_req_new(gm_proc *p, gm_req_kind kind) {
   gm_req *r = p->free_reqs;
   if (r) {
     p->free_reqs = r->next;
-    memset(r, 0, sizeof *r);
+    gm_zero(r, sizeof *r);
   } else
     r = gm_alloc(sizeof *r);
   r->proc = p;
@@ -245,7 +245,7 @@ static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kin
     return NULL;
   }
   if (r) {
-    memset(r, 0, sizeof *r);
+    gm_zero(r, sizeof *r);
     r->proc = p;
     r->kind = (int)kind;
     r->is_stack = 1;

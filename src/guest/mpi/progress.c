@@ -87,7 +87,6 @@ uint32_t gm_put(gm_table *t, void *item) {
   t->item[i] = item;
   return i;
 }
-void *gm_at(const gm_table *t, uint32_t index) { return index < t->count ? t->item[index] : NULL; }
 void gm_drop(gm_table *t, uint32_t index) {
   t->item[index] = NULL;
   t->free_next[index] = t->first_free;
@@ -441,7 +440,7 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   void *user = m->user;
   const uint32_t user_id = m->user_id;
   int (*is_light)(const gm_msg *) = m->is_light;
-  memset(m, 0, sizeof *m);
+  gm_zero(m, sizeof *m);
   m->is_light = is_light;
   m->done = done;
   m->user = user;
