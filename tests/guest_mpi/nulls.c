@@ -2,7 +2,7 @@
    on. One line per function and argument that MPICH 4.0.2 checks. */
 #include "say.h"
 static long long room_of[512], out[512], in[512];
-static int ones_of[64];
+static int ones_of[64], room_of_ints[64];
 static void *const room = room_of, *const ones = ones_of;
 static const char text[] = "text";
 static MPI_Comm c, new_comm;
@@ -392,6 +392,68 @@ static void of_files(void) {
   N(MPI_Register_datarep("of nobody", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, NULL, NULL));
   MPI_File_close(&f);
 }
+/* Values that MPI does not take, and some that it does. */
+static void wrong_values(void) {
+  MPI_Datatype not_committed;
+  char long_key[MPI_MAX_INFO_KEY + 10] = {0};
+  const int less[4] = {-1, -1, -1, -1}, fives[1] = {5}, none[1] = {0};
+  const MPI_Aint at[1] = {0};
+  int *const v = room_of_ints, flag;
+  MPI_Type_contiguous(1, MPI_INT, &not_committed);
+  const MPI_Datatype uncommitted[1] = {not_committed};
+  memset(long_key, 'k', sizeof long_key - 1);
+  /* buffers */
+  N(MPI_Allgather(NULL, 1, MPI_INT, in, 1, MPI_INT, c));
+  N(MPI_Allgather(out, 1, MPI_INT, NULL, 1, MPI_INT, c));
+  N(MPI_Allgather(out, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, c));
+  N(MPI_Allreduce(NULL, in, 1, MPI_INT, MPI_SUM, c));
+  N(MPI_Allreduce(out, NULL, 1, MPI_INT, MPI_SUM, c));
+  N(MPI_Bcast(NULL, 1, MPI_INT, 0, c));
+  N(MPI_Bcast(NULL, 0, MPI_INT, 0, c));
+  N(MPI_Iallreduce(out, NULL, 1, MPI_INT, MPI_SUM, c, reqs()));
+  N(MPI_Igather(out, 1, MPI_INT, NULL, 1, MPI_INT, 0, c, reqs()));
+  N(MPI_Reduce(out, NULL, 1, MPI_INT, MPI_SUM, 0, c));
+  N(MPI_Scan(NULL, in, 1, MPI_INT, MPI_SUM, c));
+  N(MPI_Put(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, w));
+  N(MPI_Get(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, w));
+  N(MPI_Accumulate(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, w));
+  N(MPI_Compare_and_swap(out, NULL, in, MPI_INT, 0, 0, w));
+  /* what is sent is longer than its room */
+  N(MPI_Scatter(out, 5, MPI_INT, v, 1, MPI_INT, 0, c));
+  N(MPI_Scatterv(out, fives, none, MPI_INT, v, 1, MPI_INT, 0, c));
+  N(MPI_Put(out, 1, MPI_INT, 0, 0, 3, MPI_INT, w));
+  N(MPI_Get(in, 3, MPI_INT, 0, 0, 1, MPI_INT, w));
+  N(MPI_Put(out, 5, MPI_INT, 0, 0, 1, MPI_INT, w));
+  N(MPI_Get(in, 1, MPI_INT, 0, 0, 5, MPI_INT, w));
+  /* counts, types, operators, tags, ranks */
+  N(MPI_Type_vector(1, -1, 1, MPI_INT, tmptype()));
+  N(MPI_Type_create_hvector(1, -1, 1, MPI_INT, tmptype()));
+  N(MPI_Type_indexed(1, less, none, MPI_INT, tmptype()));
+  N(MPI_Type_create_hindexed(1, less, at, MPI_INT, tmptype()));
+  N(MPI_Type_create_indexed_block(1, -1, none, MPI_INT, tmptype()));
+  N(MPI_Status_set_elements(st, MPI_INT, -1));
+  N(MPI_Alltoallw(out, ones, ones, uncommitted, in, ones, ones, types, c));
+  N(MPI_Reduce_local(out, in, 1, MPI_INT, MPI_REPLACE));
+  N(MPI_Accumulate(out, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, w));
+  N(MPI_Comm_create_group(c, g, 1 << 30, tmpcomm()));
+  N(MPI_Intercomm_create(c, 0, c, 0, -1, tmpcomm()));
+  N(MPI_Precv_init(in, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, c, info, reqs()));
+  N(MPI_Precv_init(in, 1, 1, MPI_INT, 0, MPI_ANY_TAG, c, info, reqs()));
+  N(MPI_Group_range_incl(g, -1, ones, room));
+  N(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, text, info, MPI_ERRORS_RETURN, tmpcomm()));
+  N(MPI_Testany(1, reqs(), v, v, st)); /* one room for both answers */
+  /* hints */
+  N(MPI_Info_get(info, "", 1, room, &flag));
+  N(MPI_Info_get(info, long_key, 1, room, &flag));
+  N(MPI_Info_get(info, text, -1, room, &flag));
+  N(MPI_Info_delete(info, long_key));
+  N(MPI_Info_get_valuelen(info, "", v, &flag));
+  /* epochs: the window is locked */
+  N(MPI_Win_fence(0, w));
+  N(MPI_Win_lock_all(0, w));
+  N(MPI_Win_start(g, 0, w));
+  MPI_Type_free(&not_committed);
+}
 void test_nulls(void) {
   MPI_Comm never_set;
   MPI_Comm_dup(MPI_COMM_WORLD, &never_set);
@@ -414,6 +476,7 @@ void test_nulls(void) {
   for (int i = 0; i < 8; i++) types[i] = MPI_INT;
   part_1(), part_2(), part_3(), part_4();
   of_files();
+  wrong_values();
   MPI_Win_unlock(0, w);
   MPI_Win_free(&w);
   MPI_Comm_free_keyval(&ck);

@@ -1,40 +1,35 @@
 /* A random MPI program: random SEED STEPS. Every process draws the same steps from the seed; what a process receives
    depends on the program alone, not on times, so two MPIs print the same: a line per step, with a sum of all that
    each process got. random SEED STEPS STEP says more of one step. */
-#include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "random.h"
 
-enum { COMMS = 6, ROOM = 1 << 16, MESSAGES = 24, LINES = 4000 };
+enum { ROOM = 1 << 16, MESSAGES = 24, LINES = 4000 };
 static uint64_t state, sum;
-static int me, n, step, shown = -1;
-#define SHOW(...) (void)(step == shown && fprintf(stderr, __VA_ARGS__))
+int me, n, step, shown = -1;
 static uint64_t sums[LINES];
 static const char *names[LINES];
 
 /* ---- chance, the same in all processes, and data, which are not ------------------------------------------- */
-static unsigned draw(unsigned below) {
+unsigned draw(unsigned below) {
   state ^= state << 13;
   state ^= state >> 7;
   state ^= state << 17;
   return (unsigned)((state >> 24) % below);
 }
-static int between(int low, int high) { return low + (int)draw((unsigned)(high - low + 1)); }
-static uint64_t mix(uint64_t x) {
+int between(int low, int high) { return low + (int)draw((unsigned)(high - low + 1)); }
+uint64_t mix(uint64_t x) {
   x = (x ^ x >> 31) * 0x9E3779B97F4A7C15u;
   return x ^ x >> 29;
 }
-static uint64_t datum(int rank, int k) {
+uint64_t datum(int rank, int k) {
   return mix(mix((uint64_t)step * 131 + (uint64_t)rank) + (uint64_t)k);
 }
-static void fill(void *to, size_t bytes, int rank, int what) {
+void fill(void *to, size_t bytes, int rank, int what) {
   for (size_t i = 0; i < bytes; i++)
     ((unsigned char *)to)[i] = (unsigned char)datum(rank, what * 65536 + (int)i);
 }
-static void note(uint64_t value) { sum = mix(sum ^ value) + 1; }
-static void note_bytes(const void *data, size_t bytes) {
+void note(uint64_t value) { sum = mix(sum ^ value) + 1; }
+void note_bytes(const void *data, size_t bytes) {
   uint64_t h = 14695981039346656037u;
   for (size_t i = 0; i < bytes; i++) h = (h ^ ((const unsigned char *)data)[i]) * 1099511628211u;
   SHOW("%d: bytes %016llx\n", me, (unsigned long long)h);
@@ -42,8 +37,8 @@ static void note_bytes(const void *data, size_t bytes) {
 }
 
 /* ---- communicators ------------------------------------------------------------------------------------------ */
-static MPI_Comm comms[COMMS];
-static char is_inter[COMMS]; /* known to all, members or not */
+MPI_Comm comms[COMMS];
+char is_inter[COMMS]; /* known to all, members or not */
 static int key_made, copies, deletes;
 static int copy_attribute(MPI_Comm c, int key, void *extra, void *in, void *out, int *flag) {
   (void)c, (void)key, (void)extra;
@@ -168,7 +163,8 @@ static void change_comms(void) {
 }
 
 /* ---- datatypes whose data do not overlap ----------------------------------------------------------------------- */
-static MPI_Datatype draw_type(int depth) {
+int without_pairs;
+MPI_Datatype draw_type(int depth) {
   static const MPI_Datatype basic[] = {MPI_CHAR,      MPI_SHORT, MPI_INT,  MPI_LONG,
                                        MPI_DOUBLE,    MPI_FLOAT, MPI_2INT, MPI_DOUBLE_INT,
                                        MPI_SHORT_INT, MPI_INT8_T};
@@ -176,7 +172,10 @@ static MPI_Datatype draw_type(int depth) {
   MPI_Aint lb, extent, places[4];
   int lengths[4], count = between(1, 4), starts[4], how;
   if (depth == 0) {
-    MPI_Type_dup(basic[draw(sizeof basic / sizeof *basic)], &made);
+    MPI_Datatype drawn = basic[draw(sizeof basic / sizeof *basic)];
+    if (without_pairs && (drawn == MPI_2INT || drawn == MPI_DOUBLE_INT || drawn == MPI_SHORT_INT))
+      drawn = MPI_INT;
+    MPI_Type_dup(drawn, &made);
     return made;
   }
   child = draw_type(depth - 1);
@@ -666,7 +665,15 @@ static const struct {
              {"messages", send_and_receive, 6},
              {"collective", do_collective, 9},
              {"neighbours", do_neighbours, 2},
-             {"window", do_window, 2}};
+             {"window", do_window, 2},
+             {"packing", do_packing, 2},
+             {"groups", do_groups, 1},
+             {"types", do_typed_collective, 3},
+             {"shape", do_shape, 1},
+             {"requests", do_typed_window, 2},
+             {"file", do_file, 2},
+             {"partitions", do_partitions, 1},
+             {"exchange", do_exchange, 2}};
 static void take_step(void) {
   unsigned all = 0, k;
   size_t i = 0;

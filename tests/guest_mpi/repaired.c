@@ -377,6 +377,24 @@ static void keys_have_a_kind(void) {
   MPI_Comm_free(&c);
   MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
 }
+/* Of one type, as it is or behind a dup and a maker of one copy, a structure has no padding at its end. */
+static void one_type_in_disguise(void) {
+  MPI_Datatype dup, copy, made;
+  MPI_Aint lb, extent;
+  MPI_Type_dup(MPI_INT, &dup);
+  MPI_Type_create_hvector(1, 1, 13, dup, &copy);
+  for (int i = 0; i < 2; i++) {
+    const MPI_Datatype types[3] = {copy, i ? MPI_SHORT : MPI_INT, copy};
+    const int lengths[3] = {0, 1, 2};
+    const MPI_Aint at[3] = {0, 13, 52};
+    MPI_Type_create_struct(3, lengths, at, types, &made);
+    MPI_Type_get_extent(made, &lb, &extent);
+    say("disguised %d: %ld %ld", i, (long)lb, (long)extent);
+    MPI_Type_free(&made);
+  }
+  MPI_Type_free(&copy);
+  MPI_Type_free(&dup);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -396,4 +414,5 @@ void test_repaired(void) {
   no_type_for_nothing();
   attached_pieces();
   many_at_once();
+  one_type_in_disguise();
 }

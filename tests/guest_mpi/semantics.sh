@@ -63,6 +63,13 @@ report_has_the_truth() {
     cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
     sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
 }
+# Another thread that is in a call neither hides the main thread's calls nor lengthens them.
+spans_belong_to_their_thread() {
+  for how in waits computes; do
+    rm -rf "$T/spans" && timeout 300 "$B/pm_run" -n 2 --report "$T/spans" "$B/tests/guest_mpi/spans" $how 2>/dev/null && "$B/overlap_report" --no-html "$T"/spans/*.0.json >"$T/text" 2>/dev/null && cat "$T/text" &&
+      sed -n 's/^  isend .* \([0-9.]*\) \.\. *\([0-9.]*\) %.*/\1 \2/p' "$T/text" | awk -v how=$how '{ n++; ok = how == "waits" ? $2 < 10 : $1 > 90 } END { exit !(n == 1 && ok) }' || return 1
+  done
+}
 calls_cost_what_the_file_says() {
   printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 300 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
     timeout 300 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
@@ -142,6 +149,7 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "spans belong to their thread" spans_belong_to_their_thread
 check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside

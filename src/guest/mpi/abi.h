@@ -40,7 +40,6 @@ static inline gm_scope gm_enter(const char *name, int allowed) {
   guest_context *c = guest_context_now();
   gm_proc *p = c ? c->mpi : NULL;
   if (!p || p->state != 1 || p->record) return gm_enter_well(name, allowed);
-  p->call_depth++;
   c->mpi_depth++;
   return (gm_scope){p, name, c, -1, 0};
 }
@@ -50,7 +49,6 @@ static inline void gm_leave(gm_scope *s) {
     return;
   }
   s->context->mpi_depth--;
-  s->proc->call_depth--;
 }
 #define GM_CLEANUP __attribute__((cleanup(gm_leave)))
 #define IN(name)                                                                                   \

@@ -435,11 +435,12 @@ static void job_start(job *j, gm_coll *c) {
     d->count = (uint64_t)(r->is_there ? r->count : s->count);
     if (j->coll == NBC_COLL_REDUCE_SCATTER) d->recv_counts = (const uint64_t *)r->counts;
   } else if (j->coll == NBC_COLL_SCATTER || j->coll == NBC_COLL_SCATTERV ||
-             j->coll == NBC_COLL_BCAST)
+             j->coll == NBC_COLL_BCAST) {
+    if (s->is_there) (void)own_block_bytes(j);
     d->count = r->is_there                    ? bytes_of(r, 0)
                : j->coll == NBC_COLL_SCATTERV ? s->bytes[j->root]
                                               : bytes_of(s, 0);
-  else if (s->is_there && j->coll == NBC_COLL_ALLTOALLV)
+  } else if (s->is_there && j->coll == NBC_COLL_ALLTOALLV)
     (void)own_block_bytes(j);
   else if (s->is_there)
     d->count = own_block_bytes(j);
@@ -488,7 +489,7 @@ static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_D
   if (types) {
     s->types = gm_alloc((size_t)(blocks + 1) * sizeof *s->types);
     for (int i = 0; i < blocks; i++)
-      if (!(s->types[i] = type_of(p, types[i]))) return MPI_ERR_TYPE;
+      if (gm_check_type(s->types[i] = type_of(p, types[i]), 0)) return MPI_ERR_TYPE;
   } else {
     const int bad = gm_check_type(type_of(p, type), counts ? 0 : count);
     if (bad) return bad;
@@ -499,6 +500,11 @@ static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_D
   s->displs = widen(displs, k->wide_displs, blocks);
   for (int i = 0; i < blocks && s->counts; i++)
     if (s->counts[i] < 0) return MPI_ERR_COUNT;
+  int64_t most = counts ? 0 : count;
+  for (int i = 0; i < blocks && s->counts; i++)
+    if (s->counts[i] > most) most = s->counts[i];
+  if (most && blocks && (gm_is_in_place(p, user) || (!user && s->type && s->type->is_static)))
+    return MPI_ERR_BUFFER;
   if (s->is_vector && !s->displs) { /* packed */
     s->displs = gm_alloc((size_t)(blocks + 1) * sizeof *s->displs);
     for (int i = 1; i < blocks; i++) s->displs[i] = s->displs[i - 1] + s->counts[i - 1];
@@ -870,7 +876,7 @@ CALL_N(Reduce_local, const void *in, void *inout, COUNT count, MPI_Datatype type
   gm_op *o = op_of(p, op);
   const int bad = gm_check_type(t, count);
   FAIL_IF(bad, NULL, bad);
-  FAIL_IF(!o || !gm_op_fits(o, t), NULL, MPI_ERR_OP);
+  FAIL_IF(!o || o->id == GM_REPLACE || o->id == GM_NO_OP || !gm_op_fits(o, t), NULL, MPI_ERR_OP);
   FAIL_IF(gm_is_in_place(p, in) || gm_is_in_place(p, inout) || (in == inout && count), NULL,
           MPI_ERR_BUFFER);
   gm_op_apply(o, t, in, inout, (uint64_t)count);

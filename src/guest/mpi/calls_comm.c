@@ -139,6 +139,7 @@ static int select_ranges(gm_proc *p, const char *name, MPI_Group group, int n, i
                          int keep, MPI_Group *result) {
   gm_group *g = group_of(p, group);
   if (!g) return gm_raise(p, NULL, MPI_ERR_GROUP, name);
+  if (n < 0) return gm_raise(p, NULL, MPI_ERR_ARG, name);
   int *ranks = gm_alloc(((size_t)g->size + 1) * sizeof *ranks), m = 0;
   for (int i = 0; i < n; i++) {
     const int step = ranges[i][2];
@@ -516,7 +517,7 @@ CALL(Comm_create_group, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new) 
   gm_group *g = group_of(p, group);
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
   FAIL_IF(!g, c, MPI_ERR_GROUP);
-  FAIL_IF(tag < 0, c, MPI_ERR_TAG);
+  FAIL_IF(tag < 0 || tag > GM_TAG_UB, c, MPI_ERR_TAG);
   *new = MPI_COMM_NULL;
   if (gm_group_find(g, p->rank) == MPI_UNDEFINED) return MPI_SUCCESS;
   gm_comm *n = create_from(p, g, c->context + 1,
@@ -531,7 +532,9 @@ CALL(Comm_create_from_group, MPI_Group group, const char *stringtag, MPI_Info in
   NEED(NULL, stringtag && new);
   gm_group *g = group_of(p, group);
   uint32_t tag = 0;
-  FAIL_IF(!g || !g->size, NULL, MPI_ERR_GROUP);
+  FAIL_IF(!g, NULL, MPI_ERR_GROUP);
+  *new = MPI_COMM_NULL;
+  if (!g->size) return MPI_SUCCESS;
   for (const char *s = stringtag; s && *s; s++) tag = tag * 31 + (unsigned char)*s;
   gm_comm *n = create_from(p, g, GM_CONTEXTS + 1, tag);
   n->errh = errh_of(p, errhandler);
@@ -677,6 +680,7 @@ CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm
   int is_low;
   FAIL_IF(!l || l->remote, l, MPI_ERR_COMM);
   FAIL_IF(local_leader < 0 || local_leader >= l->local->size, l, MPI_ERR_RANK);
+  FAIL_IF(tag < 0 || tag > GM_TAG_UB, l, MPI_ERR_TAG);
   FAIL_IF(l->rank == local_leader && !peers, l, MPI_ERR_COMM);
   FAIL_IF(l->rank == local_leader && (remote_leader < 0 || remote_leader >= gm_peers(peers)->size),
           l, MPI_ERR_RANK);

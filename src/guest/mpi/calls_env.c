@@ -24,18 +24,15 @@ gm_scope gm_enter_well(const char *name, int allowed) {
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
   }
-  const int is_first =
-      !p->call_depth++; /* a record has no threads: one span for all that overlap */
-  if (is_first && p->record) gm_record_call(p, 1, name);
   if ((*depth)++) return s;
+  if (p->record) gm_record_call(p, 1, name);
   if (gm_set.is_traced) s.t_begin_ps = pm_trace_call_begin();
   if (gm_has_costs) gm_cost(name);
   return s;
 }
 void gm_leave_well(gm_scope *s) {
   gm_proc *p = s->proc;
-  guest_context_now()->mpi_depth--;
-  if (--p->call_depth == 0 && p->record) gm_record_call(p, 0, s->name);
+  if (--guest_context_now()->mpi_depth == 0 && p->record) gm_record_call(p, 0, s->name);
   if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
 }
@@ -798,7 +795,7 @@ CALL(Info_create_env, int argc, char *argv[], MPI_Info *info) {
   NEED(NULL, info);
   gm_info *i = gm_alloc(sizeof *i);
   char text[32];
-  if (argc > 0 && argv) gm_info_put(i, "command", argv[0]);
+  if (argc > 0 && argv && argv[0]) gm_info_put(i, "command", argv[0]);
   snprintf(text, sizeof text, "%d", p->size);
   gm_info_put(i, "maxprocs", text);
   *info = info_handle(p, i);
@@ -821,18 +818,19 @@ CALL(Info_free, MPI_Info *info) {
   *info = MPI_INFO_NULL;
   return MPI_SUCCESS;
 }
+static int is_key(const char *key) { return key && *key && strlen(key) <= MPI_MAX_INFO_KEY; }
 CALL(Info_set, MPI_Info info, const char *key, const char *value) {
   IN_ALWAYS("Info_set");
   NEED(NULL, value);
   FAIL_IF(!info_of(p, info) || info == MPI_INFO_ENV, NULL, MPI_ERR_INFO);
-  FAIL_IF(!key || !*key || strlen(key) > MPI_MAX_INFO_KEY, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!is_key(key), NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!value || strlen(value) > MPI_MAX_INFO_VAL, NULL, MPI_ERR_INFO_VALUE);
   gm_info_put(info_of(p, info), key, value);
   return MPI_SUCCESS;
 }
 CALL(Info_delete, MPI_Info info, const char *key) {
   IN_ALWAYS("Info_delete");
-  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!is_key(key), NULL, MPI_ERR_INFO_KEY);
   gm_info *n = info_of(p, info);
   FAIL_IF(!n, NULL, MPI_ERR_INFO);
   const int i = info_index(n, key);
@@ -846,8 +844,9 @@ CALL(Info_delete, MPI_Info info, const char *key) {
 CALL(Info_get, MPI_Info info, const char *key, int length, char *value, int *flag) {
   IN_ALWAYS("Info_get");
   NEED(NULL, value && flag);
-  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!is_key(key), NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
+  FAIL_IF(length < 0, NULL, MPI_ERR_ARG);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;
   if (v) snprintf(value, (size_t)length + 1, "%s", v);
@@ -856,7 +855,7 @@ CALL(Info_get, MPI_Info info, const char *key, int length, char *value, int *fla
 CALL(Info_get_string, MPI_Info info, const char *key, int *length, char *value, int *flag) {
   IN_ALWAYS("Info_get_string");
   NEED(NULL, length && value && flag);
-  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!is_key(key), NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;
@@ -867,7 +866,7 @@ CALL(Info_get_string, MPI_Info info, const char *key, int *length, char *value, 
 CALL(Info_get_valuelen, MPI_Info info, const char *key, int *length, int *flag) {
   IN_ALWAYS("Info_get_valuelen");
   NEED(NULL, length && flag);
-  FAIL_IF(!key, NULL, MPI_ERR_INFO_KEY);
+  FAIL_IF(!is_key(key), NULL, MPI_ERR_INFO_KEY);
   FAIL_IF(!info_of(p, info), NULL, MPI_ERR_INFO);
   const char *v = gm_info_value(info_of(p, info), key);
   *flag = v != NULL;

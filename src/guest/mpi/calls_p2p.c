@@ -450,14 +450,15 @@ CALL(Testany, int count, MPI_Request requests[], int *index, int *flag, MPI_Stat
     gm_poll(p);
     *index = find_done(p, count, requests);
   }
-  *flag = *index != -1;
-  if (*index == -1) *index = MPI_UNDEFINED;
-  if (!*flag) return MPI_SUCCESS;
-  if (*index == MPI_UNDEFINED) {
+  const int found = *index;
+  *flag = found != -1;
+  if (found == -1) *index = MPI_UNDEFINED;
+  if (found == -1) return MPI_SUCCESS;
+  if (found == MPI_UNDEFINED) {
     status_empty(status);
     return MPI_SUCCESS;
   }
-  const int error = finish(req_of(p, requests[*index]), &requests[*index], status);
+  const int error = finish(req_of(p, requests[found]), &requests[found], status);
   FAIL_IF(error, NULL, error);
   return MPI_SUCCESS;
 }
@@ -755,6 +756,8 @@ static int parts_init(gm_proc *p, const char *name, int is_send, const void *buf
                       MPI_Request *request) {
   int code;
   if (partitions < 1) return gm_raise(p, comm_of(p, comm), MPI_ERR_ARG, name);
+  if (peer == MPI_ANY_SOURCE) return gm_raise(p, comm_of(p, comm), MPI_ERR_RANK, name);
+  if (tag == MPI_ANY_TAG) return gm_raise(p, comm_of(p, comm), MPI_ERR_TAG, name);
   gm_req *r = make(p, name, NULL, is_send ? REQ_SEND : REQ_RECV, is_send, buffer,
                    (int64_t)count * partitions, type, peer, tag, comm, &code);
   if (!r) return code;

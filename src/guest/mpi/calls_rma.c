@@ -203,13 +203,16 @@ CALL(Win_detach, MPI_Win win, const void *base) {
   mine->attached[i] = mine->attached[--mine->attached_count];
   return MPI_SUCCESS;
 }
+static int is_locked(const gm_win *w) {
+  int is = w->lock_all;
+  for (int i = 0; i < w->all->size && !is; i++) is = w->locked[i] != 0;
+  return is;
+}
 CALL(Win_free, MPI_Win *win) {
   IN("Win_free");
   NEED(NULL, win);
   WIN(w, *win);
-  int is_locked = w->lock_all;
-  for (int i = 0; i < w->all->size; i++) is_locked |= w->locked[i] != 0;
-  WIN_FAIL_IF(is_locked || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(is_locked(w) || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
   const int code = gm_attrs_free(p, *win, &w->attrs);
   WIN_FAIL_IF(code, w, code);
   flush(p, w, -1);
@@ -354,7 +357,7 @@ typedef struct operation {
   int target, kind; /* 'p'ut 'g'et 'a'ccumulate 'f'etch 's'wap */
   char *from, *to;  /* plain bytes: what goes there, what comes back */
   void *packed_from, *packed_to, *user;
-  uint64_t user_count, at;
+  uint64_t user_count, at, left; /* left: bytes that are still to go */
   gm_type *user_type;
   ptl_op_t op;
   ptl_datatype_t type;
@@ -368,8 +371,7 @@ static void operation_done(gm_msg *m) {
   o->win->pending[o->target]--;
   o->win->pending_all--;
   if (o->packed_to) {
-    gm_unpack(o->user, o->user_count, o->user_type, o->packed_to,
-              o->user_count * o->user_type->size);
+    gm_unpack(o->user, o->user_count, o->user_type, o->packed_to, o->at);
     gm_busy_bytes((double)(o->user_count * o->user_type->size));
   }
   free(o->packed_from);
@@ -384,6 +386,8 @@ static void one_piece(void *arg, int64_t offset, uint64_t bytes) {
   gm_proc *p = o->proc;
   const ptl_process_t to = pm_process_id(gm_group_world(o->win->comm->local, o->target));
   int code = 0;
+  if (bytes > o->left) bytes = o->left;
+  o->left -= bytes;
   while (bytes && !code) {
     const uint64_t n = bytes < o->chunk ? bytes : o->chunk;
     const ptl_size_t from = (ptl_size_t)(uintptr_t)(o->from ? o->from + o->at : NULL),
@@ -424,6 +428,7 @@ static operation *begin(gm_proc *p, gm_win *w, int target, int kind, uint64_t ch
   o->target = target;
   o->kind = kind;
   o->chunk = chunk;
+  o->left = UINT64_MAX;
   o->request = request;
   o->msg.done = operation_done;
   o->msg.user = o;
@@ -506,13 +511,16 @@ static int transfer(gm_proc *p, const char *name, int kind, void *origin, int64_
   if (target == MPI_PROC_NULL) return rma_null(p, request);
   int bad = gm_check_type(ot, origin_count);
   if (!bad) bad = check_target(p, w, target, disp, t, count);
-  if (!bad && ot->size * (uint64_t)origin_count != t->size * (uint64_t)count) bad = MPI_ERR_ARG;
   if (bad) return raise_win(p, w, bad, name);
+  const uint64_t here = ot->size * (uint64_t)origin_count, there = t->size * (uint64_t)count;
+  if (kind == 'p' ? here > there : there > here) return raise_win(p, w, MPI_ERR_TRUNCATE, name);
+  if (here && !origin && ot->is_static) return raise_win(p, w, MPI_ERR_BUFFER, name);
   operation *o = begin(p, w, target, kind, p->piece_bytes, win_request(p, request));
   if (kind == 'p')
     o->from = plain_from(o, origin, (uint64_t)origin_count, ot);
   else
     o->to = plain_to(o, origin, (uint64_t)origin_count, ot);
+  o->left = here < there ? here : there; /* a longer buffer keeps its end */
   set_off(o, t, (uint64_t)count, disp);
   return MPI_SUCCESS;
 }
@@ -656,6 +664,14 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   if (!bad && rt) bad = gm_check_type(rt, k->result_count);
   if (!bad && (!f || f->id == GM_OP_USER || (t->size && !gm_kind_of(t)) || !gm_op_fits(f, t)))
     bad = MPI_ERR_OP;
+  if (!bad && !sends && !k->is_fetch) bad = MPI_ERR_OP;
+  const uint64_t there = bad ? 0 : t->size * (uint64_t)count;
+  if (!bad && sends && ot->size * (uint64_t)k->origin_count != there) bad = MPI_ERR_ARG;
+  if (!bad && k->is_fetch && (!rt || rt->size * (uint64_t)k->result_count < there))
+    bad = rt ? MPI_ERR_TRUNCATE : MPI_ERR_TYPE;
+  if (!bad && there &&
+      ((sends && !k->origin && ot->is_static) || (k->is_fetch && !k->result && rt->is_static)))
+    bad = MPI_ERR_BUFFER;
   if (bad) return raise_win(p, w, bad, name);
   const uint64_t unit = t->elements ? t->size / t->elements : 1;
   ptl_datatype_t ptype = 0;
@@ -671,6 +687,7 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   if (!on_nic || !o->chunk || (k->is_fetch && f->id == GM_REPLACE && unit > 16)) {
     w->pending[target]--;
     combine_here(p, w, target, disp, o->from, o->to, f, t, (uint64_t)count);
+    o->at = there;
     w->pending[target]++;
     o->msg.waits = 0;
     operation_done(&o->msg);
@@ -704,6 +721,7 @@ CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MP
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   const int bad = check_target(p, w, target, disp, t, 1);
   WIN_FAIL_IF(bad, w, bad);
+  WIN_FAIL_IF(!origin || !compare || !result, w, MPI_ERR_ARG);
   WIN_FAIL_IF(!t->is_static || !is_swapped(t->kind) || !ptl_type(t->kind, &ptype), w, MPI_ERR_TYPE);
   operation *o = begin(p, w, target, 's', t->size, NULL);
   o->from = gm_alloc(2 * t->size); /* the caller's may change before it is read */
@@ -722,7 +740,7 @@ CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MP
 CALL(Win_fence, int assert, MPI_Win win) {
   IN("Win_fence");
   WIN(w, win);
-  WIN_FAIL_IF(w->lock_all || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(is_locked(w) || w->started || w->exposed, w, MPI_ERR_RMA_SYNC);
   flush(p, w, -1);
   gm_barrier(p, w->comm);
   w->is_fenced = !(assert &MPI_MODE_NOSUCCEED);
@@ -759,7 +777,7 @@ CALL(Win_start, MPI_Group group, int assert, MPI_Win win) {
   WIN(w, win);
   gm_group *g = group_of(p, group);
   WIN_FAIL_IF(!g, w, MPI_ERR_GROUP);
-  WIN_FAIL_IF(w->started, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(w->started || is_locked(w), w, MPI_ERR_RMA_SYNC);
   w->started = gm_group_keep(g);
   w->is_fenced = 0;
   if (assert & MPI_MODE_NOCHECK) return MPI_SUCCESS;
@@ -833,7 +851,7 @@ CALL(Win_unlock, int rank, MPI_Win win) {
 CALL(Win_lock_all, int assert, MPI_Win win) {
   IN("Win_lock_all");
   WIN(w, win);
-  WIN_FAIL_IF(w->lock_all || w->started, w, MPI_ERR_RMA_SYNC);
+  WIN_FAIL_IF(is_locked(w) || w->started, w, MPI_ERR_RMA_SYNC);
   w->lock_all = assert &MPI_MODE_NOCHECK ? 2 : 1;
   w->is_fenced = 0;
   return MPI_SUCCESS;

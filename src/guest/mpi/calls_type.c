@@ -328,6 +328,7 @@ static void set_elements(MPI_Status *status, const gm_type *t, uint64_t count) {
 CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
   IN("Status_set_elements");
   NEED(NULL, status);
+  FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   set_elements(status, type_of(p, type), (uint64_t)count);
   return MPI_SUCCESS;
@@ -335,6 +336,7 @@ CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
 CALL(Status_set_elements_x, MPI_Status *status, MPI_Datatype type, MPI_Count count) {
   IN("Status_set_elements_x");
   NEED(NULL, status);
+  FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
   set_elements(status, type_of(p, type), (uint64_t)count);
   return MPI_SUCCESS;
@@ -482,8 +484,8 @@ static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count
   const int bad = gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
   const uint64_t bytes = t->size * (uint64_t)count;
-  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
-    return gm_raise(p, NULL, is_unpack ? MPI_ERR_ARG : MPI_ERR_ARG, name);
+  if (size < 0 || *position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
+    return gm_raise(p, NULL, MPI_ERR_ARG, name);
   if (is_unpack)
     gm_unpack(out, (uint64_t)count, t, (const char *)in + *position, bytes);
   else
@@ -499,7 +501,7 @@ static int external_call(gm_proc *p, const char *name, const char *rep, const vo
   const int bad = !rep || strcmp(rep, "external32") != 0 ? MPI_ERR_ARG : gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
   const uint64_t bytes = gm_external_size(t, (uint64_t)count);
-  if (*position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
+  if (size < 0 || *position < 0 || (uint64_t)*position + bytes > (uint64_t)size)
     return gm_raise(p, NULL, MPI_ERR_ARG, name);
   if (is_unpack)
     gm_external((const char *)in + *position, out, (uint64_t)count, t, 1, bytes);
@@ -550,7 +552,7 @@ CALL_N(Type_vector, COUNT count, COUNT blocklength, COUNT stride, MPI_Datatype o
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
+  FAIL_IF(blocklength < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   gm_type *t = open_contents(
       gm_type_vector((uint64_t)count, (uint64_t)blocklength, (int64_t)stride * GM_EXTENT(o), o),
@@ -569,7 +571,7 @@ CALL_N(Type_create_hvector, COUNT count, COUNT blocklength, ADDRESS stride, MPI_
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
+  FAIL_IF(blocklength < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   gm_type *t = open_contents(gm_type_vector((uint64_t)count, (uint64_t)blocklength, stride, o),
                              MPI_COMBINER_HVECTOR, LARGE, 2, 1, 0, 1, &w);
@@ -598,7 +600,7 @@ CALL_N(Type_indexed, COUNT count, const COUNT lengths[], const DISP displs[], MP
     part[i].child = o;
     if (lengths[i] >= 0) continue;
     free(part);
-    FAIL(NULL, MPI_ERR_ARG);
+    FAIL(NULL, MPI_ERR_COUNT);
   }
   gm_type *t = open_contents(listed(part, (uint64_t)count), MPI_COMBINER_INDEXED, LARGE,
                              2 * (int)count + 1, 0, 0, 1, &w);
@@ -625,7 +627,7 @@ CALL_N(Type_create_hindexed, COUNT count, const COUNT lengths[], const ADDRESS d
     part[i].child = o;
     if (lengths[i] >= 0) continue;
     free(part);
-    FAIL(NULL, MPI_ERR_ARG);
+    FAIL(NULL, MPI_ERR_COUNT);
   }
   gm_type *t = open_contents(listed(part, (uint64_t)count), MPI_COMBINER_HINDEXED, LARGE,
                              (int)count + 1, (int)count, 0, 1, &w);
@@ -649,7 +651,7 @@ CALL_N(Type_create_indexed_block, COUNT count, COUNT blocklength, const DISP dis
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
+  FAIL_IF(blocklength < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   gm_part *part = gm_alloc((size_t)count * sizeof *part);
   for (COUNT i = 0; i < count; i++) {
@@ -674,7 +676,7 @@ CALL_N(Type_create_hindexed_block, COUNT count, COUNT blocklength, const ADDRESS
   gm_type *o = type_of(p, old);
   writer w;
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(blocklength < 0, NULL, MPI_ERR_ARG);
+  FAIL_IF(blocklength < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!o, NULL, MPI_ERR_TYPE);
   gm_part *part = gm_alloc((size_t)count * sizeof *part);
   for (COUNT i = 0; i < count; i++) {
@@ -720,7 +722,7 @@ CALL_N(Type_create_struct, COUNT count, const COUNT lengths[], const ADDRESS dis
       continue;
     }
     free(part);
-    FAIL(NULL, lengths[i] < 0 ? MPI_ERR_ARG : MPI_ERR_TYPE);
+    FAIL(NULL, lengths[i] < 0 ? MPI_ERR_COUNT : MPI_ERR_TYPE);
   }
   gm_type *t = open_contents(structure(part, n), MPI_COMBINER_STRUCT, LARGE, (int)count + 1,
                              (int)count, 0, (int)count, &w);

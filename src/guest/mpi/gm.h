@@ -104,7 +104,7 @@ typedef struct gm_options {
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
   int is_traced;                /* calls go into the trace */
-  int takes_aliases;            /* one buffer for both sides of a collective: as in place, no error */
+  int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
@@ -191,7 +191,6 @@ struct gm_proc {
   gm_req *bsends;
   void *abi;                /* of the calls */
   struct gm_record *record; /* NULL: none */
-  int call_depth;           /* of all threads */
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);

@@ -1,0 +1,26 @@
+/* What the steps of the random MPI program share: chance, data, communicators, datatypes. */
+#ifndef RANDOM_H
+#define RANDOM_H
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { COMMS = 6 };
+extern int me, n, step, shown;
+#define SHOW(...) (void)(step == shown && fprintf(stderr, __VA_ARGS__))
+unsigned draw(unsigned below); /* the same in all processes */
+int between(int low, int high);
+uint64_t mix(uint64_t x);
+uint64_t datum(int rank, int k);
+void fill(void *to, size_t bytes, int rank, int what);
+void note(uint64_t value); /* of what this process got */
+void note_bytes(const void *data, size_t bytes);
+extern MPI_Comm comms[COMMS]; /* [0] is the world */
+extern char is_inter[COMMS];  /* known to all, members or not */
+extern int without_pairs; /* none of a number and its place: MPICH ends when they are packed for others */
+MPI_Datatype draw_type(int depth);
+/* random_more.c */
+void do_packing(void), do_groups(void), do_typed_collective(void), do_shape(void);
+void do_typed_window(void), do_file(void), do_partitions(void), do_exchange(void);
+#endif
