@@ -395,6 +395,41 @@ static void one_type_in_disguise(void) {
   MPI_Type_free(&copy);
   MPI_Type_free(&dup);
 }
+/* Data of a view lie forwards in the file, and apart where it is written; external32 turns them. */
+static void views_and_numbers(void) {
+  const char *path = getenv("GUEST_MPI_FILE");
+  const int lengths[2] = {1, 2}, places[5][2] = {{-2, 2}, {3, 0}, {0, 1}, {1, 0}, {0, 3}};
+  const int numbers[4] = {1, -2, 0x01020304, 4};
+  unsigned char bytes[32] = {0};
+  int again[4] = {0};
+  char own[600], rep[MPI_MAX_DATAREP_STRING];
+  MPI_File f;
+  MPI_Datatype t, tile;
+  MPI_Offset at;
+  snprintf(own, sizeof own, "%s.views%d", path ? path : "file", me);
+  MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f);
+  for (int i = 0; i < 5; i++) {
+    MPI_Type_indexed(2, lengths, places[i], MPI_INT, &t);
+    MPI_Type_commit(&t);
+    say_error("a view", MPI_File_set_view(f, 0, MPI_INT, t, "native", MPI_INFO_NULL));
+    MPI_Type_free(&t);
+  }
+  MPI_Type_create_resized(MPI_INT, 0, 8, &tile);
+  MPI_Type_commit(&tile);
+  say_error("external32", MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "external32", MPI_INFO_NULL));
+  say_error("written", MPI_File_write_at(f, 0, numbers, 2, MPI_INT, MPI_STATUS_IGNORE));
+  say_error("written apart", MPI_File_write_at(f, 2, numbers + 1, 1, tile, MPI_STATUS_IGNORE));
+  say_error("read", MPI_File_read_at(f, 0, again, 3, MPI_INT, MPI_STATUS_IGNORE));
+  say_ints("again", again, 3);
+  MPI_File_get_view(f, &at, &t, &t, rep);
+  say("represented as %s", rep);
+  MPI_File_set_view(f, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(f, 0, bytes, 12, MPI_BYTE, MPI_STATUS_IGNORE);
+  say("bytes %016llx", (unsigned long long)hash_of(bytes, 12));
+  say("first %d %d %d %d", bytes[0], bytes[1], bytes[2], bytes[3]);
+  MPI_Type_free(&tile);
+  MPI_File_close(&f);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -415,4 +450,5 @@ void test_repaired(void) {
   attached_pieces();
   many_at_once();
   one_type_in_disguise();
+  views_and_numbers();
 }

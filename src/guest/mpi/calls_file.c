@@ -19,6 +19,8 @@ typedef struct file_piece {
 struct ADIOI_FileD {
   gm_comm *comm;
   int fd, amode, is_atomic, handle;
+  const char
+      *representation; /* "external32": what is written is turned, what is read turned back */
   char *path;
   int64_t disp, at; /* of the view in bytes; individual pointer in etypes */
   gm_type *etype, *filetype;
@@ -132,6 +134,7 @@ CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_F
   f->errh = p->file_errh ? p->file_errh : errh_of(p, MPI_ERRORS_RETURN);
   f->info = gm_info_copy(info_of(p, info));
   set_view(f, 0, type_of(p, MPI_BYTE), type_of(p, MPI_BYTE));
+  f->representation = "native";
   if (amode & MPI_MODE_APPEND) {
     f->at = lseek(fd, 0, SEEK_END);
     if (c->rank == 0) f->shared->at = f->at;
@@ -299,6 +302,27 @@ static int64_t place(const file *f, uint64_t at, uint64_t *run) {
   return f->disp + (int64_t)tile * GM_EXTENT(t) + f->piece[low].offset +
          (int64_t)(rest - f->piece[low].before);
 }
+/* Data of a view lie forwards in the file; who writes may not have two for one place. */
+typedef struct course {
+  int64_t least; /* where the next piece may begin */
+  int is_written, is_bad;
+} course;
+static void follow(void *arg, int64_t offset, uint64_t bytes) {
+  course *c = arg;
+  if (offset < c->least) c->is_bad = 1;
+  c->least = c->is_written ? offset + (int64_t)bytes : offset;
+}
+static int goes_forwards(const gm_type *t, int is_written) {
+  course c = {0, is_written, 0};
+  gm_pieces(t, 1, 0, follow, &c);
+  return !c.is_bad;
+}
+static const char *representation_of(const char *name) { /* NULL: not known */
+  static const char *const known[] = {"native", "internal", "external32"};
+  for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i]) == 0) return known[i];
+  return NULL;
+}
 CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
      const char *rep, MPI_Info info) {
   IN("File_set_view");
@@ -311,10 +335,14 @@ CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Dataty
     disp = place(f, (uint64_t)f->shared->at * f->etype->size, &run);
   }
   FILE_FAIL_IF(gm_check_type(e, 0) || gm_check_type(t, 0), f, MPI_ERR_TYPE);
-  FILE_FAIL_IF(!rep || (strcmp(rep, "native") != 0 && strcmp(rep, "internal") != 0), f,
+  const char *const known = representation_of(rep);
+  FILE_FAIL_IF(!known || (!strcmp(known, "external32") && gm_external_size(t, 1) != t->size), f,
                MPI_ERR_UNSUPPORTED_DATAREP);
   FILE_FAIL_IF(disp < 0 || !e->size || t->size % e->size, f, MPI_ERR_ARG);
+  const int is_written = !(f->amode & MPI_MODE_RDONLY);
+  FILE_FAIL_IF(!goes_forwards(e, is_written) || !goes_forwards(t, is_written), f, MPI_ERR_IO);
   set_view(f, disp, e, t);
+  f->representation = known;
   gm_barrier(p, f->comm);
   f->shared->at = 0;
   return MPI_SUCCESS;
@@ -331,7 +359,7 @@ CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Data
   *disp = f->disp;
   *etype = handle_again(p, f->etype);
   *filetype = handle_again(p, f->filetype);
-  if (rep) strcpy(rep, "native"); /* NULL: not asked for, as in MPICH */
+  if (rep) strcpy(rep, f->representation); /* NULL: not asked for, as in MPICH */
   return MPI_SUCCESS;
 }
 /* ret bytes moved, or -1 and errno */
@@ -346,7 +374,7 @@ static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     done += (uint64_t)got;
-    if (got == 0 || ((uint64_t)got < n && !is_write)) break;
+    if (got == 0) break; /* less than asked for: the kernel moves at most 2 GiB at once */
   }
   return (int64_t)done;
 }
@@ -361,6 +389,8 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
   if (is_write && (f->amode & MPI_MODE_RDONLY)) return raise_file(p, f, MPI_ERR_READ_ONLY, name);
   if (!is_write && (f->amode & MPI_MODE_WRONLY)) return raise_file(p, f, MPI_ERR_ACCESS, name);
   if (how == IO_AT && offset < 0) return raise_file(p, f, MPI_ERR_ARG, name);
+  if (f->representation[0] == 'e' && gm_external_size(t, 1) != t->size)
+    return raise_file(p, f, MPI_ERR_UNSUPPORTED_DATAREP, name);
   const uint64_t bytes = t->size * (uint64_t)count;
   const int64_t etypes = (int64_t)(bytes / f->etype->size);
   if (bytes % f->etype->size) return raise_file(p, f, MPI_ERR_IO, name);
@@ -384,12 +414,17 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
     if (f->comm->rank == 0) f->shared->at += sum;
     gm_barrier(p, f->comm);
   }
-  char *data = GM_IS_PLAIN(t) ? (char *)buffer + t->true_lb : gm_alloc(bytes);
-  const int is_packed = !GM_IS_PLAIN(t);
-  if (is_packed && is_write) gm_pack(buffer, (uint64_t)count, t, data);
+  const int is_turned = f->representation[0] == 'e', is_packed = is_turned || !GM_IS_PLAIN(t);
+  char *data = is_packed ? gm_alloc(bytes) : (char *)buffer + t->true_lb;
+  if (is_turned && is_write)
+    gm_external(buffer, data, (uint64_t)count, t, 0, bytes);
+  else if (is_packed && is_write)
+    gm_pack(buffer, (uint64_t)count, t, data);
   const int64_t moved = move(f, (uint64_t)offset * f->etype->size, data, bytes, is_write);
   const int failed = moved < 0 ? errno : 0;
-  if (is_packed && !is_write && moved > 0)
+  if (is_turned && !is_write && moved > 0)
+    gm_external(data, buffer, (uint64_t)count, t, 1, (uint64_t)moved);
+  else if (is_packed && !is_write && moved > 0)
     gm_unpack(buffer, (uint64_t)count, t, data, (uint64_t)moved);
   if (is_packed) free(data);
   if (how == IO_OWN && !failed && moved < (int64_t)bytes)
