@@ -417,6 +417,46 @@ static bool known_reduce(MPI_Op op, nbc_reduce *reduce) {
   return false;
 }
 
+/* What predefined operators know a type as that nbc has no function for (MPI 4.0, 6.9.2 and 6.9.4). */
+enum type_class { INTEGERS = 1, FLOATS = 2, COMPLEX = 4, LOGICALS = 8, BYTES = 16, PAIRS = 32 };
+static int class_of(MPI_Datatype type) {
+  const struct {
+    MPI_Datatype type;
+    enum type_class its;
+  } classes[] = {{MPI_INTEGER, INTEGERS},       {MPI_INTEGER1, INTEGERS},
+                 {MPI_INTEGER2, INTEGERS},      {MPI_INTEGER4, INTEGERS},
+                 {MPI_INTEGER8, INTEGERS},      {MPI_REAL, FLOATS},
+                 {MPI_REAL4, FLOATS},           {MPI_REAL8, FLOATS},
+                 {MPI_COMPLEX, COMPLEX},        {MPI_DOUBLE_PRECISION, FLOATS},
+                 {MPI_COMPLEX8, COMPLEX},       {MPI_DOUBLE_COMPLEX, COMPLEX},
+                 {MPI_COMPLEX16, COMPLEX},      {MPI_LOGICAL, LOGICALS},
+                 {MPI_C_BOOL, LOGICALS},        {MPI_BYTE, BYTES},
+                 {MPI_2INTEGER, PAIRS},         {MPI_2REAL, PAIRS},
+                 {MPI_2DOUBLE_PRECISION, PAIRS}};
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    if (classes[i].type == type) return (int)classes[i].its;
+  return 0;
+}
+/* False: what this operator makes of this type is the MPI's affair, an error most often. */
+static bool is_defined(MPI_Op op, MPI_Datatype type) {
+  nbc_reduce reduce;
+  if (op == MPI_REPLACE || op == MPI_NO_OP) return false;
+  if (!known_reduce(op, &reduce)) return true; /* the program's own */
+  switch (reduce) {
+  case NBC_REDUCE_SUM:
+  case NBC_REDUCE_PROD: return class_of(type) & (INTEGERS | FLOATS | COMPLEX);
+  case NBC_REDUCE_MAX:
+  case NBC_REDUCE_MIN: return class_of(type) & (INTEGERS | FLOATS);
+  case NBC_REDUCE_LAND:
+  case NBC_REDUCE_LOR:
+  case NBC_REDUCE_LXOR: return class_of(type) & LOGICALS;
+  case NBC_REDUCE_BAND:
+  case NBC_REDUCE_BOR:
+  case NBC_REDUCE_BXOR: return class_of(type) & (INTEGERS | BYTES);
+  default: return class_of(type) & PAIRS;
+  }
+}
+
 /* dst = left op right by the MPI's own function: inout = in op inout, `in` from the lower ranks. */
 static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count,
                           nbc_type type, void *user) {
@@ -482,7 +522,8 @@ static bool find_operator(const shadow *s, MPI_Op op, MPI_Datatype type, running
     }
   NEXT(Type_get_envelope)(type, &ints, &addresses, &types, &combiner);
   const int64_t size = size_of(type);
-  if (combiner != MPI_COMBINER_NAMED || size != (int64_t)extent_of(type)) return false;
+  if (combiner != MPI_COMBINER_NAMED || size != (int64_t)extent_of(type) || !is_defined(op, type))
+    return false;
   switch (size) {
   case 1: args->type = NBC_TYPE_UINT8; break;
   case 2: args->type = NBC_TYPE_UINT16; break;
@@ -740,12 +781,23 @@ static uint64_t common_bytes(const shadow *s, const progress_call *call) {
   }
 }
 
+/* One buffer given twice to these is forbidden; Open MPI takes it as in place. */
+static bool is_in_place(const progress_call *call) {
+  if (call->send.buffer == MPI_IN_PLACE) return true;
+#ifdef OPEN_MPI
+  return call->send.buffer == call->recv.buffer && call->kind != PROGRESS_REDUCE &&
+         call->kind != PROGRESS_ALLREDUCE;
+#else
+  return false;
+#endif
+}
+
 /* Reductions work on the program's own memory. False: the MPI shall do it, or *status says why not. */
 static bool describe_reduction(const shadow *s, const progress_call *call, running *r,
                                nbc_coll_args *args, nbc_status *status) {
   const bool v = call->kind == PROGRESS_REDUCE_SCATTER;
   if (!find_operator(s, call->op, call->recv.type, r, args, status)) return false;
-  args->send = call->send.buffer == MPI_IN_PLACE ? NBC_IN_PLACE : call->send.buffer;
+  args->send = is_in_place(call) ? NBC_IN_PLACE : call->send.buffer;
   args->recv = call->recv.buffer;
   args->count = (uint64_t)call->recv.count;
   if (!v) return true;
@@ -842,6 +894,11 @@ static int fail(const progress_call *call, int error_class) {
 
 static bool arguments_are_good(const shadow *s, const progress_call *call) {
   if (call->root < 0 || call->root >= s->t.size) return false;
+  if (call->recv.buffer == MPI_IN_PLACE && (reduces(call->kind) || call->kind == PROGRESS_BCAST))
+    return false;
+  if (call->kind == PROGRESS_REDUCE_SCATTER && !call->recv.counts) return false;
+  if (call->kind == PROGRESS_REDUCE && call->send.buffer == MPI_IN_PLACE && call->root != s->t.rank)
+    return false;
   if (reduces(call->kind))
     return side_is_good(&call->recv, call->kind == PROGRESS_REDUCE_SCATTER ? s->t.size : 1);
   return (call->recv.buffer == MPI_IN_PLACE || side_is_good(&call->recv, recv_blocks(s, call))) &&

@@ -69,6 +69,13 @@ callbacks() { # MPI PROCESSES: what functions of the program free that the MPI c
   if grep -qx "$2 processes checked, 0 checks failed" "$work/callbacks" && ! grep -q 'nothing was tested' "$work/callbacks"
   then ok "$1, $2 processes: what callbacks free is gone"; else bad "$1, $2 processes: what callbacks free"; head -20 "$work/callbacks"; fi
 }
+arguments() { # MPI PROCESSES: what the MPI refuses, with ours and without
+  for how in mpi ours; do
+    progress $1 $2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=$how "$B/tests/mpi/progress_arguments.$1" >"$work/arguments" 2>&1
+    if grep -qx "$2 processes checked, 0 checks failed" "$work/arguments"; then ok "$1, $2 processes, collectives: $how: arguments are refused and taken as by the MPI"
+    else bad "$1, $2 processes, collectives: $how: arguments"; head -20 "$work/arguments"; fi
+  done
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -204,6 +211,7 @@ all() {
   for n in 2 3; do communicators $1 $n; done
   for n in 2 3; do handles $1 $n; done
   callbacks $1 3
+  arguments $1 3
   finalizes $1
   some_collectives $1
   levels $1

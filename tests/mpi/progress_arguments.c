@@ -1,0 +1,87 @@
+/* progress_arguments.c: what the MPI refuses is refused by collectives of ours too, and one buffer given twice to scans, which
+   Open MPI takes against the standard, gives its results. */
+#include <mpi.h>
+#include <stdio.h>
+
+enum { LONG = 5, MAX_SIZE = 16 };
+static int rank, size, failed;
+static MPI_Comm comm;
+
+static void good(int is_true, const char *what, int got) {
+  if (!is_true && failed++ < 5) printf("  rank %d: %s: %d\n", rank, what, got);
+}
+/* Error class of the call or of its completion; what goes on without an end is not waited for. */
+static void refused(const char *what, int rc, MPI_Request *request) {
+  int class = MPI_SUCCESS;
+  if (rc) MPI_Error_class(rc, &class);
+  good(rc != MPI_SUCCESS, what, class);
+  if (rc == MPI_SUCCESS) MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static void operators(void) {
+  static const struct {
+    const char *what;
+    int op, type;
+  } wrong[] = {{"bits of doubles", 0, 0}, {"greatest place of integers", 1, 1}, {"sums of pairs", 2, 2},
+               {"replace", 3, 1}, {"no operation", 4, 1}, {"bits of Fortran's reals", 0, 3}, {"a null operator", 5, 1}};
+  const MPI_Op ops[] = {MPI_BAND, MPI_MAXLOC, MPI_SUM, MPI_REPLACE, MPI_NO_OP, MPI_OP_NULL};
+  const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT, MPI_2INT, MPI_REAL};
+  double in[2 * LONG] = {0}, out[2 * LONG];
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int rc = MPI_Iallreduce(in, out, LONG, types[wrong[i].type], ops[wrong[i].op], comm, &request);
+    refused(wrong[i].what, rc, &request);
+  }
+}
+
+/* Fortran's types are taken with what the standard defines for them. */
+static void fortran(void) {
+  int integers[2] = {rank + 1, 3}, sums[2] = {-1, -1}, pair[2] = {rank, 10 + rank}, best[2] = {-1, -1};
+  double real = rank, most = -1;
+  MPI_Request requests[3];
+  MPI_Iallreduce(integers, sums, 2, MPI_INTEGER, MPI_SUM, comm, &requests[0]);
+  MPI_Iallreduce(&real, &most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, comm, &requests[1]);
+  MPI_Iallreduce(pair, best, 1, MPI_2INTEGER, MPI_MAXLOC, comm, &requests[2]);
+  MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+  good(sums[0] == size * (size + 1) / 2 && sums[1] == 3 * size, "sum of Fortran's integers", sums[0]);
+  good(most > size - 1.5, "greatest of Fortran's doubles", (int)most);
+  good(best[0] == size - 1 && best[1] == 10 + size - 1, "greatest place of Fortran's pairs", best[1]);
+}
+
+static void in_place(void) {
+  int numbers[MAX_SIZE * LONG] = {0};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int rc = MPI_Iallreduce(numbers, MPI_IN_PLACE, LONG, MPI_INT, MPI_SUM, comm, &request);
+  refused("MPI_IN_PLACE where data come", rc, &request);
+#ifdef OPEN_MPI
+  int counts[MAX_SIZE], n = 0;
+  for (int i = 0; i < size; i++) counts[i] = i % 3, n += i < rank ? counts[i] : 0;
+  for (int i = 0; i < MAX_SIZE * LONG; i++) numbers[i] = rank + i;
+  MPI_Iscan(numbers, numbers, LONG, MPI_INT, MPI_SUM, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < LONG; i++) good(numbers[i] == rank * (rank + 1) / 2 + i * (rank + 1), "scan of one buffer", numbers[i]);
+  for (int i = 0; i < MAX_SIZE * LONG; i++) numbers[i] = rank + i;
+  MPI_Ireduce_scatter(numbers, numbers, counts, MPI_INT, MPI_SUM, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < counts[rank]; i++)
+    good(numbers[i] == size * (size - 1) / 2 + size * (n + i), "scattered sums of one buffer", numbers[i]);
+#endif
+}
+
+int main(int argc, char **argv) {
+  int all = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* Open MPI asks this one about some arguments */
+  operators();
+  fortran();
+  in_place();
+  MPI_Comm_free(&comm);
+  MPI_Reduce(&failed, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes checked, %d checks failed\n", size, all);
+  MPI_Finalize();
+  return failed != 0;
+}
