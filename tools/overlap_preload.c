@@ -390,7 +390,7 @@ BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   return REAL(Abort)(comm, code);
 }
 
-/* ---- names and hints: calls, which stay computation ---------------------------------------------- */
+/* ---- names: calls, which stay computation -------------------------------------------------------- */
 VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
   static int (*real_Comm_set_name)(MPI_Comm, const char *);
   const int rc = REAL(Comm_set_name)(comm, name);
@@ -403,24 +403,6 @@ VISIBLE int PMPI_Comm_set_name(MPI_Comm comm, const char *name) {
 }
 VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name)
     __attribute__((alias("PMPI_Comm_set_name")));
-
-/* What may be assumed of a communicator's messages. */
-VISIBLE int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  static int (*real_Comm_set_info)(MPI_Comm, MPI_Info);
-  const int rc = REAL(Comm_set_info)(comm, info);
-  if (rc == MPI_SUCCESS && trace.kept && __atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) {
-    busy_begin();
-    const peers *p = peers_of_comm(comm);
-    if (p != &no_peers)
-      trace_look_at_order(comm, p->made);
-    else
-      trace_cannot_match("out of memory");
-    busy_end();
-  }
-  return rc;
-}
-VISIBLE int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
-    __attribute__((alias("PMPI_Comm_set_info")));
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */

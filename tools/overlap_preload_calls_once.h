@@ -269,6 +269,9 @@ WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win),
      synchronised(c, win, rank, HERE))
 WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
 WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), (void)0)
+/* All set hints together; in MPICH they wait for each other, and messages move meanwhile. */
+WRAP(Win_set_info, RMA_SYNC, (MPI_Win win, MPI_Info info), (win, info), (void)0)
+WRAP(Comm_set_info, SETUP, (MPI_Comm comm, MPI_Info info), (comm, info), trace_hints(comm))
 WRAP(Fetch_and_op, ATOMIC,
      (const void *buf, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Op op,
       MPI_Win win),
@@ -408,6 +411,7 @@ WRAP(File_set_atomicity, IO, (MPI_File file, int flag), (file, flag), (void)0)
 WRAP(File_seek_shared, IO, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence),
      (void)0)
 WRAP(File_get_position_shared, IO, (MPI_File file, MPI_Offset *offset), (file, offset), (void)0)
+WRAP(File_set_info, IO, (MPI_File file, MPI_Info info), (file, info), (void)0)
 WRAP(File_set_size, IO, (MPI_File file, MPI_Offset size), (file, size), (void)0)
 #define FILE_END(name, B)                                                                          \
   WRAP(name, IO, (MPI_File file, B, MPI_Status * status), (file, buf, status), (void)0)

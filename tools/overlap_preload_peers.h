@@ -308,6 +308,16 @@ static void inherit_peers(MPI_Comm from, MPI_Comm made) {
   if (number) trace_look_at_order(made, number);
 }
 
+/* What may be assumed of its messages was said anew. */
+static void trace_hints(MPI_Comm comm) {
+  if (!trace.kept) return;
+  const peers *p = peers_of_comm(comm);
+  if (p != &no_peers)
+    trace_look_at_order(comm, p->made);
+  else
+    trace_cannot_match("out of memory");
+}
+
 /* It has a name from here on. */
 static void name_peers(uintptr_t key, const char *name) {
   lock();

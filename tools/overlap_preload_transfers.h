@@ -22,7 +22,6 @@ typedef struct transfer {
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool leaves;      /* goes out, and its end is told before it has arrived */
-  bool comes;       /* comes in, as many bytes as posted */
   bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
   bool send_unseen; /* likewise the second transfer */
 } transfer;
@@ -336,11 +335,12 @@ static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Data
 
 #if MPI_VERSION >= 4
 /* One request, two transfers: the send is begun by hand and hangs on the receive, which counts as
-   posted: the status of the two together does not tell its bytes in MPICH 4.0. */
+   posted: the status of the two together does not tell its bytes in MPICH 4.0. So less may have come, and
+   nothing is known of how long that took. */
 static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
                           MPI_Datatype send_type, int dest, MPI_Count recv_count,
                           MPI_Datatype recv_type, int source, MPI_Comm comm) {
-  transfer x = {.kind = NBC_KIND_IRECV, .comes = true};
+  transfer x = {.kind = NBC_KIND_IRECV, .unseen = true};
   trace_cannot_match("MPI_Isendrecv was called");
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
@@ -406,8 +406,6 @@ APART static void end_elsewhere(const transfer *x) {
     nbc_foreign_end_parts(x->owner, x->id);
   else if (x->leaves)
     nbc_foreign_end_local(x->owner, x->id);
-  else if (x->comes)
-    nbc_foreign_end_early(x->owner, x->id, x->size_bytes, (nbc_peer)x->peer);
   else
     nbc_foreign_end(x->owner, x->id);
 }
@@ -418,8 +416,6 @@ INLINE void end(call *c, const transfer *x) {
     nbc_xfer_end_parts_at(me.recorder, x->id, returned(c));
   else if (x->leaves)
     nbc_xfer_end_local_at(me.recorder, x->id, returned(c));
-  else if (x->comes)
-    nbc_xfer_end_early_at(me.recorder, x->id, x->size_bytes, (nbc_peer)x->peer, returned(c));
   else
     nbc_xfer_end_at(me.recorder, x->id, returned(c));
 }

@@ -777,13 +777,15 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   }
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
-    fprintf(out,
-            "  By the table of transfer times, at least %s of the %s in communication calls was no "
-            "transfer:\n"
-            "  waiting for partners that are late (balance cures that) or that compute without "
-            "progress\n"
-            "  (progress there cures that), or the library's own work.\n",
-            time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
+    fprintf(
+        out,
+        "  By the table of transfer times, at least %s of the %s in communication calls was more "
+        "than\n"
+        "  the fastest transfers need: waiting for partners that are late (balance cures that) or "
+        "that compute\n"
+        "  without progress (progress there cures that), slower transfers, or the library's own "
+        "work.\n",
+        time_text(idle_ns(r), &t), time_text(r->call_ns, &u));
 }
 
 #include "overlap_report_places.h"
@@ -1100,13 +1102,13 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   if (count) fputs("</ol>\n", out);
   free(rows);
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
-    fprintf(out,
-            "<p class=\"caution\">By the table of transfer times, at least %s of the %s in "
-            "communication calls was no "
-            "transfer: waiting for partners that are late (balance cures that) or that compute "
-            "without progress (progress "
-            "there cures that), or the library's own work.</p>\n",
-            time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
+    fprintf(
+        out,
+        "<p class=\"caution\">By the table of transfer times, at least %s of the %s in "
+        "communication calls was more than the fastest transfers need: waiting for partners that "
+        "are late (balance cures that) or that compute without progress (progress there cures "
+        "that), slower transfers, or the library's own work.</p>\n",
+        time_text(idle_ns(r), &a), time_text(r->call_ns, &b));
 }
 
 static void put_spread(FILE *out, const run *r) {

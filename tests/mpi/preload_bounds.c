@@ -6,7 +6,8 @@
      copied   buffered sends of 1 MiB whose receives are posted only when the sends are complete; ready sends
      window   a put of 4 MiB: in how many rounds it was seen there before MPI_Put returned; gets and updates
      parts    MPI 4: partitioned sends and receives
-     both     MPI 4: MPI_Isendrecv of a message that came before
+     both     MPI 4: MPI_Isendrecv of a message that came before, into a buffer for much more
+     info     a message comes while all are in calls that set hints: computation is only what precedes them
      late     collectives whose last process comes late
      vector   do sends of scattered data end though nobody has posted a receive? Prints the largest */
 #ifndef _GNU_SOURCE
@@ -98,7 +99,8 @@ static void head(void) {
       MPI_Recv(data, LARGE, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
-  if (rank == 0) printf("here permille %lld\n", (long long)(here * 1000 / ((int64_t)LARGE * ROUNDS)));
+  if (rank == 0)
+    printf("here permille %lld\n", (long long)(here * 1000 / ((int64_t)LARGE * ROUNDS)));
   MPI_Type_free(&scattered);
   free(data);
 }
@@ -161,7 +163,8 @@ static void window(void) {
       MPI_Recv(&seen_ns, sizeof seen_ns, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       there += seen_ns && seen_ns <= put_ns;
     } else {
-      int64_t seen_ns = 0; /* 0: it came with the flush, or later; what asks for progress is not known to do without */
+      int64_t seen_ns =
+          0; /* 0: it came with the flush, or later; what asks for progress is not known to do without */
       int n = 0;
       while (!seen_ns && flags[0] < i) {
         if (((volatile char *)mine)[MUCH - 1] == i) seen_ns = now_ns();
@@ -195,14 +198,16 @@ static void parts(void) {
   MPI_Request_free(&r);
   free(data);
 }
-static void both(void) {
-  static char out[SMALL], in[SMALL];
+static void both(int how) {
+  enum { ROOM = 1 << 22 };
+  static char out[SMALL], in[ROOM];
   for (int i = 1; i <= ROUNDS; i++) {
     MPI_Request r;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
       compute_until(0, i);
-      MPI_Isendrecv(out, 8, MPI_CHAR, 1, 1, in, SMALL, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &r);
+      MPI_Isendrecv(out, 8, MPI_CHAR, 1, 1, in, how ? ROOM : SMALL, MPI_CHAR, 1, 1, MPI_COMM_WORLD,
+                    &r);
       compute(NAP_NS);
       MPI_Wait(&r, MPI_STATUS_IGNORE);
     } else {
@@ -215,13 +220,53 @@ static void both(void) {
 }
 #endif
 
+/* ---- info ---- */
+/* Rank 1 sends when rank 0 is in the calls, and is there itself only later. */
+static void info(void) {
+  enum { MUCH = 1 << 22 };
+  char *data = memory(MUCH), *mine, value[2] = "1";
+  MPI_Win win;
+  MPI_Comm comm;
+  MPI_Info hints;
+  int64_t inside_ns = 0, begin_ns;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &mine, &win);
+  for (int i = 1; i <= ROUNDS; i++) {
+    MPI_Request r;
+    value[0] = (char)('0' + i % 2);
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "nbc_nobody_knows_this", value);
+    MPI_Barrier(comm);
+    if (rank == 0) {
+      MPI_Irecv(data, MUCH, MPI_CHAR, 1, 1, comm, &r);
+      tell(0, i);
+    } else {
+      compute_until(0, i);
+      compute(NAP_NS);
+      MPI_Isend(data, MUCH, MPI_CHAR, 0, 1, comm, &r);
+      for (int k = 0; k < 100; k++)
+        MPI_Test(&r, &(int){0}, MPI_STATUS_IGNORE), compute(NAP_NS / 100);
+    }
+    begin_ns = now_ns();
+    MPI_Win_set_info(win, hints);
+    MPI_Comm_set_info(comm, hints);
+    inside_ns += now_ns() - begin_ns;
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Info_free(&hints);
+  }
+  if (rank == 0) printf("inside ns %lld\n", (long long)inside_ns);
+  MPI_Win_free(&win);
+  MPI_Comm_free(&comm);
+  free(data);
+}
+
 /* ---- late ---- */
 static void late(void) {
   static char out[3][SMALL], in[3][SMALL];
   const int degree = 2, sources[2] = {(rank + 1) % 3, (rank + 2) % 3};
   MPI_Comm around;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, sources, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &around);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, sources, MPI_UNWEIGHTED, degree, sources,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &around);
   for (int i = 0; i < ROUNDS; i++)
     for (int k = 0; k < 3; k++) {
       MPI_Barrier(MPI_COMM_WORLD);
@@ -270,11 +315,12 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "head") == 0) head();
   if (strcmp(scene, "copied") == 0) copied(how);
   if (strcmp(scene, "window") == 0) window();
+  if (strcmp(scene, "info") == 0) info();
   if (strcmp(scene, "late") == 0) late();
   if (strcmp(scene, "vector") == 0) vector();
 #if MPI_VERSION >= 4
   if (strcmp(scene, "parts") == 0) parts();
-  if (strcmp(scene, "both") == 0) both();
+  if (strcmp(scene, "both") == 0) both(how);
 #endif
   MPI_Win_free(&flags_window);
   MPI_Finalize();

@@ -38,6 +38,15 @@ mpi4() { # mpi
   unknown "$1: partitions" start
   scene "$1" 2 slow both
   no_minimum "$1: MPI_Isendrecv" irecv
+  scene "$1" 2 slow both 1
+  unknown "$1: MPI_Isendrecv, less came than was posted" irecv
+}
+# Setting hints takes as long as others take; what moves meanwhile moves in a call.
+info() { # mpi
+  scene "$1" 2 middle info
+  truth=$(sed -n 's/inside ns //p' "$reports/out") x=$(of irecv 7) least=$(of irecv 8)
+  if [ -n "$truth" ] && [ "$x" -gt 0 ] && [ "$least" -lt $((x / 10)) ]; then ok "$1: $truth ns in calls that set hints are no computation"
+  else bad "$1: $truth ns in calls that set hints: at least $least of $x ns hidden: $(cat "$reports/err")"; fi
 }
 # What waited in the socket was not moved by the receive: over TCP, of Open MPI, 64 KiB go ahead.
 head_of() { # mpi
@@ -55,6 +64,6 @@ head_of() { # mpi
     ok "$1: $truth permille of a large message waited in the socket, reported $((most * 1000 / x)) at most"
   else bad "$1: $truth permille of a large message waited in the socket, reported $most of $x ns: $(cat "$reports/err" "$reports/out")"; fi
 }
-each() { came "$1"; copied "$1"; window "$1"; late "$1"; mpi4 "$1"; head_of "$1"; }
+each() { came "$1"; copied "$1"; window "$1"; late "$1"; mpi4 "$1"; info "$1"; head_of "$1"; }
 each_mpi each
 finish

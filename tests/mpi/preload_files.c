@@ -83,6 +83,7 @@ int main(int argc, char **argv) {
       MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file),
       NULL);
   MPI_File_set_size(file, 0);
+  MPI_File_set_info(file, MPI_INFO_NULL);
   MPI_File_preallocate(file, (MPI_Offset)size * N * INTS);
 #define BEFORE MPI_File_seek(file, own(), MPI_SEEK_SET)
   BOTH(, );
