@@ -48,6 +48,7 @@ typedef struct guest_context {
   struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
   int mpi_depth;             /* calls of MPI that it is in: a library may call others inside */
   struct gm_proc *mpi;       /* of its process, where calls of MPI are but counted; else NULL */
+  struct guest_context *next, *before; /* of the process's other threads */
 } guest_context;
 struct guest {
   /* what every switch looks at */
@@ -159,8 +160,9 @@ void guest_load(const char *path, int copies);
 char *guest_load_copy(int rank); /* ret its image */
 /* Inside of a process: constructors, main, exit. */
 __attribute__((noreturn)) void guest_enter(guest *g);
-void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
-int guest_is_code(const void *address);
+void guest_run_destructors(guest *g);   /* .fini_array of all, after the atexit handlers */
+int guest_is_code(const void *address); /* of what all processes have a copy of */
+int guest_is_its(const void *address);  /* ... or of what the running process opened by dlopen */
 int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
@@ -179,6 +181,8 @@ void *guest_patch_set(const guest_patch *patch, int is_there);
 /* Of a library, past what stands in its place. NULL: no library has it */
 void *guest_library_function(const guest *g, const char *name);
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
+size_t guest_tls_most(
+    void); /* and of those that dlopen may bring; a block ends where it would then */
 void guest_tls_first(const guest *g, char *block);
 char *guest_tls_now(void);
 
@@ -193,7 +197,7 @@ void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_ru
 void guest_libc_end(guest *g);
 /* The other threads of a process, see pthread.c */
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
-void guest_context_begin(const guest *g, guest_context *context); /* a new thread */
+void guest_context_begin(guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
 extern guest_context *guest_running; /* of the thread that runs; NULL before the first */
 static inline guest_context *guest_context_now(void) { return guest_running; }

@@ -88,6 +88,10 @@ static int is_shared(const char *name) {
   return starts(name, shared);
 }
 
+enum elf_place elf_place_of(const char *name) {
+  return is_ours(name) ? ELF_LAUNCHER : is_shared(name) ? ELF_SHARED : ELF_OWN;
+}
+
 /* ---- one file --------------------------------------------------------------------------------------------- */
 static int read_all(int fd, void *to, size_t bytes, size_t from) {
   return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
@@ -97,8 +101,10 @@ static int header_is_good(elf_object *o, char *error, size_t bytes) {
   struct stat s;
   o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
   if (o->fd < 0) return fail(error, bytes, "%s: %s", o->path, strerror(errno));
-  if (fstat(o->fd, &s) == 0 && S_ISDIR(s.st_mode))
-    return fail(error, bytes, "%s: is a folder", o->path);
+  if (fstat(o->fd, &s) != 0) return fail(error, bytes, "%s: %s", o->path, strerror(errno));
+  if (S_ISDIR(s.st_mode)) return fail(error, bytes, "%s: is a folder", o->path);
+  o->device = s.st_dev;
+  o->inode = s.st_ino;
   if (!read_all(o->fd, &o->header, sizeof o->header, 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
     return fail(
         error, bytes,
@@ -204,7 +210,7 @@ void guest_abi_add(const guest_abi *one) {
   abis[i] = one;
 }
 const guest_abi *guest_abi_now(void) { return abi; }
-static int note_abi(const elf_object *who, const char *name, char *error, size_t bytes) {
+int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes) {
   const guest_abi *found = NULL;
   if (strncmp(name, "libmpi", 6) != 0) return 1;
   for (int i = 0; i < ABIS_MAX && abis[i]; i++) {
@@ -213,8 +219,7 @@ static int note_abi(const elf_object *who, const char *name, char *error, size_t
       found = abis[i];
   }
   if (found ? is_own_abi || (abi && abi != found) : abi != NULL)
-    return fail(error, bytes, "%s: needs %s, other parts of the program another MPI", who->path,
-                name);
+    return fail(error, bytes, "%s: needs %s, other parts of the program another MPI", who, name);
   abi = found;
   is_own_abi = !found;
   return 1;
@@ -222,9 +227,7 @@ static int note_abi(const elf_object *who, const char *name, char *error, size_t
 /* What object i needs: ours, shared by all, or one more object. Breadth first, as the dynamic
    linker does: the order of objects is the order in which symbols are looked for. object_add may
    move the array, so the one that asks is copied before. */
-static int follow(elf_image *image, int i, char *error, size_t bytes) {
-  char *strings = NULL;
-  if (!read_dynamic(&image->objects[i], &strings, error, bytes)) return 0;
+static int follow_names(elf_image *image, int i, const char *strings, char *error, size_t bytes) {
   elf_object who = image->objects[i];
   for (const ElfW(Dyn) *e = who.dynamic; e->d_tag; e++) {
     if (e->d_tag == DT_RPATH) who.r_path = strings + e->d_un.d_val;
@@ -234,8 +237,9 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
     if (e->d_tag != DT_NEEDED) continue;
     const char *name = strings + e->d_un.d_val, *slash = strrchr(name, '/');
     const char *shorter = slash ? slash + 1 : name;
-    if (is_ours(shorter) && !note_abi(&who, shorter, error, bytes)) return 0;
+    if (is_ours(shorter) && !elf_note_mpi(who.path, shorter, error, bytes)) return 0;
     if (is_ours(shorter) || is_known(image, shorter)) continue;
+    if (image->program && (is_known(image->program, shorter) || image->is_there(shorter))) continue;
     if (is_shared(shorter)) {
       if (!dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return fail(error, bytes, "%s", dlerror());
       continue;
@@ -247,10 +251,16 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
     object_add(image, path, shorter);
     free(path);
   }
+  return 1;
+}
+static int follow(elf_image *image, int i, char *error, size_t bytes) {
+  char *strings = NULL;
+  const int is_good = read_dynamic(&image->objects[i], &strings, error, bytes) &&
+                      follow_names(image, i, strings, error, bytes);
   free(strings);
   free(image->objects[i].dynamic);
   image->objects[i].dynamic = NULL;
-  return 1;
+  return is_good;
 }
 /* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it.
    tls_at tells where an object's block begins:
@@ -312,6 +322,16 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
     return fail(error, error_bytes, "%s: larger than 16 GiB", path);
   place_tls(image);
   return 1;
+}
+void elf_free(elf_image *image) {
+  for (int i = 0; i < image->object_count; i++) {
+    elf_object *o = &image->objects[i];
+    if (o->fd >= 0) close(o->fd);
+    free(o->path);
+    free((void *)(uintptr_t)o->name);
+    free(o->parts);
+  }
+  free(image->objects);
 }
 /* What is never written is mapped from the file in every copy: pages are in memory once, however
    many processes there are. */
@@ -524,6 +544,10 @@ static int in_objects(const elf_image *image, target *t, const char *name, const
   }
   return 0;
 }
+/* What was loaded later: the objects of one dlopen together. */
+static int in_all(const elf_image *image, target *t, const char *name, const char *version) {
+  return in_objects(image, t, name, version, 0, 1) || in_objects(image, t, name, version, 1, 0);
+}
 static int in_launcher(const elf_image *image, target *t, const char *name) {
   for (size_t k = 0; k < sizeof variables / sizeof *variables; k++)
     if (strcmp(name, variables[k].name) == 0) {
@@ -533,6 +557,12 @@ static int in_launcher(const elf_image *image, target *t, const char *name) {
   t->address = (char *)elf_replaced(name);
   return t->address != NULL;
 }
+int elf_answers_to(const elf_object *o, const char *name) {
+  return strcmp(o->name, name) == 0 || (o->dynamic && elf_dynamic(o, DT_SONAME) &&
+                                        strcmp(o->strings + elf_dynamic(o, DT_SONAME), name) == 0);
+}
+static int calls_dlopen;
+int elf_calls_dlopen(void) { return calls_dlopen; }
 /* The order is ours, not the dynamic linker's: the program and what was preloaded, as everywhere;
    then the launcher, whose libc, threads, MPI and Portals stand in for those of the host; then the
    program's own libraries; last the host's libc for what needs no stand-in. */
@@ -552,9 +582,14 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
     return t;
   }
   if (!version && s->st_shndx != SHN_UNDEF) version = defined_version(who, index);
-  if (in_objects(image, &t, name, version, skip_program, 1) || in_launcher(image, &t, name) ||
-      in_objects(image, &t, name, version, 1, 0))
+  const elf_image *const first = image->program ? image->program : image;
+  calls_dlopen |= name[0] == 'd' && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0);
+  if (in_objects(first, &t, name, version, skip_program, 1) || in_launcher(first, &t, name) ||
+      in_objects(first, &t, name, version, 1, 0) ||
+      (image->program && in_all(image, &t, name, version)))
     return t;
+  for (int i = 0; i < image->others_count; i++)
+    if (in_all(image->others[i], &t, name, version)) return t;
   if (elf_is_nowhere(name)) return t;
   /* A version that the host's libc does not have (a program of a newer one) is tried without:
      better than refusing it. */
@@ -614,6 +649,7 @@ static char *stub_for(elf_image *image, const char *name) {
 /* ---- binding ---------------------------------------------------------------------------------------------- */
 static void moves(elf_image *image,
                   const char *word) { /* it holds an address inside of the image */
+  if (image->program) return;         /* there is no other copy */
   if (image->moved_count == image->moved_max) {
     image->moved_max = image->moved_max ? image->moved_max * 2 : 1024;
     image->moved = (uint32_t *)realloc(image->moved, image->moved_max * sizeof *image->moved);
@@ -676,6 +712,11 @@ static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela
     memcpy(word, type == R_MODULE ? &block : type == R_TPOFF ? &far : &x, 8);
   return 1;
 }
+/* What dlopen loads and refers to something that nobody has is refused, as everywhere; but an MPI has it, and who
+   runs a program here is told its name when it is called. */
+static int is_of_mpi(const char *name) {
+  return elf_is_nowhere(name) || strncmp(name, "MPI", 3) == 0 || strncmp(name, "PMPI", 4) == 0;
+}
 static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,
                     size_t bytes) {
   const unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
@@ -702,8 +743,12 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
     if (index) t = find_target(image, o, index, 0);
     /* A weak reference that nobody answers is 0, as everywhere: programs ask whether it is
        there. */
-    if (index && !t.address && ELF64_ST_BIND(s->st_info) != STB_WEAK)
-      t.address = stub_for(image, o->strings + s->st_name);
+    if (index && !t.address && ELF64_ST_BIND(s->st_info) != STB_WEAK) {
+      if (image->program && (image->is_bound_now || type != R_JUMP) &&
+          !is_of_mpi(o->strings + s->st_name))
+        return fail(error, bytes, "%s: undefined symbol: %s", o->path, o->strings + s->st_name);
+      t.address = stub_for(bound, o->strings + s->st_name);
+    }
     put(image, word, t.address ? t.address + (type == R_ABS ? r->r_addend : 0) : NULL);
     return 1;
   }
@@ -787,7 +832,7 @@ static int bind_object(elf_image *image, const elf_object *o, int which, char *e
    All is bound now, also what dynamic linkers leave to the first call: a word bound later would be
    bound in one copy alone. */
 int elf_bind(elf_image *image, char *error, size_t bytes) {
-  bound = image;
+  if (!bound) bound = image;
   for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {

@@ -6,12 +6,15 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #pragma GCC visibility push(hidden)
 typedef struct elf_object { /* pointers lead into the first image */
   char *path;
-  const char *name; /* for people */
-  int fd;
+  const char *name; /* for people, and by which it was needed */
+  int fd;           /* -1: closed */
+  dev_t device;     /* with the inode: which file this is, by whatever name */
+  ino_t inode;
   ElfW(Ehdr) header;
   ElfW(Phdr) * parts;
   uintptr_t low, high; /* addresses in the file's own counting, whole pages */
@@ -29,7 +32,8 @@ typedef struct elf_object { /* pointers lead into the first image */
   uint8_t is_preloaded, is_symbolic;
 } elf_object;
 
-typedef struct elf_image {
+typedef struct elf_image elf_image;
+struct elf_image {
   elf_object *objects; /* the program first, then breadth first what it needs */
   int object_count, objects_max;
   char *base; /* the first image: never run, copied */
@@ -45,11 +49,21 @@ typedef struct elf_image {
   int copied_count, copied_max;
   char **missing; /* names of functions that nobody has */
   int missing_count, missing_max;
-} elf_image;
+  /* Of what a process loads by dlopen (plugins.c): the program as this process has it; what else is loaded and was
+     asked for; whether a library is there already. */
+  const elf_image *program;
+  const elf_image *const *others;
+  int others_count;
+  int (*is_there)(const char *name);
+  int is_bound_now; /* a function that nobody has is an error (RTLD_NOW) */
+};
 
 /* Reads and lays out; the texts of errors name the file. ret 0: error says why not */
 int elf_read(elf_image *image, const char *path, const char *const *preloads, char *error,
              size_t error_bytes);
+void elf_free(elf_image *image); /* what elf_read made, not what was mapped */
+int elf_answers_to(const elf_object *object,
+                   const char *name); /* as needed, or as it calls itself */
 /* Maps the parts that are never written of all objects at base. ret 0: errno */
 int elf_map_text(const elf_image *image, char *base);
 /* Binds the first image. ret 0: error says why not */
@@ -60,10 +74,36 @@ size_t elf_find(const elf_image *image, const char *name);
 const ElfW(Sym) * elf_symbol(const elf_object *object, const char *name);
 /* What the launcher offers in place of libc's; NULL: nothing. */
 void *elf_replaced(const char *name);
+enum elf_place { ELF_OWN, ELF_SHARED, ELF_LAUNCHER }; /* who has a library of this name */
+enum elf_place elf_place_of(const char *name);
+/* Notes that somebody needs MPI's library of this name. ret 0: error says why that cannot be */
+int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes);
+int elf_calls_dlopen(void); /* something that was bound does */
 /* A name of the program's MPI, which is not to be looked for in the launcher. */
 int elf_is_nowhere(const char *name);
 /* Values of DT_INIT, DT_INIT_ARRAY ...: offsets in the image; 0 for those that are missing. */
 size_t elf_dynamic(const elf_object *object, int64_t tag);
+
+/* ---- plugins.c: what a process loads by dlopen --------------------------------------------------------- */
+typedef struct guest guest;
+/* caller: who asks, whose folders are searched. mode: dlopen's. ret a handle; NULL: plugin_fail has said why,
+   or RTLD_NOLOAD and it is not there */
+void *plugin_open(const elf_image *program, const char *base, const elf_object *caller,
+                  const char *path, int mode);
+int plugin_is(const void *handle); /* one that plugin_open gave to the running process */
+/* Of this library, then of what was loaded with it. ret NULL: has none */
+void *plugin_symbol(const void *handle, const char *name);
+/* Of all that are global; those behind `after` (NULL: all): RTLD_NEXT. */
+void *plugin_global_symbol(const elf_object *after, const char *name);
+/* What dlerror says next in this process. ret NULL */
+void *plugin_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *plugin_error(void); /* NULL: none since it was asked */
+const elf_object *plugin_object_at(const void *address, char **base);
+void plugins_tls_first(const guest *g, char *block_end); /* of a thread that begins */
+void plugins_end(void);                                  /* their destructors */
+/* Of loader.c: room for thread-local variables, the same in every process. ret distance below the thread pointer; 0: none */
+size_t elf_tls_room(const char *path, size_t bytes, size_t align);
+char *elf_tls_at(size_t distance); /* of the running thread */
 
 /* ---- image_find.c: where libraries lie ------------------------------------------------------------------ */
 /* ret path, to be freed; NULL: not found */

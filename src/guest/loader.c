@@ -36,21 +36,43 @@ static int tls_fits(void) {
          image.tls_bytes <= TLS_ROOM && image.tls_align <= 64;
 }
 #else
+enum { TLS_ROOM = 0 };
 static char *tls_block(void) { return NULL; }
 static int tls_fits(void) { return 0; }
 #endif
 size_t guest_tls_bytes(void) { return image.tls_bytes; }
 char *guest_tls_now(void) { return tls_block(); }
+/* What a process loads by dlopen may have some too: room for it is kept in each thread's block, at its lower end. A
+   file has the same place in all processes, as if it had been there from the start. */
+enum { TLS_LATER = 2048, LATER_MAX = 64 };
+static struct {
+  char *path;
+  size_t at;
+} later[LATER_MAX];
+static size_t tls_most;
+size_t guest_tls_most(void) { return tls_most; }
+size_t elf_tls_room(const char *path, size_t bytes, size_t align) {
+  int i = 0;
+  while (i < LATER_MAX && later[i].path && strcmp(later[i].path, path) != 0) i++;
+  if (i == LATER_MAX || align > 64) return 0;
+  if (later[i].path) return later[i].at;
+  const size_t at = (image.tls_bytes + bytes + align - 1) / align * align;
+  if ((at + 15) / 16 * 16 > tls_most || (later[i].path = strdup(path)) == NULL) return 0;
+  image.tls_bytes = (at + 15) / 16 * 16;
+  return later[i].at = at;
+}
+char *elf_tls_at(size_t distance) { return tls_block() + image.tls_bytes - distance; }
 /* A new block: the initial values of each object's variables, 0 where the file gives none. */
 void guest_tls_first(const guest *g, char *block) {
-  memset(block, 0, image.tls_bytes);
+  memset(block, 0, tls_most);
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++)
       if (o->parts[k].p_type == PT_TLS)
-        memcpy(block + image.tls_bytes - o->tls_at, g->image + o->at + o->parts[k].p_vaddr,
+        memcpy(block + tls_most - o->tls_at, g->image + o->at + o->parts[k].p_vaddr,
                o->parts[k].p_filesz);
   }
+  plugins_tls_first(g, block + tls_most);
 }
 
 static const char *const variable_names[GUEST_VARIABLES] = {"environ",
@@ -80,10 +102,11 @@ void *guest_variable_at(const guest *g, enum guest_variable variable) {
 }
 
 /* Told at the start and not refused: programs are linked with much that they never call. */
-static void say_missing(void) {
-  if (!image.missing_count) return;
-  fprintf(stderr, "pm_run: %s: missing here, a call ends the run:", image.objects[0].name);
-  for (int i = 0; i < image.missing_count; i++) fprintf(stderr, " %s", image.missing[i]);
+static void say_missing(const char *who) {
+  static int said;
+  if (said == image.missing_count) return;
+  fprintf(stderr, "pm_run: %s: missing here, a call ends the run:", who);
+  for (; said < image.missing_count; said++) fprintf(stderr, " %s", image.missing[said]);
   fprintf(stderr, "\n");
 }
 static int mappings_allowed(void) {
@@ -127,6 +150,13 @@ static void add_preload(const char *option, const char *path) {
     guest_refuse("%s: %s: not found", option, path);
 }
 static size_t offset_of(const char *name) { return elf_find(&image, name); }
+/* Once: by the program, or by the first library of it that dlopen brings. */
+static void tell_abi(void) {
+  static int is_told;
+  if (!guest_abi_now() || is_told) return;
+  is_told = 1;
+  guest_abi_now()->bound(offset_of);
+}
 void guest_load(const char *path, int processes) {
   char error[1024], *found = NULL;
   if (!strchr(path, '/') && access(path, R_OK) != 0) {
@@ -139,6 +169,7 @@ void guest_load(const char *path, int processes) {
     guest_refuse("%s", error);
   free(found);
   /* The room right below the thread pointer has a size that was fixed when pm_run was linked. */
+  image.tls_align = image.tls_align ? image.tls_align : 16;
   if (image.tls_bytes && !tls_fits())
     guest_refuse("%s: %zu bytes of thread-local variables aligned to %zu have no room here", path,
                  image.tls_bytes, image.tls_align);
@@ -147,11 +178,13 @@ void guest_load(const char *path, int processes) {
   if (image.base == MAP_FAILED || !elf_map_text(&image, image.base))
     guest_refuse("%s: %s", path, strerror(errno));
   if (!elf_bind(&image, error, sizeof error)) guest_refuse("%s", error);
+  tls_most = image.tls_bytes;
+  if (elf_calls_dlopen() && tls_fits() && tls_most + TLS_LATER <= TLS_ROOM) tls_most += TLS_LATER;
   if (!elf_find(&image, "main") && !image.objects[0].header.e_entry)
     guest_refuse("%s: has no main", path);
-  say_missing();
+  say_missing(image.objects[0].name);
   find_variables();
-  if (guest_abi_now()) guest_abi_now()->bound(offset_of);
+  tell_abi();
   copies = processes;
   /* A quarter of the allowance: threads' stacks, libraries and the program's own mappings need the
      rest. */
@@ -250,18 +283,21 @@ static void run_constructors(guest *g) {
     call_all(g, &image.objects[i], DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
   }
 }
-void guest_run_destructors(guest *g) {
-  for (int i = 0; i < image.object_count; i++) {
-    const elf_object *o = &image.objects[i];
-    const size_t count =
-        elf_dynamic(o, DT_FINI_ARRAY) ? elf_dynamic(o, DT_FINI_ARRAYSZ) / sizeof(void *) : 0;
-    for (size_t k = count; k-- > 0;) {
-      void (*fn)(void);
-      memcpy(&fn, g->image + o->at + elf_dynamic(o, DT_FINI_ARRAY) + k * sizeof fn, sizeof fn);
-      if ((uintptr_t)fn + 1 > 1) fn();
-    }
-    call_one(g, o, DT_FINI);
+static void run_destructors_of(guest *g, const elf_object *o) {
+  const size_t count =
+      elf_dynamic(o, DT_FINI_ARRAY) ? elf_dynamic(o, DT_FINI_ARRAYSZ) / sizeof(void *) : 0;
+  for (size_t k = count; k-- > 0;) {
+    void (*fn)(void);
+    memcpy(&fn, g->image + o->at + elf_dynamic(o, DT_FINI_ARRAY) + k * sizeof fn, sizeof fn);
+    if ((uintptr_t)fn + 1 > 1) fn();
   }
+  call_one(g, o, DT_FINI);
+}
+/* The program's, then of what it opened, then of its libraries: who needs something before what is needed. */
+void guest_run_destructors(guest *g) {
+  run_destructors_of(g, &image.objects[0]);
+  plugins_end();
+  for (int i = 1; i < image.object_count; i++) run_destructors_of(g, &image.objects[i]);
 }
 typedef int main_function(int argc, char **argv, char **envp);
 /* What an executable's first instructions call: the process begins there, on the stack that start()
@@ -338,7 +374,8 @@ int guest_is_code(const void *address) {
 }
 static const elf_object *object_of(const void *address, char **base) {
   const char *a = (const char *)address;
-  if (!region || a < region || a >= region + image.bytes * (size_t)copies) return NULL;
+  if (!region || a < region || a >= region + image.bytes * (size_t)copies)
+    return plugin_object_at(address, base);
   const size_t x = (size_t)(a - region) % image.bytes;
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
@@ -348,13 +385,17 @@ static const elf_object *object_of(const void *address, char **base) {
   }
   return NULL;
 }
+int guest_is_its(const void *address) {
+  char *unused;
+  return object_of(address, &unused) != NULL;
+}
 void *guest_symbol(const guest *g, const char *name) {
   const size_t at = elf_find(&image, name);
   return at ? g->image + at : NULL;
 }
 /* ---- what programs ask the dynamic linker ---------------------------------------------------------------------- */
-/* dlopen loads files as libc does, one copy for all processes; but what the program was linked with, and what
-   was preloaded, is there already: the process's own. */
+/* What the program was linked with, and what was preloaded, is there already: the process's own. What dlopen loads
+   beside that is the process's own too (plugins.c), but for libc and what belongs to it. */
 static char program_handle; /* what dlopen(NULL) gives */
 static void *in_process(const guest *g, const elf_object *o, const char *name) {
   const ElfW(Sym) *s = elf_symbol(o, name);
@@ -382,27 +423,49 @@ static void *find_symbol(const guest *g, const char *name, int first) {
   if (!found) found = elf_replaced(name);
   for (int i = first; i < image.object_count && !found; i++)
     found = in_process(g, &image.objects[i], name);
+  if (!found) found = plugin_global_symbol(NULL, name);
   return found || elf_is_nowhere(name) ? found : dlsym(RTLD_DEFAULT, name);
 }
-static const elf_object *opened(const void *handle) { /* NULL: not what guest_dlopen gave */
+static const elf_object *opened(
+    const void *handle) { /* NULL: not of what the program was linked with */
   for (int i = 0; i < image.object_count; i++)
     if (handle == &image.objects[i]) return &image.objects[i];
   return NULL;
 }
+/* What the host's dlerror says is of this process from now on: another one may ask first. */
+static void *noted(void *found) {
+  const char *text = guest_now() ? dlerror() : NULL;
+  if (text && !found)
+    plugin_fail("%s", text);
+  else if (guest_now())
+    plugin_error(); /* as dlerror has it: of the last call */
+  return found;
+}
+/* Behind the caller's own library. */
+static void *find_next(const guest *g, const elf_object *caller, const char *name) {
+  void *found = NULL;
+  const elf_object *mine = opened(caller);
+  if (mine || !caller) return find_symbol(g, name, mine ? (int)(mine - image.objects) + 1 : 0);
+  found = plugin_global_symbol(caller, name);
+  if (!found) found = elf_replaced(name);
+  return found || elf_is_nowhere(name) ? found : dlsym(RTLD_DEFAULT, name);
+}
 /* Called by the program: the caller's address tells which file asks, which RTLD_NEXT needs. Handles
-   of files that dlopen loaded are libc's business. */
+   of files that the host's dlopen loaded are libc's business. */
 static void *find_for(const void *caller, void *handle, const char *name) {
   char *base;
+  void *found = NULL;
   const guest *g = guest_now();
-  const elf_object *o = object_of(caller, &base);
   const elf_object *const of_handle = opened(handle);
-  if (g && of_handle) {
-    void *found = in_process(g, of_handle, name);
-    return found ? found : find_symbol(g, name, 0); /* of what it was linked with */
+  const int is_plugin = g && !of_handle && plugin_is(handle);
+  if (g && (of_handle || is_plugin)) {
+    found = of_handle ? in_process(g, of_handle, name) : plugin_symbol(handle, name);
+    return noted(found ? found : find_symbol(g, name, 0)); /* of what it was linked with */
   }
   if (!g || (handle != RTLD_DEFAULT && handle != RTLD_NEXT && handle != &program_handle))
-    return dlsym(handle, name);
-  return find_symbol(g, name, handle == RTLD_NEXT && o ? (int)(o - image.objects) + 1 : 0);
+    return noted(dlsym(handle, name));
+  return noted(handle == RTLD_NEXT ? find_next(g, object_of(caller, &base), name)
+                                   : find_symbol(g, name, 0));
 }
 static void *guest_dlsym(void *handle, const char *name) {
   return find_for(__builtin_return_address(0), handle, name);
@@ -411,20 +474,50 @@ static void *guest_dlvsym(void *handle, const char *name, const char *version) {
   (void)version;
   return find_for(__builtin_return_address(0), handle, name);
 }
-static void *guest_dlopen(const char *path, int mode) {
-  if (!path) return &program_handle;
+static void *open_for(const void *caller, const char *path, int mode) {
+  const guest *g = guest_now();
+  char *unused, error[256];
+  if (!path || !*path) return &program_handle;
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const enum elf_place place = elf_place_of(name);
+  struct stat file;
+  const int is_file = slash && stat(path, &file) == 0;
   for (int i = 1; i < image.object_count; i++) {
-    struct stat mine, other;
-    if (strchr(path, '/') ? stat(image.objects[i].path, &mine) == 0 && stat(path, &other) == 0 &&
-                                mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
-                          : strcmp(image.objects[i].name, path) == 0)
+    const elf_object *o = &image.objects[i];
+    if (slash ? is_file && o->device == file.st_dev && o->inode == file.st_ino
+              : elf_answers_to(o, path))
       return &image.objects[i];
   }
-  return dlopen(path, mode);
+  if (!g || place == ELF_SHARED) return noted(dlopen(path, mode));
+  if (place == ELF_LAUNCHER) {
+    if (!elf_note_mpi(path, name, error, sizeof error)) return plugin_fail("%s", error);
+    tell_abi();
+    return &program_handle;
+  }
+  const elf_object *const who = object_of(caller, &unused);
+  void *const found = plugin_open(&image, g->image, who ? who : &image.objects[0], path, mode);
+  tell_abi();
+  say_missing(path);
+  return found;
 }
-static int guest_dlclose(void *handle) {
-  return handle == &program_handle || opened(handle) ? 0 : dlclose(handle);
+static void *guest_dlopen(const char *path, int mode) {
+  return open_for(__builtin_return_address(0), path, mode);
 }
+/* Names apart from all others: there is one set of names in a process. */
+static void *guest_dlmopen(Lmid_t names, const char *path, int mode) {
+  if (names == LM_ID_BASE) return open_for(__builtin_return_address(0), path, mode);
+  return guest_now() ? plugin_fail("%s: dlmopen: no other namespaces here", path)
+                     : dlmopen(names, path, mode);
+}
+static int is_ours(const void *handle) {
+  return handle == &program_handle || opened(handle) || plugin_is(handle);
+}
+static int guest_dlclose(void *handle) { return is_ours(handle) ? 0 : dlclose(handle); }
+static int guest_dlinfo(void *handle, int request, void *info) {
+  if (!is_ours(handle)) return dlinfo(handle, request, info);
+  return plugin_fail("dlinfo: not for this library here"), -1;
+}
+static char *guest_dlerror(void) { return guest_now() ? plugin_error() : dlerror(); }
 static int guest_dladdr(const void *address, Dl_info *info) {
   char *base;
   const elf_object *o = object_of(address, &base);
@@ -474,21 +567,22 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
    seen until it returns 1. */
 typedef int function_seen(void *arg, const char *name, const ElfW(Sym) * function);
 static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen, void *arg) {
+  const int fd = o->fd < 0 ? open(o->path, O_RDONLY | O_CLOEXEC) : o->fd;
   const ElfW(Ehdr) *h = &o->header;
   ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum + 1u, sizeof *sections);
   int is_found = 0;
   if (!sections || h->e_shentsize != sizeof *sections ||
-      pread(o->fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) < 0)
-    return free(sections), 0;
+      pread(fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) < 0)
+    is_found = -1;
   for (int i = 0; i < h->e_shnum && !is_found; i++) {
     if (sections[i].sh_type != kind || sections[i].sh_link >= h->e_shnum) continue;
     const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
     ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
     char *text = (char *)calloc(1, texts->sh_size + 1);
     if (symbols && text &&
-        pread(o->fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
+        pread(fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
             (ssize_t)sections[i].sh_size &&
-        pread(o->fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
+        pread(fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
       for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols && !is_found; k++)
         if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && symbols[k].st_shndx != SHN_UNDEF &&
             symbols[k].st_name < texts->sh_size)
@@ -497,7 +591,8 @@ static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen,
     free(text);
   }
   free(sections);
-  return is_found;
+  if (fd >= 0 && fd != o->fd) close(fd);
+  return is_found > 0;
 }
 typedef struct wanted {
   const char *name;
@@ -581,7 +676,10 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("dlsym", guest_dlsym);
   GUEST_REPLACE("dlvsym", guest_dlvsym);
   GUEST_REPLACE("dlopen", guest_dlopen);
+  GUEST_REPLACE("dlmopen", guest_dlmopen);
   GUEST_REPLACE("dlclose", guest_dlclose);
+  GUEST_REPLACE("dlinfo", guest_dlinfo);
+  GUEST_REPLACE("dlerror", guest_dlerror);
   GUEST_REPLACE("dladdr", guest_dladdr);
   GUEST_REPLACE("dladdr1", guest_dladdr1);
 }

@@ -11,7 +11,7 @@
    The program is an ordinary executable (PIE, dynamically linked, any language) or a shared object
    with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
    with; a function that is missing is named when the program is loaded. Each process has its own
-   copy of all variables: of the program, of its libraries but libc, thread-local ones; and of libc's
+   copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), exit handlers,
    random numbers, strtok, working directory, umask, signal handlers (signals to oneself). Shared by
    all, as in threads of one process: the locale, the time zone, results in static memory (localtime,

@@ -13,8 +13,9 @@ void guest_switched(void *unused, pm_process *to) {
   (void)unused;
   if (guest_running) guest_running->error_number = errno;
   if (tls_bytes) {
-    if (guest_running) memcpy(guest_running->tls, guest_tls_now(), tls_bytes);
-    memcpy(guest_tls_now(), c->tls, tls_bytes);
+    const size_t from = guest_tls_most() - tls_bytes;
+    if (guest_running) memcpy(guest_running->tls + from, guest_tls_now(), tls_bytes);
+    memcpy(guest_tls_now(), c->tls + from, tls_bytes);
   }
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
@@ -23,10 +24,16 @@ void guest_switched(void *unused, pm_process *to) {
   errno = c->error_number;
   guest_running = c;
 }
-void guest_context_begin(const guest *g, guest_context *c) {
+void guest_context_begin(guest *g, guest_context *c) {
   memset(c, 0, sizeof *c);
-  if (!guest_tls_bytes()) return;
-  c->tls = (char *)malloc(guest_tls_bytes());
+  if (c != &g->first) {
+    c->before = &g->first;
+    c->next = g->first.next;
+    if (c->next) c->next->before = c;
+    g->first.next = c;
+  }
+  if (!guest_tls_most()) return;
+  c->tls = (char *)malloc(guest_tls_most());
   if (!c->tls) guest_refuse("out of memory");
   guest_tls_first(g, c->tls);
 }
@@ -87,6 +94,8 @@ void guest_context_end(guest_context *c) {
   run_handlers(&c->exits, 0);
   guest_openmp_end(c->openmp);
   c->openmp = NULL;
+  if (c->before) c->before->next = c->next;
+  if (c->next) c->next->before = c->before;
   if (guest_running == c) guest_running = NULL;
   free(c->tls);
 }

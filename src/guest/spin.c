@@ -378,7 +378,8 @@ static void tick(int number, siginfo_t *info, void *context) {
   unsigned char *at = code_at((const ucontext_t *)context);
   ticks = now == seen ? ticks + 1 : 0;
   seen = now;
-  if (!guest_is_code(at)) return;
+  /* Libraries that were opened later lie elsewhere in each process: they have no traps, but yield. */
+  if (!guest_is_its(at)) return;
   pm_catch_up();
   say_if_silent(world, at);
   if (!ticks) return;

@@ -41,6 +41,13 @@ cxx_too() {
     simulated $n "$B/tests/guest_mpi/openmpi_cxx" && ! grep missing "$T/err" && sort "$T/simulated" >"$T/ours" && real $n "$B/tests/guest_mpi/openmpi_cxx" && sort "$T/real" | diff "$T/ours" - && test -s "$T/ours" || return 1
   done
 }
+# A program without MPI loads a library of Open MPI's by dlopen, as Python does with mpi4py.
+loaded_later() {
+  printf '#include <mpi.h>\n#include <stdio.h>\nstatic int calls;\nint run(void) {\n  int me, n, sum = 0;\n  MPI_Init(NULL, NULL);\n  MPI_Comm_rank(MPI_COMM_WORLD, &me);\n  MPI_Comm_size(MPI_COMM_WORLD, &n);\n  calls += me + 1;\n  MPI_Allreduce(&calls, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n  printf("%%d of %%d: %%d\\n", me, n, sum);\n  return MPI_Finalize();\n}\n' >"$T/later.c" &&
+    mpicc.openmpi -w -shared -fPIC "$T/later.c" -o "$T/later.so" &&
+    printf '#include <dlfcn.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\n  void *library = dlopen(argv[1], RTLD_NOW), *mpi = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);\n  int (*run)(void) = library && mpi ? (int (*)(void))dlsym(library, "run") : NULL;\n  if (!run) puts(dlerror());\n  return run ? run() : argc;\n}\n' >"$T/main.c" &&
+    $CC -w -fPIE -pie "$T/main.c" -o "$T/main" -ldl && simulated 3 "$T/main" "$T/later.so" && printf '%d of 3: 6\n' 0 1 2 >"$T/expected" && sort "$T/simulated" | diff "$T/expected" -
+}
 # Every function of its library is there, and every variable that its header names.
 nothing_is_missing() {
   simulated 1 "$set" status_forms && ! grep missing "$T/err" || return 1
@@ -70,6 +77,7 @@ for n in 1 2 3 4; do check "as Open MPI, $n processes" as_open_mpi $n; done
 for n in 1 3 8; do check "as the other ABI, $n processes" as_the_other_abi $n; done
 check "Fortran too" fortran_too
 if [ -x "$B/tests/guest_mpi/openmpi_cxx" ]; then check "C++ too, and buffers handed twice" cxx_too; else skip "C++ too" "no libmpi_cxx"; fi
+check "a library that is loaded later" loaded_later
 check "constants are Open MPI's" "$B/tests/guest_mpi/openmpi_constants"
 check "nothing is missing" nothing_is_missing
 check "numbers in Fortran are its" numbers_in_fortran_are_its

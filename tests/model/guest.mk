@@ -49,6 +49,16 @@ $(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread
 NEEDS_model += $(B)/pm_run $(GUESTS) $(ORDINARY)
+# A program and what it loads by dlopen, parts of one source
+NEEDS_model += $(B)/tests/model/opens/opens
+$(B)/tests/model/opens/opens: tests/model/guest_opens.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)/sub && echo text >$(@D)/text.so && o=$$(cd $(@D) && pwd) && \
+	  part() { part=$$1 && shift && $(CC) $(STD) $(CFLAGS) $(WARN) -fPIC -DPART=$$part $< "$$@" $(LDFLAGS) -ldl -pthread; } && \
+	  part 2 -shared -Wl,-soname,libneeded.so -o $$o/libneeded.so && part 5 -shared -Wl,-soname,liblinked.so -o $$o/liblinked.so && \
+	  part 3 -shared -o $$o/sub/libbeside.so && part 4 -shared -o $$o/lacks.so && \
+	  part 1 -shared $$o/libneeded.so $$o/liblinked.so -Wl,-rpath,$$o:$$o/sub -o $$o/plugin.so && \
+	  part 0 -pie $$o/liblinked.so -Wl,-rpath,$$o -o $$o/opens
 # OpenMP as GCC compiles it
 ifneq ($(call have,gcc),)
 NEEDS_model += $(B)/tests/model/guest_openmp

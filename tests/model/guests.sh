@@ -98,6 +98,24 @@ linked_libraries_are_opened_once() {
     printf '#include <dlfcn.h>\n#include <stdio.h>\nint counted(void);\nint main(int argc, char **argv) {\n  (void)argc;\n  counted();\n  for (int i = 1; i < 3; i++) {\n    void *library = dlopen(argv[i], RTLD_NOW);\n    int (*again)(void) = library ? (int (*)(void))dlsym(library, "counted") : NULL;\n    if (!again || dlsym(library, "puts") == NULL) return 1;\n    printf("%%d\\n", again());\n    if (dlclose(library)) return 1;\n  }\n  return 0;\n}\n' >"$T/main.c" &&
     $CC -w -fPIE -pie "$T/main.c" "$T/libcounts.so" -Wl,-rpath,"$T" -o "$T/opens" && run -n 2 "$T/opens" "$T/../$(basename "$T")/libcounts.so" libcounts.so && printf '2\n3\n2\n3\n' | diff - "$T/out"
 }
+# What a process opens is its own: variables, thread-local ones too, what the library needs, destructors at the end;
+# it finds the program's functions, and dlerror says what is not there.
+opened_libraries_are_private() {
+  printf 'int base = 40;\nint more(void) { return ++base; }\n' | $CC -shared -fPIC -x c - -Wl,-soname,libmore.so -o "$T/libmore.so" &&
+    printf '#include <stdio.h>\nint more(void), whose(void);\nstatic int count = 5;\nstatic __thread int mine = 7;\n__attribute__((constructor)) static void begin(void) { count += whose(); }\n__attribute__((destructor)) static void end(void) { printf("%%d ends %%d\\n", whose(), count); }\nint counted(void) { return (mine += 100) + (count += 10) + more(); }\n' >"$T/plugin.c" &&
+    $CC -shared -fPIC "$T/plugin.c" "$T/libmore.so" -Wl,-rpath,"$T" -o "$T/plugin.so" &&
+    printf '#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <pmi.h>\n#include <unistd.h>\nstatic int me;\nint whose(void) { return me; }\nint main(int argc, char **argv) {\n  int is_first, (*counted)(void), (*more)(void);\n  (void)argc;\n  PMI_Init(&is_first);\n  PMI_Get_rank(&me);\n  void *no = dlopen("./none.so", RTLD_NOW);\n  printf("%%d %%s\\n", me, no ? "?" : dlerror());\n  void *library = dlopen(argv[1], RTLD_NOW), *again = dlopen(argv[1], RTLD_LAZY);\n  if (!library || library != again || dlsym(RTLD_DEFAULT, "counted")) return 1;\n  counted = (int (*)(void))dlsym(library, "counted");\n  more = (int (*)(void))dlsym(library, "more");\n  for (int i = 0; i < 3; i++) {\n    const int x = counted();\n    usleep(10);\n    printf("%%d %%d\\n", me, x);\n  }\n  printf("%%d more %%d\\n", me, more());\n  return dlclose(library);\n}\n' >"$T/main.c" &&
+    $CC -w -fPIE -pie -rdynamic "-I$B/include" "$T/main.c" -o "$T/opens" "-L$B/lib" -lpmi && run -n 3 "$T/opens" "$T/plugin.so" || return 1
+  for r in 0 1 2; do
+    printf '%d ./none.so: cannot open shared object file: No such file or directory\n%d %d\n%d %d\n%d %d\n%d more 44\n%d ends %d\n' $r $r $((163 + r)) $r $((274 + r)) $r $((385 + r)) $r $r $((35 + r))
+  done >"$T/expected"
+  sort "$T/expected" >"$T/sorted" && sort "$T/out" | diff "$T/sorted" -
+}
+# In all the ways of dlopen, dlsym and dlerror: what is said is the host's, in each of three processes.
+libraries_are_opened_as_on_the_host() {
+  o=$(cd "$B/tests/model/opens" && pwd) && "$o/opens" "$o" >"$T/host" && test "$(wc -l <"$T/host")" = 21 &&
+    run -n 1 "$o/opens" "$o" && diff "$T/host" "$T/out" && run -n 3 "$o/opens" "$o" && cat "$T/host" "$T/host" "$T/host" | sort >"$T/three" && sort "$T/out" | diff "$T/three" -
+}
 # One executable, three processes: its handlers run in order, inside of each.
 ordinary_executables_run() {
   run -n 3 "$B/tests/model/guest_ordinary" -a -b x rest
@@ -314,7 +332,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
