@@ -599,6 +599,34 @@ static int hand_on(const char *command, const char *first, char **argv, int argc
   return run(&w);
 }
 
+static int is_report(const struct dirent *e) {
+  const size_t length = strlen(e->d_name);
+  return strncmp(e->d_name, "nbc_overlap.", 12) == 0 && length > 17 &&
+         strcmp(e->d_name + length - 5, ".json") == 0;
+}
+/* dedicated_core, with a folder's reports in place of the folder. */
+static int predict(char **argv, int argc) {
+  words w = {NULL, 0};
+  add(&w, need_own("dedicated_core"));
+  for (int i = 0; i < argc; i++) {
+    struct stat st;
+    struct dirent **files;
+    if (stat(argv[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
+      add(&w, argv[i]);
+      continue;
+    }
+    const int count = scandir(argv[i], &files, is_report, alphasort);
+    if (count < 0) fail(1, "%s: %s", argv[i], strerror(errno));
+    if (count == 0) fail(2, "%s: no reports in it", argv[i]);
+    for (int k = 0; k < count; k++) {
+      add(&w, text("%s/%s", argv[i], files[k]->d_name));
+      free(files[k]);
+    }
+    free(files);
+  }
+  return run(&w);
+}
+
 static int measure_tables(char **argv, int argc) {
   bool again = false, print = false, any = false;
   mpi only = MPI_NONE;
@@ -677,7 +705,7 @@ int main(int argc, char **argv) {
   if (is(what, "report")) return hand_on("overlap_report", NULL, argv, argc);
   if (is(what, "diff")) return hand_on("overlap_report", "--diff", argv, argc);
   if (is(what, "trace")) return hand_on("overlap_trace", NULL, argv, argc);
-  if (is(what, "predict")) return hand_on("dedicated_core", NULL, argv, argc);
+  if (is(what, "predict")) return predict(argv, argc);
   if (is(what, "table")) return measure_tables(argv, argc);
   if (is(what, "doctor")) return doctor();
   if (is(what, "completion")) return completion();

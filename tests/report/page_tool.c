@@ -3,9 +3,11 @@
    equals the sum of all reports, given as JSON.
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE */
+   timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool timelines FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
+#include "tools/trace_file.h"
 
 static void step(sim *s, int64_t *t, uint64_t *id, int rank) {
   const uint64_t a = ++*id, b = ++*id, c = ++*id;
@@ -51,6 +53,46 @@ static int make(const char *folder) {
     if (!out || nbc_report_write_json(r, out) != NBC_OK || fclose(out) != 0) return 1;
     nbc_report_free(r);
     sim_destroy(&s);
+  }
+  return 0;
+}
+
+static int timelines(const char *folder) {
+  for (int rank = 0; rank < 2; rank++) {
+    const trace_record records[2] = {{.begin_ns = 1000 + 500 * rank,
+                                      .end_ns = 2000 + 500 * rank,
+                                      .id = 7,
+                                      .size_bytes = 100000,
+                                      .xfer_ns = 900,
+                                      .max_overlap_ns = 900,
+                                      .partner = 1 - rank,
+                                      .what = TRACE_TRANSFER,
+                                      .kind = rank ? NBC_KIND_IRECV : NBC_KIND_ISEND,
+                                      .peer = NBC_PEER_SAME_NODE,
+                                      .case_of = 2},
+                                     {.begin_ns = 5,
+                                      .end_ns = 1,
+                                      .id = 7,
+                                      .size_bytes = 100000,
+                                      .xfer_ns = 900,
+                                      .max_overlap_ns = 1,
+                                      .partner = 1 - rank,
+                                      .what = TRACE_MESSAGE,
+                                      .kind = (uint8_t)rank,
+                                      .case_of = TRACE_NO_TAIL}};
+    const uint16_t one = 1;
+    unsigned char low;
+    char path[500];
+    memcpy(&low, &one, 1);
+    snprintf(path, sizeof path, "%s/nbc_overlap.heat.1-2.%d.trace", folder, rank);
+    FILE *out = fopen(path, "wb");
+    if (!out) return 1;
+    fprintf(out, TRACE_FIRST_LINE " %s\nrank %d\nsize 2\npid %d\nhost node1\nprogram heat\n",
+            low ? "01000000" : "00000001", rank, 10 + rank);
+    fputs("clock 0 1000000\nclock 9000 1009000\nraw 0 50000 10\nraw 9000 59000 10\nboot same\n"
+          "matches 1 in order\nseen 2\nrecords 2\n\n",
+          out);
+    if (fwrite(records, sizeof records, 1, out) != 1 || fclose(out) != 0) return 1;
   }
   return 0;
 }
@@ -194,6 +236,7 @@ static void the_page_holds_the_numbers_of_the_reports(void) {
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "timelines") == 0) return timelines(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
   page_path = argv[2], sum_path = argv[3];

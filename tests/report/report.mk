@@ -7,5 +7,6 @@ $(eval $(call tool,overlap_trace,$(if $(HAVE_OTF2),-DTRACE_WITH_OTF2 $(shell pkg
 $(eval $(call program,$(B)/tests/report/page_tool,tests/report/page_tool.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
 $(eval $(call script,report/overlap_report))
 $(eval $(call script,report/comma_locale))
+$(eval $(call script,report/nbc))
 NEEDS_report += $(patsubst %,$(B)/tests/%,$(shell sed -n '/for program/,/do$$/p' tests/report/comma_locale.sh | grep -oE '[a-z]+/[a-z_]+'))
-NEEDS_report += $(B)/overlap_report $(B)/tests/report/page_tool
+NEEDS_report += $(B)/overlap_report $(B)/overlap_trace $(B)/nbc $(B)/dedicated_core $(B)/tests/report/page_tool
