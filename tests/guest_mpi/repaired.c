@@ -430,6 +430,13 @@ static void views_and_numbers(void) {
   MPI_Type_free(&tile);
   MPI_File_close(&f);
 }
+static void nothing_has_no_error(void) {
+  MPI_Status s;
+  int flag;
+  s.MPI_ERROR = 77;
+  MPI_Request_get_status(MPI_REQUEST_NULL, &flag, &s);
+  say("of no request: %d, error %d", flag, s.MPI_ERROR);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -451,4 +458,5 @@ void test_repaired(void) {
   many_at_once();
   one_type_in_disguise();
   views_and_numbers();
+  nothing_has_no_error();
 }
