@@ -310,61 +310,38 @@ CALL(Type_struct, int count, int lengths[], MPI_Aint displs[], MPI_Datatype olds
      MPI_Datatype *new) {
   return PMPI_Type_create_struct(count, lengths, displs, olds, new);
 }
-CALL(Get_elements_x, const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
-  IN("Get_elements_x");
-  NEED(NULL, status && count);
-  gm_type *t = type_of(p, type);
-  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  const uint64_t n = gm_elements(t, gm_status_bytes(status));
-  *count = n == UINT64_MAX ? MPI_UNDEFINED : (MPI_Count)n;
-  return MPI_SUCCESS;
-}
-static void set_elements(MPI_Status *status, const gm_type *t, uint64_t count) {
-  const uint64_t bytes = t->elements ? t->size / t->elements * count : 0;
-  status->count_lo = (int)(uint32_t)bytes;
-  status->count_hi_and_cancelled =
-      (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);
-}
-CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
-  IN("Status_set_elements");
-  NEED(NULL, status);
-  FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
-  set_elements(status, type_of(p, type), (uint64_t)count);
-  return MPI_SUCCESS;
-}
 CALL(Status_set_elements_x, MPI_Status *status, MPI_Datatype type, MPI_Count count) {
   IN("Status_set_elements_x");
   NEED(NULL, status);
+  gm_type *t = type_of(p, type);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
-  set_elements(status, type_of(p, type), (uint64_t)count);
+  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
+  const uint64_t bytes = t->elements ? t->size / t->elements * (uint64_t)count : 0;
+  status->count_lo = (int)(uint32_t)bytes;
+  status->count_hi_and_cancelled =
+      (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);
   return MPI_SUCCESS;
+}
+CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
+  IN("Status_set_elements");
+  return PMPI_Status_set_elements_x(status, type, count);
+}
+/* MPI 3's names for what MPI 4 calls _c */
+CALL(Get_elements_x, const MPI_Status *status, MPI_Datatype type, MPI_Count *count) {
+  IN("Get_elements_x");
+  return PMPI_Get_elements_c(status, type, count);
 }
 CALL(Type_size_x, MPI_Datatype type, MPI_Count *size) {
   IN("Type_size_x");
-  NEED(NULL, size);
-  FAIL_IF(!type_of(p, type), NULL, MPI_ERR_TYPE);
-  *size = (MPI_Count)type_of(p, type)->size;
-  return MPI_SUCCESS;
+  return PMPI_Type_size_c(type, size);
 }
 CALL(Type_get_extent_x, MPI_Datatype type, MPI_Count *lb, MPI_Count *extent) {
   IN("Type_get_extent_x");
-  NEED(NULL, lb && extent);
-  const gm_type *t = type_of(p, type);
-  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  *lb = t->lb;
-  *extent = GM_EXTENT(t);
-  return MPI_SUCCESS;
+  return PMPI_Type_get_extent_c(type, lb, extent);
 }
 CALL(Type_get_true_extent_x, MPI_Datatype type, MPI_Count *lb, MPI_Count *extent) {
   IN("Type_get_true_extent_x");
-  NEED(NULL, lb && extent);
-  const gm_type *t = type_of(p, type);
-  FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  *lb = t->true_lb;
-  *extent = t->true_ub - t->true_lb;
-  return MPI_SUCCESS;
+  return PMPI_Type_get_true_extent_c(type, lb, extent);
 }
 /* ---- languages ---- */
 CALL(Status_c2f, const MPI_Status *c, MPI_Fint *f) {
