@@ -95,7 +95,7 @@ NBC__PRIVATE bool nbc__sched_has_levels(const int *nodes, int size) {
   if (!nodes) return false;
   bool *const seen = (bool *)NBC_MALLOC((size_t)size * sizeof *seen);
   if (seen) memset(seen, 0, (size_t)size * sizeof *seen);
-  for (int i = 0; i < size; i++) {
+  for (int i = 0; i < size && !(several && shared); i++) {
     several = several || nodes[i] != nodes[0];
     for (int k = 0; !seen && !shared && k < i; k++) shared = nodes[k] == nodes[i];
     if (!seen) continue;

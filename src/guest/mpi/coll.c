@@ -174,6 +174,16 @@ static int same_plan(const nbc_schedule_desc *a, const nbc_schedule_desc *b) {
          a->root == b->root && a->in_place == b->in_place &&
          a->not_commutative == b->not_commutative;
 }
+/* Two levels where processes share nodes. Of the time that one level takes, on nodes of 4 to 32 filled one after the
+   other: broadcasts and reductions of up to 16 KiB 0.3 to 1.1, allreduce 0.3 to 1.0, a barrier 0.3 to 0.9. Longer
+   broadcasts are scattered then, which on such nodes is as fast (0.9 to 3.2 times slower in two levels). */
+static const int *levels(gm_group *g, const nbc_schedule_desc *d) {
+  const int *nodes = gm_group_nodes(g);
+  const uint64_t bytes = d->count * (d->elem_bytes ? d->elem_bytes : 1);
+  if (nodes && !d->table && g->fills_nodes && d->coll == NBC_COLL_BCAST && bytes > 32 * 1024)
+    return NULL;
+  return nodes;
+}
 int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
   nbc_schedule_desc *d = &args->desc;
   nbc_schedule *schedule = NULL;
@@ -182,6 +192,7 @@ int gm_coll_start(gm_proc *p, gm_comm *comm, gm_coll_args *args, gm_coll *c) {
   d->rank = comm->rank;
   d->size = comm->local->size;
   d->table = gm_set.choice;
+  d->nodes = levels(comm->local, d);
   /* Of long blocks few are fetched at a time: more of them only meet at the senders when processes
      are not in step (16 nodes, 1 us apart: 1 MiB blocks take 1.6 ms one by one, 3.1 with four at a
      time, 4.7 with sixteen). */

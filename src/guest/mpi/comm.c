@@ -16,6 +16,7 @@ void gm_group_leave(gm_group *g) {
   *at = g->next;
   free(g->rank);
   free(g->place);
+  free(g->nodes);
   free(g);
 }
 gm_group *gm_group_make(int size, const int *ranks) {
@@ -69,10 +70,36 @@ int gm_group_find(gm_group *g, int world_rank) {
   }
   return g->rank[g->place[low]] == world_rank ? g->place[low] : GM_UNDEFINED;
 }
+static pm_world *world; /* of all processes: a collective may also begin where none of them runs */
+const int *gm_group_nodes(gm_group *g) {
+  if (g->knows_nodes) return g->nodes;
+  g->knows_nodes = 1;
+  if (!world || g->size < 3 || g->size > GM_LEVELS) return NULL;
+  int *nodes = gm_alloc((size_t)g->size * sizeof *nodes), last = 0;
+  for (int i = 0; i < g->size; i++) {
+    nodes[i] = pm_process_node(pm_process_at(world, gm_group_world(g, i)));
+    if (nodes[i] > last) last = nodes[i];
+  }
+  int *first = gm_alloc(((size_t)last + 1) * sizeof *first), count = 0;
+  for (int i = 0; i <= last; i++) first[i] = -1;
+  g->fills_nodes = 1;
+  for (int i = 0; i < g->size; i++) {
+    if (first[nodes[i]] < 0) first[nodes[i]] = i, count++;
+    nodes[i] = first[nodes[i]];
+    if (i && nodes[i] != nodes[i - 1] && nodes[i] != i) g->fills_nodes = 0;
+  }
+  free(first);
+  if (count > 1 && count < g->size)
+    g->nodes = nodes;
+  else
+    free(nodes);
+  return g->nodes;
+}
 
 /* ---- communicators ------------------------------------------------------------------------------------- */
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context) {
   gm_comm *c = gm_alloc(sizeof *c);
+  if (pm_self()) world = pm_world_of(pm_self());
   c->refs = 1;
   c->local = gm_group_keep(local);
   c->remote = remote ? gm_group_keep(remote) : NULL;

@@ -349,13 +349,20 @@ struct gm_group { /* shared by all processes: the same ranks, the same object */
   int *rank; /* NULL: 0, 1, 2 ... */
   uint64_t hash;
   gm_group *next;
-  int *place; /* sorted order of rank[], made when asked for the first time */
+  int *place;                   /* sorted order of rank[], made when asked for the first time */
+  int *nodes;                   /* gm_group_nodes, the same way */
+  int knows_nodes, fills_nodes; /* fills: members of one node stand together */
 };
 gm_group *gm_group_make(int size, const int *ranks); /* NULL: 0 ... size-1 */
 gm_group *gm_group_keep(gm_group *g);
 void gm_group_leave(gm_group *g);
 int gm_group_world(const gm_group *g, int rank); /* world's rank of a member */
 int gm_group_find(gm_group *g, int world_rank);  /* GM_UNDEFINED: not in it */
+/* Who shares a node with whom: of each member the first one on its node. NULL: two levels are none, for all are on
+   one node or all on nodes of their own, or there are more than GM_LEVELS members: a process's plan then takes time
+   that grows with their number, and is not kept. */
+enum { GM_LEVELS = 4096 };
+const int *gm_group_nodes(gm_group *g);
 
 typedef struct gm_topo {
   int kind, dims_count, size, in_count, out_count, is_weighted, edges_count;
