@@ -927,11 +927,18 @@ uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *comma
     cosim_write(sim, nic, (klass & 1 ? COSIM_CMD1 : COSIM_CMD0) + slot * 64 + i * 4, words[i]);
   return number;
 }
-void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry) {
+static void stage(cosim *sim, int nic, const cosim_entry *entry) {
   uint32_t words[16];
   cosim_entry_pack(entry, words);
   for (uint32_t i = 0; i < 16; i++) cosim_write(sim, nic, COSIM_ME_STAGE + i * 4, words[i]);
+}
+void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry) {
+  stage(sim, nic, entry);
   cosim_write(sim, nic, COSIM_ME_APPEND, (uint32_t)index);
+}
+void cosim_search(cosim *sim, int nic, uint32_t how, const cosim_entry *entry) {
+  stage(sim, nic, entry);
+  cosim_write(sim, nic, COSIM_ME_SEARCH, how);
 }
 void cosim_trigger(cosim *sim, int nic, int klass, int index, int ct, uint64_t threshold,
                    const cosim_command *command) {

@@ -55,6 +55,8 @@ enum {
   COSIM_CLOCK_FRAC = 0x0060,
   COSIM_CLOCK_ADJUST_LO = 0x0064,
   COSIM_CLOCK_ADJUST_HI = 0x0068,
+  COSIM_ME_SEARCH = 0x006C,
+  COSIM_HEADERS = 0x0070,
   COSIM_ME_STAGE = 0x0080,
   COSIM_EQ = 0x0100, /* + 32 * queue: */
   COSIM_EQ_BASE_LO = 0x0,
@@ -126,12 +128,14 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
        COSIM_COUNT_COUNT = COSIM_COUNT_RX_BYTES + 4
 };
 enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
+enum { COSIM_HEADERS_MAX = 1024 };
 enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16, COSIM_COUNTERS_MAX = 16, COSIM_TRIGGERS = 256 };
 /* Of what is written to COSIM_ME_APPEND and COSIM_ME_UNLINK, beside the entry's number */
 #define COSIM_ME_FORCE                                                                             \
   0x80000000u /* unlink it although messages use it; append it when none does */
 #define COSIM_ME_TELL    0x40000000u /* an event COSIM_EV_LINK or COSIM_EV_UNLINK when it is done */
 #define COSIM_ME_TELL_EQ 28          /* the event's queue, shifted by that */
+#define COSIM_ME_DELETE  0x80000000u /* to COSIM_ME_SEARCH: what is found goes */
 enum {
   COSIM_KIND_PUT,
   COSIM_KIND_GET,
@@ -165,7 +169,11 @@ enum {
   COSIM_EV_SEND = 9,
   COSIM_EV_ACK = 10,
   COSIM_EV_LINK = 11,
-  COSIM_EV_UNLINK = 12
+  COSIM_EV_UNLINK = 12,
+  COSIM_EV_AUTO_UNLINK,
+  COSIM_EV_AUTO_FREE,
+  COSIM_EV_SEARCH,
+  COSIM_EV_OVERFLOW = 1 /* added to GET, PUT, ATOMIC and FETCH: of an unexpected header */
 };
 enum {
   COSIM_OP_MIN,
@@ -209,6 +217,9 @@ typedef struct cosim_entry {
   int ctx, pid;          /* pid of the initiator, < 0: any */
   int64_t uid;           /* < 0: any; another one is refused */
   int op_put, op_get, use_once, manage_local, no_truncate, no_events;
+  /* Unexpected headers: messages leave them, AUTO_FREE is told with the last of them; those that it finds are not told,
+     are counted, move its locally managed offset */
+  int keep_headers, tell_free, no_over, count_over, add_lengths;
   int eq, ct, ct_bytes; /* ct < 0: none */
   uint64_t start, match, ignore_bits, user;
   uint64_t size_bytes; /* below 2^48 */
@@ -240,9 +251,11 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          ((uint64_t)e->pt & 15) << 8 | ((uint64_t)e->eq & 3) << 12 |
          ((uint64_t)(e->ct < 0 ? 0 : e->ct) & 15) << 14 |
          ((uint64_t)(e->src < 0 ? 0 : e->src) & 63) << 18 | (uint64_t)(e->src < 0) << 24 |
-         (uint64_t)(e->overflow != 0) << 25 | ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 |
-         (uint64_t)(e->pid < 0) << 48 | (uint64_t)(e->uid < 0) << 49 |
-         ((uint64_t)e->ctx & 15) << 52;
+         (uint64_t)(e->overflow != 0) << 25 | (uint64_t)(e->keep_headers != 0) << 26 |
+         (uint64_t)(e->no_over != 0) << 27 | (uint64_t)(e->count_over != 0) << 28 |
+         (uint64_t)(e->tell_free != 0) << 29 | (uint64_t)(e->add_lengths != 0) << 30 |
+         ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
+         (uint64_t)(e->uid < 0) << 49 | ((uint64_t)e->ctx & 15) << 52;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = (e->size_bytes & 0xFFFFFFFFu) | (uint64_t)e->min_free << 32, v[7] = e->user;
@@ -407,6 +420,8 @@ void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, i
 uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *command,
                       const void *pio_payload);
 void cosim_append(cosim *sim, int nic, int index, const cosim_entry *entry);
+/* Looks through the unexpected headers of the entry's list; how: 0 or COSIM_ME_DELETE, and a number for its events */
+void cosim_search(cosim *sim, int nic, uint32_t how, const cosim_entry *entry);
 /* The command waits as trigger index (0 to 255, a free one: COSIM_TRIGGER_VALID) until successes and failures of
    counter ct together reach the threshold, and is then sent by that class without the host; not with PIO payload.
    COSIM_KIND_CT_INC adds operand[0] and operand[1] to the counts of command->ct, COSIM_KIND_CT_SET sets them. */

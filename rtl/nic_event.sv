@@ -31,6 +31,10 @@ module nic_event import nic_pkg::*; #(
   output logic [3:0]     count_ct_o,
   output logic [31:0]    count_success_o,
   output logic           count_failure_o,
+  // a message that left an unexpected header is wholly in host memory, or has failed
+  output logic           there_o,
+  output logic [HdrBits-1:0] there_at_o,
+  output status_t        there_status_o,
   output logic [3:0]     irq_o,        // pulse: a record of this queue is in host memory
   output logic           idle_o,
   output logic           host_err_o
@@ -89,6 +93,10 @@ module nic_event import nic_pkg::*; #(
   assign count_ct_o      = ev_q.ct;
   assign count_success_o = (ev_q.status != StOk) ? '0 : ev_q.ct_bytes ? ev_q.mlength : 32'd1;
   assign count_failure_o = ev_q.status != StOk;
+
+  assign there_o         = state_q == Count && (!ev_q.ct_en || count_ready_i) && ev_q.hdr_en;
+  assign there_at_o      = ev_q.hdr;
+  assign there_status_o  = ev_q.status;
 
   // ---- registers ------------------------------------------------------------------------------------
   logic eq_reg;

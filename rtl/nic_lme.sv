@@ -2,9 +2,11 @@
 // order of appending. Entries lie in RAM whose output is a register: the next one is read while one is compared, so a
 // list of n entries takes n + 1 cycles. The host names the entry (its number) when it appends or unlinks. An entry
 // counts the messages that still use its buffer; while there are any, an unlink is refused unless it is forced,
-// and a forced append waits, while messages go on.
+// and a forced append waits, while messages go on. What overflow entries took and an append or a search asks
+// for is nic_headers': no message is looked at meanwhile. Headers use the entry that they point into, too.
 module nic_lme import nic_pkg::*; #(
   parameter int unsigned Entries = 1024,
+  parameter int unsigned Headers = 1024,
   localparam int unsigned Eb = $clog2(Entries),
   localparam int unsigned Banks = (Entries + 31) / 32
 ) (
@@ -19,14 +21,20 @@ module nic_lme import nic_pkg::*; #(
   // host
   input  logic               append_i,
   input  logic               unlink_i,
-  input  logic               force_i,        // unlink: even in use; append: once it is no longer in use
+  input  logic               search_i,
+  input  logic               force_i,        // unlink: even in use; append: once it is no longer in use; search: delete
+  input  logic               tell_i,         // append: AUTO_UNLINK is told, in that queue
+  input  logic [1:0]         eq_i,
   input  logic [15:0]        index_i,
   input  me_t                entry_i,
-  output logic               busy_o,         // an append or unlink waits or is at work: no other is taken
+  output logic               busy_o,         // an append, unlink or search waits or is at work: no other is taken
+  output logic               used_up_o,      // the last append found headers, and was not linked
+  output logic               later_o,        // and is told when they are there
   input  logic [$clog2(Banks+1)-1:0] bank_i, // 32 entries each
   output logic [31:0]        valid_o,        // of the bank: in a list
   output logic [31:0]        in_use_o,       // a message uses the buffer
   output logic               bad_o,          // append on a used entry, unlink of an unused or busy one
+  output logic [HdrBits:0]   headers_o,      // unexpected ones that are kept
   // messages
   input  logic               req_valid_i,
   output logic               req_ready_o,
@@ -35,9 +43,16 @@ module nic_lme import nic_pkg::*; #(
   output lme_res_t           res_o,
   input  logic [1:0]         done_i,         // a message that matched has ended, per class
   input  logic [15:0]        done_me0_i,
-  input  logic [15:0]        done_me1_i
+  input  logic [15:0]        done_me1_i,
+  // the event of a message that left a header has been written
+  input  logic               there_i,
+  input  logic [HdrBits-1:0] there_at_i,
+  input  status_t            there_status_i,
+  output logic               ev_valid_o,     // of headers
+  input  logic               ev_ready_i,
+  output logic [EvBits-1:0]  ev_o
 );
-  typedef enum logic [2:0] {Idle, Search, Take, Answer, Fetch, Cut} state_t;
+  typedef enum logic [2:0] {Idle, Search, Take, Answer, Fetch, Cut, Seek} state_t;
 
   logic [MeBits-1:0] me_mem [Entries];
   logic [63:0] local_mem [Entries];   // next locally managed offset
@@ -55,7 +70,9 @@ module nic_lme import nic_pkg::*; #(
   logic fetching_q, here_q, last_q;       // fetch_q, cur_q are valid; cur_q is the last one
   logic found_q;                          // cut after a match, not for the host
 
-  logic op_q, op_unlink_q, op_force_q;  // a host command waits
+  logic op_q, op_unlink_q, op_search_q, op_force_q, op_tell_q;  // a host command waits
+  logic [1:0] op_eq_q;
+  logic used_up_q, later_q;
   me_t op_me_q;
   logic [15:0] op_index_q;
 
@@ -91,13 +108,15 @@ module nic_lme import nic_pkg::*; #(
   assign put_like = req_q.kind != KindGet;
   assign get_like = req_q.kind == KindGet || req_q.kind == KindFetch;
 
-  logic its_user, allowed, leaves, take;
+  logic its_user, allowed, leaves, keeps, lacks, take;
   logic [63:0] rest;
   assign its_user = me.uid_any || me.uid == req_q.uid;
   assign allowed  = its_user && (!put_like || me.op_put) && (!get_like || me.op_get);
   assign rest     = room - {32'd0, mlength};
   assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
-  assign take     = state_q == Take && allowed;
+  assign keeps    = list_q[ListBits] && me.keep_hdr;
+  assign lacks    = keeps && !hdr_room;
+  assign take     = state_q == Take && allowed && !lacks && !(keeps && hdr_hold);
 
   logic op_go;
   assign busy_o      = op_q || state_q == Fetch || (state_q == Cut && !found_q);
@@ -106,7 +125,7 @@ module nic_lme import nic_pkg::*; #(
   assign res_o       = res_q;
   logic [32*Banks-1:0] all_valid, all_in_use;
   assign all_valid   = (32 * Banks)'(valid_q);
-  assign all_in_use  = (32 * Banks)'(in_use_q);
+  assign all_in_use  = (32 * Banks)'(in_use_q | hdr_held);
   assign valid_o     = all_valid[bank_i * 32 +: 32];
   assign in_use_o    = all_in_use[bank_i * 32 +: 32];
 
@@ -114,19 +133,59 @@ module nic_lme import nic_pkg::*; #(
   logic [Eb-1:0] op_at;
   logic [ListBits:0] op_list;
   assign op_at   = op_index_q[Eb-1:0];
-  assign op_fits = op_index_q < 16'(Entries);
+  assign op_fits = op_index_q < 16'(Entries) || op_search_q;
   assign op_list = {op_me_q.overflow, op_me_q.ctx, op_me_q.pt};
-  logic op_waits, op_bad, op_append;
-  assign op_waits  = op_force_q && !op_unlink_q && op_fits && !valid_q[op_at] && in_use_q[op_at];
+  logic op_waits, op_bad, op_append, op_used, op_seeks;
+  assign op_used   = in_use_q[op_at] || hdr_held[op_at];
+  assign op_waits  = op_force_q && !op_unlink_q && !op_search_q && op_fits && !valid_q[op_at] && op_used;
   assign op_go     = state_q == Idle && op_q && !op_waits;
-  assign op_bad    = !op_fits || (op_unlink_q ? (!valid_q[op_at] || (in_use_q[op_at] && !op_force_q)) : (valid_q[op_at] || in_use_q[op_at]));
-  assign op_append = op_go && !op_bad && !op_unlink_q;
-  assign bad_o     = (op_go && op_bad) || ((append_i || unlink_i) && op_q);
+  assign op_bad    = !op_fits || (!op_search_q && (op_unlink_q ? (!valid_q[op_at] || (op_used && !op_force_q)) : (valid_q[op_at] || op_used)));
+  // an append to a priority list looks through the headers first
+  assign op_seeks  = op_search_q || (!op_unlink_q && !op_me_q.overflow && hdr_some[op_list[ListBits-1:0]]);
+  assign op_append = (op_go && !op_bad && !op_unlink_q && !op_seeks) ||
+                     (state_q == Seek && seek_done && !op_search_q && !seek_used_up);
+  assign bad_o     = (op_go && op_bad) || ((append_i || unlink_i || search_i) && op_q);
+  assign used_up_o = used_up_q;
+  assign later_o   = later_q;
+
+  // ---- unexpected headers ----------------------------------------------------------------------------
+  logic [Lists-1:0] hdr_some;
+  logic [Entries-1:0] hdr_held;
+  logic [HdrBits-1:0] hdr_at;
+  logic hdr_room, hdr_hold, seek_done, seek_used_up, seek_later;
+  logic [63:0] seek_local;
+  uhdr_t hdr;
+  always_comb begin
+    hdr           = '0;
+    hdr.at_list      = list_q[ListBits-1:0];
+    hdr.me        = 16'(cur_q);
+    hdr.tell_free = me.tell_free;
+    hdr.free_eq   = me.eq;
+    hdr.free_user = me.user;
+    hdr.kind      = req_q.kind;
+    hdr.src       = req_q.src;
+    hdr.pid       = req_q.pid;
+    hdr.rlength   = req_q.length;
+    hdr.mlength   = mlength;
+    hdr.match     = req_q.match;
+    hdr.hdr_data  = req_q.hdr_data;
+    hdr.start     = me.start + at;
+    hdr.used      = at;
+    hdr.offset    = req_q.offset;
+  end
+  nic_headers #(.Headers(Headers), .Entries(Entries)) u_headers (
+    .clk_i, .rst_ni, .room_o(hdr_room), .put_at_o(hdr_at), .hold_o(hdr_hold), .put_i(take && keeps), .put_hdr_i(hdr),
+    .put_leaves_i(leaves), .held_o(hdr_held), .count_o(headers_o), .there_i, .there_at_i, .there_status_i,
+    .some_o(hdr_some), .seek_i(state_q == Seek),
+    .seek_op_i(!op_search_q ? SeekAppend : op_force_q ? SeekDelete : SeekOnly), .seek_index_i(op_index_q),
+    .seek_tell_i(op_tell_q), .seek_eq_i(op_eq_q), .seek_me_i(op_me_q), .done_o(seek_done), .used_up_o(seek_used_up),
+    .later_o(seek_later), .local_o(seek_local), .ev_valid_o, .ev_ready_i, .ev_o
+  );
 
   // the search is over without an entry
   logic missed;
-  assign missed          = state_q == Search && list_q[ListBits] &&
-                           (!some_q[list_q] || (here_q && !hit && last_q));
+  assign missed          = (state_q == Search && list_q[ListBits] &&
+                            (!some_q[list_q] || (here_q && !hit && last_q))) || (state_q == Take && allowed && lacks && !hdr_hold);
   assign pt_disable_o    = missed && pt_auto_i[list_q[ListBits-1:0]];
   assign pt_disable_at_o = list_q[ListBits-1:0];
 
@@ -145,7 +204,12 @@ module nic_lme import nic_pkg::*; #(
       some_q  <= '0;
       op_q    <= 1'b0;
       op_unlink_q <= 1'b0;
+      op_search_q <= 1'b0;
       op_force_q  <= 1'b0;
+      op_tell_q   <= 1'b0;
+      op_eq_q     <= '0;
+      used_up_q   <= 1'b0;
+      later_q     <= 1'b0;
       op_index_q  <= '0;
       list_q  <= '0;
       fetch_q <= '0;
@@ -157,9 +221,14 @@ module nic_lme import nic_pkg::*; #(
       found_q <= 1'b0;
       res_q   <= '0;
     end else begin
-      if ((append_i || unlink_i) && !op_q) begin
+      if ((append_i || unlink_i || search_i) && !op_q) begin
         op_q        <= 1'b1;
         op_unlink_q <= unlink_i;
+        op_search_q <= search_i;
+        op_tell_q   <= tell_i;
+        op_eq_q     <= eq_i;
+        used_up_q   <= 1'b0;
+        later_q     <= 1'b0;
         op_force_q  <= force_i;
         op_index_q  <= index_i;
       end
@@ -168,13 +237,12 @@ module nic_lme import nic_pkg::*; #(
           found_q <= 1'b0;
           here_q  <= 1'b0;
           if (op_go) begin
-            op_q <= 1'b0;
+            if (op_bad || !op_seeks) op_q <= 1'b0;
             if (!op_bad && op_unlink_q) begin
               fetch_q <= op_at;   // for the list that it is in
               state_q <= Fetch;
-            end else if (!op_bad) begin
-              valid_q[op_at]  <= 1'b1;
-              some_q[op_list] <= 1'b1;
+            end else if (!op_bad && op_seeks) begin
+              state_q <= Seek;
             end
           end else if (req_valid_i) begin
             list_q     <= {1'b0, req_list};
@@ -218,10 +286,12 @@ module nic_lme import nic_pkg::*; #(
             end
           end
         end
-        Take: begin
-          res_q.status <= allowed ? StOk : its_user ? StOperation : StPermission;
-          if (allowed) begin
+        Take: if (!(keeps && hdr_hold)) begin
+          res_q.status <= allowed ? (lacks ? StDropped : StOk) : its_user ? StOperation : StPermission;
+          if (take) begin
             res_q.matched  <= 1'b1;
+            res_q.hdr_en   <= keeps;
+            res_q.hdr      <= hdr_at;
             res_q.me       <= 16'(cur_q);
             res_q.start    <= me.start + at;
             res_q.mlength  <= mlength;
@@ -236,7 +306,7 @@ module nic_lme import nic_pkg::*; #(
             res_q.user     <= me.user;
           end
           found_q <= 1'b1;
-          state_q <= (allowed && leaves) ? Cut : Answer;
+          state_q <= (take && leaves) ? Cut : Answer;
         end
         Fetch: begin
           cur_q  <= fetch_q;
@@ -249,8 +319,18 @@ module nic_lme import nic_pkg::*; #(
           if (is_head && is_tail) some_q[list_q] <= 1'b0;
           state_q <= found_q ? Answer : Idle;
         end
+        Seek: if (seek_done) begin
+          op_q      <= 1'b0;
+          used_up_q <= seek_used_up;
+          later_q   <= seek_later;
+          state_q   <= Idle;
+        end
         default: state_q <= Idle;   // Answer
       endcase
+      if (op_append) begin
+        valid_q[op_at]  <= 1'b1;
+        some_q[op_list] <= 1'b1;
+      end
     end
   end
 
@@ -258,14 +338,14 @@ module nic_lme import nic_pkg::*; #(
   logic [Eb-1:0] op_tail;
   assign op_tail = tail_mem[op_list];
   always_ff @(posedge clk_i) begin
-    if ((append_i || unlink_i) && !op_q) op_me_q <= entry_i;
+    if ((append_i || unlink_i || search_i) && !op_q) op_me_q <= entry_i;
     if (state_q == Idle && !op_go && req_valid_i) req_q <= req_i;
     if ((state_q == Search && !(here_q && hit)) || state_q == Fetch) begin
       me_out_q    <= me_mem[fetch_q];
       local_out_q <= local_mem[fetch_q];
     end
     if (op_append) me_mem[op_at] <= op_me_q;
-    if (op_append) local_mem[op_at] <= '0;
+    if (op_append) local_mem[op_at] <= (state_q == Seek) ? seek_local : '0;
     else if (take && me.manage_local) local_mem[cur_q] <= at + {32'd0, mlength};
     // append behind the tail; cut: the neighbours know each other
     if (op_append && some_q[op_list]) next_mem[op_tail] <= op_at;
@@ -309,6 +389,6 @@ module nic_lme import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd0, me.rsvd1, me.rsvd2, rest, unused_end_ready,
+  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd0, me.rsvd1, me.rsvd2, me.add_lengths, me.count_over, me.no_over, rest, unused_end_ready,
                     done_me0_i, done_me1_i, ctx_i, unused_end_count[0], unused_end_count[1]};
 endmodule

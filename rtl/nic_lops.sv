@@ -1,4 +1,4 @@
-// List operations that wait: appends and unlinks in the order in which the host wrote them, one after the other
+// List operations that wait: appends, unlinks and searches in the order in which the host wrote them, one after the other
 // to the matching engine, which may be in the middle of a long search. An event says, if asked for, that one is
 // done (or was refused), so that a host need not read registers to keep at most Depth of them under way.
 module nic_lops import nic_pkg::*; #(
@@ -9,7 +9,8 @@ module nic_lops import nic_pkg::*; #(
   // host
   input  logic        append_i,
   input  logic        unlink_i,
-  input  logic        force_i,
+  input  logic        search_i,
+  input  logic        force_i,     // of a search: it deletes
   input  logic        tell_i,
   input  logic [1:0]  eq_i,
   input  logic [15:0] index_i,
@@ -19,42 +20,52 @@ module nic_lops import nic_pkg::*; #(
   // matching engine
   output logic        append_o,
   output logic        unlink_o,
+  output logic        search_o,
   output logic        force_o,
+  output logic        tell_o,
+  output logic [1:0]  eq_o,
   output logic [15:0] index_o,
   output me_t         entry_o,
   input  logic        lme_busy_i,
   input  logic        lme_bad_i,
+  input  logic        lme_used_up_i,   // what was appended is not in the list: AUTO_UNLINK instead of LINK
+  input  logic        lme_later_i,     // which somebody else tells
   // event
   output logic        ev_valid_o,
   input  logic        ev_ready_i,
   output logic [EvBits-1:0] ev_o
 );
-  localparam int unsigned Width = MeBits + 21;
+  localparam int unsigned Width = MeBits + 22;
   typedef enum logic [1:0] {Idle, Work, Tell} state_t;
   state_t state_q;
-  logic bad_q, room, some, pop, is_unlink, tell;
+  logic bad_q, room, some, pop, give, is_unlink, is_search, tell, tells;
   logic [1:0] eq;
   logic [$clog2(Depth+1)-1:0] unused_count;
   me_t entry;
   ev_t ev;
 
   nic_fifo #(.Width(Width), .Depth(Depth)) u_waiting (
-    .clk_i, .rst_ni, .valid_i(append_i || unlink_i), .ready_o(room),
-    .data_i({unlink_i, force_i, tell_i, eq_i, index_i, entry_i}), .valid_o(some), .ready_i(pop),
-    .data_o({is_unlink, force_o, tell, eq, index_o, entry}), .count_o(unused_count)
+    .clk_i, .rst_ni, .valid_i(give), .ready_o(room),
+    .data_i({search_i, unlink_i, force_i, tell_i, eq_i, index_i, entry_i}), .valid_o(some), .ready_i(pop),
+    .data_o({is_search, is_unlink, force_o, tell, eq, index_o, entry}), .count_o(unused_count)
   );
-  assign full_o     = (append_i || unlink_i) && !room;
+  assign give       = append_i || unlink_i || search_i;
+  assign tells      = tell && !is_search && !lme_later_i;   // a search tells by itself
+  assign tell_o     = tell;
+  assign eq_o       = eq;
+  assign full_o     = give && !room;
   assign busy_o     = some || state_q != Idle;
-  assign append_o   = state_q == Idle && some && !is_unlink;
+  assign append_o   = state_q == Idle && some && !is_unlink && !is_search;
   assign unlink_o   = state_q == Idle && some && is_unlink;
+  assign search_o   = state_q == Idle && some && is_search;
   assign entry_o    = entry;
   assign ev_valid_o = state_q == Tell;
-  assign pop        = (state_q == Work && !lme_busy_i && !tell) || (state_q == Tell && ev_ready_i);
+  assign pop        = (state_q == Work && !lme_busy_i && !tells) || (state_q == Tell && ev_ready_i);
   always_comb begin
     ev        = '0;
     ev.eq_en  = 1'b1;
     ev.eq     = eq;
-    ev.etype  = is_unlink ? EvUnlink : EvLink;
+    ev.etype  = is_unlink ? EvUnlink : lme_used_up_i ? EvAutoUnlink : EvLink;
     ev.status = bad_q ? StOperation : StOk;
     ev.slot   = index_o;
     ev.pt     = is_unlink ? '0 : {entry.ctx, entry.pt};
@@ -73,7 +84,7 @@ module nic_lops import nic_pkg::*; #(
         end
         Work: begin
           bad_q <= bad_q || lme_bad_i;
-          if (!lme_busy_i) state_q <= tell ? Tell : Idle;
+          if (!lme_busy_i) state_q <= tells ? Tell : Idle;
         end
         default: if (ev_ready_i) state_q <= Idle;   // Tell
       endcase

@@ -86,8 +86,14 @@ package nic_pkg;
   localparam logic [7:0] EvAck = 8'd10;
   localparam logic [7:0] EvLink = 8'd11;
   localparam logic [7:0] EvUnlink = 8'd12;
+  localparam logic [7:0] EvAutoUnlink = 8'd13;
+  localparam logic [7:0] EvAutoFree = 8'd14;
+  localparam logic [7:0] EvSearch = 8'd15;
+  localparam int unsigned HdrBits = 10;   // of an unexpected header's number
 
   typedef struct packed {
+    logic        hdr_en;    // the message left an unexpected header, which is whole with this event
+    logic [HdrBits-1:0] hdr;
     logic        eq_en;
     logic [1:0]  eq;
     logic        ct_en;
@@ -163,6 +169,7 @@ package nic_pkg;
     logic [7:0]  pt;
     logic [31:0] length;
     logic [63:0] match;
+    logic [63:0] hdr_data;
     logic [63:0] offset;
   } lme_req_t;
 
@@ -181,6 +188,8 @@ package nic_pkg;
     logic        ct_bytes;
     logic [3:0]  ct;
     logic [63:0] user;
+    logic        hdr_en;    // it left an unexpected header
+    logic [HdrBits-1:0] hdr;
   } lme_res_t;
 
   typedef struct packed {      // 16 staging words
@@ -199,7 +208,12 @@ package nic_pkg;
     logic        uid_any;
     logic        pid_any;
     logic [15:0] pid;
-    logic [5:0]  rsvd0;        // word 0
+    logic        rsvd0;        // word 0
+    logic        add_lengths;  // headers that an append finds move its locally managed offset
+    logic        tell_free;
+    logic        count_over;
+    logic        no_over;      // headers that it finds are not told
+    logic        keep_hdr;     // overflow list: each message leaves an unexpected header
     logic        overflow;
     logic        src_any;
     logic [5:0]  src;
@@ -215,6 +229,28 @@ package nic_pkg;
     logic        op_get;
     logic        op_put;
   } me_t;
+
+  // ---- unexpected headers: what an event that is told later needs -----------------------------------
+  typedef struct packed {
+    logic [ListBits-1:0] at_list;
+    logic [15:0] me;           // the overflow entry
+    logic        tell_free;
+    logic [1:0]  free_eq;
+    logic [63:0] free_user;
+    kind_t       kind;
+    logic [5:0]  src;
+    logic [15:0] pid;
+    logic [31:0] rlength;
+    logic [31:0] mlength;
+    logic [63:0] match;
+    logic [63:0] hdr_data;
+    logic [63:0] start;
+    logic [63:0] used;         // offset in the overflow entry
+    logic [63:0] offset;       // as it was sent
+  } uhdr_t;
+  localparam logic [1:0] SeekAppend = 2'd0;
+  localparam logic [1:0] SeekOnly = 2'd2;
+  localparam logic [1:0] SeekDelete = 2'd3;
 
   // ---- a response on its way: also kept as history, to answer duplicates --------------------------
   typedef struct packed {
@@ -282,10 +318,11 @@ package nic_pkg;
 
   // ---- widths of the structures above, for arrays: yosys 0.23 knows no arrays of structures. nic_top checks
   localparam int unsigned PktBits = 576;
-  localparam int unsigned EvBits = 453;
-  localparam int unsigned LmeReqBits = 244;
-  localparam int unsigned LmeResBits = 256;
+  localparam int unsigned EvBits = 464;
+  localparam int unsigned LmeReqBits = 308;
+  localparam int unsigned LmeResBits = 267;
   localparam int unsigned MeBits = 512;
+  localparam int unsigned UhdrBits = 501;
   localparam int unsigned RspBits = 307;
   localparam int unsigned CtxBits = 51;
   localparam int unsigned CmdBits = 512;
@@ -320,6 +357,8 @@ package nic_pkg;
   localparam logic [7:0] RegClockFrac = 8'h60;
   localparam logic [7:0] RegClockAdjustLo = 8'h64;
   localparam logic [7:0] RegClockAdjustHi = 8'h68;
+  localparam logic [7:0] RegMeSearch = 8'h6C;
+  localparam logic [7:0] RegHeaders = 8'h70;
   localparam logic [7:0] RegMeStage = 8'h80;
   // blocks and the clock, offsets in the whole space of 128 KiB
   localparam logic [16:0] RegEq = 17'h00100;

@@ -23,12 +23,14 @@ module nic_regs import nic_pkg::*; #(
   input  logic [15:0]        pt_auto_i,
   output logic               append_o,
   output logic               unlink_o,
+  output logic               search_o,
   output logic               force_o,       // an unlink while messages use the entry; an append waits for their end
   output logic               tell_o,        // an event says that it is done
   output logic [1:0]         tell_eq_o,
   output logic [15:0]        index_o,
   output me_t                entry_o,
   input  logic               lme_busy_i,
+  input  logic [HdrBits:0]   headers_i,
   output logic [$clog2(Banks+1)-1:0] bank_o,
   input  logic [31:0]        me_valid_i,
   input  logic [31:0]        me_in_use_i,
@@ -64,6 +66,7 @@ module nic_regs import nic_pkg::*; #(
   assign bank_o       = bank_q;
   assign append_o     = we_i && addr_i == RegMeAppend;
   assign unlink_o     = we_i && addr_i == RegMeUnlink;
+  assign search_o     = we_i && addr_i == RegMeSearch;
   assign {force_o, tell_o, tell_eq_o} = wdata_i[31:28];
   assign index_o      = (wdata_i[27:16] != '0) ? 16'd65535 : wdata_i[15:0];
   assign entry_o      = stage_q;
@@ -89,6 +92,7 @@ module nic_regs import nic_pkg::*; #(
       RegPtAuto: rdata_o = {16'd0, pt_auto_i};
       RegMeValid: rdata_o = me_valid_i;
       RegMeInUse: rdata_o = me_in_use_i;
+      RegHeaders: rdata_o = 32'(headers_i);
       RegMeBusy: rdata_o = {31'd0, lme_busy_i};
       RegMeBank: rdata_o = 32'(bank_q);
       RegCmd0Head: rdata_o = head0_i;

@@ -208,6 +208,7 @@ module nic_rx_req import nic_pkg::*; #(
     lme_req_o.pt     = msg_q.pt;
     lme_req_o.length = msg_q.length;
     lme_req_o.match  = msg_q.match;
+    lme_req_o.hdr_data = msg_q.hdr_data;
     lme_req_o.offset = msg_q.offset;
   end
   assign abandoned_o   = state_q == Abandon && push_ready;
@@ -232,6 +233,8 @@ module nic_rx_req import nic_pkg::*; #(
   ev_t ev;
   always_comb begin
     ev          = '0;
+    ev.hdr_en   = res_q.hdr_en;
+    ev.hdr      = res_q.hdr;
     ev.eq_en    = res_q.ev_en;
     ev.eq       = res_q.eq;
     ev.ct_en    = res_q.ct_en;
@@ -272,7 +275,7 @@ module nic_rx_req import nic_pkg::*; #(
     item.nothing  = state_q == Abort;
     item.writes   = state_q == Abort || (state_q == Finish && msg_q.kind != KindGet && res_q.status == StOk &&
                                          res_q.mlength != '0);
-    item.want_ev  = (ev.eq_en || ev.ct_en) && res_q.matched && state_q != Abort;
+    item.want_ev  = (ev.eq_en || ev.ct_en || ev.hdr_en) && res_q.matched && state_q != Abort;
     item.ev_later = state_q == Finish && msg_q.kind == KindGet;
     item.matched  = res_q.matched;
     item.me       = res_q.me;

@@ -5,6 +5,7 @@ module nic_top import nic_pkg::*; #(
   parameter int unsigned PioBytes = 512,       // PIO payload per command
   parameter int unsigned MaxBytes = 4194304,   // longest message
   parameter int unsigned Entries = 1024,       // list entries
+  parameter int unsigned Headers = 1024,       // unexpected headers
   parameter int unsigned Triggers = 256,       // commands that wait for a counter
   parameter int unsigned LinkDepth = 256       // packets buffered per virtual network
 ) (
@@ -128,7 +129,7 @@ module nic_top import nic_pkg::*; #(
     endcase
   end
 
-  logic enable, clear, append, unlink, op_force, tell, lops_busy, lops_full, adjust;
+  logic enable, clear, append, unlink, search, op_force, tell, lops_busy, lops_full, adjust;
   logic [1:0] tell_eq;
   logic [5:0] self, clear_peer;
   logic [31:0] timeout, frac, head [2], tail [2];
@@ -142,6 +143,7 @@ module nic_top import nic_pkg::*; #(
   me_t me_entry;
   logic [31:0] me_valid, me_in_use;
   logic [11:0] unconfirmed [2];
+  logic [HdrBits:0] headers;
   logic [63:0] adjust_val;
   logic [3:0] irq_eq;
   logic irq_stamp, irq_bad;
@@ -149,7 +151,7 @@ module nic_top import nic_pkg::*; #(
     .clk_i, .rst_ni, .we_i(we && in_regs), .addr_i(addr[7:0]), .wdata_i(wdata),
     .rdata_o(rdata_regs), .enable_o(enable), .self_o(self), .timeout_o(timeout),
     .retries_o(retries), .clear_o(clear), .clear_peer_o(clear_peer), .pt_enable_i(pt_enable[15:0]),
-    .pt_auto_i(pt_auto[15:0]), .bank_o(bank), .append_o(append), .unlink_o(unlink), .force_o(op_force), .tell_o(tell),
+    .pt_auto_i(pt_auto[15:0]), .bank_o(bank), .append_o(append), .unlink_o(unlink), .search_o(search), .headers_i(headers), .force_o(op_force), .tell_o(tell),
     .tell_eq_o(tell_eq), .index_o(me_index), .entry_o(me_entry), .lme_busy_i(lops_busy), .me_valid_i(me_valid),
     .me_in_use_i(me_in_use), .head0_i(head[0]), .tail0_i(tail[0]), .head1_i(head[1]),
     .tail1_i(tail[1]), .unconfirmed0_i(unconfirmed[0]), .unconfirmed1_i(unconfirmed[1]),
@@ -206,7 +208,7 @@ module nic_top import nic_pkg::*; #(
   );
 
   // ---- the two classes -------------------------------------------------------------------------------
-  localparam int unsigned EvSources = 9;   // 4 per class, list operations
+  localparam int unsigned EvSources = 10;  // 4 per class, list operations, headers
   localparam int unsigned RdClients = 6;
   localparam int unsigned WrClients = 7;   // 2 per class, events, stamps, counters
   logic [1:0] lme_valid, lme_ready, lme_answer, lme_done, lock, locked, class_idle, retransmit;
@@ -274,19 +276,26 @@ module nic_top import nic_pkg::*; #(
     if (!rst_ni) asked_q <= 1'b0;
     else if (lme_req_valid && lme_req_ready) asked_q <= lme_pick;
   end
-  logic lme_append, lme_unlink, lme_force, lme_busy, lme_bad;
+  logic lme_append, lme_unlink, lme_search, lme_force, lme_tell, lme_busy, lme_bad, lme_used_up, lme_later, there;
+  logic [1:0] lme_eq;
+  logic [HdrBits-1:0] there_at;
+  status_t there_status;
   logic [15:0] lme_index;
   me_t lme_entry;
   nic_lops u_lops (
-    .clk_i, .rst_ni, .append_i(append), .unlink_i(unlink), .force_i(op_force), .tell_i(tell), .eq_i(tell_eq),
+    .clk_i, .rst_ni, .append_i(append), .unlink_i(unlink), .search_i(search), .force_i(op_force), .tell_i(tell), .eq_i(tell_eq),
     .index_i(me_index), .entry_i(me_entry), .busy_o(lops_busy), .full_o(lops_full), .append_o(lme_append),
-    .unlink_o(lme_unlink), .force_o(lme_force), .index_o(lme_index), .entry_o(lme_entry), .lme_busy_i(lme_busy),
+    .unlink_o(lme_unlink), .search_o(lme_search), .force_o(lme_force), .tell_o(lme_tell), .eq_o(lme_eq),
+    .lme_used_up_i(lme_used_up), .lme_later_i(lme_later), .index_o(lme_index), .entry_o(lme_entry), .lme_busy_i(lme_busy),
     .lme_bad_i(lme_bad), .ev_valid_o(ev_valid[8]), .ev_ready_i(ev_ready[8]), .ev_o(ev[8 * EvBits +: EvBits])
   );
-  nic_lme #(.Entries(Entries)) u_lme (
+  nic_lme #(.Entries(Entries), .Headers(Headers)) u_lme (
     .clk_i, .rst_ni, .ctx_i(ctx), .pt_enable_i(pt_enable), .pt_auto_i(pt_auto), .pt_disable_o(pt_disable),
     .pt_disable_at_o(pt_disable_at), .bank_i(bank),
-    .append_i(lme_append), .unlink_i(lme_unlink), .force_i(lme_force), .index_i(lme_index), .entry_i(lme_entry),
+    .append_i(lme_append), .unlink_i(lme_unlink), .search_i(lme_search), .force_i(lme_force), .tell_i(lme_tell),
+    .eq_i(lme_eq), .used_up_o(lme_used_up), .later_o(lme_later), .headers_o(headers), .there_i(there),
+    .there_at_i(there_at), .there_status_i(there_status), .ev_valid_o(ev_valid[9]), .ev_ready_i(ev_ready[9]),
+    .ev_o(ev[9 * EvBits +: EvBits]), .index_i(lme_index), .entry_i(lme_entry),
     .busy_o(lme_busy), .valid_o(me_valid), .in_use_o(me_in_use), .bad_o(lme_bad),
     .req_valid_i(lme_req_valid), .req_ready_o(lme_req_ready), .req_i(lme_req[lme_pick]),
     .res_valid_o(lme_out), .res_o(lme_res), .done_i(lme_done), .done_me0_i(lme_done_me[0]),
@@ -304,7 +313,8 @@ module nic_top import nic_pkg::*; #(
     .req_beats_o(wr_beats[4 * 5 +: 5]), .beat_o(wr_beat[4 * 256 +: 256]),
     .strb_o(wr_strb[4 * 32 +: 32]), .beat_pop_i(wr_pop[4]), .req_done_i(wr_done[4]),
     .resp_i(wr_resp[4]), .resp_err_i(wr_err), .count_valid_o(ct_valid), .count_ready_i(ct_ready), .count_ct_o(ct_at),
-    .count_success_o(ct_success), .count_failure_o(ct_failure), .irq_o(irq_eq), .idle_o(event_idle),
+    .count_success_o(ct_success), .count_failure_o(ct_failure), .there_o(there), .there_at_o(there_at),
+    .there_status_o(there_status), .irq_o(irq_eq), .idle_o(event_idle),
     .host_err_o(event_err)
   );
   nic_ct #(.Triggers(Triggers)) u_ct (
@@ -403,7 +413,7 @@ module nic_top import nic_pkg::*; #(
     if (Slots != 32 || PioBytes != 512) $fatal(1, "nic_top: the register map has room for 32 slots of 512");
     if ($bits(pkt_t) != PktBits || $bits(ev_t) != EvBits || $bits(lme_req_t) != LmeReqBits ||
         $bits(lme_res_t) != LmeResBits || $bits(me_t) != MeBits || $bits(rsp_t) != RspBits ||
-        $bits(pulse_t) != NicCounters || $bits(ctx_t) != CtxBits) $fatal(1, "nic_pkg: widths");
+        $bits(uhdr_t) != UhdrBits || $bits(pulse_t) != NicCounters || $bits(ctx_t) != CtxBits) $fatal(1, "nic_pkg: widths");
     if (Entries > 2048 || (LinkDepth & (LinkDepth - 1)) != 0) $fatal(1, "nic_top: Entries or LinkDepth");
   end
 `endif

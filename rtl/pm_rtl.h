@@ -23,7 +23,8 @@
    What the model does: Portals. It decides: the data lands beside, the model looks its own lists up when
    the NIC's event is there (of gets and atomics: at the NIC's first read) and moves the bytes to their
    place at no cost. Where the NIC found another entry (an append was on its way to it; NO_TRUNCATE and
-   unexpected headers are the model's alone), only the time is that of the NIC's list.
+   unexpected headers are the model's alone: no entry here asks the NIC to keep any, so an append looks through a
+   program's headers at no cost), only the time is that of the NIC's list.
    The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and portal
    indices up to 15; for what is beyond, matching takes no time. Counters and triggers are the NIC's too: the first
    16 counters of a node that entries, memory descriptors or triggers use, and up to 256 puts, gets, atomics, CTInc and

@@ -124,14 +124,14 @@ $(NIC_COVERED): $(RTL_SOURCES) $(RTL_CHECKERS) rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
 	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
-$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists triggers small_print,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
+$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
 $(eval $(call script,rtl/coverage))
 
 # The same with all changes of tests/rtl/mutants in it, each switched on at run time; made by mutate.sh
 MUTATED := $(B)/rtl/mutated
 MUTATE   = MAKEFLAGS= verilator -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
            -MAKEFLAGS "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0" --cc -y $(MUTATED) --build -j 1
-MUTATED_TESTS := hard_cases lists triggers small_print two_nics hostile_input faults_lose_nothing
+MUTATED_TESTS := hard_cases lists headers triggers small_print two_nics hostile_input faults_lose_nothing
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
 	@B=$(B) sh tests/rtl/mutate.sh

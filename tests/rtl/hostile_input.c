@@ -14,6 +14,14 @@ static void still_works(cosim *sim) {
     for (uint32_t k = 0; k < 64; k++)
       cosim_write(sim, i, COSIM_CLEAR_PEER, k), cosim_cycles(sim, 20);
     cosim_cycles(sim, 2000);
+    for (int list = 0; list < 256 && cosim_read(sim, i, COSIM_HEADERS); list++) {
+      cosim_entry all = host_entry(0, 0, 0);
+      all.ctx = list / 16, all.pt = list % 16, all.pid = -1, all.ignore_bits = ~0ull,
+      all.no_over = 1;
+      cosim_search(sim, i, COSIM_ME_DELETE, &all);
+      cosim_cycles(sim, 100);
+    }
+    CHECK(cosim_read(sim, i, COSIM_HEADERS) == 0);
     for (uint32_t bank = 0; bank < COSIM_ENTRIES / 32; bank++) {
       cosim_write(sim, i, COSIM_ME_BANK, bank);
       const uint32_t valid = cosim_read(sim, i, COSIM_ME_VALID);

@@ -378,13 +378,17 @@ module leaf import nic_pkg::*; (
   logic [3:0] ct_at;
   logic [1:0] unused_cmd_valid;
   logic [CmdBits-1:0] unused_cmd;
+  logic unused_there;
+  logic [HdrBits-1:0] unused_there_at;
+  status_t unused_there_status;
   nic_event #(.N(2)) u_event (
     .clk_i, .rst_ni, .time_i(ev_time_i), .reg_we_i(ev_we_i && !ev_addr_i[9]), .reg_addr_i(ev_addr_i[7:0]),
     .reg_wdata_i(ev_wdata_i), .reg_rdata_o(eq_rdata), .valid_i(ev_valid_i), .ready_o(ev_ready_o),
     .ev_i({ev1, ev}), .req_valid_o(eq_req), .req_addr_o(eq_addr), .req_beats_o(eq_beats),
     .beat_o(eq_beat), .strb_o(eq_strb), .beat_pop_i(ev_pop_i && eq_req), .req_done_i(ev_done_i && eq_req),
     .resp_i(ev_resp_i && eq_last_q), .resp_err_i(ev_resp_err_i), .count_valid_o(ct_valid), .count_ready_i(ct_ready),
-    .count_ct_o(ct_at), .count_success_o(ct_success), .count_failure_o(ct_failure), .irq_o(ev_irq_o), .idle_o(eq_idle),
+    .count_ct_o(ct_at), .count_success_o(ct_success), .count_failure_o(ct_failure), .there_o(unused_there),
+    .there_at_o(unused_there_at), .there_status_o(unused_there_status), .irq_o(ev_irq_o), .idle_o(eq_idle),
     .host_err_o(eq_err)
   );
   nic_ct #(.Triggers(8)) u_ct (
@@ -409,14 +413,20 @@ module leaf import nic_pkg::*; (
   assign lme_ctx[0] = {1'b1, 2'd0, 16'd5, 32'd1};
   assign lme_ctx[1] = {1'b1, 2'd2, 16'd5, 32'd1};
   assign lme_ctx[2] = {1'b1, 2'd0, 16'd9, 32'd2};
-  nic_lme #(.Entries(32)) u_lme (
+  logic unused_used_up, unused_later, unused_lme_ev;   // headers are tests/rtl/headers.c's
+  logic [HdrBits:0] unused_headers;
+  logic [EvBits-1:0] unused_lme_event;
+  nic_lme #(.Entries(32), .Headers(8)) u_lme (
     .clk_i, .rst_ni, .ctx_i({(13 * CtxBits)'(0), lme_ctx[2], lme_ctx[1], lme_ctx[0]}),
     .pt_enable_i({208'd0, {3{lme_pt_enable_i}}}), .pt_disable_o(lme_pt_disable_o),
     .pt_disable_at_o(lme_pt_disable_at_o), .bank_i('0), .pt_auto_i({208'd0, {3{lme_pt_auto_i}}}), .append_i(lme_append_i), .unlink_i(lme_unlink_i), .force_i(lme_force_i),
     .index_i(lme_index_i), .entry_i(lme_entry_i), .busy_o(lme_busy_o), .valid_o(lme_valid_o),
     .in_use_o(lme_in_use_o), .bad_o(lme_bad_o), .req_valid_i(lme_req_valid_i),
     .req_ready_o(lme_req_ready_o),
-    .req_i({lme_kind_i, lme_src_i, lme_pid_i, lme_uid_i, lme_dst_pid_i, lme_ni_i, lme_pt_i, lme_length_i, lme_match_i, lme_offset_i}),
+    .req_i({lme_kind_i, lme_src_i, lme_pid_i, lme_uid_i, lme_dst_pid_i, lme_ni_i, lme_pt_i, lme_length_i, lme_match_i, 64'd0, lme_offset_i}),
+    .search_i(1'b0), .tell_i(1'b0), .eq_i('0), .used_up_o(unused_used_up), .later_o(unused_later),
+    .headers_o(unused_headers), .there_i(1'b0), .there_at_i('0), .there_status_i('0), .ev_valid_o(unused_lme_ev),
+    .ev_ready_i(1'b1), .ev_o(unused_lme_event),
     .res_valid_o(lme_res_valid_o), .res_o(lme_res), .done_i(lme_done_i),
     .done_me0_i(lme_done_me0_i), .done_me1_i(lme_done_me1_i)
   );

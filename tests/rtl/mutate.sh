@@ -40,11 +40,12 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
   by=
   case $(sed -n "${n}s/: .*//p" tests/rtl/mutants) in # which test is likely to notice, first
     nic_ct.sv) first='ct triggers leaf' ;;
-    nic_lme.sv | nic_lops.sv | nic_ctx.sv) first='lists hard_cases leaf' ;;
+    nic_lme.sv | nic_lops.sv | nic_ctx.sv) first='lists headers hard_cases leaf' ;;
+    nic_headers.sv) first='headers lists' ;;
     nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hard_cases triggers two_nics faults_lose_nothing' ;;
     *) first=leaf ;;
   esac
-  for test in $first $(echo small_print leaf ct hard_cases lists triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
+  for test in $first $(echo small_print leaf ct hard_cases lists headers triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     NIC_MUTANT=$n NIC_COVERAGE=$dir/coverage HOSTILE_INPUTS=3000 timeout 150 "$dir/$test" >"$dir/log.$$" 2>&1 || { by=$test; break; }
   done
   tried=$((tried + 1))

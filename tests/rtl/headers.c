@@ -1,0 +1,397 @@
+/* Unexpected headers and searches of the whole NIC: random calls, event for event as the model tells them; headers whose
+ * message is still under way; all places in use; and the cycles that an append takes to look through them. */
+#include "tests/model/ptl.h"
+#include "tests/rtl/cosim.h"
+
+enum {
+  STEPS = 300,
+  RECORDS = 4000,
+  AREA = 0x8000,
+  LONG_BYTES = 0x10000,
+  BASE = 0x10000,
+  LONG_BASE = 0x40000
+};
+enum { SEND, SEND_LONG, APPEND, SEARCH, UNLINK };
+typedef struct step {
+  int what, kind, pt, from, is_delete, target; /* target: of UNLINK, the step of the append */
+  cosim_entry e;
+  bool mutes_unlink;
+  uint64_t match, hdr_data;
+  uint32_t bytes, offset;
+} step;
+typedef struct record {
+  int step, type, pt, peer, status, list;
+  uint64_t user, start, match, hdr_data, success, failure;
+  uint32_t rlength, mlength;
+} record;
+static step Plan[STEPS];
+static record Log[2][RECORDS]; /* of the model, of the NIC */
+static int Count[2];
+enum { UNLINKED = 100, COUNTED }; /* types beside Portals' */
+
+static void note(int whose, record r) {
+  CHECK(Count[whose] < RECORDS);
+  if (Count[whose] < RECORDS) Log[whose][Count[whose]++] = r;
+}
+static void plan_entry(step *s, int i) {
+  cosim_entry *e = &s->e;
+  e->pt = 3 + 2 * (int)test_below(2), s->pt = e->pt;
+  e->src = test_below(8) ? -1 : (int)test_below(2), e->pid = -1, e->uid = -1, e->ct = -1;
+  e->match = test_below(6), e->ignore_bits = test_below(4) ? 0 : test_below(3) ? 3 : ~0ull;
+  e->op_put = e->op_get = 1;
+  e->use_once = test_below(8) != 0, e->manage_local = test_below(3) == 0;
+  e->no_truncate = test_below(6) == 0;
+  e->size_bytes = 8 * test_below(60), e->min_free = 8 * (uint32_t)test_below(20);
+  e->user = 1000 + (uint64_t)i, e->start = BASE + 8 * test_below(AREA / 8 - 64);
+  e->no_over = test_below(8) == 0, e->count_over = test_below(3) == 0;
+  e->ct_bytes = test_below(3) == 0;
+  e->overflow = s->what == APPEND && test_below(3) == 0;
+  if (e->overflow) {
+    e->keep_headers = test_below(8) != 0;
+    e->ignore_bits = test_below(4) ? ~0ull : 0;
+    if (test_below(3)) e->use_once = 0, e->manage_local = 1, e->size_bytes += 200;
+  } else if (s->what == APPEND)
+    e->add_lengths = e->manage_local && !e->use_once && test_below(2);
+  s->mutes_unlink = (e->overflow && !e->keep_headers) || test_below(8) == 0;
+  if (s->mutes_unlink && !e->use_once && !e->manage_local) e->no_events = test_below(2) == 0;
+  e->tell_free = e->overflow && !s->mutes_unlink;
+}
+/* A long message to an overflow entry, at a portal index of their own; what comes then finds it under way. No entry there
+   is without room, as a message that is not written ends at once. */
+static void plan_long(int i) {
+  cosim_entry *e = &Plan[i].e, *finds = &Plan[i + 2].e;
+  Plan[i].what = APPEND, Plan[i + 1].what = SEND_LONG;
+  Plan[i + 2].what = test_below(3) ? APPEND : SEARCH, Plan[i + 2].is_delete = test_below(3) != 0;
+  plan_entry(&Plan[i], i), plan_entry(&Plan[i + 2], i + 2);
+  e->overflow = e->keep_headers = e->use_once = e->tell_free = 1;
+  finds->overflow = finds->keep_headers = finds->tell_free = 0;
+  e->add_lengths = e->no_events = e->manage_local = e->no_truncate = 0;
+  finds->add_lengths = finds->no_events = finds->manage_local = 0;
+  e->src = -1, e->match = 40 + test_below(2), e->ignore_bits = 0;
+  e->size_bytes = LONG_BYTES, e->start = LONG_BASE, finds->size_bytes = 64;
+  if (test_below(4)) finds->match = e->match, finds->no_truncate = 0, finds->src = -1;
+  Plan[i].mutes_unlink = 0;
+  for (int k = 0; k < 3; k++) Plan[i + k].pt = Plan[i + k].e.pt = 7;
+  Plan[i + 1].match = e->match, Plan[i + 1].bytes = LONG_BYTES, Plan[i + 1].hdr_data = (uint64_t)i;
+}
+static void plan(void) {
+  static const int kinds[] = {COSIM_KIND_PUT, COSIM_KIND_PUT,    COSIM_KIND_PUT,
+                              COSIM_KIND_GET, COSIM_KIND_ATOMIC, COSIM_KIND_FETCH};
+  memset(Plan, 0, sizeof Plan);
+  for (int i = 0; i < STEPS; i++) {
+    step *s = &Plan[i];
+    const int draw = (int)test_below(100);
+    if (draw < 4 && i + 3 < STEPS) {
+      plan_long(i);
+      i += 2;
+      continue;
+    }
+    s->what = draw < 46 ? SEND : draw < 80 || !i ? APPEND : draw < 92 ? SEARCH : UNLINK;
+    s->pt = 3 + 2 * (int)test_below(2), s->kind = kinds[test_below(6)];
+    s->match = test_below(6), s->hdr_data = test_rand(), s->offset = 8 * (uint32_t)test_below(8);
+    s->bytes = s->kind == COSIM_KIND_ATOMIC || s->kind == COSIM_KIND_FETCH
+                   ? 8
+                   : 8 * (uint32_t)test_below(12);
+    s->is_delete = test_below(2) == 0, s->target = i ? (int)test_below((uint64_t)i) : 0;
+    if (s->what == APPEND || s->what == SEARCH) plan_entry(s, i);
+  }
+}
+
+/* ---- on the model ---- */
+static unsigned char Area[LONG_BASE + LONG_BYTES];
+static ptl_me_t me_of(const side *s, const cosim_entry *e, bool mutes_unlink) {
+  ptl_me_t me = entry(Area + e->start, e->size_bytes, e->match, PTL_ME_OP_PUT | PTL_ME_OP_GET);
+  me.ignore_bits = e->ignore_bits, me.ct_handle = s->ct, me.min_free = e->min_free;
+  if (e->src >= 0) me.match_id.phys.nid = (ptl_nid_t)e->src;
+  if (e->use_once) me.options |= PTL_ME_USE_ONCE;
+  if (e->manage_local) me.options |= PTL_ME_MANAGE_LOCAL;
+  if (e->no_truncate) me.options |= PTL_ME_NO_TRUNCATE;
+  if (e->no_events) me.options |= PTL_ME_EVENT_COMM_DISABLE;
+  if (e->overflow && !e->keep_headers) me.options |= PTL_ME_UNEXPECTED_HDR_DISABLE;
+  if (e->no_over) me.options |= PTL_ME_EVENT_OVER_DISABLE;
+  if (e->count_over) me.options |= PTL_ME_EVENT_CT_OVERFLOW;
+  if (e->ct_bytes) me.options |= PTL_ME_EVENT_CT_BYTES;
+  if (e->add_lengths) me.options |= PTL_ME_LOCAL_INC_UH_RLENGTH;
+  if (mutes_unlink) me.options |= PTL_ME_EVENT_UNLINK_DISABLE;
+  return me;
+}
+static void model_sends(const side *s, const step *x) {
+  const ptl_process_t to = pm_process_id(1);
+  const ptl_pt_index_t pt = (ptl_pt_index_t)x->pt;
+  int code;
+  if (x->what == SEND_LONG || x->kind == COSIM_KIND_PUT)
+    code =
+        PtlPut(s->md, 0, x->bytes, PTL_NO_ACK_REQ, to, pt, x->match, x->offset, NULL, x->hdr_data);
+  else if (x->kind == COSIM_KIND_GET)
+    code = PtlGet(s->md, 0, x->bytes, to, pt, x->match, x->offset, NULL);
+  else if (x->kind == COSIM_KIND_ATOMIC)
+    code = PtlAtomic(s->md, 0, 8, PTL_NO_ACK_REQ, to, pt, x->match, x->offset, NULL, x->hdr_data,
+                     PTL_SUM, PTL_INT64_T);
+  else
+    code = PtlFetchAtomic(s->md, 64, s->md, 0, 8, to, pt, x->match, x->offset, NULL, x->hdr_data,
+                          PTL_SUM, PTL_INT64_T);
+  CHECK(code == PTL_OK);
+}
+static void model_acts(side *s, int i, ptl_handle_me_t *handles) {
+  const step *x = &Plan[i];
+  ptl_me_t me = me_of(s, &x->e, x->mutes_unlink);
+  void *user = (void *)(uintptr_t)x->e.user;
+  if (x->what == APPEND)
+    CHECK(PtlMEAppend(s->ni, (ptl_pt_index_t)x->pt, &me,
+                      x->e.overflow ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST, user,
+                      &handles[i]) == PTL_OK);
+  if (x->what == SEARCH)
+    CHECK(PtlMESearch(s->ni, (ptl_pt_index_t)x->pt, &me,
+                      x->is_delete ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, user) == PTL_OK);
+  if (x->what == UNLINK && Plan[x->target].what == APPEND)
+    note(0, (record){
+                .step = i, .type = UNLINKED, .status = PtlMEUnlink(handles[x->target]) == PTL_OK});
+}
+static void model_tells(const side *s, int i) {
+  ptl_event_t e;
+  ptl_ct_event_t count = count_of(s->ct);
+  while (PtlEQGet(s->eq, &e) == PTL_OK) {
+    record r = {.step = i, .type = e.type, .pt = (int)e.pt_index, .user = (uintptr_t)e.user_ptr};
+    const bool has_message = e.type <= PTL_EVENT_FETCH_ATOMIC_OVERFLOW ||
+                             (e.type == PTL_EVENT_SEARCH && e.ni_fail_type == PTL_NI_OK);
+    r.status = e.ni_fail_type != PTL_NI_OK, r.match = e.match_bits;
+    if (has_message) {
+      r.start = (uint64_t)((unsigned char *)e.start - Area), r.hdr_data = e.hdr_data;
+      r.rlength = (uint32_t)e.rlength, r.mlength = (uint32_t)e.mlength, r.list = e.ptl_list;
+      r.peer = (int)e.initiator.phys.nid;
+    }
+    note(0, r);
+  }
+  note(0, (record){.step = i, .type = COUNTED, .success = count.success, .failure = count.failure});
+}
+/* A message is under way between its match and the end of the last write over PCI: slow PCI makes that long. How long
+   after a long put the middle of it is, is measured first. */
+enum { PCI_NS = 20000 };
+static int64_t long_ns;
+static void measure_body(void *unused) {
+  side s;
+  ptl_event_t e;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  ptl_md_t md = {Area, LONG_BYTES, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlMDBind(s.ni, &md, &s.md) == PTL_OK);
+  if (pm_rank() == 1)
+    append(&s, entry(Area + LONG_BASE, LONG_BYTES, 1, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE),
+           PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 1) {
+    const int64_t t_ns = pm_now_ns();
+    CHECK(PtlEQWait(s.eq, &e) == PTL_OK && e.type == PTL_EVENT_PUT);
+    long_ns = pm_now_ns() - t_ns - PCI_NS / 2;
+  } else
+    CHECK(PtlPut(s.md, 0, LONG_BYTES, PTL_NO_ACK_REQ, pm_process_id(1), 3, 1, 0, NULL, 0) ==
+          PTL_OK);
+  pm_sleep_ns(400000);
+  side_close(&s);
+}
+static void model_body(void *unused) {
+  static ptl_handle_me_t handles[STEPS];
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  CHECK(PtlPTAlloc(s.ni, 0, s.eq, 5, &s.pt) == PTL_OK);
+  CHECK(PtlPTAlloc(s.ni, 0, s.eq, 7, &s.pt) == PTL_OK);
+  ptl_md_t md = {Area, LONG_BYTES, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(PtlMDBind(s.ni, &md, &s.md) == PTL_OK);
+  for (int i = 0; i < STEPS; i++) {
+    const step *x = &Plan[i];
+    pm_barrier();
+    if (pm_rank() == 0 && x->what <= SEND_LONG) model_sends(&s, x);
+    if (x->what == SEND_LONG) pm_sleep_ns(long_ns);
+    if (pm_rank() == 1) model_acts(&s, i, handles);
+    if (x->what != SEND_LONG) pm_sleep_ns(400000);
+    if (pm_rank() == 1) model_tells(&s, i);
+  }
+  pm_barrier();
+  side_close(&s);
+}
+
+/* ---- on the NIC ---- */
+static const int type_of[] = {[COSIM_EV_GET] = PTL_EVENT_GET,
+                              [COSIM_EV_PUT] = PTL_EVENT_PUT,
+                              [COSIM_EV_ATOMIC] = PTL_EVENT_ATOMIC,
+                              [COSIM_EV_FETCH] = PTL_EVENT_FETCH_ATOMIC,
+                              [COSIM_EV_GET + COSIM_EV_OVERFLOW] = PTL_EVENT_GET_OVERFLOW,
+                              [COSIM_EV_PUT + COSIM_EV_OVERFLOW] = PTL_EVENT_PUT_OVERFLOW,
+                              [COSIM_EV_ATOMIC + COSIM_EV_OVERFLOW] = PTL_EVENT_ATOMIC_OVERFLOW,
+                              [COSIM_EV_FETCH + COSIM_EV_OVERFLOW] =
+                                  PTL_EVENT_FETCH_ATOMIC_OVERFLOW,
+                              [COSIM_EV_LINK] = PTL_EVENT_LINK,
+                              [COSIM_EV_AUTO_UNLINK] = PTL_EVENT_AUTO_UNLINK,
+                              [COSIM_EV_AUTO_FREE] = PTL_EVENT_AUTO_FREE,
+                              [COSIM_EV_SEARCH] = PTL_EVENT_SEARCH};
+static void nic_sends(cosim *sim, const step *x) {
+  cosim_command c =
+      host_command(x->what == SEND_LONG ? COSIM_KIND_PUT : x->kind, 1, x->match, 0x1000, x->bytes);
+  c.pt = x->pt, c.offset = x->offset, c.hdr_data = x->kind == COSIM_KIND_GET ? 0 : x->hdr_data;
+  if (x->what == SEND_LONG) c.hdr_data = x->hdr_data;
+  c.op = COSIM_OP_SUM, c.size_log2 = 3, c.is_signed = 1;
+  cosim_submit(sim, 0, (int)test_below(2), &c, NULL);
+}
+/* What the model tells of an entry by two events is one event with a bit here; and the host asked to be told of each
+   append, whether the entry wants AUTO_UNLINK or not. */
+static void nic_told(int i, const cosim_event *e) {
+  const step *of = e->user >= 1000 ? &Plan[e->user - 1000] : NULL;
+  record r = {.step = i, .type = type_of[e->type], .pt = e->pt & 15, .user = e->user};
+  const bool has_message =
+      e->type <= COSIM_EV_FETCH + COSIM_EV_OVERFLOW || (e->type == COSIM_EV_SEARCH && !e->status);
+  if (e->type == COSIM_EV_UNLINK) {
+    note(1, (record){.step = i, .type = UNLINKED, .status = e->status == COSIM_OK});
+    return;
+  }
+  r.status = e->status != COSIM_OK;
+  if (e->type == COSIM_EV_SEARCH) r.match = e->match;
+  if (has_message) {
+    r.start = e->start, r.match = e->match, r.hdr_data = e->hdr_data,
+    r.rlength = e->requested_bytes;
+    r.mlength = e->moved_bytes, r.list = e->overflow, r.peer = e->peer;
+  }
+  if (e->type != COSIM_EV_AUTO_UNLINK || !of->mutes_unlink) note(1, r);
+  if (has_message && e->unlinked && !(e->type & COSIM_EV_OVERFLOW) && !of->mutes_unlink)
+    note(1, (record){.step = i, .type = PTL_EVENT_AUTO_UNLINK, .pt = r.pt, .user = e->user});
+}
+static void nic_tells(cosim *sim, int i) {
+  cosim_event e;
+  while (host_event(sim, 1, &e)) nic_told(i, &e);
+  while (host_event(sim, 0, &e)) {
+  }
+  note(1, (record){.step = i,
+                   .type = COUNTED,
+                   .success = cosim_read(sim, 1, COSIM_CT + COSIM_CT_SUCCESS_LO),
+                   .failure = cosim_read(sim, 1, COSIM_CT + COSIM_CT_FAILURE_LO)});
+}
+static void nic_settles(cosim *sim) {
+  cosim_cycles(sim, 150);
+  for (int k = 0; k < 400 && !cosim_idle(sim); k++) cosim_cycles(sim, 20);
+  CHECK(cosim_idle(sim));
+  cosim_cycles(sim, 150);
+}
+static void nic_does(cosim *sim, int i) {
+  const step *x = &Plan[i];
+  if (x->what <= SEND_LONG) nic_sends(sim, x);
+  if (x->what == APPEND) cosim_append(sim, 1, (int)((uint32_t)i | COSIM_ME_TELL), &x->e);
+  if (x->what == SEARCH)
+    cosim_search(sim, 1, (uint32_t)i | (x->is_delete ? COSIM_ME_DELETE : 0), &x->e);
+  if (x->what == UNLINK && Plan[x->target].what == APPEND)
+    cosim_write(sim, 1, COSIM_ME_UNLINK, (uint32_t)x->target | COSIM_ME_TELL);
+  if (x->what == SEND_LONG)
+    cosim_cycles(sim, 700);
+  else
+    nic_settles(sim);
+}
+static void random_calls_tell_what_the_model_tells(void) {
+  cosim_desc d = host_desc(2);
+  int seen[128] = {0};
+  pm_platform platform = pm_platform_bxi2(2);
+  const pm_world_desc world = {.platform = &platform};
+  platform.pci_latency_ns = PCI_NS;
+  plan();
+  memset(Count, 0, sizeof Count);
+  run_world(2, measure_body, &world);
+  run_world(2, model_body, &world);
+  cosim *sim = host_start(&d);
+  for (int i = 0; i < STEPS; i++) nic_does(sim, i), nic_tells(sim, i);
+  CHECK(Count[0] == Count[1]);
+  for (int k = 0; k < Count[0] && k < Count[1]; k++) {
+    const record a = Log[0][k], b = Log[1][k];
+    seen[a.type]++;
+    if (memcmp(&a, &b, sizeof a) == 0) continue;
+    for (int w = 0; w < 2; w++) {
+      const record *r = &Log[w][k];
+      printf("  %s, step %d (%d): type %d pt %d peer %d status %d list %d user %d start %x match "
+             "%d, %u of %u bytes, %d %d\n",
+             w ? "NIC" : "model", r->step, Plan[r->step].what, r->type, r->pt, r->peer, r->status,
+             r->list, (int)r->user, (unsigned)r->start, (int)r->match, r->mlength, r->rlength,
+             (int)r->success, (int)r->failure);
+    }
+    CHECK(0);
+    break;
+  }
+  printf(
+      "  %d records alike: %d PUT_OVERFLOW, %d others', %d SEARCH, %d AUTO_FREE, %d AUTO_UNLINK\n",
+      Count[0], seen[PTL_EVENT_PUT_OVERFLOW],
+      seen[PTL_EVENT_GET_OVERFLOW] + seen[PTL_EVENT_ATOMIC_OVERFLOW] +
+          seen[PTL_EVENT_FETCH_ATOMIC_OVERFLOW],
+      seen[PTL_EVENT_SEARCH], seen[PTL_EVENT_AUTO_FREE], seen[PTL_EVENT_AUTO_UNLINK]);
+  CHECK(seen[PTL_EVENT_PUT_OVERFLOW] && seen[PTL_EVENT_SEARCH] && seen[PTL_EVENT_AUTO_FREE]);
+  cosim_destroy(sim);
+}
+
+/* As many as there are; one more is refused and switches its portal index off. Then an append looks through all: a cycle
+   for each that it is not for. */
+static void fill(cosim *sim, int count, uint64_t match) {
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, match, 0x1000, 0);
+  c.payload = COSIM_PAY_INLINE, c.ct = -1, c.want_ack = 0;
+  for (int n = 0; n < count; n++) {
+    cosim_submit(sim, 0, 0, &c, NULL);
+    if (n % 16 == 15) cosim_cycles(sim, 1200);
+  }
+  nic_settles(sim);
+}
+static int64_t cycles_of_append(cosim *sim, int n, const cosim_entry *e) {
+  int64_t begin;
+  nic_settles(sim);
+  cosim_append(sim, 1, n, e);
+  begin = cosim_cycle(sim);
+  do cosim_cycles(sim, 1);
+  while (!cosim_idle(sim));
+  return cosim_cycle(sim) - begin;
+}
+static void all_places_are_used_and_come_back(void) {
+  cosim_desc d = host_desc(2);
+  d.stall = COSIM_STALL_NONE;
+  cosim *sim = host_start(&d);
+  cosim_entry e = host_entry(BASE, 64, 0), find = host_entry(BASE, 64, 9);
+  cosim_event ev;
+  find.pid = find.src = e.pid = e.src = -1, find.uid = e.uid = -1;
+  e.overflow = e.keep_headers = e.no_events = 1, e.ignore_bits = ~0ull;
+  find.use_once = 1;
+  cosim_append(sim, 1, 5, &e);
+  cosim_write(sim, 1, COSIM_PT_AUTO, 1);
+  const int64_t none = cycles_of_append(sim, 6, &find);
+  fill(sim, 1, 1);
+  const int64_t one = cycles_of_append(sim, 7, &find);
+  fill(sim, COSIM_HEADERS_MAX - 1, 1);
+  CHECK(cosim_read(sim, 1, COSIM_HEADERS) == COSIM_HEADERS_MAX);
+  const int64_t most = cycles_of_append(sim, 8, &find);
+  printf("  an append takes %d cycles more with %d headers than with one, and that %d more than "
+         "without\n",
+         (int)(most - one), COSIM_HEADERS_MAX, (int)(one - none));
+  CHECK(most - one == COSIM_HEADERS_MAX - 1);
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 1, 0x1000, 0);
+  c.payload = COSIM_PAY_INLINE;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.status == COSIM_DROPPED);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.status == COSIM_PT_DISABLED);
+  cosim_write(sim, 1, COSIM_ME_UNLINK, 5); /* refused: headers use it */
+  cosim_cycles(sim, 200);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_CMD) == 1);
+  CHECK(cosim_read(sim, 1, COSIM_ME_IN_USE) == 1u << 5);
+  find.ignore_bits = ~0ull, find.no_over = 1, find.use_once = 0;
+  cosim_search(sim, 1, COSIM_ME_DELETE, &find);
+  nic_settles(sim);
+  for (int k = 0; k < 100 && cosim_read(sim, 1, COSIM_ME_BUSY); k++) cosim_cycles(sim, 500);
+  CHECK(cosim_read(sim, 1, COSIM_HEADERS) == 0 && cosim_read(sim, 1, COSIM_ME_IN_USE) == 0);
+  CHECK(!host_event(sim, 1, &ev)); /* a search for all that finds some closes with none */
+  cosim_write(sim, 1, COSIM_PT_ENABLE, 0xFFFF);
+  fill(sim, 20, 9); /* places that were used before; three entries wait for them */
+  CHECK(cosim_read(sim, 1, COSIM_HEADERS) == 17);
+  cosim_write(sim, 1, COSIM_ME_UNLINK, 5 | COSIM_ME_FORCE);
+  cosim_append(sim, 1, (int)(5 | COSIM_ME_FORCE), &e); /* waits until the headers are gone */
+  cosim_cycles(sim, 300);
+  CHECK(cosim_read(sim, 1, COSIM_ME_BUSY) == 1 && cosim_read(sim, 1, COSIM_ME_VALID) == 0);
+  cosim_destroy(sim);
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(random_calls_tell_what_the_model_tells);
+  RUN(all_places_are_used_and_come_back);
+  return TEST_END();
+}
