@@ -1,6 +1,8 @@
 #!/bin/sh
 # guest_ring_P: messages of 1 KiB per CPU second that pm_run simulates for an ordinary MPI program; guest_allreduce_P:
-# sums of 1 KiB over P processes per CPU second. Where SimGrid's SMPI is installed, ..._smpi is the same program and
+# sums of 1 KiB over P processes per CPU second; guest_allreduce_mpich_P: the same with MPICH's choice of algorithms on
+# both sides, so that both send as many messages (without, SMPI reduces and broadcasts, 2 (P - 1) messages a sum where
+# ours are P log2 P). Where SimGrid's SMPI is installed, ..._smpi is the same program and
 # number of processes there (one switch, flow models both), and ..._ratio says how many times faster pm_run is.
 # CPU seconds are user and system, start of the processes included; the median of 3.
 B=${B:-build} regex=${1:-.}
@@ -18,16 +20,18 @@ platform() {
     "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"node-\" suffix=\"\" radical=\"0-$(($1 - 1))\" speed=\"1Gf\" bw=\"12.5GBps\" lat=\"300ns\"/></platform>" >"$T/$1.xml"
   awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "node-" i }' >"$T/$1.hosts"
 }
-for kind in ring allreduce; do
+for kind in ring allreduce allreduce_mpich; do
+  ours_chooses='' theirs_chooses=''
+  [ $kind = allreduce_mpich ] && ours_chooses='--collectives mpich' theirs_chooses='--cfg=smpi/coll-selector:mpich'
   for p in 64 256 1024; do
     name=guest_${kind}_$p
     printf '%s\n' "$name" "${name}_smpi" "${name}_ratio" | grep -qE -- "$regex" || continue
     if [ $kind = ring ]; then rounds=$((100000 / p)) work=$((rounds * p)); else rounds=$((6000 / p)) work=$rounds; fi
-    ours=$(median "$B/pm_run" --stack 64 -n "$p" "$app.mpich" $kind "$rounds")
+    ours=$(median "$B/pm_run" $ours_chooses --stack 64 -n "$p" "$app.mpich" "${kind%_mpich}" "$rounds")
     [ -n "$ours" ] && awk -v n="$name" -v w="$work" -v s="$ours" 'BEGIN { printf "{\"bench\":\"%s\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n", n, w / s }'
     [ -x "$app.smpi" ] && command -v smpirun >/dev/null || continue
     platform "$p"
-    theirs=$(median timeout 300 smpirun -np "$p" -platform "$T/$p.xml" -hostfile "$T/$p.hosts" --cfg=smpi/host-speed:1Gf --log=root.thres:critical "$app.smpi" $kind "$rounds")
+    theirs=$(median timeout 300 smpirun -np "$p" -platform "$T/$p.xml" -hostfile "$T/$p.hosts" --cfg=smpi/host-speed:1Gf --log=root.thres:critical $theirs_chooses "$app.smpi" "${kind%_mpich}" "$rounds")
     [ -n "$ours" ] && [ -n "$theirs" ] && awk -v n="$name" -v w="$work" -v s="$theirs" -v o="$ours" 'BEGIN {
       printf "{\"bench\":\"%s_smpi\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n{\"bench\":\"%s_ratio\",\"value\":%.2f,\"unit\":\"ratio\"}\n", n, w / s, n, s / o }'
   done

@@ -6,6 +6,8 @@
      model_loggp_2      the same puts at the LogGP level: events per second
      model_flows_P      random permutation traffic of P hosts of a fat tree; _simulated: how long the
                         traffic takes, both simulators should agree
+     model_puts_P       the same traffic, 0.5 to 1.5 MB each, put by a process per host over the full NIC model
+                        and acknowledged; beside it SimGrid's mailboxes
      model_dense_HxF    F flows of each of H hosts at once, of up to 2 MB, to random others
      model_small_flows  many flows of up to 1000 bytes at once: how the time grows with their number
      model_allreduce_P  8 bytes among P processes at the LogGP level (recursive doubling over puts):
@@ -171,6 +173,70 @@ static pm_platform tree(int64_t k) {
   p.topo[4] = k;
   return p;
 }
+/* ---- messages ------------------------------------------------------------------------------------ */
+static struct {
+  const int *to;
+  int hosts, rounds;
+} traffic;
+static void puts_of_host(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, entry;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  (void)unused;
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY,
+                                NULL, NULL, &ni),
+       "PtlNIInit");
+  must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
+  ptl_me_t me = {.start = buffer[1],
+                 .length = BIG,
+                 .ct_handle = PTL_CT_NONE,
+                 .uid = PTL_UID_ANY,
+                 .options = PTL_ME_OP_PUT};
+  me.match_id.phys.nid = PTL_NID_ANY;
+  me.match_id.phys.pid = PTL_PID_ANY;
+  ptl_md_t md = {buffer[0], BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
+  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
+       "PtlMEAppend");
+  pm_barrier();
+  for (int r = traffic.rounds - 1, i = pm_rank(), n = 0; r >= 0; r--)
+    must(!PtlPut(h, 0, (ptl_size_t)message_bytes(i, r), PTL_CT_ACK_REQ,
+                 pm_process_id(traffic.to[r * traffic.hosts + i]), pt, 0, 0, NULL, 0) &&
+             !PtlCTWait(ct, (ptl_size_t)++n, &v),
+         "PtlPut");
+  pm_barrier();
+}
+static void puts_between(int64_t k, int rounds) {
+  const pm_platform p = tree(k);
+  const int hosts = (int)(k * k);
+  pm_world_desc desc = {0};
+  pm_world *w;
+  char name[64], command[64];
+  int *to = malloc((size_t)(rounds * hosts) * sizeof *to);
+  must(to != NULL, "malloc");
+  desc.platform = &p;
+  desc.no_data = 1;
+  permutations(to, hosts, rounds);
+  traffic.to = to;
+  traffic.hosts = hosts;
+  traffic.rounds = rounds;
+  must(!pm_world_create(&desc, &w) && !pm_spawn_all(w, puts_of_host, NULL), "world");
+  const double start_s = now_s();
+  must(!pm_world_run(w), "run");
+  const double d_s = now_s() - start_s, simulated_s = (double)pm_world_now_ns(w) * 1e-9;
+  snprintf(command, sizeof command, "puts %d %d", (int)k, rounds);
+  const rival p_run = rival_run(command);
+  snprintf(name, sizeof name, "model_puts_%d", hosts);
+  print_rate(name, (double)hosts * rounds / d_s, "puts/s", p_run);
+  snprintf(name, sizeof name, "model_puts_%d_simulated", hosts);
+  if (p_run.operations > 0)
+    bench_print_peer(name, simulated_s, "s", "SimGrid S4U", p_run.simulated_s);
+  else
+    bench_print(name, simulated_s, "s");
+  pm_world_destroy(w);
+  free(to);
+}
 /* count flows of each host at once, 1 to most bytes. ret seconds of CPU time */
 static double dense(int64_t k, int count, double most, int has_peer) {
   enum { ALL = 16384 };
@@ -284,6 +350,9 @@ int main(int argc, char **argv) {
     put_ack();
   if (bench_wanted(argc, argv, "model_flows"))
     flows(4, 1000), flows(8, 500), flows(16, 200), flows(32, 50), flows(64, 4);
+  if (bench_wanted(argc, argv, "model_puts"))
+    puts_between(4, 1000), puts_between(8, 500), puts_between(16, 200), puts_between(32, 50),
+        puts_between(64, 4);
   if (bench_wanted(argc, argv, "model_dense"))
     dense(8, 16, 2e6, 1), dense(8, 64, 2e6, 1), dense(16, 16, 2e6, 1);
   if (bench_wanted(argc, argv, "model_small_flows")) small_flows();

@@ -15,6 +15,12 @@ __attribute__((unused)) static void permutations(int *to, int hosts, int rounds)
     }
   }
 }
+/* Of the message that host i sends in round r: 0.5 to 1.5 MB. */
+__attribute__((unused)) static double message_bytes(int i, int r) {
+  uint64_t x = ((uint64_t)r << 32) + (uint64_t)i + 88172645463325252u;
+  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+  return (double)(500000 + x % 1000001);
+}
 /* Many flows of each host at once: flow i goes from host i % hosts to to[i], bytes[i] of it. */
 __attribute__((unused)) static void dense_traffic(int *to, double *bytes, int hosts, int flows, double most) {
   uint64_t x = 88172645463325252u;

@@ -1,10 +1,11 @@
 /* SimGrid's S4U under the workloads of bench/model, which runs this program and prints both:
      simgrid flows K ROUNDS     permutation traffic of 1 MB transfers on a fat tree of K * K hosts
+     simgrid puts K ROUNDS      the same traffic of 0.5 to 1.5 MB through mailboxes: each host has a sender and a receiver
      simgrid dense K FLOWS BYTES FLOWS of each host at once, of 1 to BYTES bytes, to random others
      simgrid put_ack COUNT      COUNT puts of each size, each answered by a 32-byte message; sizes from stdin
    Prints operations, seconds of CPU time of the run alone, and simulated seconds. What SimGrid needs to be
    fast is given to it: no cross traffic, the plain model of TCP switched off, raw contexts, transfers
-   from host to host without mailboxes. */
+   from host to host without mailboxes but where messages are to be received. */
 #include "permutation.h"
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,16 @@ static std::vector<sg4::Host *> host;
 static void flows_of_host(int me, int hosts, int rounds) {
   for (int r = rounds - 1; r >= 0; r--)
     sg4::Comm::sendto(host[(size_t)me], host[(size_t)to[(size_t)(r * hosts + me)]], 1000000);
+}
+static void sends_of_host(int me, int hosts, int rounds) {
+  static int word;
+  for (int r = rounds - 1; r >= 0; r--)
+    sg4::Mailbox::by_name(std::to_string(to[(size_t)(r * hosts + me)]))->put(&word, (uint64_t)message_bytes(me, r));
+}
+static void gets_of_host(int me, int rounds) { /* one of each round, whoever is first */
+  sg4::Mailbox *mine = sg4::Mailbox::by_name(std::to_string(me));
+  mine->set_receiver(sg4::Actor::self()); /* what is sent sets out: no sender waits for another */
+  for (int r = 0; r < rounds; r++) mine->get<int>();
 }
 static void dense_of_host(int me, int hosts, int count) {
   std::vector<sg4::CommPtr> under_way;
@@ -53,13 +64,17 @@ static double dense(unsigned k, int count, double most) {
     sg4::Actor::create("a", host[(size_t)i], [=] { dense_of_host(i, hosts, count); });
   return (double)hosts * count;
 }
-static double flows(unsigned k, int rounds) {
+static double flows(unsigned k, int rounds, bool are_received) {
   const int hosts = (int)(k * k);
   tree(k);
   to.resize((size_t)(rounds * hosts));
   permutations(to.data(), hosts, rounds);
-  for (int i = 0; i < hosts; i++)
+  for (int i = 0; i < hosts && !are_received; i++)
     sg4::Actor::create("a", host[(size_t)i], [=] { flows_of_host(i, hosts, rounds); });
+  for (int i = 0; i < hosts && are_received; i++) {
+    sg4::Actor::create("s", host[(size_t)i], [=] { sends_of_host(i, hosts, rounds); });
+    sg4::Actor::create("r", host[(size_t)i], [=] { gets_of_host(i, rounds); });
+  }
   return (double)hosts * rounds;
 }
 
@@ -95,10 +110,11 @@ int main(int argc, char **argv) {
     sg4::Engine::set_config(std::string(setting));
   const std::string what = argc > 1 ? argv[1] : "";
   double operations = 0;
-  if (what == "flows" && argc == 4) operations = flows((unsigned)atoi(argv[2]), atoi(argv[3]));
+  if (what == "flows" && argc == 4) operations = flows((unsigned)atoi(argv[2]), atoi(argv[3]), false);
+  if (what == "puts" && argc == 4) operations = flows((unsigned)atoi(argv[2]), atoi(argv[3]), true);
   if (what == "dense" && argc == 5) operations = dense((unsigned)atoi(argv[2]), atoi(argv[3]), atof(argv[4]));
   if (what == "put_ack" && argc == 3) operations = put_ack(atoi(argv[2]));
-  if (operations <= 0) return fprintf(stderr, "usage: %s flows K ROUNDS | dense K FLOWS BYTES | put_ack COUNT\n", argv[0]), 2;
+  if (operations <= 0) return fprintf(stderr, "usage: %s flows K ROUNDS | puts K ROUNDS | dense K FLOWS BYTES | put_ack COUNT\n", argv[0]), 2;
   const double start_s = cpu_s();
   e.run();
   printf("%.0f %.9f %.9f\n", operations, cpu_s() - start_s, sg4::Engine::get_clock());
