@@ -113,7 +113,7 @@ wires() { # mpi
   if [ "$tracks" = 1 ] && { [ $1 != openmpi ] || [ "$drawn" -ge "$sent" ]; }; then ok "$1 NBC_NIC_COUNTERS=lo: in the timeline, $drawn bytes"
   else bad "$1 NBC_NIC_COUNTERS=lo: in the timeline of $tracks processes, $drawn bytes of $sent"; fi
   if ! command -v otf2-print >/dev/null || grep -q 'without OTF2' "$reports/said"; then skip "$1: no OTF2"
-  elif otf2-print "$reports/archive/traces.otf2" | awk '/^METRIC.*lo:net\/tx_bytes/ { v = $0; sub(/.*UINT64; /, "", v); v += 0; if (!n++) first = v; last = v } END { exit !(n > 1 && last - first >= '$([ $1 = openmpi ] && echo "$sent" || echo 0)') }'
+  elif otf2-print "$reports/archive/traces.otf2" | awk '/^METRIC.*lo:net\/tx_bytes/ { v = $0; sub(/.*UINT64; /, "", v); v += 0; if (!n++) first = v; last = v } END { exit !(n > 1 && last - first >= '"$([ "$1" = openmpi ] && echo "$sent" || echo 0)"') }'
   then ok "$1 NBC_NIC_COUNTERS=lo: in OTF2"; else bad "$1 NBC_NIC_COUNTERS=lo: OTF2"; fi
   try $1 nic NBC_NIC_COUNTERS=lo,nosuch0
   says_once 'no NIC nosuch0 here, but .*lo'
