@@ -201,6 +201,7 @@ typedef struct cosim_command {
   int kind, dst, pt, op;    /* COSIM_KIND_..., op: COSIM_OP_... */
   int ctx, dst_pid;         /* whose command it is, COSIM_CTX; the process that is meant */
   int size_log2, is_signed; /* of an atomic's element */
+  int is_float, is_complex; /* it is a float or double; or two floats, both are set then */
   int payload;              /* of a put: COSIM_PAY_... */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
@@ -229,7 +230,8 @@ typedef struct cosim_entry {
 static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   uint64_t v[8];
   v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->ctx & 15) << 4 | ((uint64_t)c->pt & 255) << 8 |
-         ((uint64_t)c->dst & 63) << 16 |
+         ((uint64_t)c->dst & 63) << 16 | (uint64_t)(c->is_float != 0) << 22 |
+         (uint64_t)(c->is_complex != 0) << 23 |
          ((uint64_t)(c->is_signed != 0) << 2 | ((uint64_t)c->size_log2 & 3)) << 24 |
          ((uint64_t)c->op & 31) << 27 | (uint64_t)c->size_bytes << 32;
   v[2] = (c->offset & 0xFFFFFFFFFFFFu) | (uint64_t)c->dst_pid << 48;

@@ -45,7 +45,8 @@ package nic_pkg;
     logic [127:0] imm;       // payload up to 16 bytes; operand {compare, value}; old value
     logic [47:0]  user;      // message id of the initiator, for events and stamps
     logic [3:0]   retry;     // 0 when sent for the first time
-    logic [1:0]   rsvd;
+    logic         is_complex;  // an atomic's element: two floats,
+    logic         is_float;    // or one float or double
     logic [1:0]   ni;        // kind of interface: matching, logical
     logic [7:0]   slot;      // initiator's command slot
     logic [31:0]  uid;       // of the initiator
@@ -143,12 +144,24 @@ package nic_pkg;
     logic [31:0] length;     // word 1
     logic [4:0]  aop;        // word 0
     logic [2:0]  dtype;
-    logic [1:0]  rsvd0;
+    logic        is_complex;
+    logic        is_float;
     logic [5:0]  dst;
     logic [7:0]  pt;
     logic [3:0]  ctx;
     kind_t       kind;
   } cmd_t;
+
+  // Which atomics there are: of one element; minimum to product, and with a fetch swaps. Integers also have logic; complex
+  // numbers have no order
+  function automatic logic atomic_legal(input logic fetch, input logic [4:0] aop, input logic [1:0] size, input logic is_float,
+                                        input logic is_complex, input logic [31:0] length);
+    logic known;
+    if (!is_float) known = !is_complex && aop <= (fetch ? 5'd17 : 5'd9);
+    else if (is_complex) known = size == 2'd3 && (aop == 5'd2 || aop == 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd12));
+    else known = size[1] && (aop <= 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd16));
+    atomic_legal = known && length == (32'd1 << size);
+  endfunction
 
   // ---- contexts -----------------------------------------------------------------------------------
   typedef struct packed {

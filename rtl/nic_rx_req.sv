@@ -70,7 +70,7 @@ module nic_rx_req import nic_pkg::*; #(
   localparam int unsigned History = Peers * Window;
   localparam int unsigned Pb = $clog2(History) + 1;
   typedef enum logic [3:0] {
-    Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Compute, Finish,
+    Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Float, Compute, Finish,
     Again
   } state_t;
 
@@ -102,20 +102,19 @@ module nic_rx_req import nic_pkg::*; #(
   assign hdr = pkt_i.hdr;
 
   // ---- the message that is looked at ----------------------------------------------------------------
-  logic has_body, legal, fetch, atomic, small_size;
+  logic has_body, legal, fetch, atomic;
   logic [31:0] last;
   assign has_body   = !hdr_q.eop;
   assign fetch      = msg_q.kind == KindFetch;
   assign atomic     = msg_q.kind == KindAtomic || fetch;
   assign last       = (msg_q.length - 32'd1) >> 6;
-  assign small_size = msg_q.length == (32'd1 << msg_q.dtype[1:0]);
   always_comb begin
     unique case (msg_q.kind)
       KindPut: legal = has_body ? (msg_q.length != '0 && msg_q.length <= 32'(MaxBytes))
                                 : msg_q.length <= 32'd16;
       KindGet: legal = !has_body && msg_q.length <= 32'(MaxBytes);
-      KindAtomic: legal = !has_body && small_size && msg_q.aop <= 5'd9;
-      KindFetch: legal = !has_body && small_size && msg_q.aop <= 5'd17;
+      KindAtomic, KindFetch:
+        legal = !has_body && atomic_legal(fetch, msg_q.aop, msg_q.dtype[1:0], msg_q.is_float, msg_q.is_complex, msg_q.length);
       default: legal = 1'b0;
     endcase
   end
@@ -182,6 +181,13 @@ module nic_rx_req import nic_pkg::*; #(
     .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q), .operand_i(msg_q.imm[63:0]),
     .compare_i(msg_q.imm[127:64]), .new_o(alu_new), .old_o(alu_old)
   );
+  logic float_done;
+  logic [63:0] float_new;
+  nic_falu u_falu (
+    .clk_i, .rst_ni, .start_i(state_q == Float), .op_i(msg_q.aop), .dbl_i(msg_q.dtype[0] && !msg_q.is_complex),
+    .complex_i(msg_q.is_complex), .old_i(old_q), .operand_i(msg_q.imm[63:0]), .compare_i(msg_q.imm[127:64]),
+    .done_o(float_done), .new_o(float_new)
+  );
   assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.status == StOk && res_q.mlength != '0 &&
                        wr_ready_range_i) || state_q == Compute;
   assign wr_addr_o  = res_q.start;
@@ -190,7 +196,7 @@ module nic_rx_req import nic_pkg::*; #(
   assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
   assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? {448'd0, old_q} : {384'd0, msg_q.imm};
   // an atomic reads what all messages before it wrote
-  assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Compute ||
+  assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Float || state_q == Compute ||
                                 state_q == Feed || state_q == Wait);
   assign ar_valid_o = lock_o && state_q == Lock && locked_i;
   assign ar_addr_o  = {res_q.start[63:5], 5'd0};
@@ -417,16 +423,17 @@ module nic_rx_req import nic_pkg::*; #(
         Lock: if (ar_ready_i && ar_valid_o) state_q <= Read;
         Read: if (beat_valid_i) begin
           old_q   <= beat_word;
-          state_q <= Compute;
+          state_q <= msg_q.is_float ? Float : Compute;
           if (beat_err_i) begin
             res_q.status  <= StHostError;
             res_q.mlength <= '0;
             state_q <= Finish;
           end
         end
+        Float: if (float_done) state_q <= Compute;   // where the result still is
         Compute: begin
           if (fetch) imm_q <= alu_old;
-          old_q   <= alu_new;
+          old_q   <= msg_q.is_float ? float_new : alu_new;
           state_q <= Feed;
         end
         Finish: if (deliver) begin
@@ -453,6 +460,6 @@ module nic_rx_req import nic_pkg::*; #(
     if (state_q == Check) hist_data_q <= hist_mem[key];
   end
   logic unused;
-  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd,
+  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop,
                     msg_q.status, part};
 endmodule

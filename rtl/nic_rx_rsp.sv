@@ -260,7 +260,7 @@ module nic_rx_rsp import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.rsvd, msg_q.ni, msg_q.uid, msg_q.pid, msg_q.dst_pid, msg_q.hdr_data,
+  assign unused = ^{hdr.crc, hdr.vn, hdr_q.crc, hdr_q.dst, hdr_q.vn, hdr_q.sop, msg_q.is_float, msg_q.is_complex, msg_q.ni, msg_q.uid, msg_q.pid, msg_q.dst_pid, msg_q.hdr_data,
                     msg_q.match, msg_q.base, msg_q.pt, msg_q.aop, msg_q.dtype, msg_q.user, msg_q.retry, cmd_q, end_cmd_q,
                     slot_cmd_i, res_ready, unused_count, unused_results};
 endmodule

@@ -152,8 +152,8 @@ module nic_tx_req import nic_pkg::*; #(
     unique case (nxt.kind)
       KindPut: legal = size_ok;
       KindGet: legal = nxt.length <= 32'(MaxBytes);
-      KindAtomic: legal = nxt.length == (32'd1 << nxt.dtype[1:0]) && nxt.aop <= 5'd9;
-      KindFetch: legal = nxt.length == (32'd1 << nxt.dtype[1:0]) && nxt.aop <= 5'd17;
+      KindAtomic, KindFetch:
+        legal = atomic_legal(nxt.kind == KindFetch, nxt.aop, nxt.dtype[1:0], nxt.is_float, nxt.is_complex, nxt.length);
       default: legal = 1'b0;
     endcase
     legal = legal && nxt_ctx.enable;
@@ -234,6 +234,8 @@ module nic_tx_req import nic_pkg::*; #(
     msg.pt       = cmd.pt;
     msg.aop      = cmd.aop;
     msg.dtype    = cmd.dtype;
+    msg.is_float   = cmd.is_float;
+    msg.is_complex = cmd.is_complex;
     msg.kind     = cmd.kind;
     pkt_o         = '0;
     pkt_o.hdr.src = self_i;
@@ -390,6 +392,6 @@ module nic_tx_req import nic_pkg::*; #(
     if (rsp_moves_i) sent_q[rsp_slot_i[Sb:0]] <= now_q;
   end
   logic unused;
-  assign unused = ^{cmd.rsvd, cmd.rsvd0, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,
+  assign unused = ^{cmd.rsvd, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,
                     rsp_slot_i, unused_jobs};
 endmodule

@@ -42,6 +42,15 @@ $(B)/tests/rtl/ct: tests/rtl/ct.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) 
 	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(B)/rtl/ct.log 2>&1 || { tail -30 $(B)/rtl/ct.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/ct
 
+# Arithmetic of atomics on floats alone
+$(B)/tests/rtl/floats: RTL_OPT := -O1
+$(B)/tests/rtl/floats: tests/rtl/floats.cpp tests/test.h rtl/nic_cosim.h rtl/nic_falu.sv rtl/nic_float.sv $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(B)/rtl
+	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/floats --top-module nic_falu rtl/nic_falu.sv $(CURDIR)/tests/rtl/floats.cpp \
+	  -o $(abspath $@) >$(B)/rtl/floats.log 2>&1 || { tail -30 $(B)/rtl/floats.log; exit 1; }
+CHECK_rtl += $(B)/tests/rtl/floats
+
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a

@@ -1,6 +1,8 @@
 /* What rtl/REGISTERS.md says in passing: the idle bit while only counters or released commands are at work, a queue that
    is off, registers that share a word, turns between host and counters, credits of packets that were cut, when a message is
    late, and how often it is sent. */
+#include <math.h>
+#include <stdbool.h>
 #include "tests/rtl/cosim.h"
 
 static int Lose_answers;
@@ -262,6 +264,117 @@ static void a_slot_is_free_after_its_last_repetition(void) {
   cosim_destroy(sim);
 }
 
+/* Fetching atomics on floats, doubles and complex floats of both classes; what there is none of is refused */
+static bool swaps(int op, double is, double with, double compare) {
+  switch (op) {
+  case COSIM_OP_MIN: return with < is;
+  case COSIM_OP_MAX: return with > is;
+  case COSIM_OP_CSWAP: return compare <= is && compare >= is;
+  case COSIM_OP_CSWAP_NE: return compare < is || compare > is;
+  case COSIM_OP_CSWAP_LE: return compare <= is;
+  case COSIM_OP_CSWAP_LT: return compare < is;
+  case COSIM_OP_CSWAP_GE: return compare >= is;
+  case COSIM_OP_CSWAP_GT: return compare > is;
+  default: return 1;
+  }
+}
+/* x and y: of the old value and the operand; a complex number has y and x beside them */
+static void compute(int how, int op, double x, double y, double compare, unsigned char *want) {
+  volatile float f[2] = {(float)x, (float)y}, p[4];
+  volatile double d;
+  if (op == COSIM_OP_SUM || op == COSIM_OP_PROD) {
+    d = op == COSIM_OP_SUM ? x + y : x * y;
+    p[0] = op == COSIM_OP_SUM ? f[0] + f[1] : f[0] * f[1];
+    p[1] = p[0];
+    if (how == 2 && op == COSIM_OP_PROD) { /* (x, y) (y, x) */
+      p[2] = f[0] * f[0], p[3] = f[1] * f[1];
+      p[1] = p[2] + p[3], p[0] = p[0] - p[0];
+    }
+  } else {
+    const bool is_with = swaps(op, x, y, compare);
+    d = is_with ? y : x;
+    p[0] = is_with ? f[1] : f[0], p[1] = is_with ? f[0] : f[1];
+  }
+  if (how == 1)
+    memcpy(want, (const void *)&d, 8);
+  else
+    memcpy(want, (const void *)p, how ? 8 : 4);
+}
+static void put_number(int how, double x, double beside, unsigned char *to) {
+  const float f[2] = {(float)x, (float)beside};
+  memset(to, 0, 8);
+  if (how == 1)
+    memcpy(to, &x, 8);
+  else
+    memcpy(to, f, how ? 8 : 4);
+}
+static void atomics_on_floats_are_rounded_as_here(void) {
+  static const int ops[] = {COSIM_OP_SUM,      COSIM_OP_PROD,     COSIM_OP_SWAP,
+                            COSIM_OP_CSWAP,    COSIM_OP_CSWAP_NE, COSIM_OP_MIN,
+                            COSIM_OP_MAX,      COSIM_OP_CSWAP_LE, COSIM_OP_CSWAP_LT,
+                            COSIM_OP_CSWAP_GE, COSIM_OP_CSWAP_GT};
+  static const struct {
+    int op, log2, is_complex, status;
+  } no[] = {{COSIM_OP_LOR, 2, 0, COSIM_OPERATION}, {COSIM_OP_MSWAP, 3, 0, COSIM_OPERATION},
+            {COSIM_OP_SUM, 1, 0, COSIM_OPERATION}, {COSIM_OP_MIN, 3, 1, COSIM_OPERATION},
+            {COSIM_OP_SUM, 2, 1, COSIM_OPERATION}, {COSIM_OP_CSWAP_GT, 3, 0, COSIM_OK}};
+  static const struct {
+    int op;
+    uint64_t is, with, becomes;
+  } special[] = {
+      {COSIM_OP_SUM, 0x7FF0000000000000, 0x3FF0000000000000, 0x7FF0000000000000},
+      {COSIM_OP_SUM, 0x7FF0000000000000, 0xFFF0000000000000, 0xFFF8000000000000},
+      {COSIM_OP_SUM, 0x3FF0000000000000, 0x7FF0000000000001, 0x7FF8000000000001},
+      {COSIM_OP_SUM, 0x7FF0000000000002, 0x7FF0000000000001, 0x7FF8000000000002},
+      {COSIM_OP_PROD, 0x7FE0000000000000, 0xC010000000000000, 0xFFF0000000000000},
+      {COSIM_OP_PROD, 0x0010000000000000, 0x3FE0000000000000, 0x0008000000000000},
+      {COSIM_OP_PROD, 0x0000000000000001, 0x3FE0000000000001, 0x0000000000000001},
+      {COSIM_OP_PROD, 0x0000000000000000, 0x7FF0000000000000, 0xFFF8000000000000},
+  };
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_command c = host_command(COSIM_KIND_FETCH, 1, 7, 0x3000, 8);
+  cosim_event ev;
+  cosim_append(sim, 1, 0, &e);
+  cosim_cycles(sim, 200);
+  c.is_float = 1;
+  for (int i = 0; i < 66; i++) {
+    const int how = i % 3; /* float, double, complex */
+    const double x = (float)ldexp((double)test_rand(), -40),
+                 y = (float)ldexp((double)test_rand(), -41),
+                 compare = i & 8 ? x : (float)ldexp((double)test_rand(), -40);
+    unsigned char *at = H.memory[1] + 0x20000 + 8 * (i % 8), want[8], was[8];
+    c.op = ops[i / 3 % (how == 2 ? 5 : 11)];
+    c.size_bytes = how ? 8 : 4, c.size_log2 = how ? 3 : 2, c.is_complex = how == 2;
+    c.offset = 8 * (uint64_t)(i % 8);
+    put_number(how, x, y, at), put_number(how, y, x, (unsigned char *)&c.operand[0]);
+    put_number(how, compare, compare < x || compare > x ? compare : y,
+               (unsigned char *)&c.operand[1]);
+    memset(want, 0, 8), memcpy(was, at, 8);
+    compute(how, c.op, x, y, compare, want);
+    cosim_submit(sim, 0, i & 1, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.type == COSIM_EV_REPLY && ev.status == COSIM_OK);
+    CHECK(host_event_wait(sim, 1, &ev, 5000) && ev.type == COSIM_EV_FETCH);
+    CHECK(memcmp(at, want, 8) == 0 && memcmp(H.memory[0] + 0x3000, was, c.size_bytes) == 0);
+  }
+  c.size_bytes = 8, c.size_log2 = 3, c.is_complex = 0, c.offset = 0;
+  for (size_t i = 0; i < sizeof special / sizeof *special;
+       i++) { /* as bits: the NIC's, wherever it is */
+    c.op = special[i].op, c.operand[0] = special[i].with;
+    memcpy(H.memory[1] + 0x20000, &special[i].is, 8);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 5000) && host_event_wait(sim, 1, &ev, 5000));
+    CHECK(memcmp(H.memory[1] + 0x20000, &special[i].becomes, 8) == 0);
+  }
+  for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+    c.op = no[i].op, c.size_log2 = no[i].log2, c.is_complex = no[i].is_complex;
+    c.size_bytes = 1u << c.size_log2, c.offset = 0;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.status == no[i].status);
+  }
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(counters_at_work_are_not_idle);
@@ -275,5 +388,6 @@ int main(int argc, char **argv) {
   RUN(a_repetition_is_not_told_as_sent);
   RUN(messages_pass_an_append_that_waits);
   RUN(a_slot_is_free_after_its_last_repetition);
+  RUN(atomics_on_floats_are_rounded_as_here);
   return TEST_END();
 }

@@ -1,0 +1,145 @@
+// Atomics on floats, doubles and complex floats, bit for bit as this machine computes them: random numbers of all sizes,
+// near each other, subnormal, zeros of both signs, infinities, and what is no number (of which only the host's choice among
+// two, or of a sign, may differ).
+#include <cmath>
+#include <cstring>
+#include "Vnic_falu.h"
+#include "rtl/nic_cosim.h"
+#include "tests/test.h"
+#include "verilated.h"
+
+static Vnic_falu *unit;
+static long cycles;
+static void cycle() {
+  unit->clk_i = 0, unit->eval();
+  unit->clk_i = 1, unit->eval();
+  cycles++;
+}
+static uint64_t run(int op, bool is_double, bool is_complex, uint64_t was, uint64_t operand, uint64_t compare) {
+  unit->op_i = (unsigned char)op, unit->dbl_i = is_double, unit->complex_i = is_complex;
+  unit->old_i = was, unit->operand_i = operand, unit->compare_i = compare, unit->start_i = 1;
+  for (cycles = 0; cycles < 40 && !unit->done_o;) cycle();
+  CHECK(unit->done_o);
+  const uint64_t r = unit->new_o;
+  unit->start_i = 0, cycle();
+  return r;
+}
+static void reset() {
+  if (!unit) unit = new Vnic_falu;
+  unit->rst_ni = 0, unit->start_i = 0, cycle();
+  unit->rst_ni = 1, cycle();
+}
+
+// One number by its bits: T is the number, U its bits, F those of the fraction
+template <class T, class U, int F> struct Number {
+  static T of(U bits) {
+    T x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+  static U bits(T x) {
+    U b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+  }
+  static bool is_nan(U b) { return std::isnan(of(b)); }
+  static U draw() {
+    const U one = 1, r = (U)test_rand(), sign = (one << (8 * sizeof(U) - 1)) & (U)test_rand();
+    const U top = (U)(~(U)0 << F) & (U)(~(U)0 >> 1), fraction = r & (U)((one << F) - 1), bias = bits(1);
+    switch (test_below(12)) {
+    case 0: return sign;
+    case 1: return sign | top;
+    case 2: return sign | top | fraction;
+    case 3: return sign | fraction;                          // subnormal
+    case 4: return sign | (one << F) | (fraction & 7);       // the smallest that is not
+    case 5: return sign | (r & (U)(((U)3 << F) - 1));        // about there
+    case 6: return sign | bias | (fraction & 255);           // nearly one
+    case 7: return sign | (U)((bias + top) / 2) | (r & (U)((one << (F + 2)) - 1)); // products overflow, or nearly
+    case 8: return sign | (U)(bias / 2) | (r & (U)((one << (F + 2)) - 1));         // and underflow
+    case 9: return sign | (U)(bias + ((U)test_below(60) << F)) | fraction;
+    default: return sign | (r & (U)(~(U)0 >> 1));
+    }
+  }
+  static U near(U b) { return test_below(4) ? draw() : b ^ (U)test_below(3) ^ (test_below(2) ? (U)1 << (8 * sizeof(U) - 1) : 0); }
+  // As src/portals/ptl_memory.c computes it; volatile: rounded to this type
+  static U want(int op, U was, U operand, U compare) {
+    const T t = of(was), o = of(operand), c = of(compare);
+    volatile T r = t;
+    switch (op) {
+    case COSIM_OP_MIN: return o < t ? operand : was;
+    case COSIM_OP_MAX: return o > t ? operand : was;
+    case COSIM_OP_SUM: r = t + o; return bits(r);
+    case COSIM_OP_PROD: r = t * o; return bits(r);
+    case COSIM_OP_CSWAP: return c <= t && c >= t ? operand : was;
+    case COSIM_OP_CSWAP_NE: return !(c <= t && c >= t) ? operand : was;
+    case COSIM_OP_CSWAP_LE: return c <= t ? operand : was;
+    case COSIM_OP_CSWAP_LT: return c < t ? operand : was;
+    case COSIM_OP_CSWAP_GE: return c >= t ? operand : was;
+    case COSIM_OP_CSWAP_GT: return c > t ? operand : was;
+    default: return operand;
+    }
+  }
+  static bool same(int op, U got, U is, U was, U operand) {
+    const U quiet = (U)1 << (F - 1);
+    if (op != COSIM_OP_SUM && op != COSIM_OP_PROD) return got == is;
+    if (!is_nan(is)) return got == is;
+    if (is_nan(was) != is_nan(operand)) return got == ((is_nan(was) ? was : operand) | quiet);
+    return is_nan(got) && (got & quiet);
+  }
+  static void several(bool is_double, int count) {
+    static const int ops[] = {COSIM_OP_MIN, COSIM_OP_MAX, COSIM_OP_SUM, COSIM_OP_SUM, COSIM_OP_SUM, COSIM_OP_PROD,
+                              COSIM_OP_PROD, COSIM_OP_PROD, COSIM_OP_SWAP, COSIM_OP_CSWAP, COSIM_OP_CSWAP_NE,
+                              COSIM_OP_CSWAP_LE, COSIM_OP_CSWAP_LT, COSIM_OP_CSWAP_GE, COSIM_OP_CSWAP_GT};
+    for (int i = 0; i < count; i++) {
+      const int op = ops[test_below(sizeof ops / sizeof *ops)];
+      const U was = draw(), operand = near(was), compare = near(was);
+      const U got = (U)run(op, is_double, false, was, operand, compare), is = want(op, was, operand, compare);
+      CHECK(cycles <= 9);
+      if (same(op, got, is, was, operand)) continue;
+      printf("  operation %d, %llx and %llx (%llx): %llx, not %llx\n", op, (unsigned long long)was, (unsigned long long)operand,
+             (unsigned long long)compare, (unsigned long long)got, (unsigned long long)is);
+      CHECK(0);
+      return;
+    }
+  }
+};
+typedef Number<float, uint32_t, 23> Float;
+typedef Number<double, uint64_t, 52> Double;
+static void floats() { reset(), Float::several(false, 60000); }
+static void doubles() { reset(), Double::several(true, 60000); }
+static void complex_floats_take_turns() {
+  static const int ops[] = {COSIM_OP_SUM, COSIM_OP_PROD, COSIM_OP_SWAP, COSIM_OP_CSWAP, COSIM_OP_CSWAP_NE};
+  reset();
+  for (int i = 0; i < 20000; i++) {
+    const int op = ops[test_below(5)];
+    uint32_t t[2], o[2], c[2], is[2], got[2];
+    for (int k = 0; k < 2; k++) t[k] = Float::draw(), o[k] = Float::near(t[k]), c[k] = test_below(3) ? t[k] : Float::draw();
+    const uint64_t r = run(op, false, true, t[0] | (uint64_t)t[1] << 32, o[0] | (uint64_t)o[1] << 32, c[0] | (uint64_t)c[1] << 32);
+    CHECK(cycles <= 21);
+    const bool equal = Float::of(c[0]) == Float::of(t[0]) && Float::of(c[1]) == Float::of(t[1]);
+    got[0] = (uint32_t)r, got[1] = (uint32_t)(r >> 32);
+    if (op == COSIM_OP_PROD) {
+      uint32_t p[4];
+      for (int k = 0; k < 4; k++) p[k] = Float::want(COSIM_OP_PROD, t[k & 1], o[k == 1 || k == 2], 0);
+      is[0] = Float::want(COSIM_OP_SUM, p[0], Float::is_nan(p[1]) ? p[1] : p[1] ^ 0x80000000u, 0);
+      is[1] = Float::want(COSIM_OP_SUM, p[2], p[3], 0);
+    }
+    for (int k = 0; k < 2; k++) {
+      if (op == COSIM_OP_SUM) is[k] = Float::want(op, t[k], o[k], 0);
+      if (op > COSIM_OP_PROD) is[k] = op == COSIM_OP_SWAP || (op == COSIM_OP_CSWAP) == equal ? o[k] : t[k];
+      const bool as_wanted = op > COSIM_OP_PROD ? got[k] == is[k]
+                             : Float::is_nan(is[k]) ? Float::is_nan(got[k]) : got[k] == is[k];
+      if (!as_wanted) printf("  operation %d, part %d: %x %x and %x %x: %x, not %x\n", op, k, t[0], t[1], o[0], o[1], got[k], is[k]);
+      CHECK(as_wanted);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  TEST_INIT(argc, argv);
+  RUN(floats);
+  RUN(doubles);
+  RUN(complex_floats_take_turns);
+  delete unit;
+  return TEST_END();
+}
