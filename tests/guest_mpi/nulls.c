@@ -421,8 +421,13 @@ static void wrong_values(void) {
   /* what is sent is longer than its room */
   N(MPI_Scatter(out, 5, MPI_INT, v, 1, MPI_INT, 0, c));
   N(MPI_Scatterv(out, fives, none, MPI_INT, v, 1, MPI_INT, 0, c));
+  memset(room_of, 7, 16);
+  memset(in, 7, 16);
   N(MPI_Put(out, 1, MPI_INT, 0, 0, 3, MPI_INT, w));
+  MPI_Win_flush(0, w);
   N(MPI_Get(in, 3, MPI_INT, 0, 0, 1, MPI_INT, w));
+  MPI_Win_flush(0, w);
+  say("a longer buffer keeps its end: %016llx %016llx", (unsigned long long)room_of[0], (unsigned long long)in[0]);
   N(MPI_Put(out, 5, MPI_INT, 0, 0, 1, MPI_INT, w));
   N(MPI_Get(in, 1, MPI_INT, 0, 0, 5, MPI_INT, w));
   /* counts, types, operators, tags, ranks */
