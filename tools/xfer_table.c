@@ -30,7 +30,7 @@
    process of another node: half the shortest round trip; of what is not sent eagerly also the shortest time
    in which MPI_Recv took a message that was announced before, from memory that nobody touched meanwhile;
    the shorter one. No size is slower than twice its half. So it is the time of the fastest transfer, not of
-   a usual one: bounds hold for slower ones (threads: half the median). A table that is too slow makes the
+   a usual one: bounds hold for slower ones. A table that is too slow makes the
    minimum overlap too large, so measure while nothing else runs, with a core for each process. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
