@@ -1,4 +1,5 @@
-/* Clocks and sleeps of the processes: in simulated time. Libraries of the launcher
+/* Clocks and sleeps of the processes: in simulated time. The date begins in the year 2000, the same in every run:
+   programs draw their random numbers from it, and 0 is a bad seed. Libraries of the launcher
    find these functions too, outside of any process: then they are libc's. */
 #include "guest.h"
 #include <errno.h>
@@ -10,6 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { DATE_S = 946684800 }; /* seconds since 1970 when a run begins */
+/* Of a time that a program waits for. No run lasts for years: so late a time is one of the date, by whatever clock
+   it is meant. */
+int64_t guest_ns_of(const struct timespec *t) {
+  return ((int64_t)t->tv_sec - (t->tv_sec >= DATE_S ? DATE_S : 0)) * 1000000000 + t->tv_nsec;
+}
 enum { LOOKS_MAX = 8, DOUBLINGS_MAX = 10 };
 /* With nothing under way it may compute, or wait for a time: that is no deadlock, however long it takes. */
 void guest_look_at_clock(void) {
@@ -31,6 +38,8 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
   pm_compute_measured();
   t->tv_sec = pm_now_ns() / 1000000000;
   t->tv_nsec = pm_now_ns() % 1000000000;
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI)
+    t->tv_sec += DATE_S;
   guest_look_at_clock();
   return 0;
 }
@@ -68,7 +77,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct
   int64_t now_ns = pm_now_ns();
   if (!pm_self()) return (int)syscall(SYS_clock_nanosleep, clock, flags, d, rest);
   if (flags & TIMER_ABSTIME) {
-    const int64_t d_ns = (int64_t)d->tv_sec * 1000000000 + d->tv_nsec - now_ns;
+    const int64_t d_ns = guest_ns_of(d) - now_ns;
     left.tv_sec = d_ns > 0 ? d_ns / 1000000000 : 0;
     left.tv_nsec = d_ns > 0 ? d_ns % 1000000000 : 0;
   }
@@ -93,8 +102,9 @@ static clock_t guest_times(struct tms *t) {
 }
 static int guest_getrusage(__rusage_who_t who, struct rusage *u) {
   const int code = getrusage(who, u);
-  struct timeval now;
-  gettimeofday(&now, NULL);
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  struct timeval now = {t.tv_sec, t.tv_nsec / 1000};
   if (who == RUSAGE_CHILDREN) now = (struct timeval){0, 0};
   u->ru_utime = now;
   u->ru_stime = (struct timeval){0, 0};

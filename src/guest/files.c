@@ -205,7 +205,9 @@ static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now
     return -1; /* forgotten */
   const int64_t d_ns = ns_of(&now->it_value);
   t->d_interval_ns = ns_of(&now->it_interval);
-  t->t_next_ns = !d_ns ? 0 : flags & TFD_TIMER_ABSTIME ? d_ns : pm_now_ns() + d_ns;
+  t->t_next_ns = !d_ns                       ? 0
+                 : flags & TFD_TIMER_ABSTIME ? guest_ns_of(&now->it_value)
+                                             : pm_now_ns() + d_ns;
   if (t->t_next_ns && t->t_next_ns < pm_now_ns()) t->t_next_ns = pm_now_ns();
   schedule(t);
   return 0;

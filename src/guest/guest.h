@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 #include "portals_model.h"
 
 #pragma GCC visibility push(hidden)
@@ -147,6 +148,7 @@ const pm_platform *guest_platform(void);
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
 /* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
 void guest_look_at_clock(void);
+int64_t guest_ns_of(const struct timespec *t); /* simulated, of a time by any clock */
 /* Ends the process as exit does: handlers, destructors, output. */
 __attribute__((noreturn)) void guest_exit(int status);
 /* Calls fn(NULL, stamp) at every stamp of the wire (pm_on_stamp); any number of parts may ask. */

@@ -51,7 +51,7 @@ static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
 }
 /* A point in time of the guest, as a duration from now. */
 static int64_t until_ns(const struct timespec *t) {
-  const int64_t d_ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec - pm_now_ns();
+  const int64_t d_ns = guest_ns_of(t) - pm_now_ns();
   return d_ns > 0 ? d_ns : 0;
 }
 
