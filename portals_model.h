@@ -2933,15 +2933,13 @@ struct pm_world {
   pm__event flow_end;    /* of the flows that end first */
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
   bool solve_is_due;     /* when nothing else happens now */
-  uint32_t *dirty, *reached;
-  int dirty_count, dirty_max, reached_count, reached_max;
-  uint32_t mark, fills;
-  struct pm__flow **active;
-  int active_count, active_max;
-  struct pm__share *fill;
-  struct pm__bound *bounds;
-  uint32_t *shared; /* links of the flows of the set */
-  int fill_max, bounds_max, shared_count, shared_max;
+  int links_max;         /* with those behind link_count, which are limits of single flows */
+  uint32_t free_limit, limit_count;
+  struct pm__due *due;   /* a heap, least level first */
+  uint32_t *touched;     /* links of which what holds now is to be looked at when all levels are found */
+  int due_count, due_max, touched_count, touched_max;
+  struct pm__flow *fresh; /* without a rate yet */
+  double same_ratio;
   /* Portals */
   struct pm__map *maps;
   struct pm__message *free_messages, *messages_made;
@@ -8895,38 +8893,49 @@ typedef struct pm__crossing {
   pm__flow *flow;
   uint32_t hop;
 } pm__crossing;
+/* On a link: so many of its flows are held down by the link `from`, in whose list of links fed this one is number
+   `at`. And the other way round. */
+typedef struct pm__feed {
+  uint32_t from, count, at;
+} pm__feed;
+typedef struct pm__fed {
+  uint32_t link, at;
+} pm__fed;
 typedef struct pm__link {
   double cap;
-  pm__crossing *flows; /* while the solver runs, those of its set stand first */
+  double level; /* rate of all flows that it holds down; PM__FREE: there are none */
+  pm__feed *feeds;
+  pm__fed *feds;
+  int feed_count, feed_max, fed_count, fed_max;
+  pm__flow **held; /* those held down: a heap, the first to end first */
+  int held_count, held_max;
+  pm__flow *first;    /* whose end is in the tree of ends */
+  double rate;        /* level that is in force ... */
+  double moved_bytes; /* ... and what it has moved of each flow until t_ps */
+  int64_t t_ps;
+  pm__crossing *flows;
   int count, max;
-  int held_count; /* flows that it holds down, all at this rate */
-  double held_rate;
-  uint32_t mark; /* from here on: scratch of the solver */
-  int inside, active;
-  bool is_dirty;
-  double base, left, share, top;
-  pm__flow *only;    /* of the set that crosses it, when there is one */
-  int64_t t_busy_ps; /* with messages that are no flows */
+  bool is_queued, is_touched;
+  uint32_t next_free; /* of the links that are a flow's own limit */
+  int64_t t_busy_ps;  /* with messages that are no flows */
 } pm__link;
-enum { PM__NEAR = 8 };
-/* What the solver reads comes first: 64 bytes, 128 with the way. */
+enum { PM__NEAR = 9 };
+#define PM__NO_LINK 0xFFFFFFFFu
+#define PM__FREE    1e300
 struct pm__flow {
-  double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  double own, bound;      /* limit with links that it has for itself, with those of the fill */
-  uint32_t own_link, bound_link;
-  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
-  uint32_t counted;    /* the link whose held_count has this flow */
-  uint32_t mark, filled;
-  uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
-  uint16_t shared_count, link_count; /* ... and how many there are */
-  double remaining_bytes;
-  int64_t t_last_ps;
+  double end_bytes; /* what its bottleneck will have moved of each flow when this one ends */
+  double seen_bytes, remaining_bytes; /* when its use was noted last; when nothing moves it */
+  int64_t t_seen_ps;
+  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: no rate yet */
+  uint32_t held_at;    /* place in its heap */
+  uint32_t number;     /* among those made: its place in the tree of ends */
+  uint16_t link_count;
+  bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far;   /* NULL: never needed */
-  uint32_t number; /* among those made: its place in the tree of ends */
-  int from, to;    /* NICs */
+  uint32_t *far; /* NULL: never needed */
+  int from, to;  /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
@@ -8939,19 +8948,17 @@ typedef struct pm__end {
   int64_t t_ps; /* PM__FOREVER: it does not flow */
   pm__flow *flow;
 } pm__end;
-typedef struct pm__share {
-  double share;
+typedef struct pm__due { /* a link whose level is to be found anew */
+  double level;
   uint32_t link;
-} pm__share;
-typedef struct pm__bound {
-  double bound;
-  uint32_t place; /* of the flow in the set */
-} pm__bound;
+} pm__due;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+/* Its rate now, in bytes/s; 0: not found yet. */
+PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);
@@ -8979,35 +8986,30 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
   if (!w->links) return 0;
   w->net_link_count = (int)net;
-  w->link_count = (int)all;
+  w->link_count = w->links_max = (int)all;
+  w->free_limit = PM__NO_LINK;
   for (i = 0; i < net; i++)
     w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
                       pm__payload_ratio(p);
   for (i = net; i < all; i++)
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
+  for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }
 
-/* For the use of links: the flow has moved so much since it was looked at last. */
-static void pm__flow_used(pm_world *w, const pm__flow *f, double bytes) {
+/* For the use of links: what the flow has moved since that was noted last. */
+static void pm__flow_used(pm_world *w, pm__flow *f, double moved_bytes) {
   int h;
-  for (h = 0; h < f->link_count; h++) {
-    pm__use_add(w, f->link[h], PM__USE_CARRIED, f->t_last_ps, w->now_ps,
-                bytes / pm__payload_ratio(&w->plat));
-    pm__use_add(w, f->link[h], PM__USE_FLOWS, f->t_last_ps, w->now_ps,
-                (double)(w->now_ps - f->t_last_ps));
+  for (h = 0; h < f->link_count - f->is_limited; h++) {
+    pm__use_add(w, f->link[h], PM__USE_CARRIED, f->t_seen_ps, w->now_ps,
+                (moved_bytes - f->seen_bytes) / pm__payload_ratio(&w->plat));
+    pm__use_add(w, f->link[h], PM__USE_FLOWS, f->t_seen_ps, w->now_ps,
+                (double)(w->now_ps - f->t_seen_ps));
   }
-}
-/* A flow knows how much was left at t_last_ps and its rate since then: nothing happens to it
-   between two changes of its rate. bytes = bytes/s * ps * 1e-12. */
-static void pm__flow_advance(pm_world *w, pm__flow *f) {
-  const double before_bytes = f->remaining_bytes;
-  f->remaining_bytes -= pm__times(f->rate * (double)(w->now_ps - f->t_last_ps), 1e-12);
-  if (f->remaining_bytes < 0) f->remaining_bytes = 0;
-  if (w->uses && f->rate > 0) pm__flow_used(w, f, before_bytes - f->remaining_bytes);
-  f->t_last_ps = w->now_ps;
+  f->seen_bytes = moved_bytes;
+  f->t_seen_ps = w->now_ps;
 }
 /* ---- when flows end ------------------------------------------------------------------------------ */
 /* A tournament: node i holds the earlier one of its children 2 i and 2 i + 1, flow k is leaf max +
@@ -9057,358 +9059,420 @@ static void pm__ends_next(pm_world *w) {
   else
     pm__schedule(w, &w->flow_end, t_ps);
 }
-/* pm__ends_next is to follow. */
-static void pm__flow_set_rate(pm_world *w, pm__flow *f, double rate) {
-  double d_ps;
-  /* Rounding alone must not move an end: the order of events of one time, and so the whole run,
-     would hang on it. */
-  if (f->rate > 0 && fabs(rate - f->rate) <= 1e-12 * f->rate) return; /* its end stays */
-  pm__flow_advance(w, f);
-  f->rate = rate;
-  d_ps = pm__times(f->remaining_bytes / rate, 1e12);
-  pm__ends_set(w, f, pm__later(w->now_ps, pm__whole_ps(d_ps)));
-}
-static void pm__link_touch(pm_world *w, uint32_t link) {
-  if (w->links[link].is_dirty) return;
-  if (w->dirty_count >= w->dirty_max) {
-    void *array = w->dirty;
-    if (!pm__grow(&array, &w->dirty_max, w->dirty_count + 1, sizeof *w->dirty)) {
+static void pm__link_touched(pm_world *w, uint32_t link) {
+  void *array = w->touched;
+  if (w->links[link].is_touched) return;
+  if (w->touched_count >= w->touched_max) {
+    if (!pm__grow(&array, &w->touched_max, w->touched_count + 1, sizeof *w->touched)) {
       pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
       return;
     }
-    w->dirty = (uint32_t *)array;
+    w->touched = (uint32_t *)array;
   }
-  w->links[link].is_dirty = 1;
-  w->dirty[w->dirty_count++] = link;
+  w->links[link].is_touched = true;
+  w->touched[w->touched_count++] = link;
+}
+/* ---- virtual time ---------------------------------------------------------------------------------
+   All flows that a link holds down have one rate, so what it has moved of each of them is a clock for
+   them all: a flow ends when the clock shows a mark that stays as it is however often the rate changes. A link
+   keeps its flows in a heap by their marks; only the end of the first one is in the tree. bytes =
+   bytes/s * ps * 1e-12. */
+static void pm__link_advance(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  if (l->t_ps != w->now_ps) {
+    if (l->held_count) l->moved_bytes += pm__times(l->rate * (double)(w->now_ps - l->t_ps), 1e-12);
+    l->t_ps = w->now_ps;
+  }
+  pm__link_touched(w, link);
+}
+static bool pm__ends_before(const pm__flow *a, const pm__flow *b) {
+  return a->end_bytes < b->end_bytes || (a->end_bytes <= b->end_bytes && a->number < b->number);
+}
+static void pm__held_put(pm__link *l, int i, pm__flow *f) {
+  l->held[i] = f;
+  f->held_at = (uint32_t)i;
+}
+static void pm__held_move(pm__link *l, int i, pm__flow *f) { /* from place i to where it belongs */
+  int child;
+  for (; i && pm__ends_before(f, l->held[(i - 1) / 2]); i = (i - 1) / 2)
+    pm__held_put(l, i, l->held[(i - 1) / 2]);
+  while ((child = 2 * i + 1) < l->held_count) {
+    if (child + 1 < l->held_count && pm__ends_before(l->held[child + 1], l->held[child])) child++;
+    if (!pm__ends_before(l->held[child], f)) break;
+    pm__held_put(l, i, l->held[child]);
+    i = child;
+  }
+  pm__held_put(l, i, f);
+}
+/* The clock begins anew before it becomes too large to show small steps. */
+static void pm__clock_restart(pm__link *l) {
+  int i;
+  for (i = 0; i < l->held_count; i++) {
+    l->held[i]->end_bytes -= l->moved_bytes;
+    l->held[i]->seen_bytes -= l->moved_bytes;
+  }
+  l->moved_bytes = 0;
+}
+/* The link becomes the flow's bottleneck: its mark is what the clock shows now and what it has left. */
+static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
+  pm__link *l = &w->links[link];
+  pm__link_advance(w, link);
+  if (l->held_count >= l->held_max) {
+    void *array = l->held;
+    if (!pm__grow(&array, &l->held_max, l->held_count + 1, sizeof *l->held)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
+      return;
+    }
+    l->held = (pm__flow **)array;
+  }
+  if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
+  f->bottleneck = link;
+  f->end_bytes = l->moved_bytes + f->remaining_bytes;
+  f->seen_bytes = l->moved_bytes;
+  f->t_seen_ps = w->now_ps;
+  pm__held_move(l, l->held_count++, f);
+}
+/* What is left is known again in bytes: another link's clock may take it over. */
+static void pm__hold_no_more(pm_world *w, pm__flow *f) {
+  pm__link *l = &w->links[f->bottleneck];
+  pm__flow *last;
+  pm__link_advance(w, f->bottleneck);
+  if (w->uses && f->t_seen_ps != w->now_ps) pm__flow_used(w, f, l->moved_bytes);
+  f->remaining_bytes = f->end_bytes > l->moved_bytes ? f->end_bytes - l->moved_bytes : 0;
+  last = l->held[--l->held_count];
+  if (last != f) pm__held_move(l, (int)f->held_at, last);
+  if (!l->held_count) l->level = PM__FREE;
+  if (l->first == f) {
+    pm__ends_set(w, f, PM__FOREVER);
+    l->first = NULL;
+  }
+  f->bottleneck = PM__NO_LINK;
+}
+static int64_t pm__first_end_ps(const pm_world *w, const pm__link *l, double rate) {
+  const double left_bytes = l->held[0]->end_bytes - l->moved_bytes;
+  const double d_ps = left_bytes > 0 ? pm__times(left_bytes / rate, 1e12) : 0;
+  return pm__later(w->now_ps, pm__whole_ps(d_ps));
+}
+/* The first of a link ended: the next one may end at this time too, without another solve. */
+static void pm__next_ends_too(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  if (!l->held_count || !(l->rate > 0) || pm__first_end_ps(w, l, l->rate) > w->now_ps) return;
+  if (l->first && l->first != l->held[0]) pm__ends_set(w, l->first, PM__FOREVER);
+  l->first = l->held[0];
+  pm__ends_set(w, l->first, w->now_ps);
+}
+/* The level that was found is in force from now on. pm__ends_next is to follow. */
+static void pm__link_settle(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  int i;
+  l->is_touched = false;
+  if (!l->held_count) {
+    l->rate = 0;
+    return;
+  }
+  /* Rounding alone must not move an end: the order of events of one time, and so the whole run,
+     would hang on it. */
+  if (fabs(l->level - l->rate) > 1e-12 * l->rate) {
+    for (i = 0; w->uses && i < l->held_count; i++) pm__flow_used(w, l->held[i], l->moved_bytes);
+    l->rate = l->level;
+  } else if (l->first == l->held[0])
+    return;
+  if (l->first && l->first != l->held[0]) pm__ends_set(w, l->first, PM__FOREVER);
+  l->first = l->held[0];
+  pm__ends_set(w, l->first, pm__first_end_ps(w, l, l->rate));
+}
+static void pm__settle(pm_world *w) {
+  int i;
+  for (i = 0; i < w->touched_count && !w->stopped; i++) pm__link_settle(w, w->touched[i]);
+  w->touched_count = 0;
+  pm__ends_next(w);
+}
+PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f) {
+  return f->bottleneck == PM__NO_LINK ? 0 : w->links[f->bottleneck].rate;
+}
+
+/* ---- who feeds whom -------------------------------------------------------------------------------
+   A link shares what those of its flows leave that others hold down. Of these it needs only how many
+   each other link holds down: a list that is never longer than that of its flows, and much shorter
+   where flows are many. */
+/* The shorter one of both lists is looked through. */
+static int pm__feed_find(const pm_world *w, uint32_t from, uint32_t link) {
+  const pm__link *a = &w->links[from], *b = &w->links[link];
+  int i;
+  if (b->feed_count <= a->fed_count) {
+    for (i = 0; i < b->feed_count; i++)
+      if (b->feeds[i].from == from) return i;
+  } else
+    for (i = 0; i < a->fed_count; i++)
+      if (a->feds[i].link == link) return (int)a->feds[i].at;
+  return -1;
+}
+/* One flow more that crosses `link` is held down by `from`. */
+static void pm__feed_add(pm_world *w, uint32_t from, uint32_t link) {
+  pm__link *a = &w->links[from], *b = &w->links[link];
+  const int at = pm__feed_find(w, from, link);
+  void *feeds = b->feeds, *feds = a->feds;
+  if (at >= 0) {
+    b->feeds[at].count++;
+    return;
+  }
+  if (b->feed_count >= b->feed_max &&
+      !pm__grow(&feeds, &b->feed_max, b->feed_count + 1, sizeof *b->feeds)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+    return;
+  }
+  b->feeds = (pm__feed *)feeds;
+  if (a->fed_count >= a->fed_max &&
+      !pm__grow(&feds, &a->fed_max, a->fed_count + 1, sizeof *a->feds)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+    return;
+  }
+  a->feds = (pm__fed *)feds;
+  b->feeds[b->feed_count].from = from;
+  b->feeds[b->feed_count].count = 1;
+  b->feeds[b->feed_count].at = (uint32_t)a->fed_count;
+  a->feds[a->fed_count].link = link;
+  a->feds[a->fed_count++].at = (uint32_t)b->feed_count++;
+}
+static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
+  pm__link *a = &w->links[from], *b = &w->links[link];
+  const int at = pm__feed_find(w, from, link);
+  uint32_t place;
+  if (at < 0 || --b->feeds[at].count) return;
+  /* The last ones of both lists take the places that become free, and their partners are told. */
+  place = b->feeds[at].at;
+  if (place != (uint32_t)--a->fed_count) {
+    a->feds[place] = a->feds[a->fed_count];
+    w->links[a->feds[place].link].feeds[a->feds[place].at].at = place;
+  }
+  if (at != --b->feed_count) {
+    b->feeds[at] = b->feeds[b->feed_count];
+    w->links[b->feeds[at].from].feds[b->feeds[at].at].at = (uint32_t)at;
+  }
+}
+static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+  int h;
+  for (h = 0; h < f->link_count; h++)
+    if (f->link[h] != to) pm__feed_add(w, to, f->link[h]);
+  pm__hold_down(w, f, to);
+}
+static void pm__detach(pm_world *w, pm__flow *f) {
+  const uint32_t from = f->bottleneck;
+  int h;
+  pm__hold_no_more(w, f);
+  for (h = 0; h < f->link_count; h++)
+    if (f->link[h] != from) pm__feed_drop(w, from, f->link[h]);
+}
+
+/* ---- the solver -----------------------------------------------------------------------------------
+   Rates are max-min fair exactly when each flow has a bottleneck: a full link on which nobody is
+   faster. Each link that holds flows down has a level, the rate of these flows: what the others leave
+   of the link, in equal parts. A level rests on lower ones only. So when flows come or go, the levels
+   of their links are found anew, then those of the links that hold others of their flows down or may
+   begin to, and so on, lowest first, until no level changes. On the way a link takes over the flows that
+   would be faster on it than its own: few do, so that the cost of a change is that of the levels which it
+   changes, however many flows there are. Of links with the same level the one with the lower number
+   takes a flow that crosses both, so that no two levels rest on each other. */
+static bool pm__due_before(pm__due a, pm__due b) {
+  return a.level < b.level || (a.level <= b.level && a.link < b.link);
+}
+static void pm__due_add(pm_world *w, uint32_t link) {
+  pm__link *l = &w->links[link];
+  void *array = w->due;
+  pm__due due;
+  int i;
+  if (l->is_queued) return;
+  if (w->due_count >= w->due_max) {
+    if (!pm__grow(&array, &w->due_max, w->due_count + 1, sizeof *w->due)) {
+      pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
+      return;
+    }
+    w->due = (pm__due *)array;
+  }
+  l->is_queued = true;
+  due.level = l->level < PM__FREE ? l->level : l->cap / (l->count + 1);
+  due.link = link;
+  for (i = w->due_count++; i && pm__due_before(due, w->due[(i - 1) / 2]); i = (i - 1) / 2)
+    w->due[i] = w->due[(i - 1) / 2];
+  w->due[i] = due;
+}
+static uint32_t pm__due_take(pm_world *w) {
+  const uint32_t link = w->due[0].link;
+  const pm__due last = w->due[--w->due_count];
+  int i = 0, child;
+  while ((child = 2 * i + 1) < w->due_count) {
+    if (child + 1 < w->due_count && pm__due_before(w->due[child + 1], w->due[child])) child++;
+    if (!pm__due_before(w->due[child], last)) break;
+    w->due[i] = w->due[child];
+    i = child;
+  }
+  w->due[i] = last;
+  w->links[link].is_queued = false;
+  return link;
+}
+static void pm__link_touch(pm_world *w, uint32_t link) {
+  pm__due_add(w, link);
   if (w->solve_is_due) return;
   /* The solver counts as an event to come, so that the world does not take itself for idle before
      it has run. */
   w->solve_is_due = true; /* once for all that happens now */
   w->future_count++;
 }
-
-/* ---- the solver ---------------------------------------------------------------------------------
-   Rates are max-min fair exactly when each flow has a bottleneck: its own cap, or a full link on
-   which nobody is faster. So a change makes only those flows anew that are new or had their
-   bottleneck on a touched link. Progressive filling gives them rates within what the others leave;
-   then whoever lost its bottleneck by that joins them, until nobody does. */
-#define PM__NO_LINK    0xFFFFFFFFu
-#define PM__SAME_RATIO 1e-9 /* rates closer than this are equal: sums of doubles differ by 1e-15 */
-static int pm__share_before(const pm__share *a, double share, uint32_t link) {
-  return a->share < share || (a->share <= share && a->link < link);
+/* A link that only this flow crosses is no more than a limit: nothing to find while the rate is below. */
+static bool pm__is_idle(const pm__link *l, double level) {
+  return l->count == 1 && level <= l->cap;
 }
-/* The links that may fill up, least share first: a heap, but few of them (the usual case) are just
-   looked through, which is faster: pm__share_first tells where the least one stands. The heap
-   orders equal shares by link, so that it gives the same rates however the links came into it. */
-enum { PM__FEW_SHARES = 16 };
-static void pm__share_put(pm__share *to, double share, uint32_t link) {
-  to->share = share;
-  to->link = link;
-}
-static void pm__share_sink(pm__share *heap, int count, int i, double share, uint32_t link) {
-  int child;
-  while (count > PM__FEW_SHARES && (child = 2 * i + 1) < count) {
-    if (child + 1 < count &&
-        pm__share_before(&heap[child + 1], heap[child].share, heap[child].link))
-      child++;
-    if (!pm__share_before(&heap[child], share, link)) break;
-    pm__share_put(&heap[i], heap[child].share, heap[child].link);
-    i = child;
-  }
-  pm__share_put(&heap[i], share, link);
-}
-static void pm__share_remove(pm__share *heap, int count, int i) { /* count: what is left */
-  if (i < count) pm__share_sink(heap, count, i, heap[count].share, heap[count].link);
-}
-static int pm__share_first(const pm__share *heap, int count) {
-  double least = heap[0].share;
-  int i, best = 0;
-  if (count > PM__FEW_SHARES) return 0;
-  for (i = 1; i < count; i++)
-    if (heap[i].share < least) {
-      least = heap[i].share;
-      best = i;
-    }
-  return best;
-}
-/* A link that is reached for the first time: what flows outside of the set leave of it (base). A flow that
-   joins gives its rate back to base, so base is right for any set. */
-static int pm__reach(pm_world *w, uint32_t link) {
-  pm__link *l = &w->links[link];
-  double base = l->cap;
-  int k;
-  if (w->reached_count >= w->reached_max) {
-    void *array = w->reached;
-    if (!pm__grow(&array, &w->reached_max, w->reached_count + 1, sizeof *w->reached)) return 0;
-    w->reached = (uint32_t *)array;
-  }
-  w->reached[w->reached_count++] = link;
-  l->mark = w->mark;
-  for (k = 0; k < l->count; k++) base -= l->flows[k].flow->rate;
-  l->inside = 0;
-  l->base = base;
-  return 1;
-}
-/* The flow stands among those of the set, which the solver goes through more often than through the others. */
-static void pm__stand_first(pm__link *l, pm__flow *f, int hop) {
-  const uint32_t from = f->place[hop], to = (uint32_t)l->inside++;
-  const pm__crossing other = l->flows[to];
-  if (from == to) return;
-  l->flows[to] = l->flows[from];
-  l->flows[from] = other;
-  other.flow->place[other.hop] = from;
-  f->place[hop] = to;
-}
-/* One more flow whose rate is to be found. A link that it has for itself is a limit of its own, no more.
-   0: out of memory */
-static int pm__join(pm_world *w, pm__flow *f) {
-  uint32_t *shared;
-  int h;
-  if (w->active_count >= w->active_max) {
-    void *array = w->active;
-    if (!pm__grow(&array, &w->active_max, w->active_count + 1, sizeof *w->active)) return 0;
-    w->active = (pm__flow **)array;
-  }
-  if (w->shared_count + f->link_count > w->shared_max) {
-    void *array = w->shared;
-    if (!pm__grow(&array, &w->shared_max, w->shared_count + f->link_count, sizeof *w->shared))
-      return 0;
-    w->shared = (uint32_t *)array;
-  }
-  w->active[w->active_count++] = f;
-  f->mark = w->mark;
-  f->own = f->cap;
-  f->own_link = PM__NO_LINK;
-  f->shared_first = (uint32_t)w->shared_count;
-  shared = w->shared + w->shared_count;
-  for (h = 0; h < f->link_count; h++) {
-    pm__link *l = &w->links[f->link[h]];
-    if (l->count == 1) {
-      if (l->cap < f->own) {
-        f->own = l->cap;
-        f->own_link = f->link[h];
-      }
-      continue;
-    }
-    *shared++ = f->link[h];
-    l->only = f;
-    if (l->mark != w->mark && !pm__reach(w, f->link[h])) return 0;
-    l->base += f->rate;
-    pm__stand_first(l, f, h);
-  }
-  w->shared_count = (int)(shared - w->shared);
-  f->shared_count = (uint16_t)((uint32_t)w->shared_count - f->shared_first);
-  return 1;
-}
-/* left and active of a link tell what its unfixed flows have to share; what rounding takes below 0
-   is nothing. */
-static void pm__fix(pm_world *w, pm__flow *f, double rate, uint32_t bottleneck) {
-  const uint32_t *link = w->shared + f->shared_first, *const end = link + f->shared_count;
-  f->filled = w->fills;
-  f->fair = rate;
-  f->bottleneck = bottleneck;
-  for (; link < end; link++) {
-    pm__link *l = &w->links[*link];
-    l->left = l->left > rate ? l->left - rate : 0;
-    l->active--;
-    l->top = rate;
-  }
-}
-/* The limit may be a link that this flow alone of the set crosses: that link is its bottleneck
-   then, and what it has left is its share, which pm__join_disturbed compares the others on it
-   with. */
-static void pm__fix_bound(pm_world *w, pm__flow *f) {
-  if (f->filled == w->fills) return;
-  if (f->bound_link != PM__NO_LINK) w->links[f->bound_link].share = f->bound;
-  pm__fix(w, f, f->bound, f->bound_link);
-}
-/* The limits of the set's flows, least first: a heap, since most flows are fixed by a link before. */
-static void pm__bound_sink(pm__bound *heap, int count, int i, double bound, uint32_t place) {
-  int child;
-  while ((child = 2 * i + 1) < count) {
-    if (child + 1 < count && heap[child + 1].bound < heap[child].bound) child++;
-    if (heap[child].bound >= bound) break;
-    heap[i].bound = heap[child].bound;
-    heap[i].place = heap[child].place;
-    i = child;
-  }
-  heap[i].bound = bound;
-  heap[i].place = place;
-}
-static void pm__bounds_make(pm_world *w) {
-  int i;
-  for (i = 0; i < w->active_count; i++) {
-    w->bounds[i].bound = w->active[i]->bound;
-    w->bounds[i].place = (uint32_t)i;
-  }
-  for (i = w->active_count / 2 - 1; i >= 0; i--)
-    pm__bound_sink(w->bounds, w->active_count, i, w->bounds[i].bound, w->bounds[i].place);
-}
-/* The links that may fill up are those that two flows of the set cross; of those that one crosses, the
-   narrowest is a limit of that flow. */
-static int pm__fill_start(pm_world *w) {
-  int i, count = 0;
-  void *array = w->fill, *bounds = w->bounds;
-  if (!pm__grow(&array, &w->fill_max, w->reached_count, sizeof *w->fill)) return -1;
-  w->fill = (pm__share *)array;
-  if (!pm__grow(&bounds, &w->bounds_max, w->active_count, sizeof *w->bounds)) return -1;
-  w->bounds = (pm__bound *)bounds;
-  w->fills++;
-  for (i = 0; i < w->active_count; i++) {
-    pm__flow *f = w->active[i];
-    f->bound = f->own;
-    f->bound_link = f->own_link;
-  }
-  for (i = 0; i < w->reached_count; i++) {
-    pm__link *l = &w->links[w->reached[i]];
-    if (l->inside == l->count) l->base = l->cap; /* no rounding where nobody else is */
-    l->left = l->base > 0 ? l->base : 0;
-    l->active = l->inside;
-    l->share = -1;
-    l->top = 0;
-    if (l->inside > 1) {
-      w->fill[count].link = w->reached[i];
-      w->fill[count++].share = l->left / l->inside;
-    } else if (l->left < l->only->bound) {
-      l->only->bound = l->left;
-      l->only->bound_link = w->reached[i];
-    }
-  }
-  pm__bounds_make(w);
-  for (i = count > PM__FEW_SHARES ? count / 2 - 1 : -1; i >= 0; i--)
-    pm__share_sink(w->fill, count, i, w->fill[i].share, w->fill[i].link);
-  return count;
-}
-/* Progressive filling of the set. Fair shares only grow while flows are fixed, so a link's place in
-   the heap may be out of date but never too late: it is looked at anew when it comes up. */
-static int pm__fill(pm_world *w) {
-  int count = pm__fill_start(w), bounds = w->active_count, k;
-  if (count < 0) return 0;
-  /* Each round fixes at least one flow, drops a link, or puts a link back whose share has grown, so
-     the loop ends. */
-  while (count) {
-    const int at = pm__share_first(w->fill, count);
-    const uint32_t link = w->fill[at].link;
-    const double known_share = w->fill[at].share;
-    pm__link *l = &w->links[link];
-    double share;
-    if (!l->active) {
-      pm__share_remove(w->fill, --count, at);
-      continue;
-    }
-    share = l->left / l->active;
-    if (share > known_share) { /* grew meanwhile: back into the order */
-      pm__share_sink(w->fill, count, at, share, link);
-      continue;
-    }
-    if (bounds && w->bounds[0].bound <= known_share) { /* slower than its fair share */
-      pm__flow *f = w->active[w->bounds[0].place];
-      if (--bounds)
-        pm__bound_sink(w->bounds, bounds, 0, w->bounds[bounds].bound, w->bounds[bounds].place);
-      pm__fix_bound(w, f);
-      continue;
-    }
-    l->share = share;
-    for (k = 0; k < l->inside && l->active; k++) {
-      pm__flow *f = l->flows[k].flow;
-      if (f->filled != w->fills) pm__fix(w, f, share, link);
-    }
-    pm__share_remove(w->fill, --count, at);
-  }
-  for (k = 0; k < w->active_count; k++) pm__fix_bound(w, w->active[k]); /* who shares none */
-  return 1;
-}
-/* Others on the links that were filled: who has no bottleneck now joins. Two ways to lose it: on a
-   link that holds flows of the set down, this one is faster than they are; or its own bottleneck is
-   not full any more, or has somebody faster on it. Where neither can be, the link's flows need not be
-   looked at. Nobody ever leaves the set, so this ends. */
-static bool pm__may_disturb(const pm__link *l) {
-  return l->share >= 0 || (l->held_count && (l->left > l->cap * PM__SAME_RATIO ||
-                                             l->top > l->held_rate * (1 - PM__SAME_RATIO)));
-}
-static int pm__join_lost(pm_world *w, uint32_t link) {
-  pm__link *l = &w->links[link];
-  int k;
-  for (k = l->inside; k < l->count;
-       k++) { /* who joins changes places with one that was looked at */
+/* Flows that `from` held down are held down by `to` from now on, which they cross too. */
+static void pm__take_over(pm_world *w, uint32_t from, uint32_t to, uint32_t count) {
+  const pm__link *l = &w->links[to];
+  int k, h;
+  for (k = 0; k < l->count && count; k++) {
     pm__flow *f = l->flows[k].flow;
-    bool is_lost = l->share >= 0 && f->rate > l->share * (1 + PM__SAME_RATIO); /* faster than those
-                                                           of the set that have their bottleneck here */
-    if (f->bottleneck == link)
-      is_lost |= l->left > l->cap * PM__SAME_RATIO || l->top > f->rate * (1 + PM__SAME_RATIO);
-    if (is_lost && !pm__join(w, f)) return 0;
+    if (f->bottleneck != from) continue;
+    count--;
+    pm__detach(w, f);
+    pm__attach(w, f, to);
+    for (h = 0; h < f->link_count; h++)
+      if (f->link[h] != to) pm__due_add(w, f->link[h]);
   }
-  return 1;
 }
-/* Those whom the link holds down. */
-static int pm__join_held(pm_world *w, uint32_t link) {
+/* Whose flows the link has to take over: of those that are faster the fastest, then any of the same level and a
+   higher number. -1: nobody's */
+static int pm__too_fast(const pm_world *w, uint32_t link, double level) {
+  const pm__link *l = &w->links[link];
+  const double low = level * (1 - w->same_ratio);
+  double most = level > 0 ? level * (1 + w->same_ratio) : level;
+  int i, at = -1, same = -1;
+  for (i = 0; i < l->feed_count; i++) {
+    const double other = w->links[l->feeds[i].from].level;
+    if (other > most) {
+      most = other;
+      at = i;
+    } else if (other > low && l->feeds[i].from > link)
+      same = i;
+  }
+  return at >= 0 ? at : same;
+}
+/* The level that the link's flows have with the levels of others as they are now; PM__FREE: it has room for
+   all of them. Each round takes over flows from one link more, so the loop ends. */
+static double pm__level(pm_world *w, uint32_t link) {
+  const pm__link *l = &w->links[link];
+  for (;;) {
+    double left = l->cap, level;
+    int i, at;
+    for (i = 0; i < l->feed_count; i++)
+      left -= pm__times((double)l->feeds[i].count, w->links[l->feeds[i].from].level);
+    if (!l->held_count && left >= -w->same_ratio * l->cap) return PM__FREE;
+    level = l->held_count ? left / l->held_count : -1;
+    at = pm__too_fast(w, link, level);
+    if (at < 0) return level;
+    pm__take_over(w, l->feeds[at].from, link, l->feeds[at].count);
+    if (w->stopped) return PM__FREE;
+  }
+}
+/* The level, and who has to be looked at since it is another one now: links that hold others of their flows down,
+   and links with room when these flows become faster. */
+static void pm__level_find(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  int k;
-  for (k = l->inside; k < l->count; k++)
-    if (l->flows[k].flow->bottleneck == link && !pm__join(w, l->flows[k].flow)) return 0;
-  return 1;
-}
-/* ret how many; -1 memory. Links that these reach for the first time will lose or gain by them, so those whom
-   they hold down join too: nearly all of them would have to in the next round. */
-static int pm__join_disturbed(pm_world *w) {
-  const int links = w->reached_count, before = w->active_count;
-  int i, reached;
-  for (i = 0; i < links; i++)
-    if (pm__may_disturb(&w->links[w->reached[i]]) && !pm__join_lost(w, w->reached[i])) return -1;
-  reached = w->reached_count;
-  for (i = links; i < reached; i++)
-    if (w->links[w->reached[i]].held_count && !pm__join_held(w, w->reached[i])) return -1;
-  return w->active_count - before;
-}
-/* Where the solver begins: links that flows came to or left. New flows have no rate yet; of the
-   others only those that such a link held down can have another rate now, all who are held down
-   elsewhere are still held down there. */
-static int pm__join_touched(pm_world *w) {
-  int i, k;
-  w->mark++;
-  w->active_count = w->reached_count = w->shared_count = 0;
-  for (i = 0; i < w->dirty_count; i++) {
-    pm__link *l = &w->links[w->dirty[i]];
-    l->is_dirty = 0;
-    for (k = 0; k < l->count; k++) {
-      pm__flow *f = l->flows[k].flow;
-      if (f->mark != w->mark && (f->rate <= 0 || f->bottleneck == w->dirty[i]) && !pm__join(w, f))
-        return 0;
-    }
-  }
-  w->dirty_count = 0;
-  return 1;
-}
-/* The flow has its rate by this link from now on, or (PM__NO_LINK) by none. */
-static void pm__count_held(pm_world *w, pm__flow *f, uint32_t link, double rate) {
-  if (f->counted != link) {
-    if (f->counted != PM__NO_LINK) w->links[f->counted].held_count--;
-    if (link != PM__NO_LINK) w->links[link].held_count++;
-    f->counted = link;
-  }
-  if (link != PM__NO_LINK) w->links[link].held_rate = rate;
-}
-PM__PRIVATE void pm__solve_now(pm_world *w) {
-  int i, joined = 1;
-  if (!pm__join_touched(w)) joined = -1;
-  w->stats.solve_count++;
-  while (joined > 0 && w->active_count) joined = pm__fill(w) ? pm__join_disturbed(w) : -1;
-  if (joined < 0) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
+  const double before = l->level;
+  double level;
+  int i;
+  if (!l->count) {
+    l->level = PM__FREE;
     return;
   }
-  for (i = 0; i < w->active_count; i++) {
-    pm__flow *f = w->active[i];
-    pm__count_held(w, f, f->bottleneck, f->fair);
-    pm__flow_set_rate(w, f, f->fair);
+  level = pm__level(w, link);
+  if (fabs(level - before) <= 1e-2 * w->same_ratio * before) return;
+  l->level = level;
+  if (l->held_count) pm__link_advance(w, link);
+  for (i = 0; i < l->fed_count; i++) {
+    const pm__link *other = &w->links[l->feds[i].link];
+    if (pm__is_idle(other, level) || (!other->held_count && level < before)) continue;
+    pm__due_add(w, l->feds[i].link);
   }
-  pm__ends_next(w);
+}
+/* A first guess for a flow that is new. */
+static uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
+  double least = PM__FREE;
+  uint32_t best = PM__NO_LINK;
+  int h;
+  for (h = 0; h < f->link_count; h++) {
+    const pm__link *l = &w->links[f->link[h]];
+    const double level = l->held_count && l->level < PM__FREE ? l->level : l->cap / l->count;
+    if (level < least || (level <= least && f->link[h] < best)) {
+      least = level;
+      best = f->link[h];
+    }
+  }
+  return best;
+}
+PM__PRIVATE void pm__solve_now(pm_world *w) {
+  const int64_t many = 1000 + 64 * (int64_t)w->link_count;
+  int64_t steps = 0;
+  w->stats.solve_count++;
+  w->same_ratio = 1e-12;
+  while (w->fresh && !w->stopped) {
+    pm__flow *f = w->fresh;
+    w->fresh = f->next;
+    pm__attach(w, f, pm__narrowest(w, f));
+  }
+  while (w->due_count && !w->stopped) {
+    pm__level_find(w, pm__due_take(w));
+    if (++steps < many) continue;
+    /* Rounding must never keep it from ending: what is nearly the same is the same then. */
+    w->same_ratio *= 16;
+    steps = 0;
+  }
+  pm__settle(w);
+}
+/* It leaves before it had a rate: the only cable of its way failed. */
+static void pm__no_more_fresh(pm_world *w, const pm__flow *f) {
+  pm__flow **at = &w->fresh;
+  while (*at && *at != f) at = &(*at)->next;
+  if (*at) *at = f->next;
+}
+/* A flow that has all its links for itself needs no solver. */
+static void pm__alone(pm_world *w, pm__flow *f) {
+  const uint32_t link = pm__narrowest(w, f);
+  pm__attach(w, f, link);
+  w->links[link].level = w->links[link].cap;
+  if (w->solve_is_due || w->stopped) return; /* it is touched */
+  pm__settle(w);
+}
+/* ---- limits of single flows ------------------------------------------------------------------------ */
+static uint32_t pm__limit_take(pm_world *w, double cap) {
+  uint32_t link = w->free_limit;
+  if (link != PM__NO_LINK)
+    w->free_limit = w->links[link].next_free;
+  else {
+    link = (uint32_t)w->link_count + w->limit_count;
+    if ((int)link >= w->links_max) {
+      const int more = 16 + (int)w->limit_count / 2;
+      void *array = PM_REALLOC(w->links, ((size_t)w->links_max + (size_t)more) * sizeof *w->links);
+      if (!array) return PM__NO_LINK;
+      w->links = (pm__link *)array;
+      memset(w->links + w->links_max, 0, (size_t)more * sizeof *w->links);
+      w->links_max += more;
+    }
+    w->limit_count++;
+  }
+  w->links[link].cap = cap;
+  w->links[link].level = PM__FREE;
+  return link;
+}
+static void pm__limit_free(pm_world *w, uint32_t link) {
+  w->links[link].next_free = w->free_limit;
+  w->free_limit = link;
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
+  const uint32_t held_by = f->bottleneck;
   int h;
-  pm__count_held(w, f, PM__NO_LINK, 0);
+  if (held_by != PM__NO_LINK)
+    pm__detach(w, f);
+  else
+    pm__no_more_fresh(w, f);
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     const pm__crossing last = l->flows[--l->count];
@@ -9416,13 +9480,17 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
        O(1) per link. */
     l->flows[f->place[h]] = last;
     last.flow->place[last.hop] = f->place[h];
-    if (l->count) pm__link_touch(w, f->link[h]);
+    if (l->held_count) pm__link_touch(w, f->link[h]);
   }
+  if (f->is_limited) pm__limit_free(w, f->link[--f->link_count]);
+  f->is_limited = false;
 }
 static void pm__flow_end(pm_world *w, pm__flow *f) {
-  pm__ends_set(w, f, PM__FOREVER);
-  if (w->uses) pm__flow_used(w, f, f->remaining_bytes);
+  const uint32_t held_by = f->bottleneck;
+  pm__link_advance(w, held_by);
+  if (w->uses) pm__flow_used(w, f, f->end_bytes);
   pm__flow_leave_links(w, f);
+  pm__next_ends_too(w, held_by);
   f->next = w->free_flows;
   w->free_flows = f;
   /* Last: what is told may start the next flow, which takes this one's memory. */
@@ -9435,21 +9503,20 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   while (w->ends[1].t_ps <= w->now_ps && !w->stopped);
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
-/* The flow's links, with room for two more. ret 0: out of memory */
+/* The flow's links, with room for three more. ret 0: out of memory */
 static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   const int links = way ? way->link_count : 0;
   f->link = f->near_link;
   f->place = f->near_place;
-  if (links + 2 > PM__NEAR) {
-    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 2) * sizeof *f->far);
+  if (links + 3 > PM__NEAR) { /* one more: its limit */
+    if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 3) * sizeof *f->far);
     if (!f->far) return 0;
     f->link = f->far;
-    f->place = f->far + PM__ROUTE_MAX + 2;
+    f->place = f->far + PM__ROUTE_MAX + 3;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
   f->link_count = (uint16_t)links;
-  f->mark = 0;
-  f->bottleneck = f->counted = PM__NO_LINK;
+  f->bottleneck = PM__NO_LINK;
   return 1;
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
@@ -9471,15 +9538,20 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
   }
   return f;
 }
-/* The flow's links are filled in. Alone on all of them, it needs no solver. ret 0: out of memory */
+/* The flow's links are filled in. A limit that is lower than they are is a link that the flow has for itself.
+   ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
-  double rate = cap;
-  uint32_t narrow = PM__NO_LINK;
+  double narrow = 1e300;
   int h, alone = 1;
+  for (h = 0; h < f->link_count; h++)
+    if (w->links[f->link[h]].cap < narrow) narrow = w->links[f->link[h]].cap;
   f->remaining_bytes = bytes;
-  f->cap = cap;
-  f->rate = 0;
-  f->t_last_ps = w->now_ps;
+  f->is_limited = cap < narrow;
+  if (f->is_limited) {
+    const uint32_t limit = pm__limit_take(w, cap);
+    if (limit == PM__NO_LINK) return 0;
+    f->link[f->link_count++] = limit;
+  }
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
     if (l->count >= l->max) {
@@ -9491,19 +9563,16 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
     if (l->count > 1) alone = 0;
-    if (l->cap < rate) {
-      rate = l->cap;
-      narrow = f->link[h];
-    }
   }
   w->stats.flow_count++;
   if (alone) {
-    f->bottleneck = narrow;
-    pm__count_held(w, f, narrow, rate);
-    pm__flow_set_rate(w, f, rate);
-    if (!w->solve_is_due) pm__ends_next(w);
+    pm__alone(w, f);
     return 1;
   }
+  f->next = w->fresh;
+  w->fresh = f;
+  /* Also those that it has for itself: the level of a link that takes the flow over may be above what they
+     carry, and need not change by it. */
   for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
   return 1;
 }
@@ -9545,10 +9614,8 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
       i++;
       continue;
     }
-    pm__flow_advance(w, f);
     pm__flow_leave_links(w, f);
-    pm__ends_set(w, f, PM__FOREVER);
-    pm__ends_next(w);
+    if (!w->solve_is_due) pm__ends_next(w);
     if (f->done == pm__plain_flow_done) {
       f->next = w->stranded;
       w->stranded = f;
@@ -9585,7 +9652,7 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
   if (!world || link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
   for (i = 0; bytes_per_s && i < n && i < max; i++)
-    bytes_per_s[i] = world->links[link].flows[i].flow->rate;
+    bytes_per_s[i] = pm__flow_rate(world, world->links[link].flows[i].flow);
   return n;
 }
 PM__PRIVATE void pm__flows_free(pm_world *w) {
@@ -9596,14 +9663,15 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     PM_FREE(f->far);
     PM_FREE(f);
   }
-  for (i = 0; w->links && i < w->link_count; i++) PM_FREE(w->links[i].flows);
+  for (i = 0; w->links && i < w->links_max; i++) {
+    PM_FREE(w->links[i].flows);
+    PM_FREE(w->links[i].feeds);
+    PM_FREE(w->links[i].feds);
+    PM_FREE(w->links[i].held);
+  }
   PM_FREE(w->links);
-  PM_FREE(w->dirty);
-  PM_FREE(w->reached);
-  PM_FREE(w->active);
-  PM_FREE(w->fill);
-  PM_FREE(w->bounds);
-  PM_FREE(w->shared);
+  PM_FREE(w->due);
+  PM_FREE(w->touched);
   PM_FREE(w->ends);
 }
 #ifdef NBC_LINES

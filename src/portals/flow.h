@@ -25,38 +25,49 @@ typedef struct pm__crossing {
   pm__flow *flow;
   uint32_t hop;
 } pm__crossing;
+/* On a link: so many of its flows are held down by the link `from`, in whose list of links fed this one is number
+   `at`. And the other way round. */
+typedef struct pm__feed {
+  uint32_t from, count, at;
+} pm__feed;
+typedef struct pm__fed {
+  uint32_t link, at;
+} pm__fed;
 typedef struct pm__link {
   double cap;
-  pm__crossing *flows; /* while the solver runs, those of its set stand first */
+  double level; /* rate of all flows that it holds down; PM__FREE: there are none */
+  pm__feed *feeds;
+  pm__fed *feds;
+  int feed_count, feed_max, fed_count, fed_max;
+  pm__flow **held; /* those held down: a heap, the first to end first */
+  int held_count, held_max;
+  pm__flow *first;    /* whose end is in the tree of ends */
+  double rate;        /* level that is in force ... */
+  double moved_bytes; /* ... and what it has moved of each flow until t_ps */
+  int64_t t_ps;
+  pm__crossing *flows;
   int count, max;
-  int held_count; /* flows that it holds down, all at this rate */
-  double held_rate;
-  uint32_t mark; /* from here on: scratch of the solver */
-  int inside, active;
-  bool is_dirty;
-  double base, left, share, top;
-  pm__flow *only;    /* of the set that crosses it, when there is one */
-  int64_t t_busy_ps; /* with messages that are no flows */
+  bool is_queued, is_touched;
+  uint32_t next_free; /* of the links that are a flow's own limit */
+  int64_t t_busy_ps;  /* with messages that are no flows */
 } pm__link;
-enum { PM__NEAR = 8 };
-/* What the solver reads comes first: 64 bytes, 128 with the way. */
+enum { PM__NEAR = 9 };
+#define PM__NO_LINK 0xFFFFFFFFu
+#define PM__FREE    1e300
 struct pm__flow {
-  double rate, fair, cap; /* in force, found by the solver, limit of its own */
-  double own, bound;      /* limit with links that it has for itself, with those of the fill */
-  uint32_t own_link, bound_link;
-  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: its own cap */
-  uint32_t counted;    /* the link whose held_count has this flow */
-  uint32_t mark, filled;
-  uint32_t shared_first;             /* of the solver's list: its links that others cross too ... */
-  uint16_t shared_count, link_count; /* ... and how many there are */
-  double remaining_bytes;
-  int64_t t_last_ps;
+  double end_bytes; /* what its bottleneck will have moved of each flow when this one ends */
+  double seen_bytes, remaining_bytes; /* when its use was noted last; when nothing moves it */
+  int64_t t_seen_ps;
+  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: no rate yet */
+  uint32_t held_at;    /* place in its heap */
+  uint32_t number;     /* among those made: its place in the tree of ends */
+  uint16_t link_count;
+  bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far;   /* NULL: never needed */
-  uint32_t number; /* among those made: its place in the tree of ends */
-  int from, to;    /* NICs */
+  uint32_t *far; /* NULL: never needed */
+  int from, to;  /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
@@ -69,19 +80,17 @@ typedef struct pm__end {
   int64_t t_ps; /* PM__FOREVER: it does not flow */
   pm__flow *flow;
 } pm__end;
-typedef struct pm__share {
-  double share;
+typedef struct pm__due { /* a link whose level is to be found anew */
+  double level;
   uint32_t link;
-} pm__share;
-typedef struct pm__bound {
-  double bound;
-  uint32_t place; /* of the flow in the set */
-} pm__bound;
+} pm__due;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };
 PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which);
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p);
+/* Its rate now, in bytes/s; 0: not found yet. */
+PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f);
 /* A flow over a known way (NULL: none) and room for two links more. NULL: out of memory */
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way);
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap);

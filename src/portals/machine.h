@@ -216,15 +216,13 @@ struct pm_world {
   pm__event flow_end;    /* of the flows that end first */
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
   bool solve_is_due;     /* when nothing else happens now */
-  uint32_t *dirty, *reached;
-  int dirty_count, dirty_max, reached_count, reached_max;
-  uint32_t mark, fills;
-  struct pm__flow **active;
-  int active_count, active_max;
-  struct pm__share *fill;
-  struct pm__bound *bounds;
-  uint32_t *shared; /* links of the flows of the set */
-  int fill_max, bounds_max, shared_count, shared_max;
+  int links_max;         /* with those behind link_count, which are limits of single flows */
+  uint32_t free_limit, limit_count;
+  struct pm__due *due;   /* a heap, least level first */
+  uint32_t *touched;     /* links of which what holds now is to be looked at when all levels are found */
+  int due_count, due_max, touched_count, touched_max;
+  struct pm__flow *fresh; /* without a rate yet */
+  double same_ratio;
   /* Portals */
   struct pm__map *maps;
   struct pm__message *free_messages, *messages_made;
