@@ -46,7 +46,7 @@ units_in_names() {
     grep -E '^ *(u?int64_t|double) [a-z_0-9, *]+;' "$T/api" | sed -E 's/^ *(u?int64_t|double) //' | tr -d ' *;' | tr ',' '\n'
     tr '(,)' '\n\n\n' <"$T/api" | sed -nE 's/^ *(const )?(u?int64_t|double) \*?([a-z_0-9]+)$/\3/p'
   } | sort -u >"$T/names"
-  grep -vE '_(ns|ps|s|ticks|bytes|bps|bytes_per_s|ppm|hz|count|index|ratio|id)$|^(ns|ticks|bytes|hz|count|id)$' "$T/names" |
+  grep -vE '_(ns|ps|s|ticks|bytes|bps|bytes_per_s|ns_per_byte|ppm|hz|count|index|ratio|id)$|^(ns|ns_per_byte|ticks|bytes|hz|count|id)$' "$T/names" |
     grep -vxFf tests/headers/no_unit.list | sed "s|^|$file: number without a unit in its name: |" >"$T/unitless"
   cat "$T/unitless"
   test -s "$T/names" && ! test -s "$T/unitless"

@@ -5,7 +5,7 @@ guest=$B/tests/model/guest_ring.so
 # The time in ps at which a wire of the NIC first is 1: VCD times stand before the changes.
 first_one() { # FILE WIRE
   code=$(awk -v wire="$2" '$1 == "$var" && $5 == wire { print $4; exit }' "$1")
-  awk -v one="1$code" '/^#/ { t = substr($0, 2) } $0 == one { print t; exit }' "$1"
+  one="1$code" awk '/^#/ { t = substr($0, 2) } $0 == ENVIRON["one"] { print t; exit }' "$1" # codes may have backslashes
 }
 ends_of() { grep '^#' "$1" | sed -n 's/^#//; 1p; $p'; }
 wave_and_trace_tell_one_time() { # the first payload leaves its NIC when the trace says so, to the flit
