@@ -150,6 +150,47 @@ static void completion_times_are_exact(void) {
   pm_world_destroy(flow_world);
 }
 
+/* Flows of four nodes into one, that begin one after another, share its link: the one that joins two others ends when
+   its own bytes are through, and so do those. */
+static int64_t joined_ns[4];
+static void note_joined(void *end_ns) { *(int64_t *)end_ns = pm_world_now_ns(flow_world); }
+static void start_joined(void *end_ns) {
+  const int i = (int)((int64_t *)end_ns - joined_ns);
+  CHECK(pm_flow_start(flow_world, i + 1, 0, 1e6 * (4 - i), note_joined, end_ns) == PM_OK);
+}
+static void flows_that_join_end_when_their_bytes_are_through(void) {
+  enum { N = 4 };
+  const int64_t none[8] = {0};
+  const double rate = 12.5e9 * 64 / 72; /* payload of a link */
+  double left[N], t_s = 0;
+  int ended = 0;
+  flow_world = world_with(PM_TOPO_CROSSBAR, N + 1, none, 8);
+  for (int i = 0; i < N; i++) {
+    CHECK(pm_call_at(flow_world, 40000 * i, start_joined, &joined_ns[i]) == PM_OK);
+    left[i] = 1e6 * (N - i);
+  }
+  CHECK(pm_world_run(flow_world) == PM_OK);
+  while (ended < N) { /* from one begin or end to the next */
+    int first = -1, active = 0;
+    double until_s = 1;
+    for (int i = 0; i < N; i++) {
+      const double begin_s = 40e-6 * i;
+      if (begin_s > t_s && begin_s < until_s) until_s = begin_s;
+      if (begin_s <= t_s && left[i] > 0) active++;
+    }
+    for (int i = 0; i < N && active; i++)
+      if (40e-6 * i <= t_s && left[i] > 0 && t_s + left[i] * active / rate < until_s)
+        until_s = t_s + left[i] * active / rate, first = i;
+    for (int i = 0; i < N && active; i++)
+      if (40e-6 * i <= t_s && left[i] > 0) left[i] -= rate / active * (until_s - t_s);
+    t_s = until_s;
+    if (first < 0) continue;
+    left[first] = 0, ended++;
+    CHECK_NEAR(joined_ns[first], t_s * 1e9, 2);
+  }
+  pm_world_destroy(flow_world);
+}
+
 /* ---- times of single operations --------------------------------------------------------------- */
 typedef struct timing {
   double send_ns, ack_ns, put_ns;
@@ -954,6 +995,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(rates_are_those_of_brute_force);
   RUN(completion_times_are_exact);
+  RUN(flows_that_join_end_when_their_bytes_are_through);
   RUN(searches_go_one_after_another);
   RUN(dragonfly_uses_all_its_cables);
   RUN(small_put_takes_the_sum_of_its_steps);
