@@ -38,6 +38,7 @@ calls_itself() {
 }
 # The cable is pulled: no byte, no end, no reset. Both ranks only wait.
 vanishes() { # UDP=1 or nothing
+  rm -f "$T/wait0" "$T/wait1" # what the last call left says "waiting" already
   for r in 0 1; do
     n=$a && [ $r = 1 ] && n=$b
     env "$@" SILENCE_MS=2000 WAIT=1 timeout 300 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
