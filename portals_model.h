@@ -2935,8 +2935,9 @@ struct pm_world {
   bool solve_is_due;     /* when nothing else happens now */
   int links_max;         /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
-  struct pm__due *due;   /* a heap, least level first */
-  uint32_t *touched;     /* links of which what holds now is to be looked at when all levels are found */
+  struct pm__due *due; /* a heap, least level first */
+  uint32_t
+      *touched; /* links of which what holds now is to be looked at when all levels are found */
   int due_count, due_max, touched_count, touched_max;
   struct pm__flow *fresh; /* without a rate yet */
   double same_ratio;
