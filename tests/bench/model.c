@@ -61,17 +61,20 @@ enum { SIZES = 64, BIG = 1 << 22 };
 static unsigned char buffer[2][BIG];
 static int puts_per_size;
 static size_t sizes[SIZES];
-static void pairs(void *unused) {
-  ptl_handle_ni_t ni;
+/* A process that takes puts and counts the acknowledgements of its own. */
+typedef struct side {
+  ptl_handle_any_t md;
   ptl_handle_ct_t ct;
-  ptl_handle_any_t h, entry;
   ptl_pt_index_t pt;
-  ptl_ct_event_t v;
-  (void)unused;
+} side;
+static side side_open(unsigned char *from) {
+  side s;
+  ptl_handle_ni_t ni;
+  ptl_handle_any_t entry;
   must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY,
                                 NULL, NULL, &ni),
        "PtlNIInit");
-  must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
+  must(!PtlCTAlloc(ni, &s.ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &s.pt), "PtlPTAlloc");
   ptl_me_t me = {.start = buffer[1],
                  .length = BIG,
                  .ct_handle = PTL_CT_NONE,
@@ -79,15 +82,21 @@ static void pairs(void *unused) {
                  .options = PTL_ME_OP_PUT};
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
-  ptl_md_t md = {buffer[pm_rank()], BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
-  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
+  ptl_md_t md = {from, BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, s.ct};
+  must(!PtlMEAppend(ni, s.pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &s.md),
        "PtlMEAppend");
   pm_barrier();
+  return s;
+}
+static void pairs(void *unused) {
+  (void)unused;
+  const side me = side_open(buffer[pm_rank()]);
+  ptl_ct_event_t v;
   const ptl_process_t peer = pm_process_id(1);
   for (int s = 0; s < SIZES && pm_rank() == 0; s++)
     for (int i = 1; i <= puts_per_size; i++)
-      must(!PtlPut(h, 0, sizes[s], PTL_CT_ACK_REQ, peer, pt, 0, 0, NULL, 0) &&
-               !PtlCTWait(ct, (ptl_size_t)(s * puts_per_size + i), &v),
+      must(!PtlPut(me.md, 0, sizes[s], PTL_CT_ACK_REQ, peer, me.pt, 0, 0, NULL, 0) &&
+               !PtlCTWait(me.ct, (ptl_size_t)(s * puts_per_size + i), &v),
            "PtlPut");
   pm_barrier();
 }
@@ -179,31 +188,13 @@ static struct {
   int hosts, rounds;
 } traffic;
 static void puts_of_host(void *unused) {
-  ptl_handle_ni_t ni;
-  ptl_handle_ct_t ct;
-  ptl_handle_any_t h, entry;
-  ptl_pt_index_t pt;
-  ptl_ct_event_t v;
   (void)unused;
-  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY,
-                                NULL, NULL, &ni),
-       "PtlNIInit");
-  must(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt), "PtlPTAlloc");
-  ptl_me_t me = {.start = buffer[1],
-                 .length = BIG,
-                 .ct_handle = PTL_CT_NONE,
-                 .uid = PTL_UID_ANY,
-                 .options = PTL_ME_OP_PUT};
-  me.match_id.phys.nid = PTL_NID_ANY;
-  me.match_id.phys.pid = PTL_PID_ANY;
-  ptl_md_t md = {buffer[0], BIG, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
-  must(!PtlMEAppend(ni, pt, &me, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
-       "PtlMEAppend");
-  pm_barrier();
+  const side me = side_open(buffer[0]);
+  ptl_ct_event_t v;
   for (int r = traffic.rounds - 1, i = pm_rank(), n = 0; r >= 0; r--)
-    must(!PtlPut(h, 0, (ptl_size_t)message_bytes(i, r), PTL_CT_ACK_REQ,
-                 pm_process_id(traffic.to[r * traffic.hosts + i]), pt, 0, 0, NULL, 0) &&
-             !PtlCTWait(ct, (ptl_size_t)++n, &v),
+    must(!PtlPut(me.md, 0, (ptl_size_t)message_bytes(i, r), PTL_CT_ACK_REQ,
+                 pm_process_id(traffic.to[r * traffic.hosts + i]), me.pt, 0, 0, NULL, 0) &&
+             !PtlCTWait(me.ct, (ptl_size_t)++n, &v),
          "PtlPut");
   pm_barrier();
 }

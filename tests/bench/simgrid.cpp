@@ -82,10 +82,10 @@ static std::vector<double> sizes;
 static void puts_of_host(int me, int count) {
   sg4::Mailbox *request = sg4::Mailbox::by_name("request"), *answer = sg4::Mailbox::by_name("answer");
   static int word;
-  for (double bytes : sizes)
+  for (double size : sizes)
     for (int i = 0; i < count; i++)
       if (me == 0) {
-        request->put(&word, (uint64_t)bytes);
+        request->put(&word, (uint64_t)size);
         answer->get<int>();
       } else {
         request->get<int>();
