@@ -93,7 +93,7 @@ static void puts_of_host(int me, int count) {
       }
 }
 static double put_ack(int count) {
-  for (double size; scanf("%lf", &bytes) == 1;) sizes.push_back(bytes);
+  for (double size; scanf("%lf", &size) == 1;) sizes.push_back(size);
   auto *zone = sg4::create_full_zone("pair");
   const auto *link = zone->create_split_duplex_link("l", link_bytes_per_s)->set_latency(1e-6)->seal();
   for (int i = 0; i < 2; i++) host.push_back(zone->create_host("h" + std::to_string(i), 1e9)->seal());
