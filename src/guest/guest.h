@@ -45,10 +45,11 @@ enum guest_variable {
 typedef struct guest_context {
   char *tls; /* the program's thread-local variables while another thread runs */
   int error_number;
-  struct guest_exit *exits;  /* destructors of thread-local objects */
-  struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
-  int mpi_depth;             /* calls of MPI that it is in: a library may call others inside */
-  struct gm_proc *mpi;       /* of its process, where calls of MPI are but counted; else NULL */
+  struct guest_exit *exits;      /* destructors of thread-local objects */
+  struct omp_thread *openmp;     /* made when it is asked for, see openmp.c */
+  int mpi_depth;                 /* calls of MPI that it is in: a library may call others inside */
+  struct gm_proc *mpi;           /* of its process, where calls of MPI are but counted; else NULL */
+  struct nbc_recorder *recorder; /* of --report: its calls and transfers; NULL: none yet */
   struct guest_context *next, *before; /* of the process's other threads */
 } guest_context;
 struct guest {
@@ -201,6 +202,7 @@ void guest_libc_end(guest *g);
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
+void guest_recorder_end(guest_context *context);
 extern guest_context *guest_running; /* of the thread that runs; NULL before the first */
 static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread);          /* its workers end */

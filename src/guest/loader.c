@@ -27,8 +27,8 @@ static size_t variable_at[GUEST_VARIABLES];
    them at fixed distances from there. The launcher keeps the room free by a common variable, which
    the linker puts last. A switch of processes copies what lies there out and in. */
 #if defined(__x86_64__)
-enum { TLS_ROOM = 65536 };
-__asm__(".tls_common guest__tls_room, 65536, 64");
+enum { TLS_ROOM = 262144 };
+__asm__(".tls_common guest__tls_room, 262144, 64");
 extern __thread char guest__tls_room[TLS_ROOM];
 static char *tls_block(void) { return (char *)__builtin_thread_pointer() - image.tls_bytes; }
 static int tls_fits(void) {
@@ -171,8 +171,10 @@ void guest_load(const char *path, int processes) {
   /* The room right below the thread pointer has a size that was fixed when pm_run was linked. */
   image.tls_align = image.tls_align ? image.tls_align : 16;
   if (image.tls_bytes && !tls_fits())
-    guest_refuse("%s: %zu bytes of thread-local variables aligned to %zu have no room here", path,
-                 image.tls_bytes, image.tls_align);
+    guest_refuse(
+        "%s: %zu bytes of thread-local variables aligned to %zu have no room here: %d bytes, "
+        "aligned to 64 at most",
+        path, image.tls_bytes, image.tls_align, TLS_ROOM);
   image.base = (char *)mmap(NULL, image.bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (image.base == MAP_FAILED || !elf_map_text(&image, image.base))

@@ -31,7 +31,7 @@ NEEDS_guest_mpi += $(B)/tests/guest_mpi/spans
 $(B)/tests/guest_mpi/spans: tests/guest_mpi/spans.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread -fopenmp
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so
 $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)

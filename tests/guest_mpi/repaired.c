@@ -437,6 +437,32 @@ static void nothing_has_no_error(void) {
   MPI_Request_get_status(MPI_REQUEST_NULL, &flag, &s);
   say("of no request: %d, error %d", flag, s.MPI_ERROR);
 }
+/* Three bytes for a receive of integers that lie apart; who broadcasts less or more than the others want. */
+static void lengths_betray(void) {
+  const int lengths[] = {1, 2, 1}, at[] = {0, 4, 8}, some = 10;
+  int code, class, into[12] = {0};
+  char from[6] = "abcdef";
+  MPI_Datatype letters, numbers;
+  MPI_Type_vector(3, 1, 2, MPI_CHAR, &letters);
+  MPI_Type_indexed(3, lengths, at, MPI_INT, &numbers);
+  MPI_Type_commit(&letters);
+  MPI_Type_commit(&numbers);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
+  if (n > 1 && me == 0) MPI_Send(from, 1, letters, 1, 3, W);
+  if (n > 1 && me == 1) {
+    code = MPI_Recv(into, 1, numbers, 0, 3, W, MPI_STATUS_IGNORE);
+    MPI_Error_class(code, &class);
+    say("letters for numbers: class %d", class);
+  }
+  for (int longer = 0; longer < 2; longer++) {
+    code = MPI_Bcast(into, (me == 0) == longer ? some : 1, MPI_INT, 0, W);
+    if (me) say("a broadcast too %s: noticed %d", longer ? "long" : "short", code != MPI_SUCCESS);
+    MPI_Barrier(W);
+  }
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&letters);
+  MPI_Type_free(&numbers);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -459,4 +485,5 @@ void test_repaired(void) {
   one_type_in_disguise();
   views_and_numbers();
   nothing_has_no_error();
+  lengths_betray();
 }

@@ -92,6 +92,15 @@ descriptors_of_streams_are_there() {
     run -n 2 "$T/fileno" && printf 'by pieces\nby pieces\nstream\nstream\n' | diff - "$(sort "$T/out" >"$T/sorted" && echo "$T/sorted")" && test "$(grep -cx other "$T/err")" = 2 &&
     run -n 2 --prefix "$T/fileno" && printf '[%d] %s\n' 0 'by pieces' 0 stream 1 'by pieces' 1 stream | diff - "$(sort "$T/out" >"$T/sorted" && echo "$T/sorted")" && grep -x '\[1\] other' "$T/err"
 }
+# Libraries of linear algebra have 90 KB of thread-local variables together; more than there is room for is refused.
+there_is_room_for_thread_local_variables() {
+  printf '#include <pmi.h>\n#include <stdio.h>\nstatic __thread int many[BYTES / sizeof(int)];\nint main(void) {\n  const int n = sizeof many / sizeof *many;\n  int spawned, rank, wrong = 0;\n  PMI_Init(&spawned);\n  PMI_Get_rank(&rank);\n  for (int i = 0; i < n; i++) wrong += many[i] != 0, many[i] = rank * n + i;\n  PMI_Barrier();\n  for (int i = 0; i < n; i++) wrong += many[i] != rank * n + i;\n  printf("%%d wrong\\n", wrong);\n  return 0;\n}\n' >"$T/main.c"
+  for bytes in 91136 260000 300000; do
+    $CC -fPIE -pie -DBYTES=$bytes "-I$B/include" "$T/main.c" -o "$T/local" "-L$B/lib" -lpmi || return 1
+    [ $bytes = 300000 ] || { run -n 3 "$T/local" && test "$(grep -cx '0 wrong' "$T/out")" = 3; } || return 1
+  done
+  ! run -n 3 "$T/local" && grep '300000 bytes of thread-local variables aligned to .* have no room here: 262144 bytes' "$T/err"
+}
 # What a program was linked with and opens again is its own, by path or by name; each process has another.
 linked_libraries_are_opened_once() {
   printf 'int count;\nint counted(void) { return ++count; }\n' | $CC -shared -fPIC -x c - -Wl,-soname,libcounts.so -o "$T/libcounts.so" &&
@@ -332,7 +341,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there linked_libraries_are_opened_once opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -40,6 +40,9 @@ void gm_check_open(gm_proc *p, const char *name) {
   if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);
 }
 
+nbc_recorder **gm_recorder_now(void) { return &guest_context_now()->recorder; }
+void guest_recorder_end(guest_context *c) { gm_recorder_end(&c->recorder); }
+
 /* ---- errors ------------------------------------------------------------------------------------------------- */
 static gm_errh predefined[4] = {{.refs = 1, .kind = 0, .handle = MPI_ERRORS_ARE_FATAL},
                                 {.refs = 1, .kind = 1, .handle = MPI_ERRORS_RETURN},

@@ -54,6 +54,9 @@ static void message_done(gm_msg *m) {
   if (r->packed) {
     if (r->kind == REQ_RECV) {
       gm_unpack(r->user, r->count, r->type, r->packed, m->bytes);
+      /* a piece of an element: what was sent is of another type */
+      if (!r->error && m->bytes < m->limit_bytes && gm_elements(r->type, m->bytes) == UINT64_MAX)
+        r->error = GM_ERR_TRUNCATE;
       gm_busy_bytes((double)m->bytes);
     }
     free(r->packed);

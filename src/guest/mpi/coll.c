@@ -26,7 +26,8 @@ static void message_done(gm_msg *m) {
   const uint32_t node = m->user_id;
   if (m->error && !c->error) c->error = m->error;
   /* the others want something else: who gets less than is agreed sees it here */
-  if (m->bytes != c->schedule->nodes[node].size_bytes && !c->error) c->error = GM_ERR_OTHER;
+  if (!m->is_send && m->bytes != c->schedule->nodes[node].size_bytes && !c->error)
+    c->error = GM_ERR_OTHER;
   c->in_flight--;
   msg_give(c->proc, m);
   node_done(c, node);
@@ -72,9 +73,10 @@ static void fire(gm_coll *c, uint32_t i) {
     m->is_light = is_light;
     m->user = c;
     m->user_id = i;
+    m->owner = c->owner;
     c->in_flight++;
-    if (n->type == NBC_NODE_SEND)
-      gm_isend(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context,
+    if (n->type == NBC_NODE_SEND) /* after an error nothing: who gets that sees it too */
+      gm_isend(c->proc, m, at(c, n->u.msg.buffer), c->error ? 0 : n->size_bytes, peer, c->context,
                (int)tag_of(c, n->u.msg.tag), 0);
     else
       gm_irecv(c->proc, m, at(c, n->u.msg.buffer), n->size_bytes, peer, c->context,
@@ -142,6 +144,7 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   c->done = done;
   c->user = user;
   c->proc = p;
+  c->owner = p->record ? gm_record_owner(p) : NULL;
   c->schedule = schedule;
   c->owns_schedule = owns;
   c->peers = gm_peers(comm);

@@ -86,7 +86,8 @@ struct gm_msg {
                                          process, since nothing of the program's is called; NULL: it does */
   ptl_handle_any_t handle;
   gm_msg *next;
-  uint64_t xfer_id; /* in the report */
+  uint64_t xfer_id;    /* in the report */
+  nbc_recorder *owner; /* of the thread that asked for it; NULL: to be found out */
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
@@ -159,7 +160,7 @@ struct gm_proc {
   int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
   int is_open;    /* interface is there; sessions count too */
   int sessions, thread_level;
-  pm_thread *main_thread;
+  pm_thread *main_thread, *worker; /* worker: while it handles events */
   ptl_handle_ni_t ni;
   ptl_handle_eq_t eq;
   ptl_handle_md_t md, md_quiet;
@@ -191,6 +192,7 @@ struct gm_proc {
   gm_req *bsends;
   void *abi;                /* of the calls */
   struct gm_record *record; /* NULL: none */
+  nbc_recorder *recorder;   /* of pm_replay, whose processes have one thread */
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
@@ -424,6 +426,7 @@ struct gm_coll {
   uint32_t *ready, ready_first, ready_last;
   gm_group *peers;
   uint32_t context, sequence;
+  nbc_recorder *owner; /* of its messages; NULL: no report */
   gm_op *op;
   gm_type *type;
   int is_done, error, is_firing,
@@ -481,8 +484,10 @@ void gm_record_sent(gm_proc *p, gm_msg *m);
 void gm_record_recv(gm_proc *p, gm_msg *m);
 void gm_record_cancel(gm_proc *p, gm_msg *m);
 void gm_record_received(gm_proc *p, gm_msg *m);
-nbc_recorder *gm_record_recorder(const gm_proc *p);
+nbc_recorder *gm_record_owner(const gm_proc *p); /* of what the running thread asks for */
+void gm_recorder_end(nbc_recorder **recorder);   /* its thread ends */
+nbc_recorder **gm_recorder_now(
+    void); /* the running thread's; of who holds threads: pm_run, pm_replay */
 int gm_has_record(int rank);
-nbc_recorder *gm_recorder_of(int rank);
 
 #endif

@@ -107,7 +107,6 @@ gm_proc *gm_self(void) {
   return procs[rank];
 }
 int gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
-nbc_recorder *gm_recorder_of(int rank) { return gm_record_recorder(procs[rank]); }
 /* Bits above 32: those below know of the pid alone, which is the same on all nodes. Linear probing,
    at most a quarter full. */
 static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 36; }
@@ -278,6 +277,7 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
   gm_proc *p = arg;
   ptl_event_t e;
   pm_compute_unmeasured(true);
+  p->worker = pm_thread_self();
   /* The phase of a process's timer is drawn from its rank, as no two processes of a real machine
      start theirs together. */
   if (gm_set.progress == GM_TIMER && !p->waiters) { /* the next tick of this process's timer */
@@ -296,6 +296,7 @@ static void worker(void *arg, ptl_handle_eq_t eq) {
   } while (gm_coll_begin_handed(p));
   if (gm_set.progress == GM_TIMER && p->ticks) p->stolen_ns += pm_now_ns() - t_ns;
   p->ticks = 0;
+  p->worker = NULL;
   wake(p);
 }
 
@@ -440,8 +441,10 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   void *user = m->user;
   const uint32_t user_id = m->user_id;
   int (*is_light)(const gm_msg *) = m->is_light;
+  nbc_recorder *owner = m->owner;
   gm_zero(m, sizeof *m);
   m->is_light = is_light;
+  m->owner = owner;
   m->done = done;
   m->user = user;
   m->user_id = user_id;

@@ -1,7 +1,8 @@
 /* --report DIR: every process has a monitor on simulated time that sees what any MPI library can see (calls, begin
    and end of transfers), and gets the wire's own stamps beside: bounds and the exact overlap in one report, as
    the preload writes it for a real run. Transfers are those of messages, of collectives too; one-sided
-   operations and files are calls only. The main thread's calls are recorded. */
+   operations and files are calls only. Every thread of the program that calls MPI has a recorder of its own, from
+   its first call on; a transfer belongs to the thread that asked for it, whoever handles its events. */
 #include "gm.h"
 #include "guest.h"
 #include <ctype.h>
@@ -10,12 +11,13 @@
 
 struct gm_record {
   nbc_monitor *monitor;
-  nbc_recorder *recorder;
-  uint64_t ids;
+  nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
+  uint64_t ids;        /* of all threads together: a recorder may serve one after another */
 };
 /* What is known of a message by its sender's rank and number: the receiver finds the stamp there. */
 typedef struct mark {
   uint64_t key, sender_id; /* key 0: free */
+  nbc_recorder *sender;
   int64_t t_begin_ns, t_end_ns;
   struct mark *next;
 } mark;
@@ -104,14 +106,31 @@ static nbc_kind kind_of(
   }
   return kind_of_name(name);
 }
-static int is_main(const gm_proc *p) { return pm_thread_self() == p->main_thread; }
+/* NULL: the thread that runs is the worker's, or has not called yet. */
+static nbc_recorder *mine(const gm_proc *p) {
+  return pm_thread_self() == p->worker ? NULL : *gm_recorder_now();
+}
 void gm_record_call(gm_proc *p, int enter, const char *name) {
-  if (!is_main(p)) return;
+  nbc_recorder **r = gm_recorder_now();
   if (gm_set.computes) pm_compute_measured();
-  if (enter)
-    nbc_call_enter_at(p->record->recorder, kind_of(name), pm_now_ns());
-  else
-    nbc_call_exit_at(p->record->recorder, pm_now_ns());
+  const int64_t t_ns = pm_now_ns();
+  if (!enter) {
+    if (*r) nbc_call_exit_at(*r, t_ns);
+    return;
+  }
+  if (!*r && nbc_recorder_attach_at(p->record->monitor, t_ns, r))
+    gm_fatal("--report: out of memory");
+  nbc_call_enter_at(*r, kind_of(name), t_ns);
+}
+/* Its time stops; what it asked for may still end, and is known no more to have been computed beside. */
+void gm_recorder_end(nbc_recorder **r) {
+  gm_proc *p = gm_self();
+  if (*r && p && p->record) nbc_recorder_detach_at(*r, pm_now_ns());
+  *r = NULL;
+}
+nbc_recorder *gm_record_owner(const gm_proc *p) {
+  nbc_recorder *r = mine(p);
+  return r ? r : p->record->first;
 }
 
 /* ---- transfers ------------------------------------------------------------------------------------------------ */
@@ -125,46 +144,45 @@ static nbc_peer peer_class(const gm_proc *p, int rank) {
 }
 /* The sender's data may be on its way from now on; its number finds the stamp. */
 void gm_record_send(gm_proc *p, gm_msg *m) {
-  nbc_recorder *r = p->record->recorder;
   if (!m->bytes) return;
+  if (!m->owner) m->owner = gm_record_owner(p);
   m->xfer_id = ++p->record->ids;
-  mark_new(key_of(p->rank, m->slot))->sender_id = m->xfer_id;
-  if (is_main(p))
-    nbc_xfer_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
-  else
-    nbc_foreign_begin_at(r, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer),
-                         pm_now_ns());
+  mark *at = mark_new(key_of(p->rank, m->slot));
+  at->sender_id = m->xfer_id;
+  at->sender = m->owner;
+  (m->owner == mine(p) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
+      m->owner, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
+}
+static void forget(gm_msg *m) {
+  m->xfer_id = 0;
+  m->owner = NULL;
 }
 void gm_record_sent(gm_proc *p, gm_msg *m) {
-  nbc_recorder *r = p->record->recorder;
+  const int is_mine = m->owner == mine(p);
   if (!m->xfer_id) return;
-  if (is_main(p))
-    m->is_sync ? nbc_xfer_end_at(r, m->xfer_id, pm_now_ns())
-               : nbc_xfer_end_local_at(r, m->xfer_id, pm_now_ns());
+  if (m->is_sync)
+    (is_mine ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id, pm_now_ns());
   else
-    m->is_sync ? nbc_foreign_end_at(r, m->xfer_id, pm_now_ns())
-               : nbc_foreign_end_local_at(r, m->xfer_id, pm_now_ns());
-  m->xfer_id = 0;
+    (is_mine ? nbc_xfer_end_local_at : nbc_foreign_end_local_at)(m->owner, m->xfer_id, pm_now_ns());
+  forget(m);
 }
 /* A receive: from its posting on the data may come. Where it may be there already, or is fetched. */
 void gm_record_recv(gm_proc *p, gm_msg *m) {
-  nbc_recorder *r = p->record->recorder;
   if (!m->limit_bytes) return;
+  if (!m->owner) m->owner = gm_record_owner(p);
   m->xfer_id = ++p->record->ids;
-  if (is_main(p))
-    nbc_xfer_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer),
-                      pm_now_ns());
-  else
-    nbc_foreign_begin_at(r, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer),
-                         pm_now_ns());
+  (m->owner == mine(p) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
+      m->owner, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
 }
 void gm_record_cancel(gm_proc *p, gm_msg *m) {
-  if (m->xfer_id) nbc_xfer_cancel(p->record->recorder, m->xfer_id);
-  m->xfer_id = 0;
+  if (m->xfer_id)
+    (m->owner == mine(p) ? nbc_xfer_cancel : nbc_foreign_cancel)(m->owner, m->xfer_id);
+  forget(m);
 }
 /* An early or fetched message is in its buffer. */
 void gm_record_received(gm_proc *p, gm_msg *m) {
-  nbc_recorder *r = p->record->recorder;
+  nbc_recorder *r = m->owner;
+  const int is_mine = r == mine(p);
   mark **at = mark_at(key_of(m->source, m->slot));
   if (!m->xfer_id) return;
   if (!m->is_sync &&
@@ -174,15 +192,15 @@ void gm_record_received(gm_proc *p, gm_msg *m) {
   }
   const nbc_peer peer = peer_class(p, m->source);
   if (!m->bytes)
-    nbc_xfer_cancel(r, m->xfer_id);
-  else if (is_main(p))
-    m->is_sync ? nbc_xfer_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns())
-               : nbc_xfer_end_early_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
+    (is_mine ? nbc_xfer_cancel : nbc_foreign_cancel)(r, m->xfer_id);
   else if (m->is_sync)
-    nbc_foreign_end_sized_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
+    (is_mine ? nbc_xfer_end_sized_at : nbc_foreign_end_sized_at)(r, m->xfer_id, m->bytes, peer,
+                                                                 pm_now_ns());
+  else if (is_mine)
+    nbc_xfer_end_early_at(r, m->xfer_id, m->bytes, peer, pm_now_ns());
   else
     nbc_foreign_end_early(r, m->xfer_id, m->bytes, peer);
-  m->xfer_id = 0;
+  forget(m);
 }
 /* From the wire. user_ptr of a put may be gone, so the sender is found by its number; that of a fetch waits. */
 static void stamped(void *unused, const pm_stamp *s) {
@@ -193,19 +211,16 @@ static void stamped(void *unused, const pm_stamp *s) {
     if (!*at) return;
     (*at)->t_begin_ns = s->t_begin_ns;
     (*at)->t_end_ns = s->t_end_ns;
-    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), (*at)->sender_id, s->t_begin_ns, s->t_end_ns,
-                   0);
+    nbc_xfer_stamp((*at)->sender, (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
   }
   if (!s->is_reply || s->pt_index != gm_set.first_pt + 1) return;
   const gm_msg *m = s->user_ptr; /* the receiver's */
   mark **at = mark_at(key_of(m->source, s->match_bits));
-  if (m->xfer_id)
-    nbc_xfer_stamp(gm_recorder_of(s->initiator_rank), m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
+  if (m->xfer_id) nbc_xfer_stamp(m->owner, m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
   if (!*at || !gm_has_record(m->source)) return;
-  nbc_xfer_stamp(gm_recorder_of(m->source), (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
+  nbc_xfer_stamp((*at)->sender, (*at)->sender_id, s->t_begin_ns, s->t_end_ns, 0);
   mark_free(at);
 }
-nbc_recorder *gm_record_recorder(const gm_proc *p) { return p->record->recorder; }
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 static int64_t now_ns(void *unused) {
@@ -243,10 +258,11 @@ void gm_record_begin(gm_proc *p) {
   d.table_other_node = tables[1];
   d.history_calls = 4096;
   d.grow_transfers = true;
-  if (nbc_monitor_create(&d, &k->monitor) || nbc_recorder_attach(k->monitor, &k->recorder))
+  if (nbc_monitor_create(&d, &k->monitor) || nbc_recorder_attach(k->monitor, &k->first))
     gm_fatal("--report: out of memory");
   p->record = k;
-  nbc_call_enter_at(k->recorder, NBC_KIND_OTHER, pm_now_ns()); /* of MPI_Init, which goes on */
+  *gm_recorder_now() = k->first;
+  nbc_call_enter_at(k->first, NBC_KIND_OTHER, pm_now_ns()); /* of MPI_Init, which goes on */
 }
 static const char *program_name(void) {
   static char text[256];
@@ -260,7 +276,8 @@ void gm_record_end(gm_proc *p) {
   struct gm_record *k = p->record;
   if (!k) return;
   p->record = NULL;
-  nbc_call_exit_at(k->recorder, pm_now_ns());
+  if (mine(p)) nbc_call_exit_at(mine(p), pm_now_ns());
+  *gm_recorder_now() = NULL;
   if (nbc_monitor_report_at(k->monitor, pm_now_ns(), &report)) gm_fatal("--report: out of memory");
   snprintf(host, sizeof host, "node%d", pm_process_node(pm_self()));
   nbc_report_set(&report->program, program_name());
