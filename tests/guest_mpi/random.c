@@ -64,7 +64,7 @@ static void look_at_comm(MPI_Comm c) {
   MPI_Topo_test(c, &status);
   MPI_Comm_get_attr(c, key_made, &value, &flag);
   note((uint64_t)(rank + 100 * size + 10000 * other + 1000000 * inter));
-  note((uint64_t)status);
+  note((uint64_t)plain_topo(status));
   note(flag ? (uint64_t)(uintptr_t)value : 1);
   SHOW("%d: rank %d of %d, remote %d, topology %d, attribute %ld\n", me, rank, size, other, status,
        flag ? (long)(uintptr_t)value : -1);
@@ -249,7 +249,7 @@ static void note_status(const MPI_Status *s, MPI_Datatype t) {
   MPI_Get_count(s, t, &count);
   MPI_Test_cancelled(s, &cancelled);
   SHOW("%d: status %d %d count %d cancelled %d\n", me, s->MPI_SOURCE, s->MPI_TAG, count, cancelled);
-  note((uint64_t)(s->MPI_SOURCE * 100003 + s->MPI_TAG * 1009 + count) * 2 + (uint64_t)cancelled);
+  note((uint64_t)(plain_rank(s->MPI_SOURCE) * 100003 + plain_tag(s->MPI_TAG) * 1009 + count) * 2 + (uint64_t)cancelled);
 }
 static void receive_now(MPI_Comm c, const message *m, char *to, MPI_Datatype t) {
   MPI_Status s, probed;
@@ -566,7 +566,7 @@ static void do_neighbours(void) {
   MPI_Request q;
   if (comms[at] == MPI_COMM_NULL || is_inter[at]) return;
   MPI_Topo_test(comms[at], &status);
-  note((uint64_t)status);
+  note((uint64_t)plain_topo(status));
   if (status != MPI_CART && status != MPI_DIST_GRAPH) return;
   SHOW("%d: neighbours which %d count %d status %d now %d\n", me, which, count, status, is_now);
   memset(out, 0, sizeof out);

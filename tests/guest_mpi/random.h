@@ -19,6 +19,11 @@ void note_bytes(const void *data, size_t bytes);
 extern MPI_Comm comms[COMMS]; /* [0] is the world */
 extern char is_inter[COMMS];  /* known to all, members or not */
 extern int without_pairs; /* none of a number and its place: MPICH ends when they are packed for others */
+/* Constants that are noted: the same in all ABIs */
+static inline int plain_rank(int r) { return r == MPI_PROC_NULL ? -1 : r == MPI_ANY_SOURCE ? -2 : r; }
+static inline int plain_tag(int t) { return t == MPI_ANY_TAG ? -1 : t; }
+static inline int plain_same(int s) { return s == MPI_IDENT ? 0 : s == MPI_CONGRUENT ? 1 : s == MPI_SIMILAR ? 2 : s == MPI_UNEQUAL ? 3 : s; }
+static inline int plain_topo(int t) { return t == MPI_GRAPH ? 1 : t == MPI_CART ? 2 : t == MPI_DIST_GRAPH ? 3 : t; }
 MPI_Datatype draw_type(int depth);
 /* random_more.c */
 void do_packing(void), do_groups(void), do_typed_collective(void), do_shape(void);

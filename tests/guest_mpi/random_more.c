@@ -82,7 +82,7 @@ void do_groups(void) {
     if (how == 7) MPI_Group_union(g[i - 1], world, &g[i]);
     look_at_group(g[i], world);
   }
-  for (int i = 1; i < 4; i++) MPI_Group_compare(g[i - 1], g[i], &same), note((uint64_t)same);
+  for (int i = 1; i < 4; i++) MPI_Group_compare(g[i - 1], g[i], &same), note((uint64_t)plain_same(same));
   MPI_Comm made; /* of the members only, or of all */
   int size, rank, is_member;
   MPI_Group_size(g[3], &size);
@@ -97,7 +97,7 @@ void do_groups(void) {
     MPI_Comm_rank(made, &rank);
     MPI_Allreduce(MPI_IN_PLACE, &rank, 1, MPI_INT, MPI_SUM, made);
     MPI_Comm_compare(made, MPI_COMM_WORLD, &same);
-    note((uint64_t)(rank * 10 + same));
+    note((uint64_t)(rank * 10 + plain_same(same)));
     MPI_Comm_free(&made);
   }
   for (int i = 0; i < 4; i++)
@@ -225,7 +225,7 @@ static void a_grid(int dims_count, int count, uint64_t order) {
   MPI_Cart_coords(grid, rank, dims_count, at);
   for (int i = 0; i < dims_count; i++) {
     MPI_Cart_shift(grid, i, (int)(order >> (8 + 2 * i) & 3) - 1, &from, &to);
-    note((uint64_t)(at[i] * 10000 + from * 100 + to));
+    note((uint64_t)(at[i] * 10000 + plain_rank(from) * 100 + plain_rank(to)));
     if (periods[i]) at[i] += dims[i] * 2 + (int)(order & 1);
   }
   MPI_Cart_rank(grid, at, &rank);
@@ -501,7 +501,7 @@ void do_exchange(void) {
     else
       MPI_Sendrecv(from, count, t, next, 5, to, count, t, MPI_ANY_SOURCE, 5, c, &s);
     MPI_Get_count(&s, t, &got);
-    note((uint64_t)(got * 1000 + s.MPI_SOURCE * 10 + s.MPI_TAG));
+    note((uint64_t)(got * 1000 + plain_rank(s.MPI_SOURCE) * 10 + plain_tag(s.MPI_TAG)));
     note_bytes(is_in_place ? one : two, BYTES);
     MPI_Barrier(c);
   }

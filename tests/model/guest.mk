@@ -4,8 +4,11 @@ MPICH_INCLUDE := $(dir $(firstword $(wildcard /usr/include/*/mpich/mpi.h /usr/in
 GUEST_MPI     := $(if $(MPICH_INCLUDE),$(wildcard src/guest/mpi/*.c))
 # Open MPI's ABI stands on it, from tables: its mpi.h is not needed
 GUEST_OMPI    := $(if $(MPICH_INCLUDE),$(wildcard src/guest/ompi/*.c))
-GUEST_SOURCES := $(wildcard src/guest/*.c) $(GUEST_MPI) $(GUEST_OMPI)
-$(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_MPI) $(GUEST_OMPI)) $(B)/guest/ompi/wrappers.o: LEVEL_CFLAGS += -fvisibility=hidden -isystem $(MPICH_INCLUDE)
+# So does the standard ABI: conversions, constants and mpi.h are made of lists
+GUEST_ST      := $(if $(MPICH_INCLUDE),$(wildcard src/guest/standard/*.c))
+ST_WRITTEN    := $(addprefix $(B)/guest/standard/,calls.o constants.o)
+GUEST_SOURCES := $(wildcard src/guest/*.c) $(GUEST_MPI) $(GUEST_OMPI) $(GUEST_ST)
+$(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_MPI) $(GUEST_OMPI) $(GUEST_ST)) $(B)/guest/ompi/wrappers.o $(ST_WRITTEN): LEVEL_CFLAGS += -fvisibility=hidden -isystem $(MPICH_INCLUDE)
 # GCC's own choice at -O2 leaves loops of unknown length as they are; clang does not
 $(B)/guest/mpi/op.o: LEVEL_CFLAGS += $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
@@ -17,14 +20,39 @@ $(B)/guest/ompi/wrappers.c: src/guest/ompi/make.awk $(OMPI_LISTS)
 $(B)/guest/ompi/wrappers.o: $(B)/guest/ompi/wrappers.c $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -Isrc/guest/ompi -c $< -o $@
+ST_LISTS := src/guest/standard/constants.list src/guest/standard/types.h
+$(B)/guest/standard/calls.c: src/guest/mpi/calls.awk src/guest/mpi/calls.list
+	$(call say,AWK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< -v p=st src/guest/mpi/calls.list > $@
+$(B)/guest/standard/constants.c $(B)/guest/standard/numbers.h: $(B)/guest/standard/%: src/guest/standard/constants.awk $(ST_LISTS)
+	$(call say,AWK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< -v what=$(if $(filter %.h,$@),numbers) src/guest/standard/constants.list > $@
+# A header and a library of names, for programs that are to have the standard ABI
+$(B)/standard/include/mpi.h: src/guest/standard/constants.awk src/guest/mpi/calls.awk src/guest/mpi/calls.list $(ST_LISTS)
+	$(call say,AWK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q){ awk -f $< -v what=header $(ST_LISTS) && awk -f src/guest/mpi/calls.awk -v what=header src/guest/mpi/calls.list && \
+	  printf '#ifdef __cplusplus\n}\n#endif\n#endif\n'; } > $@
+$(B)/standard/lib/libmpi_abi.so: src/guest/mpi/calls.awk src/guest/mpi/calls.list $(B)/.flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -f $< -v what=names src/guest/mpi/calls.list | sed 's/.*/.globl MPI_&, PMPI_&\n.type MPI_&, %function\n.type PMPI_&, %function\nMPI_&: PMPI_&: .byte 0/' | \
+	  $(CC) -shared -nostdlib -x assembler - -Wl,-soname,libmpi_abi.so.0 -o $@
+$(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_ST)) $(ST_WRITTEN): $(B)/guest/standard/numbers.h
+$(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_ST)): LEVEL_CFLAGS += -I$(B)/guest/standard
+$(ST_WRITTEN): $(B)/guest/standard/%.o: $(B)/guest/standard/%.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -Isrc/guest/standard -I$(@D) -c $< -o $@
 $(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
 -include $(GUEST_OBJECTS:%=%.d)
 EXAMPLES += $(B)/pm_run
-GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o)
-$(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a
+GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o) $(if $(GUEST_ST),$(ST_WRITTEN))
+$(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a | $(if $(GUEST_ST),$(B)/standard/include/mpi.h $(B)/standard/lib/libmpi_abi.so)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm
 # What ordinary programs are linked with: names alone, the launcher has the functions.

@@ -133,11 +133,17 @@ static user_code *code_of(int code) {
 }
 int gm_class_of(int code) {
   const user_code *u = code_of(code);
-  return u ? u->class : code >= 0 && code <= MPICH_ERR_LAST_CLASS ? code : MPI_ERR_UNKNOWN;
+  return u                                                 ? u->class
+         : code >= 0 && code <= MPICH_ERR_LAST_CLASS       ? code
+         : code >= GM_ERR_LATER && code < GM_ERR_LATER_END ? code
+                                                           : MPI_ERR_UNKNOWN;
 }
 const char *gm_class_text(int code) {
   const user_code *u = code_of(code);
   if (u) return u->text ? u->text : "";
+  static const char *const later[] = {"Invalid error handler", "Not to be done with this ABI",
+                                      "Object is not accessible"};
+  if (code >= GM_ERR_LATER && code < GM_ERR_LATER_END) return later[code - GM_ERR_LATER];
   return code >= 0 && code < CLASSES ? class_text[code] : "Unknown error class";
 }
 void gm_errh_call(gm_errh *e, int kind, void *handle, int *code) {

@@ -56,7 +56,13 @@ enum {
   GM_ERR_IN_STATUS,
   GM_ERR_PENDING,
   GM_ERR_REQUEST,
-  GM_ERR_NO_MEM = 34
+  GM_ERR_NO_MEM = 34,
+  /* later than MPICH 4.0: for other ABIs */
+  GM_ERR_LATER = 0x3fffff00,
+  GM_ERR_ERRHANDLER = GM_ERR_LATER,
+  GM_ERR_ABI,
+  GM_T_ERR_NOT_ACCESSIBLE,
+  GM_ERR_LATER_END
 };
 enum {
   GM_ANY_SOURCE = -2,
