@@ -20,9 +20,8 @@
 #include <sys/wait.h>
 
 static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace | --no-trace] [--mpi "
-    "openmpi|mpich] "
-    "[--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace | --trace-every N | "
+    "--no-trace] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER "
     "[OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc trace [-o FILE] [--otf2 ARCHIVE] DIR\n"
@@ -44,6 +43,7 @@ static const char help_text[] =
     "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
     "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
     "  --trace     keep the timeline of the whole run, and draw it (NBC_TRACE=1)\n"
+    "  --trace-every N  the same, but of each section only every N-th time it is entered\n"
     "  --no-trace  keep none; otherwise its begin is kept, 4 MiB per process, 64 MiB in all, for "
     "bounds\n"
     "              that know both sides of messages (NBC_TRACE=first)\n"
@@ -449,7 +449,7 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
 
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
-  const char *folder, *table;
+  const char *folder, *table, *trace_every;
   bool no_table, print, with_progress, trace, no_trace;
   mpi mpi;
 } wishes;
@@ -472,11 +472,16 @@ static int take_wishes(wishes *o, char **argv, int argc) {
       o->with_progress = true;
     else if (is(argv[i], "--trace"))
       o->trace = true;
+    else if (is(argv[i], "--trace-every") && more)
+      o->trace_every = argv[++i], o->trace = true;
     else if (is(argv[i], "--no-trace"))
       o->no_trace = true;
     else
       fail(2, "%s is no option of this (nbc --help)", argv[i]);
   }
+  if (o->trace_every && (strspn(o->trace_every, "0123456789") != strlen(o->trace_every) ||
+                         atoll(o->trace_every) < 1 || atoll(o->trace_every) > 1000000000))
+    fail(2, "--trace-every is a number from 1 to 1000000000, not %s", o->trace_every);
   if (i == argc) fail(2, "which program? (nbc --help)");
   return i;
 }
@@ -554,6 +559,7 @@ static int see(char **argv, int argc, bool gets) {
   if (o.trace && o.no_trace) fail(2, "--trace and --no-trace exclude each other");
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
     set(&w, &exports, l, m, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
+  if (o.trace_every) set(&w, &exports, l, m, text("NBC_TRACE_EVERY=%s", o.trace_every));
   if (l == SRUN) {
     char *list = (char *)must(strdup("--export=ALL"));
     for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
@@ -680,7 +686,7 @@ static int completion(void) {
        "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
        "--help' -- \"$cur\"))\n"
        "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get "
-       "--trace --no-trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
+       "--trace --trace-every --no-trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
        "_nbc nbc");
   return 0;

@@ -37,6 +37,10 @@
                       first: as 1, but the first records are kept, and then no more are taken (nbc see does so)
      NBC_TRACE_MIB    memory for it per process, in MiB: 16, which is 262,144 records; the newest are kept. Of
                       first: 4, and of the whole run at most 64; no timeline of more than 1,024 processes
+     NBC_TRACE_EVERY  N: of each section, only every N-th time that a thread enters it, the first, the N+1st ..., goes
+                      into the timeline, with all that begins in it; what is in no section always does. So the ring
+                      reaches N times as far back. For NBC_TRACE=1; messages of such timelines have no
+                      arrows. Default 1
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
      NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
@@ -341,6 +345,8 @@ static void start(void) {
       complain("NBC_GATHER=1 needs all processes of the world: not with NBC_PEERS=0 or NBC_RANKS");
     else
       run.gathers = PMPI_Comm_dup(MPI_COMM_WORLD, &run.gather_comm) == MPI_SUCCESS;
+    /* When a process has failed, who waits for it goes on, and who has no room above writes a file. */
+    if (run.gathers) PMPI_Comm_set_errhandler(run.gather_comm, MPI_ERRORS_RETURN);
   }
   if (!chosen) return;
   run.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);

@@ -59,6 +59,15 @@ static void failed_in(int count, const batch *b, const MPI_Request now[]) {
       failed(b->before[i], claim_in(b, i));
 }
 
+/* Not complete: it was left alone, or it may be received from others than a process that failed. */
+static bool is_pending(int error) {
+#ifdef MPIX_ERR_PROC_FAILED_PENDING
+  int class_of_error = error;
+  PMPI_Error_class(error, &class_of_error);
+  if (class_of_error == MPIX_ERR_PROC_FAILED_PENDING) return true;
+#endif
+  return error == MPI_ERR_PENDING;
+}
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */
 static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
@@ -68,7 +77,7 @@ static void completed_in(call *c, int rc, int count, const int which[], const ba
     const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;
     if (error == MPI_SUCCESS)
       completed(c, b->before[at], claim_in(b, at), &b->statuses[i]);
-    else if (error != MPI_ERR_PENDING)
+    else if (!is_pending(error))
       failed(b->before[at], claim_in(b, at));
   }
 }
@@ -313,8 +322,10 @@ BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
 
 /* All processes of `comm` call it: also inside of other calls it is told to the timeline. */
 #define MAKES(name, kind, parameters, arguments, record)                                           \
-  BODY(name, kind, parameters, arguments) {                                                        \
-    const int rc = BACK(REAL(name) arguments);                                                     \
+  MAKES_OF(MPI_, name, kind, parameters, arguments, record)
+#define MAKES_OF(prefix, name, kind, parameters, arguments, record)                                \
+  BODY_OF(prefix, name, kind, parameters, arguments) {                                             \
+    const int rc = BACK(REAL_OF(P##prefix, name) arguments);                                       \
     trace_comm_made(KEY(comm), made, rc);                                                          \
     if (c->active && rc == MPI_SUCCESS) record;                                                    \
     return rc;                                                                                     \
@@ -379,7 +390,28 @@ MAKES(Dist_graph_create_adjacent, TOPOLOGY,
       (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder,
        made),
       (void)0)
+
+/* ---- going on without processes that failed: MPICH's and Open MPI's extension ----------------- */
+/* An agreement waits for all that are left, as a barrier does. */
+#ifdef MPIX_ERR_PROC_FAILED
+#  define WRAP_X(name, kind, parameters, arguments)                                                \
+    WRAP_OF(MPIX_, name, kind, parameters, arguments, (void)0)
+WRAP_X(Comm_revoke, OTHER, (MPI_Comm comm), (comm))
+MAKES_OF(MPIX_, Comm_shrink, COMM_CREATE, (MPI_Comm comm, MPI_Comm *made), (comm, made), (void)0)
+WRAP_X(Comm_agree, BARRIER, (MPI_Comm comm, int *flag), (comm, flag))
+WRAP_X(Comm_failure_ack, OTHER, (MPI_Comm comm), (comm))
+WRAP_X(Comm_failure_get_acked, OTHER, (MPI_Comm comm, MPI_Group *failed_ones), (comm, failed_ones))
+#  if defined OMPI_HAVE_MPI_EXT_FTMPI && OMPI_HAVE_MPI_EXT_FTMPI
+WRAP_X(Comm_is_revoked, OTHER, (MPI_Comm comm, int *flag), (comm, flag))
+WRAP_OF(MPIX_, Comm_iagree, IBARRIER, (MPI_Comm comm, int *flag, MPI_Request *request),
+        (comm, flag, request), post_nothing(c, *request))
+WRAP_X(Comm_get_failed, OTHER, (MPI_Comm comm, MPI_Group *failed_ones), (comm, failed_ones))
+WRAP_X(Comm_ack_failed, OTHER, (MPI_Comm comm, int count, int *acked), (comm, count, acked))
+#  endif
+#  undef WRAP_X
+#endif
 #undef MAKES
+#undef MAKES_OF
 WRAP(Comm_spawn, SPAWN,
      (const char *command, char *argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm,
       MPI_Comm *made, int errcodes[]),

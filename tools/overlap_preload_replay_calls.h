@@ -150,6 +150,8 @@
 #define REPLAY_AFTER_Dist_graph_create(C, N, S, G, D, W, I, O, M) ~, calls_comm_made(*(M))
 #define REPLAY_AFTER_Dist_graph_create_adjacent(C, IN, S, SW, ON, D, DW, I, O, M)                  \
   ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_shrink(C, M)   ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_agree(C, F)    REPLAY_PLAIN("allreduce", 1, sizeof(int), 0, C, NULL, false)
 #define REPLAY_BEFORE_Comm_free(M)       ~, calls_comm_freed(*(M))
 #define REPLAY_BEFORE_Comm_disconnect(M) ~, calls_comm_freed(*(M))
 

@@ -58,7 +58,8 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   const peers *cached[CACHED_PEERS];
   void *requests; /* copies of request and status arrays, grown on demand */
   int request_count;
-  int open_sections; /* of the timeline */
+  int open_sections;    /* of the timeline */
+  int skipped_sections; /* and within one that it leaves out: it, and those in it */
   int64_t section_begin_ns[NBC_MAX_DEPTH];
   uint64_t section_name[NBC_MAX_DEPTH];
   int *ranks; /* for translating groups */

@@ -9,12 +9,16 @@
    missing: "cut" says so, by the ids of sends and receives, which are in the order of their posts. */
 #include "trace_file.h"
 
+/* NBC_TRACE_EVERY: a transfer's id says whether it began where the timeline looks: the monitor tells of it when
+   the section may be over. */
+#define TRACE_LEFT_OUT ((uint64_t)1 << 39)
 enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256, TRACE_UNORDERED = 64 };
 enum { TRACE_FIRST_MIB = 4, TRACE_RUN_MIB = 64, TRACE_LEAST_RECORDS = 1024 };
 static struct {
   trace_record *ring; /* NULL: off, or full */
   trace_record *kept; /* the same memory, also when it is full */
   bool keeps_first;
+  uint32_t every;           /* of each section, the n-th time it is entered; 1: all */
   uint64_t cut_in, cut_out; /* receives, sends with this id or above may be missing; 0: none is */
   uint64_t mask, head;
   int64_t clock_ns[2], unix_ns[2]; /* at start and end */
@@ -66,7 +70,7 @@ static trace_record *trace_next(void) {
 
 /* What the call that is over was; `place`: where it was made, as far as that is known. */
 static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
-  if (!place) return;
+  if (!place || me.skipped_sections) return;
   *trace_next() = (trace_record){.begin_ns = t0_ns,
                                  .end_ns = t1_ns,
                                  .id = (uint64_t)(uintptr_t)place,
@@ -171,7 +175,7 @@ static void trace_comm_gone(uintptr_t key) {
 static void trace_message(uint64_t id, int partner, bool incoming, int tag, uintptr_t comm_key,
                           uint32_t comm, uint64_t size_bytes, bool unseen) {
   trace_partner(id, partner);
-  if (!trace.ring || partner < 0 || !run.same_node[partner]) return;
+  if (!trace.ring || partner < 0 || !run.same_node[partner] || (id & TRACE_LEFT_OUT)) return;
   const int64_t eager_bytes = nbc_table_eager_bytes(trace.table);
   const bool eager = eager_bytes < 0 || size_bytes <= (uint64_t)eager_bytes;
   const int64_t wide = trace_wide(comm_key);
@@ -195,7 +199,8 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
 }
 
 static void trace_seen(void *user, const nbc_seen *seen) {
-  if (!trace.ring) return;
+  if (!trace.ring || (seen->id & TRACE_LEFT_OUT)) return;
+  if (trace.every > 1 && !seen->id) return; /* without a begin: nobody knows where it was */
   const uint64_t at = seen->id % TRACE_PARTNERS;
   (void)user;
   int64_t partner = -1;
@@ -229,9 +234,22 @@ static uint64_t trace_name(const char *text) {
   return i;
 }
 
+/* Does the timeline leave this section out? Of those with one path in a thread it takes one of so many. */
+static bool trace_skips(bool begins) {
+  if (begins && me.skipped_sections) return ++me.skipped_sections;
+  if (begins && (me.recorder->here->count - 1) % trace.every == 0) return false;
+  if (begins) {
+    me.next_id |= TRACE_LEFT_OUT;
+    me.skipped_sections = 1;
+    return true;
+  }
+  if (!me.skipped_sections) return false;
+  if (--me.skipped_sections == 0) me.next_id &= ~TRACE_LEFT_OUT;
+  return true;
+}
 /* Sections nest; one that is too deep is left out with its end. */
 static void trace_section(const char *name, bool begins, int64_t t_ns) {
-  if (!trace.ring || !me.on) return;
+  if (!trace.ring || !me.on || (trace.every > 1 && trace_skips(begins))) return;
   if (begins) {
     if (me.open_sections < NBC_MAX_DEPTH) {
       me.section_begin_ns[me.open_sections] = t_ns;
@@ -307,11 +325,26 @@ static void trace_anchor(int which) {
   }
 }
 
+/* Reads NBC_TRACE_EVERY. */
+static void setting_trace_every(bool of_all) {
+  const char *value = setting("NBC_TRACE_EVERY");
+  char *end = NULL;
+  const long every = value ? strtol(value, &end, 10) : 1;
+  trace.every = 1;
+  if (value && (*end || every < 1 || every > 1000000000))
+    complain("NBC_TRACE_EVERY=%.60s is not a number from 1 to 1000000000: 1 is taken", value);
+  else if (every > 1 && !of_all)
+    complain("NBC_TRACE_EVERY is for NBC_TRACE=1 (nbc see --trace): it changes nothing here");
+  else
+    trace.every = (uint32_t)every;
+  if (trace.every > 1) trace_cannot_match("not every instance of a section is kept");
+}
 /* Reads NBC_TRACE and NBC_TRACE_MIB. True: the monitor is to tell of its transfers. */
 static bool setting_trace(void) {
   static const char *const kinds[] = {"0", "1", "calls", /* overlap_preload_replay.h */
                                       "first"};
   const int kind = setting_choice("NBC_TRACE", kinds, 4, 0);
+  setting_trace_every(kind == 1);
   if (kind != 1 && kind != 3) return false;
   const char *value = setting("NBC_TRACE_MIB");
   char *end = NULL;
@@ -403,6 +436,7 @@ static void trace_write(FILE *out) {
   for (uint32_t i = 0; i < trace.unordered_count; i++)
     fprintf(out, "unordered %u\n", trace.unordered[i]);
   if (trace.keeps_first) fprintf(out, "first %d\n", !trace.ring);
+  if (trace.every > 1) fprintf(out, "every %u\n", trace.every);
   if (run.multiple || run.thread_count != 1) trace_cannot_match("several threads called MPI");
   fprintf(out, "matches %d %s\n", !trace.unmatched, trace.unmatched ? trace.unmatched : "in order");
   for (uint32_t i = 0; i < trace.name_count; i++) fprintf(out, "name %u %s\n", i, trace.names[i]);

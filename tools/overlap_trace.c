@@ -359,7 +359,12 @@ int main(int argc, char **argv) {
          (double)(traces.end_ns - traces.begin_ns) * 1e-9, (unsigned long long)kept);
   if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);
   bool is_full = false;
-  for (size_t k = 0; k < traces.count; k++) is_full = is_full || traces.of[k].is_full;
+  long long every = 0;
+  for (size_t k = 0; k < traces.count; k++) {
+    is_full = is_full || traces.of[k].is_full;
+    if (traces.of[k].every > every) every = traces.of[k].every;
+  }
+  if (every > 1) printf(", each section once in %lld times (NBC_TRACE_EVERY)", every);
   if (is_full) printf(", the first of a longer run (NBC_TRACE=first)");
   putchar('\n');
   if (matches.message_count)

@@ -3,6 +3,6 @@
    3: times of the fastest transfer, announced before and from untouched memory. */
 #ifndef TABLE_MAKE_H_INCLUDED
 #define TABLE_MAKE_H_INCLUDED
-enum { TABLE_MAKE = 3 };
+enum { TABLE_MAKE = 4 };
 #define TABLE_MAKE_LINE "xfer_table " /* this, then the number, in a comment of the file */
 #endif

@@ -13,6 +13,7 @@
                                         0: none is. Not there: none of either
      unordered N                        messages of the communicator with this number may overtake others
      first N                            its first records are kept, not the newest; 1: there were more
+     every N                            of each section, only every N-th time it was entered is here
      name I TEXT                        of sections
      counter I NAME                     of a NIC (NBC_NIC_COUNTERS)
      place I CALL OFFSET MODULE<tab>SYMBOL   where a call was made; either may be "?"

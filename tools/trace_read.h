@@ -16,6 +16,7 @@ typedef struct timeline {
   int clock_count;
   bool is_whole;            /* none of its records is missing, or the last ones */
   bool is_first, is_full;   /* it kept the first ones; and there were more */
+  long long every;          /* of each section, the n-th time it was entered; 0: all */
   uint64_t cut_in, cut_out; /* messages from these ids on may be missing; UINT64_MAX: none */
   int64_t raw_clock_ns[2], raw_ns[2], raw_err_ns[2];
   int raw_count;
@@ -102,6 +103,7 @@ static bool trace_read_line(timeline *t, const char *line) {
     return true;
   }
   if (sscanf(line, "first %lld", &a) == 1) return t->is_first = true, t->is_full = a != 0, true;
+  if (sscanf(line, "every %lld", &a) == 1) return t->every = a, a > 0;
   if (strncmp(line, "matches ", 8) == 0) {
     free(t->unmatched);
     t->unmatched = line[8] == '1' ? NULL : trace_copy(line + (line[8] && line[9] ? 10 : 8));

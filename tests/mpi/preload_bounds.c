@@ -8,6 +8,7 @@
      parts    MPI 4: partitioned sends and receives
      both     MPI 4: MPI_Isendrecv of a message that came before, into a buffer for much more
      info     a message comes while all are in calls that set hints: computation is only what precedes them
+     agree    the same in calls that go on without processes that failed, where the MPI has them
      late     collectives whose last process comes late
      vector   do sends of scattered data end though nobody has posted a receive? Prints the largest */
 #ifndef _GNU_SOURCE
@@ -222,7 +223,7 @@ static void both(int how) {
 
 /* ---- info ---- */
 /* Rank 1 sends when rank 0 is in the calls, and is there itself only later. */
-static void info(void) {
+static void info(int agrees) {
   enum { MUCH = 1 << 22 };
   char *data = memory(MUCH), *mine, value[2] = "1";
   MPI_Win win;
@@ -248,13 +249,28 @@ static void info(void) {
         MPI_Test(&r, &(int){0}, MPI_STATUS_IGNORE), compute(NAP_NS / 100);
     }
     begin_ns = now_ns();
-    MPI_Win_set_info(win, hints);
-    MPI_Comm_set_info(comm, hints);
+#ifdef MPIX_ERR_PROC_FAILED
+    if (agrees) MPIX_Comm_agree(comm, &(int){1});
+#endif
+    if (!agrees) MPI_Win_set_info(win, hints), MPI_Comm_set_info(comm, hints);
     inside_ns += now_ns() - begin_ns;
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     MPI_Info_free(&hints);
   }
   if (rank == 0) printf("inside ns %lld\n", (long long)inside_ns);
+#ifdef MPIX_ERR_PROC_FAILED
+  if (agrees) {
+    MPI_Comm left;
+    MPI_Group failed;
+    MPIX_Comm_failure_ack(comm);
+    MPIX_Comm_failure_get_acked(comm, &failed);
+    MPIX_Comm_shrink(comm, &left);
+    if (rank == 0) MPI_Send(data, SMALL, MPI_CHAR, 1, 1, left);
+    if (rank == 1) MPI_Recv(data, SMALL, MPI_CHAR, 0, 1, left, MPI_STATUS_IGNORE);
+    MPIX_Comm_revoke(left);
+    MPI_Comm_free(&left);
+  }
+#endif
   MPI_Win_free(&win);
   MPI_Comm_free(&comm);
   free(data);
@@ -315,7 +331,10 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "head") == 0) head();
   if (strcmp(scene, "copied") == 0) copied(how);
   if (strcmp(scene, "window") == 0) window();
-  if (strcmp(scene, "info") == 0) info();
+  if (strcmp(scene, "info") == 0) info(0);
+#ifdef MPIX_ERR_PROC_FAILED
+  if (strcmp(scene, "agree") == 0) info(1);
+#endif
   if (strcmp(scene, "late") == 0) late();
   if (strcmp(scene, "vector") == 0) vector();
 #if MPI_VERSION >= 4

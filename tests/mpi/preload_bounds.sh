@@ -41,12 +41,23 @@ mpi4() { # mpi
   scene "$1" 2 slow both 1
   unknown "$1: MPI_Isendrecv, less came than was posted" irecv
 }
-# Setting hints takes as long as others take; what moves meanwhile moves in a call.
-info() { # mpi
-  scene "$1" 2 middle info
+# Setting hints, or agreeing, takes as long as others take; what moves meanwhile moves in a call.
+inside() { # mpi, scene, what it does
+  scene "$1" 2 middle "$2"
   truth=$(sed -n 's/inside ns //p' "$reports/out") x=$(of irecv 7) least=$(of irecv 8)
-  if [ -n "$truth" ] && [ "$x" -gt 0 ] && [ "$least" -lt $((x / 10)) ]; then ok "$1: $truth ns in calls that set hints are no computation"
-  else bad "$1: $truth ns in calls that set hints: at least $least of $x ns hidden: $(cat "$reports/err")"; fi
+  if [ -n "$truth" ] && [ "$x" -gt 0 ] && [ "$least" -lt $((x / 10)) ]; then ok "$1: $truth ns in calls that $3 are no computation"
+  else bad "$1: $truth ns in calls that $3: at least $least of $x ns hidden: $(cat "$reports/err")"; fi
+}
+info() { # mpi
+  inside "$1" info 'set hints'
+  nm -D "$(library "$1")" | grep -q ' T MPIX_Comm_agree$' || return
+  also=$B/tests/mpi/preload_survivors.$1.so
+  inside "$1" agree 'agree on going on without some'
+  also=
+  n=$(grep -cE '^"MPIX_Comm_(agree|shrink|revoke|failure_ack|failure_get_acked)",' "$reports/csv/places.csv")
+  sent=$(awk -F, '$2 == 1 { print $3 }' "$reports/csv/pairs.csv")
+  if [ "$n" = 5 ] && [ "$sent" = 1 ]; then ok "$1: calls for going on without some are seen, and messages of what they made"
+  else bad "$1: $n of 5 calls for going on without some, $sent messages: $(cat "$reports/err" "$reports/csv/places.csv")"; fi
 }
 # What waited in the socket was not moved by the receive: over TCP, of Open MPI, 64 KiB go ahead.
 head_of() { # mpi

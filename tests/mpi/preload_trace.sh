@@ -61,6 +61,25 @@ first() { # mpi
   if [ "$kept" = 16384 ] && grep -q 'the first of a longer run' "$reports/said"; then ok "$1: first: 16,384 are kept and that is said"; else bad "$1: first: $kept kept: $(cat "$reports/said")"; fi
   asks "$1: first: they are the first ones" '[.traceEvents[]|select(.cat=="call")|.name]|unique == ["MPI_Iprobe"]'
 }
+sampled() { # mpi
+  (export NBC_TRACE_EVERY=100 && traced "$1" 2 sampled steps 300)
+  reports=$work/$1.sampled
+  "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1
+  grep -q 'each section once in 100 times' "$reports/said" && ok "$1: sampled: that is said" || bad "$1: sampled: $(cat "$reports/said" "$reports/err")"
+  asks "$1: sampled: the first, the 101st and the 201st, also within" '[.traceEvents[]|select(.cat=="section" and .name=="step")] as $s |
+    ([.traceEvents[]|select(.cat=="section" and .name=="halo")] as $h | ($s|length) == 6 and ($h|length) == 6 and
+    ([$h[]|. as $x|select([$s[]|select(.pid==$x.pid and .ts <= $x.ts and .ts+.dur >= $x.ts+$x.dur)]|length == 1)]|length) == 6)'
+  asks "$1: sampled: their calls, and all outside" '([.traceEvents[]|select(.name=="MPI_Waitall")]|length) == 6 and ([.traceEvents[]|select(.name=="MPI_Isend")]|length) == 6 and
+    ([.traceEvents[]|select(.name=="MPI_Barrier")]|length) == 600'
+  asks "$1: sampled: their transfers" '[.traceEvents[]|select(.cat=="transfer" and .ph=="b")|.args.bytes]|sort == [1,1,1,1,101,101,101,101,201,201,201,201]'
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >/dev/null 2>&1
+  counted=$(awk -F, '$2 == "isend" { s += $3 } END { print s }' "$reports/csv/calls.csv")
+  [ "$counted" = 600 ] && ok "$1: sampled: the report has all" || bad "$1: sampled: the report has $counted sends"
+  (export NBC_TRACE_EVERY=0 && traced "$1" 1 not_sampled many 1)
+  grep -q 'NBC_TRACE_EVERY=0 is not a number' "$work/$1.not_sampled/err" && ok "$1: NBC_TRACE_EVERY=0 is refused" || bad "$1: NBC_TRACE_EVERY=0: $(cat "$work/$1.not_sampled/err")"
+  (export NBC_TRACE_EVERY=2 NBC_TRACE=first && traced "$1" 1 first_sampled many 1)
+  grep -q 'NBC_TRACE_EVERY is for NBC_TRACE=1' "$work/$1.first_sampled/err" && ok "$1: the first records are not sampled" || bad "$1: first and NBC_TRACE_EVERY: $(cat "$work/$1.first_sampled/err")"
+}
 no_room() { # mpi
   reports=$work/$1.no_room
   mkdir "$reports"
@@ -101,6 +120,6 @@ by_nbc() { # mpi
   (cd "$reports" && "$B/nbc" see --no-trace --no-table -o none "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late >out 2>err)
   [ $? = 0 ] && ! ls "$reports/none" | grep -q 'trace$' && ok "$1: nbc see --no-trace keeps none" || bad "$1: nbc see --no-trace: $(ls "$reports/none")"
 }
-each() { off "$1"; picture "$1"; otf2 "$1"; newest "$1"; first "$1"; no_room "$1"; damaged "$1"; by_nbc "$1"; }
+each() { off "$1"; picture "$1"; otf2 "$1"; newest "$1"; first "$1"; sampled "$1"; no_room "$1"; damaged "$1"; by_nbc "$1"; }
 each_mpi each
 finish

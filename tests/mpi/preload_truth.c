@@ -201,6 +201,22 @@ static void regions(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Sections within sections; the i-th message has i bytes. */
+static void steps(int count) {
+  static char out[1000], in[1000];
+  for (int i = 1; i <= count; i++) {
+    MPI_Request r[2];
+    MPI_Pcontrol(2, "step");
+    MPI_Irecv(in, (int)sizeof in, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, &r[0]);
+    MPI_Pcontrol(2, "halo");
+    MPI_Isend(out, i, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, &r[1]);
+    MPI_Pcontrol(-2);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    MPI_Pcontrol(-2);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *scene = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -236,6 +252,7 @@ int main(int argc, char **argv) {
       for (int i = 0; i < rounds[k]; i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     }
   }
+  if (strcmp(scene, "steps") == 0) steps(atoi(argv[2]));
   if (strcmp(scene, "many") == 0) {
     int there;
     for (int i = 0; i < atoi(argv[2]); i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
