@@ -9500,8 +9500,8 @@ static void pm__flow_end(pm_world *w, pm__flow *f) {
 PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   (void)event;
   w->t_flow_end_ps = PM__FOREVER;
-  do pm__flow_end(w, w->ends[1].flow);
-  while (w->ends[1].t_ps <= w->now_ps && !w->stopped);
+  /* None, perhaps: this event may be left over from before other flows changed. */
+  while (w->ends[1].t_ps <= w->now_ps && !w->stopped) pm__flow_end(w, w->ends[1].flow);
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for three more. ret 0: out of memory */

@@ -1,36 +1,9 @@
-/* The NIC and the network: times worked out by hand, fair sharing against a brute-force solver, order,
+/* The NIC and the network: times worked out by hand, order (fair sharing: fair.c),
    conservation, faults, and the five request patterns with their steps. */
 #include "tests/model/pieces.h"
 #include "tests/model/ptl.h"
 
 /* ---- fair sharing ----------------------------------------------------------------------------- */
-/* Max-min rates by the definition: of all links the one that leaves least to each of its flows gives them that. */
-static void brute_force(const pm_world *w, pm__flow **flow, int flows, double *rate) {
-  const int links = w->link_count + (int)w->limit_count;
-  long double *left = malloc((size_t)links * sizeof *left);
-  int *crossing = malloc((size_t)links * sizeof *crossing), *fixed = calloc((size_t)flows, sizeof *fixed), open = flows;
-  for (int i = 0; i < links; i++) left[i] = (long double)w->links[i].cap;
-  while (open) {
-    int least = -1;
-    for (int l = 0; l < links; l++) crossing[l] = 0;
-    for (int f = 0; f < flows; f++)
-      for (int h = 0; h < flow[f]->link_count; h++) crossing[flow[f]->link[h]] += !fixed[f];
-    for (int l = 0; l < links; l++)
-      if (crossing[l] && (least < 0 || left[l] / crossing[l] < left[least] / crossing[least])) least = l;
-    const long double share = left[least] / crossing[least];
-    for (int f = 0; f < flows; f++) {
-      int crosses = 0;
-      for (int h = 0; h < flow[f]->link_count; h++) crosses |= (int)flow[f]->link[h] == least;
-      if (fixed[f] || !crosses) continue;
-      fixed[f] = 1, open--;
-      rate[f] = (double)share;
-      for (int h = 0; h < flow[f]->link_count; h++) left[flow[f]->link[h]] -= share;
-    }
-  }
-  free(left);
-  free(crossing);
-  free(fixed);
-}
 static pm_world *world_with(pm_topology_kind kind, int nodes, const int64_t *topo, int count) {
   pm_platform p = pm_platform_bxi2(nodes);
   pm_world_desc desc = {0};
@@ -41,68 +14,6 @@ static pm_world *world_with(pm_topology_kind kind, int nodes, const int64_t *top
   CHECK(pm_world_create(&desc, &w) == PM_OK);
   return w;
 }
-enum { FLOWS = 200 };
-static void compare_rates(void *arg) {
-  pm_world *w = (pm_world *)arg;
-  pm__flow *flow[FLOWS + 1];
-  double expected[FLOWS + 1];
-  int n = 0;
-  for (pm__flow *f = w->flows_made; f; f = f->next_made)
-    if (pm__flow_rate(w, f) > 0) flow[n++] = f;
-  CHECK(n > 0);
-  brute_force(w, flow, n, expected);
-  for (int i = 0; i < n; i++) CHECK_NEAR(pm__flow_rate(w, flow[i]), expected[i], 1e-11 * expected[i]);
-}
-/* Each flow that ends makes room for another one, so that joining and leaving are tested too. */
-static int flows_to_come, nodes_of_flows;
-static int flow_somewhere(pm_world *w);
-static void next_flow(void *arg) {
-  if (flows_to_come-- > 0) CHECK(flow_somewhere((pm_world *)arg) == PM_OK);
-}
-static void limited_flow_ended(pm_world *w, void *unused) {
-  (void)unused;
-  next_flow(w);
-}
-/* A third of them with a limit of their own, and over PCI. */
-static pm_status limited_flow(pm_world *w, int from, int to, double bytes) {
-  pm__flow *f = pm__flow_new(w, pm__known(w, from, to));
-  if (!f) return PM_E_NOMEM;
-  f->from = from, f->to = to, f->done = limited_flow_ended;
-  f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
-  f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
-  return pm__flow_go(w, f, bytes, 1e9 * (double)(1 + test_below(5))) ? PM_OK : PM_E_NOMEM;
-}
-static int flow_somewhere(pm_world *w) {
-  const uint64_t nodes = (uint64_t)nodes_of_flows;
-  const int from = (int)test_below(nodes), to = (from + 1 + (int)test_below(nodes - 1)) % (int)nodes;
-  const double bytes = test_below(2) ? 50000 : 1e3 + (double)test_below(100000);
-  return test_below(3) ? pm_flow_start(w, from, to, bytes, next_flow, w) : limited_flow(w, from, to, bytes);
-}
-static void rates_are_those_of_brute_force(void) {
-  static const struct {
-    pm_topology_kind kind;
-    int nodes;
-    int64_t topo[8];
-  } cases[] = {{PM_TOPO_CROSSBAR, 7, {0}},
-               {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}},
-               {PM_TOPO_TORUS, 20, {2, 4, 5}},
-               {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}}};
-  for (int round = 0; round < 40; round++) {
-    const int c = round % 4, nodes = cases[c].nodes;
-    pm_world *w = world_with(cases[c].kind, nodes, cases[c].topo, 8);
-    const int flows = 1 + (int)test_below(FLOWS);
-    nodes_of_flows = nodes;
-    flows_to_come = 100;
-    for (int i = 0; i < flows; i++) CHECK(flow_somewhere(w) == PM_OK);
-    for (int64_t t_ns = 10; t_ns < 40000; t_ns += 700) /* the first always finds flows */
-      if (t_ns == 10 || test_below(2)) CHECK(pm_call_at(w, t_ns, compare_rates, w) == PM_OK);
-    /* later looks may find none left: then there must be at least one big one */
-    CHECK(pm_flow_start(w, 0, 1, 1e8, NULL, NULL) == PM_OK);
-    CHECK(pm_world_run(w) == PM_OK);
-    pm_world_destroy(w);
-  }
-}
-
 static int64_t t_done_ns[3];
 static pm_world *flow_world;
 /* Every global cable of a dragonfly carries its part: 16 pairs across two groups. */
@@ -993,7 +904,6 @@ static void searches_go_one_after_another(void) {
 }
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
-  RUN(rates_are_those_of_brute_force);
   RUN(completion_times_are_exact);
   RUN(flows_that_join_end_when_their_bytes_are_through);
   RUN(searches_go_one_after_another);
