@@ -100,7 +100,7 @@ static const struct {
 #endif
     {"tools", test_tools},
 #if MPI_VERSION >= 4
-    {"repaired", test_repaired}, {"every", test_every}, {"every_persistent", test_every_persistent}, {"refused", test_refused}, {"every_tool", test_every_tool},
+    {"repaired", test_repaired}, {"every", test_every}, {"every_persistent", test_every_persistent}, {"refused", test_refused}, {"every_tool", test_every_tool}, {"later", test_later},
 #endif
 };
 int main(int argc, char **argv) {

@@ -183,6 +183,19 @@ struct gm_req {
   gm_all *all; /* is told of its end; NULL: none */
   gm_req *next;
 };
+/* Where MPI_Bsend copies to */
+struct gm_buffer {
+  void *at;
+  uint64_t bytes; /* UINT64_MAX: as many as wanted */
+  uint64_t number;
+  int is_of_session;
+  gm_req *sends, *flushes; /* with their numbers as count; a flush: of those before */
+  gm_buffer *next;         /* all of the process */
+};
+gm_buffer *gm_buffer_new(gm_proc *p, void *at, uint64_t bytes);
+void gm_buffer_free(gm_proc *p, gm_buffer *b);
+void gm_buffer_flush(gm_proc *p, gm_buffer *b);
+void gm_buffer_iflush(gm_buffer *b, gm_req *r);
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind);
 MPI_Request gm_req_handle(gm_proc *p, gm_req *r);
 static inline gm_req *req_of(gm_proc *p, MPI_Request h) {

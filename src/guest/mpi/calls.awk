@@ -7,7 +7,7 @@
 #
 #   int aint large offset ptr text ranges ...   passed on: they mean the same in all ABIs; > const
 #     ints counts> displs> extents> aint* ...     arrays or results of them
-#   buf                                           data: MPI_IN_PLACE
+#   buf place                                     data: MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC; the address of such
 #   rank tag key code assert lock order class split amode whence thread pclass safety weights pvar disp
 #                                                 numbers that differ; rank* out, key= both
 #   comm group type op win file info errh req msg session     handles: in
@@ -40,7 +40,7 @@ function type(w, large, opaque,   k) {
   if (w == "ints" || w ~ /^[a-z]+[*=]$/ && (k in number)) return "int *"
   if (k in number) return "int"
   if (w == "disp") return "MPI_Offset"
-  if (w ~ /^(ptr|buf|text)/) return (w ~ />/ ? "const " : "") (k == "text" ? "char *" : "void *")
+  if (w ~ /^(ptr|place|buf|text)/) return (w ~ />/ ? "const " : "") (k == "text" ? "char *" : "void *")
   sub(/s>$/, ">", w)
   k = base(w)
   if (k in plain) {
@@ -71,7 +71,10 @@ function convert(name, large,   i, k, w, pre, post, pass, sig, comm, a, o, t) {
     else if (w ~ /^(assert|lock|order|class|split|amode|whence|thread|pclass|weights|pvar|disp)$/) pass = pass p "_" w "(" a ")"
     else if (w == "safety") pass = pass "(MPI_T_cb_safety)" p "_safety(" a ")"
     else if (w == "weights*") pass = pass p "_weights(" a ")"
-    else if (w == "turn*") {
+    else if (w == "place") {
+      pass = pass a
+      post = post "  if (" a " && !error) " p "_buffer_out((void **)" a ");\n"
+    } else if (w == "turn*") {
       pre = pre "  MPI_T_source_order " o ";\n"
       pass = pass a " ? &" o " : NULL"
       post = post "  if (" a " && !error) *" a " = " p "_turn_out((int)" o ");\n"
@@ -142,7 +145,6 @@ BEGIN {
 /^#/ || NF == 0 { next }
 {
   is_hand = $1 ~ /:hand/
-  if ($1 ~ /:none/ && !what) next
   returns = $1 ~ /:(double|MPI_)/ ? $1 : "int"
   sub(/.*:/, "", returns)
   bare = $1

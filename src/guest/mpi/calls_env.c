@@ -1,5 +1,5 @@
 /* MPI functions: beginning and end, time, errors, attributes, info, memory. */
-#include "abi.h"
+#include "later.h"
 #include "guest.h"
 #include <stdarg.h>
 #include <unistd.h>
@@ -363,7 +363,7 @@ CALL(Is_thread_main, int *flag) {
 CALL(Finalize, void) {
   IN("Finalize");
   gm_attrs_free(p, MPI_COMM_SELF, &p->self->attrs);
-  while (p->bsends) gm_wait_event(p);
+  for (gm_buffer *b = p->buffers; b; b = b->next) gm_buffer_flush(p, b);
   gm_barrier(p, p->world);
   gm_record_end(p);
   p->state = 2;
@@ -902,8 +902,13 @@ CALL(Info_get_nthkey, MPI_Info info, int n, char *key) {
 /* ---- sessions ---------------------------------------------------------------------------------------------------------- */
 typedef struct session {
   gm_errh *errh;
+  gm_buffer *buffer;
 } session;
 static session *session_of(gm_proc *p, MPI_Session h) { return gm_find(p, GM_T_SESSION, h); }
+gm_buffer **gm_session_buffer(gm_proc *p, MPI_Session h) {
+  session *s = session_of(p, h);
+  return s ? &s->buffer : NULL;
+}
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 CALL(Session_init, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *s) {
   IN_ALWAYS("Session_init");
@@ -921,6 +926,8 @@ CALL(Session_finalize, MPI_Session *s) {
   session *n = session_of(p, *s);
   FAIL_IF(!n, NULL, MPI_ERR_SESSION);
   gm_drop(&p->table[GM_T_SESSION], GM_INDEX(*s));
+  gm_buffer_flush(p, n->buffer);
+  gm_buffer_free(p, n->buffer);
   free(n);
   *s = MPI_SESSION_NULL;
   p->sessions--;

@@ -1,6 +1,6 @@
 /* MPI functions: point-to-point. The file includes itself: once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#  include "abi.h"
+#  include "later.h"
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind) {
@@ -82,32 +82,88 @@ static void *plain(gm_req *r, int is_send) {
   }
   return r->packed;
 }
+/* Buffers of messages: what stands in one waits to be sent. A flush waits for what was there when it was called:
+   messages have numbers. */
+gm_buffer *gm_buffer_new(gm_proc *p, void *at, uint64_t bytes) {
+  gm_buffer *b = gm_alloc(sizeof *b);
+  b->at = at;
+  b->bytes = bytes;
+  b->next = p->buffers;
+  return p->buffers = b;
+}
+void gm_buffer_free(gm_proc *p, gm_buffer *b) {
+  gm_buffer **at = &p->buffers;
+  while (*at && *at != b) at = &(*at)->next;
+  if (*at) *at = b->next;
+  free(b);
+}
+static int buffer_holds(const gm_buffer *b, uint64_t before) {
+  for (const gm_req *r = b ? b->sends : NULL; r; r = r->next)
+    if (r->count < before) return 1;
+  return 0;
+}
+void gm_buffer_flush(gm_proc *p, gm_buffer *b) {
+  const uint64_t before = b ? b->number : 0;
+  while (buffer_holds(b, before)) gm_wait_event(p);
+}
+void gm_buffer_iflush(gm_buffer *b, gm_req *r) {
+  if (!buffer_holds(b, r->count = b ? b->number : 0)) {
+    gm_req_complete(r);
+    return;
+  }
+  r->next = b->flushes;
+  b->flushes = r;
+}
 static void buffered_done(gm_msg *m) {
   gm_req *r = m->user;
-  gm_proc *p = r->proc;
-  gm_req **at = &p->bsends;
+  gm_buffer *b = r->user;
+  gm_req **at = &b->sends;
   while (*at && *at != r) at = &(*at)->next;
   if (*at) *at = r->next;
+  for (at = &b->flushes; *at;) {
+    gm_req *flush = *at;
+    if (buffer_holds(b, flush->count)) {
+      at = &flush->next;
+      continue;
+    }
+    *at = flush->next;
+    gm_req_complete(flush);
+  }
   free(r->packed);
   r->packed = NULL;
   r->done = 1;
   gm_req_unref(r);
 }
+static int has_room(const gm_buffer *b, uint64_t bytes) {
+  if (!b || b->bytes == UINT64_MAX) return b != NULL;
+  for (const gm_req *r = b->sends; r; r = r->next) bytes += r->bytes + MPI_BSEND_OVERHEAD;
+  return bytes <= b->bytes;
+}
+/* That of the communicator, or of its session, or of the process; NULL: no room. Communicators do not know their
+   session: any of a session's buffers serves. */
+static gm_buffer *buffer_for(const gm_req *r, uint64_t bytes) {
+  const gm_proc *p = r->proc;
+  if (r->comm->buffer) return has_room(r->comm->buffer, bytes) ? r->comm->buffer : NULL;
+  for (gm_buffer *b = p->buffers; b; b = b->next)
+    if (b->is_of_session && has_room(b, bytes)) return b;
+  return has_room(p->buffer, bytes) ? p->buffer : NULL;
+}
 /* The data is copied, so the request itself is done; a shadow of it sends. */
 static int start_buffered(gm_req *r) {
   gm_proc *p = r->proc;
   const uint64_t bytes = r->type->size * r->count;
-  uint64_t used = bytes + MPI_BSEND_OVERHEAD;
-  for (gm_req *b = p->bsends; b; b = b->next) used += b->bytes + MPI_BSEND_OVERHEAD;
-  if (used > p->bsend_bytes) return GM_ERR_BUFFER;
+  gm_buffer *b = buffer_for(r, bytes + MPI_BSEND_OVERHEAD);
+  if (!b) return GM_ERR_BUFFER;
   gm_req *shadow = gm_req_new(p, REQ_SEND);
   shadow->packed = gm_alloc(bytes);
   gm_pack(r->user, r->count, r->type, shadow->packed);
   gm_busy_bytes((double)bytes);
   shadow->bytes = bytes;
   shadow->is_active = 1;
-  shadow->next = p->bsends;
-  p->bsends = shadow;
+  shadow->user = b;
+  shadow->count = b->number++;
+  shadow->next = b->sends;
+  b->sends = shadow;
   shadow->msg.done = buffered_done;
   shadow->msg.user = shadow;
   gm_isend(p, &shadow->msg, shadow->packed, bytes, gm_group_world(gm_peers(r->comm), r->peer),
@@ -710,11 +766,6 @@ static int receive_taken(gm_proc *p, const char *name, void *buffer, int64_t cou
 }
 
 /* ---- buffers, persistent partitions ---------------------------------------------------------------------------- */
-static void detach(gm_proc *p) {
-  while (p->bsends) {
-    gm_wait_event(p);
-  }
-}
 /* Partitioned: one message; it starts when every partition is ready. Calls that make requests of one tag for one
    peer meet in their order, whatever the order of the starts: their number stands in what tags leave free. */
 typedef struct parts {
@@ -960,19 +1011,20 @@ CALL_N(Imrecv, void *buf, COUNT count, MPI_Datatype type, MPI_Message *message,
 }
 CALL_N(Buffer_attach, void *buffer, COUNT size) {
   IN("Buffer_attach");
-  FAIL_IF(p->bsend || size < 0, NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_BUFFER);
-  p->bsend = buffer;
-  p->bsend_bytes = (uint64_t)size;
+  FAIL_IF(p->buffer || size < 0, NULL, size < 0 ? MPI_ERR_ARG : MPI_ERR_BUFFER);
+  p->buffer =
+      gm_buffer_new(p, buffer, buffer == MPI_BUFFER_AUTOMATIC ? UINT64_MAX : (uint64_t)size);
   return MPI_SUCCESS;
 }
 CALL_N(Buffer_detach, void *buffer, COUNT *size) {
   IN("Buffer_detach");
   NEED(NULL, size);
-  detach(p);
-  *(void **)buffer = p->bsend;
-  *size = (COUNT)p->bsend_bytes;
-  p->bsend = NULL;
-  p->bsend_bytes = 0;
+  gm_buffer *b = p->buffer;
+  gm_buffer_flush(p, b);
+  *(void **)buffer = b ? b->at : NULL;
+  *size = b && b->bytes != UINT64_MAX ? (COUNT)b->bytes : 0;
+  if (b) gm_buffer_free(p, b);
+  p->buffer = NULL;
   return MPI_SUCCESS;
 }
 CALL_N(Sendrecv, const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag,

@@ -31,6 +31,7 @@ typedef struct gm_comm gm_comm;
 typedef struct gm_coll gm_coll;
 typedef struct gm_req gm_req;
 typedef struct gm_attr gm_attr;
+typedef struct gm_buffer gm_buffer;
 typedef struct gm_errh gm_errh;
 typedef struct gm_info gm_info;
 
@@ -193,12 +194,10 @@ struct gm_proc {
   int64_t stolen_ns;             /* by a timer's worker from the computation */
   int ticks;
   gm_errh *world_errh, *file_errh; /* file_errh: of files yet to be opened; NULL: returns */
-  void *bsend;
-  uint64_t bsend_bytes;
-  gm_req *bsends;
-  void *abi;                /* of the calls */
-  struct gm_record *record; /* NULL: none */
-  nbc_recorder *recorder;   /* of pm_replay, whose processes have one thread */
+  gm_buffer *buffer, *buffers;     /* of the process; all of it */
+  void *abi;                       /* of the calls */
+  struct gm_record *record;        /* NULL: none */
+  nbc_recorder *recorder;          /* of pm_replay, whose processes have one thread */
 };
 gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
@@ -397,6 +396,7 @@ struct gm_comm {
   gm_attr *attrs;
   gm_errh *errh;
   gm_info *info;
+  gm_buffer *buffer; /* NULL: its process's */
   char *name;
   gm_plan plan[GM_PLANS];
   int next_plan;

@@ -2,7 +2,7 @@
    of its programs into those of MPICH, calls the function of this folder, and turns the results back. */
 #ifndef GM_OTHER_H
 #define GM_OTHER_H
-#include "abi.h"
+#include "later.h"
 
 /* What a handle is of: as in bits 26 to 29 of MPICH's handles. */
 enum gm_handle_kind {

@@ -44,7 +44,12 @@ int st_code_in(int code) {
                      code > 0 && code <= ST_ERR_LASTCODE ? MPI_ERR_LASTCODE : code);
 }
 void *st_buffer(const void *buffer) {
-  return (intptr_t)buffer == ST_IN_PLACE ? MPI_IN_PLACE : (void *)(uintptr_t)buffer;
+  return (intptr_t)buffer == ST_IN_PLACE           ? MPI_IN_PLACE
+         : (intptr_t)buffer == ST_BUFFER_AUTOMATIC ? MPI_BUFFER_AUTOMATIC
+                                                   : (void *)(uintptr_t)buffer;
+}
+void st_buffer_out(void **buffer) {
+  if (*buffer == MPI_BUFFER_AUTOMATIC) *buffer = (void *)ST_BUFFER_AUTOMATIC;
 }
 int *st_weights(const int *weights) {
   return (intptr_t)weights == ST_UNWEIGHTED      ? MPI_UNWEIGHTED

@@ -117,6 +117,7 @@ int st_error_slow(int code); /* from MPICH's to those here */
 int st_code_in(int code);    /* and back */
 static inline int st_error(int code) { return code ? st_error_slow(code) : 0; }
 void *st_buffer(const void *buffer);
+void st_buffer_out(void **buffer);
 int *st_weights(const int *weights);
 static inline MPI_Offset st_disp(MPI_Offset disp) {
   return disp == ST_DISPLACEMENT_CURRENT ? MPI_DISPLACEMENT_CURRENT : disp;
