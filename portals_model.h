@@ -1251,9 +1251,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
    Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
 typedef enum pm_cargo_kind {
-  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
-  PM_CARGO_GET,     /* bytes of the target come back */
-  PM_CARGO_ATOMIC,  /* one integer of 1, 2, 4 or 8 bytes, computed by the carrier at the target */
+  PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET, /* bytes of the target come back */
+  PM_CARGO_ATOMIC, /* one integer, float, double or complex float, computed by the carrier at the target */
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
   PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
 } pm_cargo_kind;
@@ -1271,6 +1271,7 @@ typedef struct pm_cargo {
   bool tells_sent;   /* pm_cargo_sent is expected */
   int element_bytes; /* of ATOMIC and FETCH, with the next */
   bool is_signed;
+  bool is_float, is_complex; /* is_complex: two floats; is_float is set too */
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
@@ -7307,6 +7308,10 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
   if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
   return 1;
 }
+/* Of two that are no numbers the target's is kept: a processor keeps its first operand, and a compiler chooses which
+   that is. */
+#define PM__PLUS(T, a, b)  ((T)((a) + ((a) <= (a) ? (b) : (T)0)))
+#define PM__TIMES(T, a, b) ((T)((a) * ((a) <= (a) ? (b) : (T)1)))
 /* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
 #define PM__ARITHMETIC(T)                                                                          \
   case PTL_MIN:                                                                                    \
@@ -7315,8 +7320,8 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
   case PTL_MAX:                                                                                    \
     if (o > t) t = o;                                                                              \
     break;                                                                                         \
-  case PTL_SUM: t = (T)(t + o); break;                                                             \
-  case PTL_PROD: t = (T)(t * o); break;                                                            \
+  case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                      \
+  case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                    \
   case PTL_SWAP: t = o; break;                                                                     \
   case PTL_CSWAP_LE:                                                                               \
     if (c <= t) t = o;                                                                             \
@@ -7419,14 +7424,14 @@ PM__REAL(long_double, long double)
     memcpy(c, operand, sizeof c);                                                                  \
     equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
     switch (op) {                                                                                  \
-    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
+    case PTL_SUM: t[0] = PM__PLUS(T, t[0], o[0]), t[1] = PM__PLUS(T, t[1], o[1]); break;           \
     case PTL_PROD:                                                                                 \
-      product[0] = t[0] * o[0];                                                                    \
-      product[1] = t[1] * o[1];                                                                    \
-      product[2] = t[0] * o[1];                                                                    \
-      product[3] = t[1] * o[0];                                                                    \
+      product[0] = PM__TIMES(T, t[0], o[0]);                                                       \
+      product[1] = PM__TIMES(T, t[1], o[1]);                                                       \
+      product[2] = PM__TIMES(T, t[0], o[1]);                                                       \
+      product[3] = PM__TIMES(T, t[1], o[0]);                                                       \
       t[0] = product[0] - product[1];                                                              \
-      t[1] = product[2] + product[3];                                                              \
+      t[1] = PM__PLUS(T, product[2], product[3]);                                                  \
       break;                                                                                       \
     default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
       if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
@@ -7438,6 +7443,8 @@ PM__COMPLEX(float_complex, float)
 PM__COMPLEX(double_complex, double)
 PM__COMPLEX(long_double_complex, long double)
 #undef PM__COMPLEX
+#undef PM__PLUS
+#undef PM__TIMES
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
    sent. In pieces of memory the items are gathered and scattered. */
@@ -9676,7 +9683,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->ends);
 }
 #ifdef NBC_LINES
-#line 140 "src/portals/wire.h"
+#line 141 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -10887,10 +10894,11 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One integer, as a NIC computes it. */
+/* One number, as a NIC computes it. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,      PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,      PTL_UINT64_T,
+                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
          m->what.length == pm__type_bytes(m->what.type) &&
          memchr(types, m->what.type, sizeof types) != NULL;
@@ -10935,6 +10943,8 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
     c.element_bytes = (int)m->what.length;
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
+    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX;
+    c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }

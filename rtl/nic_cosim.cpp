@@ -16,13 +16,12 @@
 #  include "Vnic_switch.h"
 #endif
 #ifdef COSIM_TRACE
-#  if VM_TRACE_FST
-#    include "verilated_fst_c.h"
-#  else
-#    include <cerrno>
-#    include <unistd.h>
-#    include "verilated_vcd_c.h"
-#  endif
+#  include <cerrno>
+#  include <fcntl.h>
+#  include <unistd.h>
+#  include <unordered_map>
+#  include "gtkwave/fstapi.h"
+#  include "verilated_vcd_c.h"
 #endif
 #ifdef COSIM_COVERAGE
 #  include "rtl/coverage.h"
@@ -69,25 +68,119 @@ struct Travel {
 };
 
 #ifdef COSIM_TRACE
-#  if VM_TRACE_FST
-struct Wave {
-  VerilatedFstC trace;
-  bool failed() { return false; } // the library does not tell
+// The text of a VCD file, line by line, as an FST file. What the disk did not take is noticed at the end: the file is
+// read again as far as to its last time.
+class FstFile {
+  void *fst = nullptr;
+  std::string path, line, bits;
+  struct Var {
+    fstHandle handle;
+    size_t width;
+  };
+  std::unordered_map<std::string, Var> vars; // by the code of the text
+  uint64_t last = 0;
+  bool any = false, open_scopes = true;
+
+  static std::string word(const std::string &text, size_t &at) {
+    const size_t from = text.find_first_not_of(' ', at), to = text.find(' ', from);
+    if (from == std::string::npos) return at = text.size(), std::string();
+    at = to == std::string::npos ? text.size() : to;
+    return text.substr(from, at - from);
+  }
+  void declare(const std::string &text) {
+    size_t at = 0;
+    const std::string what = word(text, at);
+    if (what == "$scope") {
+      word(text, at);
+      fstWriterSetScope(fst, FST_ST_VCD_MODULE, word(text, at).c_str(), nullptr);
+    } else if (what == "$upscope") {
+      fstWriterSetUpscope(fst);
+    } else if (what == "$timescale") {
+      fstWriterSetTimescaleFromString(fst, word(text, at).c_str());
+    } else if (what == "$var") {
+      word(text, at);
+      const size_t width = (size_t)strtoul(word(text, at).c_str(), nullptr, 10);
+      const std::string code = word(text, at);
+      const size_t name = text.find_first_not_of(' ', at), end = text.rfind(" $end");
+      const auto known = vars.find(code);
+      const fstHandle handle = fstWriterCreateVar(
+          fst, FST_VT_VCD_WIRE, FST_VD_IMPLICIT, (uint32_t)width,
+          text.substr(name, end - name).c_str(), known == vars.end() ? 0 : known->second.handle);
+      if (known == vars.end()) vars[code] = Var{handle, width};
+    } else if (what == "$enddefinitions") {
+      open_scopes = false;
+    }
+  }
+  void change() {
+    if (line[0] == '#') {
+      last = strtoull(line.c_str() + 1, nullptr, 10), any = true;
+      fstWriterEmitTimeChange(fst, last);
+      return;
+    }
+    const size_t code = line[0] == 'b' ? line.find(' ') + 1 : 1;
+    const auto var = vars.find(line.substr(code));
+    if (var == vars.end()) return;
+    bits = line[0] == 'b' ? line.substr(1, code - 2) : line.substr(0, 1);
+    if (bits.size() < var->second.width) bits.insert(0, var->second.width - bits.size(), '0');
+    fstWriterEmitValueChange(fst, var->second.handle, bits.c_str());
+  }
+  bool is_whole() const {
+    void *again = fstReaderOpen(path.c_str());
+    const bool whole =
+        again && fstReaderGetVarCount(again) && (!any || fstReaderGetEndTime(again) == last);
+    if (again) fstReaderClose(again);
+    return whole;
+  }
+
+  // The writer maps temporary files of a few hundred KB, and a map that finds no room on the disk ends the process
+  static bool has_room() {
+    FILE *file = tmpfile();
+    const bool room = file && posix_fallocate(fileno(file), 0, 4 << 20) == 0;
+    if (file) fclose(file);
+    return room;
+  }
+
+public:
+  bool open(const std::string &name) {
+    path = name;
+    fst = has_room() ? fstWriterCreate(name.c_str(), 1) : nullptr;
+    if (fst) fstWriterSetPackType(fst, FST_WR_PT_LZ4);
+    return fst != nullptr;
+  }
+  bool is_open() const { return fst != nullptr; }
+  bool close() { // false: something was lost
+    fstWriterClose(fst);
+    fst = nullptr;
+    return is_whole();
+  }
+  void write(const char *bytes, size_t count) {
+    for (const char *end = bytes + count; bytes < end;) {
+      const char *stop = (const char *)memchr(bytes, '\n', (size_t)(end - bytes));
+      line.append(bytes, stop ? stop : end);
+      bytes = stop ? stop + 1 : end;
+      if (!stop) return;
+      if (!line.empty()) open_scopes ? declare(line) : change();
+      line.clear();
+    }
+  }
 };
-#  else
 // What the disk did not take is noticed
 struct WaveFile : VerilatedVcdFile {
   FILE *out = nullptr;
+  FstFile fst;
   bool lost = false;
   bool open(const std::string &name) override {
+    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".fst") == 0) return fst.open(name);
     return (out = fopen(name.c_str(), "wb")) != nullptr;
   }
   void close() override {
     if (out && fclose(out)) lost = true;
+    if (fst.is_open() && !fst.close()) lost = true;
     out = nullptr;
   }
   ssize_t write(const char *bytes, ssize_t count) override {
     if (out && fwrite(bytes, 1, (size_t)count, out) != (size_t)count) lost = true;
+    if (fst.is_open()) fst.write(bytes, (size_t)count);
     return count;
   }
 };
@@ -96,7 +189,6 @@ struct Wave {
   VerilatedVcdC trace{&file};
   bool failed() { return file.lost; }
 };
-#  endif
 #endif
 // The pins of a model, whichever of the two it is
 // clang-format off

@@ -433,7 +433,7 @@ uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
 /* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net. */
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
-/* Saves the waveform of one NIC between two times into a VCD file (gtkwave; with `make waves-rtl` an FST file):
+/* Saves the waveform of one NIC between two times into a VCD file, or one of FST when path ends in .fst (both for gtkwave):
    all its registers and wires but large memories. 0, or -1: the file cannot be written, there is no such NIC,
    its wave is being saved, or desc.has_waves was not set. */
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps);

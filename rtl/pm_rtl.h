@@ -14,7 +14,7 @@
 
    What the NIC in RTL does: every put, get and atomic is one of its commands (one per 4 MiB), with
    inline, PIO or DMA payload. It reads the payload from the initiator's memory, cuts it into packets
-   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, reads
+   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, float, double or complex float, reads
    what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
    times of the first and last flit at the pins of the NICs.
    Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
@@ -76,8 +76,8 @@ PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
    register lets time pass there: do so when the world has ended. */
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
 
-/* What of a run is saved as waveforms, as commands are told: "FILE.vcd[,nic=N]...[,from=US][,until=US]", times in
-   microseconds of the run; without nic= of NIC 0. Several NICs: FILE.N.vcd each. */
+/* What of a run is saved as waveforms, as commands are told: "FILE.vcd[,nic=N]...[,from=US][,until=US]", or FILE.fst, a
+   hundredth of the size; times in microseconds of the run; without nic= of NIC 0. Several NICs: FILE.N.vcd each. */
 typedef struct pm_rtl_wave {
   char path[480];
   uint64_t nics; /* bit N: NIC N */
@@ -605,6 +605,7 @@ static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsign
   } else if (c.kind != COSIM_KIND_GET) {
     c.op = cargo->operation;
     c.is_signed = cargo->is_signed;
+    c.is_float = cargo->is_float, c.is_complex = cargo->is_complex;
     while (1 << c.size_log2 < cargo->element_bytes) c.size_log2++;
     c.operand[0] = cargo->operand_value;
     c.operand[1] = cargo->compare_value;
@@ -996,8 +997,9 @@ PM_RTL__API const char *pm_rtl_wave_read(pm_rtl_wave *wave, const char *text) {
   const size_t bytes = strcspn(text, ",");
   memset(wave, 0, sizeof *wave);
   wave->until_us = 1e12;
-  if (bytes < 5 || bytes >= sizeof wave->path || memcmp(text + bytes - 4, ".vcd", 4) != 0)
-    return "a name that ends in .vcd expected";
+  if (bytes < 5 || bytes >= sizeof wave->path ||
+      (memcmp(text + bytes - 4, ".vcd", 4) != 0 && memcmp(text + bytes - 4, ".fst", 4) != 0))
+    return "a name that ends in .vcd or .fst expected";
   memcpy(wave->path, text, bytes);
   for (text += bytes; *text == ',';) {
     const char *key = ++text;
@@ -1028,7 +1030,7 @@ PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_c
     if (!(wave->nics >> nic & 1)) continue;
     if (nic >= nic_count) return 0;
     if (wave->nics & (wave->nics - 1))
-      snprintf(path, sizeof path, "%.*s.%d.vcd", stem, wave->path, nic);
+      snprintf(path, sizeof path, "%.*s.%d%s", stem, wave->path, nic, wave->path + stem);
     else
       snprintf(path, sizeof path, "%s", wave->path);
     if (cosim_trace(sim, nic, path, (int64_t)(wave->from_us * 1e6),

@@ -54,7 +54,7 @@ CHECK_rtl += $(B)/tests/rtl/floats
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a
-NIC_LIBS := $(NIC_LIB) -lstdc++
+NIC_LIBS := $(NIC_LIB) -lstdc++ -lz
 $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
@@ -75,7 +75,7 @@ $(B)/rtl/switched/Vnic_switch__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
 $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
-	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c,-DVM_TRACE=1)
+	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c verilated_fst_c,-DVM_TRACE=1)
 	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) \
 	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
 	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/switched/Vnic_switch*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
@@ -84,7 +84,7 @@ $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl
 $(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(NIC_LIB)
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ -std=c++17 -O1 -Wall -I. -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -pthread
+	$(Q)g++ -std=c++17 -O1 -Wall -I. -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -lz -pthread
 CHECK_rtl += $(B)/tests/rtl/switch
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
@@ -122,17 +122,19 @@ NEEDS_rtl += $(B)/nic_qemu
 # The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
 RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
 NIC_COVERED := $(B)/rtl/covered/libnic_cosim.a
-$(NIC_COVERED): RTL_OPT := -O1
-$(NIC_COVERED): $(RTL_SOURCES) $(RTL_CHECKERS) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h $(B)/.flags
+$(B)/rtl/covered/Vnic_top__ALL.a: RTL_OPT := -O1
+$(B)/rtl/covered/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
 	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
 	$(Q)$(VERILATE) $(COVERED) --assert --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
 	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
+$(NIC_COVERED): $(B)/rtl/covered/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+	$(call say,CXX,$@)
 	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_cov verilated_vcd_c,-DVM_COVERAGE=1 -DVM_TRACE=1)
 	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
 	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
-	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
+	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
 $(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
 $(eval $(call script,rtl/coverage))
 
@@ -144,10 +146,13 @@ MUTATED_TESTS := hard_cases lists headers triggers small_print two_nics hostile_
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
 	@B=$(B) sh tests/rtl/mutate.sh
-mutated-rtl: $(addprefix $(MUTATED)/,leaf ct $(MUTATED_TESTS))
+mutated-rtl: $(addprefix $(MUTATED)/,leaf ct floats $(MUTATED_TESTS))
 $(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/ct.dir --top-module nic_ct -GTriggers=32 $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_ct.sv \
 	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(MUTATED)/ct.log 2>&1 || { tail -30 $(MUTATED)/ct.log; exit 1; }
+$(MUTATED)/floats: $(wildcard $(MUTATED)/*.sv) tests/rtl/floats.cpp
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_falu $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_falu.sv \
+	  $(CURDIR)/tests/rtl/floats.cpp -o $(abspath $@) >$(MUTATED)/floats.log 2>&1 || { tail -30 $(MUTATED)/floats.log; exit 1; }
 $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 	$(Q)mkdir -p $(MUTATED)/coverage
 	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
@@ -162,29 +167,19 @@ $(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) rtl/nic_cosim.c
 $(addprefix $(MUTATED)/,$(MUTATED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
 	$(Q)$(CC) $(STD) -O1 -I. $< -o $@ $(MUTATED)/libnic.a -lstdc++ -pthread -lm
 
-# The same with waveforms, 17 times slower while one is written
-NIC_WAVES := $(B)/rtl/waves/libnic_cosim.a
-$(NIC_WAVES): $(RTL_SOURCES) rtl/nic_cosim.cpp rtl/nic_cosim.h $(B)/.flags
-	$(call say,RTL,$@)
+# Waveforms of both kinds
+$(B)/tests/rtl/waveform: tests/rtl/waveform.cpp tests/rtl/cosim.h tests/test.h rtl/nic_cosim.h $(NIC_LIB)
+	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(VERILATE) --trace-fst --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
-	  >$(B)/rtl/waves.log 2>&1 || { tail -30 $(B)/rtl/waves.log; exit 1; }
-	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_fst_c,-DVM_TRACE=1 -DVM_TRACE_FST=1)
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DVM_TRACE=1 -DVM_TRACE_FST=1 -I$(@D) \
-	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
-	$(Q)cp $(@D)/Vnic_top__ALL.a $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
-$(eval $(call program,$(B)/tests/rtl/waveform,tests/rtl/waveform.c,,$(NIC_WAVES) -lstdc++ -lz))
-$(B)/tests/rtl/waveform: $(NIC_WAVES)
-.PHONY: waves-rtl
-waves-rtl: $(B)/tests/rtl/waveform ## the NIC with waveforms as build/rtl/waves/libnic_cosim.a, and its test
-	@TEST_FILES=$(B)/rtl $<
+	$(Q)g++ -std=c++17 -O1 -Wall -I. -isystem $(VERILATOR_INCLUDE) $< -o $@ $(NIC_LIBS) -pthread
+CHECK_rtl += $(B)/tests/rtl/waveform
 
 # Benches
 $(B)/bench/rtl: tests/bench/rtl.cpp tests/bench/bench.h rtl/nic_cosim.h $(NIC_LIB)
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)g++ -std=c++17 -O2 -Wall -I. -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
-	  -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB)
+	  -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -lz
 BENCHES += $(B)/bench/rtl tests/bench/exact_width.sh
 PRINTS_rtl         := rtl_cycles_per_s_ rtl_put_per_s
 PRINTS_exact_width := exact_width

@@ -14,7 +14,7 @@
    nanoseconds instead of a register read's hundreds. With --level the same
    protocols are those of the Portals model's message layer, on NICs in RTL or on a faster model of them;
    stamps then are of the simulation's own clock, and truth is what they say.
-   --wave saves what goes on inside of a NIC of the simulation, for gtkwave: FILE.1.vcd of the first row, and so on. */
+   --wave saves what goes on inside of a NIC of the simulation, for gtkwave: FILE.1.vcd of the first row, and so on. FILE.fst: the same, much smaller. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define PORTALS_MODEL_IMPLEMENTATION
@@ -61,8 +61,9 @@ static int row_count, wave_is_lost;
 static pm_rtl_wave wave_of_row(void) {
   pm_rtl_wave w = wave;
   row_count++;
-  snprintf(w.path, sizeof w.path, "%.*s.%d.vcd",
-           (int)(strlen(wave.path) < 460 ? strlen(wave.path) - 4 : 456), wave.path, row_count);
+  snprintf(w.path, sizeof w.path, "%.*s.%d%s",
+           (int)(strlen(wave.path) < 460 ? strlen(wave.path) - 4 : 456), wave.path, row_count,
+           wave.path + strlen(wave.path) - 4);
   return w;
 }
 

@@ -228,7 +228,7 @@ static const guest_option own_options[] = {
      set_trace},
     {"--wave", "FILE.vcd[,nic=N]...[,from=US][,until=US]",
      "with --level rtl: what goes on inside of these NICs, for gtkwave (nic 0, from the beginning, "
-     "to the end)",
+     "to the end); FILE.fst: the same, much smaller",
      set_wave},
     {"--compute", "RATIO",
      "CPU time between calls, measured on the host, times RATIO (0: takes none)", set_compute},

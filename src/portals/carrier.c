@@ -53,10 +53,11 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One integer, as a NIC computes it. */
+/* One number, as a NIC computes it. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T, PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T, PTL_UINT64_T};
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,      PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,      PTL_UINT64_T,
+                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
          m->what.length == pm__type_bytes(m->what.type) &&
          memchr(types, m->what.type, sizeof types) != NULL;
@@ -101,6 +102,8 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
     c.element_bytes = (int)m->what.length;
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
+    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX;
+    c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }

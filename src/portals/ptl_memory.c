@@ -75,6 +75,10 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
   if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
   return 1;
 }
+/* Of two that are no numbers the target's is kept: a processor keeps its first operand, and a compiler chooses which
+   that is. */
+#define PM__PLUS(T, a, b)  ((T)((a) + ((a) <= (a) ? (b) : (T)0)))
+#define PM__TIMES(T, a, b) ((T)((a) * ((a) <= (a) ? (b) : (T)1)))
 /* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
 #define PM__ARITHMETIC(T)                                                                          \
   case PTL_MIN:                                                                                    \
@@ -83,8 +87,8 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
   case PTL_MAX:                                                                                    \
     if (o > t) t = o;                                                                              \
     break;                                                                                         \
-  case PTL_SUM: t = (T)(t + o); break;                                                             \
-  case PTL_PROD: t = (T)(t * o); break;                                                            \
+  case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                      \
+  case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                    \
   case PTL_SWAP: t = o; break;                                                                     \
   case PTL_CSWAP_LE:                                                                               \
     if (c <= t) t = o;                                                                             \
@@ -187,14 +191,14 @@ PM__REAL(long_double, long double)
     memcpy(c, operand, sizeof c);                                                                  \
     equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
     switch (op) {                                                                                  \
-    case PTL_SUM: t[0] += o[0], t[1] += o[1]; break;                                               \
+    case PTL_SUM: t[0] = PM__PLUS(T, t[0], o[0]), t[1] = PM__PLUS(T, t[1], o[1]); break;           \
     case PTL_PROD:                                                                                 \
-      product[0] = t[0] * o[0];                                                                    \
-      product[1] = t[1] * o[1];                                                                    \
-      product[2] = t[0] * o[1];                                                                    \
-      product[3] = t[1] * o[0];                                                                    \
+      product[0] = PM__TIMES(T, t[0], o[0]);                                                       \
+      product[1] = PM__TIMES(T, t[1], o[1]);                                                       \
+      product[2] = PM__TIMES(T, t[0], o[1]);                                                       \
+      product[3] = PM__TIMES(T, t[1], o[0]);                                                       \
       t[0] = product[0] - product[1];                                                              \
-      t[1] = product[2] + product[3];                                                              \
+      t[1] = PM__PLUS(T, product[2], product[3]);                                                  \
       break;                                                                                       \
     default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
       if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
@@ -206,6 +210,8 @@ PM__COMPLEX(float_complex, float)
 PM__COMPLEX(double_complex, double)
 PM__COMPLEX(long_double_complex, long double)
 #undef PM__COMPLEX
+#undef PM__PLUS
+#undef PM__TIMES
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
    sent. In pieces of memory the items are gathered and scattered. */

@@ -30,9 +30,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
    Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
 typedef enum pm_cargo_kind {
-  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
-  PM_CARGO_GET,     /* bytes of the target come back */
-  PM_CARGO_ATOMIC,  /* one integer of 1, 2, 4 or 8 bytes, computed by the carrier at the target */
+  PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET, /* bytes of the target come back */
+  PM_CARGO_ATOMIC, /* one integer, float, double or complex float, computed by the carrier at the target */
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
   PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
 } pm_cargo_kind;
@@ -50,6 +50,7 @@ typedef struct pm_cargo {
   bool tells_sent;   /* pm_cargo_sent is expected */
   int element_bytes; /* of ATOMIC and FETCH, with the next */
   bool is_signed;
+  bool is_float, is_complex; /* is_complex: two floats; is_float is set too */
   ptl_op_t operation;
   uint64_t operand_value, compare_value; /* element_bytes of each count */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */

@@ -377,6 +377,13 @@ static void atomics_body(void *unused) {
   ((double *)&t)[0] = 1, ((double *)&t)[1] = 2, ((double *)&o)[0] = 3, ((double *)&o)[1] = 4;
   DO(16, PTL_PROD, PTL_DOUBLE_COMPLEX);
   CHECK(t.d[0] == 1 * 3 - 2 * 4 && t.d[1] == 1 * 4 + 2 * 3);
+  for (uint64_t i = 0; i < 8; i++) { /* of two that are no numbers the target's stays, one alone is kept */
+    const uint64_t no_number = 0x7FF8000000000001 + i, other = i & 1 ? 0xFFF8000000000011 : 0x3FF0000000000000;
+    t.u64[0] = i & 4 ? other : no_number, o.u64[0] = i & 4 ? no_number : other;
+    const uint64_t kept = i & 4 && !(i & 1) ? no_number : t.u64[0];
+    DO(8, i & 2 ? PTL_PROD : PTL_SUM, PTL_DOUBLE);
+    CHECK(t.u64[0] == kept);
+  }
   /* swaps: the reply is the old value; the operand decides */
   t.u64[0] = 1, t.u64[1] = 2, o.u64[0] = 8, o.u64[1] = 9;
   SWAP(16, NULL, PTL_SWAP, PTL_UINT64_T);

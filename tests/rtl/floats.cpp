@@ -1,8 +1,9 @@
 // Atomics on floats, doubles and complex floats, bit for bit as this machine computes them: random numbers of all sizes,
-// near each other, subnormal, zeros of both signs, infinities, and what is no number (of which only the host's choice among
-// two, or of a sign, may differ).
+// near each other, subnormal, zeros of both signs, infinities. What is no number is kept as rtl/REGISTERS.md says, whatever
+// this machine's compiler makes of a sum of two: the first of them, made quiet; where none comes in, the negative one.
 #include <cmath>
 #include <cstring>
+#include <string>
 #include "Vnic_falu.h"
 #include "rtl/nic_cosim.h"
 #include "tests/test.h"
@@ -25,6 +26,11 @@ static uint64_t run(int op, bool is_double, bool is_complex, uint64_t was, uint6
   return r;
 }
 static void reset() {
+#ifdef NIC_MUTANTS // mutate.sh
+  const std::string mutant = std::string("+mutant=") + (getenv("NIC_MUTANT") ? getenv("NIC_MUTANT") : "0");
+  const char *words[] = {"floats", mutant.c_str()};
+  Verilated::commandArgs(2, words);
+#endif
   if (!unit) unit = new Vnic_falu;
   unit->rst_ni = 0, unit->start_i = 0, cycle();
   unit->rst_ni = 1, cycle();
@@ -68,8 +74,8 @@ template <class T, class U, int F> struct Number {
     switch (op) {
     case COSIM_OP_MIN: return o < t ? operand : was;
     case COSIM_OP_MAX: return o > t ? operand : was;
-    case COSIM_OP_SUM: r = t + o; return bits(r);
-    case COSIM_OP_PROD: r = t * o; return bits(r);
+    case COSIM_OP_SUM: r = t + o; return sure(bits(r), was, operand);
+    case COSIM_OP_PROD: r = t * o; return sure(bits(r), was, operand);
     case COSIM_OP_CSWAP: return c <= t && c >= t ? operand : was;
     case COSIM_OP_CSWAP_NE: return !(c <= t && c >= t) ? operand : was;
     case COSIM_OP_CSWAP_LE: return c <= t ? operand : was;
@@ -79,14 +85,14 @@ template <class T, class U, int F> struct Number {
     default: return operand;
     }
   }
-  static bool same(int op, U got, U is, U was, U operand) {
+  static U sure(U is, U first, U second) {
     const U quiet = (U)1 << (F - 1);
-    if (op != COSIM_OP_SUM && op != COSIM_OP_PROD) return got == is;
-    if (!is_nan(is)) return got == is;
-    if (is_nan(was) != is_nan(operand)) return got == ((is_nan(was) ? was : operand) | quiet);
-    return is_nan(got) && (got & quiet);
+    if (is_nan(first)) return first | quiet;
+    if (is_nan(second)) return second | quiet;
+    return is_nan(is) ? (U)(~(U)0 << (F - 1)) : is;
   }
   static void several(bool is_double, int count) {
+    int both = 0, made = 0; // no number in both operands, or in none and in the result
     static const int ops[] = {COSIM_OP_MIN, COSIM_OP_MAX, COSIM_OP_SUM, COSIM_OP_SUM, COSIM_OP_SUM, COSIM_OP_PROD,
                               COSIM_OP_PROD, COSIM_OP_PROD, COSIM_OP_SWAP, COSIM_OP_CSWAP, COSIM_OP_CSWAP_NE,
                               COSIM_OP_CSWAP_LE, COSIM_OP_CSWAP_LT, COSIM_OP_CSWAP_GE, COSIM_OP_CSWAP_GT};
@@ -95,12 +101,14 @@ template <class T, class U, int F> struct Number {
       const U was = draw(), operand = near(was), compare = near(was);
       const U got = (U)run(op, is_double, false, was, operand, compare), is = want(op, was, operand, compare);
       CHECK(cycles <= 9);
-      if (same(op, got, is, was, operand)) continue;
+      both += is_nan(was) && is_nan(operand), made += !is_nan(was) && !is_nan(operand) && is_nan(got);
+      if (got == is) continue;
       printf("  operation %d, %llx and %llx (%llx): %llx, not %llx\n", op, (unsigned long long)was, (unsigned long long)operand,
              (unsigned long long)compare, (unsigned long long)got, (unsigned long long)is);
       CHECK(0);
       return;
     }
+    CHECK(both > 100 && made > 100);
   }
 };
 typedef Number<float, uint32_t, 23> Float;
@@ -127,10 +135,8 @@ static void complex_floats_take_turns() {
     for (int k = 0; k < 2; k++) {
       if (op == COSIM_OP_SUM) is[k] = Float::want(op, t[k], o[k], 0);
       if (op > COSIM_OP_PROD) is[k] = op == COSIM_OP_SWAP || (op == COSIM_OP_CSWAP) == equal ? o[k] : t[k];
-      const bool as_wanted = op > COSIM_OP_PROD ? got[k] == is[k]
-                             : Float::is_nan(is[k]) ? Float::is_nan(got[k]) : got[k] == is[k];
-      if (!as_wanted) printf("  operation %d, part %d: %x %x and %x %x: %x, not %x\n", op, k, t[0], t[1], o[0], o[1], got[k], is[k]);
-      CHECK(as_wanted);
+      if (got[k] != is[k]) printf("  operation %d, part %d: %x %x and %x %x: %x, not %x\n", op, k, t[0], t[1], o[0], o[1], got[k], is[k]);
+      CHECK(got[k] == is[k]);
     }
   }
 }

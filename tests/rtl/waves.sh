@@ -28,7 +28,7 @@ a_file_for_each_row() {
   for row in 1 2 3 4 5 6 7; do test -n "$(first_one "$T/row.$row.vcd" rx_valid_i)" || return 1; done
 }
 refuses() {
-  for bad in x "$T/x.fst" "$T/x.vcd,nic=64" "$T/x.vcd,nic=1.5" "$T/x.vcd,nic" "$T/x.vcd,until=1,from=2" "$T/x.vcd,now=3" "$T/x.vcd,from=-1" "/nowhere/x.vcd" "$T/x.vcd,nic=5"; do
+  for bad in x "$T/x.wave" "$T/x.vcd,nic=64" "$T/x.vcd,nic=1.5" "$T/x.vcd,nic" "$T/x.vcd,until=1,from=2" "$T/x.vcd,now=3" "$T/x.vcd,from=-1" "/nowhere/x.vcd" "$T/x.vcd,nic=5"; do
     "$B/pm_run" -n 2 --level rtl --wave "$bad" "$guest" >/dev/null 2>"$T/err" && { echo "taken: $bad"; return 1; }
     grep -q 'wave' "$T/err" || { echo "$bad"; cat "$T/err"; return 1; }
   done
@@ -40,9 +40,18 @@ full_disk_is_said() {
   ! "$B/pm_run" -n 2 --level rtl --wave "$T/full.vcd" "$guest" ring >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err" &&
     ! "$B/exact_overlap" --wave "$T/full.vcd" 4096 >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err"
 }
+fst_files_are_small_and_whole() { # what they say is compared in waveform.cpp
+  "$B/pm_run" -n 2 --level rtl --wave "$T/w.fst,nic=0,nic=1" "$guest" ring >"$T/out" 2>&1 && "$B/pm_run" -n 2 --level rtl --wave "$T/w.vcd" "$guest" ring >"$T/out" 2>&1 || { cat "$T/out"; return 1; }
+  fst=$(wc -c <"$T/w.0.fst") vcd=$(wc -c <"$T/w.vcd")
+  echo "FST $fst bytes, VCD $vcd"
+  test -s "$T/w.1.fst" && test "$fst" -lt $((vcd / 10)) || return 1
+  "$B/exact_overlap" --wave "$T/row.fst" 4096 >"$T/out" && test -s "$T/row.7.fst" || return 1
+  (trap '' XFSZ; ulimit -f 16; ! "$B/pm_run" -n 2 --level rtl --wave "$T/lost.fst" "$guest" ring >/dev/null 2>"$T/err") && grep -q 'lost.fst: cannot be written' "$T/err"
+}
 check "the wave shows the first flit when the trace says" wave_and_trace_tell_one_time
 check "waves of the chosen NICs, in the chosen time" only_the_window_of_the_chosen
 check "exact_overlap --wave: a file for each row, the same figures" a_file_for_each_row
+check "--wave FILE.fst: whole, a tenth of the size at most, or told" fst_files_are_small_and_whole
 check "--wave refuses by name" refuses
 check "--wave tells of a full disk" full_disk_is_said
 finish
