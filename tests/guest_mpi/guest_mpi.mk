@@ -32,6 +32,11 @@ $(B)/tests/guest_mpi/spans: tests/guest_mpi/spans.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread -fopenmp
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/fetched
+$(B)/tests/guest_mpi/fetched: tests/guest_mpi/fetched.c $(B)/.flags
+	$(call say,MPICC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) $< -o $@ $(LDFLAGS)
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so
 $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)

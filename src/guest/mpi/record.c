@@ -227,20 +227,59 @@ static int64_t now_ns(void *unused) {
   (void)unused;
   return pm_now_ns();
 }
+/* No message of the run takes less: of all levels that it uses, and of all ways. Where that cannot be told there
+   is no table, and no minimum is claimed. */
+typedef struct pace {
+  double latency_ns, bytes_per_s;
+  int unknown;
+} pace;
+static void at_least(pace *p, double latency_ns, double bytes_per_s) {
+  if (!(bytes_per_s > 0)) p->unknown = 1;
+  if (latency_ns < p->latency_ns) p->latency_ns = latency_ns;
+  if (bytes_per_s > p->bytes_per_s) p->bytes_per_s = bytes_per_s;
+}
+/* n bytes: latency + (n - 1) / rate. Ways of ranges may begin below 0, and noise makes some shorter. */
+static void pace_of_loggp(pace *p, const pm_platform *f, double parts) {
+  at_least(p, (double)f->loggp_latency_ns - 1e9 / f->loggp_bytes_per_s,
+           parts * f->loggp_bytes_per_s);
+  for (int i = 0; i < f->loggp_range_count; i++) {
+    const pm_loggp_range *r = &f->loggp_range[i];
+    at_least(p, (double)r->latency_ns - r->ns_per_byte, parts * 1e9 / r->ns_per_byte);
+    if (r->noise_count || r->latency_ns < 0 || !(r->ns_per_byte > 0)) p->unknown = 1;
+  }
+}
+static void pace_of_network(pace *p, const pm_platform *f, double parts) {
+  const double payload =
+      (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
+  if (f->topology != PM_TOPO_FILE)
+    at_least(p, (double)f->wire_latency_ns, parts * f->link_bytes_per_s * payload);
+  for (int64_t i = 0; f->topology == PM_TOPO_FILE && i < f->link_count; i++)
+    at_least(p, (double)f->links[i].latency_ns, parts * f->links[i].bytes_per_s * payload);
+}
+/* Stamps and the table are whole nanoseconds: together they may be off by two. */
+static nbc_status table_of(const pace *p, const char *name, nbc_table **table) {
+  if (p->unknown) return NBC_OK;
+  return nbc_table_create_linear(p->latency_ns > 2 ? p->latency_ns - 2 : 0, p->bytes_per_s, name,
+                                 table);
+}
 static int make_tables(void) {
+  static int made;
   const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
-  const pm_platform *f = d.platform;
-  if (tables[0]) return 1;
+  const pm_platform *f = guest_platform(); /* the world's keeps no list of cables */
+  if (made++) return 1;
   if (mkdir(gm_set.report, 0777) && errno != EEXIST)
     gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
   guest_on_stamp(pm_world_of(pm_self()), stamped);
-  const double efficiency =
-      (double)f->link_packet_bytes / (double)(f->link_packet_bytes + f->link_header_bytes);
-  return !nbc_table_create_linear((double)(f->wire_latency_ns + f->switch_latency_ns),
-                                  f->link_bytes_per_s * efficiency, "the platform's link",
-                                  &tables[1]) &&
-         !nbc_table_create_linear((double)f->intra_latency_ns, f->intra_bytes_per_s,
-                                  "the platform's memory", &tables[0]);
+  const double parts = f->nic_count > 1 && f->rail_split_bytes ? (double)f->nic_count : 1;
+  pace inside = {(double)f->intra_latency_ns, f->intra_bytes_per_s, 0}, outside = {1e18, 0, 0};
+  pace_of_network(&outside, f, parts);
+  for (int i = -1; i < d.link_phase_count; i++) { /* these know no way inside of a node */
+    const pm_link_model level = i < 0 ? d.link : d.link_phases[i].link;
+    if (level == PM_LINK_CARRIER) inside.unknown = outside.unknown = 1;
+    if (level == PM_LINK_LOGGP) pace_of_loggp(&inside, f, parts), pace_of_loggp(&outside, f, parts);
+  }
+  return !table_of(&outside, "the platform's link", &tables[1]) &&
+         !table_of(&inside, "the platform's memory", &tables[0]);
 }
 void gm_record_begin(gm_proc *p) {
   nbc_clock clock;

@@ -30,6 +30,8 @@ static pm_platform platform;
 /* What record.c of MPI asks of pm_run. */
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp));
 nbc_recorder **gm_recorder_now(void) { return &gm_self()->recorder; }
+const pm_platform *guest_platform(void);
+const pm_platform *guest_platform(void) { return &platform; }
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) {
   pm_on_stamp(world, fn, NULL);
 }
