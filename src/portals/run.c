@@ -10,8 +10,12 @@ PM_API pm_world *pm_world_of(const pm_process *process) { return process ? proce
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
-PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) { process->uid = uid; }
-PM_API void pm_process_set_user(pm_process *process, void *user) { process->user = user; }
+PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) {
+  if (process) process->uid = uid;
+}
+PM_API void pm_process_set_user(pm_process *process, void *user) {
+  if (process) process->user = user;
+}
 PM_API void *pm_process_user(const pm_process *process) { return process ? process->user : NULL; }
 PM_API pm_process *pm_process_at(pm_world *world, int rank) {
   return world && rank >= 0 && rank < world->proc_count ? world->procs[rank] : NULL;

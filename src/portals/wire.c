@@ -38,6 +38,7 @@ PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool 
   w->stamp(w->stamp_arg, &s);
 }
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg) {
+  if (!world) return;
   world->stamp = fn;
   world->stamp_arg = arg;
 }
