@@ -18,7 +18,7 @@ $(if $(MPICC_MPICH),$(eval $(call progress_library,mpich,mpicc.mpich)))
 # $(call progress_test,NAME,openmpi or mpich)
 define progress_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS) $(PATIENT_$2))
 endef
 $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
   $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_finalize progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
