@@ -16,7 +16,7 @@ simulated() { timeout 300 "$B/pm_run" -n "$@" >"$T/simulated" 2>"$T/err" || { ta
 # the set prints of all numbers of errors, and hashes of contents, are compared by name: constants_standard.
 as_mpich() {
   awk 'NR == FNR { as[$1, $2] = $3; next }
-    function turn(kind, i) { if ((kind, $i) in as) $i = as[kind, $i] }
+    function turn(kind, i) { if ((kind, $i) in as) $i = as[kind, $i]; else if ($i < 1000000 && (kind != "tag" && kind != "rank" || $i < 0)) $i = $i " of " kind }
     / error [0-9]+ class [0-9]+: / || /contents [0-9]/ || /ABI: [01]$| version [45]\.0$/ { next }
     /envelope(_c)? |combiner [0-9]+$/ { turn("combiner", NF) }
     / from -[0-9]+ tag / { for (i = 2; i < NF; i++) { if ($i == "from") turn("rank", i + 1); if ($i == "tag") turn("tag", i + 1) } }
