@@ -5,21 +5,17 @@
 static size_t *place; /* of each variable in the image of a process; 0: it is the launcher's */
 static int request_row, file_row;
 
-static int compare(const void *name, const void *row) {
-  return strcmp((const char *)name, ((const om_function *)row)->name);
-}
-static void *address_of(const om_function *f) {
+static void *address_of(const gm_function *f) {
   void *address = NULL;
   if (f) memcpy(&address, &f->address, sizeof address);
   return address;
 }
-static const om_function *function_named(const char *name) {
-  return (const om_function *)bsearch(name, om_functions, (size_t)om_functions_count,
-                                      sizeof *om_functions, compare);
+static void *function_named(const char *name) {
+  return gm_function_named(om_functions, om_functions_count, name);
 }
 /* mpi_op_create, _, __, MPI_OP_CREATE, all with a p before; ompi_op_create_f and pompi_op_create_f of the
    module of 2008. */
-static const om_function *of_fortran(const char *name) {
+static const gm_function *of_fortran(const char *name) {
   char low[64];
   size_t n = 0;
   for (; name[n] && n < sizeof low - 1; n++) {
@@ -41,13 +37,12 @@ static const om_function *of_fortran(const char *name) {
 }
 static void *find(const char *name) {
   const char *rest = name + (*name == 'P');
-  const om_function *f =
-      strncmp(rest, "MPI_", 4) == 0 ? function_named(rest + 4) : of_fortran(name);
-  if (f || (f = of_fortran(name)) != NULL) return address_of(f);
+  void *its = strncmp(rest, "MPI_", 4) == 0 ? function_named(rest + 4) : NULL;
+  if (its || (its = address_of(of_fortran(name))) != NULL) return its;
   if (strncmp(rest, "MPIX_", 5) == 0) {
     char own[64] = "X_";
     strncat(own, rest + 5, sizeof own - 3);
-    return address_of(function_named(own));
+    return function_named(own);
   }
   for (int i = 0; i < om_rows_count; i++)
     if (strcmp(name, om_rows[i].variable) == 0) return &om_variable[i];
@@ -71,8 +66,8 @@ static void bound(size_t (*offset_of)(const char *name)) {
   for (int i = 0; i < om_rows_count; i++) {
     place[i] = offset_of(om_rows[i].variable);
     om_variable[i].handle = om_rows[i].handle;
-    if (om_rows[i].kind == OM_req) request_row = i;
-    if (om_rows[i].kind == OM_file) file_row = i;
+    if (om_rows[i].kind == K_req) request_row = i;
+    if (om_rows[i].kind == K_file) file_row = i;
   }
 }
 static void *row_address(int i) {
@@ -81,7 +76,7 @@ static void *row_address(int i) {
 }
 void *om_null_request(void) { return row_address(request_row); }
 void *om_predefined(int kind, int handle) {
-  if (kind == OM_file) return handle ? NULL : row_address(file_row);
+  if (kind == K_file) return handle ? NULL : row_address(file_row);
   for (int i = 0; i < om_rows_count; i++)
     if (om_rows[i].handle == handle && om_rows[i].kind == kind) return row_address(i);
   return NULL;

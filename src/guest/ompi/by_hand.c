@@ -3,6 +3,7 @@
 #include "ompi.h"
 #include <stdarg.h>
 #include <stdio.h>
+#define T(name) om_##name
 
 /* What the lines of calls.list pass on: tests/guest_mpi/openmpi_constants.c says the same of Open MPI. */
 _Static_assert(MPI_ANY_TAG == -1 && MPI_IDENT == 0 && MPI_UNEQUAL == 3 &&
@@ -47,121 +48,6 @@ int om_assert(int bits) {
          (bits & OM_MODE_NOSTORE ? MPI_MODE_NOSTORE : 0) |
          (bits & OM_MODE_NOSUCCEED ? MPI_MODE_NOSUCCEED : 0) | (bits & ~31 ? 1 : 0);
 }
-/* Not in ompi.h: a compiler that sees MPI_STATUSES_IGNORE warns of the address 1. */
-MPI_Status *om_statuses(MPI_Status *s) { return s ? s : MPI_STATUSES_IGNORE; }
-void *om_room(void *few, int count, size_t each) {
-  void *room = count > OM_FEW ? malloc((size_t)count * each) : few;
-  if (!room) guest_abort(100, "out of memory for MPI");
-  return room;
-}
-int om_size(void *comm) {
-  int size = 0, is_inter = 0;
-  const gm_comm *c = comm_of(gm_self(), om_in(comm));
-  if (!c) return 0;
-  is_inter = c->remote != NULL;
-  size = is_inter ? c->remote->size : c->local->size;
-  return size;
-}
-int om_degree(void *comm, int is_out) {
-  const gm_comm *c = comm_of(gm_self(), om_in(comm));
-  const gm_topo *t = c ? c->topo : NULL;
-  int count = 0;
-  if (!t) return 0;
-  if (t->kind == MPI_CART) return 2 * t->dims_count;
-  if (t->kind == MPI_DIST_GRAPH) return is_out ? t->out_count : t->in_count;
-  return PMPI_Graph_neighbors_count(om_in(comm), c->rank, &count) ? 0 : count;
-}
-
-/* ---- operators, error handlers -------------------------------------------------------------------------- */
-extern void MPII_Op_set_cxx(MPI_Op op, void (*through)(void));
-extern void MPII_Errhandler_set_cxx(MPI_Errhandler h, void (*through)(void));
-typedef void any_function(void);
-typedef void user_operator(void *in, void *inout, int *count, void **type);
-static void operate(const void *in, void *inout, int count, MPI_Datatype type, void *fn) {
-  user_operator *call;
-  void *guests_type = om_out(OM_type, type);
-  memcpy(&call, &fn, sizeof call);
-  call((void *)(uintptr_t)in, inout, &count, &guests_type);
-}
-int om_Op_create(void *fn, int commute, void **op);
-int om_Op_create(void *fn, int commute, void **op) {
-  MPI_User_function *as_mpi;
-  MPI_Op o = MPI_OP_NULL;
-  memcpy(&as_mpi, &fn, sizeof as_mpi);
-  const int error = PMPI_Op_create(as_mpi, commute, op ? &o : NULL);
-  if (error || !op) return om_error(error);
-  MPII_Op_set_cxx(o, (any_function *)operate);
-  *op = om_out(OM_op, o);
-  return 0;
-}
-typedef void user_handler(void **object, int *code, ...);
-/* The code may be changed by the handler: who raised the error returns it. */
-static void handle_error(int kind, int *handle, int *code, any_function *fn) {
-  void *object = NULL;
-  int guests_code = om_error(*code);
-  if (kind == 1) {
-    MPI_File file;
-    memcpy(&file, handle, sizeof file);
-    object = om_file_out(file);
-  } else
-    object = om_out(kind == 2 ? OM_win : OM_comm, *handle);
-  ((user_handler *)fn)(&object, &guests_code);
-  *code = om_code_in(guests_code);
-}
-static int handler_create(void *fn, void **handler) {
-  MPI_Comm_errhandler_function *as_mpi;
-  MPI_Errhandler h = MPI_ERRHANDLER_NULL;
-  memcpy(&as_mpi, &fn, sizeof as_mpi);
-  const int error = PMPI_Comm_create_errhandler(as_mpi, handler ? &h : NULL);
-  if (error || !handler) return om_error(error);
-  MPII_Errhandler_set_cxx(h, (any_function *)handle_error);
-  *handler = om_out(OM_errh, h);
-  return 0;
-}
-#define HANDLER_CREATE(name)                                                                       \
-  int om_##name(void *fn, void **handler);                                                         \
-  int om_##name(void *fn, void **handler) { return handler_create(fn, handler); }
-HANDLER_CREATE(Comm_create_errhandler)
-HANDLER_CREATE(Win_create_errhandler)
-HANDLER_CREATE(File_create_errhandler)
-HANDLER_CREATE(Errhandler_create)
-
-/* ---- attributes ------------------------------------------------------------------------------------------ */
-extern int MPII_Keyval_set_proxy(int keyval,
-                                 int (*copy)(void *, int, int, void *, int, void *, void **, int *),
-                                 int (*remove)(void *, int, int, int, void *, void *));
-typedef int copy_function(void *object, int key, void *extra, void *in, void *out, int *flag);
-typedef int delete_function(void *object, int key, void *value, void *extra);
-static void *any_object(int handle) { return om_out((handle >> 26) & 15, handle); }
-static int copy_attribute(void *fn, int handle, int key, void *extra, int type, void *in,
-                          void **out, int *flag) {
-  copy_function *copy;
-  (void)type;
-  memcpy(&copy, &fn, sizeof copy);
-  return om_code_in(copy(any_object(handle), key, extra, in, out, flag));
-}
-static int delete_attribute(void *fn, int handle, int key, int type, void *value, void *extra) {
-  delete_function *del;
-  (void)type;
-  memcpy(&del, &fn, sizeof del);
-  return om_code_in(del(any_object(handle), key, value, extra));
-}
-#define KEYVAL_CREATE(name)                                                                        \
-  int om_##name(void *copy, void *del, int *key, void *extra);                                     \
-  int om_##name(void *copy, void *del, int *key, void *extra) {                                    \
-    const int error = PMPI_##name(NULL, NULL, key, extra);                                         \
-    gm_keyval *k = error ? NULL : (gm_keyval *)gm_find(gm_self(), GM_T_KEYVAL, *key);              \
-    if (k) {                                                                                       \
-      k->copy_fn = copy;                                                                           \
-      k->delete_fn = del;                                                                          \
-      MPII_Keyval_set_proxy(*key, copy_attribute, delete_attribute);                               \
-    }                                                                                              \
-    return om_error(error);                                                                        \
-  }
-KEYVAL_CREATE(Comm_create_keyval)
-KEYVAL_CREATE(Type_create_keyval)
-KEYVAL_CREATE(Win_create_keyval)
-KEYVAL_CREATE(Keyval_create)
 /* Values of predefined attributes that are numbers of the ABI: each process's own word. */
 static const void *value_of_attribute(int key, const void *value) {
   static const int proc_null = OM_PROC_NULL, any_source = OM_ANY_SOURCE, unified = OM_WIN_UNIFIED,
@@ -173,62 +59,10 @@ static const void *value_of_attribute(int key, const void *value) {
   default: return value;
   }
 }
-#define GET_ATTR(name)                                                                             \
-  int om_##name(void *object, int key, const void **value, int *flag);                             \
-  int om_##name(void *object, int key, const void **value, int *flag) {                            \
-    const int error = PMPI_##name(om_in(object), om_key_in(key), value, flag);                     \
-    if (!error && *flag) *value = value_of_attribute(key, *value);                                 \
-    return om_error(error);                                                                        \
-  }
-GET_ATTR(Comm_get_attr)
-GET_ATTR(Attr_get)
-GET_ATTR(Win_get_attr)
-
-/* ---- generalized requests -------------------------------------------------------------------------------- */
-typedef struct general {
-  int (*query)(void *extra, om_status *status), (*release)(void *extra),
-      (*cancel)(void *extra, int is_done);
-  void *extra;
-} general;
-static int general_query(void *extra, MPI_Status *s) {
-  const general *g = (const general *)extra;
-  om_status o;
-  om_status_out(&o, s);
-  const int error = g->query(g->extra, &o);
-  om_status_in(s, &o);
-  return om_code_in(error);
-}
-static int general_release(void *extra) {
-  general *g = (general *)extra;
-  const int error = g->release ? g->release(g->extra) : 0;
-  free(g);
-  return om_code_in(error);
-}
-static int general_cancel(void *extra, int is_done) {
-  const general *g = (const general *)extra;
-  return om_code_in(g->cancel(g->extra, is_done));
-}
-int om_Grequest_start(int (*query)(void *, om_status *), int (*release)(void *),
-                      int (*cancel)(void *, int), void *extra, void **request);
-int om_Grequest_start(int (*query)(void *, om_status *), int (*release)(void *),
-                      int (*cancel)(void *, int), void *extra, void **request) {
-  general *g = (general *)malloc(sizeof *g);
-  MPI_Request r = MPI_REQUEST_NULL;
-  if (!g) return om_error(MPI_ERR_NO_MEM);
-  *g = (general){query, release, cancel, extra};
-  const int error = PMPI_Grequest_start(general_query, general_release, general_cancel, g, &r);
-  if (!error) *request = om_out(OM_req, r);
-  return om_error(error);
-}
-int om_Register_datarep(const char *name, void *read, void *write, void *extent, void *extra);
-int om_Register_datarep(const char *name, void *read, void *write, void *extent, void *extra) {
-  MPI_Datarep_conversion_function *read_fn, *write_fn;
-  MPI_Datarep_extent_function *extent_fn;
-  memcpy(&read_fn, &read, sizeof read_fn); /* none is ever called: others than NULL are refused */
-  memcpy(&write_fn, &write, sizeof write_fn);
-  memcpy(&extent_fn, &extent, sizeof extent_fn);
-  return om_error(PMPI_Register_datarep(name, read_fn, write_fn, extent_fn, extra));
-}
+/* Copy functions of programs are functions, also those of MPI's own (others.c). */
+static void *om_copy_fn(void *copy) { return copy; }
+#include "mpi/other_calls.h"
+HANDLER_CREATE(Errhandler_create)
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 static void shorten(char *to, int *length, const char *from, int room) {
@@ -294,8 +128,9 @@ int om_Type_create_darray(int size, int rank, int ndims, const int *gsizes, cons
                           const int *dargs, const int *psizes, int order, void *old, void **new);
 int om_Type_create_darray(int size, int rank, int ndims, const int *gsizes, const int *distribs,
                           const int *dargs, const int *psizes, int order, void *old, void **new) {
-  int few[2][OM_FEW];
-  int *d = (int *)om_room(few[0], ndims, sizeof *d), *a = (int *)om_room(few[1], ndims, sizeof *a);
+  int few[2][GM_FEW];
+  int *d = (int *)gm_array(few[0], ndims, sizeof *d),
+      *a = (int *)gm_array(few[1], ndims, sizeof *a);
   MPI_Datatype t = MPI_DATATYPE_NULL;
   for (int i = 0; i < ndims && distribs && dargs; i++) {
     d[i] = distribution(distribs[i], 0);
@@ -304,9 +139,9 @@ int om_Type_create_darray(int size, int rank, int ndims, const int *gsizes, cons
   const int error =
       PMPI_Type_create_darray(size, rank, ndims, gsizes, distribs ? d : NULL, dargs ? a : NULL,
                               psizes, om_order(order), om_in(old), new ? &t : NULL);
-  om_give_back(d, few[0]);
-  om_give_back(a, few[1]);
-  if (!error) *new = om_out(OM_type, t);
+  gm_array_end(d, few[0]);
+  gm_array_end(a, few[1]);
+  if (!error) *new = om_out(K_type, t);
   return om_error(error);
 }
 int om_Type_get_envelope(void *type, int *ints, int *addresses, int *types, int *combiner);
@@ -320,14 +155,14 @@ int om_Type_get_contents(void *type, int ints_max, int addresses_max, int types_
                          MPI_Aint *addresses, void **types);
 int om_Type_get_contents(void *type, int ints_max, int addresses_max, int types_max, int *ints,
                          MPI_Aint *addresses, void **types) {
-  MPI_Datatype few[OM_FEW], *t = (MPI_Datatype *)om_room(few, types_max, sizeof *t);
+  MPI_Datatype few[GM_FEW], *t = (MPI_Datatype *)gm_array(few, types_max, sizeof *t);
   int n[3] = {0, 0, 0}, combiner = 0;
   int error = PMPI_Type_get_envelope(om_in(type), &n[0], &n[1], &n[2], &combiner);
   if (!error)
     error = PMPI_Type_get_contents(om_in(type), ints_max, addresses_max, types_max, ints, addresses,
                                    types ? t : NULL);
-  for (int i = 0; !error && i < n[2]; i++) types[i] = om_out(OM_type, t[i]);
-  om_give_back(t, few);
+  for (int i = 0; !error && i < n[2]; i++) types[i] = om_out(K_type, t[i]);
+  gm_array_end(t, few);
   if (!error && combiner == MPI_COMBINER_SUBARRAY)
     ints[1 + 3 * ints[0]] = order_out(ints[1 + 3 * ints[0]]);
   if (!error && combiner == MPI_COMBINER_DARRAY) {
@@ -339,61 +174,27 @@ int om_Type_get_contents(void *type, int ints_max, int addresses_max, int types_
   }
   return om_error(error);
 }
-int om_Group_translate_ranks(void *from, int n, const int *ranks, void *to, int *there);
-int om_Group_translate_ranks(void *from, int n, const int *ranks, void *to, int *there) {
-  int few[OM_FEW], *r = (int *)om_room(few, n, sizeof *r);
-  for (int i = 0; ranks && i < n; i++) r[i] = om_rank_in(ranks[i]);
-  const int error = PMPI_Group_translate_ranks(om_in(from), n, ranks ? r : NULL, om_in(to), there);
-  for (int i = 0; !error && i < n; i++) there[i] = om_rank_out(there[i]);
-  om_give_back(r, few);
-  return om_error(error);
-}
-
 int om_X_Query_cuda_support(void);
 int om_X_Query_cuda_support(void) { return 0; }
 /* ---- what returns something else than an error, and the rest -------------------------------------------- */
 int om_Abort(void *comm, int status);
 int om_Abort(void *comm, int status) { return om_error(PMPI_Abort(om_in(comm), status)); }
-double om_Wtime(void), om_Wtick(void);
-double om_Wtime(void) { return PMPI_Wtime(); }
-double om_Wtick(void) { return PMPI_Wtick(); }
-MPI_Aint om_Aint_add(MPI_Aint base, MPI_Aint disp), om_Aint_diff(MPI_Aint a, MPI_Aint b);
-MPI_Aint om_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
-MPI_Aint om_Aint_diff(MPI_Aint a, MPI_Aint b) { return a - b; }
-int om_Pcontrol(const int level, ...);
-int om_Pcontrol(const int level, ...) {
-  (void)level;
-  return 0;
-}
 int om_Buffer_detach(void *buffer, int *size);
 int om_Buffer_detach(void *buffer, int *size) { return om_error(PMPI_Buffer_detach(buffer, size)); }
-int om_Comm_spawn_multiple(int count, char **commands, char ***argv, const int *max, void **info,
-                           int root, void *comm, void **intercomm, int *codes);
-int om_Comm_spawn_multiple(int count, char **commands, char ***argv, const int *max, void **info,
-                           int root, void *comm, void **intercomm, int *codes) {
-  MPI_Comm c = MPI_COMM_NULL;
-  MPI_Info few[OM_FEW], *i = (MPI_Info *)om_room(few, count, sizeof *i);
-  for (int k = 0; info && k < count; k++) i[k] = om_in(info[k]);
-  const int error = PMPI_Comm_spawn_multiple(count, commands, argv, max, info ? i : NULL,
-                                             om_rank_in(root), om_in(comm), &c, codes);
-  om_give_back(i, few);
-  if (!error) *intercomm = om_out(OM_comm, c);
-  return om_error(error);
-}
 #define NUMBERS(name, kind)                                                                        \
   int om_##name##_c2f(void *handle);                                                               \
   int om_##name##_c2f(void *handle) { return om_number_of(kind, om_in(handle)); }                  \
   void *om_##name##_f2c(int number);                                                               \
   void *om_##name##_f2c(int number) { return om_out(kind, om_of_number(kind, number)); }
-NUMBERS(Comm, OM_comm)
-NUMBERS(Group, OM_group)
-NUMBERS(Type, OM_type)
-NUMBERS(Op, OM_op)
-NUMBERS(Errhandler, OM_errh)
-NUMBERS(Info, OM_info)
-NUMBERS(Win, OM_win)
-NUMBERS(Request, OM_req)
-NUMBERS(Message, OM_msg)
+NUMBERS(Comm, K_comm)
+NUMBERS(Group, K_group)
+NUMBERS(Type, K_type)
+NUMBERS(Op, K_op)
+NUMBERS(Errhandler, K_errh)
+NUMBERS(Info, K_info)
+NUMBERS(Win, K_win)
+NUMBERS(Request, K_req)
+NUMBERS(Message, K_msg)
 int om_File_c2f(void *file);
 int om_File_c2f(void *file) { return om_file_in(file) ? PMPI_File_c2f(om_file_in(file)) : 0; }
 void *om_File_f2c(int number);

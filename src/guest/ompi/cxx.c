@@ -16,7 +16,7 @@ typedef struct two_functions {
   void *fn;
 } two_functions;
 static void operate(const void *in, void *inout, uint64_t count, gm_type *t, two_functions *two) {
-  void *type = om_out(OM_type, t->handle);
+  void *type = om_out(K_type, t->handle);
   int n = (int)count;
   two->through(in, inout, &n, &type, two->fn);
 }
@@ -59,7 +59,7 @@ static int invoke_file(void *file, int code, const char *message) {
     void *object;                                                                                  \
     MPI_File file;                                                                                 \
     memcpy(&file, handle, which == 1 ? sizeof file : sizeof *handle);                              \
-    object = which == 1 ? om_file_out(file) : om_out(which == 2 ? OM_win : OM_comm, *handle);      \
+    object = which == 1 ? om_file_out(file) : om_out(which == 2 ? K_win : K_comm, *handle);        \
     memcpy(&through, &there, sizeof through);                                                      \
     if (there) through(&object, &guests_code, "", fn);                                             \
     *code = om_code_in(guests_code);                                                               \
@@ -68,7 +68,7 @@ static int invoke_file(void *file, int code, const char *message) {
     MPI_Errhandler h = MPI_ERRHANDLER_NULL;                                                        \
     if (PMPI_Comm_create_errhandler(fn, &h) == MPI_SUCCESS)                                        \
       MPII_Errhandler_set_cxx(h, (any_function *)handle_##kind);                                   \
-    return om_out(OM_errh, h);                                                                     \
+    return om_out(K_errh, h);                                                                      \
   }
 HANDLER(comm, "ompi_mpi_cxx_comm_errhandler_invoke")
 HANDLER(file, "ompi_mpi_cxx_file_errhandler_invoke")
@@ -90,7 +90,7 @@ static void inside(void) {
 }
 #define HERE(name, f)                                                                              \
   { name, (void (*)(void))f }
-const om_function om_cxx[] = {HERE("ompi_op_set_cxx_callback", op_set),
+const gm_function om_cxx[] = {HERE("ompi_op_set_cxx_callback", op_set),
                               HERE("ompi_cxx_comm_get_type", type_of_comm),
                               HERE("ompi_cxx_errhandler_invoke_comm", invoke_comm),
                               HERE("ompi_cxx_errhandler_invoke_file", invoke_file),

@@ -11,7 +11,7 @@ static int number(int kind, int handle) { return om_number_of(kind, handle); }
 /* ---- operators, error handlers ---------------------------------------------------------------------------- */
 static void operate(const void *in, void *inout, int count, MPI_Datatype type, void *fn) {
   void (*call)(void *, void *, int *, int *);
-  int n = number(OM_type, type);
+  int n = number(K_type, type);
   memcpy(&call, &fn, sizeof call);
   call((void *)(uintptr_t)in, inout, &count, &n);
 }
@@ -19,7 +19,7 @@ static void op_create(MPI_User_function *fn, const int *commute, int *op, int *e
   MPI_Op o = MPI_OP_NULL;
   *error = om_error(PMPI_Op_create(fn, *commute, &o));
   if (!*error) MPII_Op_set_cxx(o, (any_function *)operate);
-  *op = number(OM_op, o);
+  *op = number(K_op, o);
 }
 static void handle_error(int kind, int *handle, int *code, any_function *fn) {
   int object, there = om_error(*code);
@@ -28,7 +28,7 @@ static void handle_error(int kind, int *handle, int *code, any_function *fn) {
     memcpy(&file, handle, sizeof file);
     object = file ? PMPI_File_c2f(file) : 0;
   } else
-    object = number(kind == 2 ? OM_win : OM_comm, *handle);
+    object = number(kind == 2 ? K_win : K_comm, *handle);
   ((void (*)(int *, int *))fn)(&object, &there);
   *code = om_code_in(there);
 }
@@ -36,7 +36,7 @@ static void create_errhandler(MPI_Comm_errhandler_function *fn, int *handler, in
   MPI_Errhandler h = MPI_ERRHANDLER_NULL;
   *error = om_error(PMPI_Comm_create_errhandler(fn, &h));
   if (!*error) MPII_Errhandler_set_cxx(h, (any_function *)handle_error);
-  *handler = number(OM_errh, h);
+  *handler = number(K_errh, h);
 }
 
 /* ---- attributes: values of two widths ------------------------------------------------------------------------ */
@@ -106,16 +106,16 @@ static MPI_Aint value_there(int key, void *value) {
     *error = om_error(MPII_##call##_set_attr(om_of_number(kind, *object), om_key_in(*key),         \
                                              (void *)(intptr_t)*value, width));                    \
   }
-ATTRIBUTES(attr_get, attr_put, Comm, OM_comm, int, 2)
-ATTRIBUTES(comm_get_attr, comm_set_attr, Comm, OM_comm, MPI_Aint, 1)
-ATTRIBUTES(type_get_attr, type_set_attr, Type, OM_type, MPI_Aint, 1)
-ATTRIBUTES(win_get_attr, win_set_attr, Win, OM_win, MPI_Aint, 1)
+ATTRIBUTES(attr_get, attr_put, Comm, K_comm, int, 2)
+ATTRIBUTES(comm_get_attr, comm_set_attr, Comm, K_comm, MPI_Aint, 1)
+ATTRIBUTES(type_get_attr, type_set_attr, Type, K_type, MPI_Aint, 1)
+ATTRIBUTES(win_get_attr, win_set_attr, Win, K_win, MPI_Aint, 1)
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 static void type_match_size(const int *class, const int *size, int *type, int *error) {
   MPI_Datatype t = MPI_DATATYPE_NULL;
   *error = om_error(PMPI_Type_match_size(om_class(*class), *size, &t));
-  *type = number(OM_type, t);
+  *type = number(K_type, t);
 }
 typedef struct general {
   void (*query)(MPI_Aint *extra, om_status *status, int *error),
@@ -155,11 +155,11 @@ static void grequest_start(void (*query)(MPI_Aint *, om_status *, int *),
   if (!g) return;
   *g = (general){query, release, cancel, extra};
   *error = om_error(PMPI_Grequest_start(general_query, general_release, general_cancel, g, &r));
-  *request = number(OM_req, r);
+  *request = number(K_req, r);
 }
 #define HERE(name)                                                                                 \
   { #name, (void (*)(void))name }
-const om_function om_fortran[] = {HERE(op_create),
+const gm_function om_fortran[] = {HERE(op_create),
                                   {"comm_create_errhandler", (void (*)(void))create_errhandler},
                                   {"win_create_errhandler", (void (*)(void))create_errhandler},
                                   {"file_create_errhandler", (void (*)(void))create_errhandler},

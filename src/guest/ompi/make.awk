@@ -24,10 +24,10 @@ function type_of(k) {
          k == "req" ? "MPI_Request" : "MPI_Message"
 }
 function from(k, x) { return k == "file" ? "om_file_in(" x ")" : "om_in(" x ")" }
-function to(k, x) { return k == "file" ? "om_file_out(" x ")" : "om_out(OM_" k ", " x ")" }
+function to(k, x) { return k == "file" ? "om_file_out(" x ")" : "om_out(K_" k ", " x ")" }
 function count_of(w, comm) {
   w = inner(w)
-  return w == "size" ? "om_size(" comm ")" : w == "in" ? "om_degree(" comm ", 0)" : w == "out" ? "om_degree(" comm ", 1)" : "a" w
+  return w == "size" ? "gm_blocks_of(om_in(" comm "))" : w == "in" ? "gm_degree_of(om_in(" comm "), 0)" : w == "out" ? "gm_degree_of(om_in(" comm "), 1)" : "a" w
 }
 function emit(name, other,   i, k, w, pre, post, pass, sig, comm, out) {
   pre = post = pass = sig = ""
@@ -65,13 +65,13 @@ function emit(name, other,   i, k, w, pre, post, pass, sig, comm, out) {
       post = post "  if (" a ") om_status_out(" a ", &" o ");\n"
     } else if (k == "status" || inner(w) != "") {
       t = k == "status" ? "MPI_Status" : type_of(k)
-      pre = pre "  const int n" o " = " count_of(w, comm) ";\n  " t " few" o "[OM_FEW], *" o " = " a \
-            " ? om_room(few" o ", n" o ", sizeof *" o ") : NULL;\n  for (int i = 0; " a " && i < n" o "; i++)" \
+      pre = pre "  const int n" o " = " count_of(w, comm) ";\n  " t " few" o "[GM_FEW], *" o " = " a \
+            " ? (" t " *)gm_array(few" o ", n" o ", sizeof *" o ") : NULL;\n  for (int i = 0; " a " && i < n" o "; i++)" \
             (k == "status" ? " om_status_begin(&" o "[i], &" a "[i]);\n" : " " o "[i] = " from(k, a "[i]") ";\n")
-      pass = pass (k == "status" ? "om_statuses(" o ")" : o)
+      pass = pass (k == "status" ? "gm_statuses(" o ")" : o)
       if (k == "status") post = post "  for (int i = 0; " a " && i < n" o "; i++) om_status_out(&" a "[i], &" o "[i]);\n"
       else if (w ~ /=/) post = post "  for (int i = 0; " a " && i < n" o "; i++) " a "[i] = " to(k, o "[i]") ";\n"
-      post = post "  if (" a ") om_give_back(" o ", few" o ");\n"
+      post = post "  if (" a ") gm_array_end(" o ", few" o ");\n"
     } else if (w ~ /=$/) {
       pre = pre "  " type_of(k) " " o " = " a " ? " from(k, "*" a) " : 0;\n"
       pass = pass a " ? &" o " : NULL"
@@ -79,7 +79,7 @@ function emit(name, other,   i, k, w, pre, post, pass, sig, comm, out) {
     } else if (w ~ /\*$/) {
       pre = pre "  " type_of(k) " " o " = 0;\n"
       pass = pass a " ? &" o " : NULL"
-      post = post "  if (" a " && !error) *" a " = " to(k, o) ";\n"
+      post = post "  if (" a " && (!error || " o ")) *" a " = " to(k, o) ";\n"
     } else pass = pass from(k, a)
   }
   printf "static int call_%s(%s) {\n%s  const int error = PMPI_%s(%s);\n%s  return om_error(error);\n}\n", name, sig == "" ? "void" : sig, pre, other, pass, post
@@ -100,13 +100,13 @@ FILENAME ~ /calls\.list$/ {
 }
 { row[++rows] = $0 }
 END {
-  print "const om_function om_functions[] = {"
+  print "const gm_function om_functions[] = {"
   for (i = 1; i <= count; i++) printf "    {\"%s\", ADDRESS(%s%s)},\n", names[i], names[i] in hand ? "om_" : "call_", names[i]
   print "};\nconst int om_functions_count = sizeof om_functions / sizeof *om_functions;"
   print "const om_row om_rows[] = {"
   for (i = 1; i <= rows; i++) {
     split(row[i], f, " ")
-    printf "#ifdef %s\n    {\"%s\", OM_%s, (int)(intptr_t)%s, %s},\n#endif\n", f[3], f[1], f[2], f[3], f[4] == "-" ? "-1" : f[4]
+    printf "#ifdef %s\n    {\"%s\", K_%s, (int)(intptr_t)%s, %s},\n#endif\n", f[3], f[1], f[2], f[3], f[4] == "-" ? "-1" : f[4]
   }
   # what is copied into a variable of a program may be 2 KiB long
   print "};\nconst int om_rows_count = sizeof om_rows / sizeof *om_rows;"

@@ -12,7 +12,7 @@
      calls.list    a line per function: its arguments in words (head of make.awk), or by_hand
      handles.list  a line per predefined handle: variable, kind, MPI's name, number in Fortran
      make.awk      writes the functions of calls.list and the table of handles at build time
-     by_hand.c     functions with callbacks, other constants in arrays, names
+     by_hand.c     functions with callbacks (../mpi/other_calls.h), other constants in arrays, names
      fortran.c     functions of Fortran in whose place ours stand, since Open MPI's look into handles
      cxx.c         the same of C++
      others.c      what its libraries of Fortran and C++ ask of libmpi beside MPI
@@ -23,7 +23,7 @@
 #ifndef GUEST_OMPI_H
 #define GUEST_OMPI_H
 #include "guest.h"
-#include "mpi/abi.h"
+#include "mpi/other.h"
 #include "constants.h"
 
 typedef struct om_status {
@@ -32,18 +32,6 @@ typedef struct om_status {
 } om_status;
 
 /* ---- handles ------------------------------------------------------------------------------------------ */
-enum om_kind { /* as in bits 26 to 29 of MPICH's handles */
-               OM_comm = 1,
-               OM_group,
-               OM_type,
-               OM_file,
-               OM_errh,
-               OM_op,
-               OM_info,
-               OM_win,
-               OM_req = 11,
-               OM_msg = 12
-};
 typedef struct om_known { /* a predefined handle: the first four bytes are what the address means */
   int handle, unused[3];
 } om_known;
@@ -56,14 +44,10 @@ typedef struct om_row {
 extern const om_row om_rows[];
 extern const int om_rows_count;
 extern om_known om_variable[];
-typedef struct om_function {
-  const char *name; /* without MPI_ and PMPI_; sorted */
-  void (*address)(void);
-} om_function;
-extern const om_function om_functions[];
+extern const gm_function om_functions[];
 extern const int om_functions_count;
 /* What libraries of Fortran and C++ ask of libmpi beside MPI, by whole names (others.c) ... */
-extern const om_function om_others[];
+extern const gm_function om_others[];
 extern const int om_others_count;
 typedef struct om_named {
   const char *name;
@@ -72,9 +56,9 @@ typedef struct om_named {
 extern const om_named om_others_variables[];
 extern const int om_others_variables_count;
 /* ... and functions of Fortran's library in whose place ours stand, without mpi_ (fortran.c). */
-extern const om_function om_fortran[];
+extern const gm_function om_fortran[];
 extern const int om_fortran_count;
-extern const om_function om_cxx[]; /* and of C++'s (cxx.c) */
+extern const gm_function om_cxx[]; /* and of C++'s (cxx.c) */
 extern const int om_cxx_count;
 
 void *om_predefined(int kind, int handle); /* the address that this process has; NULL: none */
@@ -87,16 +71,16 @@ static inline int om_in(const void *handle) {
   return (uintptr_t)handle >> 32 ? *(const int *)handle : (int)(uintptr_t)handle;
 }
 static inline void *om_out(int kind, int handle) {
-  if (kind == OM_req && handle == MPI_REQUEST_NULL) return om_null_request();
+  if (kind == K_req && handle == MPI_REQUEST_NULL) return om_null_request();
   void *known = (unsigned)handle >> 30 == 3 ? NULL : om_predefined(kind, handle);
   return known ? known : (void *)(uintptr_t)(unsigned)handle;
 }
 /* Files alone are addresses in MPICH too. */
 static inline void *om_file_out(MPI_File file) {
-  return file ? (void *)file : om_predefined(OM_file, 0);
+  return file ? (void *)file : om_predefined(K_file, 0);
 }
 static inline MPI_File om_file_in(void *handle) {
-  return handle == om_predefined(OM_file, 0) ? MPI_FILE_NULL : (MPI_File)handle;
+  return handle == om_predefined(K_file, 0) ? MPI_FILE_NULL : (MPI_File)handle;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------------------- */
@@ -161,7 +145,6 @@ static inline MPI_T_pvar_handle om_pvar(void *handle) {
 /* ---- statuses ------------------------------------------------------------------------------------------- */
 /* A status comes back as it went in where MPI writes nothing. MPI_ERROR is written by few calls: untouched
    unless one of them did. */
-enum { OM_NOT_WRITTEN = -0x5A5A5A5A };
 static inline void om_status_read(MPI_Status *s, const om_status *o) {
   s->count_lo = (int)(unsigned)o->bytes;
   s->count_hi_and_cancelled = (int)((unsigned)(o->bytes >> 32) << 1 | (o->is_cancelled != 0));
@@ -170,7 +153,7 @@ static inline void om_status_read(MPI_Status *s, const om_status *o) {
 }
 static inline void om_status_begin(MPI_Status *s, const om_status *o) {
   om_status_read(s, o);
-  s->MPI_ERROR = OM_NOT_WRITTEN;
+  s->MPI_ERROR = GM_NOT_WRITTEN;
 }
 static inline void om_status_in(MPI_Status *s, const om_status *o) {
   om_status_read(s, o);
@@ -181,16 +164,6 @@ static inline void om_status_out(om_status *o, const MPI_Status *s) {
   o->is_cancelled = s->count_hi_and_cancelled & 1;
   o->source = om_rank_out(s->MPI_SOURCE);
   o->tag = s->MPI_TAG;
-  if (s->MPI_ERROR != OM_NOT_WRITTEN) o->error = om_error(s->MPI_ERROR);
-}
-
-/* ---- arrays ------------------------------------------------------------------------------------------------ */
-enum { OM_FEW = 24 };                   /* elements that need no memory of their own */
-MPI_Status *om_statuses(MPI_Status *s); /* NULL: ignored */
-void *om_room(void *few, int count, size_t each);
-int om_size(void *comm);               /* processes that an all-to-all has blocks for */
-int om_degree(void *comm, int is_out); /* neighbours */
-static inline void om_give_back(void *room, void *few) {
-  if (room != few) free(room);
+  if (s->MPI_ERROR != GM_NOT_WRITTEN) o->error = om_error(s->MPI_ERROR);
 }
 #endif

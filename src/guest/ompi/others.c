@@ -65,7 +65,7 @@ static int invoke(void *handler, void *object, int type, int code, const char *m
       {"OMPI_C_MPI_" kind "DUP_FN", ADDRESS(dup_copy)}, {                                          \
     "OMPI_C_MPI_" kind "NULL_DELETE_FN", ADDRESS(null_delete)                                      \
   }
-const om_function om_others[] = {COPIES(""),
+const gm_function om_others[] = {COPIES(""),
                                  COPIES("COMM_"),
                                  COPIES("TYPE_"),
                                  COPIES("WIN_"),
