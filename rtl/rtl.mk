@@ -51,6 +51,16 @@ $(B)/tests/rtl/floats: tests/rtl/floats.cpp tests/test.h rtl/nic_cosim.h rtl/nic
 	  -o $(abspath $@) >$(B)/rtl/floats.log 2>&1 || { tail -30 $(B)/rtl/floats.log; exit 1; }
 CHECK_rtl += $(B)/tests/rtl/floats
 
+# A link between two clocks alone
+$(B)/tests/rtl/crossing: RTL_OPT := -O1
+$(B)/tests/rtl/crossing: tests/rtl/crossing.cpp tests/rtl/crossing.sv tests/test.h \
+    $(addprefix rtl/nic_,$(addsuffix .sv,pkg cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)) $(B)/.flags
+	$(call say,RTL,$@)
+	$(Q)mkdir -p $(@D) $(B)/rtl
+	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/crossing --top-module crossing rtl/nic_pkg.sv tests/rtl/crossing.sv \
+	  $(CURDIR)/tests/rtl/crossing.cpp -o $(abspath $@) >$(B)/rtl/crossing.log 2>&1 || { tail -30 $(B)/rtl/crossing.log; exit 1; }
+CHECK_rtl += $(B)/tests/rtl/crossing
+
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
 NIC_LIB  := $(B)/rtl/libnic_cosim.a

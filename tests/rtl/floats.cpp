@@ -140,12 +140,23 @@ static void complex_floats_take_turns() {
     }
   }
 }
+// Bits that leave the unit at the right are not forgotten: (1 + 2^-26) (1 - 2^-26 + 2^-52) is 1 + 2^-78, and so much of
+// 2^-1075 more than half of the least number.
+static void a_tail_behind_all_bits_rounds_up() {
+  reset();
+  const uint64_t a = Double::bits(std::ldexp(1 + std::ldexp(1.0, -26), -537)),
+                 b = Double::bits(std::ldexp(1 - std::ldexp(1.0, -26) + std::ldexp(1.0, -52), -538)),
+                 half = Double::bits(std::ldexp(1.0, -537)), even = Double::bits(std::ldexp(1.0, -538));
+  CHECK(run(COSIM_OP_PROD, true, false, a, b, 0) == 1);
+  CHECK(run(COSIM_OP_PROD, true, false, half, even, 0) == 0);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(floats);
   RUN(doubles);
   RUN(complex_floats_take_turns);
+  RUN(a_tail_behind_all_bits_rounds_up);
   delete unit;
   return TEST_END();
 }

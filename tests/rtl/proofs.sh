@@ -16,8 +16,8 @@ fi
 read_in() {
   top=$1; shift
   echo "read_verilog -sv -formal -DFORMAL -DSYNTHESIS $*; \
-    $(case $top in nic_fifo | nic_queue) echo "chparam -set Width 4 -set Depth 4 $top;" ;; esac) hierarchy -top $top; proc; \
-    memory_map; async2sync; chformal -cover -remove; flatten; opt -full;"
+    $(case $top in nic_fifo | nic_queue | nic_cross) echo "chparam -set Width 4 -set Depth 4 $top;" ;; esac) hierarchy -top $top; proc; \
+    memory_map; $(if [ "$top" = nic_cross ]; then echo clk2fflogic; else echo async2sync; fi); chformal -cover -remove; flatten; opt -full;"
 }
 # limited SECONDS COMMAND...: of processor time, each process; a machine may be busy
 limited() { cpu_s=$1; shift; prlimit --cpu="$cpu_s" "$@"; }
@@ -75,6 +75,10 @@ holds "queue: what goes in comes out once, in order" nic_fifo rtl/nic_fifo.sv
 breaks "queue that takes one too many" 's/count_o != (Bits + 1).(Depth)/1/' rtl/nic_fifo.sv nic_fifo rtl/nic_fifo.sv
 holds "queue in block RAM: what goes in comes out once, in order" nic_queue rtl/nic_queue.sv
 breaks "queue that reads what is not there yet" 's/wr_q != rd_q \&\& //' rtl/nic_queue.sv nic_queue rtl/nic_queue.sv
+holds "queue between two free clocks: what goes in stays until it comes out, one bit of a counter changes at a time" nic_cross rtl/nic_cross.sv
+breaks "queue between two clocks that takes one too many" "s/assign ready_o = room_o != '0/assign ready_o = 1/" rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
+breaks "queue between two clocks that reads what is not there" "s/fetch   = here != '0 \&\& /fetch   = /" rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
+breaks "counter that crosses as it is" 's/wr_gray_q <= gray(wr_next)/wr_gray_q <= wr_next/' rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
 holds "credits: none lost, none made, no queue overflows" $credit
 breaks "credit that is not taken" "s/count_q - 1'b1/count_q/" rtl/nic_credit.sv $credit
 holds "window: once, in order, nothing forgotten" $window
