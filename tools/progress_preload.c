@@ -64,6 +64,13 @@
    With nothing in flight for 4 ms (200 us where others use its core) the worker sleeps; it then looks in
    every 4 ms, so that messages which nobody waits for yet leave the MPI's buffers.
 
+   ERROR HANDLERS of the program run as the last thing that the call does in which an error occurred: behind the
+   MPI, with none of its locks and none of ours. So they may leave the call by longjmp or a C++ exception
+   at the thread level that the program asked for, though the MPI's own is a higher one. A code that a
+   handler changes is what the call returns where the MPI does that (but not in Open MPI's MPI_Waitall and its kind).
+   The 17th and further handlers of one kind of object, and those that Open MPI's C++ and Fortran bindings register,
+   are called by the MPI itself, as without us.
+
    ENDS. MPI_Finalize, exit and MPI_Abort stop the worker first. Children of fork have none, and their calls
    are forwarded. What MPI_Comm_spawn starts is a world of its own with its own workers. Programs that
    use sessions without MPI_Init are forwarded, without a worker.
@@ -129,9 +136,27 @@ static struct {
   uint32_t tables_lock; /* of the two tables below */
 } run = {.told_level = -1, .pid = -1, .say = 1, .core = -1};
 
+/* An error that the MPI told us while it was inside a call (progress_preload_errors.h). */
+enum raised_by { BY_COMM, BY_WIN, BY_FILE, BY_SESSION, BY_CXX, RAISED_KINDS };
+enum { MAX_RAISED = 8 };
+struct raised_error {
+  enum raised_by kind;
+  int number, cxx_kind; /* which handler; what a C++ library calls the object */
+  union {               /* its handle, whatever that is in this MPI */
+    void *pointer;
+    int number;
+  } object;
+  int code;
+  const char *text;
+  void (*cxx_handler)(void);
+};
+
 static __thread __attribute__((tls_model("initial-exec"))) struct {
   bool inside;    /* a wrapper is active: other calls come from callbacks, or from the MPI itself */
   bool is_worker; /* what the MPI calls back from there is forwarded */
+  int wrappers; /* of ours that this thread is in: its error handlers run when the innermost ends */
+  int raised_count;
+  struct raised_error raised[MAX_RAISED];
 } me;
 
 static int64_t now_ns(void) {
@@ -212,6 +237,7 @@ static inline bool enter(call *c) {
   c->change = 0;
   if (me.is_worker || !__atomic_load_n(&run.active, __ATOMIC_ACQUIRE)) return false;
   c->active = true;
+  me.wrappers++;
   c->nested = me.inside;
   if (c->nested) return true;
   me.inside = true;
@@ -222,14 +248,28 @@ static inline bool enter(call *c) {
   return true;
 }
 
-/* Runs at the end of every wrapper, also when an error handler throws a C++ exception through it. */
+static int run_handlers(int rc);
+
+/* Runs once at the end of every wrapper, also when an error handler throws a C++ exception through it. */
 static inline void leave(call *c) {
   if (!c->active) return;
+  c->active = false;
+  me.wrappers--;
   if (run.locked && !c->nested) spin_unlock(&run.lock);
   __atomic_fetch_add(&run.flight, c->change * ONE_IN_FLIGHT - !c->nested, __ATOMIC_SEQ_CST);
   if (c->change > 0 && __atomic_load_n(&run.asleep, __ATOMIC_SEQ_CST)) wake_worker();
   if (!c->nested) me.inside = false;
 }
+/* The MPI has been left, and the lock: now handlers of the program may do what they like. */
+static inline int left(call *c, int rc) {
+  leave(c);
+  return UNLIKELY(me.raised_count) ? run_handlers(rc) : rc;
+}
+static inline int left_local(int rc) {
+  me.wrappers--;
+  return UNLIKELY(me.raised_count) ? run_handlers(rc) : rc;
+}
+#define RETURN(rc) return left(c, rc)
 #define ENTER                                                                                      \
   __attribute__((cleanup(leave))) call this_call;                                                  \
   call *const c = &this_call;                                                                      \
@@ -252,21 +292,24 @@ static int64_t known_put(MPI_Request request, bool active);
 /* Calls that neither wait nor post: only where one lock stands for the MPI's own. */
 #define LOCAL(name, parameters, arguments)                                                         \
   DEFINE(name, parameters) {                                                                       \
-    if (!UNLIKELY(run.locked)) return NEXT(name) arguments;                                        \
+    if (!UNLIKELY(run.locked)) {                                                                   \
+      me.wrappers++;                                                                               \
+      return left_local(NEXT(name) arguments);                                                     \
+    }                                                                                              \
     ENTER;                                                                                         \
-    return NEXT(name) arguments;                                                                   \
+    RETURN(NEXT(name) arguments);                                                                  \
   }
 #define BLOCKS(name, parameters, arguments)                                                        \
   DEFINE(name, parameters) {                                                                       \
     ENTER;                                                                                         \
-    return NEXT(name) arguments;                                                                   \
+    RETURN(NEXT(name) arguments);                                                                  \
   }
 #define POSTS(name, parameters, arguments)                                                         \
   DEFINE(name, parameters) {                                                                       \
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
     c->change = rc == MPI_SUCCESS;                                                                 \
-    return rc;                                                                                     \
+    RETURN(rc);                                                                                    \
   }
 #define OPENS POSTS
 #define MAKES(name, parameters, arguments, made)                                                   \
@@ -274,14 +317,14 @@ static int64_t known_put(MPI_Request request, bool active);
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
     if (c->active && rc == MPI_SUCCESS) known_put(*made, false);                                   \
-    return rc;                                                                                     \
+    RETURN(rc);                                                                                    \
   }
 #define GROWS(name, parameters, arguments, made)                                                   \
   DEFINE(name, parameters) {                                                                       \
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
     if (c->active && rc == MPI_SUCCESS) progress_coll_made(*made);                                 \
-    return rc;                                                                                     \
+    RETURN(rc);                                                                                    \
   }
 #define OWN(name, parameters, arguments)
 #include "progress_calls.h" /* made from mpi.h by progress_preload_calls.awk */
@@ -627,7 +670,7 @@ DEFINE(Wait, (MPI_Request * request, MPI_Status *status)) {
   give_back(c, &b);
   if (before != MPI_REQUEST_NULL && (rc == MPI_SUCCESS || *request == MPI_REQUEST_NULL))
     c->change -= ended(before, *request);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
   ENTER;
@@ -636,10 +679,10 @@ DEFINE(Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
   borrowed b;
   const int rc = NEXT(Test)(borrow(c, 1, request, &b), flag, status);
   give_back(c, &b);
-  if (before == MPI_REQUEST_NULL) return rc;
+  if (before == MPI_REQUEST_NULL) RETURN(rc);
   if (rc == MPI_SUCCESS ? *flag : *request == MPI_REQUEST_NULL)
     c->change -= ended(before, *request);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
   ENTER;
@@ -649,7 +692,7 @@ DEFINE(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[])) {
   const int rc = before ? wait_all(c, count, r, statuses) : NEXT(Waitall)(count, r, statuses);
   give_back(c, &b);
   if (before) c->change -= ended_of_all(rc, before, count, requests);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[])) {
   ENTER;
@@ -660,7 +703,7 @@ DEFINE(Testall, (int count, MPI_Request requests[], int *flag, MPI_Status status
   give_back(c, &b);
   if (before && (rc != MPI_SUCCESS || *flag))
     c->change -= ended_of_all(rc, before, count, requests);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *status)) {
   ENTER;
@@ -668,12 +711,12 @@ DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *stat
   borrowed b;
   const int rc = wait_any(c, count, borrow(c, count, requests, &b), index, status);
   give_back(c, &b);
-  if (!before) return rc;
+  if (!before) RETURN(rc);
   if (rc != MPI_SUCCESS)
     c->change -= ended_of_all(rc, before, count, requests);
   else if (*index != MPI_UNDEFINED)
     c->change -= ended_of_some(1, index, requests);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
   ENTER;
@@ -682,12 +725,12 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
   borrowed b;
   const int rc = NEXT(Testany)(count, borrow(c, count, requests, &b), index, flag, status);
   give_back(c, &b);
-  if (!before) return rc;
+  if (!before) RETURN(rc);
   if (rc != MPI_SUCCESS)
     c->change -= ended_of_all(rc, before, count, requests);
   else if (*flag && *index != MPI_UNDEFINED)
     c->change -= ended_of_some(1, index, requests);
-  return rc;
+  RETURN(rc);
 }
 #define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
 #define SOME(name, how)                                                                            \
@@ -697,12 +740,12 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
     borrowed b;                                                                                    \
     const int rc = how(c, count, borrow(c, count, requests, &b), done, which, statuses);           \
     give_back(c, &b);                                                                              \
-    if (!before) return rc;                                                                        \
+    if (!before) RETURN(rc);                                                                       \
     if (rc != MPI_SUCCESS)                                                                         \
       c->change -= ended_of_all(rc, before, count, requests);                                      \
     else if (*done != MPI_UNDEFINED)                                                               \
       c->change -= ended_of_some(*done, which, requests);                                          \
-    return rc;                                                                                     \
+    RETURN(rc);                                                                                    \
   }
 SOME(Waitsome, wait_some)
 SOME(Testsome, test_some)
@@ -712,10 +755,10 @@ SOME(Testsome, test_some)
 DEFINE(Start, (MPI_Request * request)) {
   ENTER;
   int rc = MPI_SUCCESS;
-  if (request && start_ours(c, *request, &rc)) return rc;
+  if (request && start_ours(c, *request, &rc)) RETURN(rc);
   rc = NEXT(Start)(request);
   if (c->active && rc == MPI_SUCCESS) c->change = known_put(*request, true);
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Startall, (int count, MPI_Request requests[])) {
   ENTER;
@@ -726,12 +769,12 @@ DEFINE(Startall, (int count, MPI_Request requests[])) {
       rc = NEXT(Start)(&requests[i]);
       if (rc == MPI_SUCCESS) c->change += known_put(requests[i], true);
     }
-    return rc;
+    RETURN(rc);
   }
   rc = NEXT(Startall)(count, requests);
   for (int i = 0; c->active && rc == MPI_SUCCESS && i < count; i++)
     c->change += known_put(requests[i], true);
-  return rc;
+  RETURN(rc);
 }
 
 DEFINE(Request_free, (MPI_Request * request)) {
@@ -740,12 +783,12 @@ DEFINE(Request_free, (MPI_Request * request)) {
   bool was_active = true;
   int complete = 1;
   struct running *ours;
-  if (before == MPI_REQUEST_NULL) return NEXT(Request_free)(request);
+  if (before == MPI_REQUEST_NULL) RETURN(NEXT(Request_free)(request));
   if (!known_remove(before, &was_active, &ours)) {
     if (NEXT(Request_get_status)(before, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
         !complete && adopt(before)) {
       *request = MPI_REQUEST_NULL;
-      return MPI_SUCCESS;
+      RETURN(MPI_SUCCESS);
     }
   } else if (ours) {
     MPI_Request current = MPI_REQUEST_NULL;
@@ -757,20 +800,20 @@ DEFINE(Request_free, (MPI_Request * request)) {
   }
   const int rc = NEXT(Request_free)(request);
   if (rc == MPI_SUCCESS) c->change = -(int64_t)was_active;
-  return rc;
+  RETURN(rc);
 }
 
 DEFINE(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
   ENTER;
   help(c);
-  return NEXT(Request_get_status)(current_of(c, request), flag, status);
+  RETURN(NEXT(Request_get_status)(current_of(c, request), flag, status));
 }
 
 DEFINE(Win_free, (MPI_Win * win)) {
   ENTER;
   const int rc = NEXT(Win_free)(win);
   c->change = rc == MPI_SUCCESS ? -1 : 0;
-  return rc;
+  RETURN(rc);
 }
 
 /* ---- collectives, communicators, operators: what may be ours --------------------------------------- */
@@ -780,7 +823,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
   const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};               \
   if (!c->active || !progress_coll_start(&whole, request, &rc)) rc = call_below;                   \
   c->change = rc == MPI_SUCCESS;                                                                   \
-  return rc;
+  RETURN(rc);
 #define MAKE_COLLECTIVE(kind_, call_below, ...)                                                    \
   ENTER;                                                                                           \
   int rc = MPI_SUCCESS;                                                                            \
@@ -791,7 +834,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
   if (!is_ours) rc = call_below;                                                                   \
   if (c->active && rc == MPI_SUCCESS) known_put(*request, false);                                  \
   if (made && rc == MPI_SUCCESS) rc = known_is_ours(*request, made);                               \
-  return rc;
+  RETURN(rc);
 #define ICOLL(name, kind_, parameters, arguments, ...)                                             \
   ICOLL_(name, kind_, parameters, arguments, __VA_ARGS__)
 #define ICOLL_(name, kind_, parameters, arguments, ...)                                            \
@@ -852,20 +895,21 @@ DEFINE_X(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_T
 DEFINE(Comm_free, (MPI_Comm * comm)) {
   ENTER;
   if (c->active && comm && *comm != MPI_COMM_NULL) progress_coll_freed(*comm, false);
-  return NEXT(Comm_free)(comm);
+  RETURN(NEXT(Comm_free)(comm));
 }
 DEFINE(Comm_disconnect, (MPI_Comm * comm)) {
   ENTER;
   if (c->active && comm && *comm != MPI_COMM_NULL) progress_coll_freed(*comm, true);
-  return NEXT(Comm_disconnect)(comm);
+  RETURN(NEXT(Comm_disconnect)(comm));
 }
 DEFINE(Op_free, (MPI_Op * op)) {
   ENTER;
   if (c->active && op && progress_coll_op_freed(*op)) {
     *op = MPI_OP_NULL;
-    return MPI_SUCCESS;
+    RETURN(MPI_SUCCESS);
   }
-  return NEXT(Op_free)(op);
+  RETURN(NEXT(Op_free)(op));
 }
 
+#include "progress_preload_errors.h"
 #include "progress_preload_worker.h"

@@ -486,17 +486,17 @@ static int by_size(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
-static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns) {
+static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns, int64_t left_count) {
   const size_t room = sizeof run.wake_ns / sizeof *run.wake_ns;
   const size_t n = run.wake_count < room ? run.wake_count : room;
   qsort(run.wake_ns, n, sizeof *run.wake_ns, by_size);
-  progress_say("rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns "
-               "after the post), used "
-               "%.6f s of %.3f s; %llu collectives were ours",
-               run.rank, run.core, (unsigned long long)run.poll_count,
-               (unsigned long long)run.wake_count, n ? (long long)run.wake_ns[n / 2] : 0LL,
-               (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
-               (unsigned long long)progress_coll_count());
+  progress_say(
+      "rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns "
+      "after the post), used "
+      "%.6f s of %.3f s; %lld requests and windows still in flight; %llu collectives were ours",
+      run.rank, run.core, (unsigned long long)run.poll_count, (unsigned long long)run.wake_count,
+      n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
+      (long long)left_count, (unsigned long long)progress_coll_count());
 }
 
 static int64_t start_ns;
@@ -513,6 +513,7 @@ static void in_child(void) {
   run.active = false;
   run.locked = false;
   me.inside = false;
+  me.wrappers = me.raised_count = 0;
 }
 
 /* This library is compiled against one MPI; the handles of another mean something else. */
@@ -651,17 +652,18 @@ DEFINE(Query_thread, (int *provided)) {
   ENTER;
   const int rc = NEXT(Query_thread)(provided);
   if (rc == MPI_SUCCESS && run.told_level >= 0) *provided = run.told_level;
-  return rc;
+  RETURN(rc);
 }
 DEFINE(Finalize, (void)) {
   const bool had_worker = __atomic_load_n(&run.active, __ATOMIC_ACQUIRE);
   if (had_worker) {
     const int64_t cpu_ns = worker_cpu_ns(), wall_ns = now_ns() - start_ns;
+    const int64_t left_count = flight_now() / ONE_IN_FLIGHT;
     stop_worker(10000000000);
     progress_coll_end();
     give_back_adopted();
     end_never();
-    if (run.say == 2) say_what_it_did(cpu_ns, wall_ns);
+    if (run.say == 2) say_what_it_did(cpu_ns, wall_ns, left_count);
   }
   return NEXT(Finalize)();
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,62 @@ static void fork_child(void) {
   printf("killed %d\n", WTERMSIG(status));
 }
 
+/* MPI_Abort where the MPI has called the program */
+static void abort_in_handler(MPI_Comm *comm, int *code, ...) {
+  (void)code;
+  MPI_Abort(*comm, 12);
+}
+static void abort_in_operator(void *in, void *inout, int *count, MPI_Datatype *type) {
+  (void)in, (void)inout, (void)count, (void)type;
+  MPI_Abort(MPI_COMM_WORLD, 13);
+}
+static int abort_in_attribute(MPI_Comm comm, int key, void *value, void *extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  return MPI_Abort(MPI_COMM_WORLD, 14);
+}
+static void abort_inside(const char *where) {
+  MPI_Errhandler handler;
+  MPI_Op op;
+  MPI_Comm comm;
+  int key, a = 1, b = 2;
+  if (is(where, "handler")) {
+    MPI_Comm_create_errhandler(abort_in_handler, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Send(NULL, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
+  } else if (is(where, "operator")) {
+    MPI_Op_create(abort_in_operator, 1, &op);
+    MPI_Reduce_local(&a, &b, 1, MPI_INT, op);
+  } else {
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, abort_in_attribute, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_attr(comm, key, NULL);
+    MPI_Comm_free(&comm);
+  }
+}
+
+/* A timer whose handler lets system calls be interrupted: it reaches the program alone. */
+static volatile sig_atomic_t rings;
+static void ring(int number) { (void)number, rings++; }
+static void alarms(void) {
+  static char a[1 << 20], b[1 << 20];
+  struct sigaction action;
+  const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+  MPI_Request requests[2];
+  memset(&action, 0, sizeof action);
+  action.sa_handler = ring;
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &often, NULL);
+  for (int i = 0; i < 200 || rings < 20; i++) {
+    memset(a, i, sizeof a);
+    MPI_Irecv(b, sizeof b, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[0]);
+    MPI_Isend(a, sizeof a, MPI_BYTE, 0, 1, MPI_COMM_SELF, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    if (memcmp(a, b, sizeof a) != 0) exit(2);
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  printf("alarms came\n");
+}
+
 static void end(const char *how) {
   if (is(how, "exit")) exit(3);
   if (is(how, "_exit")) _exit(4);
@@ -47,6 +104,8 @@ static void end(const char *how) {
   if (is(how, "segv")) *(volatile int *)NULL = 1;
   if (is(how, "handler")) signal(SIGTERM, own_handler), kill(getpid(), SIGTERM), pause();
   if (is(how, "fork")) fork_child();
+  if (strncmp(how, "abort_in_", 9) == 0) abort_inside(how + 9);
+  if (is(how, "alarms")) alarms();
   if (is(how, "error")) MPI_Send(NULL, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
 }
 

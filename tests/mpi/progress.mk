@@ -6,7 +6,7 @@ EXAMPLES += $(B)/libnbc_progress_$1.so
 $(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_FILES) $(B)/.flags
 	@mkdir -p $$(@D)
 	$(Q)printf '#include <mpi.h>\n' | $(mpi_cc) $2 -E -P -x c - >$$@.i
-	$(Q){ sed -n 's/^\(DEFINE\|SOME\)(\([A-Za-z_]*\),.*/OWNED \2/p' tools/progress_preload*.[ch]; \
+	$(Q){ sed -n 's/^\(DEFINE\|SOME\|CREATES_HANDLER\)(\([A-Za-z_]*\),.*/OWNED \2/p' tools/progress_preload*.[ch]; \
 	  sed -n 's/^ICOLL(N(\([A-Za-z_]*\), \([A-Za-z_]*\)).*/OWNED \1\nOWNED \1_c\nOWNED \2_init\nOWNED \2_init_c/p' tools/progress_preload_icoll.h; cat $$@.i; } | \
 	  awk -f tools/progress_preload_calls.awk >$$@
 	$(Q)sed -n 's/^[A-Z]*(\([A-Za-z_]*\),.*/#define MPI_\1 NEXT(\1)/p' $$@ >$$(@D)/progress_names.h
@@ -21,7 +21,8 @@ NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS) $(PATIENT_$2))
 endef
 $(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
-  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_finalize progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
+  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
+$(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 $(eval $(call script,mpi/progress))
 # $(call progress_loops,mpi or mpich,openmpi or mpich)
 define progress_loops

@@ -76,6 +76,23 @@ arguments() { # MPI PROCESSES: what the MPI refuses, with ours and without
     else bad "$1, $2 processes, collectives: $how: arguments"; head -20 "$work/arguments"; fi
   done
 }
+errors() { # MPI PROCESSES SETTINGS...: error handlers that return, or leave by longjmp, at several levels
+  m=$1 n=$2
+  shift 2
+  for how in 'return 0' 'jump 0' 'jump 1' 'jump 2' 'jump 3'; do
+    # shellcheck disable=SC2086 # two words
+    progress $m $n NBC_PROGRESS=timer "$@" "$B/tests/mpi/progress_errors.$m" $how moves >"$work/errors" 2>&1
+    if grep -qx "$n processes checked, 0 checks failed" "$work/errors"; then ok "$m, $n processes, $*: error handlers, $how"
+    else bad "$m, $n processes, $*: error handlers, $how"; head -20 "$work/errors"; fi
+    case $*,$how in *serialized*,'jump 2') break ;; esac # a program with more gets more
+  done
+}
+throws() { # MPI PROCESSES: error handlers that throw
+  if [ ! -x "$B/tests/mpi/progress_throws.$1" ]; then skip "$1: error handlers that throw: no compiler"; return; fi
+  progress $1 $2 NBC_PROGRESS=timer "$B/tests/mpi/progress_throws.$1" >"$work/throws" 2>&1
+  if grep -qx "$2 processes checked, 0 checks failed" "$work/throws"; then ok "$1, $2 processes: error handlers that throw"
+  else bad "$1, $2 processes: error handlers that throw"; head -20 "$work/throws"; fi
+}
 finalizes() { # MPI: with something in flight, or not freed
   for what in receive send collective barrier persistent persistent_active; do
     for how in mpi ours; do
@@ -212,6 +229,11 @@ all() {
   for n in 2 3; do handles $1 $n; done
   callbacks $1 3
   arguments $1 3
+  errors $1 2
+  errors $1 3 NBC_COLLECTIVES=ours
+  errors $1 2 NBC_PROGRESS_LEVEL=serialized TEST_WINDOW=1
+  same $1 2 progress_errors change
+  throws $1 2
   finalizes $1
   some_collectives $1
   levels $1
@@ -223,12 +245,17 @@ all() {
   says $1 'NBC_PROGRESS=tiemr: not known' NBC_PROGRESS=tiemr
   for p in preload_forms preload_threads; do same $1 2 $p; done
   every $1
-  for w in none exit _exit quick_exit abort mpi_abort term segv fork; do end $1 $w; done
+  for w in none exit _exit quick_exit abort mpi_abort abort_in_handler abort_in_operator abort_in_attribute alarms term segv fork; do end $1 $w; done
   [ $1 = openmpi ] && same $1 1 preload_spawn # Debian's MPICH has no spawn
   sessions $1
   languages $1
   with_measuring $1
   both $1
 }
-each_mpi all
+# TEST_ONLY="requests mpich 3 NBC_PROGRESS=timer": this check alone (tests/mutate)
+if [ -z "$TEST_ONLY" ]; then each_mpi all
+else
+  set -- $TEST_ONLY # words
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+fi
 finish
