@@ -577,7 +577,8 @@ static int64_t not_null(int count, const MPI_Request requests[]) {
   for (int i = 0; i < count; i++) found += requests[i] != MPI_REQUEST_NULL;
   return found;
 }
-/* After an error, persistent requests may have ended or not: they count until started or freed. */
+/* After an error, persistent requests may have ended or not: they count until started or freed. MPI_UNDEFINED says that
+   all are inactive: MPICH so ends one from MPI_PROC_NULL without ever naming it. */
 static int64_t ended_of_all(int rc, int64_t before, int count, const MPI_Request requests[]) {
   int64_t now = 0, started = 0;
   for (int i = 0; i < count; i++) {
@@ -714,8 +715,9 @@ DEFINE(Waitany, (int count, MPI_Request requests[], int *index, MPI_Status *stat
   if (!before) RETURN(rc);
   if (rc != MPI_SUCCESS)
     c->change -= ended_of_all(rc, before, count, requests);
-  else if (*index != MPI_UNDEFINED)
-    c->change -= ended_of_some(1, index, requests);
+  else
+    c->change -= *index == MPI_UNDEFINED ? ended_of_all(rc, before, count, requests)
+                                         : ended_of_some(1, index, requests);
   RETURN(rc);
 }
 DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
@@ -728,8 +730,9 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
   if (!before) RETURN(rc);
   if (rc != MPI_SUCCESS)
     c->change -= ended_of_all(rc, before, count, requests);
-  else if (*flag && *index != MPI_UNDEFINED)
-    c->change -= ended_of_some(1, index, requests);
+  else if (*flag)
+    c->change -= *index == MPI_UNDEFINED ? ended_of_all(rc, before, count, requests)
+                                         : ended_of_some(1, index, requests);
   RETURN(rc);
 }
 #define P_SOME int count, MPI_Request requests[], int *done, int which[], MPI_Status statuses[]
@@ -743,8 +746,9 @@ DEFINE(Testany, (int count, MPI_Request requests[], int *index, int *flag, MPI_S
     if (!before) RETURN(rc);                                                                       \
     if (rc != MPI_SUCCESS)                                                                         \
       c->change -= ended_of_all(rc, before, count, requests);                                      \
-    else if (*done != MPI_UNDEFINED)                                                               \
-      c->change -= ended_of_some(*done, which, requests);                                          \
+    else                                                                                           \
+      c->change -= *done == MPI_UNDEFINED ? ended_of_all(rc, before, count, requests)              \
+                                          : ended_of_some(*done, which, requests);                 \
     RETURN(rc);                                                                                    \
   }
 SOME(Waitsome, wait_some)

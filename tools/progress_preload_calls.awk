@@ -73,8 +73,8 @@ function declared(d,    name, parameters, arguments, kind, n, p, i, one) {
     for (i = 2; i <= n; i++) parameters = parameters ", " p[i]
   }
   if (name in is_own) kind = "OWN"
-  else if (name ~ /_init(_c)?$/) kind = "MAKES"
-  else if (parameters ~ /MPI_Request ?\* ?[a-z_0-9]*(,|$)/) kind = "POSTS"
+  else if (name ~ /_init(_c)?$/ && parameters ~ /MPI_Request/) kind = "MAKES"
+  else if (name != "Cancel" && parameters ~ /MPI_Request ?\* ?[a-z_0-9]*(,|$)/) kind = "POSTS"
   else if (name ~ /^Win_(create|create_dynamic|allocate|allocate_shared)(_c)?$/) kind = "OPENS"
   else if (name ~ grows) kind = "GROWS"
   else kind = name ~ blocks ? "BLOCKS" : "LOCAL"

@@ -792,6 +792,35 @@ static bool is_in_place(const progress_call *call) {
 #endif
 }
 
+/* One place to read and to write is forbidden. MPICH refuses it where it is sure, before anything is sent; so do we. */
+static bool overlaps(const shadow *s, const progress_call *call) {
+#ifdef OPEN_MPI
+  (void)s, (void)call;
+  return false;
+#else
+  const progress_side *const send = &call->send, *const recv = &call->recv;
+  const kind_of *const kind = &kinds[call->kind];
+  const bool at_root = call->root == s->t.rank;
+  const int rank = s->t.rank;
+  const unsigned char *from = send->buffer, *to = recv->buffer;
+  if (send->buffer == MPI_IN_PLACE || recv->buffer == MPI_IN_PLACE || !from || !to) return false;
+  const int sends = at_root ? kind->send_root : kind->send_other;
+  const int recvs = at_root ? kind->recv_root : kind->recv_other;
+  if (reduces(call->kind)) {
+    const bool v = call->kind == PROGRESS_REDUCE_SCATTER;
+    return from == to && recvs && bytes_of(recv, v ? rank : 0) > 0;
+  }
+  if (among_neighbors(call->kind) || !sends || !recvs) return false;
+  if (sends == ALL && recvs == ALL)
+    return from == to && send->counts == recv->counts && send->displs == recv->displs &&
+           type_of(send, rank) == type_of(recv, rank) && bytes_of(recv, rank) > 0;
+  if (sends == ALL) from += place_of(send, rank); /* its own block */
+  if (recvs == ALL) to += place_of(recv, rank);
+  return from == to && bytes_of(send, sends == ALL ? rank : 0) > 0 &&
+         bytes_of(recv, recvs == ALL ? rank : 0) > 0;
+#endif
+}
+
 /* Reductions work on the program's own memory. False: the MPI shall do it, or *status says why not. */
 static bool describe_reduction(const shadow *s, const progress_call *call, running *r,
                                nbc_coll_args *args, nbc_status *status) {
@@ -933,6 +962,7 @@ static running *describe(const progress_call *given, bool persistent, nbc_coll_a
   if (call.kind == PROGRESS_NEIGHBOR_ALLTOALL) call.send.peers = s->neighbors.targets;
   if (!arguments_are_good(s, &call) || !is_chosen(s, kinds[call.kind].ours, common_bytes(s, &call)))
     return NULL;
+  if (overlaps(s, &call)) return *status = NBC_E_INVAL, (running *)NULL;
   running *const r = calloc(1, sizeof *r);
   if (!r) return *status = NBC_E_NOMEM, (running *)NULL;
   r->on = s;

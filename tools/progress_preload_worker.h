@@ -658,8 +658,9 @@ DEFINE(Finalize, (void)) {
   const bool had_worker = __atomic_load_n(&run.active, __ATOMIC_ACQUIRE);
   if (had_worker) {
     const int64_t cpu_ns = worker_cpu_ns(), wall_ns = now_ns() - start_ns;
-    const int64_t left_count = flight_now() / ONE_IN_FLIGHT;
     stop_worker(10000000000);
+    test_adopted();
+    const int64_t left_count = flight_now() / ONE_IN_FLIGHT;
     progress_coll_end();
     give_back_adopted();
     end_never();

@@ -76,6 +76,26 @@ arguments() { # MPI PROCESSES: what the MPI refuses, with ours and without
     else bad "$1, $2 processes, collectives: $how: arguments"; head -20 "$work/arguments"; fi
   done
 }
+one_inside() { # MPI: with one lock for the MPI's, a worker that has work waits while the program is inside
+  after=" $B/tests/mpi/progress_one_inside.$1.so"
+  progress $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized "$B/tests/mpi/progress_level.$1" sends >"$work/inside" 2>&1
+  after=
+  if grep -qx 'sent and received' "$work/inside" && ! grep -q 'two threads are inside' "$work/inside"; then ok "$1, one lock: the worker waits while the program is inside"
+  else bad "$1, one lock: two threads inside"; head -5 "$work/inside"; fi
+}
+last= # argument of the program
+in_flight() { # MPI PROCESSES PROGRAM SETTINGS...: it completes all that it posts: then nothing is in flight at its end
+  m=$1 n=$2 p=$3
+  shift 3
+  progress $m $n NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple "$@" "$B/tests/mpi/$p.$m" $last >"$work/flight" 2>&1
+  if [ "$(grep -c '; 0 requests and windows still in flight; ' "$work/flight")" = "$n" ]; then ok "$m, $n processes, $*: $p: nothing stays in flight"
+  else bad "$m, $n processes, $*: $p leaves something in flight"; grep -o 'rank [0-9]*: worker\|[-0-9]* requests and windows.*' "$work/flight" | head -9; fi
+}
+inactive() { # MPI: persistent requests that have ended are not in flight, whichever call ended them
+  last=inactive
+  in_flight $1 1 progress_level
+  last=
+}
 errors() { # MPI PROCESSES SETTINGS...: error handlers that return, or leave by longjmp, at several levels
   m=$1 n=$2
   shift 2
@@ -229,6 +249,13 @@ all() {
   for n in 2 3; do handles $1 $n; done
   callbacks $1 3
   arguments $1 3
+  one_inside $1
+  in_flight $1 3 progress_requests
+  for p in requests persistent collectives handles callbacks; do in_flight $1 3 progress_$p NBC_COLLECTIVES=ours; done
+  inactive $1
+  last=$work/every_flight
+  OMPI_MCA_osc=pt2pt,sm in_flight $1 3 preload_every NBC_PROGRESS_LEVEL=serialized
+  last=
   errors $1 2
   errors $1 3 NBC_COLLECTIVES=ours
   errors $1 2 NBC_PROGRESS_LEVEL=serialized TEST_WINDOW=1
@@ -255,7 +282,8 @@ all() {
 # TEST_ONLY="requests mpich 3 NBC_PROGRESS=timer": this check alone (tests/mutate)
 if [ -z "$TEST_ONLY" ]; then each_mpi all
 else
-  set -- $TEST_ONLY # words
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
   if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
 fi
 finish

@@ -1,5 +1,5 @@
 /* progress_moves.c: does data arrive while no process is inside the MPI? Each way is started, then the receivers
-   look at their memory, without any call, until it is there or 30 seconds are over. Argument: number of ways. */
+   look at their memory, without any call, until it is there or 100 seconds are over. Argument: number of ways. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static double seconds(void) {
 /* Until the word is `wanted`; the processes may have to share cores. */
 static int arrives(const int *word, int wanted) {
   const struct timespec pause = {0, 100000};
-  const double end = seconds() + 30;
+  const double end = seconds() + 100;
   while (*(const volatile int *)word != wanted) {
     if (seconds() > end) return 0;
     nanosleep(&pause, NULL);
