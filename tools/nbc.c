@@ -397,16 +397,32 @@ static char *table_path(mpi m, const char *launcher_path, const char *hosts,
   return path;
 }
 
+/* What follows `# WORD ` in a table; "" when there is no such line. */
+static char *said_in_table(const char *path, const char *word) {
+  char line[512], *said = text("%s", "");
+  FILE *in = path ? fopen(path, "r") : NULL;
+  while (in && !*said && fgets(line, sizeof line, in))
+    if (strncmp(line, "# ", 2) == 0 && strncmp(line + 2, word, strlen(word)) == 0) {
+      line[strcspn(line, "\n")] = 0;
+      free(said);
+      said = text("%s", line + 2 + strlen(word));
+    }
+  if (in) fclose(in);
+  return said;
+}
 /* Was it measured by this version's xfer_table? */
 static bool is_of_this_make(const char *path) {
-  char line[256];
-  bool found = false;
-  FILE *in = fopen(path, "r");
-  while (in && !found && fgets(line, sizeof line, in))
-    found = strncmp(line, "# " TABLE_MAKE_LINE, strlen("# " TABLE_MAKE_LINE)) == 0 &&
-            atoi(line + strlen("# " TABLE_MAKE_LINE)) == TABLE_MAKE;
-  if (in) fclose(in);
-  return found;
+  char *make = said_in_table(path, TABLE_MAKE_LINE);
+  const bool is_it = atoi(make) == TABLE_MAKE;
+  free(make);
+  return is_it;
+}
+/* No minimum rests on a table that was disturbed; the user can do something about that. */
+static bool is_disturbed(const char *path) {
+  char *why = said_in_table(path, "disturbed");
+  const bool is_it = *why != 0;
+  free(why);
+  return is_it;
 }
 
 /* Measures when there is none yet. NULL: there is none. */
@@ -421,7 +437,12 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
                     : "no cache folder");
     return NULL;
   }
-  if (!again && is_of_this_make(path)) return path;
+  if (!again && is_of_this_make(path)) {
+    if (is_disturbed(path) && !print)
+      fprintf(stderr, "nbc: the kept table was disturbed when it was measured, so no minimum is "
+                      "claimed: nbc table --again, while nothing else runs\n");
+    return path;
+  }
   char *part = text("%s.part.%d", path, (int)getpid());
   words w = {NULL, 0};
   add(&w, name);
@@ -671,6 +692,9 @@ static int doctor(void) {
            library ? library : "not built: nbc see cannot measure its programs");
     printf("  table        %s\n",
            table && exists(table) ? table : "not measured yet (nbc table, or the first nbc see)");
+    if (is_disturbed(table))
+      puts("               it was disturbed when it was measured, so no minimum is claimed: nbc "
+           "table --again, while nothing else runs");
     printf("  progress     %s\n", progress ? progress : "not installed: no nbc get");
     if (name && library) works++;
   }

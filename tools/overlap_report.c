@@ -1428,6 +1428,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   take_partners(&r);
+  take_cores(&r);
   if (reference_path) {
     read_run(&reference, &reference_path, 1);
     if (reference.process_count) take_reference(&r, &reference);

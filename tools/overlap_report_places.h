@@ -407,6 +407,21 @@ static void partner_note(run *r, const char *format, ...) {
   if (nbc_report_note(r->sum, text) != NBC_OK) no_memory();
 }
 
+/* More processes than cores wait for a core, which no advice here cures. Of this host alone the cores are known. */
+static void take_cores(run *r) {
+  char here[sizeof r->processes->host] = "";
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  long count = 0;
+  if (gethostname(here, sizeof here - 1) != 0) return;
+  for (size_t i = 0; i < r->process_count; i++) count += strcmp(r->processes[i].host, here) == 0;
+  if (cores > 0 && count > cores)
+    partner_note(
+        r,
+        "%ld processes on %ld core%s of %s: much of what they waited for each other was for "
+        "a core; measure with a core for each",
+        count, cores, cores == 1 ? "" : "s", here);
+}
+
 /* What both sides of messages know of them, by kind. */
 static void take_partners(run *r) {
   nbc_partner_bound kinds[NBC_KIND_COUNT];

@@ -25,7 +25,23 @@ two_runs() {
     rm -rf "$T/mixed" && mkdir "$T/mixed" && cp "$run"/*.0.trace "$T/mixed" && cp "$run/nbc_overlap.heat.1-2.1.trace" "$T/mixed/nbc_overlap.heat.3-4.1.trace" &&
     status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^0 of 1 messages have both ends; of others: they are of several runs" "$T/out" "$T/err"
 }
+# Where more processes run than this host has cores, the report says so; elsewhere it does not know.
+few_cores() {
+  rm -rf "$T/crowd" && mkdir "$T/crowd" && cores=$(getconf _NPROCESSORS_ONLN) && one=$(ls "$run"/*.0.json | head -1) || return 1
+  for i in $(seq 0 "$cores"); do sed "s/\"host\":\"[^\"]*\"/\"host\":\"$(hostname)\"/; s/\"rank\":[0-9]*/\"rank\":$i/; s/\"size\":[0-9]*/\"size\":$((cores + 1))/" "$one" >"$T/crowd/nbc_overlap.crowd.1-2.$i.json"; done
+  status 0 "$B/overlap_report" --no-html "$T/crowd" && grep "$((cores + 1)) processes on $cores core" "$T/out" && rm "$T/crowd/nbc_overlap.crowd.1-2.$cores.json" &&
+    status 0 "$B/overlap_report" --no-html "$T/crowd" && ! grep 'processes on [0-9]* core' "$T/out"
+}
+# A table that was disturbed is told with what cures it. A launcher that only says whose it is.
+disturbed_table() {
+  cp "$B/nbc" "$T/bin" && printf '#!/bin/sh\necho "HYDRA build details: Version: 4.0.2"\n' >"$T/bin/mpirun.mpich" && chmod +x "$T/bin/mpirun.mpich" && : >"$T/bin/xfer_table_mpich" || return 1
+  ask() { status "$1" env XDG_CACHE_HOME="$T/cache" PATH="$T/bin:/usr/bin:/bin" "$T/bin/nbc" $2; }
+  mkdir -p "$T/cache" && ask 0 'table --mpi mpich --print' && table=$(sed -n 's/.* \(.*\)\.part\.[0-9]*$/\1/p' "$T/out") && [ "$table" ] && printf '# disturbed by a test\n1 1e-6\n' >"$table" && : >"$T/bin/libnbc_overlap_mpich.so" &&
+    ask 0 doctor && grep 'disturbed when it was measured.*nbc table --again' "$T/out" && printf '1 1e-6\n' >"$table" && ask 0 doctor && ! grep disturbed "$T/out"
+}
 check "nbc predict takes a folder" predicts
+check "more processes than cores" few_cores
+check "a disturbed table" disturbed_table
 check "nbc see -o FILE runs nothing" file_for_folder
 check "timelines of two runs are not joined" two_runs
 finish
