@@ -42,8 +42,8 @@ static int tls_fits(void) { return 0; }
 #endif
 size_t guest_tls_bytes(void) { return image.tls_bytes; }
 char *guest_tls_now(void) { return tls_block(); }
-/* What a process loads by dlopen may have some too: room for it is kept in each thread's block, at its lower end. A
-   file has the same place in all processes, as if it had been there from the start. */
+/* What a process loads by dlopen may have some too: room for a few is kept in each thread's block, at its lower end;
+   for more, all blocks grow. A file has the same place in all processes, as if it had been there from the start. */
 enum { TLS_LATER = 2048, LATER_MAX = 64 };
 static struct {
   char *path;
@@ -51,14 +51,31 @@ static struct {
 } later[LATER_MAX];
 static size_t tls_most;
 size_t guest_tls_most(void) { return tls_most; }
+static int tls_grow(size_t most) {
+  if (most > TLS_ROOM || !tls_most) return 0;
+  for (int rank = 0; guest_at(rank); rank++)
+    for (guest_context *c = &guest_at(rank)->first; c; c = c->next) {
+      char *block = c->tls ? (char *)calloc(1, most) : NULL;
+      if (!c->tls) continue;
+      if (!block) guest_refuse("out of memory");
+      memcpy(block + most - tls_most, c->tls, tls_most);
+      free(c->tls);
+      c->tls = block;
+    }
+  tls_most = most;
+  return 1;
+}
 size_t elf_tls_room(const char *path, size_t bytes, size_t align) {
   int i = 0;
   while (i < LATER_MAX && later[i].path && strcmp(later[i].path, path) != 0) i++;
   if (i == LATER_MAX || align > 64) return 0;
   if (later[i].path) return later[i].at;
   const size_t at = (image.tls_bytes + bytes + align - 1) / align * align;
-  if ((at + 15) / 16 * 16 > tls_most || (later[i].path = strdup(path)) == NULL) return 0;
-  image.tls_bytes = (at + 15) / 16 * 16;
+  const size_t end = (at + 15) / 16 * 16;
+  if ((end > tls_most && !tls_grow(end + TLS_LATER <= TLS_ROOM ? end + TLS_LATER : end)) ||
+      (later[i].path = strdup(path)) == NULL)
+    return 0;
+  image.tls_bytes = end;
   return later[i].at = at;
 }
 char *elf_tls_at(size_t distance) { return tls_block() + image.tls_bytes - distance; }

@@ -99,6 +99,7 @@ void guest_context_end(guest_context *c) {
   if (c->next) c->next->before = c->before;
   if (guest_running == c) guest_running = NULL;
   free(c->tls);
+  c->tls = NULL;
 }
 void guest_bind(const char *between);
 void guest_bind(const char *between) { guest_now()->bound = between; }

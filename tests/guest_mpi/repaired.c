@@ -463,6 +463,33 @@ static void lengths_betray(void) {
   MPI_Type_free(&letters);
   MPI_Type_free(&numbers);
 }
+/* A sum of no bytes is none; memory that is given back may still be waited for by a window. */
+static void windows_and_nothing(void) {
+  MPI_Win w;
+  char *base, none = 0;
+  int code, class, *result, one = 1;
+  MPI_Win_allocate(8, 1, MPI_INFO_NULL, W, &base, &w);
+  memset(base, 0, 8);
+  MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+  MPI_Win_fence(0, w);
+  code = MPI_Get_accumulate(&none, 0, MPI_BYTE, &none, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, w);
+  MPI_Error_class(code, &class);
+  say("sum of no bytes: class %d", class);
+  MPI_Alloc_mem(64, MPI_INFO_NULL, &result);
+  *result = 7;
+  MPI_Fetch_and_op(&one, result, MPI_INT, me, 0, MPI_SUM, w);
+  MPI_Free_mem(result);
+  char *other[64]; /* one of them in the same place, most likely */
+  int kept = 0;
+  for (int i = 0; i < 64; i++) memset(other[i] = malloc(64), 5, 64);
+  MPI_Win_fence(0, w);
+  for (int i = 0; i < 64; i++) {
+    for (int k = 0; k < 64; k++) kept += other[i][k] == 5;
+    free(other[i]);
+  }
+  say("memory used again is its own: %d", kept == 64 * 64);
+  MPI_Win_free(&w);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -486,4 +513,5 @@ void test_repaired(void) {
   views_and_numbers();
   nothing_has_no_error();
   lengths_betray();
+  windows_and_nothing();
 }

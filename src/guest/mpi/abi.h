@@ -50,6 +50,7 @@ static inline void gm_leave(gm_scope *s) {
   }
   s->context->mpi_depth--;
 }
+void gm_windows_flush(gm_proc *p); /* waits for what it has begun on them */
 #define GM_CLEANUP __attribute__((cleanup(gm_leave)))
 #define IN(name)                                                                                   \
   gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 0);                                            \

@@ -428,6 +428,7 @@ CALL(Alloc_mem, MPI_Aint size, MPI_Info info, void *baseptr) {
 }
 CALL(Free_mem, void *base) {
   IN("Free_mem");
+  gm_windows_flush(p);
   free(base);
   return MPI_SUCCESS;
 }

@@ -662,7 +662,8 @@ static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int ta
   const int sends = f && f->id != GM_NO_OP;
   if (!bad && sends) bad = gm_check_type(ot, k->origin_count);
   if (!bad && rt) bad = gm_check_type(rt, k->result_count);
-  if (!bad && (!f || f->id == GM_OP_USER || (t->size && !gm_kind_of(t)) || !gm_op_fits(f, t)))
+  if (!bad &&
+      (!f || f->id == GM_OP_USER || (count && ((t->size && !gm_kind_of(t)) || !gm_op_fits(f, t)))))
     bad = MPI_ERR_OP;
   if (!bad && !sends && !k->is_fetch) bad = MPI_ERR_OP;
   const uint64_t there = bad ? 0 : t->size * (uint64_t)count;
@@ -734,6 +735,12 @@ CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MP
   o->type = ptype;
   set_off(o, t, 1, disp);
   return MPI_SUCCESS;
+}
+
+/* What this process has begun on windows is over: memory that it gives back may be a result's. */
+void gm_windows_flush(gm_proc *p) {
+  for (uint32_t i = 1; i < p->table[GM_T_WIN].count; i++)
+    if (p->table[GM_T_WIN].item[i]) flush(p, p->table[GM_T_WIN].item[i], -1);
 }
 
 /* ---- synchronisation ------------------------------------------------------------------------------------------------------ */
