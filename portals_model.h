@@ -423,12 +423,37 @@ struct pm_carrier;
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
    that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
    do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
-   part all is sent again, over its own NIC. Not at the level rtl. */
+   part all is sent again, over its own NIC. Not at the level rtl.
+
+   More than the network of a node may fail, by `kind`:
+     CUT      the node carries nothing; its processes go on
+     STOP     its processes stand still (a hung kernel, SIGSTOP); the NIC goes on by itself: it matches, writes and
+              answers. What they compute ends so much later; sleeps and time-outs are of the clock, which goes on
+     FREEZE   CUT and STOP at once
+     CRASH    CUT, and at its begin all its processes die, without a word to anybody, with PM_STATUS_DIED: their
+              memory, interfaces, and all that the NIC holds. At its end there is a fresh NIC, and no process
+     RESTART  as CRASH, and at its end each process that died so begins anew: in its entry, with its argument, its
+              rank and its pid; what it left in memory that it shares with others of the host program stays
+   A message issued before its target's node dies is unknown to the fresh NIC: it is sent again until that is there,
+   which refuses it, or e2e_retry_count is used up; then its operation ends with PTL_NI_UNDELIVERABLE. So does one
+   whose answer had not left (though its bytes may have been taken). One issued later arrives when the node is there
+   again, and ends as ever: PTL_NI_UNDELIVERABLE where nobody has opened that interface, PTL_NI_DROPPED where there
+   is no such portal or entry. What left the node before it died arrives (at the packet level: what had arrived).
+   pm_barrier waits for dead processes too. Outages of a node's processes must not overlap. */
+typedef enum pm_outage_kind {
+  PM_OUTAGE_CUT = 0,
+  PM_OUTAGE_STOP,
+  PM_OUTAGE_FREEZE,
+  PM_OUTAGE_CRASH,
+  PM_OUTAGE_RESTART
+} pm_outage_kind;
+enum { PM_STATUS_DIED = 137 }; /* of a process: as shells say that it was killed */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
   int64_t t_down_ns;
-  int64_t d_down_ns; /* 0: it stays down */
+  int64_t d_down_ns;   /* 0: it stays down */
+  pm_outage_kind kind; /* of a node; a cable: CUT */
 } pm_outage;
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
@@ -475,7 +500,9 @@ typedef struct pm_world_desc {
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
-  void *user; /* given back to both */
+  /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
+  void (*died)(void *user, pm_process *process);
+  void *user; /* given back to all of them */
 } pm_world_desc;
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
@@ -528,12 +555,15 @@ PM_API pm_process *pm_self(void);
 PM_API int pm_rank(void);
 PM_API int pm_size(void);
 /* About any process, from anywhere. pm_process_at: NULL when out of range. pm_process_status: what
-   it gave to pm_exit; 0. */
+   it gave to pm_exit; 0; PM_STATUS_DIED. */
 PM_API pm_process *pm_process_at(pm_world *world, int rank);
 PM_API pm_world *pm_world_of(const pm_process *process);
 PM_API int pm_process_rank(const pm_process *process);
 PM_API int pm_process_node(const pm_process *process);
 PM_API int pm_process_status(const pm_process *process);
+/* How often it has begun anew (PM_OUTAGE_RESTART); whether it has died and not begun anew. No process: 0, false */
+PM_API int pm_process_restart_count(const pm_process *process);
+PM_API bool pm_process_is_dead(const pm_process *process);
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid); /* for Portals; 0 at first */
 PM_API void pm_process_set_user(pm_process *process, void *user);
 PM_API void *pm_process_user(const pm_process *process);
@@ -1376,6 +1406,12 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
 #endif
 /* The packet level: messages cut into packets, switches with queues, credits, virtual channels and
    adaptive routing. Between the NICs it takes the place of wire and flows; the NICs are the same. */
+
+
+#ifdef NBC_LINES
+#line 1 "src/portals/lives.h"
+#endif
+/* Nodes that stand still, die and come back. */
 
 
 #ifdef NBC_LINES
@@ -2774,6 +2810,9 @@ struct pm_thread {
   pm__state state;
   int woken, polling, timed_out;
   int waits_for_wake;    /* inside pm_thread_wait: only there a wake may end what it does */
+  int64_t t_wake_ps;     /* of its timer, while that runs */
+  bool takes_cpu;        /* until then: ends later when its node stands still */
+  bool is_parked;        /* it would run now, but its node stands still */
   bool is_idle;          /* what it waits for now is time between looks in vain */
   bool waits_for_memory; /* polling that ends also when bytes alone come */
   int counts_idle;       /* and its timer is one of idle_count */
@@ -2829,8 +2868,10 @@ struct pm_process {
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
-  uint64_t noise_count; /* draws of call_noise_ns */
-  int memory_waiters;   /* threads with waits_for_memory */
+  int restart_count;
+  bool is_dead, stands_still; /* with its node, see lives.c */
+  uint64_t noise_count;       /* draws of call_noise_ns */
+  int memory_waiters;         /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
@@ -2955,6 +2996,10 @@ struct pm_world {
   struct pm__packets *packets; /* NULL: the packet level was never used */
   struct pm__net *net;         /* NULL: no cable ever fails */
   struct pm__flow *stranded;   /* plain flows without a way */
+  bool has_lives;              /* processes of nodes stand still or die */
+  int returning_count;         /* dead processes that will begin anew */
+  pm__event life_change;       /* the next time of that */
+  int64_t t_life_ps;           /* when */
   struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
@@ -3072,6 +3117,11 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
+/* Of nodes that die or stand still: the first time; what holds from the beginning. Flows of messages between this
+   node and any other are lost. */
+PM__PRIVATE void pm__lives_make(pm_world *w);
+PM__PRIVATE void pm__lives_begin(pm_world *w);
+PM__PRIVATE void pm__flows_of_node_failed(pm_world *w, int node);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the wire: times that the platform alone says. */
@@ -3400,6 +3450,8 @@ PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
 /* The shortest way from where a link begins, over cables of its rail that are alive: how many links; -1: there
    is none. */
 PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out);
+/* The NIC's node died between these times, both included; whoever asks knows that nodes die (has_lives). */
+PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps, int64_t t_to_ps);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);
@@ -3591,7 +3643,21 @@ PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const int node = pm__nic_node(w, nic);
   int i;
   for (i = 0; i < f->outage_count; i++)
-    if (f->outages[i].node == node + 1 && pm__outage_holds(&f->outages[i], t_ps)) return true;
+    if (f->outages[i].node == node + 1 && f->outages[i].kind != PM_OUTAGE_STOP &&
+        pm__outage_holds(&f->outages[i], t_ps))
+      return true;
+  return false;
+}
+PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps, int64_t t_to_ps) {
+  const pm_faults *f = &w->desc.faults;
+  const int node = pm__nic_node(w, nic);
+  int i;
+  for (i = 0; i < f->outage_count; i++) {
+    const pm_outage *o = &f->outages[i];
+    if (o->node == node + 1 && o->kind >= PM_OUTAGE_CRASH && pm__ps(o->t_down_ns) >= t_from_ps &&
+        pm__ps(o->t_down_ns) <= t_to_ps)
+      return true;
+  }
   return false;
 }
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
@@ -3725,6 +3791,7 @@ PM__PRIVATE void pm__leave(pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE void pm__cores_stop(pm_world *w, int node, bool stands_still);
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t);
@@ -3968,7 +4035,9 @@ PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char 
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
+  t->takes_cpu = false;
   if (t_ps != PM__FOREVER) {
+    t->t_wake_ps = t_ps;
     pm__schedule(w, &t->timer, t_ps);
     t->counts_idle = t->is_idle;
     w->idle_count += t->is_idle;
@@ -4012,6 +4081,7 @@ PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const c
   t->poll_streak = 0;
   if (pm__time_passes(w, t_ps)) return false;
   pm__sleeps(w, t, t_ps, what);
+  t->takes_cpu = true;
   return true;
 }
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
@@ -4202,6 +4272,18 @@ static void pm__cores_event(pm_world *w, pm__event *event) {
   }
   pm__cores_next(w, c);
 }
+/* The node stands still, or goes on. */
+PM__PRIVATE void pm__cores_stop(pm_world *w, int node, bool stands_still) {
+  pm__cores *c = w->nodes[node].cores;
+  if (!c) return;
+  if (stands_still) {
+    pm__cores_advance(w, c);
+    pm__unschedule(w, &c->event);
+  } else {
+    c->t_ps = w->now_ps;
+    pm__cores_next(w, c);
+  }
+}
 /* One that computes is ended by another thread of its process. */
 static void pm__cores_leave(pm_world *w, pm_thread *t) {
   pm__cores *c = w->nodes[t->proc->node].cores;
@@ -4315,6 +4397,9 @@ PM_API void pm_thread_wake(pm_thread *thread) {
 #endif
 PM__PRIVATE void pm__poll_pause(void);
 PM__PRIVATE double pm__ratio(pm_world *w);
+/* All threads but the running one end with their process; those that have ended wait for no barrier. */
+PM__PRIVATE void pm__process_ends(pm_process *p, int status);
+PM__PRIVATE void pm__barrier_left(pm_world *w);
 #ifdef NBC_LINES
 #line 1 "src/portals/run.c"
 #endif
@@ -4330,6 +4415,10 @@ PM_API pm_world *pm_world_of(const pm_process *process) { return process ? proce
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
+PM_API int pm_process_restart_count(const pm_process *process) {
+  return process ? process->restart_count : 0;
+}
+PM_API bool pm_process_is_dead(const pm_process *process) { return process && process->is_dead; }
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) {
   if (process) process->uid = uid;
 }
@@ -4353,7 +4442,10 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
     return;
   }
   pm__current->is_idle = pm__current->is_vain;
-  pm__busy(pm__ps(d_ns), "sleep");
+  if (pm__is_put_off(pm__current->proc->world, pm__current, pm__ps(d_ns), "sleep")) {
+    pm__current->takes_cpu = false;
+    pm__leave(pm__current);
+  }
   pm__current->is_idle = 0;
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
@@ -4440,25 +4532,39 @@ static void pm__loop_fails(pm_world *w) {
   fprintf(stderr, "%s\n", w->error);
   abort();
 }
-PM_API void pm_exit(int status) {
-  pm_thread *self = pm__current, *t;
-  pm_world *w;
-  if (!self) return;
-  pm_compute_measured();
-  w = self->proc->world;
-  if (self->is_handling) pm__loop_fails(w);
-  self->proc->status = status;
-  self->proc->ended = 1;
+PM__PRIVATE void pm__process_ends(pm_process *p, int status) {
+  pm_world *w = p->world;
+  pm_thread *t;
+  p->status = status;
+  p->ended = 1;
   w->live_processes--;
-  pm__ptl_process_ended(self->proc);
-  for (t = self->proc->threads; t; t = t->next_in_proc) {
-    if (t == self || t->state == PM__ENDED) continue;
+  pm__ptl_process_ended(p);
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t == pm__current || t->state == PM__ENDED) continue;
     pm__unschedule(w, &t->timer);
     w->idle_count -= t->counts_idle;
     t->polling = t->counts_idle = 0;
     pm__thread_ended(w, t); /* a place in the ready list is skipped there */
     pm__thread_bury(w, t);
   }
+}
+PM__PRIVATE void pm__barrier_left(pm_world *w) {
+  pm_thread **at = &w->barrier_waiters;
+  while (*at)
+    if ((*at)->state == PM__ENDED) {
+      *at = (*at)->next_waiter;
+      w->barrier_count--;
+    } else
+      at = &(*at)->next_waiter;
+}
+PM_API void pm_exit(int status) {
+  pm_thread *self = pm__current;
+  pm_world *w;
+  if (!self) return;
+  pm_compute_measured();
+  w = self->proc->world;
+  if (self->is_handling) pm__loop_fails(w);
+  pm__process_ends(self->proc, status);
   pm__thread_ended(w, self);
   pm__leave_for_good(w, self);
 }
@@ -4501,15 +4607,16 @@ static void pm__deadlock(pm_world *w) {
       more[0] = 0;
       if (t->describe) t->describe(t, more, sizeof more);
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
-                            "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
+                            "\n  process %d (node %d%s) waits: %s%s%s", i, w->procs[i]->node,
+                            w->procs[i]->stands_still ? ", which stands still" : "",
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
   for (i = 0; i < w->proc_count && sizeof w->error - n > 200; i++)
     if (w->procs[i]->ended && w->procs[i]->status)
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
-                            "\n  process %d (node %d) has ended, with status %d", i,
-                            w->procs[i]->node, w->procs[i]->status);
+                            "\n  process %d (node %d) has %s, with status %d", i, w->procs[i]->node,
+                            w->procs[i]->is_dead ? "died" : "ended", w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switch_count++;
@@ -4533,11 +4640,16 @@ static void pm__enter(pm_world *w, pm_thread *t) {
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
 }
+/* A cable will fail or be repaired, a node die or come back, and nobody sees it. */
+static bool pm__only_outages_come(const pm_world *w) {
+  const uint32_t cables = w->net && w->net->change.pos,
+                 nodes = w->life_change.pos && !w->live_threads && !w->returning_count;
+  return w->future_count == cables + nodes && !w->stranded && !pm__is_carrying(w);
+}
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
-  if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
-    return 0; /* a cable will fail or be repaired, and nobody sees it */
+  if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
   if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
@@ -4558,7 +4670,8 @@ static int pm__may_go_on(pm_world *w) {
 }
 /* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
 static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->future_count > (uint32_t)w->idle_count && !w->net && pm__next_ps(w) <= t_last_ps;
+  return w->future_count > (uint32_t)w->idle_count && !w->net && !w->has_lives &&
+         pm__next_ps(w) <= t_last_ps;
 }
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
@@ -4568,6 +4681,11 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
+      if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
+        t->state = PM__BLOCKED;
+        t->is_parked = true;
+        continue;
+      }
       if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
@@ -4667,6 +4785,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
+  if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN
   if (world->desc.catch_crashes)
     pm__run_caught(world);
@@ -4732,6 +4851,18 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
+/* The processes of a node are in one outage at a time. */
+static bool pm__lives_overlap(const pm_faults *f, int i) {
+  const pm_outage *a = &f->outages[i], *b = f->outages;
+  if (!a->node || !a->kind) return false;
+  for (; b < a; b++) {
+    const pm_outage *first = a->t_down_ns < b->t_down_ns ? a : b, *second = first == a ? b : a;
+    if (b->node == a->node && b->kind &&
+        (!first->d_down_ns || second->t_down_ns - first->t_down_ns < first->d_down_ns))
+      return true;
+  }
+  return false;
+}
 static bool pm__outages_are_bad(const pm_world_desc *desc) {
   const pm_faults *f = &desc->faults;
   int i;
@@ -4739,7 +4870,8 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
   for (i = 0; i < f->outage_count; i++) {
     const pm_outage *o = &f->outages[i];
     if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
-        o->d_down_ns < 0 ||
+        o->d_down_ns < 0 || o->kind < PM_OUTAGE_CUT || o->kind > PM_OUTAGE_RESTART ||
+        (!o->node && o->kind) || pm__lives_overlap(f, i) ||
         (!o->node && (o->link < 0 ||
                       o->link >= pm__topology_links(desc->platform) * desc->platform->nic_count)))
       return true;
@@ -4813,6 +4945,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     }
   }
   pm__wire_constants(w);
+  pm__lives_make(w);
   *world = w;
   return PM_OK;
 }
@@ -5543,7 +5676,8 @@ typedef struct pm__operation {
       initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
   int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
-  bool is_inside;       /* of one node: through memory */
+  int64_t t_issue_ps;
+  bool is_inside; /* of one node: through memory */
   ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
@@ -8022,6 +8156,7 @@ PM__PRIVATE void pm__keep(pm__message *m) {
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
   m->way.pending = 1;
+  m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
       m->what.length <= sizeof m->what.copy) {
     pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
@@ -8438,8 +8573,10 @@ static bool pm__step_go(pm_thread *t) {
           : pm__step_is_put_off(
                 t, a->step[a->first].d_ps,
                 is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                is_append ? "a Portals call" : "sleep"))
+                is_append ? "a Portals call" : "sleep")) {
+    t->takes_cpu = is_append || a->step[a->first].kind == PM__STEP_MOVE;
     return false;
+  }
   s = a->step[a->first];
   a->has_begun = false;
   a->first = (a->first + 1) & (a->max - 1);
@@ -9638,6 +9775,23 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
     }
   }
 }
+PM__PRIVATE void pm__flows_of_node_failed(pm_world *w, int node) {
+  int i, k;
+  for (k = 0; k < w->link_count; k++)
+    for (i = 0; i < w->links[k].count;) {
+      pm__flow *f = w->links[k].flows[i].flow;
+      if (f->done == pm__plain_flow_done ||
+          (pm__nic_node(w, f->from) != node && pm__nic_node(w, f->to) != node)) {
+        i++;
+        continue;
+      }
+      pm__flow_leave_links(w, f);
+      if (!w->solve_is_due) pm__ends_next(w);
+      f->next = w->free_flows;
+      w->free_flows = f;
+      pm__job_lost(w, f->arg);
+    }
+}
 /* For those without a way there may be one now. */
 PM__PRIVATE void pm__stranded_go(pm_world *w) {
   pm__flow *f = w->stranded, *next;
@@ -9722,6 +9876,10 @@ static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
   return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
          bytes >= (uint64_t)w->plat.rail_split_bytes;
 }
+/* It was issued before its initiator's node died. Before its target's: then it comes back as lost, and no more is to
+   be done with it. */
+PM__PRIVATE bool pm__is_of_the_dead(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written(pm_world *w, pm__message *m);
@@ -9763,6 +9921,7 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
 PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
                                         int64_t t_begin_ps, int64_t t_end_ps) {
   pm_stamp s;
+  if (pm__is_of_the_dead(w, m)) return; /* what user_ptr means has gone */
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
   s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
@@ -9987,6 +10146,41 @@ PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to,
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
 }
+/* ---- messages of nodes that die, see pm_outage_kind ------------------------------------------------ */
+PM__PRIVATE bool pm__is_of_the_dead(const pm_world *w, const pm__message *m) {
+  return w->has_lives && pm__died_between(w, m->what.from_nic, m->what.t_issue_ps, w->now_ps);
+}
+/* When the initiator knows that this message, or its answer, has been lost with the target's node: it sends it
+   again until a NIC is there, which does not know it, or too often. */
+static int64_t pm__given_up_ps(pm_world *w, const pm__message *m, int64_t t_ps) {
+  const int from = m->what.from_nic, to = m->what.to_nic;
+  int64_t back_ps, tries = 0;
+  if (m->what.is_inside || pm__died_between(w, from, m->what.t_issue_ps, t_ps)) return t_ps;
+  back_ps =
+      m->way.link == PM_LINK_LOGGP ? pm__loggp_travel_ps(w, 0) : pm__known(w, to, from)->latency_ps;
+  if (m->way.event.fn != pm__back_event && !pm__node_is_out(w, to, t_ps))
+    return pm__later(t_ps, back_ps); /* it came to the fresh NIC itself */
+  do {
+    w->stats.lost_count++;
+    t_ps = pm__later(t_ps, pm__ps(w->plat.e2e_retry_ns));
+    if (tries++ == w->plat.e2e_retry_count) return t_ps;
+    w->stats.resent_count++;
+  } while (pm__is_cut(w, from, to, t_ps));
+  return pm__later(t_ps, 2 * back_ps);
+}
+/* It comes back to its sender as lost: when, at the earliest, something is sent again. */
+static void pm__is_given_up(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__undeliverable(w, m);
+  t_ps = pm__given_up_ps(w, m, t_ps);
+  m->way.event.fn = pm__back_event;
+  pm__schedule(w, &m->way.event, t_ps);
+}
+PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
+  if (!w->has_lives || !pm__died_between(w, pm__to_nic(m), m->what.t_issue_ps, w->now_ps))
+    return false;
+  pm__is_given_up(w, m, w->now_ps);
+  return true;
+}
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
@@ -10002,9 +10196,14 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
    Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
-  int64_t t_there_ps = !w->is_faulty || from == to
-                           ? pm__later(t_ps, latency_ps)
-                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  int64_t t_there_ps;
+  if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
+    m->way.event.fn = pm__back_event; /* it had not left */
+    pm__is_given_up(w, m, t_ps);
+    return 0;
+  }
+  t_there_ps = !w->is_faulty || from == to ? pm__later(t_ps, latency_ps)
+                                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);
@@ -10089,6 +10288,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   const int from = pm__to_nic(m), to = m->what.from_nic;
   int64_t t_ps = w->now_ps, d_ps;
   uint64_t bytes = 0;
+  if (pm__is_for_the_dead(w, m)) return;
   if (pm__arrive(w, m)) {
     m->way.t_done_ps = w->now_ps;
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);
@@ -10433,7 +10633,11 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
   while (!lane->is_busy && lane->head) {
     pm__message *m = lane->head;
     lane->head = m->next;
-    pm__job_start(w, lane, m);
+    if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
+      if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+      pm__travel(w, m, pm__job_from(m), pm__job_to(m), m->way.lane, w->now_ps, 0, pm__rx);
+    } else
+      pm__job_start(w, lane, m);
   }
 }
 /* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
@@ -10563,6 +10767,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   uint64_t bytes;
   int64_t t_ps;
   if (searches && pm__search_waits(w, n, m)) return;
+  if (pm__is_for_the_dead(w, m)) {
+    if (searches) pm__search_ends(w, n, w->now_ps);
+    return;
+  }
   taken = pm__arrive(w, m);
   bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
   t_ps = pm__later(
@@ -10600,7 +10808,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__node *n = &w->nodes[m->what.from_nic];
-  if (!m->way.has_slot) return;
+  if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
     pm_thread *t = n->slot_waiters;
@@ -10811,6 +11019,7 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
+  if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */
   n->in_flight--;
   done->what.from->proc->in_flight--;
   is_change = n->held && !n->in_flight && n->held->way.link != done->way.link;
@@ -11648,6 +11857,18 @@ static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
+/* Its NIC died before all of it had left. */
+static void pm__rest_dies(pm_world *w, pm__message *m) {
+  const int64_t rest = pm__packets_of(w, m->way.rest_bytes);
+  const bool is_all = rest == m->way.packet_count;
+  m->way.is_dropped = 1;
+  m->way.rest_bytes = 0;
+  m->way.packet_count -= is_all ? 0 : rest;
+  pm__job_gone(w, m);
+  if (!is_all) return; /* those on the way still come */
+  m->way.packet_count = 0;
+  pm__all_there(w, m);
+}
 /* The next packet of a message stands in front of a NIC's link. A message has at most one packet in
    front of its NIC's link: the next one comes when this one sets out. So a long message does not
    fill the queue, and other lanes of the NIC get their turns. */
@@ -11662,6 +11883,10 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const int64_t t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
   pm__packet *k;
   int i;
+  if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
+    pm__rest_dies(w, m);
+    return;
+  }
   if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
     pm__schedule(w, event, t_ps);
     return;
@@ -11735,6 +11960,165 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.is_dropped = 0;
   m->way.event.fn = pm__inject;
   pm__schedule(w, &m->way.event, t_ps);
+}
+#ifdef NBC_LINES
+#line 1 "src/portals/lives.c"
+#endif
+/* Nodes that stand still, die and come back: see pm_outage_kind. Whether a message was issued before its node died is
+   told by its time alone (pm__died_between): nothing is marked, and what is lost is found where it would leave or
+   arrive. */
+
+
+
+/* ---- processes ---------------------------------------------------------------------------------- */
+static void pm__process_dies(pm_process *p, bool returns) {
+  pm_world *w = p->world;
+  pm__process_ends(p, PM_STATUS_DIED);
+  pm__barrier_left(w);
+  if (p->msg) p->msg_free(p->msg);
+  p->msg = NULL;
+  memset(p->hooks, 0, sizeof p->hooks);
+  p->init_count = p->aborted = p->memory_waiters = 0;
+  p->in_flight = 0;
+  p->news = p->news_last = NULL;
+  p->is_dead = true;
+  w->returning_count += returns;
+  if (w->desc.died) w->desc.died(w->desc.user, p);
+}
+static void pm__process_begins_anew(pm_process *p) {
+  pm_world *w = p->world;
+  const pm_thread *first = p->threads;
+  while (first->next_in_proc) first = first->next_in_proc; /* the one that pm_spawn made */
+  p->is_dead = false;
+  p->ended = p->status = 0;
+  p->restart_count++;
+  w->live_processes++;
+  w->returning_count--;
+  if (!pm__thread_new(p, first->entry, first->arg, first->stack_bytes))
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: a process that begins anew");
+}
+/* What computes ends later by the time that the node stands still: d_ps, PM__FOREVER for good. */
+static void pm__process_stops(pm_process *p, int64_t d_ps) {
+  pm_world *w = p->world;
+  pm_thread *t;
+  p->stands_still = true;
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t->state != PM__BLOCKED || !t->timer.pos || !t->takes_cpu) continue;
+    pm__unschedule(w, &t->timer);
+    t->t_wake_ps = pm__later(t->t_wake_ps, d_ps);
+    if (d_ps != PM__FOREVER)
+      pm__schedule(w, &t->timer, t->t_wake_ps);
+    else {
+      w->idle_count -= t->counts_idle;
+      t->counts_idle = 0;
+    }
+  }
+}
+static void pm__process_goes_on(pm_process *p) {
+  pm_thread *t;
+  p->stands_still = false;
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t->is_parked) pm__resume(p->world, t);
+    t->is_parked = false;
+  }
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+/* A fresh NIC. Messages of the old one that are still on their way come back to nobody (pm__nic_landed). */
+static void pm__nic_dies(pm_world *w, pm__node *n) {
+  pm__message *m, *next;
+  int k;
+  for (k = 0; k < 4; k++)
+    if (!n->lane[k].is_busy)
+      n->lane[k].t_free_ps = n->lane[k].t_ready_ps = n->lane[k].d_held_ps = 0;
+  for (m = n->held; m; m = next) { /* it was never sent */
+    next = m->next;
+    pm__undeliverable(w, m);
+    m->way.event.fn = pm__back_event;
+    pm__schedule(w, &m->way.event, w->now_ps);
+  }
+  n->held = n->held_tail = NULL;
+  n->slot_waiters = NULL;
+  n->slots_first = n->slots_used = 0;
+  n->in_flight = 0;
+  n->t_gap_ps = n->t_done_ps = n->t_command_ps = 0;
+  memset(n->t_rx_ps, 0, sizeof n->t_rx_ps);
+  memset(n->t_rx_last_ps, 0, sizeof n->t_rx_last_ps);
+}
+static pm_process *pm__processes_of(const pm_world *w, const pm_outage *o) {
+  return w->nodes[o->node - 1].processes;
+}
+static void pm__node_goes_down(pm_world *w, const pm_outage *o) {
+  const int node = o->node - 1;
+  const bool returns = o->kind == PM_OUTAGE_RESTART && o->d_down_ns;
+  pm_process *p = pm__processes_of(w, o);
+  int k;
+  if (o->kind < PM_OUTAGE_CRASH) {
+    for (; p; p = p->next_on_node)
+      if (!p->ended) pm__process_stops(p, o->d_down_ns ? pm__ps(o->d_down_ns) : PM__FOREVER);
+    pm__cores_stop(w, node, true);
+    return;
+  }
+  for (; p; p = p->next_on_node)
+    if (!p->ended) pm__process_dies(p, returns);
+  pm__flows_of_node_failed(w, node);
+  for (k = node; k < (int)(w->plat.node_count * w->plat.nic_count); k += (int)w->plat.node_count)
+    pm__nic_dies(w, &w->nodes[k]);
+}
+static void pm__node_comes_up(pm_world *w, const pm_outage *o) {
+  pm_process *p = pm__processes_of(w, o);
+  if (o->kind < PM_OUTAGE_CRASH) pm__cores_stop(w, o->node - 1, false);
+  for (; p; p = p->next_on_node)
+    if (o->kind < PM_OUTAGE_CRASH) {
+      if (p->stands_still) pm__process_goes_on(p);
+    } else if (o->kind == PM_OUTAGE_RESTART && p->is_dead)
+      pm__process_begins_anew(p);
+}
+
+/* ---- when --------------------------------------------------------------------------------------- */
+static int64_t pm__up_ps(const pm_outage *o) {
+  return o->d_down_ns ? pm__later(pm__ps(o->t_down_ns), pm__ps(o->d_down_ns)) : PM__FOREVER;
+}
+static bool pm__is_of_lives(const pm_outage *o) { return o->node && o->kind != PM_OUTAGE_CUT; }
+/* One event at a time, as for cables: the next one after t_ps. */
+static void pm__life_next(pm_world *w, int64_t t_ps) {
+  const pm_faults *f = &w->desc.faults;
+  int i;
+  w->t_life_ps = PM__FOREVER;
+  for (i = 0; i < f->outage_count; i++) {
+    const pm_outage *o = &f->outages[i];
+    const int64_t t_down_ps = pm__ps(o->t_down_ns), t_up_ps = pm__up_ps(o);
+    if (!pm__is_of_lives(o)) continue;
+    if (t_down_ps > t_ps && t_down_ps < w->t_life_ps) w->t_life_ps = t_down_ps;
+    if (t_up_ps > t_ps && t_up_ps < w->t_life_ps) w->t_life_ps = t_up_ps;
+  }
+  if (w->t_life_ps < PM__END) pm__schedule(w, &w->life_change, w->t_life_ps);
+}
+/* Who comes back first: an outage may begin when another one of the node ends. */
+static void pm__life_changes(pm_world *w, pm__event *event) {
+  const pm_faults *f = &w->desc.faults;
+  int i;
+  (void)event;
+  for (i = 0; i < f->outage_count; i++)
+    if (pm__is_of_lives(&f->outages[i]) && pm__up_ps(&f->outages[i]) == w->now_ps)
+      pm__node_comes_up(w, &f->outages[i]);
+  for (i = 0; i < f->outage_count; i++)
+    if (pm__is_of_lives(&f->outages[i]) && pm__ps(f->outages[i].t_down_ns) == w->now_ps)
+      pm__node_goes_down(w, &f->outages[i]);
+  pm__life_next(w, w->now_ps);
+}
+PM__PRIVATE void pm__lives_make(pm_world *w) {
+  const pm_faults *f = &w->desc.faults;
+  int i;
+  for (i = 0; i < f->outage_count; i++) w->has_lives |= pm__is_of_lives(&f->outages[i]);
+  if (!w->has_lives) return;
+  w->life_change.fn = pm__life_changes;
+  pm__life_next(w, -1);
+}
+PM__PRIVATE void pm__lives_begin(pm_world *w) {
+  if (w->now_ps || w->t_life_ps) return;
+  pm__unschedule(w, &w->life_change);
+  pm__life_changes(w, &w->life_change);
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/msg.c"

@@ -42,7 +42,11 @@ static pm_faults faults;
 static const char faults_help[] =
     "FILE: lines \"loss_ratio 1e-6\", corrupt_ratio, duplicate_ratio, delay_ratio, delay_ns, "
     "slow_node, "
-    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); \"outage AT_NS FOR_NS node 3\", "
+    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); \"outage AT_NS FOR_NS node 3\" "
+    "(its "
+    "network), with a word more: stop (its processes stand still), freeze (both), crash (its "
+    "processes "
+    "die); "
     "\"outage AT_NS FOR_NS link NAME\" (as --links names it, or its number; FOR_NS 0: for ever); "
     "# comment";
 static int set_fault(const char *key, double x) {
@@ -83,7 +87,20 @@ typedef struct outage_line {
 static pm_outage *outages;
 static outage_line *outage_lines;
 static const char *faults_path;
-/* "AT_NS FOR_NS node N" or "... link NAME"; false: something else */
+/* What follows the number of a node; false: unknown. A program cannot begin anew: what it left in its memory is
+   nobody's to put back. */
+static bool outage_kind_of(const char *text, pm_outage_kind *kind) {
+  static const char *const names[] = {"", "stop", "freeze", "crash", "restart"};
+  const size_t skipped = strspn(text, " \t"), bytes = strcspn(text + skipped, " \t\r");
+  for (int i = PM_OUTAGE_CUT; i <= PM_OUTAGE_RESTART; i++)
+    if (strlen(names[i]) == bytes && strncmp(names[i], text + skipped, bytes) == 0) {
+      *kind = (pm_outage_kind)i;
+      return text[skipped + bytes + strspn(text + skipped + bytes, " \t\r")] == 0 &&
+             (bytes == 0 || skipped);
+    }
+  return false;
+}
+/* "AT_NS FOR_NS node N [KIND]" or "... link NAME"; false: something else */
 static bool read_outage(const char *text, int line) {
   char kind[8] = "", *end;
   long long at_ns, for_ns;
@@ -94,11 +111,16 @@ static bool read_outage(const char *text, int line) {
   const char *which = text + used;
   size_t bytes = strlen(which);
   while (bytes && strchr(" \t\r", which[bytes - 1])) bytes--;
-  pm_outage o = {0, 0, at_ns, for_ns};
+  pm_outage o = {0, 0, at_ns, for_ns, PM_OUTAGE_CUT};
   outage_line l = {.line = line};
   if (strcmp(kind, "node") == 0) {
     const long node = strtol(which, &end, 10);
-    if (end == which || end != which + bytes || node < 0 || node > 999999999) return false;
+    if (end == which || !outage_kind_of(end, &o.kind) || node < 0 || node > 999999999) return false;
+    if (o.kind == PM_OUTAGE_RESTART)
+      guest_refuse(
+          "--faults: %s, line %d: restart: a program under pm_run cannot begin anew (processes of "
+          "the API can); crash, stop or freeze",
+          faults_path, line);
     o.node = (int)node + 1;
   } else if (strcmp(kind, "link") != 0 || bytes == 0 || bytes >= sizeof l.link)
     return false;
@@ -144,17 +166,22 @@ static void find_outages(const pm_platform *platform) {
 }
 static void read_faults(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
-  char line[512], key[64], rest[64], *end;
+  char line[512], key[64], rest[64], more[2], *end;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
   faults_path = path;
   for (int n = 1; fgets(line, sizeof line, in); n++) {
+    if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n')
+      guest_refuse("%s: %s, line %d: longer than %d letters", option, path, n,
+                   (int)sizeof line - 2);
     line[strcspn(line, "#\n")] = 0;
     if (strncmp(line + strspn(line, " \t"), "outage ", 7) == 0) {
       if (!read_outage(line + strspn(line, " \t") + 7, n))
-        guest_refuse("%s: %s, line %d: outage AT_NS FOR_NS node N, or link NAME", option, path, n);
+        guest_refuse(
+            "%s: %s, line %d: outage AT_NS FOR_NS node N [stop|freeze|crash], or link NAME", option,
+            path, n);
       continue;
     }
-    const int words = sscanf(line, " %63s %63s %1s", key, rest, line + sizeof line - 2);
+    const int words = sscanf(line, " %63s %63s %1s", key, rest, more);
     if (words <= 0) continue;
     const double x = words == 2 ? strtod(rest, &end) : 0;
     if (words != 2 || *end)
@@ -164,7 +191,10 @@ static void read_faults(const char *option, const char *path) {
       guest_refuse("%s: %s, line %d: %s: unknown; %s", option, path, n, key, faults_help);
     if (code < 0) guest_refuse("%s: %s, line %d: %s: out of range", option, path, n, key);
   }
+  if (ferror(in)) guest_refuse("%s: %s: %s", option, path, strerror(errno)); /* a folder, too */
   fclose(in);
+  if (faults.loss_ratio + faults.corrupt_ratio > 1)
+    guest_refuse("%s: %s: loss_ratio and corrupt_ratio are more than 1 together", option, path);
 }
 
 /* ---- jitter ------------------------------------------------------------------------------------------------------ */
@@ -192,6 +222,16 @@ static void begin_late(guest *g) {
                           (uint64_t)(jitter_ns + 1)));
 }
 
+/* A process died with its node: of an MPI program that is the end of all, as launchers have it. */
+static void died(void *unused, pm_process *p) {
+  const guest *g = (const guest *)pm_process_user(p);
+  char text[160];
+  (void)unused;
+  if (!g->bound) return;
+  snprintf(text, sizeof text, "process %d died with its node between %s", pm_process_rank(p),
+           g->bound);
+  pm_world_fail(pm_world_of(p), PM_E_STATE, text);
+}
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   if (faults.slow_node > platform->node_count || faults.down_node > platform->node_count)
     guest_refuse("--faults: the platform has %d nodes", (int)platform->node_count);
@@ -200,6 +240,7 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   desc->faults = faults;
   seed = desc->seed;
   desc->call_noise_ns = noise_ns;
+  desc->died = died;
 }
 static const guest_option options[] = {
     {"--semantics", "NAME[=N]",

@@ -152,8 +152,10 @@ static bool pm__step_go(pm_thread *t) {
           : pm__step_is_put_off(
                 t, a->step[a->first].d_ps,
                 is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                is_append ? "a Portals call" : "sleep"))
+                is_append ? "a Portals call" : "sleep")) {
+    t->takes_cpu = is_append || a->step[a->first].kind == PM__STEP_MOVE;
     return false;
+  }
   s = a->step[a->first];
   a->has_begun = false;
   a->first = (a->first + 1) & (a->max - 1);

@@ -659,6 +659,23 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
     }
   }
 }
+PM__PRIVATE void pm__flows_of_node_failed(pm_world *w, int node) {
+  int i, k;
+  for (k = 0; k < w->link_count; k++)
+    for (i = 0; i < w->links[k].count;) {
+      pm__flow *f = w->links[k].flows[i].flow;
+      if (f->done == pm__plain_flow_done ||
+          (pm__nic_node(w, f->from) != node && pm__nic_node(w, f->to) != node)) {
+        i++;
+        continue;
+      }
+      pm__flow_leave_links(w, f);
+      if (!w->solve_is_due) pm__ends_next(w);
+      f->next = w->free_flows;
+      w->free_flows = f;
+      pm__job_lost(w, f->arg);
+    }
+}
 /* For those without a way there may be one now. */
 PM__PRIVATE void pm__stranded_go(pm_world *w) {
   pm__flow *f = w->stranded, *next;

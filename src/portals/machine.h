@@ -56,6 +56,9 @@ struct pm_thread {
   pm__state state;
   int woken, polling, timed_out;
   int waits_for_wake;    /* inside pm_thread_wait: only there a wake may end what it does */
+  int64_t t_wake_ps;     /* of its timer, while that runs */
+  bool takes_cpu;        /* until then: ends later when its node stands still */
+  bool is_parked;        /* it would run now, but its node stands still */
   bool is_idle;          /* what it waits for now is time between looks in vain */
   bool waits_for_memory; /* polling that ends also when bytes alone come */
   int counts_idle;       /* and its timer is one of idle_count */
@@ -111,8 +114,10 @@ struct pm_process {
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
   int64_t in_flight;
-  uint64_t noise_count; /* draws of call_noise_ns */
-  int memory_waiters;   /* threads with waits_for_memory */
+  int restart_count;
+  bool is_dead, stands_still; /* with its node, see lives.c */
+  uint64_t noise_count;       /* draws of call_noise_ns */
+  int memory_waiters;         /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
@@ -237,6 +242,10 @@ struct pm_world {
   struct pm__packets *packets; /* NULL: the packet level was never used */
   struct pm__net *net;         /* NULL: no cable ever fails */
   struct pm__flow *stranded;   /* plain flows without a way */
+  bool has_lives;              /* processes of nodes stand still or die */
+  int returning_count;         /* dead processes that will begin anew */
+  pm__event life_change;       /* the next time of that */
+  int64_t t_life_ps;           /* when */
   struct pm__uses *uses;       /* NULL: use of links is not kept */
   /* wire */
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
@@ -354,6 +363,11 @@ PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link);
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message);
 PM__PRIVATE void pm__stranded_go(pm_world *w);
+/* Of nodes that die or stand still: the first time; what holds from the beginning. Flows of messages between this
+   node and any other are lost. */
+PM__PRIVATE void pm__lives_make(pm_world *w);
+PM__PRIVATE void pm__lives_begin(pm_world *w);
+PM__PRIVATE void pm__flows_of_node_failed(pm_world *w, int node);
 /* Of the packet level: its queues go with the world. */
 PM__PRIVATE void pm__packets_free(pm_world *w);
 /* Of the wire: times that the platform alone says. */

@@ -19,7 +19,8 @@ typedef struct pm__operation {
       initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
   int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
-  bool is_inside;       /* of one node: through memory */
+  int64_t t_issue_ps;
+  bool is_inside; /* of one node: through memory */
   ptl_uid_t uid;
   pm__md *md, *get_md;
   uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;

@@ -293,7 +293,11 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
   while (!lane->is_busy && lane->head) {
     pm__message *m = lane->head;
     lane->head = m->next;
-    pm__job_start(w, lane, m);
+    if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
+      if (!m->way.is_reply) pm__slot_release(w, m, w->now_ps);
+      pm__travel(w, m, pm__job_from(m), pm__job_to(m), m->way.lane, w->now_ps, 0, pm__rx);
+    } else
+      pm__job_start(w, lane, m);
   }
 }
 /* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
@@ -423,6 +427,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   uint64_t bytes;
   int64_t t_ps;
   if (searches && pm__search_waits(w, n, m)) return;
+  if (pm__is_for_the_dead(w, m)) {
+    if (searches) pm__search_ends(w, n, w->now_ps);
+    return;
+  }
   taken = pm__arrive(w, m);
   bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
   t_ps = pm__later(
@@ -460,7 +468,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
    known yet). */
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__node *n = &w->nodes[m->what.from_nic];
-  if (!m->way.has_slot) return;
+  if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
     pm_thread *t = n->slot_waiters;
@@ -671,6 +679,7 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
   int is_change;
+  if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */
   n->in_flight--;
   done->what.from->proc->in_flight--;
   is_change = n->held && !n->in_flight && n->held->way.link != done->way.link;

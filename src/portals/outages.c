@@ -183,7 +183,21 @@ PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
   const int node = pm__nic_node(w, nic);
   int i;
   for (i = 0; i < f->outage_count; i++)
-    if (f->outages[i].node == node + 1 && pm__outage_holds(&f->outages[i], t_ps)) return true;
+    if (f->outages[i].node == node + 1 && f->outages[i].kind != PM_OUTAGE_STOP &&
+        pm__outage_holds(&f->outages[i], t_ps))
+      return true;
+  return false;
+}
+PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps, int64_t t_to_ps) {
+  const pm_faults *f = &w->desc.faults;
+  const int node = pm__nic_node(w, nic);
+  int i;
+  for (i = 0; i < f->outage_count; i++) {
+    const pm_outage *o = &f->outages[i];
+    if (o->node == node + 1 && o->kind >= PM_OUTAGE_CRASH && pm__ps(o->t_down_ns) >= t_from_ps &&
+        pm__ps(o->t_down_ns) <= t_to_ps)
+      return true;
+  }
   return false;
 }
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {

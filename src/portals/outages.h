@@ -18,6 +18,8 @@ PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
 /* The shortest way from where a link begins, over cables of its rail that are alive: how many links; -1: there
    is none. */
 PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out);
+/* The NIC's node died between these times, both included; whoever asks knows that nodes die (has_lives). */
+PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps, int64_t t_to_ps);
 /* The other direction of a link's cable. */
 PM__PRIVATE uint32_t pm__link_back(const pm_world *w, uint32_t link);
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps);

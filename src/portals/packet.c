@@ -488,6 +488,18 @@ static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
+/* Its NIC died before all of it had left. */
+static void pm__rest_dies(pm_world *w, pm__message *m) {
+  const int64_t rest = pm__packets_of(w, m->way.rest_bytes);
+  const bool is_all = rest == m->way.packet_count;
+  m->way.is_dropped = 1;
+  m->way.rest_bytes = 0;
+  m->way.packet_count -= is_all ? 0 : rest;
+  pm__job_gone(w, m);
+  if (!is_all) return; /* those on the way still come */
+  m->way.packet_count = 0;
+  pm__all_there(w, m);
+}
 /* The next packet of a message stands in front of a NIC's link. A message has at most one packet in
    front of its NIC's link: the next one comes when this one sets out. So a long message does not
    fill the queue, and other lanes of the NIC get their turns. */
@@ -502,6 +514,10 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const int64_t t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
   pm__packet *k;
   int i;
+  if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
+    pm__rest_dies(w, m);
+    return;
+  }
   if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
     pm__schedule(w, event, t_ps);
     return;

@@ -194,6 +194,7 @@ PM__PRIVATE void pm__keep(pm__message *m) {
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
   m->way.pending = 1;
+  m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
       m->what.length <= sizeof m->what.copy) {
     pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),

@@ -10,6 +10,10 @@ PM_API pm_world *pm_world_of(const pm_process *process) { return process ? proce
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
+PM_API int pm_process_restart_count(const pm_process *process) {
+  return process ? process->restart_count : 0;
+}
+PM_API bool pm_process_is_dead(const pm_process *process) { return process && process->is_dead; }
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid) {
   if (process) process->uid = uid;
 }
@@ -33,7 +37,10 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
     return;
   }
   pm__current->is_idle = pm__current->is_vain;
-  pm__busy(pm__ps(d_ns), "sleep");
+  if (pm__is_put_off(pm__current->proc->world, pm__current, pm__ps(d_ns), "sleep")) {
+    pm__current->takes_cpu = false;
+    pm__leave(pm__current);
+  }
   pm__current->is_idle = 0;
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
@@ -120,25 +127,39 @@ static void pm__loop_fails(pm_world *w) {
   fprintf(stderr, "%s\n", w->error);
   abort();
 }
-PM_API void pm_exit(int status) {
-  pm_thread *self = pm__current, *t;
-  pm_world *w;
-  if (!self) return;
-  pm_compute_measured();
-  w = self->proc->world;
-  if (self->is_handling) pm__loop_fails(w);
-  self->proc->status = status;
-  self->proc->ended = 1;
+PM__PRIVATE void pm__process_ends(pm_process *p, int status) {
+  pm_world *w = p->world;
+  pm_thread *t;
+  p->status = status;
+  p->ended = 1;
   w->live_processes--;
-  pm__ptl_process_ended(self->proc);
-  for (t = self->proc->threads; t; t = t->next_in_proc) {
-    if (t == self || t->state == PM__ENDED) continue;
+  pm__ptl_process_ended(p);
+  for (t = p->threads; t; t = t->next_in_proc) {
+    if (t == pm__current || t->state == PM__ENDED) continue;
     pm__unschedule(w, &t->timer);
     w->idle_count -= t->counts_idle;
     t->polling = t->counts_idle = 0;
     pm__thread_ended(w, t); /* a place in the ready list is skipped there */
     pm__thread_bury(w, t);
   }
+}
+PM__PRIVATE void pm__barrier_left(pm_world *w) {
+  pm_thread **at = &w->barrier_waiters;
+  while (*at)
+    if ((*at)->state == PM__ENDED) {
+      *at = (*at)->next_waiter;
+      w->barrier_count--;
+    } else
+      at = &(*at)->next_waiter;
+}
+PM_API void pm_exit(int status) {
+  pm_thread *self = pm__current;
+  pm_world *w;
+  if (!self) return;
+  pm_compute_measured();
+  w = self->proc->world;
+  if (self->is_handling) pm__loop_fails(w);
+  pm__process_ends(self->proc, status);
   pm__thread_ended(w, self);
   pm__leave_for_good(w, self);
 }
@@ -181,15 +202,16 @@ static void pm__deadlock(pm_world *w) {
       more[0] = 0;
       if (t->describe) t->describe(t, more, sizeof more);
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
-                            "\n  process %d (node %d) waits: %s%s%s", i, w->procs[i]->node,
+                            "\n  process %d (node %d%s) waits: %s%s%s", i, w->procs[i]->node,
+                            w->procs[i]->stands_still ? ", which stands still" : "",
                             t->what ? t->what : "?", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
   for (i = 0; i < w->proc_count && sizeof w->error - n > 200; i++)
     if (w->procs[i]->ended && w->procs[i]->status)
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
-                            "\n  process %d (node %d) has ended, with status %d", i,
-                            w->procs[i]->node, w->procs[i]->status);
+                            "\n  process %d (node %d) has %s, with status %d", i, w->procs[i]->node,
+                            w->procs[i]->is_dead ? "died" : "ended", w->procs[i]->status);
 }
 static void pm__enter(pm_world *w, pm_thread *t) {
   w->stats.switch_count++;
@@ -213,11 +235,16 @@ static void pm__enter(pm_world *w, pm_thread *t) {
                     "process %d (node %d) overflowed its stack of %d bytes at %.3f us",
                     t->proc->rank, t->proc->node, (int)t->stack_bytes, (double)w->now_ps * 1e-6);
 }
+/* A cable will fail or be repaired, a node die or come back, and nobody sees it. */
+static bool pm__only_outages_come(const pm_world *w) {
+  const uint32_t cables = w->net && w->net->change.pos,
+                 nodes = w->life_change.pos && !w->live_threads && !w->returning_count;
+  return w->future_count == cables + nodes && !w->stranded && !pm__is_carrying(w);
+}
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
-  if (w->net && w->net->change.pos && w->future_count == 1 && !w->stranded && !pm__is_carrying(w))
-    return 0; /* a cable will fail or be repaired, and nobody sees it */
+  if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
   if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
@@ -238,7 +265,8 @@ static int pm__may_go_on(pm_world *w) {
 }
 /* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
 static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->future_count > (uint32_t)w->idle_count && !w->net && pm__next_ps(w) <= t_last_ps;
+  return w->future_count > (uint32_t)w->idle_count && !w->net && !w->has_lives &&
+         pm__next_ps(w) <= t_last_ps;
 }
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
@@ -248,6 +276,11 @@ static void pm__loop(pm_world *w) {
     if (t && !w->stopped) {
       w->ready_head = t->next_ready;
       if (!w->ready_head) w->ready_tail = NULL;
+      if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
+        t->state = PM__BLOCKED;
+        t->is_parked = true;
+        continue;
+      }
       if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
     } else if (w->is_carrying && pm__carry(w)) {
@@ -347,6 +380,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   pm__running = world;
+  if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN
   if (world->desc.catch_crashes)
     pm__run_caught(world);
@@ -412,6 +446,18 @@ static int pm__links_are_bad(const pm_world_desc *desc) {
     link = desc->link_phases[i].link;
   }
 }
+/* The processes of a node are in one outage at a time. */
+static bool pm__lives_overlap(const pm_faults *f, int i) {
+  const pm_outage *a = &f->outages[i], *b = f->outages;
+  if (!a->node || !a->kind) return false;
+  for (; b < a; b++) {
+    const pm_outage *first = a->t_down_ns < b->t_down_ns ? a : b, *second = first == a ? b : a;
+    if (b->node == a->node && b->kind &&
+        (!first->d_down_ns || second->t_down_ns - first->t_down_ns < first->d_down_ns))
+      return true;
+  }
+  return false;
+}
 static bool pm__outages_are_bad(const pm_world_desc *desc) {
   const pm_faults *f = &desc->faults;
   int i;
@@ -419,7 +465,8 @@ static bool pm__outages_are_bad(const pm_world_desc *desc) {
   for (i = 0; i < f->outage_count; i++) {
     const pm_outage *o = &f->outages[i];
     if (o->node < 0 || o->node > desc->platform->node_count || o->t_down_ns < 0 ||
-        o->d_down_ns < 0 ||
+        o->d_down_ns < 0 || o->kind < PM_OUTAGE_CUT || o->kind > PM_OUTAGE_RESTART ||
+        (!o->node && o->kind) || pm__lives_overlap(f, i) ||
         (!o->node && (o->link < 0 ||
                       o->link >= pm__topology_links(desc->platform) * desc->platform->nic_count)))
       return true;
@@ -493,6 +540,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     }
   }
   pm__wire_constants(w);
+  pm__lives_make(w);
   *world = w;
   return PM_OK;
 }

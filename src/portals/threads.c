@@ -231,7 +231,9 @@ PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char 
   t->state = PM__BLOCKED;
   t->what = what;
   t->timed_out = 0;
+  t->takes_cpu = false;
   if (t_ps != PM__FOREVER) {
+    t->t_wake_ps = t_ps;
     pm__schedule(w, &t->timer, t_ps);
     t->counts_idle = t->is_idle;
     w->idle_count += t->is_idle;
@@ -275,6 +277,7 @@ PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const c
   t->poll_streak = 0;
   if (pm__time_passes(w, t_ps)) return false;
   pm__sleeps(w, t, t_ps, what);
+  t->takes_cpu = true;
   return true;
 }
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
@@ -464,6 +467,18 @@ static void pm__cores_event(pm_world *w, pm__event *event) {
     pm__resume(w, t);
   }
   pm__cores_next(w, c);
+}
+/* The node stands still, or goes on. */
+PM__PRIVATE void pm__cores_stop(pm_world *w, int node, bool stands_still) {
+  pm__cores *c = w->nodes[node].cores;
+  if (!c) return;
+  if (stands_still) {
+    pm__cores_advance(w, c);
+    pm__unschedule(w, &c->event);
+  } else {
+    c->t_ps = w->now_ps;
+    pm__cores_next(w, c);
+  }
 }
 /* One that computes is ended by another thread of its process. */
 static void pm__cores_leave(pm_world *w, pm_thread *t) {

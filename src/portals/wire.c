@@ -20,6 +20,7 @@ PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
 PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
                                         int64_t t_begin_ps, int64_t t_end_ps) {
   pm_stamp s;
+  if (pm__is_of_the_dead(w, m)) return; /* what user_ptr means has gone */
   memset(&s, 0, sizeof s);
   s.id = m->what.id;
   s.from_node = is_reply ? pm__to_node(m) : m->what.from->proc->node;
@@ -244,6 +245,41 @@ PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to,
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
 }
+/* ---- messages of nodes that die, see pm_outage_kind ------------------------------------------------ */
+PM__PRIVATE bool pm__is_of_the_dead(const pm_world *w, const pm__message *m) {
+  return w->has_lives && pm__died_between(w, m->what.from_nic, m->what.t_issue_ps, w->now_ps);
+}
+/* When the initiator knows that this message, or its answer, has been lost with the target's node: it sends it
+   again until a NIC is there, which does not know it, or too often. */
+static int64_t pm__given_up_ps(pm_world *w, const pm__message *m, int64_t t_ps) {
+  const int from = m->what.from_nic, to = m->what.to_nic;
+  int64_t back_ps, tries = 0;
+  if (m->what.is_inside || pm__died_between(w, from, m->what.t_issue_ps, t_ps)) return t_ps;
+  back_ps =
+      m->way.link == PM_LINK_LOGGP ? pm__loggp_travel_ps(w, 0) : pm__known(w, to, from)->latency_ps;
+  if (m->way.event.fn != pm__back_event && !pm__node_is_out(w, to, t_ps))
+    return pm__later(t_ps, back_ps); /* it came to the fresh NIC itself */
+  do {
+    w->stats.lost_count++;
+    t_ps = pm__later(t_ps, pm__ps(w->plat.e2e_retry_ns));
+    if (tries++ == w->plat.e2e_retry_count) return t_ps;
+    w->stats.resent_count++;
+  } while (pm__is_cut(w, from, to, t_ps));
+  return pm__later(t_ps, 2 * back_ps);
+}
+/* It comes back to its sender as lost: when, at the earliest, something is sent again. */
+static void pm__is_given_up(pm_world *w, pm__message *m, int64_t t_ps) {
+  pm__undeliverable(w, m);
+  t_ps = pm__given_up_ps(w, m, t_ps);
+  m->way.event.fn = pm__back_event;
+  pm__schedule(w, &m->way.event, t_ps);
+}
+PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
+  if (!w->has_lives || !pm__died_between(w, pm__to_nic(m), m->what.t_issue_ps, w->now_ps))
+    return false;
+  pm__is_given_up(w, m, w->now_ps);
+  return true;
+}
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
@@ -259,9 +295,14 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
    Lanes are numbered so that requests have even numbers and responses odd ones. */
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
-  int64_t t_there_ps = !w->is_faulty || from == to
-                           ? pm__later(t_ps, latency_ps)
-                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  int64_t t_there_ps;
+  if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
+    m->way.event.fn = pm__back_event; /* it had not left */
+    pm__is_given_up(w, m, t_ps);
+    return 0;
+  }
+  t_there_ps = !w->is_faulty || from == to ? pm__later(t_ps, latency_ps)
+                                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);
@@ -346,6 +387,7 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   const int from = pm__to_nic(m), to = m->what.from_nic;
   int64_t t_ps = w->now_ps, d_ps;
   uint64_t bytes = 0;
+  if (pm__is_for_the_dead(w, m)) return;
   if (pm__arrive(w, m)) {
     m->way.t_done_ps = w->now_ps;
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, w->now_ps, w->now_ps, from, from, m->what.mlength);

@@ -171,6 +171,10 @@ static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
   return w->plat.nic_count > 1 && w->plat.rail_split_bytes &&
          bytes >= (uint64_t)w->plat.rail_split_bytes;
 }
+/* It was issued before its initiator's node died. Before its target's: then it comes back as lost, and no more is to
+   be done with it. */
+PM__PRIVATE bool pm__is_of_the_dead(const pm_world *w, const pm__message *m);
+PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps);
 PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__written(pm_world *w, pm__message *m);

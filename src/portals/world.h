@@ -46,12 +46,37 @@ struct pm_carrier;
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
    that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
    do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
-   part all is sent again, over its own NIC. Not at the level rtl. */
+   part all is sent again, over its own NIC. Not at the level rtl.
+
+   More than the network of a node may fail, by `kind`:
+     CUT      the node carries nothing; its processes go on
+     STOP     its processes stand still (a hung kernel, SIGSTOP); the NIC goes on by itself: it matches, writes and
+              answers. What they compute ends so much later; sleeps and time-outs are of the clock, which goes on
+     FREEZE   CUT and STOP at once
+     CRASH    CUT, and at its begin all its processes die, without a word to anybody, with PM_STATUS_DIED: their
+              memory, interfaces, and all that the NIC holds. At its end there is a fresh NIC, and no process
+     RESTART  as CRASH, and at its end each process that died so begins anew: in its entry, with its argument, its
+              rank and its pid; what it left in memory that it shares with others of the host program stays
+   A message issued before its target's node dies is unknown to the fresh NIC: it is sent again until that is there,
+   which refuses it, or e2e_retry_count is used up; then its operation ends with PTL_NI_UNDELIVERABLE. So does one
+   whose answer had not left (though its bytes may have been taken). One issued later arrives when the node is there
+   again, and ends as ever: PTL_NI_UNDELIVERABLE where nobody has opened that interface, PTL_NI_DROPPED where there
+   is no such portal or entry. What left the node before it died arrives (at the packet level: what had arrived).
+   pm_barrier waits for dead processes too. Outages of a node's processes must not overlap. */
+typedef enum pm_outage_kind {
+  PM_OUTAGE_CUT = 0,
+  PM_OUTAGE_STOP,
+  PM_OUTAGE_FREEZE,
+  PM_OUTAGE_CRASH,
+  PM_OUTAGE_RESTART
+} pm_outage_kind;
+enum { PM_STATUS_DIED = 137 }; /* of a process: as shells say that it was killed */
 typedef struct pm_outage {
   int node; /* 1 + index; 0: it is a cable */
   int link; /* of the cable, either direction: 0 ... pm_link_count() - 1, see pm_link_name */
   int64_t t_down_ns;
-  int64_t d_down_ns; /* 0: it stays down */
+  int64_t d_down_ns;   /* 0: it stays down */
+  pm_outage_kind kind; /* of a node; a cable: CUT */
 } pm_outage;
 /* Faults, all drawn from the seed. Probabilities are ratios per message on the wire, requests and answers alike. */
 typedef struct pm_faults {
@@ -98,7 +123,9 @@ typedef struct pm_world_desc {
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
-  void *user; /* given back to both */
+  /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
+  void (*died)(void *user, pm_process *process);
+  void *user; /* given back to all of them */
 } pm_world_desc;
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
@@ -151,12 +178,15 @@ PM_API pm_process *pm_self(void);
 PM_API int pm_rank(void);
 PM_API int pm_size(void);
 /* About any process, from anywhere. pm_process_at: NULL when out of range. pm_process_status: what
-   it gave to pm_exit; 0. */
+   it gave to pm_exit; 0; PM_STATUS_DIED. */
 PM_API pm_process *pm_process_at(pm_world *world, int rank);
 PM_API pm_world *pm_world_of(const pm_process *process);
 PM_API int pm_process_rank(const pm_process *process);
 PM_API int pm_process_node(const pm_process *process);
 PM_API int pm_process_status(const pm_process *process);
+/* How often it has begun anew (PM_OUTAGE_RESTART); whether it has died and not begun anew. No process: 0, false */
+PM_API int pm_process_restart_count(const pm_process *process);
+PM_API bool pm_process_is_dead(const pm_process *process);
 PM_API void pm_process_set_uid(pm_process *process, uint32_t uid); /* for Portals; 0 at first */
 PM_API void pm_process_set_user(pm_process *process, void *user);
 PM_API void *pm_process_user(const pm_process *process);

@@ -233,9 +233,18 @@ outages_are_read() { # a node's link, by its name, its number and its other dire
     echo "outage 1000000 500000 $o" >"$T/faults" && run -n 5 --faults "$T/faults" "$guest" && ! tail -1 "$T/err" | diff - "$T/first" >/dev/null || { echo "$o"; return 1; }
     echo "$o" | grep -q '#' || { echo "outage 900000000 500000 $o" >"$T/faults" && run -n 5 --faults "$T/faults" "$guest" && tail -1 "$T/err" | diff - "$T/first"; } || return 1
   done
-  for f in 'outage 1 2 link nowhere' 'outage 1 2 link 10' 'outage 1 2 node 5' 'outage 1 2' 'outage -1 2 node 1' 'outage 1 2 node 1x' 'outage 1 2 cable 1' 'delay_ns 1e300'; do
+  for f in 'outage 1 2 link nowhere' 'outage 1 2 link 10' 'outage 1 2 node 5' 'outage 1 2' 'outage -1 2 node 1' 'outage 1 2 node 1x' 'outage 1 2 cable 1' 'delay_ns 1e300' 'outage 1 2 node 1 restart' 'outage 1 2 node 1 freezes' 'outage 1 2 node 1stop'; do
     printf '\n%s\n' "$f" >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep '^pm_run: --faults.* line 2: ' "$T/err" || return 1
   done
+}
+nodes_crash_and_stand_still() {
+  run -n 5 "$guest" && tail -1 "$T/err" >"$T/first" || return 1
+  for k in stop freeze; do
+    echo "outage 1000 5000000 node 3 $k " >"$T/faults" && run -n 5 --faults "$T/faults" "$guest" && ! tail -1 "$T/err" | diff - "$T/first" >/dev/null || { echo $k; return 1; }
+  done
+  echo 'outage 0 0 node 3 crash' >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep 'process 3 .*status 137' "$T/err" || return 1
+  for f in "$T" /proc/self/mem; do ! run -n 5 --faults "$f" "$guest" && grep '^pm_run: --faults: ' "$T/err" || return 1; done
+  printf 'loss_ratio 0.6\ncorrupt_ratio 0.6\n' >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep 'more than 1 together' "$T/err"
 }
 jitter_comes_from_the_seed() {
   for seed in 1 1 2; do run -n 3 --jitter 5000 --seed $seed "$guest" && cp "$T/err" "$T/jitter$seed" || return 1; done
@@ -347,7 +356,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

@@ -192,7 +192,7 @@ static int some_outages(const pm_platform *p) {
   CHECK(pm_world_create(&desc, &w) == PM_OK);
   for (int i = 0; i < count; i++)
     outages[i] = (pm_outage){test_below(4) ? 0 : 1 + (int)test_below((uint64_t)p->node_count), (int)test_below((uint64_t)pm_link_count(w)),
-                             (int64_t)test_below(200000), 1 + (int64_t)test_below(100000)};
+                             (int64_t)test_below(200000), 1 + (int64_t)test_below(100000), PM_OUTAGE_CUT};
   pm_world_destroy(w);
   return count;
 }

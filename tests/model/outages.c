@@ -70,7 +70,7 @@ static void flows_go_on_over_another_way(void) {
     CHECK(flow_ns(&p, NULL, 0, from, to) == 900000);
     for (int i = 0; i < n; i++) {
       const int is_end = i == 0 || i == n - 1, has_one = p.topology != PM_TOPO_FATTREE || p.topo[p.topo[0] + 1] == 1;
-      pm_outage o = {0, (int)(test_below(2) ? way[i] : way[i] ^ (way[i] < 2 * p.node_count)), 300000, 5000000};
+      pm_outage o = {0, (int)(test_below(2) ? way[i] : way[i] ^ (way[i] < 2 * p.node_count)), 300000, 5000000, PM_OUTAGE_CUT};
       CHECK(flow_ns(&p, &o, 1, from, to) == (is_end && has_one ? 5900000 : 900000));
       o.t_down_ns = 0;
       CHECK(flow_ns(&p, &o, 1, from, to) == (is_end && has_one ? 5900000 : 900000));
@@ -111,7 +111,7 @@ static void compare_ways(void *world_) {
 static void ways_that_are_told_are_those_of_now(void) {
   for (int k = 0; k < MACHINES - 1; k++) {
     pm_platform p = machine(k);
-    pm_outage o = {0, 0, 1000, 1000};
+    pm_outage o = {0, 0, 1000, 1000, PM_OUTAGE_CUT};
     pm_world *w = world(&p, NULL, 0);
     o.link = (int)test_below((uint64_t)pm_link_count(w));
     pm_world_destroy(w);
@@ -155,7 +155,7 @@ static void puts_in_order(void *unused) {
 static void lost_messages_come_once_and_in_order(void) {
   for (int level = 0; level < 3; level++) {
     pm_platform p = pm_platform_bxi2(2);
-    const pm_outage o = {0, 0, 150000, 1000000};
+    const pm_outage o = {0, 0, 150000, 1000000, PM_OUTAGE_CUT};
     pm_world_desc desc = {0};
     desc.platform = &p;
     desc.link = level == 2 ? PM_LINK_PACKET : level ? PM_LINK_LOGGP : PM_LINK_FLOW;
@@ -178,7 +178,7 @@ static void waits(void *unused) {
 }
 static void later_outages_keep_nothing_alive(void) {
   pm_platform p = pm_platform_bxi2(2);
-  const pm_outage o[2] = {{0, 0, 1000000000, 1000}, {0, 2, 500, 0}};
+  const pm_outage o[2] = {{0, 0, 1000000000, 1000, PM_OUTAGE_CUT}, {0, 2, 500, 0, PM_OUTAGE_CUT}};
   pm_world *w = world(&p, o, 2);
   CHECK(pm_spawn_all(w, sleeps, NULL) == PM_OK && pm_world_run(w) == PM_OK && pm_world_now_ns(w) == 1000);
   pm_world_destroy(w);
@@ -188,8 +188,8 @@ static void later_outages_keep_nothing_alive(void) {
 }
 static void bad_outages_are_refused(void) {
   pm_platform p = pm_platform_bxi2(2);
-  const pm_outage bad[] = {{0, -1, 0, 0}, {0, 4, 0, 0}, {3, 0, 0, 0}, {-1, 0, 0, 0}, {0, 0, -1, 0}, {0, 0, 0, -1}};
-  const pm_outage good = {0, 3, 5, 5};
+  const pm_outage bad[] = {{.link = -1}, {.link = 4}, {.node = 3}, {.node = -1}, {.t_down_ns = -1}, {.d_down_ns = -1}};
+  const pm_outage good = {0, 3, 5, 5, PM_OUTAGE_CUT};
   for (int i = 0; i < 9; i++) {
     pm_world_desc desc = {0};
     pm_world *w = NULL;
@@ -260,7 +260,7 @@ static void every_level_brings_all_through_outages(void) {
     p.packet_bytes = 256 + (int64_t)test_below(4000);
     p.packet_routing = (int64_t)test_below(3);
     for (int i = 0; i < 6; i++) {
-      outages[i] = (pm_outage){0, (int)test_below((uint64_t)links), (int64_t)test_below(30000), 1 + (int64_t)test_below(60000)};
+      outages[i] = (pm_outage){0, (int)test_below((uint64_t)links), (int64_t)test_below(30000), 1 + (int64_t)test_below(60000), PM_OUTAGE_CUT};
       if (test_below(8) == 0) outages[i].node = 1 + (int)test_below((uint64_t)n);
     }
     for (int k = 0; k < n; k++)
@@ -295,7 +295,7 @@ static void packets_turn_where_their_cable_is_down(void) {
     run_world(0, puts_in_order, &desc);
     const int64_t t_calm_ns = t_ack_ns[3];
     for (int hop = 1; hop < 3; hop++) { /* up and down between the switches */
-      const pm_outage o = {0, (int)way[hop], 150000, 0};
+      const pm_outage o = {0, (int)way[hop], 150000, 0, PM_OUTAGE_CUT};
       desc.faults.outages = &o, desc.faults.outage_count = 1;
       pm_link_bin bins[PM_LINK_BINS];
       desc.link_use = true;
@@ -315,7 +315,7 @@ static void packets_turn_where_their_cable_is_down(void) {
    follows it comes all the same. */
 static void what_is_dropped_has_left_its_nic(void) {
   pm_platform p = pm_platform_bxi2(2);
-  const pm_outage o = {0, 2, 0, 200000};
+  const pm_outage o = {0, 2, 0, 200000, PM_OUTAGE_CUT};
   pm_world_desc desc = {0};
   p.packet_bytes = 16384, p.wire_latency_ns = 10, p.switch_latency_ns = 10, p.e2e_retry_ns = 50000;
   desc.platform = &p, desc.link = PM_LINK_PACKET;

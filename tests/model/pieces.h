@@ -31,6 +31,7 @@
 #include "src/portals/nic.h"
 #include "src/portals/carrier.h"
 #include "src/portals/packet.h"
+#include "src/portals/lives.h"
 #include "src/portals/msg.h"
 #include "src/portals/compute.h"
 #include "src/portals/links.h"

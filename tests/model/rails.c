@@ -80,7 +80,7 @@ static void a_cable_fails_on_its_rail_alone(void) {
     for (int split = 0; split < 2; split++) {
       pm_platform p = pm_platform_bxi2(2);
       pm_world_desc desc = {0};
-      const pm_outage outage = {0, 4, 0, 1000000}; /* node 0 up, rail 1 */
+      const pm_outage outage = {0, 4, 0, 1000000, PM_OUTAGE_CUT}; /* node 0 up, rail 1 */
       p.procs_per_node_count = p.nic_count = p.pci_root_count = 2;
       p.e2e_retry_ns = 300000, p.rail_split_bytes = split * 65536;
       desc.platform = &p, desc.link = levels[k], desc.no_data = true;
@@ -185,7 +185,7 @@ static void a_node_fails_on_all_rails(void) {
   for (int k = 0; k < 3; k++) {
     pm_platform p = pm_platform_bxi2(2);
     pm_world_desc desc = {0};
-    const pm_outage outage = {2, 0, 0, 1000000};
+    const pm_outage outage = {2, 0, 0, 1000000, PM_OUTAGE_CUT};
     p.procs_per_node_count = p.nic_count = 2;
     p.e2e_retry_ns = 300000;
     desc.platform = &p, desc.link = levels[k], desc.no_data = true;

@@ -1,0 +1,3 @@
+/* Nodes that stand still, die and come back. */
+#pragma once
+#include "packet.h"
