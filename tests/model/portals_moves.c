@@ -320,17 +320,6 @@ static void logical_body(void *unused) {
 static void logical_interfaces_speak_of_ranks(void) { run_world(3, logical_body, NULL); }
 
 /* ---- atomics --------------------------------------------------------------------------------------- */
-static void atomics_body(void *unused) {
-  side s_, *s = &s_;
-  static union { int8_t i8[8]; uint16_t u16[4]; int32_t i32[4]; uint64_t u64[8]; double d[8]; float f[8]; long double ld[2]; double _Complex z[2]; } t, o, r;
-  (void)unused;
-  side_open(s, PTL_NI_MATCHING, 0, 0);
-  const ptl_process_t self = pm_process_id(0);
-  ptl_md_t md = {&o, sizeof o, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_ACK, s->eq, s->ct}, md_r = {&r, sizeof r, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_REPLY, s->eq, s->ct};
-  ptl_handle_md_t h, hr;
-  ptl_ct_event_t v;
-  CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK && PtlMDBind(s->ni, &md_r, &hr) == PTL_OK);
-  append(s, entry(&t, sizeof t, 0, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
 #define DO(bytes, op, type)                                                                        \
   do {                                                                                             \
     PtlCTSet(s->ct, (ptl_ct_event_t){0, 0});                                                       \
@@ -349,6 +338,17 @@ static void atomics_body(void *unused) {
     CHECK(PtlSwap(hr, 0, h, 0, bytes, self, 3, 0, 0, NULL, 0, operand, op, type) == PTL_OK);       \
     CHECK(PtlCTWait(s->ct, 1, &v) == PTL_OK && v.failure == 0);                                    \
   } while (0)
+static void atomics_body(void *unused) {
+  side s_, *s = &s_;
+  static union { int8_t i8[8]; uint16_t u16[4]; int32_t i32[4]; uint64_t u64[8]; double d[8]; float f[8]; long double ld[2]; double _Complex z[2]; } t, o, r;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  const ptl_process_t self = pm_process_id(0);
+  ptl_md_t md = {&o, sizeof o, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_ACK, s->eq, s->ct}, md_r = {&r, sizeof r, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_REPLY, s->eq, s->ct};
+  ptl_handle_md_t h, hr;
+  ptl_ct_event_t v;
+  CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK && PtlMDBind(s->ni, &md_r, &hr) == PTL_OK);
+  append(s, entry(&t, sizeof t, 0, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
   for (int i = 0; i < 8; i++) t.i8[i] = (int8_t)(i * 20), o.i8[i] = 100;
   DO(8, PTL_SUM, PTL_INT8_T);
   for (int i = 0; i < 8; i++) CHECK(t.i8[i] == (int8_t)(i * 20 + 100)); /* wraps */
