@@ -490,6 +490,15 @@ static void windows_and_nothing(void) {
   say("memory used again is its own: %d", kept == 64 * 64);
   MPI_Win_free(&w);
 }
+/* The largest code is that of the class made last. */
+static void last_used_code(void) {
+  int class, *last, flag;
+  MPI_Comm_get_attr(W, MPI_LASTUSEDCODE, &last, &flag);
+  say("last used: %d", *last == MPI_ERR_LASTCODE);
+  MPI_Add_error_class(&class);
+  MPI_Comm_get_attr(W, MPI_LASTUSEDCODE, &last, &flag);
+  say("last used after a class: %d", *last == class);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -514,4 +523,5 @@ void test_repaired(void) {
   nothing_has_no_error();
   lengths_betray();
   windows_and_nothing();
+  last_used_code();
 }

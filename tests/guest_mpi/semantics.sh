@@ -97,6 +97,15 @@ minimum_is_of_the_level() {
     done
   done
 }
+maximum_knows_what_goes_at_once() { # messages beyond 64 KiB too, on levels with a table and without
+  for how in 'flow 1048576' 'rtl 1048576' 'flow 4096'; do
+    case $how in rtl*) [ -f "$B/rtl/libnic_cosim.a" ] || continue ;; esac
+    rm -rf "$T/fetched" && timeout 300 "$B/pm_run" -n 2 --level "${how% *}" --eager "${how#* }" --report "$T/fetched" "$B/tests/guest_mpi/fetched" early 2>"$T/err" || { cat "$T/err"; return 1; }
+    "$B/overlap_report" --no-html "$T"/fetched/*.0.json >"$T/text" &&
+      sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" |
+      awk '{ n++; ok = $3 == 4 && $1 <= $5 + 0.1 && $2 >= $4 - 0.1 } END { exit !(n == 1 && ok) }' || { echo "$how"; cat "$T/text"; return 1; }
+  done
+}
 calls_cost_what_the_file_says() {
   printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 300 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
     timeout 300 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
@@ -179,6 +188,7 @@ check "a report has bounds and the truth" report_has_the_truth
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported
 check "a minimum is of the level" minimum_is_of_the_level
+check "a maximum knows what goes at once" maximum_knows_what_goes_at_once
 check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside

@@ -42,7 +42,7 @@ static inline void key(const char *name, int k) {
   int *value = NULL, flag = 0;
   if (k == MPI_KEYVAL_INVALID || strncmp(name, "WIN_", 4) == 0) return;
   MPI_Comm_get_attr(MPI_COMM_WORLD, k, &value, &flag);
-  printf("%s: %d, %s", name, flag, !flag ? "" : *value == MPI_PROC_NULL ? "nobody" : *value == MPI_ANY_SOURCE ? "anybody" : "a number");
-  if (flag && *value > 0) printf(" %d", *value);
+  printf("%s: %d, %s", name, flag, !flag ? "" : *value == MPI_PROC_NULL ? "nobody" : *value == MPI_ANY_SOURCE ? "anybody" : *value == MPI_ERR_LASTCODE ? "the last code" : "a number");
+  if (flag && *value > 0 && *value != MPI_ERR_LASTCODE) printf(" %d", *value);
   printf("\n");
 }

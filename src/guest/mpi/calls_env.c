@@ -564,7 +564,8 @@ static int predefined_attr(gm_proc *p, int keyval, int **value) {
   v[2] = MPI_ANY_SOURCE;
   v[3] = 1;
   v[4] = p->size;
-  v[5] = (int)(USER_CODES - 2 + extras_of(p)->codes.count);
+  v[5] = extras_of(p)->codes.count ? (int)(USER_CODES - 1 + extras_of(p)->codes.count)
+                                   : (int)MPI_ERR_LASTCODE;
   v[6] = 0;
   *value = NULL;
   switch (keyval % 2 ? keyval : keyval - 1) { /* Fortran's are one more */

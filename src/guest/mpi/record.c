@@ -227,8 +227,8 @@ static int64_t now_ns(void *unused) {
   (void)unused;
   return pm_now_ns();
 }
-/* No message of the run takes less: of all levels that it uses, and of all ways. Where that cannot be told there
-   is no table, and no minimum is claimed. */
+/* No message of the run takes less: of all levels that it uses, and of all ways. Where that cannot be told no minimum
+   is claimed. */
 typedef struct pace {
   double latency_ns, bytes_per_s;
   int unknown;
@@ -256,11 +256,19 @@ static void pace_of_network(pace *p, const pm_platform *f, double parts) {
   for (int64_t i = 0; f->topology == PM_TOPO_FILE && i < f->link_count; i++)
     at_least(p, (double)f->links[i].latency_ns, parts * f->links[i].bytes_per_s * payload);
 }
-/* Stamps and the table are whole nanoseconds: together they may be off by two. */
+/* Stamps and the table are whole nanoseconds: together they may be off by two. A text, because it says up to which
+   size messages go at once; whole picoseconds, because the program may have a locale with a decimal comma. */
 static nbc_status table_of(const pace *p, const char *name, nbc_table **table) {
-  if (p->unknown) return NBC_OK;
-  return nbc_table_create_linear(p->latency_ns > 2 ? p->latency_ns - 2 : 0, p->bytes_per_s, name,
-                                 table);
+  enum { FAR = 1 << 20 };
+  char text[256];
+  const double latency_ps = p->latency_ns > 2 ? (p->latency_ns - 2) * 1e3 : 0,
+               far_ps = FAR * 1e12 / (p->bytes_per_s > 0 ? p->bytes_per_s : 1e9);
+  const int n =
+      snprintf(text, sizeof text, "# eager_bytes %llu\n%s0 %lldE-12\n%d %lldE-12\n",
+               (unsigned long long)gm_set.eager_bytes,
+               p->unknown ? "# disturbed nothing says how fast a message can be at best\n" : "",
+               (long long)latency_ps, FAR, (long long)(latency_ps + far_ps));
+  return nbc_table_parse(text, (size_t)n, name, table, NULL);
 }
 static int make_tables(void) {
   static int made;

@@ -51,10 +51,11 @@ int om_assert(int bits) {
 /* Values of predefined attributes that are numbers of the ABI: each process's own word. */
 static const void *value_of_attribute(int key, const void *value) {
   static const int proc_null = OM_PROC_NULL, any_source = OM_ANY_SOURCE, unified = OM_WIN_UNIFIED,
-                   separate = OM_WIN_SEPARATE;
+                   separate = OM_WIN_SEPARATE, last_code = OM_ERR_LASTCODE;
   switch (key) {
   case OM_HOST: return &proc_null;
   case OM_IO: return &any_source;
+  case OM_LASTUSEDCODE: return *(const int *)value == MPI_ERR_LASTCODE ? &last_code : value;
   case OM_WIN_MODEL: return *(const int *)value == MPI_WIN_UNIFIED ? &unified : &separate;
   default: return value;
   }

@@ -90,6 +90,7 @@ static MPI_Aint value_there(int key, void *value) {
   switch (key) {
   case OM_HOST: return OM_PROC_NULL;
   case OM_IO: return OM_ANY_SOURCE;
+  case OM_LASTUSEDCODE: return v == MPI_ERR_LASTCODE ? OM_ERR_LASTCODE : v;
   case OM_WIN_MODEL: return v == MPI_WIN_UNIFIED ? OM_WIN_UNIFIED : OM_WIN_SEPARATE;
   default: return v;
   }

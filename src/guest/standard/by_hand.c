@@ -31,12 +31,13 @@ static void *st_copy_fn(void *copy) {
 }
 static const void *value_of_attribute(int key, const void *value) {
   static const int proc_null = ST_PROC_NULL, any_source = ST_ANY_SOURCE, unified = ST_WIN_UNIFIED,
-                   separate = ST_WIN_SEPARATE,
+                   separate = ST_WIN_SEPARATE, last_code = ST_ERR_LASTCODE,
                    flavors[] = {ST_WIN_FLAVOR_CREATE, ST_WIN_FLAVOR_ALLOCATE, ST_WIN_FLAVOR_DYNAMIC,
                                 ST_WIN_FLAVOR_SHARED};
   switch (key) {
   case ST_HOST: return &proc_null;
   case ST_IO: return &any_source;
+  case ST_LASTUSEDCODE: return *(const int *)value == MPI_ERR_LASTCODE ? &last_code : value;
   case ST_WIN_MODEL: return *(const int *)value == MPI_WIN_UNIFIED ? &unified : &separate;
   case ST_WIN_CREATE_FLAVOR: return &flavors[*(const int *)value - MPI_WIN_FLAVOR_CREATE];
   default: return value;
