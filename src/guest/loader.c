@@ -19,13 +19,15 @@
 static elf_image image;
 static char *region; /* of all copies, one after the other */
 static int copies;
-static int packed; /* processes per mapping of the file in memory; 0: mapped from their own files */
+/* Processes of one program are alike but for what they wrote: so many share a mapping. */
+static int packed; /* 0: each is mapped from a file of its own */
 static size_t variable_at[GUEST_VARIABLES];
 
 /* Thread-local variables of the program lie where the launcher's own would: right below the thread
    pointer (variant II of the ELF documents on TLS), because the program's code was compiled to find
    them at fixed distances from there. The launcher keeps the room free by a common variable, which
-   the linker puts last. A switch of processes copies what lies there out and in. */
+   the linker puts last. A switch of processes copies what lies there out and in. OpenBLAS and METIS together, which
+   PETSc brings, have 89 KiB. */
 #if defined(__x86_64__)
 enum { TLS_ROOM = 262144 };
 __asm__(".tls_common guest__tls_room, 262144, 64");
@@ -51,6 +53,8 @@ static struct {
 } later[LATER_MAX];
 static size_t tls_most;
 size_t guest_tls_most(void) { return tls_most; }
+/* The blocks of all threads become larger at their lower end, where the later files' variables are; those of
+   the thread that runs are in their place, and are copied at its next switch. ret 0: there is no room for so much */
 static int tls_grow(size_t most) {
   if (most > TLS_ROOM || !tls_most) return 0;
   for (int rank = 0; guest_at(rank); rank++)

@@ -9,7 +9,7 @@
 #include "tests/rtl/cosim.h"
 
 typedef std::vector<std::pair<uint64_t, std::string>> Changes; // of one register or wire, in time
-static std::string folder() { return getenv("TEST_FILES") ? getenv("TEST_FILES") : "."; }
+static std::string here; // the program's own name: its files stand beside it
 static void add(Changes &to, uint64_t time, const std::string &value) {
   if (value.find('x') == std::string::npos && (to.empty() || to.back().second != value))
     to.push_back({time, value});
@@ -76,7 +76,7 @@ static std::vector<Changes> of_fst(const std::string &path) {
 }
 static void fst_and_vcd_tell_the_same() {
   const uint64_t seed = test_rand();
-  const std::string vcd = folder() + "/nic1.vcd", fst = folder() + "/nic1.fst";
+  const std::string vcd = here + ".nic1.vcd", fst = here + ".nic1.fst";
   CHECK(run(vcd, seed, false) == 0 && run(fst, seed, false) == 0);
   const std::vector<Changes> a = of_vcd(vcd), b = of_fst(fst);
   size_t changes = 0, unlike = 0;
@@ -86,12 +86,13 @@ static void fst_and_vcd_tell_the_same() {
   printf("  %u registers and wires, %u changes\n", (unsigned)a.size(), (unsigned)changes);
 }
 static void what_the_disk_does_not_take_is_told() {
-  CHECK(run(folder() + "/lost.fst", 1, true) == -1);
-  CHECK(run(folder() + "/lost.vcd", 1, true) == -1);
+  CHECK(run(here + ".lost.fst", 1, true) == -1);
+  CHECK(run(here + ".lost.vcd", 1, true) == -1);
 }
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  here = argv[0];
   RUN(fst_and_vcd_tell_the_same);
   RUN(what_the_disk_does_not_take_is_told);
   return TEST_END();
