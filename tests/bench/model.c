@@ -336,17 +336,31 @@ static void reduce(int processes) {
   bench_print(name, (double)s.memory_bytes / processes, "B/process");
 }
 
+/* Whether one of the lines NAME_SIZE and NAME_SIZE_REST is asked for */
+static int asked(int argc, char **argv, const char *name, const char *size, const char *rest) {
+  char line[96], longer[96];
+  snprintf(line, sizeof line, "%s_%s", name, size);
+  snprintf(longer, sizeof longer, "%s_%s_%s", name, size, rest);
+  return bench_wanted(argc, argv, line) || bench_wanted(argc, argv, longer);
+}
 int main(int argc, char **argv) {
-  if (bench_wanted(argc, argv, "model_put_ack") || bench_wanted(argc, argv, "model_loggp"))
-    put_ack();
-  if (bench_wanted(argc, argv, "model_flows"))
-    flows(4, 1000), flows(8, 500), flows(16, 200), flows(32, 50), flows(64, 4);
-  if (bench_wanted(argc, argv, "model_puts"))
-    puts_between(4, 1000), puts_between(8, 500), puts_between(16, 200), puts_between(32, 50),
-        puts_between(64, 4);
-  if (bench_wanted(argc, argv, "model_dense"))
-    dense(8, 16, 2e6, 1), dense(8, 64, 2e6, 1), dense(16, 16, 2e6, 1);
-  if (bench_wanted(argc, argv, "model_small_flows")) small_flows();
-  if (bench_wanted(argc, argv, "model_allreduce")) reduce(1024), reduce(65536);
+  static const char *const put_lines[] = {"model_put_ack", "model_put_ack_events", "model_put_ack_copied_to_4MiB",
+                                          "model_put_ack_copied_to_64KiB", "model_loggp_2"};
+  static const struct { const char *size; unsigned k; int rounds; } trees[] = {
+    {"16", 4, 1000}, {"64", 8, 500}, {"256", 16, 200}, {"1024", 32, 50}, {"4096", 64, 4}};
+  int puts_asked = 0;
+  for (size_t i = 0; i < sizeof put_lines / sizeof *put_lines; i++) puts_asked |= bench_wanted(argc, argv, put_lines[i]);
+  if (puts_asked) put_ack();
+  for (size_t i = 0; i < sizeof trees / sizeof *trees; i++)
+    if (asked(argc, argv, "model_flows", trees[i].size, "simulated")) flows(trees[i].k, trees[i].rounds);
+  for (size_t i = 0; i < sizeof trees / sizeof *trees; i++)
+    if (asked(argc, argv, "model_puts", trees[i].size, "simulated")) puts_between(trees[i].k, trees[i].rounds);
+  if (asked(argc, argv, "model_dense", "64x16", "simulated")) dense(8, 16, 2e6, 1);
+  if (asked(argc, argv, "model_dense", "64x64", "simulated")) dense(8, 64, 2e6, 1);
+  if (asked(argc, argv, "model_dense", "256x16", "simulated")) dense(16, 16, 2e6, 1);
+  if (asked(argc, argv, "model_small_flows", "8192", "") || bench_wanted(argc, argv, "model_small_flows_exponent"))
+    small_flows();
+  if (asked(argc, argv, "model_allreduce", "1024", "memory")) reduce(1024);
+  if (asked(argc, argv, "model_allreduce", "65536", "memory")) reduce(65536);
   return 0;
 }
