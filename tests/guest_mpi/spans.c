@@ -1,7 +1,8 @@
 /* While a thread is in a call all the time, another one has its own calls: "waits": it sends and waits at once, so
    nothing is hidden; "computes": it computes between them, so that nearly all is hidden. That other one is the main
    thread, or with a second word a thread of pthreads or of OpenMP, beside a main thread that calls nothing.
-   "handed": the thread that sent has ended when the main thread waits, "taken": it lives on and computes. */
+   "handed": the thread that sent has ended when the main thread waits, "taken": it lives on and computes.
+   "collective": so with an allreduce of four, whose later messages begin while the main thread waits. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
@@ -43,12 +44,26 @@ static void with_openmp(void) {
     if (me) send_all(NULL);
   }
 }
+static void *sum_first(void *unused) {
+  MPI_Iallreduce(MPI_IN_PLACE, data, sizeof data / sizeof(int), MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+  usleep(200000);
+  return unused;
+}
+static void collective(int me) {
+  pthread_t starter;
+  if (me == 0) pthread_create(&starter, NULL, sum_first, NULL), usleep(1000);
+  else MPI_Iallreduce(MPI_IN_PLACE, data, sizeof data / sizeof(int), MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  if (me == 0) pthread_join(starter, NULL);
+  MPI_Finalize();
+}
 int main(int argc, char **argv) {
   int level, me;
   pthread_t thread, sender;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   const char *what = argc > 1 ? argv[1] : "waits", *who = argc > 2 ? argv[2] : "main";
+  if (strcmp(what, "collective") == 0) return collective(me), 0;
   ends = strcmp(what, "handed") == 0;
   computes = strcmp(what, "waits") != 0;
   if (me == 1) {
