@@ -30,9 +30,9 @@
    process of another node: half the shortest round trip; of what is not sent eagerly also the shortest time
    in which MPI_Recv took a message that was announced before, from memory that nobody touched meanwhile: in
    large pages, and never written, in small and in large ones, which are copied faster than others. The
-   shortest counts. No size is slower than twice its half. So it is the time of the fastest transfer, not of
-   a usual one: bounds hold for slower ones. A table that is too slow makes the
-   minimum overlap too large, so measure while nothing else runs, with a core for each process. */
+   shortest counts. No size is slower than twice its half, nor one beyond the eager size slower per byte than
+   the next that was measured. So it is the time of the fastest transfer, not of a usual one: bounds hold for
+   slower ones. A table that is too slow makes the minimum overlap too large, so measure while nothing else runs, with a core for each process. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -419,10 +419,15 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
 
 /* A size that was disturbed each time, or whose data is in no cache, says nothing of how fast it could be: no
    message takes longer than one of twice the bytes, or than two of half of them; and the link is no slower
-   than any one message. */
-static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES], double *link) {
-  for (int i = SIZES - 2; i >= 0; i--)
-    if (time_s[i] > time_s[i + 1]) time_s[i] = time_s[i + 1];
+   than any one message. What is sent eagerly also waits for its round trip, which is no time of data that is
+   announced: from the eager size to the next one the times are in proportion to the bytes. */
+static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES], int64_t eager,
+                         double *link) {
+  for (int i = SIZES - 2; i >= 0; i--) {
+    const bool eager_ends = size_bytes[i] <= (uint64_t)eager && (uint64_t)eager < size_bytes[i + 1];
+    const double most_s = eager_ends ? time_s[i + 1] / 2 : time_s[i + 1];
+    if (time_s[i] > most_s) time_s[i] = most_s;
+  }
   for (int i = 0; i < SIZES; i++) {
     if (i > 0 && time_s[i] > 2 * time_s[i - 1]) time_s[i] = 2 * time_s[i - 1];
     const double rate = 1.1 * (double)size_bytes[i] / time_s[i];
@@ -462,7 +467,7 @@ static int measure(const char *path, const char *between, double most_s) {
   double link = link_bytes_per_s(&clock, buffer, rank, size);
   progress_end(&progress);
   if (rank > 0) return 0;
-  keep_fastest(size_bytes, time_s, &link);
+  keep_fastest(size_bytes, time_s, eager, &link);
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);

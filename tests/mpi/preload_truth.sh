@@ -86,6 +86,10 @@ table() { # mpi
   said=$(awk '/link_bytes/ { link = $3 } !/^#/ { n++; if ($1 == 65536) at = $2; if (n > 1 && $2 > 2.001 * last) print $1, $2; if ($1 / $2 > link) print "link", $1, $2; last = $2 }
     END { if (n < 20 || at > 1e-3) print n, at }' "$reports/table.txt")
   if [ -z "$said" ]; then ok "$1: a table holds the fastest times"; else bad "$1: a table holds the fastest times: $said: $(cat "$reports/table.txt")"; fi
+  # what is sent eagerly is not in the table of what is announced: beyond the eager size only the next size tells
+  said=$(awk '/eager_bytes/ { eager = $3 } !/^#/ { if (last_size <= eager && eager < $1) { seen = 1; if (last > 1.001 * $2 * last_size / $1) print last_size, last, $1, $2 } last_size = $1; last = $2 }
+    END { if (!seen) print "no size beyond", eager }' "$reports/table.txt")
+  if [ -z "$said" ]; then ok "$1: a table is in proportion above the eager size"; else bad "$1: a table is not in proportion above the eager size: $said: $(cat "$reports/table.txt")"; fi
   (grep -v disturbed "$reports/table.txt"; echo '# disturbed by a test') >"$reports/disturbed.txt"
   NBC_TABLE=$reports/disturbed.txt measured "$1" 1 "$B/tests/mpi/preload_truth.$1" "" >/dev/null 2>&1
   "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
