@@ -17,7 +17,7 @@ typedef enum nbc__coll_state {
 /* The states of a request. Only a persistent one comes back to IDLE; a failed one stays FAILED.
 
      IDLE --begin--> RUNNING --all nodes ended--> DONE --end--> IDLE, or gone
-                        '-----first error-----> FAILED
+                        '-----error----------> FAILED
 
    acquire here and release in nbc__coll_enter: who sees DONE sees the received data, too, whichever
    thread it was that drove the request. */
@@ -33,17 +33,31 @@ static void nbc__coll_enter(nbc_request *r, nbc__coll_state state) {
 
 static void nbc__coll_checked(nbc_request *check);
 
-/* What of the request is still flying goes on: the transport has its operations, so its memory
-   stays until they end or are recalled. Nothing new is posted: see nbc__coll_advance. */
-static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
-  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return; /* the first error is the cause */
+static void nbc__coll_note(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
+  if (r->error.status) return; /* the first error is the cause */
   const nbc_node *const node = &r->schedule->nodes[i];
   (void)nbc__status_fail(&r->error, status, 0, "%s, rank %d: %s %d: %s (%s)",
                          nbc_coll_name(r->schedule->coll), r->schedule->rank,
                          node->type == NBC_NODE_SEND ? "send to" : "receive from", node->u.msg.peer,
                          what, nbc_status_name(status));
+}
+
+/* What of the request is still flying goes on: the transport has its operations, so its memory
+   stays until they end or are recalled. Nothing new is posted: see nbc__coll_advance. */
+static void nbc__coll_fail(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
+  if (nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
+  nbc__coll_note(r, status, i, what);
   nbc__coll_enter(r, NBC__COLL_FAILED);
   if (r->compare.after) nbc__coll_checked(r);
+}
+
+/* A message had another length. The transport is sound, and others wait for what this rank would send:
+   the schedule goes on with empty messages in place of its own, so that each of them sees a wrong
+   length too, and all end with an error. Only the end is late. */
+static void nbc__coll_spoil(nbc_request *r, nbc_status status, uint32_t i, const char *what) {
+  if (!r->error.status) r->times.t_spoiled_ns = r->comm->t->now_ns(r->comm->t->ctx);
+  nbc__coll_note(r, status, i, what);
+  __atomic_store_n(&r->run.spoiled, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- the executor: one for all algorithms -------------------------------------------------- */
@@ -72,7 +86,8 @@ static void nbc__coll_post(nbc_request *r, uint32_t i) {
   const uint64_t tag = r->run.tag | node->u.msg.tag;
   const nbc_status status =
       node->type == NBC_NODE_SEND
-          ? t->isend(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op)
+          ? t->isend(t->ctx, buffer, r->run.spoiled ? 0 : node->size_bytes, node->u.msg.peer, tag,
+                     op)
           : t->irecv(t->ctx, buffer, node->size_bytes, node->u.msg.peer, tag, op);
   if (status)
     nbc__coll_fail(r, status, i, "cannot be posted");
@@ -116,12 +131,12 @@ static void nbc__coll_advance(nbc_request *r) {
     case NBC_NODE_SEND:
     case NBC_NODE_RECV: nbc__coll_post(r, i); continue;
     case NBC_NODE_COPY:
-      if (nbc__coll_local(r, node, false))
+      if (!r->run.spoiled && nbc__coll_local(r, node, false))
         memcpy(nbc__coll_at(r, node->u.copy.dst), nbc__coll_at(r, node->u.copy.src),
                node->size_bytes);
       break;
     case NBC_NODE_REDUCE:
-      if (nbc__coll_local(r, node, true)) nbc__coll_reduce_node(r, node);
+      if (!r->run.spoiled && nbc__coll_local(r, node, true)) nbc__coll_reduce_node(r, node);
       break;
     case NBC_NODE_NOP: break;
     }
@@ -131,7 +146,7 @@ static void nbc__coll_advance(nbc_request *r) {
   if (r->run.finished_count == r->schedule->node_count &&
       nbc__coll_state_of(r) == NBC__COLL_RUNNING) {
     const bool is_check = r->compare.after != NULL; /* once done, another thread may free r */
-    nbc__coll_enter(r, NBC__COLL_DONE);
+    nbc__coll_enter(r, r->run.spoiled ? NBC__COLL_FAILED : NBC__COLL_DONE);
     if (is_check) nbc__coll_checked(r);
   }
 }
@@ -147,15 +162,16 @@ static void nbc__coll_done(nbc_op *op) {
     nbc__prog_note_done(p);
     r->times.t_done_ns = r->comm->t->now_ns(r->comm->t->ctx);
   }
-  if (op->status)
-    nbc__coll_fail(r, op->status, own->node,
-                   op->status == NBC_E_TRUNCATED ? "sent more than expected" : "failed");
-  else if (node->type == NBC_NODE_RECV && op->size_bytes != node->size_bytes)
-    nbc__coll_fail(r, NBC_E_MISMATCH, own->node, "sent less than expected");
-  else {
-    nbc__coll_finish_node(r, own->node);
-    nbc__coll_advance(r);
+  if (op->status && op->status != NBC_E_TRUNCATED) {
+    nbc__coll_fail(r, op->status, own->node, "failed");
+    return;
   }
+  if (op->status)
+    nbc__coll_spoil(r, op->status, own->node, "sent more than expected");
+  else if (node->type == NBC_NODE_RECV && op->size_bytes != node->size_bytes)
+    nbc__coll_spoil(r, NBC_E_MISMATCH, own->node, "sent less than expected");
+  nbc__coll_finish_node(r, own->node);
+  nbc__coll_advance(r);
 }
 
 /* Receives first: a message that finds its receive posted is not copied twice. `left` is copied
@@ -464,6 +480,7 @@ static void nbc__coll_begin(nbc_request *r) {
   if (!r->run.tag || !r->persistent)
     r->run.tag = nbc__coll_tag(r->comm, false, r->comm->sequence_index++);
   r->error.status = NBC_OK;
+  r->run.spoiled = 0;
   nbc__coll_enter(r, NBC__COLL_RUNNING);
 }
 
@@ -671,6 +688,17 @@ NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
   return status;
 }
 
+/* With lengths, schedules may differ: what a spoiled request waits for is perhaps never sent. It
+   is known to fail, so its owner is told after a while. */
+static void nbc__coll_spoiled_late(nbc_request *r) {
+  const nbc_transport *const t = r->comm->t;
+  if (!__atomic_load_n(&r->run.spoiled, __ATOMIC_ACQUIRE) ||
+      nbc__coll_state_of(r) != NBC__COLL_RUNNING)
+    return;
+  if (t->now_ns(t->ctx) - r->times.t_spoiled_ns >= r->comm->desc.check_limit_ns)
+    nbc__coll_enter(r, NBC__COLL_FAILED);
+}
+
 /* The transport failed: so does this request. */
 static void nbc__coll_broken(nbc_request *r, nbc_status status) {
   if (status >= 0 || nbc__coll_state_of(r) != NBC__COLL_RUNNING) return;
@@ -688,15 +716,19 @@ static void nbc__coll_drive(nbc_request *r) {
     nbc__coll_broken(r, t->progress(t->ctx));
     if (t->others && nbc__coll_state_of(r) == NBC__COLL_RUNNING) t->others(t->ctx);
     nbc__coll_check_late(r);
+    nbc__coll_spoiled_late(r);
     return;
   }
   /* With an engine, its thread drives the transport; a waiting caller takes a turn when the engine
      is not at it, and looks for errors only where there can be some. */
   nbc__prog_help(p);
-  if (!nbc__prog_any_failed(p) && !r->compare.before) return;
+  if (!nbc__prog_any_failed(p) && !r->compare.before &&
+      !__atomic_load_n(&r->run.spoiled, __ATOMIC_ACQUIRE))
+    return;
   nbc__prog_lock(p);
   nbc__coll_broken(r, nbc__prog_failed(p, t));
   nbc__coll_check_late(r);
+  nbc__coll_spoiled_late(r);
   nbc__prog_unlock(p);
 }
 

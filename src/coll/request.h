@@ -32,7 +32,8 @@ typedef struct nbc_comm_desc {
   const nbc_choice *choice; /* copied; NULL = built in. The environment wins: NBC_CHOICE = a file;
                                NBC_ALGO = "bcast=chain:65536,allreduce=ring" (segment after ':') */
   bool check;               /* compare the arguments of all ranks before each collective */
-  int64_t check_limit_ns;   /* a rank that does not come to be compared: 0 = 10 s */
+  int64_t check_limit_ns;   /* for a rank that does not come to be compared, or, after a message of
+                               another length, for what is missing: 0 = 10 s */
   nbc_progress *progress;   /* outlives the communicator; NULL = policy NONE */
 } nbc_comm_desc;
 
@@ -79,7 +80,8 @@ NBC_API nbc_status nbc_coll_start_new(nbc_comm *comm, const nbc_coll_args *args,
    2^19 were made on the communicator since one that is still there. */
 NBC_API nbc_status nbc_coll_init(nbc_comm *comm, const nbc_coll_args *args, nbc_request **request);
 NBC_API nbc_status nbc_coll_start(nbc_request *request); /* NBC_E_STATE: still running */
-/* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree) | transport.
+/* NBC_PENDING, or the end: NBC_OK | NBC_E_MISMATCH, NBC_E_TRUNCATED (ranks disagree: so do all end that
+   wait for something of the rank that saw it first, where lengths alone differ) | transport.
    At the end, a request that is not persistent is freed and *request becomes NULL; NULL is
    finished. limit_ns: NBC_E_TIMEOUT after that long, the request goes on; 0 = wait for ever. */
 NBC_API nbc_status nbc_coll_test(nbc_request **request);
@@ -145,6 +147,7 @@ typedef struct nbc__coll_run {
   uint32_t *ready; /* nodes in the order in which they became ready: each comes once */
   uint32_t first_ready_count, ready_count, finished_count, flying_count;
   bool advancing;
+  uint32_t spoiled;  /* atomic: a message had another length; from now on this rank's are empty */
   nbc__coll_op *ops; /* per node that sends or receives */
   uint32_t *op_of;   /* per node: index in ops */
 } nbc__coll_run;
@@ -156,7 +159,7 @@ typedef struct nbc__coll_compare {
 } nbc__coll_compare;
 
 typedef struct nbc__coll_times {
-  int64_t t_start_ns;
+  int64_t t_start_ns, t_spoiled_ns;
   int64_t t_done_ns; /* of the completion being handled, for an engine's histogram; 0 = none */
 } nbc__coll_times;
 

@@ -281,6 +281,89 @@ static void wrong_length_is_named(void) {
   close_world();
 }
 
+/* One rank's vectors or blocks have another length, by every algorithm: all requests end, and with an error on each
+   rank to which something of that rank comes. */
+enum { RANKS = 7, LENGTH = 3000 };
+static int32_t given[RANKS][RANKS * (LENGTH + 1)], taken[RANKS][RANKS * (LENGTH + 1)];
+
+static bool gives_to_all(nbc_coll coll, bool is_root) {
+  return coll == NBC_COLL_ALLREDUCE || coll == NBC_COLL_ALLGATHER || coll == NBC_COLL_ALLTOALL ||
+         (coll == NBC_COLL_BCAST && is_root);
+}
+
+static bool ends_with_one_odd_rank(nbc_threads *threads, nbc_coll coll, nbc_algo algo, int size, int odd,
+                                   uint64_t length, int more) {
+  static uint32_t id;
+  nbc_comm *on[RANKS];
+  nbc_request *requests[RANKS];
+  nbc_status ends[RANKS];
+  int left = size;
+  bool good = true;
+  id = (id + 1) % 32768;
+  for (int r = 0; r < size; r++) {
+    const nbc_comm_desc d = {.transport = nbc_threads_rank(threads, r), .id = id};
+    const nbc_coll_args args = {.coll = coll, .algo = algo, .send = given[r], .recv = taken[r], .type = NBC_TYPE_INT32,
+                                .count = r == odd ? length + (uint64_t)more : length, .segment_bytes = UINT64_MAX};
+    good = good && nbc_comm_create(&d, &on[r], NULL) == NBC_OK;
+    good = good && nbc_coll_start_new(on[r], &args, &requests[r]) == NBC_OK;
+    ends[r] = NBC_PENDING;
+  }
+  for (int round = 0; good && left && round < 20000; round++)
+    for (int r = 0; r < size; r++)
+      if (ends[r] == NBC_PENDING && (ends[r] = nbc_coll_test(&requests[r])) != NBC_PENDING) left--;
+  for (int r = 0; good && r < size; r++) {
+    const bool must_fail = r != odd && gives_to_all(coll, odd == 0);
+    good = ends[r] == NBC_E_TRUNCATED || ends[r] == NBC_E_MISMATCH || (ends[r] == NBC_OK && !must_fail);
+    if (!good)
+      printf("  %s by %s, %d ranks, rank %d has %+d of %d: rank %d: %s\n", nbc_coll_name(coll), nbc_algo_name(algo), size,
+             odd, more, (int)length, r, nbc_status_name(ends[r]));
+  }
+  for (int r = 0; r < size; r++) nbc_comm_destroy(on[r]);
+  return good;
+}
+
+static void nobody_waits_behind_a_wrong_length(void) {
+  static const nbc_coll of_one_length[] = {NBC_COLL_BCAST, NBC_COLL_REDUCE, NBC_COLL_ALLREDUCE, NBC_COLL_REDUCE_SCATTER_BLOCK,
+                                           NBC_COLL_GATHER, NBC_COLL_SCATTER, NBC_COLL_ALLGATHER, NBC_COLL_ALLTOALL,
+                                           NBC_COLL_SCAN, NBC_COLL_EXSCAN};
+  enum { KINDS = sizeof of_one_length / sizeof *of_one_length };
+  for (int size = 2; size <= RANKS; size += size < 5 ? 1 : 2) {
+    nbc_threads_desc desc = {0};
+    desc.size = size;
+    CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+    for (int k = 0; k < KINDS * NBC_ALGO_COUNT; k++) {
+      const nbc_coll coll = of_one_length[k / NBC_ALGO_COUNT];
+      const nbc_algo algo = (nbc_algo)(k % NBC_ALGO_COUNT);
+      for (int odd = 0; odd < size && nbc_schedule_supports(coll, algo, size, false); odd++)
+        for (int more = -1; more <= 1; more += 2)
+          CHECK(ends_with_one_odd_rank(world, coll, algo, size, odd, odd % 2 ? LENGTH : 40, more));
+    }
+    nbc_threads_destroy(world);
+  }
+}
+
+/* Where lengths ask for other messages, too, those may never come: who knows of an error does not wait for ever. */
+static void a_wrong_length_is_told_though_messages_are_missing(void) {
+  nbc_threads_desc desc = {0};
+  nbc_comm *on[2];
+  nbc_request *requests[2];
+  nbc_status ends[2];
+  desc.size = 2;
+  CHECK(nbc_threads_create(&desc, &world) == NBC_OK);
+  for (int r = 0; r < 2; r++) {
+    const nbc_comm_desc d = {.transport = nbc_threads_rank(world, r), .check_limit_ns = 20000000};
+    const nbc_coll_args args = {.coll = NBC_COLL_BCAST, .algo = NBC_ALGO_CHAIN, .recv = taken[r], .type = NBC_TYPE_INT32,
+                                .count = r ? 1000 : 150, .segment_bytes = 400};
+    CHECK(nbc_comm_create(&d, &on[r], NULL) == NBC_OK);
+    CHECK(nbc_coll_start_new(on[r], &args, &requests[r]) == NBC_OK);
+  }
+  drive(requests, ends, 2);
+  CHECK(ends[0] == NBC_OK && ends[1] == NBC_E_MISMATCH);
+  CHECK(strstr(nbc_comm_error(on[1])->text, "bcast, rank 1: receive from 0: sent less than expected"));
+  for (int r = 0; r < 2; r++) nbc_comm_destroy(on[r]);
+  nbc_threads_destroy(world);
+}
+
 /* The n-th post or completion fails, for every n: the request ends with that error, or is not
  * touched. */
 static void every_failing_message_ends_the_request(void) {
@@ -351,6 +434,8 @@ int main(int argc, char **argv) {
   RUN(mismatched_counts_of_a_pair_are_named);
   RUN(who_does_not_come_is_named);
   RUN(wrong_length_is_named);
+  RUN(nobody_waits_behind_a_wrong_length);
+  RUN(a_wrong_length_is_told_though_messages_are_missing);
   RUN(every_failing_message_ends_the_request);
   RUN(environment_is_checked);
   return TEST_END();

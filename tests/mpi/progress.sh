@@ -248,7 +248,7 @@ all() {
   for n in 2 3; do communicators $1 $n; done
   for n in 2 3; do handles $1 $n; done
   callbacks $1 3
-  arguments $1 3
+  for n in 3 5; do arguments $1 $n; done
   one_inside $1
   in_flight $1 3 progress_requests
   for p in requests persistent collectives handles callbacks; do in_flight $1 3 progress_$p NBC_COLLECTIVES=ours; done

@@ -1,7 +1,10 @@
 /* progress_arguments.c: what the MPI refuses is refused by collectives of ours too, and one buffer given twice to scans, which
-   Open MPI takes against the standard, gives its results. Nothing of a refused call is sent. */
+   Open MPI takes against the standard, gives its results. Nothing of a refused call is sent. Lengths that differ between processes end
+   in an error of all that get something from the odd one, and of none by a wait without an end. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LONG = 5, MAX_SIZE = 16 };
 static int rank, size, failed;
@@ -103,6 +106,26 @@ static void overlapping(void) {
 #endif
 }
 
+/* The root has another length than the others, who stand behind one another in the tree. Open MPI's own broadcast waits for
+   ever then, or says nothing. */
+static void lengths(void) {
+  const char *const set = getenv("NBC_COLLECTIVES");
+  static int numbers[1000];
+  const int roots[] = {1, 10, 999, 1000}, others[] = {10, 1, 1000, 999};
+#ifdef OPEN_MPI
+  if (!set || strcmp(set, "ours") != 0) return;
+#endif
+  (void)set;
+  for (int i = 0; i < 4; i++) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int rc = MPI_Ibcast(numbers, rank ? others[i] : roots[i], MPI_INT, 0, comm, &request), class = MPI_SUCCESS;
+    if (!rc) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rc) MPI_Error_class(rc, &class);
+    good(rank == 0 || class != MPI_SUCCESS, "a broadcast of another length", roots[i]);
+    MPI_Barrier(comm);
+  }
+}
+
 int main(int argc, char **argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -115,6 +138,7 @@ int main(int argc, char **argv) {
   fortran();
   in_place();
   overlapping();
+  lengths();
   MPI_Comm_free(&comm);
   MPI_Reduce(&failed, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes checked, %d checks failed\n", size, all);
