@@ -15,7 +15,8 @@
      tail_bytes        how much of a larger contiguous send that has ended may still be on its way, in sockets or
                        queues. Found by sending to a process that looks only every few milliseconds: what it
                        had not received when the send was over; twice the most that was seen.
-                       --tail instead of a file prints these two and measures nothing else.
+                       --tail instead of a file prints these two and measures nothing else, within a node or,
+                       when there is none with two processes, between two.
                        --hosts prints the hosts of the run, --other FILE measures between two nodes only,
                        --merge FILE WHY FILE... makes one table of several: `nbc see` on several hosts.
      link_bytes_per_s  the most that a process moved at once in one direction: 16 messages under way,
@@ -251,7 +252,7 @@ static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool 
 }
 
 /* ---- the tail of a send that has ended ---- */
-enum { TAIL_ROUNDS = 5, TAIL_NAP_NS = 3000000, TAIL_NAPS = 60, SAMPLE = 1024 };
+enum { TAIL_ROUNDS = 5, TAIL_NAP_NS = 3000000, TAIL_NAPS = 60, SAMPLE = 1024, LOOKS = 4096 };
 /* How many bytes of the buffer have been written with something else than 0, of what is looked at? */
 static int received_bytes(const volatile char *buffer, int bytes) {
   int n = 0;
@@ -260,51 +261,88 @@ static int received_bytes(const volatile char *buffer, int bytes) {
   return n < bytes ? n : bytes;
 }
 
-/* The receiver looks, naps and looks again. How much came only by its last look; that is the tail when the
-   send had ended before, which the other rank knows. */
-static long rarely_received(char *buffer, int bytes, int peer) {
+/* What had come when, a millisecond apart at least; the last one stands for all that came later. */
+static struct {
+  int64_t t_ns;
+  int bytes;
+} looks[LOOKS];
+static int look_count;
+static void keep_look(int64_t t_ns, int bytes) {
+  if (look_count == LOOKS || (look_count && t_ns - looks[look_count - 1].t_ns < TAIL_NAP_NS / 3))
+    return;
+  looks[look_count].t_ns = t_ns;
+  looks[look_count++].bytes = bytes;
+}
+/* How much of the message had not come at the first look that is later for certain, both ranks having begun at the
+   same time but for a third of a nap. None: all had come. */
+static long missing_at(int64_t t_ns, int bytes) {
+  for (int i = 0; i < look_count; i++)
+    if (looks[i].t_ns > t_ns + TAIL_NAP_NS / 3) return bytes - looks[i].bytes;
+  return look_count == LOOKS ? bytes - looks[LOOKS - 1].bytes : 0;
+}
+
+/* The receiver looks, naps and looks again; then it tells the other rank how much came only by its last look, and
+   how much was missing when that one's send ended. */
+static void rarely_received(const nbc_clock *clock, char *buffer, int bytes, int peer) {
   const struct timespec nap = {0, TAIL_NAP_NS};
   MPI_Request request;
   int over = 0, before = 0;
+  int64_t end_ns = 0;
   char go = 0;
   memset(buffer, 0, (size_t)bytes);
+  look_count = 0;
   MPI_Irecv(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
   MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
+  const int64_t start_ns = nbc_clock_now_ns(clock);
   for (int i = 0; !over; i++) {
     if (i < TAIL_NAPS) nanosleep(&nap, NULL);
     before = received_bytes(buffer, bytes);
+    keep_look(nbc_clock_now_ns(clock) - start_ns, before);
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);
   }
   const long last = bytes - before;
   MPI_Send(&last, 1, MPI_LONG, peer, 10, world);
-  return 0;
+  MPI_Recv(&end_ns, 1, MPI_INT64_T, peer, 10, world, MPI_STATUS_IGNORE);
+  const long missing = missing_at(end_ns, bytes);
+  MPI_Send(&missing, 1, MPI_LONG, peer, 10, world);
 }
-/* The sender: the tail of one message, 0 when its end came with the receiver's. */
-static long rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int peer) {
+/* The sender: in *last what came by the receiver's last look, 0 when that was when the send ended. */
+static void rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int peer, long *last,
+                        long *missing) {
   MPI_Request request;
-  long last = 0;
   char go = 0;
   memset(buffer, 1, (size_t)bytes);
   MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
+  const int64_t start_ns = nbc_clock_now_ns(clock);
   MPI_Isend(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  const int64_t end_ns = nbc_clock_now_ns(clock);
-  MPI_Recv(&last, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
-  return nbc_clock_now_ns(clock) - end_ns > TAIL_NAP_NS / 3 ? last : 0;
+  const int64_t end_ns = nbc_clock_now_ns(clock), d_ns = end_ns - start_ns;
+  MPI_Recv(last, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
+  if (nbc_clock_now_ns(clock) - end_ns <= TAIL_NAP_NS / 3) *last = 0;
+  MPI_Send(&d_ns, 1, MPI_INT64_T, peer, 10, world);
+  MPI_Recv(missing, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
 }
 
-/* The longest tail of some rounds. A round that was disturbed counts as one with a tail, so two must agree. */
+/* The longest tail of some rounds: of what came by the last look, and, because little comes at each look of a slow
+   network, of what was missing. A round that was disturbed counts as one with a tail, so two must agree, and of what
+   rests on both ranks' times all. */
 static long tail_of(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
-  long high = 0, second = 0;
+  long most_last = 0, most_missing = 0;
+  int with_last = 0, with_missing = 0;
   for (int i = 0; i < TAIL_ROUNDS; i++) {
-    const long seen =
-        first ? rarely_sent(clock, buffer, bytes, peer) : rarely_received(buffer, bytes, peer);
-    if (seen > high)
-      second = high, high = seen;
-    else if (seen > second)
-      second = seen;
+    long last = 0, missing = 0;
+    if (first)
+      rarely_sent(clock, buffer, bytes, peer, &last, &missing);
+    else
+      rarely_received(clock, buffer, bytes, peer);
+    with_last += last > 0;
+    with_missing += missing > 0;
+    if (last > most_last) most_last = last;
+    if (missing > most_missing) most_missing = missing;
   }
-  return second > 0 ? high : 0;
+  if (with_last < 2) most_last = 0;
+  if (with_missing < TAIL_ROUNDS) most_missing = 0;
+  return most_last > most_missing ? most_last : most_missing;
 }
 
 /* Twice the most of some sizes above the eager one: the buffers of sockets grow. As large as the largest
@@ -513,6 +551,12 @@ static MPI_Comm join(bool same_node) {
   return MPI_COMM_NULL;
 }
 
+static bool nobody_joined(void) {
+  int mine = world != MPI_COMM_NULL, any;
+  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+  return !any;
+}
+
 int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
@@ -542,6 +586,7 @@ int main(int argc, char **argv) {
   }
   for (int i = only_other ? 2 : 1; i < argc; i++) {
     world = join(i == 1);
+    if (only_tail && nobody_joined()) world = join(false);
     if (world != MPI_COMM_NULL) {
       status |= only_tail ? print_tail() : measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);
       MPI_Comm_free(&world);
