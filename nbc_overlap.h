@@ -12080,7 +12080,7 @@ static const char *nbc__mpi_level_name(int level) {
 
 /* May this program, from this thread, with this communicator, have a transport? */
 static nbc_status nbc__mpi_check(MPI_Comm comm, bool *funneled, nbc_error *err) {
-  int begun = 0, ended = 0, provided, inter = 0, is_main = 0;
+  int begun = 0, ended = 0, provided, inter = 0, on_main = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
   if (!begun || ended)
@@ -12090,8 +12090,8 @@ static nbc_status nbc__mpi_check(MPI_Comm comm, bool *funneled, nbc_error *err) 
     return nbc__status_fail(err, NBC_E_INVAL, 0, "comm must be an intracommunicator");
   MPI_Query_thread(&provided);
   *funneled = provided < MPI_THREAD_SERIALIZED;
-  MPI_Is_thread_main(&is_main);
-  if (*funneled && !is_main)
+  MPI_Is_thread_main(&on_main);
+  if (*funneled && !on_main)
     return nbc__status_fail(err, NBC_E_THREAD, 0,
                             "MPI provides %s: only the main thread may call it",
                             nbc__mpi_level_name(provided));

@@ -1218,8 +1218,8 @@ typedef int (*pm_event_fn)(void *arg, const ptl_event_t *event);
    out  event  what was left
    ret  PTL_OK | PTL_EQ_DROPPED: there is one | PTL_EQ_EMPTY: *is_over | PTL_NO_INIT | PTL_ABORTED |
         PTL_INTERRUPTED | PTL_ARG_INVALID */
-PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
-                       ptl_event_t *event);
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_fn handle,
+                       void *arg, ptl_event_t *event);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_library.h"
 #endif
@@ -2861,7 +2861,8 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, nic, status, ended, live_threads, init_count, aborted, has_pid;
+  int rank, node, nic, status, ended, live_threads, init_count, aborted;
+  bool has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
   pm__lane memory_lane;
@@ -5224,8 +5225,9 @@ static int64_t pm__record_end_ps(const pm_trace_record *r) {
 /* Source: Schnorr, "Paje trace file format", 2016. Events stand in the order of their time: ends of steps before
    the beginnings of others, but for a step that takes no time. */
 typedef struct pm__paje_event {
-  int64_t t_ps, other_ps;    /* when it is, and when the other end of the step is */
-  int order, record, is_end; /* order: 0 end, 1 begin, 2 end of a step without length */
+  int64_t t_ps, other_ps; /* when it is, and when the other end of the step is */
+  int order, record;      /* order: 0 end, 1 begin, 2 end of a step without length */
+  bool is_end;
 } pm__paje_event;
 static int pm__paje_order(const void *a, const void *b) {
   const pm__paje_event *x = (const pm__paje_event *)a, *y = (const pm__paje_event *)b;
@@ -5316,11 +5318,11 @@ static void pm__paje_step(FILE *out, const pm_trace_record *r, const pm__paje_ev
 }
 PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
   pm__paje_event *events;
-  unsigned char *is_there;
+  bool *is_there;
   int i, count = 0, rank;
   if (!world || !out) return PM_E_INVAL;
   events = (pm__paje_event *)pm__zalloc((2 * (size_t)world->record_count + 1) * sizeof *events);
-  is_there = (unsigned char *)pm__zalloc((size_t)world->proc_count + 1);
+  is_there = (bool *)pm__zalloc(((size_t)world->proc_count + 1) * sizeof *is_there);
   if (events && is_there) pm__paje_head(out);
   if (!events || !is_there || !pm__paje_calls(world, out)) {
     PM_FREE(events);
@@ -5339,7 +5341,7 @@ PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
     events[count++] = end;
     if (!pm__paje_is_state(r) || r->from_rank >= world->proc_count || is_there[r->from_rank])
       continue;
-    is_there[r->from_rank] = 1;
+    is_there[r->from_rank] = true;
     fprintf(out, "5 0.0 r%d rank n%d \"rank %d\"\n", r->from_rank, r->from_node, r->from_rank);
   }
   qsort(events, (size_t)count, sizeof *events, pm__paje_order);
@@ -7138,7 +7140,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   pm__header *h = pt->headers, *previous = NULL, *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
-  int found = 0, is_last = 0;
+  int found = 0;
+  bool is_last = false;
   for (; h && !is_last; h = next) {
     pm__header told = *h; /* what a search tells leaves the header as it is */
     next = h->next;
@@ -8461,7 +8464,7 @@ struct pm__ahead {
   pm__ni *ni;
   ptl_handle_eq_t eq_handle;
   pm__serve_stage stage;
-  const int *is_over;
+  const bool *is_over;
   pm_event_fn handle;
   void *arg;
   ptl_event_t *event;
@@ -8736,14 +8739,14 @@ PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   return ni && pm__pt_at(ni, index) ? pm__append_room(ni, index) : 0;
 }
 /* Where nobody may run ahead: as a thread does it itself. */
-static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
+static int pm__serve_left(ptl_handle_eq_t eq_handle, const bool *is_over, ptl_event_t *event) {
   return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
 }
 /* pm__inited would catch up: pm__ahead_run takes the steps first anyhow, and then goes on with the
    events without entering the thread in between. The caller's variables (is_over, event) live as
    long as this call, during which the thread sleeps. */
-PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
-                       ptl_event_t *event) {
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_fn handle,
+                       void *arg, ptl_event_t *event) {
   pm_thread *t = pm__current;
   struct pm__ahead *a;
   pm_process *p;
@@ -11018,7 +11021,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
-  int is_change;
+  bool is_change;
   if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */
   n->in_flight--;
   done->what.from->proc->in_flight--;
@@ -11653,7 +11656,8 @@ static void pm__room(pm_world *w, uint32_t link, int channel) {
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
   const int channels = w->net ? PM__CHANNELS : PM__DETOUR; /* who has no detours saves a look */
-  int i, is_waiting = 0;
+  int i;
+  bool is_waiting = false;
   for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
     const int after = port->last_channel + i, c = after < channels ? after : after - channels;
     pm__packet *k = port->out[c].first;
@@ -11833,7 +11837,8 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   pm__message *m = k->m;
   if (!pm__is_last_hop(k)) {
     pm__port *port = &w->packets->port[k->link[k->hop]];
-    const int c = k->channel[k->hop], is_first = !port->in[c].first;
+    const int c = k->channel[k->hop];
+    const bool is_first = !port->in[c].first;
     pm__queue_put(&port->in[c], k);
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;

@@ -475,7 +475,7 @@ static nbc_status nic__tcp_verdict(const nic__tcp *n, bool late, nbc_error *err)
    their acknowledgement. */
 static nbc_status nic__tcp_close(nic__tcp *n, int64_t limit_ns, bool patient, nbc_error *err) {
   const int64_t start_ns = nbc_clock_now_ns(&n->clock);
-  int64_t has_all_ns = 0;
+  int64_t t_all_ns = 0;
   n->is_closed = true;
   for (;;) {
     bool over = true, all = true, has_all;
@@ -485,8 +485,8 @@ static nbc_status nic__tcp_close(nic__tcp *n, int64_t limit_ns, bool patient, nb
       all &= has_all;
     }
     const int64_t now_ns = nbc_clock_now_ns(&n->clock);
-    if (all && !has_all_ns) has_all_ns = now_ns;
-    if (over || (!patient && all && now_ns - has_all_ns > NIC__TCP_FIN_NS))
+    if (all && !t_all_ns) t_all_ns = now_ns;
+    if (over || (!patient && all && now_ns - t_all_ns > NIC__TCP_FIN_NS))
       return nic__tcp_verdict(n, false, err);
     if (now_ns - start_ns > limit_ns) return nic__tcp_verdict(n, true, err);
     nic__tcp_rest(now_ns - start_ns);

@@ -19,6 +19,7 @@
    Contents: [REGISTERS] [COMMANDS] [RECORDS] [COSIM] [STAMP SOURCE] */
 #ifndef NIC_COSIM_H_INCLUDED
 #define NIC_COSIM_H_INCLUDED
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -198,11 +199,12 @@ enum {
 
 /* ==== [COMMANDS] what the host writes: 16 words each ========================================== */
 typedef struct cosim_command {
-  int kind, dst, pt, op;    /* COSIM_KIND_..., op: COSIM_OP_... */
-  int ctx, dst_pid;         /* whose command it is, COSIM_CTX; the process that is meant */
-  int size_log2, is_signed; /* of an atomic's element */
-  int is_float, is_complex; /* it is a float or double; or two floats, both are set then */
-  int payload;              /* of a put: COSIM_PAY_... */
+  int kind, dst, pt, op; /* COSIM_KIND_..., op: COSIM_OP_... */
+  int ctx, dst_pid;      /* whose command it is, COSIM_CTX; the process that is meant */
+  int size_log2;         /* of an atomic's element */
+  bool is_signed;
+  bool is_float, is_complex; /* it is a float or double; or two floats, both are set then */
+  int payload;               /* of a put: COSIM_PAY_... */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;                    /* host buffer: DMA payload, reply data */
@@ -385,7 +387,7 @@ typedef struct cosim_desc {
   void (*watch)(void *ctx, int nic, int received, const cosim_packet *packet, int64_t first_cycle,
                 int64_t last_cycle);
   void *watch_ctx;
-  int has_waves;        /* 1: cosim_trace() will be used; costs speed */
+  bool has_waves;       /* 1: cosim_trace() will be used; costs speed */
   const cosim_net *net; /* NULL: an ideal crossbar. Read by cosim_create() only */
 } cosim_desc;
 

@@ -113,7 +113,8 @@ enum {
 
 typedef struct pm_rtl__load { /* a message under way */
   pm_cargo cargo;
-  int parts, arrived, returned, lost, is_matched, is_told, is_sent, is_back_there;
+  int parts, arrived, returned, lost;
+  bool is_matched, is_told, is_sent, is_back_there;
   int trigger; /* 1 + number; 0: the host sent it */
   bool is_waiting,
       is_due; /* for its counter; the model says that it is released, no packet was seen */
@@ -192,8 +193,9 @@ struct pm_rtl {
   pm_world *world;
   cosim *sim;
   pm_faults faults;
-  int nic_count, part_count, event_count, has_told; /* event_count: written, not told */
-  int change_count;                                 /* of all NICs' lists, not told yet */
+  int nic_count, part_count, event_count; /* event_count: written, not told */
+  bool has_told;
+  int change_count; /* of all NICs' lists, not told yet */
   int waiting_count, due_count,
       forgotten_count;    /* loads of triggers: is_waiting, is_due, is_forgotten */
   uint64_t strayed;       /* entries that the NIC took and the model did not */
@@ -1312,7 +1314,8 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   }
   r->faults = of.faults;
   r->rng = of.seed;
-  r->part_count = r->event_count = r->has_told = r->change_count = 0;
+  r->part_count = r->event_count = r->change_count = 0;
+  r->has_told = false;
   r->waiting_count = r->due_count = r->forgotten_count = 0;
   r->strayed = 0;
   r->matching = NULL;

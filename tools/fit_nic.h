@@ -20,7 +20,7 @@
 enum { TCP_POSTS = 16 }; /* requests of a batch, as bench_rma */
 typedef struct tcp_request {
   uint64_t bytes;
-  uint32_t is_get, unused;
+  uint32_t gets, unused; /* gets: 1, or a put */
 } tcp_request;
 
 static int tcp_fail(const char *what) {
@@ -53,7 +53,7 @@ static bool tcp_answer(int fd, char *memory, uint64_t most) {
   tcp_request request;
   while (tcp_recv(fd, &request, sizeof request)) {
     if (request.bytes > most) return errno = EMSGSIZE, false;
-    if (request.is_get
+    if (request.gets
             ? !tcp_send(fd, memory, (size_t)request.bytes, false)
             : !tcp_recv(fd, memory, (size_t)request.bytes) || !tcp_send(fd, &done, 1, false))
       return false;
@@ -118,7 +118,8 @@ static bool tcp_measure(int fd, uint64_t most, char *memory, FILE *out) {
   enum { LEAST = 9, SAMPLES = 200 };
   fprintf(out, "# bytes seconds routine, over TCP\n");
   for (uint64_t bytes = 1; bytes <= most; bytes *= 2)
-    for (int is_get = 0; is_get < 2; is_get++) {
+    for (int k = 0; k < 2; k++) {
+      const bool is_get = k > 0;
       const double begin_s = tcp_now_s();
       for (int i = 0; i < LEAST || (i < SAMPLES && tcp_now_s() < begin_s + 0.1); i++) {
         const double one_s = tcp_batch(fd, is_get, bytes, 1, memory),

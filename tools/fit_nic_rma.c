@@ -32,7 +32,7 @@ static bool begin(int *argc, char ***argv, size_t bytes) {
 static void barrier(void) { shmem_barrier_all(); }
 static void end(void) { shmem_finalize(); }
 static void give_up(int status) { shmem_global_exit(status); }
-static void move(int is_get, size_t bytes) {
+static void move(bool is_get, size_t bytes) {
   if (is_get)
     shmem_getmem_nbi(local, remote, bytes, size - 1);
   else
@@ -56,7 +56,7 @@ static void end(void) {
   MPI_Finalize();
 }
 static void give_up(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
-static void move(int is_get, size_t bytes) {
+static void move(bool is_get, size_t bytes) {
   if (is_get)
     MPI_Get(local, (int)bytes, MPI_BYTE, size - 1, 0, (int)bytes, MPI_BYTE, window);
   else
@@ -70,7 +70,7 @@ static double now_s(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-static double batch_s(int is_get, size_t bytes, int count) {
+static double batch_s(bool is_get, size_t bytes, int count) {
   const double t_s = now_s();
   for (int i = 0; i < count; i++) move(is_get, bytes);
   finish();
@@ -78,7 +78,8 @@ static double batch_s(int is_get, size_t bytes, int count) {
 }
 static void measure(FILE *out, size_t most, double limit_s) {
   for (size_t bytes = 1; bytes <= most; bytes *= 2)
-    for (int is_get = 0; is_get < 2; is_get++) {
+    for (int k = 0; k < 2; k++) {
+      const bool is_get = k > 0;
       const char *what = is_get ? "get" : "put";
       const double begin_s = now_s();
       batch_s(is_get, bytes, POSTS); /* nobody's first */

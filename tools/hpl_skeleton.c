@@ -12,6 +12,7 @@
              groups of eight panels the middle one is run and stands for the others
    Expected: run time and GFlop/s of the simulated machine. On a real one: the time of the communication alone. */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,8 @@ static void swap_rows(int columns) {
 
 /* ---- along the row: the panel ----------------------------------------------------------------------------- */
 typedef struct travel {
-  int j, count, from, to[2], is_done;
+  int j, count, from, to[2];
+  bool is_done;
 } travel;
 static int place(int at, int root) { return (at + root) % Q; }
 /* Where panel j comes from and goes next, by the ring that BROADCAST names. */
@@ -120,7 +122,7 @@ static travel travel_of(int j) {
   const int first = modified && Q > 2 ? 2 : 1,
             middle = broadcast >= TWO_RINGS && Q > 3 ? first + (Q - first) / 2 : Q;
   travel t = {j, (mine(j, my_row, P) + NB + 1) * NB, -1, {-1, -1}, at == 0};
-  const int is_head = at == first || at == middle || (first == 2 && at == 1);
+  const bool is_head = at == first || at == middle || (first == 2 && at == 1);
   if (at) t.from = is_head ? root : place(at - 1, root);
   if (at && at >= first && at + 1 < Q && at + 1 != middle) t.to[0] = place(at + 1, root);
   return t;
@@ -197,7 +199,8 @@ static void run_group(int first, int last) {
   travel now = factor_and_send(first);
   for (int j = first; j < last; j++) {
     travel next = {0, 0, -1, {-1, -1}, 1};
-    const int columns = mine(j + 1, my_col, Q), is_next = my_col == (j + 1) % Q && j + 1 < panels;
+    const int columns = mine(j + 1, my_col, Q);
+    const bool is_next = my_col == (j + 1) % Q && j + 1 < panels;
     look(&now, 1);
     if (depth &&
         j + 1 < last) { /* its columns first, so that the next panel is on its way meanwhile */

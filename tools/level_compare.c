@@ -59,14 +59,15 @@ typedef struct results {
 } results;
 static struct {
   results r;
-  int level, is_coll, nodes;
+  int level, nodes;
+  bool is_coll;
   pm_status status;
   pm_rtl *rtl;
   int64_t t_call_ns;           /* of the request that the target is told of */
   unsigned char *memory[2][2]; /* of each rank: what it sends, what it gives away */
 } run;
 
-static int has_lengths(int row) { return row == LISTS || row == LIST_RATE; }
+static bool has_lengths(int row) { return row == LISTS || row == LIST_RATE; }
 /* What the points of a row differ in: bytes, entries of a list, or nothing. */
 static uint64_t point_of(int row, int s) {
   return row == BARRIER ? 0 : has_lengths(row) ? s < LENGTHS ? lengths[s] : 0 : run.r.size_bytes[s];
@@ -84,12 +85,9 @@ static void wait_for(ptl_handle_eq_t eq, ptl_event_kind_t kind, int count) {
 }
 /* One request after the other, or many at once: ns per request. */
 static double pattern_ns(int pattern, uint64_t bytes, ptl_handle_md_t md, ptl_handle_eq_t eq) {
-  const int is_get = pattern == GET_REPLY || pattern == GET_NO_WAIT,
-            at_once = pattern == PUT_NO_WAIT || pattern == GET_NO_WAIT,
-            count = !at_once        ? 2
-                    : bytes > 65536 ? 4
-                    : bytes > 4096  ? 12
-                                    : REQUESTS;
+  const bool is_get = pattern == GET_REPLY || pattern == GET_NO_WAIT,
+             at_once = pattern == PUT_NO_WAIT || pattern == GET_NO_WAIT;
+  const int count = !at_once ? 2 : bytes > 65536 ? 4 : bytes > 4096 ? 12 : REQUESTS;
   const ptl_event_kind_t end = is_get                ? PTL_EVENT_REPLY
                                : pattern == PUT_SEND ? PTL_EVENT_SEND
                                                      : PTL_EVENT_ACK;
@@ -257,7 +255,7 @@ static void collectives_body(void *unused) {
   free(send), free(recv);
 }
 /* One world per level: every pattern, or every collective. */
-static int measure(int level, const pm_platform *platform, int is_coll) {
+static int measure(int level, const pm_platform *platform, bool is_coll) {
   pm_platform p = *platform;
   pm_world_desc desc;
   pm_world *world;
@@ -406,7 +404,7 @@ static void print_summary(FILE *out, const char *before, const char *after) {
   }
 }
 /* One drawing: time or error over size, both axes as powers unless it is the error. */
-static void draw(FILE *out, int row, int is_error) {
+static void draw(FILE *out, int row, bool is_error) {
   static const char *const colour[LEVELS] = {"#1b6ca8", "#b8651b", "#222", "#3d8b37"};
   enum { WIDE = 420, HIGH = 220, LEFT = 52, FOOT = 34 };
   const double x_max = log2((double)run.r.size_bytes[run.r.size_count - 1]);

@@ -626,7 +626,7 @@ static int hand_on(const char *command, const char *first, char **argv, int argc
   return run(&w);
 }
 
-static int is_report(const struct dirent *e) {
+static int report_filter(const struct dirent *e) {
   const size_t length = strlen(e->d_name);
   return strncmp(e->d_name, "nbc_overlap.", 12) == 0 && length > 17 &&
          strcmp(e->d_name + length - 5, ".json") == 0;
@@ -642,7 +642,7 @@ static int predict(char **argv, int argc) {
       add(&w, argv[i]);
       continue;
     }
-    const int count = scandir(argv[i], &files, is_report, alphasort);
+    const int count = scandir(argv[i], &files, report_filter, alphasort);
     if (count < 0) fail(1, "%s: %s", argv[i], strerror(errno));
     if (count == 0) fail(2, "%s: no reports in it", argv[i]);
     for (int k = 0; k < count; k++) {

@@ -52,7 +52,7 @@ enum { GATHER_PIECE = 1 << 28 };
 /* False: the receiver has no room; then who holds the text writes it. */
 static bool send_text(gathered *g, int to) {
   unsigned long long bytes = g->bytes;
-  int has_room = 0;
+  bool has_room = false;
   GATHER_WAITING(g, PMPI_Send(&bytes, 1, MPI_UNSIGNED_LONG_LONG, to, 0, run.gather_comm));
   GATHER_WAITING(g, PMPI_Recv(&has_room, 1, MPI_INT, to, 1, run.gather_comm, MPI_STATUS_IGNORE));
   for (size_t done = 0; has_room && done < g->bytes; done += GATHER_PIECE) {
@@ -66,7 +66,7 @@ static void receive_text(gathered *g, int from) {
   unsigned long long bytes = 0;
   GATHER_WAITING(
       g, PMPI_Recv(&bytes, 1, MPI_UNSIGNED_LONG_LONG, from, 0, run.gather_comm, MPI_STATUS_IGNORE));
-  const int has_room = room_for_text(g, bytes);
+  const bool has_room = room_for_text(g, bytes);
   GATHER_WAITING(g, PMPI_Send(&has_room, 1, MPI_INT, from, 1, run.gather_comm));
   for (unsigned long long done = 0; has_room && done < bytes;) {
     const unsigned long long left = bytes - done;

@@ -36,7 +36,7 @@ static struct {
   traced *node;
   uint32_t count, max;
   char *words; /* lines, one behind the other */
-  uint32_t words_count, words_max, *home, home_max, lines_count;
+  uint32_t word_count, words_max, *home, home_max, line_count;
   traced_request *request; /* hash */
   uint32_t request_max, request_count;
   bool *slot_used;
@@ -90,19 +90,19 @@ static bool more_homes(void) {
   return true;
 }
 static uint32_t line_of(const char *text, uint64_t hash) {
-  if (2 * (calls.lines_count + 1) > calls.home_max && !more_homes()) {
+  if (2 * (calls.line_count + 1) > calls.home_max && !more_homes()) {
     calls_stop("out of memory");
     return 0;
   }
   uint32_t k = (uint32_t)(hash & (calls.home_max - 1));
   for (; calls.home[k]; k = (k + 1) & (calls.home_max - 1))
     if (strcmp(calls.words + calls.home[k] - 1, text) == 0) return calls.home[k] - 1;
-  const uint32_t at = calls.words_count, bytes = (uint32_t)strlen(text) + 1;
+  const uint32_t at = calls.word_count, bytes = (uint32_t)strlen(text) + 1;
   calls.words = calls_room(calls.words, &calls.words_max, at + bytes, 1);
   if (!calls.on) return 0;
   memcpy(calls.words + at, text, bytes);
-  calls.words_count += bytes;
-  calls.lines_count++;
+  calls.word_count += bytes;
+  calls.line_count++;
   calls.home[k] = at + 1;
   return at;
 }
@@ -199,12 +199,12 @@ static void write_all(void) {
   write_nodes(calls.node, calls.count);
   size_signal_on(&beyond);
   free_bodies(calls.node, calls.count);
-  calls.count = calls.words_count = calls.lines_count = 0;
+  calls.count = calls.word_count = calls.line_count = 0;
   memset(calls.home, 0, calls.home_max * sizeof *calls.home);
   if (ferror(calls.out)) calls_stop(strerror(errno));
 }
 static void traced_line(const char *text) {
-  if (calls.count >= NODES_MAX || calls.words_count >= WORDS_MAX) write_all();
+  if (calls.count >= NODES_MAX || calls.word_count >= WORDS_MAX) write_all();
   const uint64_t hash = text_hash(text);
   const uint32_t line = line_of(text, hash);
   calls.node = calls_room(calls.node, &calls.max, calls.count + 1, sizeof *calls.node);

@@ -343,7 +343,7 @@ typedef struct persistent {
 static struct {
   persistent *slots;
   size_t limit, count; /* limit: a power of two */
-  int ours_count;      /* atomic */
+  int own_count;       /* atomic */
 } known;
 
 static size_t known_home(MPI_Request request) {
@@ -409,7 +409,7 @@ static bool known_remove(MPI_Request request, bool *was_active, struct running *
     found = true;
     *was_active = slot->active;
     *ours = slot->ours;
-    if (slot->ours) __atomic_sub_fetch(&known.ours_count, 1, __ATOMIC_RELAXED);
+    if (slot->ours) __atomic_sub_fetch(&known.own_count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&known.count, known.count - 1, __ATOMIC_RELAXED);
     /* keys further on that could stand in the gap move back */
     for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL;
@@ -430,12 +430,12 @@ static int known_is_ours(MPI_Request request, struct running *made) {
   spin_lock(&run.tables_lock);
   persistent *const slot = known.count ? known_slot(request) : NULL;
   const bool found = slot && slot->request == request;
-  if (found) slot->ours = made, __atomic_add_fetch(&known.ours_count, 1, __ATOMIC_RELAXED);
+  if (found) slot->ours = made, __atomic_add_fetch(&known.own_count, 1, __ATOMIC_RELAXED);
   spin_unlock(&run.tables_lock);
   return found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 static inline bool any_ours(const call *c) {
-  return c->active && UNLIKELY(__atomic_load_n(&known.ours_count, __ATOMIC_RELAXED));
+  return c->active && UNLIKELY(__atomic_load_n(&known.own_count, __ATOMIC_RELAXED));
 }
 /* Its slot when it is one of ours; under the lock of the tables. */
 static persistent *ours_slot(MPI_Request request) {

@@ -49,7 +49,10 @@ static struct cable {
 static int vertex_count, vertex_max, link_count, link_max, cable_count, cable_max, host_count;
 static int cluster_count, other_count, core_count = -1;
 static pm_platform native; /* of a single cluster with a topology of ours: node_count > 0 */
-static struct { int is_open, from, to, *way, count, max; /* way: numbers of links */ } route;
+static struct {
+  bool is_open;
+  int from, to, *way, count, max; /* way: numbers of links */
+} route;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...) {
   va_list args;
@@ -157,12 +160,12 @@ static int vertex_named(const char *name) {
     if (strcmp(vertices[i].name, name) == 0) return i;
   return -1;
 }
-static int vertex_add(const char *name, int is_host) {
+static int vertex_add(const char *name, bool is_host) {
   vertices = (vertex *)more(vertices, vertex_count, &vertex_max, sizeof *vertices);
   vertices[vertex_count] = (vertex){copy_of(name), is_host ? host_count++ : -1};
   return vertex_count++;
 }
-static int vertex_new(const char *element, const char *name, int is_host) {
+static int vertex_new(const char *element, const char *name, bool is_host) {
   if (vertex_named(name) >= 0) refuse("%s: %s is there already", element, name);
   return vertex_add(name, is_host);
 }
@@ -229,7 +232,8 @@ static void flat(const cluster *c, const char **list) {
 /* SimGrid's levels count from the hosts, as ours; parallel cables are cables. */
 static void fat_tree(const cluster *c) {
   int64_t levels, down[8], up[8], many[8], span = 1, width = 1;
-  int below = c->first, is_single = 1;
+  int below = c->first;
+  bool is_single = true;
   if (numbers(c->shape, 0, &levels, 1) != 1 || levels > 7 ||
       numbers(c->shape, 1, down, 7) != levels || numbers(c->shape, 2, up, 7) != levels ||
       numbers(c->shape, 3, many, 7) != levels)
@@ -380,7 +384,7 @@ static void route_end(const char *element) {
   if (route.from == route.to) return; /* to itself */
   for (int i = 0; i < route.count; i++) {
     cable_type *l = &links[route.way[i]];
-    const int is_last = i + 1 == route.count;
+    const bool is_last = i + 1 == route.count;
     if (l->ends[0] < 0) {
       int next = -1; /* where the next link begins, if that is known */
       if (is_last)

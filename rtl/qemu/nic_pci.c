@@ -26,7 +26,7 @@ typedef struct config_access {
 typedef struct bar_access {
   uint64_t addr, value; /* addr: where the BAR is, and the offset in it */
   uint32_t bytes;
-  uint8_t is_memory, unused[3];
+  uint8_t memory, unused[3];
 } bar_access;
 typedef struct memory_map {
   uint64_t guest[REGIONS], bytes[REGIONS];
@@ -313,7 +313,7 @@ static void bar_set(nic_pci *p, int nic, const bar_access *b) {
 }
 static bool in_bar(device *d, const bar_access *b) {
   const uint32_t base = little(d->config + BAR0, 4) & ~15u;
-  if ((b->bytes == 1 || b->bytes == 2 || b->bytes == 4 || b->bytes == 8) && b->is_memory &&
+  if ((b->bytes == 1 || b->bytes == 2 || b->bytes == 4 || b->bytes == 8) && b->memory &&
       b->addr % b->bytes == 0 && d->config[COMMAND] & DECODES && b->addr >= base &&
       b->addr - base < COSIM_BAR_BYTES)
     return true;

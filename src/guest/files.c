@@ -139,7 +139,7 @@ typedef struct timer {
   const guest *owner;
   int fd, event_count; /* scheduled, and not yet come */
   int64_t t_next_ns, d_interval_ns;
-  int is_closed;
+  bool is_closed;
 } timer;
 static timer *timers;
 static timer *timer_of(int fd) {
@@ -158,7 +158,7 @@ static void fired(void *arg) {
   timer *t = (timer *)arg;
   const uint64_t one = 1;
   t->event_count--;
-  if (t->is_closed || t->owner->is_ending > 3) {
+  if (t->is_closed || t->owner->end == HAS_ENDED) {
     if (t->is_closed && !t->event_count) drop(t);
     return;
   }

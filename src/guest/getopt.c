@@ -7,8 +7,9 @@
 #include <string.h>
 
 typedef struct getopt_state {
-  char *rest;                            /* of "-abc", what is not yet read */
-  int is_begun, first_other, last_other; /* arguments that were skipped: first ... last - 1 */
+  char *rest; /* of "-abc", what is not yet read */
+  bool is_begun;
+  int first_other, last_other; /* arguments that were skipped: first ... last - 1 */
   enum { PERMUTES, STOPS, RETURNS } order;
 } getopt_state;
 static guest_part part = {.name = "getopt", .state_bytes = sizeof(getopt_state)};
@@ -30,11 +31,11 @@ static void exchange(char **argv, getopt_state *s, int to) {
   }
   s->last_other = to;
 }
-static int is_other(const char *a) { return a[0] != '-' || a[1] == 0; }
+static bool is_other(const char *a) { return a[0] != '-' || a[1] == 0; }
 static void begin(view v, const char *list) {
   getopt_state *s = v.s;
   char **e = *(char ***)guest_variable_at(guest_now(), GUEST_ENVIRON);
-  int is_posix = 0;
+  bool is_posix = false;
   for (; e && *e; e++) is_posix |= strncmp(*e, "POSIXLY_CORRECT=", 16) == 0;
   if (*v.ind == 0) *v.ind = 1;
   s->first_other = s->last_other = *v.ind;
@@ -127,7 +128,7 @@ static void complain(const char *program, const char *dashes, const char *word, 
 }
 /* ret -1: is no long option, look at its letters */
 static int one_word(int argc, char **argv, const char *list, const struct option *options,
-                    int *index, int is_only, view v) {
+                    int *index, bool is_only, view v) {
   const char *word = v.s->rest, *dashes = argv[*v.ind][1] == '-' ? "--" : "-";
   const size_t bytes = strcspn(word, "=");
   int count;
@@ -163,7 +164,7 @@ static int one_word(int argc, char **argv, const char *list, const struct option
   return 0;
 }
 static int scan(int argc, char **argv, const char *list, const struct option *options, int *index,
-                int is_only) {
+                bool is_only) {
   const guest *g = guest_now();
   view v = {(getopt_state *)guest_state(&part), (char **)guest_variable_at(g, GUEST_OPTARG),
             (int *)guest_variable_at(g, GUEST_OPTIND), (int *)guest_variable_at(g, GUEST_OPTOPT),

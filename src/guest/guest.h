@@ -77,7 +77,9 @@ struct guest {
     int bytes, max;
   } line[2]; /* --prefix: what it wrote of its present line, to stdout and stderr */
   char **environment;
-  char is_ending, has_begun;
+  /* how far its end has come, in the order in which exit() goes */
+  enum { LIVES, RUNS_HANDLERS, RUNS_DESTRUCTORS, RUNS_PARTS, HAS_ENDED } end;
+  bool has_begun;
   const char *bound; /* "MPI_Init and MPI_Finalize": between them a bad end is one for all; NULL */
 };
 guest *guest_at(int rank);
@@ -128,7 +130,7 @@ typedef struct guest_abi {
   const char *library;             /* "libmpi.so." */
   int least;                       /* the number behind it */
   void *(*find)(const char *name); /* a function or a variable to be copied; NULL: has none */
-  int (*is_its)(
+  bool (*is_its)(
       const char *name); /* whether a name that it does not have may be found elsewhere: 0 */
   void (*bound)(size_t (*offset_of)(
       const char *name)); /* the program is loaded; offsets in its image, 0: none */
@@ -163,9 +165,9 @@ void guest_load(const char *path, int copies);
 char *guest_load_copy(int rank); /* ret its image */
 /* Inside of a process: constructors, main, exit. */
 __attribute__((noreturn)) void guest_enter(guest *g);
-void guest_run_destructors(guest *g);   /* .fini_array of all, after the atexit handlers */
-int guest_is_code(const void *address); /* of what all processes have a copy of */
-int guest_is_its(const void *address);  /* ... or of what the running process opened by dlopen */
+void guest_run_destructors(guest *g);    /* .fini_array of all, after the atexit handlers */
+bool guest_is_code(const void *address); /* of what all processes have a copy of */
+bool guest_is_its(const void *address);  /* ... or of what the running process opened by dlopen */
 int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
@@ -180,7 +182,7 @@ typedef struct guest_patch { /* the beginning of a function, as it was and as it
 } guest_patch;
 int guest_patch_function(const char *name, const void *target, guest_patch *patch);
 /* Puts it in the place of the function, or the function back, in the running process. ret the function */
-void *guest_patch_set(const guest_patch *patch, int is_there);
+void *guest_patch_set(const guest_patch *patch, bool is_there);
 /* Of a library, past what stands in its place. NULL: no library has it */
 void *guest_library_function(const guest *g, const char *name);
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */

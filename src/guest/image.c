@@ -71,7 +71,7 @@ static int starts(const char *name, const char *const *list) {
   return 0;
 }
 /* The launcher is this library. */
-static int is_ours(const char *name) {
+static bool is_ours(const char *name) {
   static const char *const ours[] = {
       "libmpich.so",    "libmpi.so",     "libmpi_abi.so", "libopen-pal.so",
       "libopen-rte.so", "libportals.so", "libpmi.so",     NULL};
@@ -80,7 +80,7 @@ static int is_ours(const char *name) {
 /* One for all processes: libc and what belongs to it. The launcher stands in for what of them keeps
    state that programs see (streams, environment, threads); the rest of their state is shared by all
    processes, and must not matter. */
-static int is_shared(const char *name) {
+static bool is_shared(const char *name) {
   static const char *const shared[] = {
       "libc.so",    "libm.so",    "libmvec.so",   "libdl.so",   "librt.so",        "libpthread.so",
       "libutil.so", "libanl.so",  "libresolv.so", "libnsl.so",  "libgcc_s.so",     "ld-linux",
@@ -96,7 +96,7 @@ enum elf_place elf_place_of(const char *name) {
 static int read_all(int fd, void *to, size_t bytes, size_t from) {
   return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
 }
-static int header_is_good(elf_object *o, char *error, size_t bytes) {
+static bool header_is_good(elf_object *o, char *error, size_t bytes) {
   const ElfW(Ehdr) *h = &o->header;
   struct stat s;
   o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
@@ -195,7 +195,7 @@ static elf_object *object_add(elf_image *image, const char *path, const char *na
   if (!o->path || !o->name) guest_refuse("out of memory");
   return o;
 }
-static int is_known(const elf_image *image, const char *name) {
+static bool is_known(const elf_image *image, const char *name) {
   for (int i = 0; i < image->object_count; i++)
     if (strcmp(image->objects[i].name, name) == 0) return 1;
   return 0;
@@ -203,7 +203,7 @@ static int is_known(const elf_image *image, const char *name) {
 /* Which ABI of MPI the program and its libraries were made for: said by the library's name. */
 enum { ABIS_MAX = 4 };
 static const guest_abi *abis[ABIS_MAX], *abi;
-static int is_own_abi;
+static bool is_own_abi;
 void guest_abi_add(const guest_abi *one) {
   int i = 0;
   while (i < ABIS_MAX - 1 && abis[i]) i++;
@@ -255,8 +255,8 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
 }
 static int follow(elf_image *image, int i, char *error, size_t bytes) {
   char *strings = NULL;
-  const int is_good = read_dynamic(&image->objects[i], &strings, error, bytes) &&
-                      follow_names(image, i, strings, error, bytes);
+  const bool is_good = read_dynamic(&image->objects[i], &strings, error, bytes) &&
+                       follow_names(image, i, strings, error, bytes);
   free(strings);
   free(image->objects[i].dynamic);
   image->objects[i].dynamic = NULL;
@@ -335,7 +335,7 @@ void elf_free(elf_image *image) {
 }
 /* What is never written is mapped from the file in every copy: pages are in memory once, however
    many processes there are. */
-static int is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
+static bool is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->p_flags & PF_W); }
 /* Neighbours that lie in the file as they do in memory become one mapping.
    Fewer mappings, since the kernel limits their number and every process has these: so constants
    have the rights of code, and are one mapping with it where they are neighbours. A part with a
@@ -388,8 +388,8 @@ static int open_tables(const elf_image *image, elf_object *o, char *error, size_
   TABLE(needs, DT_VERNEED);
   TABLE(defines, DT_VERDEF);
 #undef TABLE
-  o->needs_count = elf_dynamic(o, DT_VERNEEDNUM);
-  o->defines_count = elf_dynamic(o, DT_VERDEFNUM);
+  o->need_count = elf_dynamic(o, DT_VERNEEDNUM);
+  o->define_count = elf_dynamic(o, DT_VERDEFNUM);
   if (!o->symbols || !o->strings) return fail(error, bytes, "%s: has no symbols", o->path);
   return 1;
 }
@@ -400,7 +400,7 @@ static const char *needed_version(const elf_object *o, size_t symbol) {
   const unsigned index = o->versions ? o->versions[symbol] & 0x7FFF : 0;
   const ElfW(Verneed) *n = o->needs;
   if (index < 2) return NULL;
-  for (size_t i = 0; n && i < o->needs_count;
+  for (size_t i = 0; n && i < o->need_count;
        i++, n = (const ElfW(Verneed) *)(const void *)((const char *)n + n->vn_next)) {
     const ElfW(Vernaux) *a = (const ElfW(Vernaux) *)(const void *)((const char *)n + n->vn_aux);
     for (int k = 0; k < n->vn_cnt;
@@ -413,7 +413,7 @@ static const char *defined_version(const elf_object *o, size_t symbol) {
   const unsigned index = o->versions ? o->versions[symbol] & 0x7FFF : 0;
   const ElfW(Verdef) *d = o->defines;
   if (index < 2) return NULL;
-  for (size_t i = 0; d && i < o->defines_count;
+  for (size_t i = 0; d && i < o->define_count;
        i++, d = (const ElfW(Verdef) *)(const void *)((const char *)d + d->vd_next))
     if (d->vd_ndx == index)
       return o->strings +
@@ -517,7 +517,7 @@ void *elf_replaced(const char *name) {
   if (!found && abi) found = abi->find(name);
   return found || elf_is_nowhere(name) ? found : launchers(dlsym(RTLD_DEFAULT, name));
 }
-int elf_is_nowhere(const char *name) { return abi && abi->is_its(name); }
+bool elf_is_nowhere(const char *name) { return abi && abi->is_its(name); }
 /* An indirect function is asked for the one that it stands for, as the dynamic linker does.
    It runs in the launcher, in the first image: what it chooses is right for all copies, since they
    run on the same processor. */
@@ -588,7 +588,7 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
       in_objects(first, &t, name, version, 1, 0) ||
       (image->program && in_all(image, &t, name, version)))
     return t;
-  for (int i = 0; i < image->others_count; i++)
+  for (int i = 0; i < image->other_count; i++)
     if (in_all(image->others[i], &t, name, version)) return t;
   if (elf_is_nowhere(name)) return t;
   /* A version that the host's libc does not have (a program of a newer one) is tried without:
@@ -714,7 +714,7 @@ static int bind_tls(const elf_image *image, const elf_object *o, const ElfW(Rela
 }
 /* What dlopen loads and refers to something that nobody has is refused, as everywhere; but an MPI has it, and who
    runs a program here is told its name when it is called. */
-static int is_of_mpi(const char *name) {
+static bool is_of_mpi(const char *name) {
   return elf_is_nowhere(name) || strncmp(name, "MPI", 3) == 0 || strncmp(name, "PMPI", 4) == 0;
 }
 static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r, char *error,

@@ -4,6 +4,7 @@
 #define GUEST_IMAGE_H_INCLUDED
 #include <elf.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,10 +27,10 @@ typedef struct elf_object { /* pointers lead into the first image */
   const uint16_t *versions;
   const ElfW(Verneed) * needs;
   const ElfW(Verdef) * defines;
-  size_t needs_count, defines_count;
+  size_t need_count, define_count;
   size_t tls_at, tls_bytes; /* 0 bytes: none; its data begin so far below the thread pointer */
   const char *run_path, *r_path;
-  uint8_t is_preloaded, is_symbolic;
+  bool is_preloaded, is_symbolic;
 } elf_object;
 
 typedef struct elf_image elf_image;
@@ -53,9 +54,9 @@ struct elf_image {
      asked for; whether a library is there already. */
   const elf_image *program;
   const elf_image *const *others;
-  int others_count;
-  int (*is_there)(const char *name);
-  int is_bound_now; /* a function that nobody has is an error (RTLD_NOW) */
+  int other_count;
+  bool (*is_there)(const char *name);
+  bool is_bound_now; /* a function that nobody has is an error (RTLD_NOW) */
 };
 
 /* Reads and lays out; the texts of errors name the file. ret 0: error says why not */
@@ -80,7 +81,7 @@ enum elf_place elf_place_of(const char *name);
 int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes);
 int elf_calls_dlopen(void); /* something that was bound does */
 /* A name of the program's MPI, which is not to be looked for in the launcher. */
-int elf_is_nowhere(const char *name);
+bool elf_is_nowhere(const char *name);
 /* Values of DT_INIT, DT_INIT_ARRAY ...: offsets in the image; 0 for those that are missing. */
 size_t elf_dynamic(const elf_object *object, int64_t tag);
 

@@ -19,7 +19,7 @@ enum { CACHE_FLAGS = 0x0303 }; /* ELF of libc 6, 64 bits */
 enum { CACHE_FLAGS = 0x0A03 };
 #endif
 
-static int is_for_us(const char *path) {
+static bool is_for_us(const char *path) {
   ElfW(Ehdr) h;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   const ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof h);
@@ -75,8 +75,8 @@ static char *in_cache(const char *name) {
   if (file == MAP_FAILED) return NULL;
   const cache_head *h = (const cache_head *)(const void *)file;
   const cache_entry *e = (const cache_entry *)(const void *)(file + sizeof *h);
-  const int is_good = memcmp(h->magic, cache_magic, sizeof h->magic) == 0 && file[bytes - 1] == 0 &&
-                      h->count <= (bytes - sizeof *h) / sizeof *e;
+  const bool is_good = memcmp(h->magic, cache_magic, sizeof h->magic) == 0 &&
+                       file[bytes - 1] == 0 && h->count <= (bytes - sizeof *h) / sizeof *e;
   for (uint32_t i = 0; is_good && !found && i < h->count; i++)
     if (e[i].flags == CACHE_FLAGS && !e[i].hwcap && e[i].key < bytes && e[i].value < bytes &&
         strcmp(file + e[i].key, name) == 0 && is_for_us(file + e[i].value))

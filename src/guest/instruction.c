@@ -14,7 +14,8 @@ typedef struct instruction {
   const unsigned char *at;       /* of what comes next */
   unsigned char op, rex, prefix; /* prefix: 0, 0x66, 0xF2 or 0xF3; rex: its bits W R X B */
   unsigned char segment;         /* 0, 0x64 or 0x65 */
-  int map, is_vex; /* map of op: 0, 1 (0F), 2 (0F 38), 3 (0F 3A) or one that is not known here */
+  int map; /* map of op: 0, 1 (0F), 2 (0F 38), 3 (0F 3A) or one that is not known here */
+  bool is_vex;
 } instruction;
 typedef enum effect { NONE, WRITES_OPERAND, WRITES_AT_RDI, PUSHES, UNKNOWN } effect; /* on memory */
 
@@ -201,7 +202,7 @@ static instruction read_instruction(const unsigned char *code, unsigned char fir
   if ((byte & 0xF0) == 0x40) i.rex = byte & 15, byte = *i.at++;
   i.op = byte;
   if (byte == 0xC4 || byte == 0xC5) { /* VEX: prefixes and 0F, with the bits of REX upside down */
-    i.is_vex = i.map = 1;
+    i.is_vex = true, i.map = 1;
     if (byte == 0xC4) {
       i.map = *i.at & 31 ? *i.at & 31 : 31;
       i.rex = (unsigned char)(~*i.at++ >> 5 & 3);
@@ -287,8 +288,8 @@ unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned 
   const int sign = (f >> 7 & 1) != (f >> 11 & 1); /* less */
   const int holds[8] = {f >> 11 & 1, f & 1,      f >> 6 & 1, (f | f >> 6) & 1,
                         f >> 7 & 1,  f >> 2 & 1, sign,       sign || (f >> 6 & 1)};
-  const int is_taken = holds[i.op >> 1 & 7] != (i.op & 1);
-  const int is_near = i.map == 1 && !i.is_vex && (i.op & 0xF0) == 0x80;
+  const bool is_taken = holds[i.op >> 1 & 7] != (i.op & 1);
+  const bool is_near = i.map == 1 && !i.is_vex && (i.op & 0xF0) == 0x80;
   int32_t far;
   if (i.map == 0 && i.op == 0x90 && i.prefix == 0xF3) return at; /* pause */
   if (i.map == 0 && (i.op == 0xEB || (i.op & 0xF0) == 0x70))

@@ -36,7 +36,7 @@ typedef struct sample { /* of a size class, its first call */
 typedef struct kernel {
   char name[96];
   int argument[SIZES]; /* from 1; 0: 1 */
-  int is_pointer[SIZES];
+  bool is_pointer[SIZES];
   int node;       /* -1: all */
   int64_t result; /* -1: one of 1 ... m */
   pm_kernel model;

@@ -69,7 +69,7 @@ static int put_text(char *text, size_t name_bytes) { /* "NAME=value", which is k
   l->environ[n + 1] = NULL;
   return 0;
 }
-static int is_bad_name(const char *name) { return !name || !*name || strchr(name, '='); }
+static bool is_bad_name(const char *name) { return !name || !*name || strchr(name, '='); }
 static int guest_unsetenv(const char *name) {
   char **e;
   if (is_bad_name(name)) return errno = EINVAL, -1;
@@ -241,7 +241,7 @@ void guest_libc_end(guest *g) {
 }
 
 /* ---- signals to oneself ------------------------------------------------------------------------------------ */
-static int is_ignored(int number) {
+static bool is_ignored(int number) {
   return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
 }
 static void deliver(int number) {

@@ -173,7 +173,7 @@ static void add_preload(const char *option, const char *path) {
 static size_t offset_of(const char *name) { return elf_find(&image, name); }
 /* Once: by the program, or by the first library of it that dlopen brings. */
 static void tell_abi(void) {
-  static int is_told;
+  static bool is_told;
   if (!guest_abi_now() || is_told) return;
   is_told = 1;
   guest_abi_now()->bound(offset_of);
@@ -219,7 +219,7 @@ void guest_load(const char *path, int processes) {
     guest_refuse("%s: %d copies of %zu KiB of address space: %s", path, copies, image.bytes / 1024,
                  strerror(errno));
 }
-static int is_zero(const char *page) {
+static bool is_zero(const char *page) {
   for (size_t i = 0; i < 4096; i += 8)
     if (memcmp(page + i, "\0\0\0\0\0\0\0", 8) != 0) return 0;
   return 1;
@@ -227,7 +227,7 @@ static int is_zero(const char *page) {
 static void map_packed(void) {
   const int fd = memfd_create("pm_run image", MFD_CLOEXEC);
   const size_t each = image.bytes * (size_t)packed;
-  int is_good = fd >= 0;
+  bool is_good = fd >= 0;
   /* All copies in this file hold the addresses of image.base: guest_load_copy moves them after the
      mapping, which makes only the pages with addresses in them private. */
   for (int k = 0; is_good && k < packed; k++) { /* holes stay holes */
@@ -369,7 +369,7 @@ void guest_enter(guest *g) {
   const elf_object *o = &image.objects[0];
   /* A program names an interpreter and begins at its entry, with a stack as the kernel makes it; a
      shared object has only main. */
-  int is_program = 0;
+  bool is_program = false;
   for (int k = 0; k < o->header.e_phnum; k++) is_program |= o->parts[k].p_type == PT_INTERP;
   if (is_program && o->header.e_entry) start(g, g->image + o->at + o->header.e_entry, envp);
   char *address = g->image + main_at;
@@ -381,7 +381,7 @@ void guest_enter(guest *g) {
 /* ---- whose address is this ----------------------------------------------------------------------------------- */
 /* Copies lie one after the other, so an address tells its process by a division, and its file by
    what is left. */
-int guest_is_code(const void *address) {
+bool guest_is_code(const void *address) {
   const char *a = (const char *)address;
   if (!region || a < region || a >= region + image.bytes * (size_t)copies) return 0;
   const size_t x = (size_t)(a - region) % image.bytes;
@@ -408,7 +408,7 @@ static const elf_object *object_of(const void *address, char **base) {
   }
   return NULL;
 }
-int guest_is_its(const void *address) {
+bool guest_is_its(const void *address) {
   char *unused;
   return object_of(address, &unused) != NULL;
 }
@@ -480,7 +480,7 @@ static void *find_for(const void *caller, void *handle, const char *name) {
   void *found = NULL;
   const guest *g = guest_now();
   const elf_object *const of_handle = opened(handle);
-  const int is_plugin = g && !of_handle && plugin_is(handle);
+  const bool is_plugin = g && !of_handle && plugin_is(handle);
   if (g && (of_handle || is_plugin)) {
     found = of_handle ? in_process(g, of_handle, name) : plugin_symbol(handle, name);
     return noted(found ? found : find_symbol(g, name, 0)); /* of what it was linked with */
@@ -504,7 +504,7 @@ static void *open_for(const void *caller, const char *path, int mode) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const enum elf_place place = elf_place_of(name);
   struct stat file;
-  const int is_file = slash && stat(path, &file) == 0;
+  const bool is_file = slash && stat(path, &file) == 0;
   for (int i = 1; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     if (slash ? is_file && o->device == file.st_dev && o->inode == file.st_ino
@@ -532,7 +532,7 @@ static void *guest_dlmopen(Lmid_t names, const char *path, int mode) {
   return guest_now() ? plugin_fail("%s: dlmopen: no other namespaces here", path)
                      : dlmopen(names, path, mode);
 }
-static int is_ours(const void *handle) {
+static bool is_ours(const void *handle) {
   return handle == &program_handle || opened(handle) || plugin_is(handle);
 }
 static int guest_dlclose(void *handle) { return is_ours(handle) ? 0 : dlclose(handle); }
@@ -588,16 +588,15 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
 /* ---- functions of the program that are not run ----------------------------------------------------------------- */
 /* Functions in the file's table of symbols, which strip removes, else in those it offers to others: calls
    seen until it returns 1. */
-typedef int function_seen(void *arg, const char *name, const ElfW(Sym) * function);
+typedef bool function_seen(void *arg, const char *name, const ElfW(Sym) * function);
 static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen, void *arg) {
   const int fd = o->fd < 0 ? open(o->path, O_RDONLY | O_CLOEXEC) : o->fd;
   const ElfW(Ehdr) *h = &o->header;
   ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum + 1u, sizeof *sections);
-  int is_found = 0;
-  if (!sections || h->e_shentsize != sizeof *sections ||
-      pread(fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) < 0)
-    is_found = -1;
-  for (int i = 0; i < h->e_shnum && !is_found; i++) {
+  const bool is_good = sections && h->e_shentsize == sizeof *sections &&
+                       pread(fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) >= 0;
+  bool is_found = false;
+  for (int i = 0; is_good && i < h->e_shnum && !is_found; i++) {
     if (sections[i].sh_type != kind || sections[i].sh_link >= h->e_shnum) continue;
     const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
     ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
@@ -615,14 +614,14 @@ static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen,
   }
   free(sections);
   if (fd >= 0 && fd != o->fd) close(fd);
-  return is_found > 0;
+  return is_found;
 }
 typedef struct wanted {
   const char *name;
   size_t at;
   char found[96];
 } wanted;
-static int has_name(void *arg, const char *name, const ElfW(Sym) * function) {
+static bool has_name(void *arg, const char *name, const ElfW(Sym) * function) {
   wanted *w = (wanted *)arg;
   if (strcmp(name, w->name) != 0) return 0;
   w->at = function->st_value;
@@ -633,7 +632,7 @@ static size_t function_at(const elf_object *o, const char *name) {
   functions_in(o, SHT_SYMTAB, has_name, &w);
   return w.at;
 }
-static int is_around(void *arg, const char *name, const ElfW(Sym) * function) {
+static bool is_around(void *arg, const char *name, const ElfW(Sym) * function) {
   wanted *w = (wanted *)arg;
   if (w->at - function->st_value >= (function->st_size ? function->st_size : 1)) return 0;
   snprintf(w->found, sizeof w->found, "%s", name);
@@ -671,7 +670,7 @@ int guest_patch_function(const char *name, const void *target, guest_patch *patc
   close(fd);
   return 1;
 }
-void *guest_patch_set(const guest_patch *patch, int is_there) {
+void *guest_patch_set(const guest_patch *patch, bool is_there) {
   char *const address = guest_now()->image + patch->at;
   const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
   if (fd < 0 || pwrite(fd, is_there ? patch->is : patch->was, GUEST_PATCH_BYTES,

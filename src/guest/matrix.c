@@ -14,7 +14,7 @@ typedef struct pair {
 } pair;
 static const char *path;
 static pair *pairs; /* hashed */
-static size_t pairs_count, pairs_max;
+static size_t pair_count, pairs_max;
 
 static pair *pair_of(int from, int to) {
   size_t i = (((uint64_t)(unsigned)from << 32 | (unsigned)to) * 0x9E3779B97F4A7C15u >> 20) &
@@ -36,13 +36,13 @@ static void grow(void) {
 static void carried(void *unused, const pm_stamp *s) {
   (void)unused;
   if (!s->size_bytes || s->target_rank < 0) return;
-  if (2 * pairs_count >= pairs_max) grow();
+  if (2 * pair_count >= pairs_max) grow();
   pair *p = s->is_reply ? pair_of(s->target_rank, s->initiator_rank)
                         : pair_of(s->initiator_rank, s->target_rank);
   if (!p->transfers) {
     p->from = s->is_reply ? s->target_rank : s->initiator_rank;
     p->to = s->is_reply ? s->initiator_rank : s->target_rank;
-    pairs_count++;
+    pair_count++;
   }
   p->transfers++;
   p->bytes += s->size_bytes;
@@ -68,7 +68,7 @@ static void gather(void) {
 }
 static void write_csv(FILE *out) {
   fprintf(out, "from,to,transfers,bytes\n");
-  for (size_t i = 0; i < pairs_count; i++)
+  for (size_t i = 0; i < pair_count; i++)
     fprintf(out, "%d,%d,%llu,%llu\n", pairs[i].from, pairs[i].to,
             (unsigned long long)pairs[i].transfers, (unsigned long long)pairs[i].bytes);
 }
@@ -98,7 +98,7 @@ static void write_html(FILE *out) {
   pair *cells = (pair *)calloc((size_t)side * (size_t)side, sizeof *cells), sum = {0, 0, 0, 0};
   uint64_t most = 0;
   if (!cells) guest_refuse("--matrix: out of memory");
-  for (size_t i = 0; i < pairs_count; i++) {
+  for (size_t i = 0; i < pair_count; i++) {
     pair *c = &cells[pairs[i].from / each * side + pairs[i].to / each];
     c->transfers += pairs[i].transfers;
     c->bytes += pairs[i].bytes;
@@ -115,15 +115,15 @@ static void write_html(FILE *out) {
       "processes</h2>\n"
       "<p>%zu pairs, %llu transfers, %llu bytes. Rows send, columns receive, %d process%s per "
       "cell; shades are logarithmic.</p>\n",
-      guest_count(), pairs_count, (unsigned long long)sum.transfers, (unsigned long long)sum.bytes,
+      guest_count(), pair_count, (unsigned long long)sum.transfers, (unsigned long long)sum.bytes,
       each, each > 1 ? "es" : "");
   write_map(out, cells, side, each, most);
   free(cells);
-  if (pairs_count) qsort(pairs, pairs_count, sizeof *pairs, by_bytes);
+  if (pair_count) qsort(pairs, pair_count, sizeof *pairs, by_bytes);
   fprintf(
       out,
       "<h3>Most bytes</h3>\n<table><tr><th>from<th>to<th>transfers<th>bytes<th>bytes each</tr>\n");
-  for (size_t i = 0; i < pairs_count && i < WORST; i++)
+  for (size_t i = 0; i < pair_count && i < WORST; i++)
     fprintf(out, "<tr><td>%d<td>%d<td>%llu<td>%llu<td>%.0f</tr>\n", pairs[i].from, pairs[i].to,
             (unsigned long long)pairs[i].transfers, (unsigned long long)pairs[i].bytes,
             (double)pairs[i].bytes / (double)pairs[i].transfers);

@@ -137,7 +137,7 @@ static omp_thread *thread_new(const omp_controls *controls) {
   t->first_task.is_implicit = true;
   t->first_task.controls = *controls;
   t->at.task = &t->first_task;
-  t->teams_count = 1;
+  t->team_count = 1;
   return t;
 }
 omp_thread *omp_self(void) {
@@ -261,10 +261,10 @@ PUBLIC void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limi
 void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags) {
   omp_thread *me = omp_self();
   (void)limit, (void)flags;
-  me->teams_count = teams ? (int)teams : 1;
-  for (me->team_number = 0; me->team_number < me->teams_count; me->team_number++) fn(data);
+  me->team_count = teams ? (int)teams : 1;
+  for (me->team_number = 0; me->team_number < me->team_count; me->team_number++) fn(data);
   me->team_number = 0;
-  me->teams_count = 1;
+  me->team_count = 1;
 }
 /* Cancellation is off, as OMP_CANCELLATION is when nobody sets it. */
 PUBLIC bool GOMP_cancel(int what, bool is_wanted);

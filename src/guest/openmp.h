@@ -22,7 +22,8 @@ enum { OMP_RUNTIME = 0, OMP_STATIC = 1, OMP_DYNAMIC = 2, OMP_GUIDED = 3, OMP_AUT
 /* The internal control variables that a task has for itself and hands down. */
 typedef struct omp_controls {
   int threads; /* of the next team */
-  int active_levels_max, is_dynamic;
+  int active_levels_max;
+  bool is_dynamic;
   int schedule;
   uint64_t chunk;
 } omp_controls;
@@ -96,7 +97,7 @@ struct omp_thread {
   omp_work work;
   omp_thread **workers; /* teams that this thread makes have them, always in the same order; */
   int worker_count, workers_max, busy_count; /* the first are in its outer teams */
-  int team_number, teams_count;              /* of teams, on the host */
+  int team_number, team_count;               /* of teams, on the host */
 };
 omp_thread *omp_self(void);
 /* Waits until somebody wakes it; loops around it look again. */

@@ -8,7 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static int prefix, failed, is_terminal;
+static int prefix, failed;
+static bool is_terminal;
 static FILE *nothing; /* stdin of all processes but the first */
 
 static void write_all(int fd, const char *text, size_t bytes) {
@@ -126,7 +127,7 @@ void guest_output_rescue(void) {
   for (int i = 0; i < guest_count(); i++) {
     guest *g = guest_at(i);
     pm_process *p;
-    if (!g->has_begun || g->is_ending || pm_world_create(&desc, &world)) continue;
+    if (!g->has_begun || g->end || pm_world_create(&desc, &world)) continue;
     if (!pm_spawn(world, 0, rescue_one, g, &p)) {
       pm_process_set_user(p, g);
       pm_world_run(world); /* what went wrong in it has gone wrong before */

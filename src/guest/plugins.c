@@ -18,7 +18,7 @@ struct plugin { /* what one dlopen brought: the library, and what it needs and w
   elf_image image;
   const elf_image *
       *others; /* of its image: all that were loaded before it and are global or needed */
-  int is_global, has_begun;
+  bool is_global, has_begun;
   const pm_thread *begins; /* the thread that runs its constructors; NULL: they have run */
   plugin *next, *before;
 };
@@ -26,7 +26,7 @@ typedef struct state { /* of a process */
   plugin *first, *last, *loading;
   elf_image program; /* the program's image, at the place where this process has it */
   char error[768];
-  int has_error;
+  bool has_error;
 } state;
 static guest_part part = {.name = "plugins", .state_bytes = sizeof(state)};
 static state *now(void) { return guest_now() ? (state *)guest_state(&part) : NULL; }
@@ -56,23 +56,23 @@ static plugin *plugin_of(const void *handle) {
 }
 int plugin_is(const void *handle) { return plugin_of(handle) != NULL; }
 static void others_add(plugin *p, const elf_image *other) {
-  for (int i = 0; i < p->image.others_count; i++)
+  for (int i = 0; i < p->image.other_count; i++)
     if (p->others[i] == other) return;
   const elf_image **more = (const elf_image **)realloc(
-      (void *)p->others, ((size_t)p->image.others_count + 1) * sizeof *more);
+      (void *)p->others, ((size_t)p->image.other_count + 1) * sizeof *more);
   if (!more) guest_refuse("out of memory");
   p->others = more;
-  more[p->image.others_count++] = other;
+  more[p->image.other_count++] = other;
   p->image.others = more;
 }
 /* A library that the one which is being loaded needs: another dlopen may have brought it. */
-static int is_there(const char *name) {
+static bool is_there(const char *name) {
   const state *s = now();
   for (const plugin *p = s->first; p; p = p->next)
     for (int i = 0; i < p->image.object_count; i++) {
       if (!elf_answers_to(&p->image.objects[i], name)) continue;
       others_add(s->loading, &p->image);
-      for (int k = 0; k < p->image.others_count; k++) others_add(s->loading, p->others[k]);
+      for (int k = 0; k < p->image.other_count; k++) others_add(s->loading, p->others[k]);
       return 1;
     }
   return 0;
@@ -124,7 +124,7 @@ static void call(const char *address) {
   if ((uintptr_t)fn + 1 > 1) fn(g->argc, g->argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON));
 }
 static void call_table(const elf_image *image, const elf_object *o, int64_t table, int64_t bytes,
-                       int is_backwards) {
+                       bool is_backwards) {
   const size_t count = elf_dynamic(o, table) ? elf_dynamic(o, bytes) / sizeof(const char *) : 0;
   for (size_t i = 0; i < count; i++) {
     const char *address;
@@ -223,7 +223,7 @@ void *plugin_open(const elf_image *program, const char *base, const elf_object *
   for (const plugin *q = s->first; q; q = q->next)
     if (q->is_global) others_add(p, &q->image);
   s->loading = p;
-  const int is_good = load(p, found, s->error, sizeof s->error);
+  const bool is_good = load(p, found, s->error, sizeof s->error);
   s->loading = loading;
   free(found);
   if (!is_good) {
@@ -257,7 +257,7 @@ void *plugin_symbol(const void *handle, const char *name) {
   const plugin *of = plugin_of(handle);
   void *found = in_object(&of->image, (const elf_object *)handle, name);
   if (!found) found = in_image(&of->image, name, of->image.objects);
-  for (int i = 0; !found && i < of->image.others_count; i++)
+  for (int i = 0; !found && i < of->image.other_count; i++)
     found = in_image(of->others[i], name, of->others[i]->objects);
   return found;
 }
@@ -265,7 +265,7 @@ void *plugin_global_symbol(const elf_object *after, const char *name) {
   const state *s = now();
   const plugin *p = after ? plugin_of(after) : s ? s->first : NULL;
   void *found = p && after ? in_image(&p->image, name, after + 1) : NULL;
-  for (int i = 0; after && p && !found && i < p->image.others_count; i++)
+  for (int i = 0; after && p && !found && i < p->image.other_count; i++)
     found = in_image(p->others[i], name, p->others[i]->objects);
   for (p = after && p ? p->next : p; p && !found; p = p->next)
     if (p->is_global) found = in_image(&p->image, name, p->image.objects);

@@ -116,7 +116,8 @@ void guest_on_stamp(pm_world *world, void (*fn)(void *, const pm_stamp *)) {
   pm_on_stamp(world, tell_stamp, NULL);
 }
 static struct {
-  int is_set, status;
+  bool is_set;
+  int status;
   char text[1024];
 } aborted;
 void guest_abort(int status, const char *text) {
@@ -257,7 +258,8 @@ const guest_option *guest__option_named(const char *name) {
 }
 /* ret index of the program's name */
 static int options(int argc, char **argv) {
-  int i, is_sweep = 0;
+  int i;
+  bool is_sweep = false;
   for (i = 1; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "--help") == 0) {
       usage();
@@ -376,7 +378,7 @@ static int write_trace(const pm_world *world, const char *path) {
                            : dot && strcmp(dot, ".html") == 0 ? pm_trace_write_html(world, out)
                            : dot && strcmp(dot, ".paje") == 0 ? pm_trace_write_paje(world, out)
                                                               : pm_trace_write_json(world, out);
-  const int is_whole = output_close(out, path);
+  const bool is_whole = output_close(out, path);
   if (status && status != PM_E_IO)
     fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
   return is_whole && !status;
@@ -390,7 +392,7 @@ static int report(pm_world *world, pm_status status) {
     const int code = pm_process_status(g->process) & 0xFF;
     guest_output_end(g);
     if (aborted.is_set) continue;
-    if (status && g->bound && g->is_ending && !code)
+    if (status && g->bound && g->end && !code)
       fprintf(stderr, "pm_run: process %d ended between %s\n", i, g->bound);
     if (code) fprintf(stderr, "pm_run: process %d ended with status %d\n", i, code);
     if (code > result) result = code;

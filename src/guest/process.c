@@ -103,15 +103,14 @@ void guest_context_end(guest_context *c) {
 }
 void guest_bind(const char *between);
 void guest_bind(const char *between) { guest_now()->bound = between; }
-enum { LIVES, RUNS_HANDLERS, RUNS_DESTRUCTORS, RUNS_PARTS, HAS_ENDED };
 /* The others would wait for it: launchers end them too. */
 static void end_of_one(guest *g, int status) {
   char text[128];
-  const int is_for_all = g->bound && status & 0xFF;
+  const bool is_for_all = g->bound && status & 0xFF;
   if (is_for_all)
     snprintf(text, sizeof text, "process %d ended with status %d between %s",
              pm_process_rank(g->process), status & 0xFF, g->bound);
-  g->is_ending = HAS_ENDED;
+  g->end = HAS_ENDED;
   if (is_for_all) guest_abort(status, text);
 }
 void guest__parts_end(guest *g, int status);
@@ -119,16 +118,16 @@ void guest__parts_end(guest *g, int status);
 void guest_exit(int status) {
   guest *g = guest_now();
   if (!g) exit(status);
-  if (g->is_ending < RUNS_DESTRUCTORS) {
-    g->is_ending = RUNS_HANDLERS;
+  if (g->end < RUNS_DESTRUCTORS) {
+    g->end = RUNS_HANDLERS;
     run_handlers(&guest_context_of(g, pm_thread_self())->exits, status);
     run_handlers(&g->exits, status);
-    g->is_ending = RUNS_DESTRUCTORS;
+    g->end = RUNS_DESTRUCTORS;
     guest_run_destructors(g);
     run_handlers(&g->exits, status);
   }
-  if (g->is_ending < RUNS_PARTS) {
-    g->is_ending = RUNS_PARTS;
+  if (g->end < RUNS_PARTS) {
+    g->end = RUNS_PARTS;
     guest__parts_end(g, status);
   }
   guest_output_end(g);

@@ -16,7 +16,7 @@
 typedef struct waiter { /* a thread in a queue */
   pm_thread *thread;
   struct waiter *next;
-  int is_woken;
+  bool is_woken;
 } waiter;
 static void queue_add(waiter **queue, waiter *self) {
   self->thread = pm_thread_self();
@@ -63,7 +63,8 @@ typedef struct guest_thread {
   jmp_buf end;
   waiter *joiners;
   guest_context context;
-  int is_detached, can_exit;
+  bool is_detached;
+  int can_exit;
 } guest_thread;
 /* Values by (thread, key): a table that grows, since a thread has no room for them. */
 typedef struct specific {

@@ -43,10 +43,11 @@ static uint64_t progress(const pm_world *world) {
    and what a long computation pays for it is a nanosecond. Who was found at this place before
    (is_known) waits for what is delivered to itself, though no longer than some per cent of the CPU time that
    it took until now: so a computation pays less than it would if computing took time. */
-static void let_others_run(const pm_world *world, int is_known) {
+static void let_others_run(const pm_world *world, bool is_known) {
   const uint64_t hash_id = pm_world_stats(world).hash_id;
   const int64_t t_ns = is_known ? pm_now_ns() + KNOWN_WAIT_NS : 0;
-  int i = 0, is_delivered = 0;
+  int i = 0;
+  bool is_delivered = false;
   while (i < 1000 && pm_world_stats(world).pending_count && !is_delivered &&
          (pm_world_stats(world).hash_id == hash_id || pm_now_ns() < t_ns)) {
     is_delivered = pm_yield_for(0);
@@ -83,12 +84,13 @@ typedef struct registers {
 typedef struct visit { /* of a process at a place: how it was at one time */
   registers then;
   int64_t t_ns;
-  int is_placed, since, rounds; /* visits since then, at most */
+  bool is_placed;
+  int since, rounds; /* visits since then, at most */
 } visit;
 typedef struct place {
   size_t offset; /* in the image of a process; 0: unused */
   unsigned char byte;
-  int is_spin;
+  bool is_spin;
   long other_count, same_count; /* visits */
   visit **visits;               /* by rank, NULL: none yet */
 } place;
@@ -149,7 +151,7 @@ static void read_registers(const ucontext_t *c, registers *r) {
   }; /* of the kernel's XSAVE area */
   const char *area = (const char *)c->uc_mcontext.fpregs;
   uint32_t magic;
-  uint64_t is_saved;
+  uint64_t saved;
   memset(r, 0, sizeof *r);
   memcpy(r->general, c->uc_mcontext.gregs, sizeof r->general);
   r->flags = (uint32_t)c->uc_mcontext.gregs[REG_EFL] & 0xCD5; /* of arithmetic, and the direction */
@@ -157,8 +159,8 @@ static void read_registers(const ucontext_t *c, registers *r) {
   memcpy(r->vectors, c->uc_mcontext.fpregs->_xmm, sizeof r->vectors);
   memcpy(&magic, area + SIZES, sizeof magic);
   if (magic != MAGIC) return;
-  memcpy(&is_saved, area + STATE, sizeof is_saved);
-  if (is_saved & 4) memcpy(r->high, area + HIGH, sizeof r->high);
+  memcpy(&saved, area + STATE, sizeof saved);
+  if (saved & 4) memcpy(r->high, area + HIGH, sizeof r->high);
 }
 /* How the process is, and how it was at one time: kept until it was so again, or until it was not so
    for too many visits; then it is kept anew, for twice as many, so that rounds of any length up to
@@ -190,7 +192,7 @@ static struct {
     uint64_t was;
   } words[2 * WORDS_MAX];
 } proof;
-static void stop_proof(ucontext_t *c, int is_vain) {
+static void stop_proof(ucontext_t *c, bool is_vain) {
   if (is_vain) proof.of->other_count += VISITS_IN_VAIN * (2 + proof.of->same_count);
   proof.of = NULL;
   c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
@@ -203,7 +205,7 @@ static void begin_proof(place *p, ucontext_t *c) {
   c->uc_mcontext.gregs[REG_EFL] |= 0x100; /* the processor's trap flag: prove_on before each one */
 }
 /* ret 0: these are too many */
-static int keep_word(uintptr_t at, int is_mapped) {
+static int keep_word(uintptr_t at, bool is_mapped) {
   size_t i = at / 8 * 0x9E3779B97F4A7C15u >> 54;
   while (proof.words[i %= 2 * WORDS_MAX].at && proof.words[i].at != at) i++;
   if (proof.words[i].at) return 1;
@@ -220,7 +222,7 @@ static int keep_words(uintptr_t where, size_t bytes) {
     if (!keep_word(at, at / 4096 == where / 4096)) return 0;
   return 1;
 }
-static int is_all_as_it_was(const ucontext_t *c) {
+static bool is_all_as_it_was(const ucontext_t *c) {
   const uintptr_t dead_to = (uintptr_t)c->uc_mcontext.gregs[REG_RSP] - RED_ZONE;
   for (int i = 0; i < 2 * WORDS_MAX; i++) {
     const uintptr_t at = proof.words[i].at;
@@ -261,11 +263,11 @@ static void wait_at(place *p, const visit *v) {
    waited may have made a computation of it, so each wait has its proof. */
 static void visited(place *p, ucontext_t *c) {
   visit *v = p->visits[pm_rank()];
-  const int is_same = looks_the_same(v, c), is_mine = proof.of == p;
+  const bool is_same = looks_the_same(v, c), is_mine = proof.of == p;
   p->other_count += !is_same;
   if (proof.of && !is_mine) return; /* another place's round */
   if (is_mine && is_same) {
-    const int is_wait = proof.thread == pm_thread_self() && is_all_as_it_was(c);
+    const bool is_wait = proof.thread == pm_thread_self() && is_all_as_it_was(c);
     stop_proof(c, !is_wait);
     if (is_wait) wait_at(p, v);
   } else if (is_mine && !v->since)
@@ -277,7 +279,7 @@ static void visited(place *p, ucontext_t *c) {
 /* Every loop has a jump, and a trap there costs least: what it hides need not run. */
 static void search_on(ucontext_t *c) {
   unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
-  const int is_inside = pm_self() && guest_is_code(at);
+  const bool is_inside = pm_self() && guest_is_code(at);
   if (--searching && is_inside && !guest_goes_to(at, *at, 0)) return;
   searching = 0;
   c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
@@ -348,14 +350,14 @@ static void traps_begin(void) {
   act.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGTRAP, &act, NULL);
 }
-static int is_trapped(void) { return stepping != NULL || searching || proof.of; }
+static bool is_trapped(void) { return stepping != NULL || searching || proof.of; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }
 #else
 static void traps_begin(void) {}
 static void search(ucontext_t *c) { (void)c; }
-static int is_trapped(void) { return 0; }
+static bool is_trapped(void) { return 0; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.pc;
 }

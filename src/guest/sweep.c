@@ -74,7 +74,7 @@ static char *replaced(char *text) {
   char *out = NULL;
   size_t bytes = 0;
   FILE *to;
-  int is_changed = 0;
+  bool is_changed = false;
   if (!strchr(text, '{') || !(to = open_memstream(&out, &bytes))) return text;
   for (const char *at = text; *at;) {
     int k = 0;
@@ -122,12 +122,12 @@ static const char *platform_line(pm_platform *p, const char *key, const char *va
   if (!p) pm_platform_free(&next);
   return NULL;
 }
-static int is_platform_key(const char *key) {
+static bool is_platform_key(const char *key) {
   char error[256] = "";
   platform_line(NULL, key, "1", error, sizeof error);
   return strstr(error, "unknown key") == NULL;
 }
-static int is_in_words(const char *key, int count, char **words) {
+static bool is_in_words(const char *key, int count, char **words) {
   char name[80];
   snprintf(name, sizeof name, "{%s}", key);
   for (int i = 0; i < count; i++)
@@ -165,12 +165,13 @@ static int finish(pm_world *world, int result) {
 /* ---- all rows -------------------------------------------------------------------------------------- */
 typedef struct run {
   pid_t pid;
-  int is_done, status;
+  bool is_done;
+  int status;
   double cpu_s;
   FILE *out, *err, *told;
 } run;
 /* The last line that says something; of a run that failed the first of pm_run's own. */
-static void line_of(FILE *in, int is_why, char *line) {
+static void line_of(FILE *in, bool is_why, char *line) {
   char text[LINE];
   line[0] = 0;
   rewind(in);

@@ -40,7 +40,7 @@ struct pm__ahead {
   pm__ni *ni;
   ptl_handle_eq_t eq_handle;
   pm__serve_stage stage;
-  const int *is_over;
+  const bool *is_over;
   pm_event_fn handle;
   void *arg;
   ptl_event_t *event;
@@ -315,14 +315,14 @@ PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   return ni && pm__pt_at(ni, index) ? pm__append_room(ni, index) : 0;
 }
 /* Where nobody may run ahead: as a thread does it itself. */
-static int pm__serve_left(ptl_handle_eq_t eq_handle, const int *is_over, ptl_event_t *event) {
+static int pm__serve_left(ptl_handle_eq_t eq_handle, const bool *is_over, ptl_event_t *event) {
   return *is_over ? PTL_EQ_EMPTY : PtlEQWait(eq_handle, event);
 }
 /* pm__inited would catch up: pm__ahead_run takes the steps first anyhow, and then goes on with the
    events without entering the thread in between. The caller's variables (is_over, event) live as
    long as this call, during which the thread sleeps. */
-PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
-                       ptl_event_t *event) {
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_fn handle,
+                       void *arg, ptl_event_t *event) {
   pm_thread *t = pm__current;
   struct pm__ahead *a;
   pm_process *p;

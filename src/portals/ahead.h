@@ -27,5 +27,5 @@ typedef int (*pm_event_fn)(void *arg, const ptl_event_t *event);
    out  event  what was left
    ret  PTL_OK | PTL_EQ_DROPPED: there is one | PTL_EQ_EMPTY: *is_over | PTL_NO_INIT | PTL_ABORTED |
         PTL_INTERRUPTED | PTL_ARG_INVALID */
-PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const int *is_over, pm_event_fn handle, void *arg,
-                       ptl_event_t *event);
+PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_fn handle,
+                       void *arg, ptl_event_t *event);

@@ -107,7 +107,8 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, nic, status, ended, live_threads, init_count, aborted, has_pid;
+  int rank, node, nic, status, ended, live_threads, init_count, aborted;
+  bool has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
   pm__lane memory_lane;

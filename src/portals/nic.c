@@ -678,7 +678,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
   pm__node *n = &w->nodes[done->what.from_nic];
   pm__message *m, *previous = NULL, *next;
-  int is_change;
+  bool is_change;
   if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */
   n->in_flight--;
   done->what.from->proc->in_flight--;

@@ -284,7 +284,8 @@ static void pm__room(pm_world *w, uint32_t link, int channel) {
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
   const int channels = w->net ? PM__CHANNELS : PM__DETOUR; /* who has no detours saves a look */
-  int i, is_waiting = 0;
+  int i;
+  bool is_waiting = false;
   for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
     const int after = port->last_channel + i, c = after < channels ? after : after - channels;
     pm__packet *k = port->out[c].first;
@@ -464,7 +465,8 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   pm__message *m = k->m;
   if (!pm__is_last_hop(k)) {
     pm__port *port = &w->packets->port[k->link[k->hop]];
-    const int c = k->channel[k->hop], is_first = !port->in[c].first;
+    const int c = k->channel[k->hop];
+    const bool is_first = !port->in[c].first;
     pm__queue_put(&port->in[c], k);
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;

@@ -318,7 +318,8 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   pm__header *h = pt->headers, *previous = NULL, *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
-  int found = 0, is_last = 0;
+  int found = 0;
+  bool is_last = false;
   for (; h && !is_last; h = next) {
     pm__header told = *h; /* what a search tells leaves the header as it is */
     next = h->next;

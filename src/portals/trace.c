@@ -124,8 +124,9 @@ static int64_t pm__record_end_ps(const pm_trace_record *r) {
 /* Source: Schnorr, "Paje trace file format", 2016. Events stand in the order of their time: ends of steps before
    the beginnings of others, but for a step that takes no time. */
 typedef struct pm__paje_event {
-  int64_t t_ps, other_ps;    /* when it is, and when the other end of the step is */
-  int order, record, is_end; /* order: 0 end, 1 begin, 2 end of a step without length */
+  int64_t t_ps, other_ps; /* when it is, and when the other end of the step is */
+  int order, record;      /* order: 0 end, 1 begin, 2 end of a step without length */
+  bool is_end;
 } pm__paje_event;
 static int pm__paje_order(const void *a, const void *b) {
   const pm__paje_event *x = (const pm__paje_event *)a, *y = (const pm__paje_event *)b;
@@ -216,11 +217,11 @@ static void pm__paje_step(FILE *out, const pm_trace_record *r, const pm__paje_ev
 }
 PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
   pm__paje_event *events;
-  unsigned char *is_there;
+  bool *is_there;
   int i, count = 0, rank;
   if (!world || !out) return PM_E_INVAL;
   events = (pm__paje_event *)pm__zalloc((2 * (size_t)world->record_count + 1) * sizeof *events);
-  is_there = (unsigned char *)pm__zalloc((size_t)world->proc_count + 1);
+  is_there = (bool *)pm__zalloc(((size_t)world->proc_count + 1) * sizeof *is_there);
   if (events && is_there) pm__paje_head(out);
   if (!events || !is_there || !pm__paje_calls(world, out)) {
     PM_FREE(events);
@@ -239,7 +240,7 @@ PM_API pm_status pm_trace_write_paje(const pm_world *world, FILE *out) {
     events[count++] = end;
     if (!pm__paje_is_state(r) || r->from_rank >= world->proc_count || is_there[r->from_rank])
       continue;
-    is_there[r->from_rank] = 1;
+    is_there[r->from_rank] = true;
     fprintf(out, "5 0.0 r%d rank n%d \"rank %d\"\n", r->from_rank, r->from_node, r->from_rank);
   }
   qsort(events, (size_t)count, sizeof *events, pm__paje_order);

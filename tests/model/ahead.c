@@ -10,7 +10,8 @@ typedef struct peer {
   ptl_handle_md_t md;
   ptl_pt_index_t pt;
   unsigned char in[CHAIN][ROOM], out[ROOM], early[4 * CHAIN * ROOM];
-  int round, posted, is_over, events; /* of this round */
+  int round, posted, events; /* of this round */
+  bool is_over;
   uint64_t told;                      /* what it saw and when, as a number */
 } peer;
 static peer *peers;
@@ -83,7 +84,7 @@ static void body(void *unused) {
   }
   pm_barrier();
   for (s->round = 0; s->round < ROUNDS; s->round++) {
-    s->events = s->is_over = 0;
+    s->events = 0, s->is_over = false;
     s->posted = 1;
     memset(s->out, s->round + pm_rank(), sizeof s->out);
     post(s, 0);
@@ -156,7 +157,7 @@ static int leaves_all(void *unused, const ptl_event_t *e) {
   return 0;
 }
 static void limits_body(void *unused) {
-  const int over = 1, not_yet = 0;
+  const bool over = true, not_yet = false;
   ptl_handle_me_t h;
   ptl_event_t e;
   side s;
@@ -286,7 +287,7 @@ static int exits_in_handler(void *unused, const ptl_event_t *e) {
   return 1;
 }
 static void exits_body(void *unused) {
-  const int not_yet = 0;
+  const bool not_yet = false;
   ptl_event_t e;
   side s;
   (void)unused;

@@ -34,6 +34,15 @@ short_functions() { # about 60 lines is the rule; 100 is the limit
     /^[a-zA-Z].*[{]$/ && /\(/ { start = FNR; name = $0 }
     /^[}]/ && start { if (FNR - start > 100) print FILENAME ":" start ": " FNR - start " lines: " name; start = 0 }'
 }
+# One boolean type; what libc, MPI or a wire wants as a number has another name
+booleans_are_bools() {
+  grep -E '^(src|tools|hw|rtl|examples)/' "$T/c" | grep -v '^hw/nic_hw.h' >"$T/ours"
+  every "$T/ours" grep -nE '(^|[^a-z_])(int|unsigned|char|long|size_t|u?int(8|16|32|64)_t) ([*a-z_0-9]+(\[[^]]*\])?, )*\(?\*?(is|has)_[a-z_]+([^][a-z_]|$)'
+}
+# A count says of what, in the singular: process, axis and series are; the last are keys of old platform files.
+counts_are_singular() {
+  every "$T/ours" sh -c 'grep -nowE "[a-z_]*s_count" "$@" | grep -vE ":(([a-z_]*_)?(process|axis|series|guess|this|is)_count|nic_(counters|registers)_count|nodes_count|nic_engines_count|e2e_(entries|retries)_count|[A-Za-z_]*_neighbors_count)$"' grep
+}
 short_pieces() { # src/ and tools/: at most 1,500 lines
   grep -E '^(src|tools)/.*\.[ch]$' "$T/files" >"$T/pieces"
   # shellcheck disable=SC2016 # an awk program
@@ -105,6 +114,8 @@ check "no tabs in C" no_tabs
 check "no file above 1000 KiB, no assembled header above 1500" small_files
 check "no function above 100 lines" short_functions
 check "no piece above 1500 lines" short_pieces
+check "what is_ or has_ is a bool" booleans_are_bools
+check "a count has its noun in the singular" counts_are_singular
 check "mutants are of this tree" mutants_are_of_this_tree
 check "headers include nothing of ours" headers_include_nothing_of_ours
 check "every test is in a fragment" tests_are_listed

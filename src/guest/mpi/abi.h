@@ -100,7 +100,8 @@ MPI_Datatype type_handle(gm_proc *p, gm_type *t);
 
 /* ---- attributes, error handlers, info -------------------------------------------------------------------- */
 typedef struct gm_keyval {
-  int refs, kind, is_freed, is_fortran;
+  int refs, kind;
+  bool is_freed, is_fortran;
   int (*copy)(int handle, int keyval, void *extra, void *in, void *out, int *flag);
   int (*remove)(int handle, int keyval, void *value, void *extra);
   void *extra;
@@ -163,12 +164,14 @@ typedef enum gm_req_kind {
 typedef enum gm_mode { MODE_STANDARD = 0, MODE_SYNC, MODE_BUFFERED, MODE_READY } gm_mode;
 /* Requests that are waited for together. */
 typedef struct gm_all {
-  int left, is_over;
+  int left;
+  bool is_over;
 } gm_all;
 struct gm_req {
   gm_msg msg;
   gm_proc *proc;
-  int done, kind, mode, is_persistent, is_active, is_cancelled, is_freed, is_stack, error, handle;
+  int kind, mode, error, handle;
+  bool done, is_persistent, is_active, is_cancelled, is_freed, is_stack;
   int peer, tag; /* rank in the communicator */
   gm_comm *comm;
   gm_type *type;
@@ -189,7 +192,7 @@ struct gm_buffer {
   void *at;
   uint64_t bytes; /* UINT64_MAX: as many as wanted */
   uint64_t number;
-  int is_of_session;
+  bool is_of_session;
   gm_req *sends, *flushes; /* with their numbers as count; a flush: of those before */
   gm_buffer *next;         /* all of the process */
 };
@@ -215,7 +218,7 @@ void gm_req_start(gm_req *r);
 /* Checks of what most calls have. ret 0 or an error class */
 int gm_check_type(const gm_type *t, int64_t count);
 /* MPI_IN_PLACE, also as a Fortran program says it */
-int gm_is_in_place(gm_proc *p, const void *buffer);
+bool gm_is_in_place(gm_proc *p, const void *buffer);
 void gm_check_open(gm_proc *p, const char *name);
 const char *gm_class_text(int code);
 int gm_class_of(int code);

@@ -159,5 +159,5 @@ END {
   if (what) exit
   printf "const gm_function %s_functions[] = {\n", p
   for (i = 1; i <= count; i++) printf "    {\"%s\", ADDRESS(%s_%s)},\n", names[i], hand[names[i]] ? p : "call", names[i]
-  printf "};\nconst int %s_functions_count = sizeof %s_functions / sizeof *%s_functions;\n", p, p, p
+  printf "};\nconst int %s_function_count = sizeof %s_functions / sizeof *%s_functions;\n", p, p, p
 }

@@ -52,7 +52,7 @@ void MPII_Op_set_cxx(MPI_Op op, void (*through)(void)) {
   memcpy(&o->through, &through, sizeof through);
   o->call = call_cxx;
 }
-static int op_create(gm_proc *p, void *fn, int commute, int is_large, MPI_Op *op) {
+static int op_create(gm_proc *p, void *fn, int commute, bool is_large, MPI_Op *op) {
   gm_op *o = gm_alloc(sizeof *o);
   o->refs = 1;
   o->id = GM_OP_USER;
@@ -96,19 +96,22 @@ CALL(Op_commutative, MPI_Op op, int *commute) {
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 typedef struct side { /* one of the two buffers */
   void *user;
-  int is_there, is_vector,
-      blocks;               /* is_there 2: to be copied first, the receive buffer is the same */
+  bool is_there, is_copied; /* is_copied: first, since the receive buffer is the same */
+  bool is_vector;
+  int blocks;
   int64_t count;            /* elements of a block, when all are equal */
   gm_type *type, **types;   /* types: one per block */
   int64_t *counts, *displs; /* in elements; with types, displs in bytes */
   char *base, *temp;        /* what the schedule sees */
   uint64_t *bytes, *at;     /* of each block there */
 } side;
+static bool is_plain(const side *s) { return s->is_there && !s->is_copied; }
 typedef struct call { /* the arguments as they came */
   const char *name;
   MPI_Comm comm;
   nbc_coll coll;
-  int is_neighbour, is_vector, is_w, wide_counts, wide_displs, root;
+  bool is_neighbour, is_vector, is_w;
+  int wide_counts, wide_displs, root;
   const void *send;
   void *recv;
   int64_t scount, rcount;
@@ -121,16 +124,17 @@ typedef struct job {
   gm_proc *proc;
   gm_comm *comm;
   nbc_coll coll;
-  int is_neighbour, is_in_place, is_reduction, root, elem_is_extent, error;
+  bool is_neighbour, is_in_place, is_reduction;
+  int root, elem_is_extent, error;
   side s, r;
   gm_op *op;
   uint32_t sequence;      /* of a persistent one: the order of the calls that make them; else 0 */
   nbc_schedule *schedule; /* written here: intercommunicators, neighbours */
 } job;
-static int64_t wide(const void *array, int is_wide, int i) {
+static int64_t wide(const void *array, bool is_wide, int i) {
   return is_wide ? ((const int64_t *)array)[i] : ((const int *)array)[i];
 }
-static int64_t *widen(const void *array, int is_wide, int n) {
+static int64_t *widen(const void *array, bool is_wide, int n) {
   if (!array) return NULL;
   int64_t *copy = gm_alloc((size_t)(n + 1) * sizeof *copy);
   for (int i = 0; i < n; i++) copy[i] = wide(array, is_wide, i);
@@ -158,7 +162,7 @@ static char *block_user(const side *s, int i) {
   return (char *)s->user + (s->displs ? s->displs[i] : (int64_t)i * s->count) * GM_EXTENT(s->type);
 }
 static int64_t block_count(const side *s, int i) { return s->is_vector ? s->counts[i] : s->count; }
-static int is_direct(const side *s) {
+static bool is_direct(const side *s) {
   if (!s->is_vector) return GM_IS_PLAIN(s->type);
   for (int i = 0; i < s->blocks; i++) {
     const gm_type *t = block_type(s, i);
@@ -178,7 +182,8 @@ static int by_begin(const void *a, const void *b) {
 }
 static int blocks_overlap(const side *s) {
   char *end = NULL;
-  int is_sorted = 1, found = 0;
+  int found = 0;
+  bool is_sorted = true;
   for (int i = 0; i < s->blocks && is_sorted; i++) {
     if (!s->counts[i]) continue;
     is_sorted = block_user(s, i) >= end;
@@ -213,10 +218,10 @@ static void unpack_side(side *s) {
   }
 }
 /* Where the schedule finds the bytes of this side. */
-static void side_begin(side *s, int fill, int is_written) {
+static void side_begin(side *s, int fill, bool is_written) {
   uint64_t total = 0;
-  const int direct =
-      s->is_there == 1 && is_direct(s) && !(is_written && s->is_vector && blocks_overlap(s));
+  const bool direct =
+      is_plain(s) && is_direct(s) && !(is_written && s->is_vector && blocks_overlap(s));
   if (!s->is_there) return;
   if (s->is_vector) {
     s->bytes = gm_alloc((size_t)(s->blocks + 1) * sizeof *s->bytes);
@@ -249,7 +254,7 @@ static void reduction_begin(job *j) {
     const gm_type *t = s->type;
     if (!s->is_there) continue;
     j->elem_is_extent = !GM_IS_PLAIN(t) || t->lb != t->true_lb;
-    if (!j->elem_is_extent && s->is_there == 1) {
+    if (!j->elem_is_extent && is_plain(s)) {
       s->base = (char *)s->user + t->lb;
       continue;
     }
@@ -296,7 +301,7 @@ static nbc_schedule *neighbour_schedule(job *j) {
   memset(&d, 0, sizeof d);
   /* In a Cartesian topology what is sent downwards comes from above, also where both are one process. Of several
      edges between two processes of a graph the last out is the first in, as in MPICH, which has it so in alltoall alone. */
-  const int is_cart = t->kind == MPI_CART, is_turned = !is_cart && j->coll == NBC_COLL_ALLTOALL;
+  const bool is_cart = t->kind == MPI_CART, is_turned = !is_cart && j->coll == NBC_COLL_ALLTOALL;
   for (int i = 0; i < t->in_count; i++)
     if (t->in[i] != MPI_PROC_NULL)
       gm_draft_recv(&d, t->in[i], is_cart ? (uint32_t)i : 0, NBC_AREA_RECV, at_of(&j->r, i),
@@ -332,7 +337,8 @@ static void reduce_from_all(gm_draft *d, int n, uint64_t whole, uint64_t skip, u
 }
 static nbc_schedule *inter_schedule(job *j, uint64_t elem) {
   const int n = j->comm->remote->size, me = j->comm->rank;
-  const int is_root = j->root == MPI_ROOT, takes_part = j->root != MPI_PROC_NULL;
+  const int takes_part = j->root != MPI_PROC_NULL;
+  const bool is_root = j->root == MPI_ROOT;
   const uint64_t reduced =
       (uint64_t)(j->s.is_there ? j->s.count * j->s.blocks : j->r.count * j->r.blocks) * elem;
   gm_draft d;
@@ -396,7 +402,7 @@ static uint64_t own_block_bytes(job *j) {
   const side *s = &j->s, *r = &j->r;
   const int me = j->comm->rank;
   const uint64_t sent = bytes_of(s, me);
-  if (r->is_there != 1 || s->is_there != 1 || j->is_in_place) return sent;
+  if (!is_plain(r) || !is_plain(s) || j->is_in_place) return sent;
   const uint64_t room = bytes_of(r, me);
   if (sent <= room) return sent;
   j->error = GM_ERR_TRUNCATE;
@@ -474,7 +480,7 @@ static void request_release(gm_req *r) {
 }
 
 /* ---- from the arguments to a job -------------------------------------------------------------------------------------- */
-int gm_is_in_place(gm_proc *p, const void *buffer) {
+bool gm_is_in_place(gm_proc *p, const void *buffer) {
   (void)p;
   return buffer == MPI_IN_PLACE;
 }
@@ -513,7 +519,7 @@ static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_D
 }
 /* Which buffers count here: bit 0 send, bit 1 recv. */
 static int sides_of(const job *j) {
-  const int is_root = j->comm->remote ? j->root == MPI_ROOT : j->comm->rank == j->root;
+  const bool is_root = j->comm->remote ? j->root == MPI_ROOT : j->comm->rank == j->root;
   if (j->comm->remote && j->root == MPI_PROC_NULL) return 0;
   switch (j->coll) {
   case NBC_COLL_BARRIER: return 0;
@@ -526,11 +532,11 @@ static int sides_of(const job *j) {
   default: return 3;
   }
 }
-static int has_root(nbc_coll c) {
+static bool has_root(nbc_coll c) {
   return c == NBC_COLL_BCAST || c == NBC_COLL_REDUCE || c == NBC_COLL_GATHER ||
          c == NBC_COLL_GATHERV || c == NBC_COLL_SCATTER || c == NBC_COLL_SCATTERV;
 }
-static int is_reduction(nbc_coll c) {
+static bool is_reduction(nbc_coll c) {
   return c == NBC_COLL_REDUCE || c == NBC_COLL_ALLREDUCE || c == NBC_COLL_SCAN ||
          c == NBC_COLL_EXSCAN || c == NBC_COLL_REDUCE_SCATTER || c == NBC_COLL_REDUCE_SCATTER_BLOCK;
 }
@@ -567,7 +573,7 @@ static int fill_reduction(gm_proc *p, const call *k, job *j, int sides) {
   if (code || !scatters || !j->is_in_place) return code;
   /* in place: the input is copied, so that the result alone is written */
   j->s = j->r;
-  j->s.is_there = 2;
+  j->s.is_copied = true;
   j->s.counts = NULL;
   gm_type_ref(j->s.type);
   j->s.is_vector = 0;
@@ -588,7 +594,7 @@ static int fill(gm_proc *p, const call *k, job *j) {
     return MPI_ERR_ROOT;
   if (!has_root(k->coll)) j->root = 0;
   if (c->remote && (k->coll == NBC_COLL_SCAN || k->coll == NBC_COLL_EXSCAN)) return MPI_ERR_COMM;
-  const int is_scatter = k->coll == NBC_COLL_SCATTER || k->coll == NBC_COLL_SCATTERV;
+  const bool is_scatter = k->coll == NBC_COLL_SCATTER || k->coll == NBC_COLL_SCATTERV;
   const int sides = sides_of(j), n = gm_peers(c)->size;
   const int gathers = k->coll == NBC_COLL_GATHER || k->coll == NBC_COLL_GATHERV ||
                       k->coll == NBC_COLL_ALLGATHER || k->coll == NBC_COLL_ALLGATHERV;
@@ -603,7 +609,7 @@ static int fill(gm_proc *p, const call *k, job *j) {
   j->is_reduction = is_reduction(k->coll);
   if (j->is_reduction) return fill_reduction(p, k, j, sides);
   if (k->coll == NBC_COLL_BARRIER) return MPI_SUCCESS;
-  const int is_alltoall = k->coll == NBC_COLL_ALLTOALL || k->coll == NBC_COLL_ALLTOALLV;
+  const bool is_alltoall = k->coll == NBC_COLL_ALLTOALL || k->coll == NBC_COLL_ALLTOALLV;
   int code = MPI_SUCCESS;
   if ((sides & 2) && !(is_scatter && j->is_in_place))
     code = take_side(p, &j->r, k->recv, k->rcount, k->rtype, is_scatter ? NULL : k->rcounts,
@@ -612,7 +618,7 @@ static int fill(gm_proc *p, const call *k, job *j) {
     code = take_side(p, &j->s, k->recv, k->rcount, k->rtype, k->rcounts, k->rdispls, k->rtypes,
                      in_blocks, k);
     j->is_in_place = 0;
-    j->s.is_there = 2;
+    j->s.is_copied = true;
   } else if (!code && (sides & 1) && !(j->is_in_place && !is_scatter))
     code = take_side(p, &j->s, k->send, k->scount, k->stype, gathers ? NULL : k->scounts,
                      gathers ? NULL : k->sdispls, gathers ? NULL : k->stypes,
@@ -620,10 +626,10 @@ static int fill(gm_proc *p, const call *k, job *j) {
   return code;
 }
 /* What is sent is where the same is received. */
-static int is_aliased(const job *j) {
+static bool is_aliased(const job *j) {
   const side *s = &j->s, *r = &j->r;
   const int me = j->comm->rank;
-  if (s->is_there != 1 || r->is_there != 1 || j->comm->remote || j->is_neighbour) return 0;
+  if (!is_plain(s) || !is_plain(r) || j->comm->remote || j->is_neighbour) return 0;
   if (s->type != r->type || !s->user || !r->user) return 0;
   switch (j->coll) {
   case NBC_COLL_GATHER:

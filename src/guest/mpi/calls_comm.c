@@ -81,7 +81,8 @@ static int combine(gm_proc *p, const char *name, MPI_Group group1, MPI_Group gro
   if (!a || !b) return gm_raise(p, NULL, MPI_ERR_GROUP, name);
   int *ranks = gm_alloc(((size_t)a->size + (size_t)b->size + 1) * sizeof *ranks), n = 0;
   for (int i = 0; i < a->size; i++) {
-    const int rank = gm_group_world(a, i), is_in = gm_group_find(b, rank) != MPI_UNDEFINED;
+    const int rank = gm_group_world(a, i);
+    const bool is_in = gm_group_find(b, rank) != MPI_UNDEFINED;
     if (is_in ? in_both : only_first) ranks[n++] = rank;
   }
   for (int i = 0; i < b->size && only_second; i++)
@@ -304,7 +305,7 @@ static uint32_t agree(gm_proc *p, gm_comm *c) {
 }
 /* An intercommunicator has a communicator of its own side, with the contexts behind its own. */
 static gm_comm *make_like(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context,
-                          int is_low) {
+                          bool is_low) {
   gm_comm *c = gm_comm_make(p, local, remote, context);
   if (remote) {
     c->local_comm =
@@ -638,7 +639,7 @@ CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm 
   case MPI_COMM_TYPE_SHARED: return split(p, c, node, key, new);
   case MPI_COMM_TYPE_HW_GUIDED: { /* a node is the only resource that processes share here */
     const char *what = gm_info_value(i, resource);
-    const int is_node = what && (!strcmp(what, "machine") || !strcmp(what, "mpi_shared_memory"));
+    const bool is_node = what && (!strcmp(what, "machine") || !strcmp(what, "mpi_shared_memory"));
     return split(p, c, is_node ? node : MPI_UNDEFINED, key, new);
   }
   case MPI_COMM_TYPE_HW_UNGUIDED: return split_further(p, c, node, key, i, new);
@@ -651,7 +652,7 @@ CALL(Comm_split_type, MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm 
 /* ---- intercommunicators ------------------------------------------------------------------------------------------------ */
 /* The two leaders meet through peers in `context`; everybody learns the other side. ret its group */
 static gm_group *meet(gm_proc *p, gm_comm *l, int leader, int peer, uint32_t context, int tag,
-                      int64_t *next, int *is_low) {
+                      int64_t *next, bool *is_low) {
   int64_t head[2] = {l->local->size, 0}, theirs[2] = {0, 0};
   *next = gm_context_new(p, l->rank == 0);
   gm_allreduce_max(p, l, next, 1);
@@ -677,14 +678,14 @@ CALL(Intercomm_create, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm
   NEED(comm_of(p, local_comm), new);
   gm_comm *l = comm_of(p, local_comm), *peers = comm_of(p, peer_comm);
   int64_t next;
-  int is_low;
+  bool is_low;
   FAIL_IF(!l || l->remote, l, MPI_ERR_COMM);
   FAIL_IF(local_leader < 0 || local_leader >= l->local->size, l, MPI_ERR_RANK);
   FAIL_IF(tag < 0 || tag > GM_TAG_UB, l, MPI_ERR_TAG);
   FAIL_IF(l->rank == local_leader && !peers, l, MPI_ERR_COMM);
   FAIL_IF(l->rank == local_leader && (remote_leader < 0 || remote_leader >= gm_peers(peers)->size),
           l, MPI_ERR_RANK);
-  const int is_leader = l->rank == local_leader;
+  const bool is_leader = l->rank == local_leader;
   gm_group *other =
       meet(p, l, local_leader, is_leader ? gm_group_world(gm_peers(peers), remote_leader) : 0,
            is_leader ? peers->context + 3 : 0, tag, &next, &is_low);
@@ -702,7 +703,7 @@ CALL(Intercomm_create_from_groups, MPI_Group local_group, int local_leader, MPI_
   gm_group *g = group_of(p, local_group), *r = group_of(p, remote_group);
   uint32_t tag = 0;
   int64_t next;
-  int is_low;
+  bool is_low;
   (void)info;
   FAIL_IF(!g || !g->size, NULL, MPI_ERR_GROUP);
   for (const char *s = stringtag; s && *s; s++) tag = tag * 31 + (unsigned char)*s;
@@ -775,28 +776,28 @@ static MPI_Datatype handle_to_old(gm_proc *p, gm_type *t) {
   }
   return type_handle(p, t);
 }
-CALL(Type_get_envelope, MPI_Datatype type, int *ints, int *aints, int *types_count, int *combiner) {
+CALL(Type_get_envelope, MPI_Datatype type, int *ints, int *aints, int *type_count, int *combiner) {
   IN("Type_get_envelope");
-  NEED(NULL, ints && aints && types_count && combiner);
+  NEED(NULL, ints && aints && type_count && combiner);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *combiner = t->combiner ? t->combiner : MPI_COMBINER_NAMED;
-  *ints = t->ints_count;
-  *aints = t->aints_count;
-  *types_count = t->types_count;
+  *ints = t->int_count;
+  *aints = t->aint_count;
+  *type_count = t->type_count;
   return MPI_SUCCESS;
 }
 CALL(Type_get_envelope_c, MPI_Datatype type, MPI_Count *ints, MPI_Count *aints, MPI_Count *counts,
-     MPI_Count *types_count, int *combiner) {
+     MPI_Count *type_count, int *combiner) {
   IN("Type_get_envelope");
-  NEED(NULL, ints && aints && counts && types_count && combiner);
+  NEED(NULL, ints && aints && counts && type_count && combiner);
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   *combiner = t->combiner ? t->combiner : MPI_COMBINER_NAMED;
-  *ints = t->ints_count;
-  *aints = t->aints_count;
-  *counts = t->counts_count;
-  *types_count = t->types_count;
+  *ints = t->int_count;
+  *aints = t->aint_count;
+  *counts = t->count_count;
+  *type_count = t->type_count;
   return MPI_SUCCESS;
 }
 CALL(Type_get_contents, MPI_Datatype type, int max_ints, int max_aints, int max_types, int ints[],
@@ -804,12 +805,12 @@ CALL(Type_get_contents, MPI_Datatype type, int max_ints, int max_aints, int max_
   IN("Type_get_contents");
   NEED(NULL, (max_ints <= 0 || ints) && (max_aints <= 0 || aints) && (max_types <= 0 || olds));
   const gm_type *t = type_of(p, type);
-  FAIL_IF(!t || !t->combiner || t->counts_count, NULL, MPI_ERR_TYPE);
-  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_types < t->types_count,
-          NULL, MPI_ERR_OTHER);
-  for (int i = 0; i < t->ints_count; i++) ints[i] = t->ints[i];
-  for (int i = 0; i < t->aints_count; i++) aints[i] = t->aints[i];
-  for (int i = 0; i < t->types_count; i++) olds[i] = handle_to_old(p, t->types[i]);
+  FAIL_IF(!t || !t->combiner || t->count_count, NULL, MPI_ERR_TYPE);
+  FAIL_IF(max_ints < t->int_count || max_aints < t->aint_count || max_types < t->type_count, NULL,
+          MPI_ERR_OTHER);
+  for (int i = 0; i < t->int_count; i++) ints[i] = t->ints[i];
+  for (int i = 0; i < t->aint_count; i++) aints[i] = t->aints[i];
+  for (int i = 0; i < t->type_count; i++) olds[i] = handle_to_old(p, t->types[i]);
   return MPI_SUCCESS;
 }
 CALL(Type_get_contents_c, MPI_Datatype type, MPI_Count max_ints, MPI_Count max_aints,
@@ -820,13 +821,13 @@ CALL(Type_get_contents_c, MPI_Datatype type, MPI_Count max_ints, MPI_Count max_a
                  (max_types <= 0 || olds));
   const gm_type *t = type_of(p, type);
   FAIL_IF(!t || !t->combiner, NULL, MPI_ERR_TYPE);
-  FAIL_IF(max_ints < t->ints_count || max_aints < t->aints_count || max_counts < t->counts_count ||
-              max_types < t->types_count,
+  FAIL_IF(max_ints < t->int_count || max_aints < t->aint_count || max_counts < t->count_count ||
+              max_types < t->type_count,
           NULL, MPI_ERR_OTHER);
-  for (int i = 0; i < t->ints_count; i++) ints[i] = t->ints[i];
-  for (int i = 0; i < t->aints_count; i++) aints[i] = t->aints[i];
-  for (int i = 0; i < t->counts_count; i++) counts[i] = t->counts[i];
-  for (int i = 0; i < t->types_count; i++) olds[i] = handle_to_old(p, t->types[i]);
+  for (int i = 0; i < t->int_count; i++) ints[i] = t->ints[i];
+  for (int i = 0; i < t->aint_count; i++) aints[i] = t->aints[i];
+  for (int i = 0; i < t->count_count; i++) counts[i] = t->counts[i];
+  for (int i = 0; i < t->type_count; i++) olds[i] = handle_to_old(p, t->types[i]);
   return MPI_SUCCESS;
 }
 static int *ints_copy(const int *from, int count) {
@@ -839,10 +840,10 @@ static gm_topo *topo_copy(const gm_topo *t) {
   if (!t) return NULL;
   gm_topo *n = gm_alloc(sizeof *n);
   *n = *t;
-  n->dims = ints_copy(t->dims, t->dims_count);
-  n->periods = ints_copy(t->periods, t->dims_count);
+  n->dims = ints_copy(t->dims, t->dim_count);
+  n->periods = ints_copy(t->periods, t->dim_count);
   n->index = ints_copy(t->index, t->size);
-  n->edges = ints_copy(t->edges, t->edges_count);
+  n->edges = ints_copy(t->edges, t->edge_count);
   n->in = ints_copy(t->in, t->in_count);
   n->out = ints_copy(t->out, t->out_count);
   n->in_weights = ints_copy(t->in_weights, t->in_count);

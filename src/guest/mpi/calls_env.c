@@ -782,7 +782,7 @@ gm_info *gm_info_copy(const gm_info *info) {
   for (int i = 0; info && i < info->count; i++) gm_info_put(copy, info->key[i], info->value[i]);
   return copy;
 }
-static int is_flag(const char *text) {
+static bool is_flag(const char *text) {
   return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 void gm_info_take(gm_info **own, const gm_info *from, const gm_hint *known) {
@@ -829,7 +829,7 @@ CALL(Info_free, MPI_Info *info) {
   *info = MPI_INFO_NULL;
   return MPI_SUCCESS;
 }
-static int is_key(const char *key) { return key && *key && strlen(key) <= MPI_MAX_INFO_KEY; }
+static bool is_key(const char *key) { return key && *key && strlen(key) <= MPI_MAX_INFO_KEY; }
 CALL(Info_set, MPI_Info info, const char *key, const char *value) {
   IN_ALWAYS("Info_set");
   NEED(NULL, value);
@@ -973,7 +973,7 @@ CALL(Session_get_pset_info, MPI_Session s, const char *name, MPI_Info *info) {
 CALL(Group_from_session_pset, MPI_Session s, const char *name, MPI_Group *group) {
   IN_ALWAYS("Group_from_session_pset");
   FAIL_IF(!session_of(p, s), NULL, MPI_ERR_SESSION);
-  const int is_world = strcasecmp(name, psets[0]) == 0;
+  const bool is_world = strcasecmp(name, psets[0]) == 0;
   FAIL_IF(!is_world && strcasecmp(name, psets[1]) != 0, NULL, MPI_ERR_ARG);
   *group = group_handle(p, gm_group_keep(is_world ? p->world->local : p->self->local));
   return MPI_SUCCESS;

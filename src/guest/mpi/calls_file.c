@@ -18,7 +18,8 @@ typedef struct file_piece {
 } file_piece;
 struct ADIOI_FileD {
   gm_comm *comm;
-  int fd, amode, is_atomic, handle;
+  int fd, amode, handle;
+  bool is_atomic;
   const char
       *representation; /* "external32": what is written is turned, what is read turned back */
   char *path;
@@ -30,7 +31,7 @@ struct ADIOI_FileD {
   gm_errh *errh;
   gm_info *info;
   MPI_Status pending; /* of a split collective */
-  int has_pending;
+  bool has_pending;
 };
 typedef struct ADIOI_FileD file;
 static int raise_file(gm_proc *p, file *f, int code, const char *name) {
@@ -95,7 +96,7 @@ static int flags_of(int amode) {
   if (amode & MPI_MODE_EXCL) flags |= O_EXCL;
   return flags | O_CLOEXEC;
 }
-static int mode_is_good(int amode) {
+static bool mode_is_good(int amode) {
   const int ways =
       !!(amode & MPI_MODE_RDONLY) + !!(amode & MPI_MODE_WRONLY) + !!(amode & MPI_MODE_RDWR);
   return ways == 1 && !((amode & MPI_MODE_RDONLY) && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL))) &&
@@ -305,14 +306,14 @@ static int64_t place(const file *f, uint64_t at, uint64_t *run) {
 /* Data of a view lie forwards in the file; who writes may not have two for one place. */
 typedef struct course {
   int64_t least; /* where the next piece may begin */
-  int is_written, is_bad;
+  bool is_written, is_bad;
 } course;
 static void follow(void *arg, int64_t offset, uint64_t bytes) {
   course *c = arg;
   if (offset < c->least) c->is_bad = 1;
   c->least = c->is_written ? offset + (int64_t)bytes : offset;
 }
-static int goes_forwards(const gm_type *t, int is_written) {
+static int goes_forwards(const gm_type *t, bool is_written) {
   course c = {0, is_written, 0};
   gm_pieces(t, 1, 0, follow, &c);
   return !c.is_bad;
@@ -339,7 +340,7 @@ CALL(File_set_view, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Dataty
   FILE_FAIL_IF(!known || (!strcmp(known, "external32") && gm_external_size(t, 1) != t->size), f,
                MPI_ERR_UNSUPPORTED_DATAREP);
   FILE_FAIL_IF(disp < 0 || !e->size || t->size % e->size, f, MPI_ERR_ARG);
-  const int is_written = !(f->amode & MPI_MODE_RDONLY);
+  const bool is_written = !(f->amode & MPI_MODE_RDONLY);
   FILE_FAIL_IF(!goes_forwards(e, is_written) || !goes_forwards(t, is_written), f, MPI_ERR_IO);
   set_view(f, disp, e, t);
   f->representation = known;
@@ -363,7 +364,7 @@ CALL(File_get_view, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Data
   return MPI_SUCCESS;
 }
 /* ret bytes moved, or -1 and errno */
-static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int is_write) {
+static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, bool is_write) {
   uint64_t done = 0;
   while (done < bytes) {
     uint64_t run, n;
@@ -379,7 +380,7 @@ static int64_t move(const file *f, uint64_t at, char *data, uint64_t bytes, int 
   return (int64_t)done;
 }
 enum { IO_AT, IO_OWN, IO_SHARED, IO_ORDERED };
-static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset,
+static int io(gm_proc *p, const char *name, file *f, bool is_write, int how, MPI_Offset offset,
               void *buffer, int64_t count, MPI_Datatype type, MPI_Status *status,
               MPI_Request *request) {
   gm_type *t = type_of(p, type);
@@ -414,7 +415,7 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
     if (f->comm->rank == 0) f->shared->at += sum;
     gm_barrier(p, f->comm);
   }
-  const int is_turned = f->representation[0] == 'e', is_packed = is_turned || !GM_IS_PLAIN(t);
+  const bool is_turned = f->representation[0] == 'e', is_packed = is_turned || !GM_IS_PLAIN(t);
   char *data = is_packed ? gm_alloc(bytes) : (char *)buffer + t->true_lb;
   if (is_turned && is_write)
     gm_external(buffer, data, (uint64_t)count, t, 0, bytes);
@@ -440,8 +441,8 @@ static int io(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_
   gm_req_complete(r);
   return MPI_SUCCESS;
 }
-static int io_begin(gm_proc *p, const char *name, file *f, int is_write, int how, MPI_Offset offset,
-                    void *buffer, int64_t count, MPI_Datatype type) {
+static int io_begin(gm_proc *p, const char *name, file *f, bool is_write, int how,
+                    MPI_Offset offset, void *buffer, int64_t count, MPI_Datatype type) {
   if (!f) return raise_file(p, f, MPI_ERR_FILE, name);
   if (f->has_pending) return raise_file(p, f, MPI_ERR_IO, name);
   f->has_pending = 1;

@@ -4,7 +4,7 @@
 /* ---- buffers for MPI_Bsend -------------------------------------------------------------------------------- */
 static int attach(gm_proc *p, const char *name, gm_comm *c, gm_buffer **place, void *at,
                   int64_t size) {
-  const int is_automatic = at == MPI_BUFFER_AUTOMATIC;
+  const bool is_automatic = at == MPI_BUFFER_AUTOMATIC;
   if (*place) return gm_raise(p, c, MPI_ERR_BUFFER, name);
   if (size < 0) return gm_raise(p, c, MPI_ERR_ARG, name);
   *place = gm_buffer_new(p, at, is_automatic ? UINT64_MAX : (uint64_t)size);
@@ -91,7 +91,7 @@ static int look(gm_proc *p, int count, const MPI_Request *requests) {
   gm_poll(p);
   return 0;
 }
-static int is_idle(const gm_req *r) { return !r || (r->is_persistent && !r->is_active); }
+static bool is_idle(const gm_req *r) { return !r || (r->is_persistent && !r->is_active); }
 static void nothing(MPI_Status *s) {
   gm_status_set(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, -1);
   if (s != MPI_STATUS_IGNORE) s->MPI_ERROR = MPI_SUCCESS;

@@ -65,12 +65,12 @@ static void message_done(gm_msg *m) {
   gm_req_complete(r);
 }
 /* Its end calls nothing of the program's, nor lets time pass. */
-static int is_light(const gm_msg *m) {
+static bool is_light(const gm_msg *m) {
   const gm_req *r = m->user;
   return !r->packed && !r->at_end && !r->is_freed;
 }
 /* Where the bytes of a buffer lie, packed first when they lie apart. */
-static void *plain(gm_req *r, int is_send) {
+static void *plain(gm_req *r, bool is_send) {
   const gm_type *t = r->type;
   const uint64_t bytes = t->size * r->count;
   if (GM_IS_PLAIN(t) || (r->count <= 1 && t->is_dense)) return (char *)r->user + t->true_lb;
@@ -134,7 +134,7 @@ static void buffered_done(gm_msg *m) {
   r->done = 1;
   gm_req_unref(r);
 }
-static int has_room(const gm_buffer *b, uint64_t bytes) {
+static bool has_room(const gm_buffer *b, uint64_t bytes) {
   if (!b || b->bytes == UINT64_MAX) return b != NULL;
   for (const gm_req *r = b->sends; r; r = r->next) bytes += r->bytes + MPI_BSEND_OVERHEAD;
   return bytes <= b->bytes;
@@ -172,7 +172,8 @@ static int start_buffered(gm_req *r) {
 }
 void gm_req_start(gm_req *r) {
   gm_proc *p = r->proc;
-  r->done = r->is_cancelled = r->error = 0;
+  r->done = r->is_cancelled = false;
+  r->error = 0;
   r->bytes = 0;
   r->is_active = 1;
   if (r->start) {
@@ -215,7 +216,7 @@ typedef struct general {
   MPI_Grequest_free_function *release;
   MPI_Grequest_cancel_function *cancel;
   void *extra;
-  int is_fortran; /* its functions give their error code by one more argument */
+  bool is_fortran; /* its functions give their error code by one more argument */
 } general;
 /* A function of Fortran with one argument more: the same address with another type. */
 #  define AS_FORTRAN(fn, ...)                                                                      \
@@ -228,10 +229,10 @@ static int general_query(const general *g, MPI_Status *s) {
   as_fortran(g->extra, s, &fortran_error);
   return fortran_error;
 }
-static int general_cancel(const general *g, int is_done) {
+static int general_cancel(const general *g, int complete) {
   AS_FORTRAN(g->cancel, void *, int *);
-  if (!g->is_fortran) return g->cancel(g->extra, is_done);
-  as_fortran(g->extra, &is_done, &fortran_error);
+  if (!g->is_fortran) return g->cancel(g->extra, complete);
+  as_fortran(g->extra, &complete, &fortran_error);
   return fortran_error;
 }
 static int general_free(const general *g) {
@@ -257,7 +258,7 @@ void gm_req_status(gm_req *r, MPI_Status *s) {
     return;
   }
   if (r->kind == REQ_RECV) {
-    const int is_null = r->peer == MPI_PROC_NULL;
+    const bool is_null = r->peer == MPI_PROC_NULL;
     gm_status_set(s,
                   is_null                     ? MPI_PROC_NULL
                   : r->is_cancelled           ? MPI_ANY_SOURCE
@@ -279,7 +280,7 @@ int gm_check_type(const gm_type *t, int64_t count) {
   if (count < 0) return MPI_ERR_COUNT;
   return !t || !t->is_committed ? MPI_ERR_TYPE : GM_OK;
 }
-static int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag, int is_send) {
+static int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag, bool is_send) {
   const int bad = gm_check_type(t, count);
   if (!c) return MPI_ERR_COMM;
   if (bad) return bad;
@@ -335,7 +336,7 @@ static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, co
 }
 static int starting(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
                     int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                    MPI_Request *request, int is_persistent) {
+                    MPI_Request *request, bool is_persistent) {
   int code;
   gm_req *r = make(p, name, NULL, kind, mode, buffer, count, type, peer, tag, comm, &code);
   if (!r) return code;
@@ -347,7 +348,7 @@ static int starting(gm_proc *p, const char *name, gm_req_kind kind, int mode, co
 }
 
 /* ---- completion ------------------------------------------------------------------------------------------ */
-static int is_idle(const gm_req *r) { return !r || (r->is_persistent && !r->is_active); }
+static bool is_idle(const gm_req *r) { return !r || (r->is_persistent && !r->is_active); }
 /* Takes the result of a finished request. ret its error */
 static int finish(gm_req *r, MPI_Request *request, MPI_Status *status) {
   gm_req_status(r, status);
@@ -678,7 +679,7 @@ typedef struct taken {
 static int probe(gm_proc *p, gm_comm *c, int source, int tag, gm_probe *f, int take) {
   gm_probe_for(p, f, source == MPI_ANY_SOURCE ? GM_ANY_SOURCE : gm_group_world(gm_peers(c), source),
                c->context, tag, take);
-  return f->found;
+  return f->is_found;
 }
 static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Comm comm, int *flag,
                       MPI_Message *message, MPI_Status *status) {
@@ -775,7 +776,7 @@ typedef struct parts {
 } parts;
 enum { TAG_BITS = 28, NUMBERS = 15 }; /* all ones would be any tag */
 _Static_assert(GM_TAG_UB == (1 << TAG_BITS) - 1, "room above the tags");
-static void parts_number(gm_comm *c, parts *q, int peer, int tag, int is_send) {
+static void parts_number(gm_comm *c, parts *q, int peer, int tag, bool is_send) {
   gm_channel *k = c->channels;
   while (k && (k->peer != peer || k->tag != tag || k->is_send != is_send)) k = k->next;
   if (!k) {
@@ -807,9 +808,9 @@ static void parts_release(gm_req *r) {
   free(q->set);
   free(q);
 }
-static int parts_init(gm_proc *p, const char *name, int is_send, const void *buffer, int partitions,
-                      MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                      MPI_Request *request) {
+static int parts_init(gm_proc *p, const char *name, bool is_send, const void *buffer,
+                      int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request) {
   int code;
   if (partitions < 1) return gm_raise(p, comm_of(p, comm), MPI_ERR_ARG, name);
   if (peer == MPI_ANY_SOURCE) return gm_raise(p, comm_of(p, comm), MPI_ERR_RANK, name);

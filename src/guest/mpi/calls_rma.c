@@ -29,10 +29,11 @@ typedef struct gm_win {
   int *pending; /* operations under way, per target */
   int pending_all;
   signed char *locked; /* per target: 1 shared, 2 exclusive, 3 nothing to release */
-  int lock_all, is_fenced;
+  int lock_all;
+  bool is_fenced;
   gm_group *exposed, *started;
   gm_msg *tokens; /* what MPI_Win_wait waits for */
-  int tokens_count;
+  int token_count;
   gm_attr *attrs;
   gm_errh *errh;
   gm_info *info;
@@ -203,7 +204,7 @@ CALL(Win_detach, MPI_Win win, const void *base) {
   mine->attached[i] = mine->attached[--mine->attached_count];
   return MPI_SUCCESS;
 }
-static int is_locked(const gm_win *w) {
+static bool is_locked(const gm_win *w) {
   int is = w->lock_all;
   for (int i = 0; i < w->all->size && !is; i++) is = w->locked[i] != 0;
   return is;
@@ -289,7 +290,7 @@ CALL(Win_call_errhandler, MPI_Win win, int code) {
   return MPI_SUCCESS;
 }
 /* ret where the value is of an attribute that every window has (its base itself); NULL: none of these */
-static void *predefined_attr(gm_win *w, int keyval, int *is_base) {
+static void *predefined_attr(gm_win *w, int keyval, bool *is_base) {
   const int known = keyval % 2 ? keyval : keyval - 1; /* Fortran's are one more */
   *is_base = known == MPI_WIN_BASE;
   switch (known) {
@@ -305,7 +306,7 @@ CALL(Win_get_attr, MPI_Win win, int keyval, void *value, int *flag) {
   IN("Win_get_attr");
   NEED_OF_WIN(flag);
   WIN(w, win);
-  int is_base;
+  bool is_base;
   void *known = predefined_attr(w, keyval, &is_base);
   if (!known && !is_base) {
     WIN_FAIL_IF(!gm_keyval_of(p, keyval, GM_KEY_OF_WIN), w, MPI_ERR_KEYVAL);
@@ -334,7 +335,7 @@ __attribute__((visibility("default"))) int MPII_Win_set_attr(MPI_Win win, int ke
 int MPII_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag, int type) {
   IN("Win_get_attr");
   WIN(w, win);
-  int is_base;
+  bool is_base;
   void *known = predefined_attr(w, keyval, &is_base);
   if (!known && !is_base) return gm_attr_get(w->attrs, keyval, value, flag, type);
   *flag = 1; /* Fortran asks for the values themselves */
@@ -461,7 +462,7 @@ static char *plain_to(operation *o, void *buffer, uint64_t count, gm_type *t) {
 }
 
 /* ---- what may be touched, and when ---------------------------------------------------------------------------------- */
-static int is_inside(const gm_win *w, int target, int64_t disp, const gm_type *t, int64_t count) {
+static bool is_inside(const gm_win *w, int target, int64_t disp, const gm_type *t, int64_t count) {
   const win_place *there = &w->all->place[target];
   if (!count || !t->size) return 1;
   const int64_t last = (count - 1) * GM_EXTENT(t),
@@ -647,7 +648,7 @@ typedef struct atomic_call {
   void *result;
   int64_t result_count;
   MPI_Datatype result_type;
-  int is_fetch;
+  bool is_fetch;
 } atomic_call;
 static int accumulate(gm_proc *p, const char *name, const atomic_call *k, int target, MPI_Aint disp,
                       int64_t count, MPI_Datatype type, MPI_Op op, MPI_Win win,
@@ -712,7 +713,7 @@ CALL(Fetch_and_op, const void *origin, void *result, MPI_Datatype type, int targ
   return accumulate(p, scope.name, &k, target, disp, 1, type, op, win, NULL);
 }
 /* Integers, characters, bytes and truth values can be compared bit by bit. */
-static int is_swapped(gm_kind k) { return k >= GM_K_BYTE && k <= GM_K_U64 && k != GM_K_WCHAR; }
+static bool is_swapped(gm_kind k) { return k >= GM_K_BYTE && k <= GM_K_U64 && k != GM_K_WCHAR; }
 CALL(Compare_and_swap, const void *origin, const void *compare, void *result, MPI_Datatype type,
      int target, MPI_Aint disp, MPI_Win win) {
   IN("Compare_and_swap");
@@ -774,7 +775,7 @@ CALL(Win_post, MPI_Group group, int assert, MPI_Win win) {
   WIN_FAIL_IF(w->exposed, w, MPI_ERR_RMA_SYNC);
   w->exposed = gm_group_keep(g);
   w->tokens = tokens_expect(p, w, g, TAG_COMPLETE);
-  w->tokens_count = g->size;
+  w->token_count = g->size;
   w->is_fenced = 0;
   if (!(assert &MPI_MODE_NOCHECK)) tokens_send(p, w, g, TAG_POST);
   return MPI_SUCCESS;
@@ -813,7 +814,7 @@ CALL(Win_wait, MPI_Win win) {
   IN("Win_wait");
   WIN(w, win);
   WIN_FAIL_IF(!w->exposed, w, MPI_ERR_RMA_SYNC);
-  for (int i = 0; i < w->tokens_count; i++) gm_wait(p, &w->tokens[i].is_done);
+  for (int i = 0; i < w->token_count; i++) gm_wait(p, &w->tokens[i].is_done);
   exposure_end(w);
   return MPI_SUCCESS;
 }
@@ -824,7 +825,7 @@ CALL(Win_test, MPI_Win win, int *flag) {
   WIN_FAIL_IF(!w->exposed, w, MPI_ERR_RMA_SYNC);
   for (int pass = 0; pass < 2; pass++) {
     *flag = 1;
-    for (int i = 0; i < w->tokens_count; i++) *flag = *flag && w->tokens[i].is_done;
+    for (int i = 0; i < w->token_count; i++) *flag = *flag && w->tokens[i].is_done;
     if (*flag || pass) break;
     gm_poll(p);
   }

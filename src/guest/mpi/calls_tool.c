@@ -204,9 +204,9 @@ T_OF_ALL(T_pvar_reset)
 #define XCALL(name, ...)                                                                           \
   GM_PRAGMA(weak MPIX_##name = PMPIX_##name)                                                       \
   int PMPIX_##name(__VA_ARGS__)
-XCALL(GPU_query_support, int kind, int *is_there) {
+XCALL(GPU_query_support, int kind, int *flag) {
   (void)kind;
-  *is_there = 0;
+  *flag = 0;
   return MPI_SUCCESS;
 }
 XCALL(Query_cuda_support, void) { return 0; }

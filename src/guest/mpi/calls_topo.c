@@ -34,7 +34,7 @@ static int attach(gm_proc *p, gm_comm *c, int count, gm_topo *t, MPI_Comm *new) 
 /* ---- Cartesian -------------------------------------------------------------------------------------------------- */
 static void coords_of(const gm_topo *t, int rank, int *coords) {
   int left = t->size;
-  for (int d = 0; d < t->dims_count; d++) {
+  for (int d = 0; d < t->dim_count; d++) {
     left /= t->dims[d];
     coords[d] = rank / left;
     rank %= left;
@@ -43,7 +43,7 @@ static void coords_of(const gm_topo *t, int rank, int *coords) {
 /* ret MPI_PROC_NULL: outside, in a dimension that does not close */
 static int rank_at(const gm_topo *t, const int *coords) {
   int rank = 0;
-  for (int d = 0; d < t->dims_count; d++) {
+  for (int d = 0; d < t->dim_count; d++) {
     int x = coords[d];
     if (x < 0 || x >= t->dims[d]) {
       if (!t->periods[d]) return MPI_PROC_NULL;
@@ -54,7 +54,7 @@ static int rank_at(const gm_topo *t, const int *coords) {
   return rank;
 }
 static int shifted(const gm_topo *t, int rank, int dimension, int by) {
-  int *coords = ints(t->dims_count);
+  int *coords = ints(t->dim_count);
   coords_of(t, rank, coords);
   coords[dimension] += by;
   const int other = rank_at(t, coords);
@@ -62,39 +62,39 @@ static int shifted(const gm_topo *t, int rank, int dimension, int by) {
   return other;
 }
 static void cart_neighbours(gm_topo *t, int rank) {
-  t->in_count = t->out_count = 2 * t->dims_count;
+  t->in_count = t->out_count = 2 * t->dim_count;
   t->in = ints(t->in_count);
   t->out = ints(t->out_count);
-  for (int d = 0; d < t->dims_count; d++)
+  for (int d = 0; d < t->dim_count; d++)
     for (int k = 0; k < 2; k++)
       t->in[2 * d + k] = t->out[2 * d + k] = shifted(t, rank, d, k ? 1 : -1);
 }
-static gm_topo *cart(int dims_count, const int *dims, const int *periods) {
+static gm_topo *cart(int dim_count, const int *dims, const int *periods) {
   gm_topo *t = gm_alloc(sizeof *t);
   t->kind = MPI_CART;
-  t->dims_count = dims_count;
-  t->dims = copied(dims, dims_count);
-  t->periods = copied(periods, dims_count);
+  t->dim_count = dim_count;
+  t->dims = copied(dims, dim_count);
+  t->periods = copied(periods, dim_count);
   t->size = 1;
-  for (int d = 0; d < dims_count; d++) t->size *= dims[d], t->periods[d] = periods[d] != 0;
+  for (int d = 0; d < dim_count; d++) t->size *= dims[d], t->periods[d] = periods[d] != 0;
   return t;
 }
-CALL(Cart_create, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int reorder,
+CALL(Cart_create, MPI_Comm comm, int dim_count, const int dims[], const int periods[], int reorder,
      MPI_Comm *new) {
   IN("Cart_create");
-  NEED(comm_of(p, comm), (dims_count <= 0 || dims) && (dims_count <= 0 || periods) && new);
+  NEED(comm_of(p, comm), (dim_count <= 0 || dims) && (dim_count <= 0 || periods) && new);
   gm_comm *c = comm_of(p, comm);
   int64_t size = 1;
   (void)reorder;
   *new = MPI_COMM_NULL;
   FAIL_IF(!c || c->remote, c, MPI_ERR_COMM);
-  FAIL_IF(dims_count < 0, c, MPI_ERR_ARG);
-  for (int d = 0; d < dims_count; d++) {
+  FAIL_IF(dim_count < 0, c, MPI_ERR_ARG);
+  for (int d = 0; d < dim_count; d++) {
     FAIL_IF(dims[d] < 1, c, MPI_ERR_ARG);
     size *= dims[d];
     FAIL_IF(size > c->local->size, c, MPI_ERR_ARG);
   }
-  gm_topo *t = cart(dims_count, dims, periods);
+  gm_topo *t = cart(dim_count, dims, periods);
   if (attach(p, c, t->size, t, new)) cart_neighbours(t, comm_of(p, *new)->rank);
   return MPI_SUCCESS;
 }
@@ -106,19 +106,19 @@ static gm_topo *topo_of(gm_proc *p, MPI_Comm comm, int kind) {
   gm_topo *t = topo_of(p, comm, wanted);                                                           \
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);                                                  \
   FAIL_IF(!t, comm_of(p, comm), MPI_ERR_TOPOLOGY)
-CALL(Cartdim_get, MPI_Comm comm, int *dims_count) {
+CALL(Cartdim_get, MPI_Comm comm, int *dim_count) {
   IN("Cartdim_get");
-  NEED(comm_of(p, comm), dims_count);
+  NEED(comm_of(p, comm), dim_count);
   TOPO(t, comm, MPI_CART);
-  *dims_count = t->dims_count;
+  *dim_count = t->dim_count;
   return MPI_SUCCESS;
 }
 CALL(Cart_get, MPI_Comm comm, int max, int dims[], int periods[], int coords[]) {
   IN("Cart_get");
   NEED(comm_of(p, comm), (max <= 0 || dims) && (max <= 0 || periods) && (max <= 0 || coords));
   TOPO(t, comm, MPI_CART);
-  FAIL_IF(max < t->dims_count, comm_of(p, comm), MPI_ERR_ARG);
-  for (int d = 0; d < t->dims_count; d++) dims[d] = t->dims[d], periods[d] = t->periods[d];
+  FAIL_IF(max < t->dim_count, comm_of(p, comm), MPI_ERR_ARG);
+  for (int d = 0; d < t->dim_count; d++) dims[d] = t->dims[d], periods[d] = t->periods[d];
   coords_of(t, comm_of(p, comm)->rank, coords);
   return MPI_SUCCESS;
 }
@@ -126,7 +126,7 @@ CALL(Cart_coords, MPI_Comm comm, int rank, int max, int coords[]) {
   IN("Cart_coords");
   TOPO(t, comm, MPI_CART);
   FAIL_IF(rank < 0 || rank >= t->size, comm_of(p, comm), MPI_ERR_RANK);
-  FAIL_IF(max < t->dims_count, comm_of(p, comm), MPI_ERR_ARG);
+  FAIL_IF(max < t->dim_count, comm_of(p, comm), MPI_ERR_ARG);
   coords_of(t, rank, coords);
   return MPI_SUCCESS;
 }
@@ -142,7 +142,7 @@ CALL(Cart_shift, MPI_Comm comm, int direction, int by, int *source, int *dest) {
   IN("Cart_shift");
   NEED(comm_of(p, comm), source && dest);
   TOPO(t, comm, MPI_CART);
-  FAIL_IF(direction < 0 || direction >= t->dims_count, comm_of(p, comm), MPI_ERR_ARG);
+  FAIL_IF(direction < 0 || direction >= t->dim_count, comm_of(p, comm), MPI_ERR_ARG);
   *source = shifted(t, comm_of(p, comm)->rank, direction, -by);
   *dest = shifted(t, comm_of(p, comm)->rank, direction, by);
   return MPI_SUCCESS;
@@ -152,10 +152,10 @@ CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
   NEED(comm_of(p, comm), new);
   TOPO(t, comm, MPI_CART);
   gm_comm *c = comm_of(p, comm);
-  int *coords = ints(t->dims_count), *dims = ints(t->dims_count), *periods = ints(t->dims_count),
+  int *coords = ints(t->dim_count), *dims = ints(t->dim_count), *periods = ints(t->dim_count),
       n = 0, color = 0, key = 0;
   coords_of(t, c->rank, coords);
-  for (int d = 0; d < t->dims_count; d++) {
+  for (int d = 0; d < t->dim_count; d++) {
     if (remain[d]) {
       dims[n] = t->dims[d];
       periods[n++] = t->periods[d];
@@ -175,14 +175,14 @@ CALL(Cart_sub, MPI_Comm comm, const int remain[], MPI_Comm *new) {
   free(periods);
   return code;
 }
-CALL(Cart_map, MPI_Comm comm, int dims_count, const int dims[], const int periods[], int *rank) {
+CALL(Cart_map, MPI_Comm comm, int dim_count, const int dims[], const int periods[], int *rank) {
   IN("Cart_map");
-  NEED(comm_of(p, comm), (dims_count <= 0 || dims) && (dims_count <= 0 || periods) && rank);
+  NEED(comm_of(p, comm), (dim_count <= 0 || dims) && (dim_count <= 0 || periods) && rank);
   gm_comm *c = comm_of(p, comm);
   int size = 1;
   (void)periods;
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
-  for (int d = 0; d < dims_count; d++) size *= dims[d];
+  for (int d = 0; d < dim_count; d++) size *= dims[d];
   FAIL_IF(size > c->local->size, c, MPI_ERR_ARG);
   *rank = c->rank < size ? c->rank : MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -190,7 +190,8 @@ CALL(Cart_map, MPI_Comm comm, int dims_count, const int dims[], const int period
 /* Factors as close to each other as can be, in falling order: the least difference between the largest and the
    smallest, then the largest smallest one, second smallest one ...; so MPICH finds them. */
 typedef struct balance {
-  int count, *now, *best, has_best;
+  int count, *now, *best;
+  bool has_best;
 } balance;
 static int root_of(int n, int degree) { /* the largest r with r^degree <= n */
   int r = 1;
@@ -200,7 +201,7 @@ static int root_of(int n, int degree) { /* the largest r with r^degree <= n */
     if (power > n) return r;
   }
 }
-static int is_better(const balance *b) {
+static bool is_better(const balance *b) {
   const int *x = b->now, *y = b->best, last = b->count - 1;
   if (!b->has_best) return 1;
   if (x[0] - x[last] != y[0] - y[last]) return x[0] - x[last] < y[0] - y[last];
@@ -228,12 +229,12 @@ static void balance_from(balance *b, int k, int left) {
     balance_from(b, k + 1, left / f);
   }
 }
-CALL(Dims_create, int nodes, int dims_count, int dims[]) {
+CALL(Dims_create, int nodes, int dim_count, int dims[]) {
   IN_ALWAYS("Dims_create");
-  NEED(NULL, (dims_count <= 0 || dims));
+  NEED(NULL, (dim_count <= 0 || dims));
   int fixed = 1, free_dims = 0;
-  FAIL_IF(dims_count < 0 || nodes < 1, NULL, MPI_ERR_ARG);
-  for (int d = 0; d < dims_count; d++) {
+  FAIL_IF(dim_count < 0 || nodes < 1, NULL, MPI_ERR_ARG);
+  for (int d = 0; d < dim_count; d++) {
     FAIL_IF(dims[d] < 0, NULL, MPI_ERR_DIMS);
     if (dims[d])
       fixed *= dims[d];
@@ -246,7 +247,7 @@ CALL(Dims_create, int nodes, int dims_count, int dims[]) {
   balance b = {free_dims, ints(free_dims), found, 0};
   balance_from(&b, 0, nodes / fixed);
   free(b.now);
-  for (int d = 0, k = 0; d < dims_count; d++)
+  for (int d = 0, k = 0; d < dim_count; d++)
     if (!dims[d]) dims[d] = found[k++];
   free(found);
   return MPI_SUCCESS;
@@ -267,9 +268,9 @@ CALL(Graph_create, MPI_Comm comm, int nodes, const int index[], const int edges[
   gm_topo *t = gm_alloc(sizeof *t);
   t->kind = MPI_GRAPH;
   t->size = nodes;
-  t->edges_count = nodes ? index[nodes - 1] : 0;
+  t->edge_count = nodes ? index[nodes - 1] : 0;
   t->index = copied(index, nodes);
-  t->edges = copied(edges, t->edges_count);
+  t->edges = copied(edges, t->edge_count);
   if (!attach(p, c, nodes, t, new)) return MPI_SUCCESS;
   const int rank = comm_of(p, *new)->rank, first = rank ? index[rank - 1] : 0;
   t->in_count = t->out_count = index[rank] - first;
@@ -282,16 +283,16 @@ CALL(Graphdims_get, MPI_Comm comm, int *nodes, int *edges) {
   NEED(comm_of(p, comm), nodes && edges);
   TOPO(t, comm, MPI_GRAPH);
   *nodes = t->size;
-  *edges = t->edges_count;
+  *edges = t->edge_count;
   return MPI_SUCCESS;
 }
 CALL(Graph_get, MPI_Comm comm, int max_index, int max_edges, int index[], int edges[]) {
   IN("Graph_get");
   NEED(comm_of(p, comm), (max_edges <= 0 || edges));
   TOPO(t, comm, MPI_GRAPH);
-  FAIL_IF(max_index < t->size || max_edges < t->edges_count, comm_of(p, comm), MPI_ERR_ARG);
+  FAIL_IF(max_index < t->size || max_edges < t->edge_count, comm_of(p, comm), MPI_ERR_ARG);
   memcpy(index, t->index, (size_t)t->size * sizeof *index);
-  memcpy(edges, t->edges, (size_t)t->edges_count * sizeof *edges);
+  memcpy(edges, t->edges, (size_t)t->edge_count * sizeof *edges);
   return MPI_SUCCESS;
 }
 CALL(Graph_neighbors_count, MPI_Comm comm, int rank, int *count) {
@@ -322,7 +323,7 @@ CALL(Graph_map, MPI_Comm comm, int nodes, const int index[], const int edges[], 
   *rank = c->rank < nodes ? c->rank : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-static int has_weights(const int *weights) { return weights != MPI_UNWEIGHTED; }
+static bool has_weights(const int *weights) { return weights != MPI_UNWEIGHTED; }
 CALL(Dist_graph_create_adjacent, MPI_Comm comm, int in_count, const int sources[],
      const int source_weights[], int out_count, const int dests[], const int dest_weights[],
      MPI_Info info, int reorder, MPI_Comm *new) {

@@ -101,7 +101,7 @@ static void make_types(void) {
   gm_type *t = pairs[MPI_SHORT_INT & 0xFF];
   t->part = gm_alloc(sizeof parts);
   memcpy(t->part, parts, sizeof parts);
-  t->parts_count = 2;
+  t->part_count = 2;
   t->repeat = 1;
   t->is_dense = 0;
   t->true_ub = 8;
@@ -121,20 +121,20 @@ MPI_Datatype type_handle(gm_proc *p, gm_type *t) {
 
 /* ---- what a new type remembers of the call that made it --------------------------------------------------------- */
 typedef struct contents {
-  int combiner, ints_count, aints_count, counts_count, types_count;
+  int combiner, int_count, aint_count, count_count, type_count;
   int ints[8];
 } contents;
 static gm_type *remember(gm_type *t, int combiner, int ints, int aints, int counts,
-                         int types_count) {
+                         int type_count) {
   t->combiner = combiner;
-  t->ints_count = ints;
-  t->aints_count = aints;
-  t->counts_count = counts;
-  t->types_count = types_count;
+  t->int_count = ints;
+  t->aint_count = aints;
+  t->count_count = counts;
+  t->type_count = type_count;
   t->ints = gm_alloc((size_t)ints * sizeof *t->ints);
   t->aints = gm_alloc((size_t)aints * sizeof *t->aints);
   t->counts = gm_alloc((size_t)counts * sizeof *t->counts);
-  t->types = gm_alloc((size_t)types_count * sizeof *t->types);
+  t->types = gm_alloc((size_t)type_count * sizeof *t->types);
   return t;
 }
 static void remember_type(gm_type *t, int i, gm_type *old) {
@@ -144,7 +144,8 @@ static void remember_type(gm_type *t, int i, gm_type *old) {
 /* A number of the call: an int of the first form, a count of the large one. */
 typedef struct writer {
   gm_type *t;
-  int next, is_large;
+  int next;
+  bool is_large;
 } writer;
 static void note(writer *w, int64_t n) {
   if (w->is_large)
@@ -153,9 +154,9 @@ static void note(writer *w, int64_t n) {
     w->t->ints[w->next++] = (int)n;
 }
 static gm_type *open_contents(gm_type *t, int combiner, int large, int numbers, int aints,
-                              int plain_ints, int types_count, writer *w) {
+                              int plain_ints, int type_count, writer *w) {
   remember(t, combiner, large ? plain_ints : numbers + plain_ints, large ? 0 : aints,
-           large ? numbers + aints : 0, types_count);
+           large ? numbers + aints : 0, type_count);
   w->t = t;
   w->next = 0;
   w->is_large = large;
@@ -378,7 +379,7 @@ static gm_type *listed(const gm_part *part, uint64_t count) {
 }
 /* A type of one child, as it is, is the child. */
 static const gm_type *original(const gm_type *t) {
-  while (!t->kind && t->parts_count == 1 && t->repeat == 1 && t->part->count == 1 &&
+  while (!t->kind && t->part_count == 1 && t->repeat == 1 && t->part->count == 1 &&
          t->part->disp == 0 && t->lb == t->part->child->lb && t->ub == t->part->child->ub)
     t = t->part->child;
   return t;
@@ -386,7 +387,7 @@ static const gm_type *original(const gm_type *t) {
 /* Parts of different types end where the next could begin in an array of C structures. */
 static gm_type *structure(const gm_part *part, uint64_t count) {
   gm_type *t = listed(part, count);
-  int is_mixed = 0;
+  bool is_mixed = false;
   for (uint64_t i = 1; i < count; i++)
     is_mixed |= original(part[i].child) != original(part[0].child);
   const int64_t past = GM_EXTENT(t) & (t->align - 1);
@@ -406,7 +407,7 @@ static gm_type *blocks(const gm_part *part, uint64_t count) {
 
 /* ---- subarrays and distributed arrays ---------------------------------------------------------------------------- */
 static gm_type *subarray(int dims, const int64_t *sizes, const int64_t *subsizes,
-                         const int64_t *starts, int is_c, gm_type *old) {
+                         const int64_t *starts, bool is_c, gm_type *old) {
   const int64_t extent = GM_EXTENT(old);
   gm_type *t = NULL;
   int64_t stride = extent, offset = 0;
@@ -456,7 +457,7 @@ static gm_type *distributed(int64_t size, int how, int64_t arg, int count, int a
 
 /* ---- packing --------------------------------------------------------------------------------------------------------- */
 static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count, MPI_Datatype type,
-                     void *out, int64_t size, int64_t *position, int is_unpack) {
+                     void *out, int64_t size, int64_t *position, bool is_unpack) {
   gm_type *t = type_of(p, type);
   const int bad = gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
@@ -473,7 +474,7 @@ static int pack_call(gm_proc *p, const char *name, const void *in, int64_t count
 }
 static int external_call(gm_proc *p, const char *name, const char *rep, const void *in,
                          int64_t count, MPI_Datatype type, void *out, int64_t size,
-                         int64_t *position, int is_unpack) {
+                         int64_t *position, bool is_unpack) {
   gm_type *t = type_of(p, type);
   const int bad = !rep || strcmp(rep, "external32") != 0 ? MPI_ERR_ARG : gm_check_type(t, count);
   if (bad) return gm_raise(p, NULL, bad, name);
@@ -760,7 +761,7 @@ CALL_N(Type_create_subarray, int dims, const COUNT sizes[], const COUNT subsizes
   for (int i = 0; i < dims; i++) note(&w, sizes[i]);
   for (int i = 0; i < dims; i++) note(&w, subsizes[i]);
   for (int i = 0; i < dims; i++) note(&w, starts[i]);
-  t->ints[t->ints_count - 1] = order;
+  t->ints[t->int_count - 1] = order;
   remember_type(t, 0, o);
   *new = type_handle(p, t);
   return MPI_SUCCESS;

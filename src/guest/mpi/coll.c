@@ -34,7 +34,7 @@ static void message_done(gm_msg *m) {
   run_ready(c);
 }
 /* What follows calls nothing of the program's, and all that it posts has room. */
-static int is_light(const gm_msg *m) {
+static bool is_light(const gm_msg *m) {
   const gm_coll *c = m->user;
   return !c->done && (!c->op || c->op->id != GM_OP_USER) && (int64_t)c->todo <= gm_room(c->proc);
 }

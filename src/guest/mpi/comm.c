@@ -21,7 +21,7 @@ void gm_group_leave(gm_group *g) {
 }
 gm_group *gm_group_make(int size, const int *ranks) {
   uint64_t hash = (uint64_t)size * 0x9E3779B97F4A7C15u;
-  int is_plain = 1;
+  bool is_plain = true;
   for (int i = 0; ranks && i < size && is_plain; i++) is_plain = ranks[i] == i;
   if (is_plain) ranks = NULL;
   for (int i = 0; ranks && i < size; i++) hash = (hash ^ (uint64_t)ranks[i]) * 0x100000001B3u;
@@ -143,7 +143,7 @@ void gm_comm_unref(gm_comm *c) {
 /* One process makes the number of a new communicator, and its rank is in it: however many are made at the same
    time, by nonblocking calls or by threads, no two have the same. When the numbers are used up, they
    begin again, without those that still live, of which their maker is a member. */
-int64_t gm_context_new(gm_proc *p, int is_maker) {
+int64_t gm_context_new(gm_proc *p, bool is_maker) {
   enum {
     FIRST = 3 * GM_CONTEXTS,
     EACH = 3 * GM_CONTEXTS

@@ -81,15 +81,17 @@ struct gm_msg {
       gm_msg *msg); /* called when it ends, by who handles events: may post, may not wait */
   void *user;
   uint32_t user_id;
-  int is_done, error, source, tag; /* source: rank in the world */
+  bool is_done;
+  int error, source, tag; /* source: rank in the world */
   uint64_t bytes;
   /* of progress.c */
   void *buffer;
   uint64_t limit_bytes;
   uint32_t context, slot;
   int peer, want_tag, waits, pieces_seen;
-  int8_t is_send, is_sync, is_posted, has_met;
-  int (*is_light)(const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
+  bool is_send, is_sync, is_posted, has_met;
+  bool (*is_light)(
+      const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
                                          process, since nothing of the program's is called; NULL: it does */
   ptl_handle_any_t handle;
   gm_msg *next;
@@ -98,7 +100,8 @@ struct gm_msg {
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
-  int found, source, tag;
+  bool is_over, is_found;
+  int source, tag;
   uint64_t bytes, hdr;
   ptl_process_t initiator;
   void *early;
@@ -111,7 +114,7 @@ typedef struct gm_options {
   gm_progress progress;
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
-  int is_traced;                /* calls go into the trace */
+  bool is_traced;               /* calls go into the trace */
   int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;
@@ -149,14 +152,15 @@ enum {
 
 typedef struct gm_waiter {
   pm_thread *thread;
-  const int *flag;
+  const bool *flag;
   struct gm_waiter *next;
 } gm_waiter;
 
 /* A search that found nothing, and how many messages had come early by then: until there are more of them,
    it would find nothing again. */
 typedef struct gm_vain {
-  int is_set, peer, tag;
+  bool is_set;
+  int peer, tag;
   uint32_t context;
   uint64_t early_count;
 } gm_vain;
@@ -165,7 +169,7 @@ enum { GM_VAIN = 4 };
 struct gm_proc {
   int rank, size; /* in the world */
   int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
-  int is_open;    /* interface is there; sessions count too */
+  bool is_open;   /* interface is there; sessions count too */
   int sessions, thread_level;
   pm_thread *main_thread, *worker; /* worker: while it handles events */
   ptl_handle_ni_t ni;
@@ -176,12 +180,12 @@ struct gm_proc {
   ptl_handle_ct_t early_ct; /* counts the messages that came before their receives */
   gm_vain vain[GM_VAIN];    /* the last probes that found nothing */
   unsigned next_vain;
-  int has_win_entry;
+  bool has_win_entry;
   uint32_t slots;
   char *early, *reserve;
   gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
   gm_waiter *waiters;
-  int has_poller, is_handling;
+  bool has_poller, is_handling;
   int runs_ahead; /* posts become steps, and light events are handled outside of its stack */
   uint64_t contexts_made;
   gm_comm *comms; /* all that live here */
@@ -203,7 +207,7 @@ gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
 void gm_close(gm_proc *p);
 void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
-              int tag, int is_sync);
+              int tag, bool is_sync);
 void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
               int tag);
 int gm_cancel(gm_proc *p, gm_msg *m); /* 1: withdrawn */
@@ -213,7 +217,7 @@ void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_prob
 /* How many messages it may still post. */
 int gm_room(const gm_proc *p);
 /* Waits until the flag is set by an event. */
-void gm_wait(gm_proc *p, const int *flag);
+void gm_wait(gm_proc *p, const bool *flag);
 /* Waits for any event. */
 void gm_wait_event(gm_proc *p);
 /* Handles what is there; a look in vain takes its time. ret 0: nothing was there */
@@ -276,18 +280,19 @@ typedef struct gm_part { /* so many children one after the other, from there on 
   gm_type *child;
 } gm_part;
 struct gm_type {
-  int refs, is_committed, is_static;
-  gm_kind kind;                         /* basic; NONE: derived */
-  uint64_t size, parts_count, elements; /* elements: basic ones */
+  int refs;
+  bool is_committed, is_static;
+  gm_kind kind;                        /* basic; NONE: derived */
+  uint64_t size, part_count, elements; /* elements: basic ones */
   int64_t lb, ub, true_lb, true_ub;
-  int is_dense; /* its bytes lie in one piece, in order, from true_lb on */
+  bool is_dense; /* its bytes lie in one piece, in order, from true_lb on */
   int align;
   uint8_t external_bytes; /* of a basic type in external32, where not as here; 0: as here */
   uint64_t repeat;        /* > 1 or vector: part[0] repeat times, stride apart */
   int64_t stride;
   gm_part *part;
   /* envelope and contents */
-  int combiner, ints_count, aints_count, counts_count, types_count;
+  int combiner, int_count, aint_count, count_count, type_count;
   int *ints;
   int64_t *aints, *counts;
   gm_type **types;
@@ -314,7 +319,7 @@ void gm_pieces(const gm_type *t, uint64_t count, int64_t at,
 /* Whole basic elements in so many bytes, UINT64_MAX when a piece of one is left; count: whole t. */
 uint64_t gm_elements(const gm_type *t, uint64_t bytes);
 uint64_t gm_external_size(const gm_type *t, uint64_t count);
-uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack,
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, bool is_unpack,
                      uint64_t max_bytes);
 /* Copy between two typed buffers through packed form. */
 void gm_copy(const void *from, uint64_t from_count, const gm_type *from_type, void *to,
@@ -341,7 +346,8 @@ enum {
   GM_OP_USER
 };
 struct gm_op {
-  int refs, id, is_commutative, is_large;
+  int refs, id;
+  bool is_commutative, is_large;
   void (*call)(gm_op *op, void *in, void *inout, uint64_t count, gm_type *t); /* of a user's */
   void *fn, *through; /* through: a function of C++'s library that calls fn */
   int handle;
@@ -372,7 +378,8 @@ enum { GM_LEVELS = 4096 };
 const int *gm_group_nodes(gm_group *g);
 
 typedef struct gm_topo {
-  int kind, dims_count, size, in_count, out_count, is_weighted, edges_count;
+  int kind, dim_count, size, in_count, out_count, edge_count;
+  bool is_weighted;
   int *dims, *periods, *index, *edges, *in, *out, *in_weights, *out_weights;
 } gm_topo;
 typedef struct gm_plan { /* a schedule that may be used again */
@@ -382,15 +389,17 @@ typedef struct gm_plan { /* a schedule that may be used again */
 enum { GM_PLANS = 6 };
 typedef struct gm_channel { /* partitioned requests made for one peer with one tag */
   struct gm_channel *next;
-  int peer, tag, is_send;
+  int peer, tag;
+  bool is_send;
   uint32_t count;
 } gm_channel;
 struct gm_comm {
-  int refs, rank, handle, is_freed;
+  int refs, rank, handle;
+  bool is_freed;
   uint32_t context, sequence, persistent; /* collectives so far, persistent ones made so far */
   gm_group *local, *remote;               /* remote: NULL in an intracommunicator */
   gm_comm *local_comm;                    /* of an intercommunicator, for its collectives */
-  int is_low;                             /* which side of an intercommunicator comes first */
+  bool is_low;                            /* which side of an intercommunicator comes first */
   gm_topo *topo;
   gm_channel *channels;
   gm_attr *attrs;
@@ -410,7 +419,7 @@ gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t co
 void gm_comm_unref(gm_comm *c);
 static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remote : c->local; }
 /* A new context, made by one process (0 for the others), and agreed by all members. */
-int64_t gm_context_new(gm_proc *p, int is_maker);
+int64_t gm_context_new(gm_proc *p, bool is_maker);
 uint32_t gm_comm_agree(gm_proc *p, gm_comm *c);
 
 /* ---- collectives (coll.c) ------------------------------------------------------------------------ */
@@ -435,8 +444,8 @@ struct gm_coll {
   nbc_recorder *owner; /* of its messages; NULL: no report */
   gm_op *op;
   gm_type *type;
-  int is_done, error, is_firing,
-      is_numbered; /* is_numbered: its sequence is given by who starts it */
+  int error;
+  bool is_done, is_firing, is_numbered; /* is_numbered: its sequence is given by who starts it */
   uint32_t in_flight;
   gm_coll *next_handed;
   void (*done)(gm_coll *c);
@@ -494,6 +503,6 @@ nbc_recorder *gm_record_owner(const gm_proc *p); /* of what the running thread a
 void gm_recorder_end(nbc_recorder **recorder);   /* its thread ends */
 nbc_recorder **gm_recorder_now(
     void); /* the running thread's; of who holds threads: pm_run, pm_replay */
-int gm_has_record(int rank);
+bool gm_has_record(int rank);
 
 #endif

@@ -23,12 +23,12 @@ int gm_blocks_of(MPI_Comm comm) {
   if (!c) return 0;
   return c->remote ? c->remote->size : c->local->size;
 }
-int gm_degree_of(MPI_Comm comm, int is_out) {
+int gm_degree_of(MPI_Comm comm, bool is_out) {
   const gm_comm *c = comm_of(gm_self(), comm);
   const gm_topo *t = c ? c->topo : NULL;
   int count = 0;
   if (!t) return 0;
-  if (t->kind == MPI_CART) return 2 * t->dims_count;
+  if (t->kind == MPI_CART) return 2 * t->dim_count;
   if (t->kind == MPI_DIST_GRAPH) return is_out ? t->out_count : t->in_count;
   return PMPI_Graph_neighbors_count(comm, c->rank, &count) ? 0 : count;
 }

@@ -29,8 +29,8 @@ void *gm_function_named(const gm_function *rows, int count, const char *name);
 enum { GM_FEW = 24 };                   /* elements that need no memory of their own */
 MPI_Status *gm_statuses(MPI_Status *s); /* NULL: ignored */
 void *gm_array(void *few, int count, size_t each);
-int gm_blocks_of(MPI_Comm comm);             /* processes that an all-to-all has blocks for */
-int gm_degree_of(MPI_Comm comm, int is_out); /* neighbours */
+int gm_blocks_of(MPI_Comm comm);              /* processes that an all-to-all has blocks for */
+int gm_degree_of(MPI_Comm comm, bool is_out); /* neighbours */
 static inline void gm_array_end(void *room, void *few) {
   if (room != few) free(room);
 }

@@ -104,7 +104,7 @@ GET_ATTR(Win_get_attr)
 /* ---- generalized requests -------------------------------------------------------------------------------- */
 typedef struct general {
   int (*query)(void *extra, T(status) * status), (*release)(void *extra),
-      (*cancel)(void *extra, int is_done);
+      (*cancel)(void *extra, int complete);
   void *extra;
 } general;
 static int general_query(void *extra, MPI_Status *s) {
@@ -122,9 +122,9 @@ static int general_release(void *extra) {
   free(g);
   return T(code_in)(error);
 }
-static int general_cancel(void *extra, int is_done) {
+static int general_cancel(void *extra, int complete) {
   const general *g = (const general *)extra;
-  return T(code_in)(g->cancel(g->extra, is_done));
+  return T(code_in)(g->cancel(g->extra, complete));
 }
 int T(Grequest_start)(int (*query)(void *, T(status) *), int (*release)(void *),
                       int (*cancel)(void *, int), void *extra, void **request);

@@ -106,7 +106,7 @@ gm_proc *gm_self(void) {
   }
   return procs[rank];
 }
-int gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
+bool gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
 /* Bits above 32: those below know of the pid alone, which is the same on all nodes. Linear probing,
    at most a quarter full. */
 static uint64_t place_hash(uint64_t id) { return (id * 0x9E3779B97F4A7C15u) >> 36; }
@@ -207,7 +207,7 @@ static void wake(gm_proc *p) {
 /* Threads that wait while another one takes the events: each names the word it waits for, and is
    woken when that word is set, or by any event when it names none. One thread of a process takes
    events at a time (has_poller); when it leaves, it wakes another one to go on. */
-static void wait_beside(gm_proc *p, const int *flag) {
+static void wait_beside(gm_proc *p, const bool *flag) {
   const uint64_t event_count = p->event_count;
   if (gm_set
           .computes) { /* while that takes its time, nobody waits yet: a timer must not take over */
@@ -224,7 +224,7 @@ static void event(gm_proc *p, const ptl_event_t *e);
 static int light(void *proc, const ptl_event_t *e);
 /* The next event; with a flag and running ahead those before it are handled too, as long as nobody but the
    flag is to be told, and none when that is set. */
-static void take_event(gm_proc *p, const int *flag) {
+static void take_event(gm_proc *p, const bool *flag) {
   ptl_event_t e;
   p->has_poller = 1;
   const int code = flag && p->runs_ahead && !p->waiters ? pm_eq_serve(p->eq, flag, light, p, &e)
@@ -245,7 +245,7 @@ static void take_event(gm_proc *p, const int *flag) {
 }
 /* With a worker, or while another thread takes events, this one waits beside; else it takes events
    itself until its word is set, whomever they belong to. */
-void gm_wait(gm_proc *p, const int *flag) {
+void gm_wait(gm_proc *p, const bool *flag) {
   while (!*flag) {
     if (gm_set.progress || p->has_poller)
       wait_beside(p, flag);
@@ -440,7 +440,7 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   void (*done)(gm_msg *) = m->done;
   void *user = m->user;
   const uint32_t user_id = m->user_id;
-  int (*is_light)(const gm_msg *) = m->is_light;
+  bool (*is_light)(const gm_msg *) = m->is_light;
   nbc_recorder *owner = m->owner;
   gm_zero(m, sizeof *m);
   m->is_light = is_light;
@@ -455,7 +455,7 @@ static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t 
   m->want_tag = m->tag = tag;
 }
 void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
-              int tag, int is_sync) {
+              int tag, bool is_sync) {
   prepare(m, (void *)(uintptr_t)buffer, bytes, peer, context, tag);
   m->is_send = 1;
   m->bytes = bytes;
@@ -531,8 +531,9 @@ static void shown(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
 }
 /* A search tells what it found; one that takes it out tells what an append would. Its pointers are odd. */
 static void searched(gm_probe *f, const ptl_event_t *e) {
-  f->found = e->ni_fail_type == PTL_NI_OK ? 1 : -1;
-  if (f->found < 0) return;
+  f->is_over = true;
+  f->is_found = e->ni_fail_type == PTL_NI_OK;
+  if (!f->is_found) return;
   f->source = gm_rank_of(e->initiator);
   f->initiator = e->initiator;
   f->tag = (int)(uint32_t)e->match_bits;
@@ -630,7 +631,7 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
      nothing again. */
   const uint64_t count = early_count(p);
   if (vain && vain->early_count == count) {
-    f->found = 0;
+    f->is_found = false;
     return;
   }
   ptl_me_t me =
@@ -641,9 +642,8 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
   if (peer >= 0) me.match_id = pm_process_id(peer);
   if (PtlMESearch(p->ni, p->pt, &me, take ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY, (char *)f + 1))
     gm_fatal("a search was refused");
-  gm_wait(p, &f->found);
-  if (f->found < 0) {
-    f->found = 0;
+  gm_wait(p, &f->is_over);
+  if (!f->is_found) {
     if (!vain) vain = &p->vain[p->next_vain++ % GM_VAIN];
     *vain = (gm_vain){1, peer, tag, context, count};
     return;

@@ -158,7 +158,7 @@ static void forget(gm_msg *m) {
   m->owner = NULL;
 }
 void gm_record_sent(gm_proc *p, gm_msg *m) {
-  const int is_mine = m->owner == mine(p);
+  const bool is_mine = m->owner == mine(p);
   if (!m->xfer_id) return;
   if (m->is_sync)
     (is_mine ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id, pm_now_ns());
@@ -182,7 +182,7 @@ void gm_record_cancel(gm_proc *p, gm_msg *m) {
 /* An early or fetched message is in its buffer. */
 void gm_record_received(gm_proc *p, gm_msg *m) {
   nbc_recorder *r = m->owner;
-  const int is_mine = r == mine(p);
+  const bool is_mine = r == mine(p);
   mark **at = mark_at(key_of(m->source, m->slot));
   if (!m->xfer_id) return;
   if (!m->is_sync &&

@@ -33,9 +33,9 @@ void gm_type_ref(gm_type *t) {
 }
 void gm_type_unref(gm_type *t) {
   if (t->is_static || --t->refs) return;
-  const uint64_t parts = t->part ? t->parts_count : 0;
+  const uint64_t parts = t->part ? t->part_count : 0;
   for (uint64_t i = 0; i < parts; i++) gm_type_unref(t->part[i].child);
-  for (int i = 0; i < t->types_count; i++) gm_type_unref(t->types[i]);
+  for (int i = 0; i < t->type_count; i++) gm_type_unref(t->types[i]);
   free(t->part);
   free(t->ints);
   free(t->aints);
@@ -65,7 +65,7 @@ static void take_bounds(bounds *b, const gm_type *c, int64_t at, uint64_t count)
   b->any_true = 1;
 }
 /* Several in a row are one piece when each is, and its extent is its size (GM_IS_PLAIN). */
-static int block_is_dense(const gm_type *c, uint64_t count) {
+static bool block_is_dense(const gm_type *c, uint64_t count) {
   return c->is_dense && (count <= 1 || GM_IS_PLAIN(c));
 }
 static gm_type *finish(gm_type *t, const bounds *b) {
@@ -87,7 +87,7 @@ gm_type *gm_type_list(const gm_part *parts, uint64_t count) {
   int64_t end = 0;
   int any = 0;
   t->part = gm_alloc((size_t)count * sizeof *t->part);
-  t->parts_count = count;
+  t->part_count = count;
   t->repeat = 1;
   t->is_dense = 1;
   t->align = 1;
@@ -116,7 +116,7 @@ gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride, gm_ty
   t->part->count = blocklen;
   t->part->child = c;
   gm_type_ref(c);
-  t->parts_count = 1;
+  t->part_count = 1;
   t->repeat = count;
   t->stride = stride;
   t->size = count * blocklen * c->size;
@@ -149,7 +149,7 @@ gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent) {
 gm_kind gm_kind_of(const gm_type *t) {
   gm_kind kind = GM_K_NONE;
   if (t->kind) return t->kind;
-  for (uint64_t i = 0; i < t->parts_count; i++) {
+  for (uint64_t i = 0; i < t->part_count; i++) {
     const gm_kind k = gm_kind_of(t->part[i].child);
     if (!t->part[i].count) continue;
     if (!k || (kind && k != kind)) return GM_K_NONE;
@@ -164,7 +164,7 @@ typedef struct cursor {
   uint64_t left;
 } cursor;
 /* From (is_out) or to the packed side, as long as it has room. */
-static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
+static void move_piece(char *user, cursor *c, uint64_t bytes, bool is_out) {
   const uint64_t n = bytes < c->left ? bytes : c->left;
   if (!n) return;
   if (is_out)
@@ -178,7 +178,7 @@ static void move_piece(char *user, cursor *c, uint64_t bytes, int is_out) {
    middle of any element when the packed side has no more room: truncated messages end there.
    base is where displacement 0 lies, which need not be in the buffer: with absolute addresses
    (MPI_BOTTOM) it is NULL. Calls are as deep as the type is nested. */
-static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is_out) {
+static void move(char *base, uint64_t count, const gm_type *t, cursor *c, bool is_out) {
   const int64_t extent = GM_EXTENT(t);
   if (!t->size || !count) return;
   if (t->is_dense && (count == 1 || extent == (int64_t)t->size)) {
@@ -191,7 +191,7 @@ static void move(char *base, uint64_t count, const gm_type *t, cursor *c, int is
       continue;
     }
     for (uint64_t r = 0; r < t->repeat && c->left; r++)
-      for (uint64_t k = 0; k < t->parts_count; k++)
+      for (uint64_t k = 0; k < t->part_count; k++)
         move(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count, t->part[k].child, c,
              is_out);
   }
@@ -256,7 +256,7 @@ static void walk(const gm_type *t, uint64_t count, int64_t at, joined *j) {
       continue;
     }
     for (uint64_t r = 0; r < t->repeat; r++)
-      for (uint64_t k = 0; k < t->parts_count; k++)
+      for (uint64_t k = 0; k < t->part_count; k++)
         walk(t->part[k].child, t->part[k].count, at + (int64_t)r * t->stride + t->part[k].disp, j);
   }
 }
@@ -298,7 +298,7 @@ static int count_elements(const gm_type *t, uint64_t count, uint64_t *left, uint
     return 0;
   }
   for (uint64_t r = 0; r < t->repeat && *left; r++)
-    for (uint64_t k = 0; k < t->parts_count && *left; k++)
+    for (uint64_t k = 0; k < t->part_count && *left; k++)
       if (!count_elements(t->part[k].child, t->part[k].count, left, elements)) return 0;
   return 1;
 }
@@ -339,7 +339,7 @@ static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2]
 /* A number of another size and byte order: bytes that the smaller one has not got are its sign, or
    0. */
 static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes,
-                   int from_is_big, int has_sign) {
+                   int from_is_big, bool has_sign) {
   const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
   const char top = from[from_is_big ? 0 : from_bytes - 1];
   memset(to, has_sign && top < 0 ? 0xFF : 0, to_bytes);
@@ -350,13 +350,13 @@ static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_
 }
 /* external32 has no gaps: members of pairs, which are apart here, follow each other there. c->at
    may be NULL: only sizes are asked for. */
-static void move_external(char *base, uint64_t count, const gm_type *t, cursor *c, int is_unpack) {
+static void move_external(char *base, uint64_t count, const gm_type *t, cursor *c, bool is_unpack) {
   uint64_t here[2], there[2], second_at;
   if (!t->size) return;
   for (uint64_t i = 0; i < count; i++, base += GM_EXTENT(t)) {
     if (!t->kind) {
       for (uint64_t r = 0; r < t->repeat; r++)
-        for (uint64_t k = 0; k < t->parts_count; k++)
+        for (uint64_t k = 0; k < t->part_count; k++)
           move_external(base + (int64_t)r * t->stride + t->part[k].disp, t->part[k].count,
                         t->part[k].child, c, is_unpack);
       continue;
@@ -382,12 +382,12 @@ static uint64_t external_size(const gm_type *t) {
     external_sizes(t, here, there, &second_at);
     return there[0] + there[1];
   }
-  for (uint64_t k = 0; k < t->parts_count; k++)
+  for (uint64_t k = 0; k < t->part_count; k++)
     bytes += t->part[k].count * external_size(t->part[k].child);
   return bytes * t->repeat;
 }
 uint64_t gm_external_size(const gm_type *t, uint64_t count) { return count * external_size(t); }
-uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, int is_unpack,
+uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, bool is_unpack,
                      uint64_t max_bytes) {
   cursor c = {is_unpack ? (char *)(uintptr_t)from : to, max_bytes};
   move_external(is_unpack ? to : (char *)(uintptr_t)from, count, t, &c, is_unpack);

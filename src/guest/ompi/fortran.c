@@ -121,7 +121,7 @@ static void type_match_size(const int *class, const int *size, int *type, int *e
 typedef struct general {
   void (*query)(MPI_Aint *extra, om_status *status, int *error),
       (*release)(MPI_Aint *extra, int *error),
-      (*cancel)(MPI_Aint *extra, const int *is_done, int *error);
+      (*cancel)(MPI_Aint *extra, const int *complete, int *error);
   MPI_Aint *extra; /* where the program has it, as in Open MPI: what is written there is seen */
 } general;
 static int general_query(void *arg, MPI_Status *s) {
@@ -140,10 +140,10 @@ static int general_release(void *arg) {
   free(g);
   return om_code_in(error);
 }
-static int general_cancel(void *arg, int is_done) {
+static int general_cancel(void *arg, int complete) {
   general *g = (general *)arg;
   int error = 0;
-  g->cancel(g->extra, &is_done, &error);
+  g->cancel(g->extra, &complete, &error);
   return om_code_in(error);
 }
 static void grequest_start(void (*query)(MPI_Aint *, om_status *, int *),

@@ -102,13 +102,13 @@ FILENAME ~ /calls\.list$/ {
 END {
   print "const gm_function om_functions[] = {"
   for (i = 1; i <= count; i++) printf "    {\"%s\", ADDRESS(%s%s)},\n", names[i], names[i] in hand ? "om_" : "call_", names[i]
-  print "};\nconst int om_functions_count = sizeof om_functions / sizeof *om_functions;"
+  print "};\nconst int om_function_count = sizeof om_functions / sizeof *om_functions;"
   print "const om_row om_rows[] = {"
   for (i = 1; i <= rows; i++) {
     split(row[i], f, " ")
     printf "#ifdef %s\n    {\"%s\", K_%s, (int)(intptr_t)%s, %s},\n#endif\n", f[3], f[1], f[2], f[3], f[4] == "-" ? "-1" : f[4]
   }
   # what is copied into a variable of a program may be 2 KiB long
-  print "};\nconst int om_rows_count = sizeof om_rows / sizeof *om_rows;"
+  print "};\nconst int om_row_count = sizeof om_rows / sizeof *om_rows;"
   print "om_known om_variable[sizeof om_rows / sizeof *om_rows + 2048 / sizeof(om_known)];"
 }

@@ -27,7 +27,7 @@
 #include "constants.h"
 
 typedef struct om_status {
-  int source, tag, error, is_cancelled;
+  int source, tag, error, cancelled;
   size_t bytes;
 } om_status;
 
@@ -42,19 +42,19 @@ typedef struct om_row {
 /* Written by make.awk. om_variable holds the handles in the order of om_rows, and behind them room that is
    copied into a program's larger variable. */
 extern const om_row om_rows[];
-extern const int om_rows_count;
+extern const int om_row_count;
 extern om_known om_variable[];
 extern const gm_function om_functions[];
-extern const int om_functions_count;
+extern const int om_function_count;
 /* What libraries of Fortran and C++ ask of libmpi beside MPI, by whole names (others.c) ... */
 extern const gm_function om_others[];
-extern const int om_others_count;
+extern const int om_other_count;
 typedef struct om_named {
   const char *name;
   void *address;
 } om_named;
 extern const om_named om_others_variables[];
-extern const int om_others_variables_count;
+extern const int om_other_variable_count;
 /* ... and functions of Fortran's library in whose place ours stand, without mpi_ (fortran.c). */
 extern const gm_function om_fortran[];
 extern const int om_fortran_count;
@@ -147,7 +147,7 @@ static inline MPI_T_pvar_handle om_pvar(void *handle) {
    unless one of them did. */
 static inline void om_status_read(MPI_Status *s, const om_status *o) {
   s->count_lo = (int)(unsigned)o->bytes;
-  s->count_hi_and_cancelled = (int)((unsigned)(o->bytes >> 32) << 1 | (o->is_cancelled != 0));
+  s->count_hi_and_cancelled = (int)((unsigned)(o->bytes >> 32) << 1 | (o->cancelled != 0));
   s->MPI_SOURCE = om_rank_in(o->source);
   s->MPI_TAG = o->tag;
 }
@@ -161,7 +161,7 @@ static inline void om_status_in(MPI_Status *s, const om_status *o) {
 }
 static inline void om_status_out(om_status *o, const MPI_Status *s) {
   o->bytes = gm_status_bytes(s);
-  o->is_cancelled = s->count_hi_and_cancelled & 1;
+  o->cancelled = s->count_hi_and_cancelled & 1;
   o->source = om_rank_out(s->MPI_SOURCE);
   o->tag = s->MPI_TAG;
   if (s->MPI_ERROR != GM_NOT_WRITTEN) o->error = om_error(s->MPI_ERROR);

@@ -85,7 +85,7 @@ const gm_function om_others[] = {COPIES(""),
                                  {"ompi_datatype_match_size", inside},
                                  {"ompi_errhandler_create", inside},
                                  {"ompi_errhandler_invoke", ADDRESS(invoke)}};
-const int om_others_count = sizeof om_others / sizeof *om_others;
+const int om_other_count = sizeof om_others / sizeof *om_others;
 
 /* In the state between MPI_Init and MPI_Finalize (2), no checks of arguments there, no codes of errors to be
    translated. Never written. */
@@ -115,4 +115,4 @@ const om_named om_others_variables[] = {{"ompi_mpi_state", &state},
                                         SENTINEL("statuses_ignore"),
                                         SENTINEL("unweighted"),
                                         SENTINEL("weights_empty")};
-const int om_others_variables_count = sizeof om_others_variables / sizeof *om_others_variables;
+const int om_other_variable_count = sizeof om_others_variables / sizeof *om_others_variables;

@@ -65,8 +65,8 @@ static void collective(rp_rank *r, rp_text *t) {
     op->flags |= RP_IN_PLACE;
   else if (strcmp(how, "-") != 0)
     rp_bad(t, "\"%.40s\": i or - expected", how);
-  const int is_all = k == NBC_COLL_ALLTOALLV,
-            is_rooted = k == NBC_COLL_GATHERV || k == NBC_COLL_SCATTERV;
+  const bool is_all = k == NBC_COLL_ALLTOALLV,
+             is_rooted = k == NBC_COLL_GATHERV || k == NBC_COLL_SCATTERV;
   if (!is_all && k != NBC_COLL_ALLGATHERV && k != NBC_COLL_REDUCE_SCATTER && !is_rooted) return;
   if (is_rooted && !t->at[0]) return; /* read at the root only */
   uint64_t *number = rp_numbers(r, op, is_all ? 2 * size : size);
@@ -76,7 +76,7 @@ static void collective(rp_rank *r, rp_text *t) {
 /* A rank, or FIRST-LAST. */
 static void members(rp_text *t, int *first, int *last) {
   char *dash = t->at + strspn(t->at, "0123456789");
-  const int is_range = *dash == '-' && dash > t->at;
+  const bool is_range = *dash == '-' && dash > t->at;
   if (is_range) *dash = ' ';
   *first = *last = (int)rp_number(t, "rank", 0, rp_size - 1);
   if (is_range) *last = (int)rp_number(t, "last rank", *first, rp_size - 1);
@@ -84,7 +84,8 @@ static void members(rp_text *t, int *first, int *last) {
 static void communicator(rp_rank *r, rp_text *t) {
   static int *ranks;
   static uint32_t max;
-  int count = 0, is_in = 0;
+  int count = 0;
+  bool is_in = false;
   const int64_t number = rp_number(t, "communicator", 1, INT32_MAX);
   if (number != r->comm_count)
     rp_bad(t, "communicator %lld: the next one is %u", (long long)number, r->comm_count);

@@ -5,7 +5,7 @@
 typedef struct request {
   gm_msg msg;
   gm_coll *coll; /* NULL: a message */
-  int is_active;
+  bool is_active;
 } request;
 typedef struct state {
   rp_rank *r;
@@ -23,7 +23,7 @@ typedef struct state {
 } state;
 typedef struct position {
   uint32_t at;
-  int has_ended;
+  bool has_ended;
 } position;
 static position *positions;
 static uint64_t messages;

@@ -181,7 +181,7 @@ static void end_op(writer *w, uint32_t after) {
   fputc('\n', w->out);
   if (after) fprintf(w->out, "l%u requires l%u\n", w->label, after);
 }
-static void write_message(writer *w, int is_send, uint64_t bytes, const gm_group *g, int peer,
+static void write_message(writer *w, bool is_send, uint64_t bytes, const gm_group *g, int peer,
                           uint32_t tag, int any_tag, uint32_t after) {
   begin_op(w);
   const int world = peer >= 0 ? gm_group_world(g, peer) : -1;

@@ -66,7 +66,7 @@ typedef struct rp_rank {
   uint32_t comm_count, comm_max;
   /* GOAL: after[first_after[i]] ... wait for the end of operation i, or its start (bit 31 set) */
   uint32_t *first_after, *after, *before;
-  int is_graph;
+  bool is_graph;
   const char *path;
 } rp_rank;
 extern rp_rank *rp_ranks;

@@ -106,7 +106,7 @@ static void scale(const rp_text *t, uint64_t *number, int n, uint32_t each) {
   for (int i = 0; i < n; i++) number[i] = times(t, number[i], each);
 }
 static void vector(rp_rank *r, rp_text *t, rp_op *op, nbc_coll coll) {
-  const int is_all = coll == NBC_COLL_ALLTOALLV;
+  const bool is_all = coll == NBC_COLL_ALLTOALLV;
   uint64_t *to;
   int64_t own = 0;
   if (coll == NBC_COLL_SCATTERV) { /* SENDCOUNTS RECVSIZE ROOT */
@@ -176,13 +176,13 @@ static int collective(rp_rank *r, rp_text *t, const char *name, double flops_per
   if (known[k].form == '2' || known[k].form == 'g') count_of(t, "size");
   const int root = known[k].form == '2' || known[k].form == 'a' ? 0 : root_of(t);
   const uint32_t each = bytes_of_type(t);
-  const int is_reduction = known[k].form == 'o' || known[k].form == 'a';
+  const bool is_reduction = known[k].form == 'o' || known[k].form == 'a';
   times(t, (uint64_t)count, each);
   finish_coll(op, known[k].coll, is_reduction ? (uint64_t)count : (uint64_t)count * each,
               is_reduction ? each : 1, root);
   return 1;
 }
-static int is_one_of(const char *word, const char *list) { /* words between blanks */
+static bool is_one_of(const char *word, const char *list) { /* words between blanks */
   const size_t n = strlen(word);
   for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
     if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n])) return 1;
@@ -232,7 +232,7 @@ static void read_actions(rp_text *t, int rank, double flops_per_s) {
     action(r, t, rp_word_needed(t, "an action"), flops_per_s);
   } while (rp_line(t));
 }
-static int is_number(const char *word) { return *word && word[strspn(word, "0123456789")] == 0; }
+static bool is_number(const char *word) { return *word && word[strspn(word, "0123456789")] == 0; }
 /* The number of ranks: of file names, or one more than the largest rank. */
 static char **names(const char *path, int *count) {
   char **name = NULL;

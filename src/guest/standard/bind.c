@@ -6,11 +6,11 @@ int st_known[ST_HANDLES];
 static void *find(const char *name) {
   const char *rest = name + (*name == 'P');
   return strncmp(rest, "MPI_", 4) == 0
-             ? gm_function_named(st_functions, st_functions_count, rest + 4)
+             ? gm_function_named(st_functions, st_function_count, rest + 4)
              : NULL;
 }
 /* Names that must not be found elsewhere: the launcher has functions of these names with another ABI. */
-static int is_its(const char *name) {
+static bool is_its(const char *name) {
   const char *rest = name + (*name == 'P');
   return strncmp(rest, "MPI_", 4) == 0;
 }
@@ -27,7 +27,7 @@ int st_to_here(const st_pairs *pairs, int mpich, int otherwise) {
     if (pairs->row[i].mpich == mpich) return pairs->row[i].here;
   return otherwise;
 }
-int st_bits(const st_pairs *pairs, int bits, int is_out) {
+int st_bits(const st_pairs *pairs, int bits, bool is_out) {
   int to = 0;
   for (size_t i = 0; i < pairs->count; i++) {
     const st_pair *row = &pairs->row[i];

@@ -112,7 +112,7 @@ int st_Type_get_envelope_c(void *type, MPI_Count *ints, MPI_Count *addresses, MP
   return st_error(error);
 }
 /* Orders and distributions stand in the integers; sizes of a large darray stand elsewhere. */
-static void contents_out(int combiner, int *ints, int has_sizes) {
+static void contents_out(int combiner, int *ints, bool has_sizes) {
   if (combiner == MPI_COMBINER_SUBARRAY) {
     int *order = &ints[has_sizes ? 1 + 3 * ints[0] : 1];
     *order = st_order_out(*order);
@@ -161,7 +161,7 @@ int st_Type_get_contents_c(void *type, MPI_Count ints_max, MPI_Count addresses_m
   return st_error(error);
 }
 /* An optional type that is not there has no size: no error. */
-static int is_missing(void *type) {
+static bool is_missing(void *type) {
   return (uintptr_t)type > ST_DATATYPE_NULL && (uintptr_t)type < ST_HANDLES &&
          st_known[(uintptr_t)type] == MPI_DATATYPE_NULL;
 }
@@ -228,7 +228,7 @@ int st_Abi_get_fortran_info(void **info) {
   static const struct {
     const char *key;
     uintptr_t type;
-    int is_size;
+    bool is_size;
   } rows[] = {
 #define SIZE_OF(name, NAME) {"mpi_" name "_size", ST_##NAME, 1}
 #define IS_THERE(name, NAME)                                                                       \
@@ -260,7 +260,7 @@ int st_Abi_get_fortran_info(void **info) {
   int error = PMPI_Info_create(info ? &i : NULL), size = 0;
   if (error) return st_error(error);
   for (size_t r = 0; r < sizeof rows / sizeof *rows && !error; r++) {
-    const int is_there = st_known[rows[r].type] != MPI_DATATYPE_NULL;
+    const bool is_there = st_known[rows[r].type] != MPI_DATATYPE_NULL;
     if (!rows[r].is_size)
       error = PMPI_Info_set(i, rows[r].key, is_there ? "true" : "false");
     else if ((error = PMPI_Type_size(st_known[rows[r].type], &size)) == 0)
@@ -282,11 +282,11 @@ int st_Abi_set_fortran_booleans(int bytes, const void *yes, const void *no) {
   (void)bytes, (void)yes, (void)no;
   return abi_error();
 }
-int st_Abi_get_fortran_booleans(int bytes, void *yes, void *no, int *is_set);
-int st_Abi_get_fortran_booleans(int bytes, void *yes, void *no, int *is_set) {
+int st_Abi_get_fortran_booleans(int bytes, void *yes, void *no, int *flag);
+int st_Abi_get_fortran_booleans(int bytes, void *yes, void *no, int *flag) {
   static const int values[] = {1, 0};
-  if (!yes || !no || !is_set) return st_error(PMPI_Get_version(NULL, NULL));
-  *is_set = 1;
+  if (!yes || !no || !flag) return st_error(PMPI_Get_version(NULL, NULL));
+  *flag = 1;
   if (bytes != (int)sizeof *values) return abi_error();
   memcpy(yes, &values[0], sizeof *values);
   memcpy(no, &values[1], sizeof *values);

@@ -9,7 +9,7 @@ BEGIN {
   for (i = 1; i < n; i += 2) handle[list[i]] = list[i + 1]
 }
 /^#/ || NF == 0 { next }
-!($1 in kinds) { kinds[$1]; kind[++kinds_count] = $1 }
+!($1 in kinds) { kinds[$1]; kind[++kind_count] = $1 }
 { row[$1] = row[$1] $2 " " $3 " " $4 "\n" }
 function header_of(k, n, line, i, f, number) {
   if (k in handle) printf "typedef struct MPI_ABI_%s *MPI_%s;\n", handle[k], handle[k]
@@ -42,7 +42,7 @@ END {
     print "typedef struct {\n  int MPI_SOURCE;\n  int MPI_TAG;\n  int MPI_ERROR;\n  int MPI_internal[5];\n} MPI_Status;"
   } else if (what == "numbers") print "/* Written by constants.awk. */\n#ifndef ST_NUMBERS_H\n#define ST_NUMBERS_H\nenum {"
   else print "/* Written by constants.awk. */\n#include \"st.h\""
-  for (j = 1; j <= kinds_count; j++) {
+  for (j = 1; j <= kind_count; j++) {
     n = split(row[kind[j]], line, "\n")
     if (what == "header") header_of(kind[j], n, line)
     else if (what == "numbers") {

@@ -65,12 +65,12 @@ typedef struct st_pairs {
 ST_PAIRS(ST_DECLARE)
 #undef ST_DECLARE
 extern const gm_function st_functions[];
-extern const int st_functions_count;
+extern const int st_function_count;
 
 int st_to_mpich(const st_pairs *pairs, int here, int otherwise);
 int st_to_here(const st_pairs *pairs, int mpich, int otherwise);
 int st_bits(const st_pairs *pairs, int bits,
-            int is_out); /* unknown ones become one that nobody has */
+            bool is_out); /* unknown ones become one that nobody has */
 
 /* ---- handles ------------------------------------------------------------------------------------------------- */
 enum { ST_HANDLES = 1024 };                /* predefined ones are below */

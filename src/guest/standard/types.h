@@ -3,7 +3,7 @@ typedef void(MPI_User_function)(void *in, void *inout, int *count, MPI_Datatype 
 typedef void(MPI_User_function_c)(void *in, void *inout, MPI_Count *count, MPI_Datatype *type);
 typedef int(MPI_Grequest_query_function)(void *extra, MPI_Status *status);
 typedef int(MPI_Grequest_free_function)(void *extra);
-typedef int(MPI_Grequest_cancel_function)(void *extra, int is_complete);
+typedef int(MPI_Grequest_cancel_function)(void *extra, int complete);
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm, int key, void *extra, void *in, void *out,
                                          int *flag);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm, int key, void *value, void *extra);
