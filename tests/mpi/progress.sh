@@ -22,6 +22,13 @@ moves() { # MPI PROCESSES SETTINGS...: every way of moving data arrives without 
   if [ "$(grep -c ': arrived$' "$work/moves")" = $ways ]; then ok "$m, $n processes, $*: everything arrives without a call"
   else bad "$m, $n processes, $*"; cat "$work/moves"; fi
 }
+idle_moves() { # MPI: the same by a worker that asks for idle cores, in each process; it runs as any thread here (progress_idle_asked.c)
+  after=" $B/tests/mpi/progress_idle_asked.$1.so"
+  moves $1 2 NBC_PROGRESS=idle
+  after=
+  if [ "$(grep -cx 'asked for SCHED_IDLE' "$work/moves")" = 2 ]; then ok "$1: idle workers ask for SCHED_IDLE"
+  else bad "$1: idle workers do not ask for SCHED_IDLE"; cat "$work/moves"; fi
+}
 requests() { # MPI PROCESSES SETTINGS...
   m=$1 n=$2
   shift 2
@@ -226,7 +233,7 @@ languages() {
 }
 all() {
   for n in 1 2 5; do moves $1 $n NBC_PROGRESS=timer; done
-  moves $1 2 NBC_PROGRESS=idle
+  idle_moves $1
   moves $1 2 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=serialized
   moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple
