@@ -499,6 +499,58 @@ static void last_used_code(void) {
   MPI_Comm_get_attr(W, MPI_LASTUSEDCODE, &last, &flag);
   say("last used after a class: %d", *last == class);
 }
+/* A message to oneself is copied in the call that comes second: whoever looks then finds that both have ended. */
+static int start_to_me(int how, const char *from, int bytes, MPI_Request *r) {
+  return how == 0   ? MPI_Isend(from, bytes, MPI_BYTE, me, 8, W, r)
+         : how == 1 ? MPI_Issend(from, bytes, MPI_BYTE, me, 8, W, r)
+         : how == 2 ? MPI_Ibsend(from, bytes, MPI_BYTE, me, 8, W, r)
+                    : MPI_Irsend(from, bytes, MPI_BYTE, me, 8, W, r);
+}
+static int look_at(int how, MPI_Request *r) { /* two: how many of them have ended */
+  int index[2], done = 0, also = 0;
+  if (how == 0) MPI_Testall(2, r, &done, MPI_STATUSES_IGNORE);
+  if (how == 0) return 2 * done;
+  if (how == 1) MPI_Testsome(2, r, &done, index, MPI_STATUSES_IGNORE);
+  if (how == 1) return done;
+  if (how == 2) MPI_Testany(2, r, &index[0], &done, MPI_STATUS_IGNORE);
+  if (how == 2) MPI_Testany(2, r, &index[1], &also, MPI_STATUS_IGNORE);
+  if (how == 3) MPI_Test(&r[1], &done, MPI_STATUS_IGNORE), MPI_Test(&r[0], &also, MPI_STATUS_IGNORE);
+  if (how == 4) MPI_Request_get_status(r[0], &done, MPI_STATUS_IGNORE);
+  if (how == 4) MPI_Request_get_status(r[1], &also, MPI_STATUS_IGNORE);
+  return done + also;
+}
+static void to_oneself(void) {
+  enum { LARGEST = 300000, LOOKS = 5 };
+  static const int sizes[] = {0, 100, 4096, 4097, LARGEST};
+  char *from = malloc(LARGEST), *to = malloc(LARGEST), *room = malloc(2 * LARGEST);
+  MPI_Buffer_attach(room, 2 * LARGEST);
+  memset(from, me + 1, LARGEST);
+  for (int size = 0; size < 5; size++)
+    for (int how = 0; how < 7; how++) { /* four modes with a receive before, three with one after */
+      const int bytes = sizes[size];
+      int ended = 0, is_same = 1, flag = 0;
+      for (int look = 0; look < LOOKS; look++) {
+        const int source = (look + how) % 2 ? me : MPI_ANY_SOURCE;
+        MPI_Request r[2];
+        memset(to, 0, LARGEST);
+        if (how < 4) MPI_Irecv(to, bytes, MPI_BYTE, source, 8, W, &r[0]);
+        start_to_me(how % 4, from, bytes, &r[1]);
+        if (how >= 4) {
+          MPI_Iprobe(source, 8, W, &flag, MPI_STATUS_IGNORE);
+          ended += 10 * flag;
+          MPI_Irecv(to, bytes, MPI_BYTE, source, 8, W, &r[0]);
+        }
+        ended += look_at(look, r);
+        is_same &= !memcmp(from, to, (size_t)bytes);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+      }
+      say("to oneself, %d bytes, %d: %d ended, same %d", bytes, how, ended, is_same);
+    }
+  MPI_Buffer_detach(&room, &(int){0});
+  free(from);
+  free(to);
+  free(room);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -524,4 +576,5 @@ void test_repaired(void) {
   lengths_betray();
   windows_and_nothing();
   last_used_code();
+  to_oneself();
 }

@@ -528,6 +528,7 @@ static int take_some(gm_proc *p, int count, MPI_Request *requests, int *out, int
                      MPI_Status *statuses) {
   int error = 0;
   *out = 0;
+  gm_self_rest(p);
   for (int i = 0; i < count; i++) {
     gm_req *r = req_of(p, requests[i]);
     if (is_idle(r) || !r->done) continue;

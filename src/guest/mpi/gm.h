@@ -89,7 +89,7 @@ struct gm_msg {
   uint64_t limit_bytes;
   uint32_t context, slot;
   int peer, want_tag, waits, pieces_seen;
-  bool is_send, is_sync, is_posted, has_met;
+  bool is_send, is_sync, is_posted, has_met, asks; /* asks: to be told whether it was early */
   bool (*is_light)(
       const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
                                          process, since nothing of the program's is called; NULL: it does */
@@ -186,6 +186,8 @@ struct gm_proc {
   gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
   gm_waiter *waiters;
   bool has_poller, is_handling;
+  int self_moving,
+      self_early; /* messages to oneself: what is under way; what came before its receive */
   int runs_ahead; /* posts become steps, and light events are handled outside of its stack */
   uint64_t contexts_made;
   gm_comm *comms; /* all that live here */
@@ -222,6 +224,8 @@ void gm_wait(gm_proc *p, const bool *flag);
 void gm_wait_event(gm_proc *p);
 /* Handles what is there; a look in vain takes its time. ret 0: nothing was there */
 int gm_poll(gm_proc *p);
+/* Waits until nothing is under way between a process and itself. */
+void gm_self_rest(gm_proc *p);
 int gm_rank_of(ptl_process_t id);
 void gm_busy_bytes(double bytes); /* a copy or reduction of so many bytes by the CPU */
 void gm_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

@@ -259,10 +259,16 @@ void gm_wait_event(gm_proc *p) {
   else
     take_event(p, NULL);
 }
+/* Real MPI libraries copy messages to oneself in the call that comes second, so programs lean on it that both sides
+   have ended then. The NIC takes its time, which who looks waits for. */
+void gm_self_rest(gm_proc *p) {
+  while (p->self_moving) gm_wait_event(p);
+}
 /* One event at most, as a test is a short call. Where a worker takes them, time must pass for it to
    run. */
 int gm_poll(gm_proc *p) {
   ptl_event_t e;
+  gm_self_rest(p);
   if (gm_set.progress == GM_DEDICATED || p->has_poller) { /* somebody else takes the events */
     pm_yield();
     return 1;
@@ -362,15 +368,20 @@ static int post_send(gm_proc *p, gm_msg *m) {
      the bits, the NIC compares the process. */
   const uint64_t bits = (uint64_t)m->context << 32 | (uint32_t)m->want_tag;
   uint64_t hdr = m->bytes << 24;
+  /* To oneself: the answer says whether it came early. */
+  const bool is_self = m->peer == p->rank;
+  const ptl_ack_req_t ack = is_self ? PTL_ACK_REQ : PTL_NO_ACK_REQ;
+  m->waits = 1 + is_self;
   if (!m->is_sync) {
     m->is_posted = 1;
+    p->self_moving += is_self;
     if (p->record) { /* the number finds the wire's stamp */
       m->slot = ++p->slots & (uint32_t)NUMBER;
       hdr |= m->slot;
       gm_record_send(p, m);
     }
-    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, PTL_NO_ACK_REQ,
-               pm_process_id(m->peer), p->pt, bits, 0, m, hdr))
+    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, ack, pm_process_id(m->peer),
+               p->pt, bits, 0, m, hdr))
       gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes,
                m->peer);
     return 1;
@@ -388,11 +399,17 @@ static int post_send(gm_proc *p, gm_msg *m) {
     m->is_posted = 0;
     return 0;
   }
+  p->self_moving += is_self;
   if (p->record) gm_record_send(p, m);
-  if (PtlPut(p->md_quiet, 0, 0, PTL_NO_ACK_REQ, pm_process_id(m->peer), p->pt, bits, 0, m,
+  if (PtlPut(p->md_quiet, 0, 0, ack, pm_process_id(m->peer), p->pt, bits, 0, m,
              hdr | LONG | m->slot))
     gm_fatal("a put to process %d was refused", m->peer);
   return 1;
+}
+/* It asks no more. */
+static void told(gm_proc *p, gm_msg *m) {
+  p->self_moving -= m->asks;
+  m->asks = false;
 }
 static int post_recv(gm_proc *p, gm_msg *m) {
   ptl_me_t me =
@@ -403,7 +420,13 @@ static int post_recv(gm_proc *p, gm_msg *m) {
   if (m->peer >= 0) me.match_id = pm_process_id(m->peer);
   m->is_posted = 1;
   if (p->record && !m->xfer_id) gm_record_recv(p, m);
+  if (p->self_early && (m->peer == p->rank || m->peer == GM_ANY_SOURCE)) {
+    me.options &= ~(unsigned)PTL_ME_EVENT_LINK_DISABLE;
+    m->asks = true;
+    p->self_moving++;
+  }
   if (!PtlMEAppend(p->ni, p->pt, &me, PTL_PRIORITY_LIST, m, &m->handle)) return 1;
+  told(p, m); /* later: nobody else will */
   m->is_posted = 0;
   return 0;
 }
@@ -471,6 +494,7 @@ void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uin
 /* A send is never cancelled, which MPI allows; a receive is as long as the NIC gives its entry back,
    which it does not once a message has matched it. */
 int gm_cancel(gm_proc *p, gm_msg *m) {
+  if (m->asks) gm_self_rest(p); /* the answer must find it */
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
     gm_msg **at = &p->late, *before = NULL;
@@ -492,6 +516,7 @@ static void fetch(gm_proc *p, gm_msg *m, ptl_process_t from, uint64_t number) {
   const uint64_t piece = p->piece_bytes,
                  count = m->bytes > piece ? (m->bytes + piece - 1) / piece : 1, total = m->bytes;
   m->waits = (int)count;
+  p->self_moving += 2 * (m->source == p->rank); /* until it is fetched, and known to be read */
   for (uint64_t i = 0; i < count; i++) {
     const uint64_t at = i * piece, bytes = i + 1 < count ? piece : total - at;
     if (PtlGet(p->md, (ptl_size_t)(uintptr_t)m->buffer + at, bytes, from, p->pt_shown,
@@ -527,7 +552,8 @@ static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_
 static void shown(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
   if (++m->pieces_seen < (int)(e->match_bits >> 44)) return;
   if (m->bytes > p->piece_bytes) PtlMEUnlink(m->handle);
-  settle(p, m);
+  p->self_moving -= m->peer == p->rank;
+  if (--m->waits == 0) settle(p, m);
 }
 /* A search tells what it found; one that takes it out tells what an append would. Its pointers are odd. */
 static void searched(gm_probe *f, const ptl_event_t *e) {
@@ -542,8 +568,26 @@ static void searched(gm_probe *f, const ptl_event_t *e) {
   f->early = e->start;
   f->early_bytes = e->mlength;
 }
+/* SEND, ACK or REPLY of a message or an operation. Of a message to oneself the ACK says in which list it has met its
+   entry; the last REPLY is that of a fetch. */
+static void answered(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
+  const bool is_message = e->pt_index == p->pt && e->type == PTL_EVENT_ACK;
+  if (e->ni_fail_type) {
+    if (e->pt_index == p->pt)
+      gm_fatal("a message was not delivered: %s", pm_ptl_fail_name(e->ni_fail_type));
+    m->error = GM_ERR_OTHER;
+  }
+  if (is_message) {
+    p->self_moving--;
+    p->self_early += e->ptl_list == PTL_OVERFLOW_LIST;
+  }
+  if (--m->waits) return;
+  p->self_moving -= !m->is_send && m->is_sync && m->source == p->rank;
+  settle(p, m);
+}
 static void event(gm_proc *p, const ptl_event_t *e) {
   p->event_count++;
+  if (e->type == PTL_EVENT_PUT_OVERFLOW && gm_rank_of(e->initiator) == p->rank) p->self_early--;
   /* Messages have even addresses; a probe's is made odd. */
   gm_msg *m = e->user_ptr;
   if ((uintptr_t)m & 1) {
@@ -554,23 +598,18 @@ static void event(gm_proc *p, const ptl_event_t *e) {
   case PTL_EVENT_PUT:
     if (e->pt_index == p->pt) met(p, m, e->hdr_data, e->match_bits, e->initiator, NULL, 0);
     break;
+  case PTL_EVENT_LINK: told(p, m); break;
   case PTL_EVENT_PUT_OVERFLOW:
+    told(p, m);
     met(p, m, e->hdr_data, e->match_bits, e->initiator, e->start, e->mlength);
     if (e->mlength) early_free(e->start, e->mlength);
     break;
   /* An eager message is done when the NIC has read it. */
-  case PTL_EVENT_SEND: settle(p, m); break;
+  case PTL_EVENT_SEND:
+  case PTL_EVENT_ACK:
+  case PTL_EVENT_REPLY: answered(p, m, e); break;
   case PTL_EVENT_GET:
     if (e->pt_index == p->pt_shown) shown(p, m, e);
-    break;
-  case PTL_EVENT_ACK:
-  case PTL_EVENT_REPLY:
-    if (e->ni_fail_type) {
-      if (e->pt_index == p->pt)
-        gm_fatal("a message was not delivered: %s", pm_ptl_fail_name(e->ni_fail_type));
-      m->error = GM_ERR_OTHER;
-    }
-    if (--m->waits == 0) settle(p, m);
     break;
   /* All headers of this block are gone and their events were taken before this one, so all that
        lay in it was copied out: the block begins anew. */
@@ -626,6 +665,7 @@ static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
   return NULL;
 }
 void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
+  gm_self_rest(p);
   gm_vain *vain = vain_of(p, peer, context, tag);
   /* Nothing has come early since the last look for this source, tag and context: it would find
      nothing again. */
