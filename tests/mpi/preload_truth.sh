@@ -77,7 +77,7 @@ table() { # mpi
   slow=$B/tests/mpi/preload_slow_sizes.$1.so # some messages wait before they leave
   case $1 in openmpi) slow="-x LD_PRELOAD=$slow" ;; *) slow="-genv LD_PRELOAD $slow" ;; esac
   # shellcheck disable=SC2086 # words
-  timeout -k 5 300 "mpirun.$1" -n 2 $slow "$name" "$reports/table.txt" >"$reports/out" 2>&1
+  timeout -k 5 600 "mpirun.$1" -n 2 $slow "$name" "$reports/table.txt" >"$reports/out" 2>&1
   if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# tail_bytes [0-9]+$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
     ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
   else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi
