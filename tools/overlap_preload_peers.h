@@ -5,19 +5,22 @@ typedef struct neighbors {
   int *in, *out;
 } neighbors;
 
-/* Classes by rank, where they differ; a duplicate shares those of its original. */
-typedef struct classes {
+/* What few communicators have: neighbours, once they were asked for, and classes by rank, where they
+   differ. A duplicate shares those of its original. */
+typedef struct details {
   uint32_t users;
-  unsigned char of[];
-} classes;
+  neighbors *topology;
+  unsigned char class_of[];
+} details;
 
-/* Of a communicator or a window; made at first use, dropped before that is freed. 64 bytes, of slabs
-   that are never unmapped: who still holds a pointer reads an old entry, not a hole. */
+/* Of a communicator or a window; made at first use, dropped before that is freed. Of slabs that are
+   never unmapped: who still holds a pointer reads an old entry, not a hole. */
 struct peers {
   uintptr_t key;
-  classes *each; /* NULL = all others are `all` */
-  neighbors *topology;
-  struct peers *next_free;
+  union {
+    details *details;   /* NULL = none */
+    uint32_t next_free; /* of an entry that was dropped */
+  };
   int rank, size, remote_size;
   uint32_t made;         /* number of this entry; changes when it is dropped */
   uint32_t group_number; /* the same for duplicates: same ranks */
@@ -25,8 +28,11 @@ struct peers {
   uint32_t last_pair;
   uint16_t tally;    /* where its transfers are counted */
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
-  bool inter;
+  bool inter : 1, differs : 1;
 };
+enum { PEERS_SLOT_BYTES = sizeof(uint32_t) * 8 / 3 }; /* of slots at least three eighths full */
+_Static_assert(sizeof(struct peers) + PEERS_SLOT_BYTES <= 64,
+               "64 bytes for a communicator at most");
 
 /* ---- totals by name and size: as many as there is room for; the first takes the rest -------------- */
 enum { TALLIES = 256 };
@@ -73,12 +79,19 @@ static void report_comms(nbc_report *report) {
 #define KEY(handle) ((uintptr_t)(handle))
 
 /* Entries by handle: open addressing, at most three quarters full. Under the lock. */
+enum { PEERS_SLAB = 256 };
 static struct {
-  peers **slots;
+  uint32_t *slots; /* number of an entry; 0: empty */
+  peers **slabs;
   uint32_t mask, count, made;
-  peers *free_list;
+  uint32_t used,
+      room; /* entries that were ever in use, number 0 is none; slabs that there is room for */
+  uint32_t free_list;
 } known;
 
+static peers *known_at(uint32_t number) {
+  return &known.slabs[number / PEERS_SLAB][number % PEERS_SLAB];
+}
 static uint32_t home_of(uintptr_t key) {
   return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & known.mask;
 }
@@ -86,84 +99,100 @@ static uint32_t home_of(uintptr_t key) {
 /* Its slot, or the empty one for it. */
 static uint32_t known_slot(uintptr_t key) {
   uint32_t i = home_of(key);
-  while (known.slots[i] && known.slots[i]->key != key) i = (i + 1) & known.mask;
+  while (known.slots[i] && known_at(known.slots[i])->key != key) i = (i + 1) & known.mask;
   return i;
+}
+static peers *known_peers(uintptr_t key) { /* NULL: not known */
+  const uint32_t number = known.slots ? known.slots[known_slot(key)] : 0;
+  return number ? known_at(number) : NULL;
 }
 
 static bool grow_known(void) {
   const uint32_t size = known.slots ? 2 * (known.mask + 1) : 64;
-  peers **const before = known.slots, **const slots = map_memory(size * sizeof *slots);
+  uint32_t *const before = known.slots, *const slots = map_memory(size * sizeof *slots);
   const uint32_t count = known.slots ? known.mask + 1 : 0;
   if (!slots) return false;
   known.slots = slots;
   known.mask = size - 1;
   for (uint32_t i = 0; i < count; i++)
-    if (before[i]) slots[known_slot(before[i]->key)] = before[i];
+    if (before[i]) slots[known_slot(known_at(before[i])->key)] = before[i];
   unmap_memory(before);
   return true;
 }
 
-static peers *new_peers(void) {
-  enum { SLAB = 256 };
-  if (!known.free_list) {
-    peers *slab = map_memory(SLAB * sizeof *slab);
-    for (int i = 0; slab && i < SLAB; i++) {
-      slab[i].next_free = known.free_list;
-      known.free_list = &slab[i];
-    }
+/* Room for one more slab, where its entries begin a new one. */
+static bool new_slab(uint32_t slab) {
+  if (slab >= known.room) {
+    const uint32_t room = known.room ? 2 * known.room : 64;
+    peers **const more = map_memory(room * sizeof *more);
+    if (!more) return false;
+    if (known.slabs) memcpy(more, known.slabs, known.room * sizeof *more);
+    unmap_memory(known.slabs);
+    known.slabs = more;
+    known.room = room;
   }
-  peers *p = known.free_list;
-  if (p) known.free_list = p->next_free;
-  return p;
+  if (!known.slabs[slab]) known.slabs[slab] = map_memory(PEERS_SLAB * sizeof **known.slabs);
+  return known.slabs[slab] != NULL;
+}
+static uint32_t new_peers(void) { /* its number; 0: no memory */
+  const uint32_t number = known.free_list ? known.free_list : known.used + 1;
+  if (known.free_list)
+    known.free_list = known_at(number)->next_free;
+  else if (!new_slab(number / PEERS_SLAB))
+    return 0;
+  else
+    known.used = number;
+  return number;
 }
 
 /* Makes `from` known; of two threads that come at once with the same, the first one's stays. */
 static peers *remember_peers(const peers *from) {
-  peers *p = NULL;
   if ((!known.slots || 4 * (known.count + 1) > 3 * (known.mask + 1)) && !grow_known()) return NULL;
   const uint32_t slot = known_slot(from->key);
-  if (known.slots[slot]) return known.slots[slot];
-  if (!(p = new_peers())) return NULL;
+  if (known.slots[slot]) return known_at(known.slots[slot]);
+  const uint32_t number = new_peers();
+  if (!number) return NULL;
+  peers *const p = known_at(number);
   *p = *from;
   p->made = ++known.made;
   if (!p->group_number) p->group_number = p->made;
-  known.slots[slot] = p;
+  known.slots[slot] = number;
   known.count++;
   return p;
 }
 
-static void free_classes(classes *each) {
-  if (each && --each->users == 0) unmap_memory(each);
-}
-static void free_topology(neighbors *n) {
-  if (!n) return;
-  unmap_memory(n->in);
-  unmap_memory(n->out);
-  unmap_memory(n);
+static void free_details(details *d) {
+  if (!d || --d->users > 0) return;
+  if (d->topology) {
+    unmap_memory(d->topology->in);
+    unmap_memory(d->topology->out);
+    unmap_memory(d->topology);
+  }
+  unmap_memory(d);
 }
 
 /* Before the MPI frees the handle: once it has, another thread may be given the same one. What the
    MPI then refuses to free is met again at its next use. */
 static void drop_peers(uintptr_t key) {
   lock();
-  const uint32_t slot = known.slots ? known_slot(key) : 0;
-  peers *p = known.slots ? known.slots[slot] : NULL;
+  peers *const p = known_peers(key);
   if (p) {
-    free_classes(p->each);
-    free_topology(p->topology);
+    uint32_t hole = known_slot(key);
+    const uint32_t number = known.slots[hole];
+    free_details(p->details);
     memset(p, 0, sizeof *p);
     p->size = 1;
     p->next_free = known.free_list;
-    known.free_list = p;
+    known.free_list = number;
     known.count--;
-    uint32_t hole = slot; /* keys further on that could stand here move back */
+    /* keys further on that could stand in the hole move back */
     for (uint32_t i = (hole + 1) & known.mask; known.slots[i]; i = (i + 1) & known.mask) {
-      const uint32_t home = home_of(known.slots[i]->key);
+      const uint32_t home = home_of(known_at(known.slots[i])->key);
       if (((i - home) & known.mask) < ((i - hole) & known.mask)) continue;
       known.slots[hole] = known.slots[i];
       hole = i;
     }
-    known.slots[hole] = NULL;
+    known.slots[hole] = 0;
     __atomic_add_fetch(&run.peers_generation, 1, __ATOMIC_RELEASE);
   }
   unlock();
@@ -204,10 +233,12 @@ static void classify(peers *p, MPI_Group group) {
     p->all = (unsigned char)all;
     return;
   }
-  p->each = map_memory(sizeof *p->each + (size_t)p->size);
-  if (!p->each) return;
-  p->each->users = 1;
-  for (int i = 0; i < p->size; i++) p->each->of[i] = (unsigned char)class_of_world_rank(world[i]);
+  p->details = map_memory(sizeof *p->details + (size_t)p->size);
+  if (!p->details) return;
+  p->differs = true;
+  p->details->users = 1;
+  for (int i = 0; i < p->size; i++)
+    p->details->class_of[i] = (unsigned char)class_of_world_rank(world[i]);
 }
 
 static void classify_comm(peers *p, MPI_Comm comm) {
@@ -246,8 +277,8 @@ APART static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const 
   lock();
   made.tally = tally_of(name, made.inter ? made.remote_size : made.size);
   const peers *p = remember_peers(&made);
-  if (!p || p->each != made.each)
-    free_classes(made.each); /* another thread was first, or no memory */
+  if (!p || p->details != made.details)
+    free_details(made.details); /* another thread was first, or no memory */
   unlock();
   if (p && comm) trace_look_at_order(*comm, p->made);
   return p;
@@ -261,7 +292,7 @@ APART static const peers *search_peers(uintptr_t key, const MPI_Comm *comm, cons
     me.generation = generation;
   }
   lock();
-  const peers *p = known.slots ? known.slots[known_slot(key)] : NULL;
+  const peers *p = known_peers(key);
   unlock();
   if (!p) p = make_peers(key, comm, win);
   if (p) me.cached[at] = p, me.cached_key[at] = key;
@@ -287,21 +318,20 @@ static const peers *peers_of_win(MPI_Win win) {
 INLINE nbc_peer class_of(const peers *p, int rank) {
   if (rank < 0 || rank >= (p->inter ? p->remote_size : p->size)) return NBC_PEER_UNKNOWN;
   if (rank == p->rank && !p->inter) return NBC_PEER_SELF;
-  return p->each ? (nbc_peer)p->each->of[rank] : (nbc_peer)p->all;
+  return p->differs ? (nbc_peer)p->details->class_of[rank] : (nbc_peer)p->all;
 }
 
 /* A duplicate has the processes of its original. */
 static void inherit_peers(MPI_Comm from, MPI_Comm made) {
   uint32_t number = 0;
   lock();
-  const peers *p = known.slots ? known.slots[known_slot(KEY(from))] : NULL;
+  const peers *p = known_peers(KEY(from));
   if (p) {
     peers copy = *p;
     copy.key = KEY(made);
-    copy.topology = NULL;
     copy.tally = tally_of("", copy.inter ? copy.remote_size : copy.size); /* its name is its own */
     const peers *kept = remember_peers(&copy);
-    if (kept && kept->each == copy.each && copy.each) copy.each->users++;
+    if (kept && kept->details == copy.details && copy.details) copy.details->users++;
     if (kept) number = kept->made;
   }
   unlock();
@@ -321,7 +351,7 @@ static void trace_hints(MPI_Comm comm) {
 /* It has a name from here on. */
 static void name_peers(uintptr_t key, const char *name) {
   lock();
-  peers *p = known.slots ? known.slots[known_slot(key)] : NULL;
+  peers *p = known_peers(key);
   if (p) p->tally = tally_of(name, p->inter ? p->remote_size : p->size);
   unlock();
 }
@@ -364,29 +394,32 @@ static void dist_graph_neighbors(neighbors *n, MPI_Comm comm) {
   unmap_memory(weights);
 }
 
+/* Under the lock. NULL: no memory. */
+static neighbors *make_neighbors(const peers *p, MPI_Comm comm) {
+  neighbors *n = map_memory(sizeof *n);
+  int topology = MPI_UNDEFINED;
+  if (!n) return NULL;
+  PMPI_Topo_test(comm, &topology);
+  n->rank = p->rank;
+  if (topology == MPI_CART)
+    cart_neighbors(n, comm);
+  else if (topology == MPI_GRAPH)
+    graph_neighbors(n, comm);
+  else if (topology == MPI_DIST_GRAPH)
+    dist_graph_neighbors(n, comm);
+  if (topology != MPI_DIST_GRAPH) n->out_count = n->in_count;
+  return n;
+}
 static const neighbors *neighbors_of(MPI_Comm comm) {
   static const neighbors none = {0};
   peers *p = (peers *)(uintptr_t)peers_of_comm(comm);
-  int topology = MPI_UNDEFINED;
   if (p == &no_peers) return &none;
   lock();
-  if (!p->topology) {
-    neighbors *n = map_memory(sizeof *n);
-    PMPI_Topo_test(comm, &topology);
-    if (n) {
-      n->rank = p->rank;
-      if (topology == MPI_CART)
-        cart_neighbors(n, comm);
-      else if (topology == MPI_GRAPH)
-        graph_neighbors(n, comm);
-      else if (topology == MPI_DIST_GRAPH)
-        dist_graph_neighbors(n, comm);
-      if (topology != MPI_DIST_GRAPH) n->out_count = n->in_count;
-      p->topology = n;
-    }
-  }
+  if (!p->details && (p->details = map_memory(sizeof *p->details))) p->details->users = 1;
+  if (p->details && !p->details->topology) p->details->topology = make_neighbors(p, comm);
+  const neighbors *const n = p->details ? p->details->topology : NULL;
   unlock();
-  return p->topology ? p->topology : &none;
+  return n ? n : &none;
 }
 static bool is_other(const neighbors *n, int rank) { return rank >= 0 && rank != n->rank; }
 static const int *neighbor_ranks(const neighbors *n, bool out) {
