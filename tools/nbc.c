@@ -290,7 +290,8 @@ static const char *own_launcher(mpi m) {
 /* A table measured in shared memory says nothing true of a run over TCP: eager sizes, tails and times differ.
    So the settings that choose a transport belong to a table's name, and it is measured with them. */
 static bool is_transport_setting(const char *name, mpi m) {
-  static const char *const open_mpi[] = {"btl", "pml", "mtl", "opal_"};
+  static const char *const open_mpi[] = {
+      "btl", "pml", "mtl", "opal_", "smsc", "mpool", "rcache", "mpi_leave_pinned", "mca_"};
   static const char *const others[] = {"UCX_", "FI_", "PSM", "MPIR_CVAR_", "MPICH_", "MPIR_PARAM_"};
   if (m == MPI_OPEN && strncmp(name, "OMPI_MCA_", 9) == 0) {
     for (size_t i = 0; i < sizeof open_mpi / sizeof *open_mpi; i++)
@@ -333,6 +334,13 @@ static words transport_settings(mpi m, char **launcher_words, int count) {
   }
   if (w.count) qsort(w.of, (size_t)w.count, sizeof *w.of, compare_words);
   return w;
+}
+/* An option by which a file may set them, which nobody here reads; NULL: none. */
+static const char *settings_file(mpi m, char **launcher_words, int count) {
+  static const char options[] = " -am --am -tune --tune -configfile ";
+  for (int i = 1; m != MPI_NONE && i < count; i += 1 + values_of(launcher_words[i]))
+    if (is_among(options, launcher_words[i])) return launcher_words[i];
+  return NULL;
 }
 /* A short name for them; "" for none: how messages go when nobody says anything. */
 static char *settings_name(const words *settings) {
@@ -547,10 +555,17 @@ static int see(char **argv, int argc, bool gets) {
     preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
   const words settings = transport_settings(m, argv, at);
-  const bool asks = folder && !o.print && !o.no_table && !o.table && names_hosts(l, argv, at);
-  const char *table = gets || o.no_table ? NULL
-                      : o.table          ? o.table
-                                         : table_for(m, &settings, false, o.print);
+  const char *file = settings_file(m, argv, at);
+  const bool keeps_tables = !gets && !o.no_table && !o.table && !file;
+  if (file && !gets && !o.no_table && !o.table)
+    fprintf(stderr,
+            "nbc: the file of %s may choose how messages go, so no kept table is taken and "
+            "no minimum claimed (--table FILE names one)\n",
+            file);
+  const bool asks = folder && !o.print && keeps_tables && names_hosts(l, argv, at);
+  const char *table = keeps_tables         ? table_for(m, &settings, false, o.print)
+                      : gets || o.no_table ? NULL
+                                           : o.table;
   if (folder && !o.print && mkdir(folder, 0777) != 0) {
     struct stat st;
     if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));

@@ -123,6 +123,18 @@ nbc() { # mpi
   set -- "$1" $(cat "$reports/tables")
   if [ $# = 8 ] && [ "$2" = "$8" ] && [ "$2" != "$5" ] && [ "$3$4$6$7" = 1110 ]; then ok "$1: a table of its own for another transport"
   else bad "$1: tables: $*"; fi
+  # so do those of Open MPI that choose the protocol; what a file says, nobody reads: no kept table then
+  if [ "$1" = openmpi ]; then
+    for way in '--mca mpi_leave_pinned 1' '--mca smsc ^cma' '--mca mca_base_env_list UCX_TLS=tcp'; do
+      # shellcheck disable=SC2086 # several words
+      XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print mpirun.openmpi $way -n 2 "$B/tests/mpi/preload_truth.openmpi" late | sed -n 's/.*NBC_TABLE[= ]\([^ ]*\) .*/\1/p'
+    done >"$reports/ways"
+    if [ "$(sort -u "$reports/ways" | grep -vcxF "$5")" = 3 ]; then ok "openmpi: tables of their own for other protocols"; else bad "openmpi: tables for other protocols: $(cat "$reports/ways")"; fi
+    for way in --tune -am; do
+      XDG_CACHE_HOME="$reports/none" "$B/nbc" see --print mpirun.openmpi $way file -n 2 "$B/tests/mpi/preload_truth.openmpi" late 2>&1 | grep -cE "NBC_TABLE|xfer_table|no minimum claimed"
+    done >"$reports/ways"
+    if [ "$(tr '\n' ' ' <"$reports/ways")" = '1 1 ' ]; then ok "openmpi: no kept table where a file may choose the transport"; else bad "openmpi: tables where a file chooses: $(cat "$reports/ways")"; fi
+  fi
   # a kept table that was measured in another way is measured again
   kept=$5
   mkdir -p "$reports/none/nbc_overlap"
