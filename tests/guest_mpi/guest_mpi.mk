@@ -1,6 +1,7 @@
 # MPI inside the simulated machine: one program, run by MPICH and by pm_run.
 $(eval $(call script,guest_mpi/semantics))
 $(eval $(call script,guest_mpi/hpl_skeleton))
+$(eval $(call test,guest_mpi/numbers_keep_their_sign,-funsigned-char -Wno-conversion))
 ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
 GUEST_MPI_SET := $(B)/tests/guest_mpi/all
 NEEDS_guest_mpi += $(B)/hpl_skeleton

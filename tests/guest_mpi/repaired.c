@@ -115,8 +115,8 @@ static void errors_are_seen(void) {
   say("aliased: %d", MPI_Allgather(a, 1, MPI_INT, a - me, 1, MPI_INT, W) != MPI_SUCCESS);
   say("aliased: %d", MPI_Alltoall(a, 1, MPI_INT, a, 1, MPI_INT, W) != MPI_SUCCESS);
   say("aliased: %d", MPI_Reduce_local(a, a, 1, MPI_INT, MPI_SUM) != MPI_SUCCESS);
-  say("in place: %d, seen %d",
-      MPI_Reduce_local(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM) != MPI_SUCCESS, called);
+  code = MPI_Reduce_local(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM);
+  say("in place: %d, seen %d", code != MPI_SUCCESS, called);
   MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
   MPI_Errhandler_free(&mine);
   if (me < 2 && n > 1) { /* the second process wants more than the first one sends */

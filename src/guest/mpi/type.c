@@ -341,7 +341,7 @@ static void external_sizes(const gm_type *t, uint64_t here[2], uint64_t there[2]
 static void turned(char *to, uint64_t to_bytes, const char *from, uint64_t from_bytes,
                    int from_is_big, bool has_sign) {
   const uint64_t n = to_bytes < from_bytes ? to_bytes : from_bytes;
-  const char top = from[from_is_big ? 0 : from_bytes - 1];
+  const signed char top = from[from_is_big ? 0 : from_bytes - 1];
   memset(to, has_sign && top < 0 ? 0xFF : 0, to_bytes);
   for (uint64_t i = 0; i < n; i++) { /* i counts from the lowest byte */
     const char byte = from_is_big ? from[from_bytes - 1 - i] : from[i];
