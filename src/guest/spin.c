@@ -25,7 +25,8 @@ enum {
   VISITS_IN_VAIN = 4 * ROUNDS_MAX,
   WAIT_PARTS = 1024,
   WAIT_MAX_NS = 1000000,
-  SEARCH_MAX = 64,
+  SEARCH_MAX = 256,
+  REPEATED_MAX = 4096,
   KNOWN_WAIT_NS = 20 * TICK_MS * 1000,
   PROOF_MAX = 50000,
   WORDS_MAX = 512, /* that one round writes */
@@ -97,9 +98,9 @@ typedef struct place {
 static place places[PLACES_MAX];
 static int next_place, memory_fd = -1;
 static unsigned tried[TRIED_MAX]; /* how often a place, by its offset, was taken for a spin */
-static place *stepping;           /* its instruction runs now, once */
-static unsigned char *stepping_at;
-static int searching; /* a jump: so many instructions more are run one by one */
+static int searching;             /* a jump: so many instructions more are run one by one */
+static uintptr_t searched_at;     /* the last of them, which has run so often */
+static int searched_count;
 
 /* Text is shared with the file and may not be written: this way makes a page private. */
 static int poke(unsigned char *at, unsigned char byte) {
@@ -127,7 +128,7 @@ static void put_trap(place *p, int rank) {
 static void trap_place(const unsigned char *at) {
   const size_t offset = (size_t)((const char *)at - guest_now()->image);
   place *p = place_at(offset);
-  if (memory_fd < 0 || stepping || (!p && *at == 0xCC)) return;
+  if (!p && *at == 0xCC) return;
   if (!p) {
     const unsigned n = ++tried[offset * 0x9E3779B1u / 64 % TRIED_MAX];
     if (n & (n - 1)) return; /* a computation that was tried before: ever less often */
@@ -272,73 +273,62 @@ static void visited(place *p, ucontext_t *c) {
     if (is_wait) wait_at(p, v);
   } else if (is_mine && !v->since)
     stop_proof(c, 0); /* kept anew: it was something else */
-  else if (is_same &&
-           guest_goes_to((unsigned char *)guest_now()->image + p->offset, p->byte, 0) != NULL)
+  else if (is_same)
     begin_proof(p, c);
 }
-/* Every loop has a jump, and a trap there costs least: what it hides need not run. */
+/* Every loop has a jump, and a trap there costs least: what it hides need not run. Where none comes soon, the next
+   tick searches again. An instruction that repeats itself (rep stos) is one, up to as many times. */
 static void search_on(ucontext_t *c) {
   unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
   const bool is_inside = pm_self() && guest_is_code(at);
-  if (--searching && is_inside && !guest_goes_to(at, *at, 0)) return;
+  const bool is_repeated = (uintptr_t)at == searched_at && ++searched_count < REPEATED_MAX;
+  const bool is_found = is_inside && (guest_goes_to(at, *at, 0) || *at == 0xCC);
+  searched_at = (uintptr_t)at;
+  if (is_inside && !is_found && (is_repeated || --searching)) return;
   searching = 0;
   c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
-  if (is_inside) trap_place(at);
+  if (is_found) trap_place(at);
 }
 static void search(ucontext_t *c) {
-  if (memory_fd < 0 || stepping) return;
+  if (memory_fd < 0) return;
   searching = SEARCH_MAX;
+  searched_count = 0;
   c->uc_mcontext.gregs[REG_EFL] |=
       0x100; /* the processor's trap flag: search_on after each instruction */
 }
-/* Comes twice: at the trap, and after the one instruction that it hid, if that had to run. */
+/* At a trap, which hides a jump: it is made here. Or after an instruction that is run alone. */
 static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
   const int error = errno;
-  unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1, *next;
-  if ((searching || proof.of) && info->si_code == TRAP_TRACE) {
+  unsigned char *const at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1;
+  if (info->si_code == TRAP_TRACE) {
     if (searching)
       search_on(c);
-    else
+    else if (proof.of)
       prove_on(c);
+    else /* a step that nobody waits for any more */
+      c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
     errno = error;
     return;
   }
-  if (stepping) {
-    c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
-    poke(stepping_at, 0xCC);
-    stepping = NULL;
-    errno = error;
-    return;
-  }
-  if (info->si_code == TRAP_TRACE) { /* a step that nobody waits for any more */
-    c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
-    return;
-  }
-  place *p = pm_self() ? place_at((size_t)((char *)at - guest_now()->image)) : NULL;
+  const size_t offset = pm_self() ? (size_t)((char *)at - guest_now()->image) : 0;
+  place *p = place_at(offset);
   if (!p || !p->visits[pm_rank()]) { /* a breakpoint of the program's own */
     signal(number, SIG_DFL);
     return;
   }
-  /* The trap's byte was one long and has run: back to where it stands. Then the instruction that it
-     hides is run alone, after which this function is called again and puts the trap back. A jump is made
-     here. */
   c->uc_mcontext.gregs[REG_RIP]--;
   visited(p, c);
-  if (p->other_count <= VISITS_IN_VAIN * (1 + p->same_count) && p->offset &&
-      (next = guest_goes_to(at, p->byte, (unsigned long)c->uc_mcontext.gregs[REG_EFL])) != NULL) {
-    c->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)next;
-    if (proof.of) prove_on(c);
-  } else if (p->other_count >
-             VISITS_IN_VAIN * (1 + p->same_count)) { /* a computation, or a place where many pass */
+  p = place_at(
+      offset); /* it may have yielded to one who took the trap away: then the jump stands there again */
+  if (p && p->other_count > VISITS_IN_VAIN * (1 + p->same_count)) {
+    /* a computation, or a place where many pass */
     if (proof.of) stop_proof(c, proof.of != p);
     remove_place(p);
-  } else if (p->offset) {
-    if (proof.of) stop_proof(c, 1);
-    poke(at, p->byte);
-    stepping = p;
-    stepping_at = at;
-    c->uc_mcontext.gregs[REG_EFL] |= 0x100;
+  } else if (p) {
+    c->uc_mcontext.gregs[REG_RIP] =
+        (greg_t)(uintptr_t)guest_goes_to(at, p->byte, (unsigned long)c->uc_mcontext.gregs[REG_EFL]);
+    if (proof.of) prove_on(c);
   }
   errno = error;
 }
@@ -350,7 +340,7 @@ static void traps_begin(void) {
   act.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGTRAP, &act, NULL);
 }
-static bool is_trapped(void) { return stepping != NULL || searching || proof.of; }
+static bool is_trapped(void) { return searching || proof.of; }
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }

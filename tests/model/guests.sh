@@ -203,13 +203,13 @@ many_missing_functions_are_named() {
 }
 # 1,000 waits for memory: a tick of the clock for the first, microseconds for the others; the same each time
 spins_are_remembered() {
-  timeout 60 "$B/pm_run" -n 2 "$B/tests/model/guest_spin" 1000 >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 && diff "$T/first" "$T/err"
+  timeout 60 "$B/pm_run" -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 && diff "$T/first" "$T/err"
 }
 waits_among_words_are_remembered() { # the place that waits is passed eight times in each round
-  timeout 50 "$B/pm_run" -n 2 "$B/tests/model/guest_spin" 1000 among >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 among && diff "$T/first" "$T/err"
+  timeout 50 "$B/pm_run" -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 among >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 among && diff "$T/first" "$T/err"
 }
 waits_that_write_are_remembered() { # the lock and the copy are as they were when a round has ended
-  timeout 50 "$B/pm_run" -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 locked >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 "$B/tests/model/guest_spin" 1000 locked && diff "$T/first" "$T/err"
+  timeout 50 "$B/pm_run" -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 locked >"$T/out" 2>"$T/first" && grep -x '1000 turns, sum 17.794' "$T/out" && run -n 2 --spin 10000 "$B/tests/model/guest_spin" 1000 locked && diff "$T/first" "$T/err"
 }
 counting_in_memory_is_no_wait() { run -n 2 "$B/tests/model/guest_spin" count && test "$(grep -cx 'counted to 10000000' "$T/out")" = 2; }
 # Registers are the same in every round: what the round wrote tells that nobody waits, and no time passes
