@@ -364,6 +364,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
 PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
                                   char *error, size_t error_bytes);
+/* The same from a file of at most 64 MiB; error begins with its path.
+   ret  as above | PM_E_IO: it cannot be read */
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
 PM_API void pm_platform_free(pm_platform *platform);
@@ -2003,7 +2005,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 174 "src/portals/platform.h"
+#line 176 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2244,6 +2246,7 @@ static const char *pm__platform_range(const pm_platform *p) {
     if (pm__loggp_range_is_bad(p, (int)i)) return "loggp_range";
   if (p->noise_count < 0 || p->noise_count > PM_MODES_MAX) return "noise_count";
   if (p->node_count > 4000000) return "node_count";
+  if (p->link_count < 0 || p->link_count > PM__LINKS_MAX / 2) return "link_count";
   if (p->procs_per_node_count > 65535) return "procs_per_node_count";
   if (p->early_send_bytes > PM__COPY_BYTES) return "early_send_bytes";
   if (p->command_queue_count > 65536 || p->nic_pipeline_count > 65536) return "command_queue_count";
@@ -2315,31 +2318,49 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
   return PM_OK;
 }
 
-PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
-                                  size_t error_bytes) {
-  FILE *in;
-  char *text = NULL;
-  int max = 0, n = 0, got;
-  pm_status status;
-  if (!path || !platform) return PM_E_INVAL;
-  in = fopen(path, "rb");
+/* What the file holds, n bytes of it. ret PM_OK, and the text to be freed, or why not */
+static pm_status pm__platform_text(const char *path, char **text, int *n, const char **why) {
+  FILE *in = fopen(path, "rb");
+  int max = 0, got;
+  pm_status status = PM_OK;
+  *text = NULL;
+  *n = 0;
   if (!in) {
-    pm__platform_error(error, error_bytes, "%s: %s", path, strerror(errno));
+    *why = strerror(errno);
     return PM_E_IO;
   }
   do {
-    if (n > (1 << 26) || !pm__grow((void **)&text, &max, n + 65536, 1)) {
-      fclose(in);
-      PM_FREE(text);
-      pm__platform_error(error, error_bytes, "%s: too long", path);
-      return PM_E_NOMEM;
+    if (*n > (1 << 26) || !pm__grow((void **)text, &max, *n + 65536, 1)) {
+      *why = *n > (1 << 26) ? "longer than 64 MiB" : "out of memory";
+      status = PM_E_NOMEM;
+      break;
     }
-    got = (int)fread(text + n, 1, 65536, in);
-    n += got;
+    got = (int)fread(*text + *n, 1, 65536, in);
+    *n += got;
   } while (got > 0);
+  if (ferror(in)) { /* a folder can be opened, and not be read */
+    *why = strerror(errno);
+    status = PM_E_IO;
+  }
   fclose(in);
-  status = pm_platform_read(text, (size_t)n, platform, error, error_bytes);
+  return status;
+}
+PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
+                                  size_t error_bytes) {
+  char *text, what[256] = "";
+  const char *why = what, *end;
+  int n;
+  pm_status status;
+  if (!path || !platform) return PM_E_INVAL;
+  memset(platform, 0, sizeof *platform);
+  status = pm__platform_text(path, &text, &n, &why);
+  if (!status) status = pm_platform_read(text, (size_t)n, platform, what, sizeof what);
   PM_FREE(text);
+  if (!status) return PM_OK;
+  /* Of a long path its end, so that what follows has room. */
+  end = path + (strlen(path) > error_bytes / 2 ? strlen(path) - error_bytes / 2 : 0);
+  pm__platform_error(error, error_bytes, "%s%s: %s", end == path ? "" : "...", end,
+                     why[0] ? why : pm_status_text(status));
   return status;
 }
 
@@ -2421,17 +2442,46 @@ PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
   PM_FREE(g);
 }
 
-static int pm__graph_vertex(pm__graph *g, const char *name, int nodes) {
+/* A node's number, or that of a switch, which is new or found by its name: in `places`, a table of switches by their
+   hash, at least twice as many as there can be. */
+static int pm__graph_vertex(pm__graph *g, const char *name, int nodes, int *places, uint32_t max) {
+  uint64_t hash = 0xCBF29CE484222325u; /* Fowler, Noll and Vo's, of 64 bits, variant 1a */
+  uint32_t at;
   char *end;
   int i;
   if (name[0] == 'h' && isdigit((unsigned char)name[1])) {
     long v = strtol(name + 1, &end, 10);
     if (!*end) return v < nodes ? (int)v : -1;
   }
-  for (i = nodes; i < g->vertices; i++)
-    if (strcmp(g->names[i - nodes], name) == 0) return i;
+  for (i = 0; name[i]; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001B3u;
+  for (at = (uint32_t)(hash ^ hash >> 32) & (max - 1); places[at]; at = (at + 1) & (max - 1))
+    if (strcmp(g->names[places[at] - 1], name) == 0) return nodes + places[at] - 1;
   strcpy(g->names[g->vertices - nodes], name);
+  places[at] = g->vertices - nodes + 1;
   return g->vertices++;
+}
+/* The cables' ends, by name. ret false: no memory, or (then error says it) a cable has none */
+static bool pm__graph_ends(pm__graph *g, const pm_platform *p, char *error, size_t error_bytes) {
+  const int nodes = (int)p->node_count, n = (int)p->link_count;
+  uint32_t max = 4;
+  int *places, i, a = 0, b = 1;
+  while (max < 4 * (uint32_t)n) max *= 2;
+  places = (int *)pm__zalloc(max * sizeof *places);
+  if (!places) return false;
+  for (i = 0; i < n && a >= 0 && b >= 0 && a != b; i++) {
+    const pm_link *l = &p->links[i];
+    a = pm__graph_vertex(g, l->from, nodes, places, max);
+    b = pm__graph_vertex(g, l->to, nodes, places, max);
+    g->end[2 * i] = b;
+    g->end[2 * i + 1] = a;
+    g->latency_ns[i] = l->latency_ns;
+    g->bytes_per_s[i] = l->bytes_per_s;
+  }
+  PM_FREE(places);
+  if (a >= 0 && b >= 0 && a != b) return true;
+  pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i, p->links[i - 1].from,
+                     p->links[i - 1].to, a == b ? "leads to itself" : "node beyond node_count");
+  return false;
 }
 
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes) {
@@ -2449,23 +2499,9 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
   if (!g->names || !g->end || !g->latency_ns || !g->bytes_per_s || !g->first || !g->out ||
-      !g->next || !g->queue) {
+      !g->next || !g->queue || !pm__graph_ends(g, p, error, error_bytes)) {
     pm__graph_free(g, nodes);
     return NULL;
-  }
-  for (i = 0; i < n; i++) {
-    int a = pm__graph_vertex(g, p->links[i].from, nodes),
-        b = pm__graph_vertex(g, p->links[i].to, nodes);
-    if (a < 0 || b < 0 || a == b) {
-      pm__platform_error(error, error_bytes, "link %d (%s %s): %s", i + 1, p->links[i].from,
-                         p->links[i].to, a == b ? "leads to itself" : "node beyond node_count");
-      pm__graph_free(g, nodes);
-      return NULL;
-    }
-    g->end[2 * i] = b;
-    g->end[2 * i + 1] = a;
-    g->latency_ns[i] = p->links[i].latency_ns;
-    g->bytes_per_s[i] = p->links[i].bytes_per_s;
   }
   for (i = 0; i < 2 * n; i++) g->first[g->end[i ^ 1] + 1]++;
   for (v = 0; v < g->vertices; v++) g->first[v + 1] += g->first[v];
@@ -9710,6 +9746,11 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
       void *array = l->flows;
       if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
       l->flows = (pm__crossing *)array;
+    }
+    /* Twice its share of one link is nothing that the solver knows: it would look for a level for ever. */
+    if (l->count && l->flows[l->count - 1].flow == f) {
+      pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
+      return 1;
     }
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;

@@ -669,7 +669,7 @@ int main(int argc, char **argv) {
   machine = pm_platform_bxi2(2);
   read_options(argc, argv, wanted);
   if (set.platform && pm_platform_load(set.platform, &machine, error, sizeof error))
-    die(set.platform, error);
+    die("--platform", error);
   if (machine.node_count < 2) die("the machine", "one node: two are needed");
   if (wanted[0]) draw_requests(&figures[0], &figures[1]);
   if (wanted[1]) draw_modes(&figures[2], &figures[3]);

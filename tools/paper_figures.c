@@ -557,7 +557,7 @@ int main(int argc, char **argv) {
   set.output = beside;
   read_options(argc, argv);
   if (set.platform && pm_platform_load(set.platform, &platform, error, sizeof error))
-    die(set.platform, error);
+    die("--platform", error);
   printf("Figures of the overlap paper on a simulated network, level %s: %s.\n",
          levels[set.levels[0]].name, levels[set.levels[0]].text);
   for (int i = 0; i < PANELS; i++) {

@@ -25,28 +25,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 64, DEEP = 64 };
+enum { MOST = 4000000 }; /* hosts, switches, and cables of a cluster */
+/* Names in their order, found by their hash: place holds 1 + number, 0: free. */
+typedef struct names {
+  char **text;
+  int count, max, *place, places;
+} names;
 typedef struct cable_type {
-  char *id;
   double bytes_per_s;
   int64_t latency_ns;
   int ends[2], policy; /* ends: vertices, -1 not known yet */
 } cable_type;
 enum { DUPLEX, SHARED, FATPIPE };
-typedef struct vertex {
-  char *name;
-  int host; /* its number, -1: a router or junction */
-} vertex;
 static const char *path;
 static XML_Parser parser;
-static vertex *vertices;
+static names vertex_names, link_names;
+static int *hosts; /* of each vertex: the host's number, -1: a router or junction */
 static cable_type *links;
 static struct cable {
   int from, to;
   double bytes_per_s;
   int64_t latency_ns;
 } * cables;
-static int vertex_count, vertex_max, link_count, link_max, cable_count, cable_max, host_count;
+static int hosts_max, link_max, cable_count, cable_max, host_count;
 static int cluster_count, other_count, core_count = -1;
 static pm_platform native; /* of a single cluster with a topology of ours: node_count > 0 */
 static struct {
@@ -76,6 +77,33 @@ static char *copy_of(const char *text) {
   char *copy = strdup(text);
   if (!copy) refuse("out of memory");
   return copy;
+}
+static int *place_of(const names *n, const char *text) {
+  uint64_t hash = 0xCBF29CE484222325u; /* Fowler, Noll and Vo's, 1a */
+  for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001B3u;
+  size_t at = (size_t)(hash ^ hash >> 32) % (size_t)n->places;
+  while (n->place[at] && strcmp(n->text[n->place[at] - 1], text) != 0)
+    at = (at + 1) % (size_t)n->places;
+  return &n->place[at];
+}
+/* ret its number, -1: unknown */
+static int name_find(const names *n, const char *text) {
+  return n->places ? *place_of(n, text) - 1 : -1;
+}
+/* One that is new. ret its number */
+static int name_add(const char *element, names *n, const char *text) {
+  if (2 * n->count >= n->places) {
+    n->places = n->places ? 2 * n->places : 64;
+    free(n->place);
+    n->place = (int *)calloc((size_t)n->places, sizeof *n->place);
+    if (!n->place) refuse("out of memory");
+    for (int i = 0; i < n->count; i++) *place_of(n, n->text[i]) = 1 + i;
+  }
+  int *const place = place_of(n, text);
+  if (*place) refuse("%s: %s is there already", element, text);
+  n->text = (char **)more(n->text, n->count, &n->max, sizeof *n->text);
+  n->text[n->count++] = copy_of(text);
+  return (*place = n->count) - 1;
 }
 static void say_once(const char *text) {
   static const char *said[32];
@@ -120,6 +148,18 @@ static double bandwidth(const char *what, const char *text) {
   if (!(value > 0) || value > 1e18) refuse("%s=\"%s\": out of range", what, text);
   return value;
 }
+/* A whole number, and what follows it is the end or one of the letters. ret where that is */
+static const char *whole(const char *text, const char *what, int64_t least, int64_t most,
+                         int64_t *value, const char *letters) {
+  uint64_t number;
+  const char *const end = nbc__text_whole(text, text + strlen(text), &number);
+  if (!end || number < (uint64_t)least || number > (uint64_t)most ||
+      (*end && !strchr(letters, *end)))
+    refuse("%s=\"%s\": whole numbers from %lld to %lld expected", what, text, (long long)least,
+           (long long)most);
+  *value = (int64_t)number;
+  return end;
+}
 static int64_t latency(const char *what, const char *text) {
   static const unit units[] = {{"s", 1e9},   {"ms", 1e6}, {"us", 1e3}, {"ns", 1},
                                {"ps", 1e-3}, {"", 1e9},   {NULL, 0}};
@@ -139,40 +179,35 @@ static int policy(const char *text, int otherwise) {
 /* "2;4,4;1,2": the numbers of one part. ret how many */
 static int numbers(const char *text, int part, int64_t *out, int most) {
   int n = 0;
-  char *end;
   while (part-- > 0) {
     text = strchr(text, ';');
     if (!text) return 0;
     text++;
   }
-  for (;; text = end + 1) {
-    const long long v = strtoll(text, &end, 10);
-    if (end == text || v < 1 || v > 1000000 || n == most || (*end && *end != ',' && *end != ';'))
-      refuse("topo_parameters: whole numbers from 1 on expected, at most %d in a part", most);
-    out[n++] = v;
-    if (*end != ',') return n;
+  for (;;) {
+    if (n == most) refuse("topo_parameters: at most %d numbers in a part", most);
+    text = whole(text, "topo_parameters", 1, 1000000, &out[n++], ",;");
+    if (*text++ != ',') return n;
   }
+}
+/* A product, as far as it can be that of a platform: above MOST it stays there. */
+static int64_t times(int64_t a, int64_t b) {
+  return a > MOST || b > MOST || a * b > MOST ? MOST + 1 : a * b;
 }
 
 /* ---- vertices and cables ------------------------------------------------------------------------------ */
-static int vertex_named(const char *name) {
-  for (int i = vertex_count - 1; i >= 0; i--)
-    if (strcmp(vertices[i].name, name) == 0) return i;
-  return -1;
+static int vertex_add(const char *element, const char *name, bool is_host) {
+  const int number = name_add(element, &vertex_names, name);
+  if (number >= 2 * MOST || host_count >= MOST) refuse("%s: more than %d", element, MOST);
+  hosts = (int *)more(hosts, number, &hosts_max, sizeof *hosts);
+  hosts[number] = is_host ? host_count++ : -1;
+  return number;
 }
-static int vertex_add(const char *name, bool is_host) {
-  vertices = (vertex *)more(vertices, vertex_count, &vertex_max, sizeof *vertices);
-  vertices[vertex_count] = (vertex){copy_of(name), is_host ? host_count++ : -1};
-  return vertex_count++;
-}
-static int vertex_new(const char *element, const char *name, bool is_host) {
-  if (vertex_named(name) >= 0) refuse("%s: %s is there already", element, name);
-  return vertex_add(name, is_host);
-}
-static int junction(const char *kind, int number) {
+/* Our own names have a blank in front, which nobody writes. */
+static int junction(const char *kind) {
   char name[64];
-  snprintf(name, sizeof name, "%s%d", kind, number);
-  return vertex_add(name, 0);
+  snprintf(name, sizeof name, " %s%d", kind, vertex_names.count);
+  return vertex_add(kind, name, false);
 }
 static void cable_add(int from, int to, double bytes_per_s, int64_t latency_ns) {
   cables = (struct cable *)more(cables, cable_count, &cable_max, sizeof *cables);
@@ -180,8 +215,9 @@ static void cable_add(int from, int to, double bytes_per_s, int64_t latency_ns) 
 }
 static void cores(const char **list) {
   const char *text = attribute(list, "core");
-  const int n = text ? atoi(text) : 1;
-  if (n < 1) refuse("core=\"%s\": not a number of cores", text);
+  int64_t number = 1;
+  if (text) (void)whole(text, "core", 1, MOST, &number, "");
+  const int n = (int)number;
   if (core_count >= 0 && n != core_count)
     say_once("hosts have different numbers of cores: the last one's count");
   core_count = n;
@@ -196,29 +232,33 @@ typedef struct cluster {
 } cluster;
 /* "0-15,20": hosts of these numbers */
 static void radical(cluster *c, const char *prefix, const char *suffix, const char *text) {
-  c->first = vertex_count;
-  for (;;) {
-    char *end, name[256];
-    long from = strtol(text, &end, 10), to = from;
-    if (*end == '-') to = strtol(end + 1, &end, 10);
-    if (end == text || from < 0 || to < from || to - from > 4000000 || (*end && *end != ','))
-      refuse("radical=\"%s\": numbers and ranges expected, as in 0-15,20", text);
+  const size_t bytes = strlen(prefix) + strlen(suffix) + 24;
+  char *const name = (char *)malloc(bytes);
+  if (!name) refuse("out of memory");
+  c->first = vertex_names.count;
+  for (;; text++) {
+    int64_t from, to;
+    text = whole(text, "radical", 0, 1000000000, &from, "-,");
+    to = from;
+    if (*text == '-') text = whole(text + 1, "radical", from, from + MOST, &to, ",");
     for (; from <= to; from++) {
-      snprintf(name, sizeof name, "%s%ld%s", prefix, from, suffix);
-      vertex_add(name, 1);
+      snprintf(name, bytes, "%s%lld%s", prefix, (long long)from, suffix);
+      vertex_add("cluster", name, true);
     }
-    if (!*end) break;
-    text = end + 1;
+    if (!*text) break;
   }
-  c->count = vertex_count - c->first;
+  free(name);
+  c->count = vertex_names.count - c->first;
 }
 static void flat(const cluster *c, const char **list) {
-  const char *router = attribute(list, "router_id"), *bb = attribute(list, "bb_bw");
-  char name[256];
-  snprintf(name, sizeof name, "%s%s_router%s", needed("cluster", list, "prefix"),
-           needed("cluster", list, "id"),
-           attribute(list, "suffix") ? attribute(list, "suffix") : "");
-  const int middle = vertex_new("cluster", router && *router ? router : name, 0);
+  const char *router = attribute(list, "router_id"), *bb = attribute(list, "bb_bw"),
+             *prefix = needed("cluster", list, "prefix"), *id = needed("cluster", list, "id"),
+             *suffix = attribute(list, "suffix");
+  char *name = NULL;
+  if (asprintf(&name, "%s%s_router%s", prefix, id, suffix ? suffix : "") < 0)
+    refuse("out of memory");
+  const int middle = vertex_add("cluster", router && *router ? router : name, false);
+  free(name);
   int64_t latency_ns = c->latency_ns;
   if (bb) {
     if (bandwidth("bb_bw", bb) < c->bytes_per_s * c->count)
@@ -228,6 +268,11 @@ static void flat(const cluster *c, const char **list) {
     say_once("the backbone limits nobody; half of its latency is added to each host's cable");
   }
   for (int i = 0; i < c->count; i++) cable_add(c->first + i, middle, c->bytes_per_s, latency_ns);
+}
+static void has_hosts(const cluster *c, const char *shape, int64_t count) {
+  if (count > MOST) refuse("cluster: the %s has more than %d hosts", shape, MOST);
+  if (count != c->count)
+    refuse("cluster: the %s has %lld hosts, radical %d", shape, (long long)count, c->count);
 }
 /* SimGrid's levels count from the hosts, as ours; parallel cables are cables. */
 static void fat_tree(const cluster *c) {
@@ -239,9 +284,8 @@ static void fat_tree(const cluster *c) {
       numbers(c->shape, 3, many, 7) != levels)
     refuse("cluster: FAT_TREE: \"levels;children...;parents...;cables...\" expected, at most 7 "
            "levels");
-  for (int l = 0; l < levels; l++) span *= down[l], is_single &= many[l] == 1;
-  if (span != c->count)
-    refuse("cluster: the fat tree has %lld hosts, radical %d", (long long)span, c->count);
+  for (int l = 0; l < levels; l++) span = times(span, down[l]), is_single &= many[l] == 1;
+  has_hosts(c, "fat tree", span);
   if (is_single) {
     native.topology = PM_TOPO_FATTREE;
     native.node_count = c->count;
@@ -251,11 +295,12 @@ static void fat_tree(const cluster *c) {
   }
   span = 1;
   for (int l = 0; l < levels; l++) { /* subtree s, copy b of each switch */
-    const int64_t subtrees = c->count / span, next = width * up[l],
-                  above = subtrees / down[l] * next;
-    const int first = vertex_count;
-    if (vertex_count + above > 4000000) refuse("cluster: more than 4,000,000 switches");
-    for (int64_t i = 0; i < above; i++) junction("switch", vertex_count);
+    const int64_t subtrees = c->count / span, next = times(width, up[l]),
+                  above = times(subtrees / down[l], next);
+    const int first = vertex_names.count;
+    if (above > MOST || times(times(subtrees, next), many[l]) > MOST)
+      refuse("cluster: more than %d switches or cables of one level", MOST);
+    for (int64_t i = 0; i < above; i++) junction("switch");
     for (int64_t s = 0; s < subtrees; s++)
       for (int64_t b = 0; b < width; b++)
         for (int64_t port = 0; port < up[l]; port++)
@@ -271,9 +316,8 @@ static void fat_tree(const cluster *c) {
 static void torus(const cluster *c) {
   int64_t size[8], all = 1, stride = 1;
   const int dimensions = numbers(c->shape, 0, size, 8);
-  for (int d = 0; d < dimensions; d++) all *= size[d];
-  if (all != c->count)
-    refuse("cluster: the torus has %lld hosts, radical %d", (long long)all, c->count);
+  for (int d = 0; d < dimensions; d++) all = times(all, size[d]);
+  has_hosts(c, "torus", all);
   native.topology = PM_TOPO_TORUS;
   native.node_count = c->count;
   native.topo[0] = dimensions;
@@ -293,25 +337,25 @@ static void dragonfly(const cluster *c) {
   if (numbers(c->shape, 0, group, 2) != 2 || numbers(c->shape, 1, chassis, 2) != 2 ||
       numbers(c->shape, 2, router, 2) != 2 || numbers(c->shape, 3, &nodes, 1) != 1)
     refuse("cluster: DRAGONFLY: \"groups,cables;chassis,cables;routers,cables;nodes\" expected");
-  const int64_t of = chassis[0] * router[0];
-  if (group[0] * of * nodes != c->count)
-    refuse("cluster: the dragonfly has %lld hosts, radical %d", (long long)(group[0] * of * nodes),
-           c->count);
+  const int64_t of = times(chassis[0], router[0]), all = times(times(group[0], of), nodes);
+  has_hosts(c, "dragonfly", all);
+  if (times(times(group[0], of), chassis[0] + router[0] + group[0]) > MOST)
+    refuse("cluster: more than %d cables between routers", MOST);
   if (group[0] > of && group[0] > 1)
     refuse("cluster: a dragonfly of more groups than routers in a group");
-  const int first = vertex_count;
-  for (int64_t i = 0; i < group[0] * of; i++) junction("router", vertex_count);
+  const int first = vertex_names.count;
+  for (int64_t i = 0; i < group[0] * of; i++) junction("router");
   for (int i = 0; i < c->count; i++)
     cable_add(c->first + i, first + (int)(i / nodes), c->bytes_per_s, c->latency_ns);
   for (int64_t g = 0; g < group[0]; g++) {
-    for (int64_t i = 0; i < of; i++)
-      for (int64_t j = i + 1; j < of; j++)
-        if (i / router[0] == j / router[0])
-          cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
-                    c->bytes_per_s * (double)router[1], c->latency_ns);
-        else if (i % router[0] == j % router[0])
-          cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
-                    c->bytes_per_s * (double)chassis[1], c->latency_ns);
+    for (int64_t i = 0; i < of; i++) {
+      for (int64_t j = i + 1; j < (i / router[0] + 1) * router[0]; j++)
+        cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
+                  c->bytes_per_s * (double)router[1], c->latency_ns);
+      for (int64_t j = i + router[0]; j < of; j += router[0])
+        cable_add(first + (int)(g * of + i), first + (int)(g * of + j),
+                  c->bytes_per_s * (double)chassis[1], c->latency_ns);
+    }
     for (int64_t h = g + 1; h < group[0]; h++)
       cable_add(first + (int)(g * of + h), first + (int)(h * of + g),
                 c->bytes_per_s * (double)group[1], c->latency_ns);
@@ -350,26 +394,21 @@ static void cluster_begin(const char **list) {
 }
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
-static int link_named(const char *name) {
-  for (int i = 0; i < link_count; i++)
-    if (strcmp(links[i].id, name) == 0) return i;
-  refuse("link_ctn: there is no link %s (before this line)", name);
-}
 static void link_begin(const char **list) {
-  const cable_type l = {copy_of(needed("link", list, "id")),
-                        bandwidth("bandwidth", needed("link", list, "bandwidth")),
+  const cable_type l = {bandwidth("bandwidth", needed("link", list, "bandwidth")),
                         attribute(list, "latency") ? latency("latency", attribute(list, "latency"))
                                                    : 0,
                         {-1, -1},
                         policy(attribute(list, "sharing_policy"), SHARED)};
-  links = (cable_type *)more(links, link_count, &link_max, sizeof *links);
-  links[link_count++] = l;
+  const int number = name_add("link", &link_names, needed("link", list, "id"));
+  links = (cable_type *)more(links, number, &link_max, sizeof *links);
+  links[number] = l;
 }
 static void route_begin(const char *element, const char **list, const char *src, const char *dst) {
   const char *ends[2] = {needed(element, list, src), needed(element, list, dst)};
   int at[2];
   for (int i = 0; i < 2; i++)
-    if ((at[i] = vertex_named(ends[i])) < 0)
+    if ((at[i] = name_find(&vertex_names, ends[i])) < 0)
       refuse("%s: there is no host or router %s", element, ends[i]);
   route.is_open = 1;
   route.from = at[0];
@@ -384,6 +423,7 @@ static void route_end(const char *element) {
   if (route.from == route.to) return; /* to itself */
   for (int i = 0; i < route.count; i++) {
     cable_type *l = &links[route.way[i]];
+    const char *id = link_names.text[route.way[i]];
     const bool is_last = i + 1 == route.count;
     if (l->ends[0] < 0) {
       int next = -1; /* where the next link begins, if that is known */
@@ -396,18 +436,18 @@ static void route_end(const char *element) {
                : far >= 0 && n->ends[1] == far ? n->ends[0]
                                                : n->ends[0];
       } else
-        next = junction("junction", vertex_count);
-      if (l->policy == FATPIPE) refuse("link %s: sharing_policy FATPIPE cannot be kept", l->id);
+        next = junction("junction");
+      if (l->policy == FATPIPE) refuse("link %s: sharing_policy FATPIPE cannot be kept", id);
       if (l->policy == SHARED)
         say_once("links with sharing policy SHARED have their bandwidth each way");
       l->ends[0] = at;
       l->ends[1] = next;
-      if (at == next) refuse("%s: link %s would lead to where it begins", element, l->id);
+      if (at == next) refuse("%s: link %s would lead to where it begins", element, id);
       cable_add(at, next, l->bytes_per_s, l->latency_ns);
     }
     if (at != l->ends[0] && at != l->ends[1])
       refuse("%s: link %s does not begin where the way is: it is no cable between two ends",
-             element, l->id);
+             element, id);
     at = at == l->ends[0] ? l->ends[1] : l->ends[0];
   }
   if (at != route.to) refuse("%s: its links do not lead to its end: they are no cables", element);
@@ -418,9 +458,9 @@ static void begin(void *unused, const char *name, const char **list) {
   (void)unused;
   if (strcmp(name, "host") == 0) {
     cores(list);
-    vertex_new("host", needed("host", list, "id"), 1), other_count++;
+    vertex_add("host", needed("host", list, "id"), true), other_count++;
   } else if (strcmp(name, "router") == 0)
-    vertex_new("router", needed("router", list, "id"), 0), other_count++;
+    vertex_add("router", needed("router", list, "id"), false), other_count++;
   else if (strcmp(name, "link") == 0)
     link_begin(list), other_count++;
   else if (strcmp(name, "cluster") == 0)
@@ -432,7 +472,10 @@ static void begin(void *unused, const char *name, const char **list) {
   else if (strcmp(name, "link_ctn") == 0) {
     if (!route.is_open) refuse("link_ctn outside of a route");
     route.way = (int *)more(route.way, route.count, &route.max, sizeof *route.way);
-    route.way[route.count++] = link_named(needed("link_ctn", list, "id"));
+    const char *id = needed("link_ctn", list, "id");
+    route.way[route.count] = name_find(&link_names, id);
+    if (route.way[route.count++] < 0)
+      refuse("link_ctn: there is no link %s (before this line)", id);
   } else {
     for (int i = 0; kept_out[i]; i++)
       if (strcmp(name, kept_out[i]) == 0) return;
@@ -469,10 +512,15 @@ static void read_file(void) {
   XML_ParserFree(p);
 }
 static void end_name(int v, char *name, size_t bytes) {
-  if (vertices[v].host >= 0)
-    snprintf(name, bytes, "h%d", vertices[v].host);
+  if (hosts[v] >= 0)
+    snprintf(name, bytes, "h%d", hosts[v]);
   else
     snprintf(name, bytes, "s%d", v);
+}
+/* In a comment: no end of line, and not beyond what a line of a platform may hold. */
+static void print_name(const char *name) {
+  for (int i = 0; name[i] && i < 400; i++)
+    putchar((unsigned char)name[i] < ' ' || name[i] == 127 ? '?' : name[i]);
 }
 int main(int argc, char **argv) {
   pm_platform p = pm_platform_bxi2(2);
@@ -524,10 +572,14 @@ int main(int argc, char **argv) {
   }
   const pm_status status = pm_platform_check(&p, error, sizeof error);
   if (status) refuse("%s", error[0] ? error : pm_status_text(status));
-  printf("# from %s: %d hosts\n", path, host_count);
-  for (int i = 0; i < vertex_count; i++)
-    if (vertices[i].host >= 0 &&
-        (host_count <= 64 || vertices[i].host == 0 || vertices[i].host + 1 == host_count))
-      printf("# h%d = %s\n", vertices[i].host, vertices[i].name);
+  printf("# from ");
+  print_name(path);
+  printf(": %d hosts\n", host_count);
+  for (int i = 0; i < vertex_names.count; i++)
+    if (hosts[i] >= 0 && (host_count <= 64 || hosts[i] == 0 || hosts[i] + 1 == host_count)) {
+      printf("# h%d = ", hosts[i]);
+      print_name(vertex_names.text[i]);
+      putchar('\n');
+    }
   return pm_platform_write(&p, stdout) ? 1 : 0;
 }

@@ -1,6 +1,10 @@
 /* Conditions of a run: --semantics, --faults, --jitter. */
 #include "guest.h"
+#define NBC_PIECES
+#include "src/base/text.h"
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,10 +75,10 @@ static int set_fault(const char *key, double x) {
     if (strcmp(key, ratios[i].key) == 0) return *ratios[i].value = x, x >= 0 && x <= 1 ? 1 : -1;
   for (int i = 0; i < 3; i++)
     if (strcmp(key, times[i].key) == 0)
-      return x >= 0 && x < 9e18 ? (*times[i].value = (int64_t)x, 1) : -1;
+      return x >= 0 && x < 9e18 && x == floor(x) ? (*times[i].value = (int64_t)x, 1) : -1;
   for (int i = 0; i < 2; i++)
     if (strcmp(key, nodes[i].key) == 0)
-      return x >= 0 && x < 1e6 && x == (int)x ? (*nodes[i].value = 1 + (int)x, 1) : -1;
+      return x >= 0 && x < 4e6 && x == (int)x ? (*nodes[i].value = 1 + (int)x, 1) : -1;
   if (strcmp(key, "slow_ratio") == 0) return faults.slow_ratio = x, x > 0 && x <= 1e9 ? 1 : -1;
   return 0;
 }
@@ -100,32 +104,36 @@ static bool outage_kind_of(const char *text, pm_outage_kind *kind) {
     }
   return false;
 }
-/* "AT_NS FOR_NS node N [KIND]" or "... link NAME"; false: something else */
-static bool read_outage(const char *text, int line) {
-  char kind[8] = "", *end;
-  long long at_ns, for_ns;
-  int used = 0;
-  if (sscanf(text, "%lld %lld %7s %n", &at_ns, &for_ns, kind, &used) != 3 || !used || at_ns < 0 ||
-      for_ns < 0)
-    return false;
-  const char *which = text + used;
-  size_t bytes = strlen(which);
-  while (bytes && strchr(" \t\r", which[bytes - 1])) bytes--;
-  pm_outage o = {0, 0, at_ns, for_ns, PM_OUTAGE_CUT};
-  outage_line l = {.line = line};
-  if (strcmp(kind, "node") == 0) {
-    const long node = strtol(which, &end, 10);
-    if (end == which || !outage_kind_of(end, &o.kind) || node < 0 || node > 999999999) return false;
-    if (o.kind == PM_OUTAGE_RESTART)
-      guest_refuse(
-          "--faults: %s, line %d: restart: a program under pm_run cannot begin anew (processes of "
-          "the API can); crash, stop or freeze",
-          faults_path, line);
-    o.node = (int)node + 1;
-  } else if (strcmp(kind, "link") != 0 || bytes == 0 || bytes >= sizeof l.link)
-    return false;
-  else
-    memcpy(l.link, which, bytes);
+__attribute__((noreturn, format(printf, 3, 4))) static void refuse_line(const char *path, int line,
+                                                                        const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  guest_refuse("--faults: %s, line %d: %s", path, line, text);
+}
+/* The next word of a line, at most 79 letters of it; what follows. */
+static const char *next_word(const char *at, char word[80]) {
+  at += strspn(at, " \t\r");
+  const size_t bytes = strcspn(at, " \t\r");
+  snprintf(word, 80, "%.*s", (int)(bytes < 80 ? bytes : 79), at);
+  return at + bytes;
+}
+/* A word that is a whole number of an outage. ret what follows it */
+static const char *outage_number(const char *at, int line, const char *field, int64_t most,
+                                 int64_t *value) {
+  char word[80];
+  uint64_t number;
+  at = next_word(at, word);
+  const char *const end = nbc__text_whole(word, word + strlen(word), &number);
+  if (!end || *end || number > (uint64_t)most)
+    refuse_line(faults_path, line, "outage: %s: \"%s\": not a whole number from 0 to %lld", field,
+                word, (long long)most);
+  *value = (int64_t)number;
+  return at;
+}
+static void outage_add(pm_outage o, outage_line l) {
   const size_t count = (size_t)faults.outage_count + 1;
   outages = realloc(outages, count * sizeof *outages);
   outage_lines = realloc(outage_lines, count * sizeof *outage_lines);
@@ -134,7 +142,39 @@ static bool read_outage(const char *text, int line) {
   outage_lines[count - 1] = l;
   faults.outage_count = (int)count;
   faults.outages = outages;
-  return true;
+}
+/* "AT_NS FOR_NS node N [KIND]" or "... link NAME" */
+static void read_outage(const char *text, int line) {
+  pm_outage o = {0};
+  outage_line l = {.line = line};
+  char what[80];
+  text = outage_number(text, line, "AT_NS", INT64_MAX, &o.t_down_ns);
+  text = outage_number(text, line, "FOR_NS", INT64_MAX, &o.d_down_ns);
+  text = next_word(text, what);
+  if (strcmp(what, "node") == 0) {
+    int64_t node;
+    text = outage_number(text, line, "node", 3999999, &node);
+    if (!outage_kind_of(text, &o.kind))
+      refuse_line(faults_path, line,
+                  "outage: \"%s\": stop, freeze, crash or nothing expected behind the node",
+                  text + strspn(text, " \t"));
+    if (o.kind == PM_OUTAGE_RESTART)
+      refuse_line(faults_path, line,
+                  "restart: a program under pm_run cannot begin anew (processes of the API can); "
+                  "crash, stop or freeze");
+    o.node = (int)node + 1;
+  } else if (strcmp(what, "link") == 0) {
+    text += strspn(text, " \t\r");
+    size_t bytes = strlen(text);
+    while (bytes && strchr(" \t\r", text[bytes - 1])) bytes--;
+    if (!bytes || bytes >= sizeof l.link)
+      refuse_line(faults_path, line, "outage: link: a name of 1 to %d letters or a number expected",
+                  (int)sizeof l.link - 1);
+    memcpy(l.link, text, bytes);
+  } else
+    refuse_line(faults_path, line, "outage: \"%s\": node or link expected, behind AT_NS FOR_NS",
+                what);
+  outage_add(o, l);
 }
 static int link_named(const pm_world *w, const char *name) {
   char *end, known[80];
@@ -144,52 +184,69 @@ static int link_named(const pm_world *w, const char *name) {
     if (pm_link_name(w, i, known, sizeof known) >= 0 && strcmp(known, name) == 0) return i;
   return -1;
 }
+/* The processes of a node stand still, or are dead, once at a time. */
+static void overlaps(int number) {
+  const pm_outage *const o = &outages[number];
+  for (int i = 0; i < number && o->kind; i++) {
+    const pm_outage *const first = outages[i].t_down_ns < o->t_down_ns ? &outages[i] : o,
+                           *const second = first == o ? &outages[i] : o;
+    if (outages[i].node == o->node && outages[i].kind &&
+        (!first->d_down_ns || second->t_down_ns - first->t_down_ns < first->d_down_ns))
+      refuse_line(faults_path, outage_lines[number].line,
+                  "node %d stands still, or is dead, by line %d too at that time", o->node - 1,
+                  outage_lines[i].line);
+  }
+}
 static void find_outages(const pm_platform *platform) {
   const pm_world_desc bare = {.platform = platform};
   pm_world *w = NULL;
   for (int i = 0; i < faults.outage_count; i++) {
     const outage_line *l = &outage_lines[i];
     if (outages[i].node > platform->node_count)
-      guest_refuse("--faults: %s, line %d: the platform has %d nodes", faults_path, l->line,
-                   (int)platform->node_count);
+      refuse_line(faults_path, l->line, "the platform has %d nodes", (int)platform->node_count);
+    overlaps(i);
     if (outages[i].node) continue;
     if (!w && pm_world_create(&bare, &w) != PM_OK)
       guest_refuse("--faults: %s: the platform cannot be built", faults_path);
     outages[i].link = link_named(w, l->link);
     if (outages[i].link < 0)
-      guest_refuse(
-          "--faults: %s, line %d: no link \"%s\"; there are %d, from 0 on; --links FILE.csv "
-          "names those that are used",
-          faults_path, l->line, l->link, pm_link_count(w));
+      refuse_line(faults_path, l->line,
+                  "no link \"%s\"; there are %d, from 0 on; --links FILE.csv names those that are "
+                  "used",
+                  l->link, pm_link_count(w));
   }
   pm_world_destroy(w);
 }
+/* A key and a number; empty lines and comments are none. */
+static void read_fault(const char *text, int line) {
+  char key[80], word[80], rest[80];
+  double x;
+  text = next_word(next_word(next_word(text, key), word), rest);
+  if (!key[0]) return;
+  const char *const end = nbc__text_number(word, word + strlen(word), &x);
+  const bool is_number = end && !*end && strlen(word) < sizeof word - 1;
+  const int code = is_number ? set_fault(key, x) : set_fault(key, -1);
+  if (code == 0) refuse_line(faults_path, line, "%s: unknown; %s", key, faults_help);
+  if (!word[0] || rest[0]) refuse_line(faults_path, line, "%s: one number expected", key);
+  if (!is_number) refuse_line(faults_path, line, "%s: \"%s\": not a number from 0 on", key, word);
+  if (code < 0) refuse_line(faults_path, line, "%s: %s: out of range", key, word);
+}
 static void read_faults(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
-  char line[512], key[64], rest[64], more[2], *end;
+  char line[512];
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
   faults_path = path;
-  for (int n = 1; fgets(line, sizeof line, in); n++) {
+  for (int n = 1; memset(line, 1, sizeof line), fgets(line, sizeof line, in); n++) {
     if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n')
-      guest_refuse("%s: %s, line %d: longer than %d letters", option, path, n,
-                   (int)sizeof line - 2);
+      refuse_line(path, n, "longer than %d letters", (int)sizeof line - 2);
+    /* fgets leaves no sign of a zero but what stands behind it. */
+    if (!feof(in) && !strchr(line, '\n')) refuse_line(path, n, "a letter of code 0");
     line[strcspn(line, "#\n")] = 0;
-    if (strncmp(line + strspn(line, " \t"), "outage ", 7) == 0) {
-      if (!read_outage(line + strspn(line, " \t") + 7, n))
-        guest_refuse(
-            "%s: %s, line %d: outage AT_NS FOR_NS node N [stop|freeze|crash], or link NAME", option,
-            path, n);
-      continue;
-    }
-    const int words = sscanf(line, " %63s %63s %1s", key, rest, more);
-    if (words <= 0) continue;
-    const double x = words == 2 ? strtod(rest, &end) : 0;
-    if (words != 2 || *end)
-      guest_refuse("%s: %s, line %d: a key and a number expected", option, path, n);
-    const int code = set_fault(key, x);
-    if (code == 0)
-      guest_refuse("%s: %s, line %d: %s: unknown; %s", option, path, n, key, faults_help);
-    if (code < 0) guest_refuse("%s: %s, line %d: %s: out of range", option, path, n, key);
+    const char *const first = line + strspn(line, " \t\r");
+    if (strncmp(first, "outage", 6) == 0 && (!first[6] || strchr(" \t\r", first[6])))
+      read_outage(first + 6, n);
+    else
+      read_fault(first, n);
   }
   if (ferror(in)) guest_refuse("%s: %s: %s", option, path, strerror(errno)); /* a folder, too */
   fclose(in);
@@ -236,6 +293,9 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   if (faults.slow_node > platform->node_count || faults.down_node > platform->node_count)
     guest_refuse("--faults: the platform has %d nodes", (int)platform->node_count);
   find_outages(platform);
+  for (int i = 0; i < desc->link_phase_count && faults.outage_count; i++)
+    if (desc->link_phases[i].link == PM_LINK_CARRIER)
+      refuse_line(faults_path, outage_lines[0].line, "the level rtl knows no outages");
   desc->semantics = semantics;
   desc->faults = faults;
   seed = desc->seed;

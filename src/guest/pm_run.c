@@ -428,13 +428,13 @@ int main(int argc, char **argv) {
   if (!s.desc.stack_bytes) s.desc.stack_bytes = (size_t)(s.processes > 4096 ? 256 : 8192) * 1024;
   platform = pm_platform_bxi2(nodes);
   if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
-    guest_refuse("%s: %s", s.platform, error);
+    guest_refuse("%s", error);
   guest__sweep_platform(&platform);
   if (platform.node_count < nodes)
     guest_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, nodes);
   s.desc.platform = &platform;
   s.desc.trace = s.trace != NULL;
-  const char *why = "out of memory";
+  const char *why = "";
 #ifdef WITH_RTL
   for (int i = 0; i < s.desc.link_phase_count; i++)
     if (s.phases[i].link == PM_LINK_CARRIER && !rtl && (rtl = pm_rtl_create()) != NULL) {
@@ -446,7 +446,8 @@ int main(int argc, char **argv) {
 #endif
   for (guest_part *p = parts; p; p = p->next)
     if (p->settings) p->settings(&s.desc, &platform);
-  if (pm_world_create(&s.desc, &world)) guest_refuse("%s", why);
+  const pm_status made = pm_world_create(&s.desc, &world);
+  if (made) guest_refuse("the simulated machine: %s", *why ? why : pm_status_text(made));
   guest_output_begin(s.prefix);
   make_guests(world, argc - at, argv + at);
   for (guest_part *p = parts; p; p = p->next)

@@ -15,6 +15,7 @@
 #include "tools/progress_line.h"
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -36,6 +37,12 @@ static void add_key(const char *option, const char *text) {
   if (!at || at == copy || !at[1]) guest_refuse("%s: KEY=VALUE,VALUE... expected", option);
   if (key_count == KEYS) guest_refuse("%s: at most %d keys", option, KEYS);
   *at++ = 0;
+  for (int k = 0; k < key_count; k++)
+    if (strcmp(keys[k].key, copy) == 0) guest_refuse("%s: %s: given twice", option, copy);
+  if (strncmp(copy, "sweep", 5) == 0 || strcmp(copy, "jobs") == 0)
+    guest_refuse("%s: %s: is of the sweep itself", option, copy);
+  for (const char *c = text; *c; c++) /* columns and rows of the table would be others */
+    if ((unsigned char)*c < ' ') guest_refuse("%s: %s: a control character", option, copy);
   keys[key_count].key = copy;
   for (char *end; at; at = end) {
     end = strchr(at, ',');
@@ -51,10 +58,12 @@ static void set_jobs(const char *option, const char *text) {
   jobs = (int)guest_number(option, text, 1, 4096);
 }
 static void set_part(const char *option, const char *text) {
-  char rest;
-  if (sscanf(text, "%d/%d%c", &part_index, &part_count, &rest) != 2 || part_index < 0 ||
-      part_count < 1 || part_index >= part_count)
-    guest_refuse("%s: I/N with I from 0 to N - 1 expected", option);
+  char index[16];
+  const char *slash = strchr(text, '/');
+  if (!slash) guest_refuse("%s: I/N with I from 0 to N - 1 expected", option);
+  snprintf(index, sizeof index, "%.*s", (int)(slash - text < 15 ? slash - text : 15), text);
+  part_count = (int)guest_number(option, slash + 1, 1, 1000000000);
+  part_index = (int)guest_number(option, index, 0, part_count - 1);
 }
 
 /* ---- one row --------------------------------------------------------------------------------------- */
@@ -137,27 +146,31 @@ static bool is_in_words(const char *key, int count, char **words) {
 /* In a child, when the platform is read. Keys that depend on each other (node_count, topology, topo) come
    together: only the last is checked. */
 void guest__sweep_platform(pm_platform *p) {
-  char all[4096] = "", error[256] = "";
-  const char *first = NULL;
+  char *all = NULL, error[256] = "";
+  size_t bytes = 0;
+  int count = 0;
   if (!to_parent) return;
+  FILE *out = open_memstream(&all, &bytes);
+  if (!out) guest_refuse("out of memory");
   for (int k = 0; k < key_count; k++) {
     if (option_of(keys[k].key) || !is_platform_key(keys[k].key)) continue;
-    const size_t n = strlen(all);
-    if (!first) first = keys[k].key;
-    snprintf(all + n, sizeof all - n, "%s%s %s", n ? "\n" : "", keys[k].key, value_of(k, row));
+    fprintf(out, "%s%s %s", count++ ? "\n" : "", keys[k].key, value_of(k, row));
   }
-  if (!first) return;
-  const size_t n = strcspn(all, " ");
-  all[n] = 0;
-  const char *bad = platform_line(p, all, all + n + 1, error, sizeof error);
-  if (bad) guest_refuse("--sweep: %s", bad);
+  if (fclose(out)) guest_refuse("out of memory");
+  char *const value = strchr(all, ' ');
+  if (value) {
+    *value = 0;
+    const char *bad = platform_line(p, all, value + 1, error, sizeof error);
+    if (bad) guest_refuse("--sweep: %s", bad);
+  }
+  free(all);
 }
 static int finish(pm_world *world, int result) {
   const pm_stats stats = pm_world_stats(world);
   if (to_parent) {
     fprintf(to_parent, "%.3f\t%llu", (double)pm_world_now_ns(world) / 1e3,
             (unsigned long long)stats.message_count);
-    fclose(to_parent);
+    if (fclose(to_parent)) return fprintf(stderr, "pm_run: --sweep: %s\n", strerror(errno)), 2;
   }
   return result;
 }
@@ -169,6 +182,7 @@ typedef struct run {
   int status;
   double cpu_s;
   FILE *out, *err, *told;
+  char *line, *figures; /* of the table, when it is done: files are open as long as it runs */
 } run;
 /* The last line that says something; of a run that failed the first of pm_run's own. */
 static void line_of(FILE *in, bool is_why, char *line) {
@@ -193,27 +207,35 @@ static void begin_run(run *r) {
   dup2(fileno(r->err), 2);
   to_parent = r->told;
 }
-static void print_row(run *r, int number) {
+static void run_ended(run *r) {
   char line[LINE], told[LINE];
-  for (int k = 0; k < key_count; k++) printf("%s\t", value_of(k, number));
   line_of(r->told, 0, told);
   line_of(r->status ? r->err : r->out, r->status != 0, line);
   for (char *c = line; *c; c++)
     if (*c == '\t' || *c == '\r') *c = ' ';
-  printf("%d\t%s\t%.3f\t%s\n", r->status, told[0] ? told : "-\t-", r->cpu_s, line);
-  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  r->line = strdup(line);
+  r->figures = strdup(told[0] ? told : "-\t-");
+  if (!r->line || !r->figures) guest_refuse("out of memory");
   fclose(r->out), fclose(r->err), fclose(r->told);
+  r->is_done = 1;
+}
+static void print_row(run *r, int number) {
+  for (int k = 0; k < key_count; k++) printf("%s\t", value_of(k, number));
+  printf("%d\t%s\t%.3f\t%s\n", r->status, r->figures, r->cpu_s, r->line);
+  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  free(r->line), free(r->figures);
 }
 static void wait_for_one(run *runs, int count) {
   struct rusage used;
   int status;
   const pid_t pid = wait4(-1, &status, 0, &used);
+  if (pid < 0 && errno != EINTR) guest_refuse("--sweep: %s", strerror(errno));
   for (int i = 0; i < count; i++)
     if (runs[i].pid == pid && !runs[i].is_done) {
-      runs[i].is_done = 1;
       runs[i].status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       runs[i].cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+      run_ended(&runs[i]);
     }
 }
 /* Returns in a child, with its options set and its arguments replaced, or without --sweep. */
@@ -228,6 +250,7 @@ void guest__sweep(int argc, char **argv, int at) {
       guest_refuse("--sweep: %s: neither an option, nor a key of the platform, nor {%s} in the "
                    "arguments",
                    keys[k].key, keys[k].key);
+  signal(SIGCHLD, SIG_DFL); /* ignored by who started us: then the ends of runs could not be told */
   if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
   run *runs = (run *)calloc((size_t)mine + 1, sizeof *runs);
   if (!runs) guest_refuse("out of memory");

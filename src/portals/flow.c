@@ -592,6 +592,11 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
       if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
       l->flows = (pm__crossing *)array;
     }
+    /* Twice its share of one link is nothing that the solver knows: it would look for a level for ever. */
+    if (l->count && l->flows[l->count - 1].flow == f) {
+      pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
+      return 1;
+    }
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;

@@ -162,6 +162,8 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
 PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
                                   char *error, size_t error_bytes);
+/* The same from a file of at most 64 MiB; error begins with its path.
+   ret  as above | PM_E_IO: it cannot be read */
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
 PM_API void pm_platform_free(pm_platform *platform);

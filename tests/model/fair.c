@@ -290,9 +290,25 @@ static void random_worlds(int rounds, bool is_calm) {
 }
 static void rates_and_ends_are_those_of_the_definition(void) { random_worlds(200, true); }
 static void rates_and_ends_are_right_when_cables_fail(void) { random_worlds(100, false); }
+/* No caller does it. If one did, the solver must not look for a level for ever. */
+static void a_flow_that_crosses_a_link_twice_is_refused(void) {
+  const pm_platform p = pm_platform_bxi2(4);
+  for (int k = 0; k < 2; k++) {
+    const bool has_others = k;
+    pm_world *w = make(&p, NULL, 0);
+    if (has_others) CHECK(pm_flow_start(w, 0, 1, 1000, NULL, NULL) == PM_OK);
+    pm__flow *f = pm__flow_new(w, pm__known(w, 0, 2));
+    f->link[f->link_count++] = f->link[0];
+    CHECK(pm__flow_go(w, f, 1000, 1e18) == 1);
+    CHECK(pm_world_run(w) == PM_E_STATE);
+    CHECK(strcmp(pm_world_error(w), "a flow crosses a link twice") == 0);
+    pm_world_destroy(w);
+  }
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(rates_and_ends_are_those_of_the_definition);
   RUN(rates_and_ends_are_right_when_cables_fail);
+  RUN(a_flow_that_crosses_a_link_twice_is_refused);
   return TEST_END();
 }

@@ -65,6 +65,7 @@ $(GUEST_LIBS): $(B)/pm_run
 	$(Q)nm -D --defined-only $< | sed -n 's/^[0-9a-f]* T \($(NAMES)[A-Za-z_0-9]*\)$$/.globl \1\n.type \1, %function\n\1: .byte 0/p' | $(CC) -shared -nostdlib -x assembler - -Wl,-soname,$(@F) -o $@
 NEEDS_model += $(GUEST_LIBS)
 $(eval $(call script,model/guests))
+$(eval $(call script,model/bad_machines))
 # Ordinary programs, as pm_run wants them
 GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)
 $(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.flags

@@ -66,6 +66,11 @@ static void bad_lines_are_named(void) {
   pm_platform p;
   CHECK(pm_platform_load("/nonexistent/file", &p, error, sizeof error) == PM_E_IO);
   CHECK(strstr(error, "/nonexistent/file") != NULL);
+  CHECK(pm_platform_load("/", &p, error, sizeof error) == PM_E_IO); /* opened, but nothing is read */
+  CHECK(strncmp(error, "/: ", 3) == 0 && p.node_count == 0);
+  p = pm_platform_bxi2(2);
+  p.link_count = (int64_t)1 << 32;
+  CHECK(pm_platform_check(&p, error, sizeof error) == PM_E_PLATFORM && strstr(error, "link_count"));
 }
 
 static void what_is_written_is_read_back(void) {

@@ -49,5 +49,50 @@ bad_files_are_refused_by_line() {
   printf '<platform>\n<host id="a"/><host id="b"/><host id="c"/>\n<link id="l" bandwidth="1GBps"/><route src="a" dst="b"><link_ctn id="l"/></route>\n<route src="a" dst="c"><link_ctn id="l"/></route></platform>\n' >"$T/x.xml" && refused 4 'do not lead to its end' || return 1
   ! "$B/simgrid_platform" "$T/none.xml" 2>"$T/said" && grep -q 'none.xml: No such file' "$T/said" && ! "$B/simgrid_platform" 2>/dev/null
 }
-for t in flat_cluster fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers other_shapes_are_whole bad_files_are_refused_by_line; do check "$t" $t; done
+numbers_out_of_range_are_refused() {
+  for r in 9223372036854775807 99999999999999999999 0-9223372036854775807 -1 0- 0-3, 3-1 0-4000001 0-3,2 0x10 '0-3 '; do
+    cluster "$r" 0 >"$T/x.xml" && refused 5 '' || { echo "radical $r"; return 1; }
+  done
+  m=1000000
+  for shape in "FAT_TREE 7;$m,$m,$m,$m,$m,$m,$m;1,1,1,1,1,1,1;1,1,1,1,1,1,1" "FAT_TREE 2;4,4;$m,$m;1,1" "FAT_TREE 2;4,4;1,2;$m,$m" "TORUS $m,$m,$m,$m" "TORUS 0" "TORUS " "TORUS 4,4,4,4,4,4,4,4,4" \
+    "DRAGONFLY $m,1;$m,1;$m,1;$m" "DRAGONFLY 1,1;1,1;$m,1;1" "FAT_TREE 99999999999999999999;1" "DRAGONFLY 1;1;1;1" "FAT_TREE 1"; do
+    cluster 0-15 0 "topology=\"${shape%% *}\" topo_parameters=\"${shape#* }\"" >"$T/x.xml" && refused 5 '' || { echo "$shape"; return 1; }
+  done
+  cluster 0-999999 0 "topology=\"DRAGONFLY\" topo_parameters=\"1,1;1,1;$m,1;1\"" >"$T/x.xml" && refused 5 'cables between routers' || return 1
+  for core in 0 -1 4x 1e6 99999999999 ''; do
+    printf '<platform>\n<host id="a" core="%s"/></platform>\n' "$core" >"$T/x.xml" && refused 2 core || { echo "core $core"; return 1; }
+  done
+  for bw in 0 -1 nan inf 1e400 1GB '' GBps 0x1p4; do
+    printf '<platform>\n<host id="a"/>\n<link id="l" bandwidth="%s"/></platform>\n' "$bw" >"$T/x.xml" && refused 3 bandwidth || { echo "bandwidth $bw"; return 1; }
+  done
+  for lat in -1 1e300 1e13 1h nan; do
+    printf '<platform>\n<host id="a"/>\n<link id="l" bandwidth="1" latency="%s"/></platform>\n' "$lat" >"$T/x.xml" && refused 3 latency || { echo "latency $lat"; return 1; }
+  done
+}
+names_given_twice_are_refused() {
+  printf '<platform>\n<host id="a"/>\n<router id="a"/></platform>\n' >"$T/x.xml" && refused 3 'a is there already' &&
+    printf '<platform>\n<link id="a" bandwidth="1"/>\n<link id="a" bandwidth="2"/></platform>\n' >"$T/x.xml" && refused 3 'a is there already'
+}
+# Hosts that are named one by one: not each compared with all others. A name has neither an end of line for the platform
+# nor more letters than one of its lines may have.
+many_hosts_and_strange_names() {
+  awk 'BEGIN { n = 150000; print "<platform><zone id=\"z\" routing=\"Full\"><router id=\"r\"/>"
+    for (i = 0; i < n; i++) {
+      host = i ? "h" i : sprintf("a&#10;node_count 7&#10;%0600d", 0)
+      printf "<host id=\"%s\"/><link id=\"l%d\" bandwidth=\"1GBps\"/><route src=\"%s\" dst=\"r\"><link_ctn id=\"l%d\"/></route>\n", host, i, host, i
+    }
+    print "</zone></platform>" }' >"$T/x.xml"
+  ( ulimit -t 60 && exec "$B/simgrid_platform" "$T/x.xml" ) >"$T/platform" && rm "$T/x.xml" && grep '^# h0 = a?node_count 7?0*$' "$T/platform" &&
+    test "$(grep -c '^node_count' "$T/platform")" = 1 && test "$(grep -c '^link h' "$T/platform")" = 150000 &&
+    test "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$T/platform")" -lt 510
+}
+what_cannot_be_read_or_written() {
+  for f in "$T" /proc/self/mem; do
+    "$B/simgrid_platform" "$f" >"$T/out" 2>"$T/said"
+    test $? = 2 && grep -q "simgrid_platform: $f:" "$T/said" || return 1
+  done
+  cluster 0-15 2us >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >/dev/full 2>"$T/said"
+  test $? = 1 && grep -q 'No space left' "$T/said"
+}
+for t in flat_cluster fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
 finish

@@ -180,7 +180,7 @@ static pm_world *make_world(void) {
   int *node = places(&node_count);
   platform = pm_platform_bxi2(node_count > 2 ? node_count : 2);
   if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
-    rp_refuse("%s: %s", s.platform, error);
+    rp_refuse("%s", error);
   if (platform.node_count < node_count)
     rp_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, node_count);
   settle_cores(node, node_count);
