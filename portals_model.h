@@ -3006,6 +3006,7 @@ struct pm_world {
   /* shared links */
   struct pm__link *links;
   int link_count, net_link_count;
+  bool pci_is_wide; /* no flow is held down by PCI roots, so none crosses them */
   struct pm__flow *free_flows, *flows_made;
   struct pm__end *ends;
   uint32_t ends_max, flow_made_count;
@@ -3364,6 +3365,19 @@ static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
   w->future_count++;
   w->rings_found++;
 }
+/* Into the heap: one that is not in the future. ret false: out of memory */
+static bool pm__schedule_new(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
+  if (!w->has_gap && !pm__heap_has_room(w)) return false;
+  event->previous = event->next = event;
+  w->future_count++;
+  if (w->has_gap) {
+    w->has_gap = false;
+    pm__heap_down(w, 1, t_ps, order, event);
+  } else
+    pm__heap_up(w, ++w->heap_count, t_ps, order, event);
+  if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
+  return true;
+}
 /* Nothing of that time is known, or the event is to be moved. */
 PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t t_ps,
                                          uint64_t order) {
@@ -3380,17 +3394,8 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
   if (event->pos) { /* alone: it moves with its place in the heap */
     if (w->shares_times) pm__ring_becomes(w, event, NULL);
     pm__heap_move(w, event->pos, t_ps, order, event);
-  } else {
-    if (!w->has_gap && !pm__heap_has_room(w)) return;
-    event->previous = event->next = event;
-    w->future_count++;
-    if (w->has_gap) {
-      w->has_gap = false;
-      pm__heap_down(w, 1, t_ps, order, event);
-    } else
-      pm__heap_up(w, ++w->heap_count, t_ps, order, event);
-    if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
-  }
+  } else if (!pm__schedule_new(w, event, t_ps, order))
+    return;
   if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
 /* Puts the event into the future, or moves it there. Not before now. */
@@ -3400,6 +3405,10 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   PM_ASSERT(t_ps >= w->now_ps);
   if (t_ps > PM__END) t_ps = PM__END;
   if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  if (!w->shares_times && !event->pos && w->heap_count < PM__FEW_EVENTS) {
+    (void)pm__schedule_new(w, event, t_ps, order); /* no ring is looked for */
+    return;
+  }
   first = event->pos ? NULL : pm__ring_at(w, t_ps);
   if (first)
     pm__ring_join(w, first, event);
@@ -9119,6 +9128,7 @@ struct pm__flow {
   uint32_t number;     /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
+  bool is_alone;   /* on all its links, which keep no feeds for it */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
@@ -9166,6 +9176,15 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
+/* A PCI root carries what its node's cables carry and nothing else, where no NIC turns messages round or shares the
+   root: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
+static bool pm__pci_is_wide(const pm_world *w) {
+  const pm_platform *p = &w->plat;
+  const int64_t cables = p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1;
+  return p->nic_count == 1 && !p->intra_uses_nic && !p->pci_half_duplex &&
+         p->topology != PM_TOPO_FILE &&
+         p->pci_bytes_per_s > (double)cables * p->link_bytes_per_s * pm__payload_ratio(p);
+}
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
@@ -9183,6 +9202,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
+  w->pci_is_wide = pm__pci_is_wide(w);
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }
@@ -9438,16 +9458,20 @@ static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
     w->links[b->feeds[at].from].feds[b->feeds[at].at].at = (uint32_t)at;
   }
 }
-static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+static void pm__feeds_add(pm_world *w, const pm__flow *f, uint32_t from) {
   int h;
   for (h = 0; h < f->link_count; h++)
-    if (f->link[h] != to) pm__feed_add(w, to, f->link[h]);
+    if (f->link[h] != from) pm__feed_add(w, from, f->link[h]);
+}
+static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+  pm__feeds_add(w, f, to);
   pm__hold_down(w, f, to);
 }
 static void pm__detach(pm_world *w, pm__flow *f) {
   const uint32_t from = f->bottleneck;
   int h;
   pm__hold_no_more(w, f);
+  if (f->is_alone) return;
   for (h = 0; h < f->link_count; h++)
     if (f->link[h] != from) pm__feed_drop(w, from, f->link[h]);
 }
@@ -9619,10 +9643,12 @@ static void pm__no_more_fresh(pm_world *w, const pm__flow *f) {
   while (*at && *at != f) at = &(*at)->next;
   if (*at) *at = f->next;
 }
-/* A flow that has all its links for itself needs no solver. */
+/* A flow that has all its links for itself needs no solver, and nobody asks its links who feeds them before another
+   flow crosses one of them. */
 static void pm__alone(pm_world *w, pm__flow *f) {
   const uint32_t link = pm__narrowest(w, f);
-  pm__attach(w, f, link);
+  f->is_alone = true;
+  pm__hold_down(w, f, link);
   w->links[link].level = w->links[link].cap;
   if (w->solve_is_due || w->stopped) return; /* it is touched */
   pm__settle(w);
@@ -9654,6 +9680,10 @@ static void pm__limit_free(pm_world *w, uint32_t link) {
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
+static void pm__no_more_alone(pm_world *w, pm__flow *f) {
+  f->is_alone = false;
+  pm__feeds_add(w, f, f->bottleneck);
+}
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   const uint32_t held_by = f->bottleneck;
   int h;
@@ -9705,6 +9735,7 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
   f->link_count = (uint16_t)links;
   f->bottleneck = PM__NO_LINK;
+  f->is_alone = false;
   return 1;
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
@@ -9755,7 +9786,9 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
-    if (l->count > 1) alone = 0;
+    if (l->count == 1) continue;
+    alone = 0;
+    if (l->flows[0].flow->is_alone) pm__no_more_alone(w, l->flows[0].flow);
   }
   w->stats.flow_count++;
   if (alone) {
@@ -10579,7 +10612,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
   }
   if (w->plat.no_pci)
     cap = 1e18;
-  else {
+  else if (!w->pci_is_wide) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)

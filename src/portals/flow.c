@@ -11,6 +11,15 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
+/* A PCI root carries what its node's cables carry and nothing else, where no NIC turns messages round or shares the
+   root: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
+static bool pm__pci_is_wide(const pm_world *w) {
+  const pm_platform *p = &w->plat;
+  const int64_t cables = p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1;
+  return p->nic_count == 1 && !p->intra_uses_nic && !p->pci_half_duplex &&
+         p->topology != PM_TOPO_FILE &&
+         p->pci_bytes_per_s > (double)cables * p->link_bytes_per_s * pm__payload_ratio(p);
+}
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
@@ -28,6 +37,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
     w->links[i].cap =
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
+  w->pci_is_wide = pm__pci_is_wide(w);
   w->stats.memory_bytes += (size_t)all * sizeof *w->links;
   return 1;
 }
@@ -283,16 +293,20 @@ static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
     w->links[b->feeds[at].from].feds[b->feeds[at].at].at = (uint32_t)at;
   }
 }
-static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+static void pm__feeds_add(pm_world *w, const pm__flow *f, uint32_t from) {
   int h;
   for (h = 0; h < f->link_count; h++)
-    if (f->link[h] != to) pm__feed_add(w, to, f->link[h]);
+    if (f->link[h] != from) pm__feed_add(w, from, f->link[h]);
+}
+static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+  pm__feeds_add(w, f, to);
   pm__hold_down(w, f, to);
 }
 static void pm__detach(pm_world *w, pm__flow *f) {
   const uint32_t from = f->bottleneck;
   int h;
   pm__hold_no_more(w, f);
+  if (f->is_alone) return;
   for (h = 0; h < f->link_count; h++)
     if (f->link[h] != from) pm__feed_drop(w, from, f->link[h]);
 }
@@ -464,10 +478,12 @@ static void pm__no_more_fresh(pm_world *w, const pm__flow *f) {
   while (*at && *at != f) at = &(*at)->next;
   if (*at) *at = f->next;
 }
-/* A flow that has all its links for itself needs no solver. */
+/* A flow that has all its links for itself needs no solver, and nobody asks its links who feeds them before another
+   flow crosses one of them. */
 static void pm__alone(pm_world *w, pm__flow *f) {
   const uint32_t link = pm__narrowest(w, f);
-  pm__attach(w, f, link);
+  f->is_alone = true;
+  pm__hold_down(w, f, link);
   w->links[link].level = w->links[link].cap;
   if (w->solve_is_due || w->stopped) return; /* it is touched */
   pm__settle(w);
@@ -499,6 +515,10 @@ static void pm__limit_free(pm_world *w, uint32_t link) {
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
+static void pm__no_more_alone(pm_world *w, pm__flow *f) {
+  f->is_alone = false;
+  pm__feeds_add(w, f, f->bottleneck);
+}
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   const uint32_t held_by = f->bottleneck;
   int h;
@@ -550,6 +570,7 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
   f->link_count = (uint16_t)links;
   f->bottleneck = PM__NO_LINK;
+  f->is_alone = false;
   return 1;
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
@@ -600,7 +621,9 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
     l->flows[l->count++].hop = (uint32_t)h;
-    if (l->count > 1) alone = 0;
+    if (l->count == 1) continue;
+    alone = 0;
+    if (l->flows[0].flow->is_alone) pm__no_more_alone(w, l->flows[0].flow);
   }
   w->stats.flow_count++;
   if (alone) {

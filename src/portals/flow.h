@@ -63,6 +63,7 @@ struct pm__flow {
   uint32_t number;     /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
+  bool is_alone;   /* on all its links, which keep no feeds for it */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];

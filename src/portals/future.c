@@ -117,6 +117,19 @@ static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
   w->future_count++;
   w->rings_found++;
 }
+/* Into the heap: one that is not in the future. ret false: out of memory */
+static bool pm__schedule_new(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
+  if (!w->has_gap && !pm__heap_has_room(w)) return false;
+  event->previous = event->next = event;
+  w->future_count++;
+  if (w->has_gap) {
+    w->has_gap = false;
+    pm__heap_down(w, 1, t_ps, order, event);
+  } else
+    pm__heap_up(w, ++w->heap_count, t_ps, order, event);
+  if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
+  return true;
+}
 /* Nothing of that time is known, or the event is to be moved. */
 PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t t_ps,
                                          uint64_t order) {
@@ -133,17 +146,8 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
   if (event->pos) { /* alone: it moves with its place in the heap */
     if (w->shares_times) pm__ring_becomes(w, event, NULL);
     pm__heap_move(w, event->pos, t_ps, order, event);
-  } else {
-    if (!w->has_gap && !pm__heap_has_room(w)) return;
-    event->previous = event->next = event;
-    w->future_count++;
-    if (w->has_gap) {
-      w->has_gap = false;
-      pm__heap_down(w, 1, t_ps, order, event);
-    } else
-      pm__heap_up(w, ++w->heap_count, t_ps, order, event);
-    if (w->heap_count > PM__FEW_EVENTS && !w->shares_times) pm__rings_begin(w);
-  }
+  } else if (!pm__schedule_new(w, event, t_ps, order))
+    return;
   if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
 /* Puts the event into the future, or moves it there. Not before now. */
@@ -153,6 +157,10 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   PM_ASSERT(t_ps >= w->now_ps);
   if (t_ps > PM__END) t_ps = PM__END;
   if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  if (!w->shares_times && !event->pos && w->heap_count < PM__FEW_EVENTS) {
+    (void)pm__schedule_new(w, event, t_ps, order); /* no ring is looked for */
+    return;
+  }
   first = event->pos ? NULL : pm__ring_at(w, t_ps);
   if (first)
     pm__ring_join(w, first, event);

@@ -216,6 +216,7 @@ struct pm_world {
   /* shared links */
   struct pm__link *links;
   int link_count, net_link_count;
+  bool pci_is_wide; /* no flow is held down by PCI roots, so none crosses them */
   struct pm__flow *free_flows, *flows_made;
   struct pm__end *ends;
   uint32_t ends_max, flow_made_count;

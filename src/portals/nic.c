@@ -195,7 +195,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
   }
   if (w->plat.no_pci)
     cap = 1e18;
-  else {
+  else if (!w->pci_is_wide) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)
