@@ -48,6 +48,7 @@ faults_are_refused_by_line_and_field() {
     fault 'outage 5 5 node 1 stop stop' '1: outage: "stop stop"' && fault 'outage 5 5 host 1' '1: outage: "host": node or link' &&
     fault 'outage 5' '1: outage: FOR_NS: ""' && fault 'outage' '1: outage: AT_NS: ""' && fault 'outage 5 5 link' '1: outage: link: ' &&
     fault 'outage 5 5 link 99999999999999999999' '1: no link' && fault 'outage 5 5 node 1 stop\noutage 9 0 node 1 crash' '2: node 1 stands still, or is dead, by line 1 too' &&
+    fault 'outage 5 0 node 1 stop\noutage 900 1 node 1 crash' '2: node 1 stands still' && fault 'outage 900 1 node 1 crash\noutage 5 0 node 1 stop' '2: node 1 stands still' &&
     fault 'delay_ns 0.5' '1: delay_ns: 0.5: out of range' && fault 'delay_ns 1e400' '1: delay_ns: 1e400: out of range' && fault 'loss_ratio nan' '1: loss_ratio: "nan": not a number' &&
     fault 'loss_ratio -0.1' '1: loss_ratio: "-0.1": not a number' && fault 'loss_ratio 0.1 0.2' '1: loss_ratio: one number' && fault 'loss_ratio' '1: loss_ratio: one number' &&
     fault 'loss_ratio 0\0001\nloss_ratio 0' '1: a letter of code 0'
