@@ -9,6 +9,13 @@ $(eval $(call tool,clock_sync))
 $(eval $(call bench,clock_sync))
 $(eval $(call script,clock/clock_sync_command))
 $(eval $(call script,clock/bench_rma_command))
+ifneq ($(MPICC_MPICH),)
+NEEDS_clock += $(B)/tests/mpi/patient.so
+$(B)/tests/mpi/patient.so: tests/mpi/patient.h $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -include $< -x c /dev/null -o $@ $(LDFLAGS) -ldl
+endif
 # Models of what was measured
 $(eval $(call tool,fit_model))
 $(eval $(call script,clock/fit_model_command))

@@ -1,6 +1,7 @@
-/* Included before a test's own text where MPICH runs on UCX (as Debian's does): a rank that finds nothing
-   to do sleeps a moment instead of spinning on. MPICH never yields a core, so with more ranks than cores
-   nine tenths of the CPU time of such tests was waiting. Where MPICH has another device, nobody calls this. */
+/* Included before a test's own text, or preloaded as patient.so, where MPICH runs on UCX (as Debian's
+   does): a rank that finds nothing to do sleeps a moment instead of spinning on. MPICH never yields a
+   core, so with more ranks than cores nine tenths of the CPU time of such tests was waiting. Where
+   MPICH has another device, nobody calls this. */
 #pragma once
 #include <dlfcn.h>
 #include <stdint.h>

@@ -5,6 +5,8 @@ NEEDS_mpi += $(B)/nbc
 PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
 PRELOAD_SLOW := preload_survivors preload_slow_free preload_slow_sizes progress_slow_complete progress_slow_test progress_one_inside progress_idle_asked
 PRELOAD_TESTS := preload_p2p preload_forms preload_every preload_files preload_ends preload_threads preload_spawn preload_life preload_truth preload_bounds preload_finish preload_both preload_survives
+# Those that measure CPU time spin as MPICH does.
+PRELOAD_TIMED := preload_life preload_survives
 PRELOAD_FORTRAN := preload_fortran_mpif preload_fortran_use preload_fortran_f08
 
 # $(call mpi_build,OUTPUT,WRAPPER,SOURCE,options). The warning: gcc takes MPICH's sentinels for arrays.
@@ -18,7 +20,7 @@ endef
 # $(call preload_test,NAME,openmpi or mpich)
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS) $(if $(filter $(PRELOAD_TIMED),$1),,$(PATIENT_$2)))
 endef
 # $(call preload_slow,NAME,openmpi or mpich): loaded after a preload
 define preload_slow
