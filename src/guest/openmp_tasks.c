@@ -182,7 +182,7 @@ static void *copy_of(void *data, copier *copy, long bytes, long align) {
     guest_abort(100, "out of memory for OpenMP");
   if (copy)
     copy(to, data);
-  else
+  else if (bytes > 0)
     memcpy(to, data, (size_t)bytes);
   return to;
 }
