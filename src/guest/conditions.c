@@ -20,7 +20,7 @@
   X(offset_beyond_is_segv)                                                                         \
   X(md_release_in_use)                                                                             \
   X(pt_missing_undeliverable)                                                                      \
-  X(success_disable_overflow) X(oc_ack_counts_success) X(frees_interrupt)
+  X(pt_hints_bind) X(success_disable_overflow) X(oc_ack_counts_success) X(frees_interrupt)
 static pm_semantics semantics;
 static void set_semantics(const char *option, const char *text) {
 #define X(name) {#name, &semantics.name},

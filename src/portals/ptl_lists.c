@@ -348,8 +348,13 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   return found;
 }
 
-/* ONLY_USE_ONCE and ONLY_TRUNCATE are promises of the portal's owner, by which a NIC may do with
-   simpler lists: an entry that breaks one is refused, even though it would do no harm here. */
+/* ONLY_USE_ONCE and ONLY_TRUNCATE are hints of the portal's owner, by which a NIC may do with simpler lists. Programs
+   give them and do not keep them (MPICH's overflow blocks serve many messages and are not truncated), so an entry
+   that breaks one is taken, unless the semantics say that it is refused in the priority list. */
+static bool pm__breaks_a_hint(const pm__pt *pt, const ptl_me_t *me) {
+  return ((pt->options & PTL_PT_ONLY_USE_ONCE) && !(me->options & PTL_ME_USE_ONCE)) ||
+         ((pt->options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE));
+}
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list) {
   const unsigned int mask =
@@ -358,10 +363,9 @@ PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const
   if (!pt || (me->options & ~mask) || list > PTL_OVERFLOW_LIST) return 1;
   if (pm__iovec_is_bad(ni, me->start, me->length, me->options)) return 1;
   if ((me->options & PTL_ME_MAY_ALIGN) && !(me->options & PTL_ME_MANAGE_LOCAL)) return 1;
-  if ((pt->options & PTL_PT_ONLY_USE_ONCE) && list == PTL_PRIORITY_LIST &&
-      !(me->options & PTL_ME_USE_ONCE))
+  if (ni->proc->world->desc.semantics.pt_hints_bind && list == PTL_PRIORITY_LIST &&
+      pm__breaks_a_hint(pt, me))
     return 1;
-  if ((pt->options & PTL_PT_ONLY_TRUNCATE) && (me->options & PTL_ME_NO_TRUNCATE)) return 1;
   return pm__ct_is_bad(ni, me->ct_handle,
                        me->options & (PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_CT_OVERFLOW));
 }

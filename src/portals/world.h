@@ -11,8 +11,9 @@ typedef struct pm_thread pm_thread;
 /* Where implementations of Portals differ. All 0: header comments of the reference implementation
    and 4.3 where these are clear, else what the reference implementation does. */
 typedef struct pm_semantics {
-  int pt_any_lowest;        /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
-  int pt_free_purges;       /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
+  int pt_any_lowest;  /* PTL_PT_ANY takes the lowest free index; 0: the next after the last */
+  int pt_free_purges; /* PtlPTFree drops what is attached; 0: PTL_PT_IN_USE */
+  int pt_hints_bind; /* an entry of the priority list that is not as PTL_PT_ONLY_... says: PTL_ARG_INVALID */
   int setmap_again;         /* second PtlSetMap: 0 PTL_IGNORED, 1 PTL_IN_USE, 2 overwrites */
   int eq_drops_newest;      /* full EQ: the new event is lost; 0: the oldest */
   int trigger_success_only; /* thresholds compare success alone; 0: success + failure */

@@ -223,8 +223,8 @@ static int o_call_append(int r, o_entry *e) {
   const unsigned int o = e->me.options;
   if (!pt->is_there || (!is_matching && (o & ~PTL_LE_APPEND_OPTIONS_MASK))) return PTL_ARG_INVALID;
   if ((o & PTL_ME_MAY_ALIGN) && !(o & PTL_ME_MANAGE_LOCAL)) return PTL_ARG_INVALID;
-  if ((pt->options & PTL_PT_ONLY_USE_ONCE) && e->list == PTL_PRIORITY_LIST && !(o & PTL_ME_USE_ONCE)) return PTL_ARG_INVALID;
-  if ((pt->options & PTL_PT_ONLY_TRUNCATE) && (o & PTL_ME_NO_TRUNCATE)) return PTL_ARG_INVALID;
+  if (S.pt_hints_bind && e->list == PTL_PRIORITY_LIST && (pt->options & PTL_PT_ONLY_USE_ONCE) && !(o & PTL_ME_USE_ONCE)) return PTL_ARG_INVALID;
+  if (S.pt_hints_bind && e->list == PTL_PRIORITY_LIST && (pt->options & PTL_PT_ONLY_TRUNCATE) && (o & PTL_ME_NO_TRUNCATE)) return PTL_ARG_INVALID;
   return PTL_OK;
 }
 #define O_INTEGER(T)                                                                                                    \
@@ -870,7 +870,7 @@ static void calls_do_what_the_specification_says(void) {
     if (round % 2) { /* as other implementations do */
       S.pt_free_purges = (int)below(2), S.eq_drops_newest = (int)below(2), S.trigger_success_only = (int)below(2), S.search_closing_event = (int)below(2);
       S.uid_is_matched = (int)below(2), S.offset_beyond_is_segv = (int)below(2), S.pt_missing_undeliverable = (int)below(2);
-      S.success_disable_overflow = (int)below(2), S.oc_ack_counts_success = (int)below(2);
+      S.success_disable_overflow = (int)below(2), S.oc_ack_counts_success = (int)below(2), S.pt_hints_bind = (int)below(2);
     }
     desc.semantics = S;
     has_move_trigger = 0;

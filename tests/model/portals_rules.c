@@ -231,7 +231,7 @@ static void second_map_follows_the_option(void) {
 }
 
 /* ---- portal table and flow control --------------------------------------------------------------- */
-static int lowest_first, purges;
+static int lowest_first, purges, hints_bind;
 static void table_body(void *unused) {
   side s_, *s = &s_;
   ptl_pt_index_t pt, again;
@@ -253,9 +253,12 @@ static void table_body(void *unused) {
   /* options of an entry of the table */
   CHECK(PtlPTAlloc(s->ni, PTL_PT_ONLY_USE_ONCE | PTL_PT_ONLY_TRUNCATE | PTL_PT_MATCH_UNORDERED, s->eq, 9, &again) == PTL_OK);
   me = entry(s->memory, 100, 0, PUT_GET | QUIET);
-  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_ARG_INVALID);
+  const int refused = hints_bind ? PTL_ARG_INVALID : PTL_OK; /* never in the overflow list */
+  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_OVERFLOW_LIST, NULL, &h) == PTL_OK && PtlMEUnlink(h) == PTL_OK);
+  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == refused);
   me.options |= PTL_ME_USE_ONCE | PTL_ME_NO_TRUNCATE;
-  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_ARG_INVALID);
+  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_OVERFLOW_LIST, NULL, &h) == PTL_OK && PtlMEUnlink(h) == PTL_OK);
+  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == refused);
   me.options &= ~(unsigned)PTL_ME_NO_TRUNCATE;
   CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
   me.options |= PTL_ME_MAY_ALIGN;
@@ -271,8 +274,8 @@ static void table_body(void *unused) {
 }
 static void table_follows_its_options(void) {
   for (int i = 0; i < 2; i++) {
-    lowest_first = purges = i;
-    alone_with(table_body, (pm_semantics){.pt_any_lowest = i, .pt_free_purges = i});
+    lowest_first = purges = hints_bind = i;
+    alone_with(table_body, (pm_semantics){.pt_any_lowest = i, .pt_free_purges = i, .pt_hints_bind = i});
   }
 }
 /* The portal closes while a long message is being written: the call waits for it, later ones are
