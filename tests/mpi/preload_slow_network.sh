@@ -1,6 +1,7 @@
 #!/bin/sh
 # Bounds on a slow network: two hosts as network namespaces with 20 MB/s between them. Megabytes of a send that has
-# ended wait in its socket there, and little of them comes at each look of a receiver.
+# ended wait in its socket there, and little of them comes at each look of a receiver. Open MPI only: MPICH over UCX's TCP
+# has no tail, and does not end one time in eight here, without the preload, too.
 . tests/mpi/preload_common.sh
 a=nbca$$ b=nbcb$$
 clean() { ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; }
@@ -23,10 +24,8 @@ chmod +x "$work/agent"
 on_hosts() { # MPI COMMAND...: a process on each
   m=$1
   shift
-  case $m in
-    openmpi) set -- mpirun.openmpi --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl self,tcp --host 192.0.2.1:1,192.0.2.2:1 -n 2 "$@" ;;
-    *) set -- mpirun.mpich -launcher rsh -launcher-exec "$work/agent" -hosts 192.0.2.1,192.0.2.2 -ppn 1 -genv UCX_TLS tcp,self -n 2 "$@" ;;
-  esac
+  [ "$m" = openmpi ] || return
+  set -- mpirun.openmpi --mca plm_rsh_agent "$work/agent" --mca pml ob1 --mca btl self,tcp --host 192.0.2.1:1,192.0.2.2:1 -n 2 "$@"
   # shellcheck disable=SC2016 # for the inner shell
   timeout -k 5 300 ip netns exec $a unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' on $a "$@"
 }
@@ -55,8 +54,8 @@ if ! command -v ip >/dev/null || ! command -v tc >/dev/null; then reason="no ip 
 elif ! build >"$work/build" 2>&1; then reason="namespaces, veth or tbf not permitted: $(tail -1 "$work/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
-  for t in "openmpi: tail" "openmpi: progress" "mpich: tail" "mpich: progress"; do skip "$t: $reason"; done
+  for t in "openmpi: tail" "openmpi: progress"; do skip "$t: $reason"; done
   finish
 fi
-each_mpi each
+if have_mpi openmpi; then each openmpi; else skip "no mpirun.openmpi or mpicc.openmpi"; fi
 finish
