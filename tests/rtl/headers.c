@@ -29,6 +29,8 @@ static step Plan[STEPS];
 static record Log[2][RECORDS]; /* of the model, of the NIC */
 static int Count[2];
 enum { UNLINKED = 100, COUNTED }; /* types beside Portals' */
+/* By the step of an append, on the NIC: the event of a header says that the entry is not linked; AUTO_UNLINK says so */
+static bool Header_says[STEPS], Host_is_told[STEPS];
 
 static void note(int whose, record r) {
   CHECK(Count[whose] < RECORDS);
@@ -311,6 +313,10 @@ static void nic_told(int i, const cosim_event *e) {
     note(1, (record){.step = i, .type = UNLINKED, .status = e->status == COSIM_OK});
     return;
   }
+  if (e->type == COSIM_EV_AUTO_UNLINK)
+    Host_is_told[e->user - 1000] = 1;
+  else if (e->type & COSIM_EV_OVERFLOW && e->type <= COSIM_EV_FETCH + COSIM_EV_OVERFLOW)
+    Header_says[e->user - 1000] |= e->unlinked;
   r.status = e->status != COSIM_OK;
   if (e->type == COSIM_EV_SEARCH) r.match = e->match;
   if (has_message) {
@@ -361,6 +367,7 @@ static void random_calls_tell_what_the_model_tells(void) {
   platform.pci_latency_ns = PCI_NS;
   plan();
   memset(Count, 0, sizeof Count);
+  memset(Header_says, 0, sizeof Header_says), memset(Host_is_told, 0, sizeof Host_is_told);
   run_world(2, measure_body, &world);
   run_world(2, model_body, &world);
   cosim *sim = host_start(&d);
@@ -369,6 +376,8 @@ static void random_calls_tell_what_the_model_tells(void) {
     if (!Plan[i].is_quick) nic_tells(sim, i);
   }
   CHECK(Count[0] == Count[1]);
+  for (int i = 0; i < STEPS; i++) /* in the same words, wherever the header tells anything */
+    CHECK(Header_says[i] == (Host_is_told[i] && !Plan[i].e.no_over));
   for (int k = 0; k < Count[0] && k < Count[1]; k++) {
     const record a = Log[0][k], b = Log[1][k];
     seen[a.type]++;
