@@ -1281,8 +1281,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
    cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
    retransmissions are the carrier's. A carrier may keep the lists too, so that matching takes its time: the model
-   tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
-   Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
+   tells it each entry and search, and decides by itself, when the carrier has done it. Messages within a node never
+   reach it (unless intra_uses_nic). Times are picoseconds of the world. Commands of the CPU cost what they cost at the
+   flow level. */
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
   PM_CARGO_GET, /* bytes of the target come back */
@@ -1319,6 +1320,11 @@ typedef struct pm_carrier_entry {
   int interface_index; /* bit 0: matching, bit 1: logical */
   ptl_pt_index_t pt_index;
   bool is_overflow, is_use_once;
+  bool keeps_headers; /* messages leave unexpected headers */
+  bool is_untold;     /* of those that it finds nobody is told */
+  int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
+  uint64_t
+      number; /* not 0: pm_list_told() says when it is done, also of an entry that headers have used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
   int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
@@ -1348,9 +1354,10 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
-  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on; ret its
-     number from 0 on, or -1: not kept. An entry of that number is in its list no longer: is_by_message: the
-     message of the present pm_cargo_match or _arrived took it. */
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with a number of the
+     model's: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
+     entry of that number is in its list no longer: is_by_message: the message of the present pm_cargo_match or
+     _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
   void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
   /* All or none: counters and what waits for them, kept by the carrier too, so that what is released goes without
@@ -1390,6 +1397,9 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
    (is_delivered 0). Ends the message. */
 PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
+/* Beside messages: an append or a search of that number has taken place; an entry is in its list, or it has been used
+   up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
+PM_API void pm_list_told(pm_world *world, uint64_t number);
 
 #ifdef NBC_LINES
 #line 1 "src/portals/nic.h"
@@ -3027,6 +3037,8 @@ struct pm_world {
   struct pm__message *free_messages, *messages_made;
   struct pm__trigger *free_triggers;
   struct pm__header *free_headers;
+  struct pm__list_op *list_ops; /* that wait for the carrier's lists, in order */
+  uint64_t list_op_count;
   struct pm__ct *fire_head, *fire_tail;
   bool is_firing;
   uint64_t next_id;
@@ -5639,8 +5651,21 @@ typedef struct pm__me {
   uint32_t pt, headers, in_flight;
   unsigned char list;
   bool linked, auto_unlinked;
+  bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
   int carried; /* 1 + the carrier's number of it; 0: none */
 } pm__me;
+/* An append or a search that the carrier's lists do first. */
+typedef struct pm__list_op {
+  struct pm__list_op *next;
+  uint64_t number; /* by which the carrier names it */
+  struct pm__ni *ni;
+  ptl_pt_index_t pt;
+  pm__me *entry; /* NULL: a search, for what follows */
+  ptl_me_t wanted;
+  ptl_search_op_t op;
+  void *user_ptr;
+  bool is_told;
+} pm__list_op;
 /* A message that came before its entry. */
 typedef struct pm__header {
   struct pm__header *next;
@@ -5812,6 +5837,9 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
    yours, so all entries are. */
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
+/* An entry is to be appended, or (NULL) wanted looked for. ret whether the carrier tells by that number when it has. */
+PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
+                                 const ptl_me_t *wanted, ptl_search_op_t op, uint64_t number);
 PM__PRIVATE void pm__carrier_link_all(pm_world *w);
 /* Portals tells a carrier: a counter changed, is gone; something waits for it, is due, is cancelled with all that
    waits for the same counter. */
@@ -6861,6 +6889,8 @@ PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const
 PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry,
                                ptl_list_t list, void *user_ptr);
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number);
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt);
 PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
 #ifdef NBC_LINES
@@ -6918,6 +6948,12 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
+/* The first of what waits for the carrier's list of a portal: where it is in the list, or the list's end. */
+static pm__list_op **pm__list_op_of(const pm__ni *ni, const pm__pt *pt) {
+  pm__list_op **at = &ni->proc->world->list_ops;
+  while (*at && ((*at)->ni != ni || pm__pt_of(ni, (*at)->pt) != pt)) at = &(*at)->next;
+  return at;
+}
 /* A message whose data are still on the way forgets the header, and tells nobody when they are
    in. */
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
@@ -6930,6 +6966,7 @@ PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
 }
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
+  pm__list_ops_drop(ni, pt);
   /* Headers first: each of them holds its overflow entry, which can go with its last header. */
   while (pt->headers) {
     pm__header *h = pt->headers;
@@ -6961,6 +6998,8 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_at(ni, index);
   pm__eq *eq;
   if (!pt) return PTL_ARG_INVALID;
+  while (ni->refs && *pm__list_op_of(ni, pt)) pm__poll_pause();
+  if (!ni->refs || !pt->allocated) return PTL_ARG_INVALID;
   if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
     return PTL_PT_IN_USE;
   /* what is being written here is told here, and to nobody who gets this index next */
@@ -7252,7 +7291,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
    between them no message may arrive that would find neither the entry in the list nor its header
    in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
    and unlink in the lists that are being walked through. */
-PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+static void pm__me_enter(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = pm__pt_of(ni, me->pt);
   const unsigned int options = me->me.options;
   const bool was_firing = pm__fires_hold(ni->proc->world);
@@ -7263,6 +7302,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
       /* consumed: never linked, no LINK event */
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+      pm__carrier_unlink(ni, me);
       pm__pool_free(ni, &me->o);
       pm__fires_go(ni->proc->world, was_firing);
       return;
@@ -7295,15 +7335,12 @@ static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, p
    SEARCH with NO_MATCH says that there was none; some libraries end a search for all so in any
    case. A search counts since 4.3: a success for each, one failure where a search for all has
    ended, or one for a single header found none. */
-static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
-                      void *user_ptr) {
+static void pm__search_now(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                           void *user_ptr) {
   pm_world *w = ni->proc->world;
   const int once = (me->options & PTL_ME_USE_ONCE) != 0;
-  bool was_firing;
+  const bool was_firing = pm__fires_hold(w);
   int found;
-  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
-    return PTL_ARG_INVALID;
-  was_firing = pm__fires_hold(w);
   found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
   if (!found || (!once && w->desc.semantics.search_closing_event)) {
     ptl_event_t e;
@@ -7319,6 +7356,100 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
   pm__fires_go(w, was_firing);
+}
+
+/* ---- appends and searches that the carrier's lists do first -------------------------------------- */
+/* A carrier's NIC looks through its own headers, which takes it time, and says when it is done: only then the model
+   does the same, and tells. Those of a portal take place in the order of the calls, whatever the NIC tells first (it
+   tells later of an entry that has claimed a header), and one that the carrier does not take waits for those before
+   it. An append that cannot find anything does not wait: then it takes the NIC no time either. */
+static bool pm__list_op_waits(pm__ni *ni, ptl_pt_index_t index, pm__me *entry,
+                              const ptl_me_t *wanted, ptl_search_op_t op, void *user_ptr) {
+  pm_world *w = ni->proc->world;
+  pm__pt *pt = pm__pt_of(ni, index);
+  pm__list_op *o, **end = pm__list_op_of(ni, pt);
+  const bool is_first = !*end;
+  bool is_asked = 0;
+  if (is_first && entry && (entry->list == PTL_OVERFLOW_LIST || !pt->headers)) return 0;
+  is_asked = pm__carrier_ask(ni, index, entry, wanted, op, w->list_op_count + 1);
+  if (is_first && !is_asked) return 0;
+  o = (pm__list_op *)pm__zalloc(sizeof *o);
+  if (!o) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: appends and searches that wait for a carrier");
+    return 0;
+  }
+  o->number = ++w->list_op_count;
+  o->ni = ni;
+  o->pt = index;
+  o->entry = entry;
+  o->is_told = !is_asked;
+  if (entry) {
+    entry->is_asked = 1;
+    pt->later_count++;
+  } else {
+    o->wanted = *wanted;
+    o->op = op;
+    o->user_ptr = user_ptr;
+  }
+  while (*end) end = &(*end)->next;
+  *end = o;
+  return 1;
+}
+static void pm__list_op_go(pm__ni *ni, pm__list_op *o) {
+  pm__me *me = o->entry;
+  if (me) {
+    const ptl_handle_any_t handle = me->o.handle;
+    const bool leaves_then = me->leaves_then;
+    me->is_asked = 0;
+    pm__pt_of(ni, o->pt)->later_count--;
+    pm__me_enter(ni, me);
+    if (leaves_then) pm__unlink(ni->proc, handle);
+  } else
+    pm__search_now(ni, o->pt, &o->wanted, o->op, o->user_ptr);
+  PM_FREE(o);
+}
+/* Unknown: its portal was freed, or its interface closed. */
+PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number) {
+  pm__list_op *o = w->list_ops, **first;
+  pm__ni *ni;
+  ptl_pt_index_t index;
+  while (o && o->number != number) o = o->next;
+  if (!o) return;
+  o->is_told = 1;
+  ni = o->ni;
+  index = o->pt;
+  while (*(first = pm__list_op_of(ni, pm__pt_of(ni, index))) && (*first)->is_told) {
+    o = *first;
+    *first = o->next;
+    pm__list_op_go(ni, o); /* which may ask for others */
+  }
+}
+/* pt NULL: of all portals. The pool of the interface is closed then; else the entries are freed here. */
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt) {
+  pm__list_op **at = &ni->proc->world->list_ops;
+  while (*at) {
+    pm__list_op *o = *at;
+    if (o->ni != ni || (pt && pm__pt_of(ni, o->pt) != pt)) {
+      at = &o->next;
+      continue;
+    }
+    *at = o->next;
+    if (o->entry) {
+      pm__carrier_unlink(ni, o->entry);
+      if (pt) pm__pool_free(ni, &o->entry->o);
+    }
+    PM_FREE(o);
+  }
+}
+PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+  if (!pm__list_op_waits(ni, me->pt, me, &me->me, PTL_SEARCH_ONLY, NULL)) pm__me_enter(ni, me);
+}
+static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                      void *user_ptr) {
+  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
+    return PTL_ARG_INVALID;
+  if (!pm__list_op_waits(ni, index, NULL, me, op, user_ptr))
+    pm__search_now(ni, index, me, op, user_ptr);
   return PTL_OK;
 }
 /* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
@@ -7326,6 +7457,10 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  if (me && me->is_asked) { /* a trigger's: the call waits */
+    me->leaves_then = 1;
+    return PTL_OK;
+  }
   if (!me || !me->linked)
     return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
   if (me->in_flight || me->headers) return PTL_IN_USE;
@@ -7398,7 +7533,11 @@ PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
 PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
 PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
   PM__PROCESS(p);
+  pm__ni *ni;
+  const pm__me *me;
   pm__cpu(p->world->plat.cpu_append_ns);
+  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, me_handle, &ni)) && me->is_asked)
+    pm__poll_pause();
   return pm__unlink(p, me_handle);
 }
 #ifdef NBC_LINES
@@ -8928,6 +9067,7 @@ static void pm__ni_close(pm__ni *ni) {
   int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
+  pm__list_ops_drop(ni, NULL);
   for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
     pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
     if (!pt) continue;
@@ -9923,7 +10063,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->ends);
 }
 #ifdef NBC_LINES
-#line 141 "src/portals/wire.h"
+#line 151 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -11403,28 +11543,58 @@ static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_en
   e->from_node_id = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
   e->from_process_id = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
 }
-PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
-  pm_world *w = ni->proc->world;
-  const pm_carrier *carrier = w->desc.carrier;
+static bool pm__keeps_lists(const pm_world *w) {
+  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->entry_linked;
+}
+static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me) {
   pm_carrier_entry e;
-  if (!w->is_carrying || w->desc.link != PM_LINK_CARRIER || !carrier->entry_linked || me->carried)
-    return;
   memset(&e, 0, sizeof e);
   e.node = ni->proc->node;
   e.pid = ni->proc->pid;
   e.interface_index = ni->index;
-  e.pt_index = me->pt;
+  e.pt_index = index;
+  e.is_use_once = (me->options & PTL_ME_USE_ONCE) != 0;
+  e.is_untold = (me->options & PTL_ME_EVENT_OVER_DISABLE) != 0;
+  e.match_bits = me->match_bits;
+  e.ignore_bits = pm__is_matching(ni) ? me->ignore_bits : ~(ptl_match_bits_t)0;
+  pm__entry_from(ni, me->match_id, &e);
+  return e;
+}
+/* number: 0, or by which the carrier tells that it has been appended */
+static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
+  pm_world *w = ni->proc->world;
+  pm_carrier_entry e = pm__entry_of(ni, me->pt, &me->me);
+  const unsigned int options = me->me.options;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
-  e.is_use_once = (me->me.options & PTL_ME_USE_ONCE) != 0;
-  e.match_bits = me->me.match_bits;
-  e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
-  pm__entry_from(ni, me->me.match_id, &e);
+  e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  e.number = number;
   /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
-  if ((me->me.options & PTL_ME_EVENT_CT_COMM) && !(me->me.options & PTL_ME_EVENT_CT_BYTES) &&
-      (me->me.options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT &&
-      me->me.uid == PTL_UID_ANY)
+  if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
+      (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
-  me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
+  me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
+}
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
+  if (pm__keeps_lists(ni->proc->world) && !me->carried) pm__carrier_append(ni, me, 0);
+}
+PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
+                                 const ptl_me_t *wanted, ptl_search_op_t op, uint64_t number) {
+  pm_world *w = ni->proc->world;
+  pm_carrier_entry e;
+  if (!pm__keeps_lists(w)) return 0;
+  if (me) {
+    pm__carrier_append(ni, me, number);
+    return me->carried != 0;
+  }
+  e = pm__entry_of(ni, index, wanted);
+  e.search = op == PTL_SEARCH_DELETE ? 2 : 1;
+  e.number = number;
+  return w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e) >= 0;
+}
+PM_API void pm_list_told(pm_world *world, uint64_t number) {
+  if (!world) return;
+  world->now_ps = pm__max_ps(world->now_ps, world->desc.carrier->now_ps(world->desc.carrier->ctx));
+  pm__list_told(world, number);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
   pm_world *w = ni->proc->world;

@@ -131,7 +131,7 @@ enum { /* counters: 8 per virtual network (+ 8 * vn), then of the NIC, then byte
 enum { COSIM_SLOTS = 32, COSIM_PIO_BYTES = 512, COSIM_MAX_BYTES = 4194304, COSIM_ENTRIES = 1024 };
 enum { COSIM_HEADERS_MAX = 1024 };
 enum { COSIM_CONTEXTS = 16, COSIM_LIST_QUEUE = 16, COSIM_COUNTERS_MAX = 16, COSIM_TRIGGERS = 256 };
-/* Of what is written to COSIM_ME_APPEND and COSIM_ME_UNLINK, beside the entry's number */
+/* Of what is written to COSIM_ME_APPEND, COSIM_ME_UNLINK and COSIM_ME_SEARCH, beside the number */
 #define COSIM_ME_FORCE                                                                             \
   0x80000000u /* unlink it although messages use it; append it when none does */
 #define COSIM_ME_TELL    0x40000000u /* an event COSIM_EV_LINK or COSIM_EV_UNLINK when it is done */
@@ -223,6 +223,7 @@ typedef struct cosim_entry {
   /* Unexpected headers: messages leave them, AUTO_FREE is told with the last of them; those that it finds are not told,
      are counted, move its locally managed offset */
   int keep_headers, tell_free, no_over, count_over, add_lengths;
+  int loose_headers;    /* those that it leaves do not use it; without room a message leaves none */
   int eq, ct, ct_bytes; /* ct < 0: none */
   uint64_t start, match, ignore_bits, user;
   uint64_t size_bytes; /* below 2^48 */
@@ -258,6 +259,7 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          (uint64_t)(e->overflow != 0) << 25 | (uint64_t)(e->keep_headers != 0) << 26 |
          (uint64_t)(e->no_over != 0) << 27 | (uint64_t)(e->count_over != 0) << 28 |
          (uint64_t)(e->tell_free != 0) << 29 | (uint64_t)(e->add_lengths != 0) << 30 |
+         (uint64_t)(e->loose_headers != 0) << 31 |
          ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
          (uint64_t)(e->uid < 0) << 49 | ((uint64_t)e->ctx & 15) << 52;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;

@@ -149,7 +149,7 @@ module nic_headers import nic_pkg::*; #(
   assign is_tail   = tail_mem[cut_list] == cur_q;
   assign held_was  = held_mem[cut_me];
   assign put_was   = held_q[put_me] ? held_mem[put_me] : '0;
-  assign last_held = held_was == (Hb + 1)'(1);
+  assign last_held = !hdr.loose && held_was == (Hb + 1)'(1);
   assign hold_o    = state_q == Cut;
   assign held_o    = held_q;
   assign some_o    = some_q;
@@ -278,8 +278,8 @@ module nic_headers import nic_pkg::*; #(
         there_q[put_at]   <= 1'b0;
         claimed_q[put_at] <= 1'b0;
         some_q[put_list]  <= 1'b1;
-        held_q[put_me]    <= 1'b1;
-        gone_q[put_me]    <= put_leaves_i;
+        if (!put_hdr_i.loose) held_q[put_me] <= 1'b1;
+        if (!put_hdr_i.loose) gone_q[put_me] <= put_leaves_i;
         count_q           <= count_q + 1'b1;
         if (is_fresh) fresh_q <= fresh_q + 1'b1;
       end
@@ -369,12 +369,12 @@ module nic_headers import nic_pkg::*; #(
     else if (state_q == Cut && is_head) head_mem[cut_list] <= later;
     if (put_i) tail_mem[put_list] <= put_at;
     else if (state_q == Cut && is_tail) tail_mem[cut_list] <= prior;
-    if (put_i) held_mem[put_me] <= put_was + 1'b1;
-    else if (state_q == Cut) held_mem[cut_me] <= held_was - 1'b1;
+    if (put_i && !put_hdr_i.loose) held_mem[put_me] <= put_was + 1'b1;
+    else if (state_q == Cut && !hdr.loose) held_mem[cut_me] <= held_was - 1'b1;
   end
   logic unused;
   assign unused = ^{unused_free_count, unused_free_room, unused_due_count, unused_due_room, there_at_i, hdr.me,
-                    put_hdr_i.me, me.rsvd, me.rsvd0, me.rsvd1, me.rsvd2, me.keep_hdr, me.tell_free, me.overflow, me.uid,
+                    put_hdr_i.me, me.rsvd, me.loose, me.rsvd1, me.rsvd2, me.keep_hdr, me.tell_free, me.overflow, me.uid,
                     me.uid_any, me.op_put, me.op_get, me.start, me.ct_en};
 `ifndef SYNTHESIS
   initial begin

@@ -115,7 +115,7 @@ module nic_lme import nic_pkg::*; #(
   assign rest     = room - {32'd0, mlength};
   assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
   assign keeps    = list_q[ListBits] && me.keep_hdr;
-  assign lacks    = keeps && !hdr_room;
+  assign lacks    = keeps && !hdr_room && !me.loose;
   assign take     = state_q == Take && allowed && !lacks && !(keeps && hdr_hold);
 
   logic op_go;
@@ -159,6 +159,7 @@ module nic_lme import nic_pkg::*; #(
     hdr           = '0;
     hdr.at_list      = list_q[ListBits-1:0];
     hdr.me        = 16'(cur_q);
+    hdr.loose     = me.loose;
     hdr.tell_free = me.tell_free;
     hdr.free_eq   = me.eq;
     hdr.free_user = me.user;
@@ -174,7 +175,7 @@ module nic_lme import nic_pkg::*; #(
     hdr.offset    = req_q.offset;
   end
   nic_headers #(.Headers(Headers), .Entries(Entries)) u_headers (
-    .clk_i, .rst_ni, .room_o(hdr_room), .put_at_o(hdr_at), .hold_o(hdr_hold), .put_i(take && keeps), .put_hdr_i(hdr),
+    .clk_i, .rst_ni, .room_o(hdr_room), .put_at_o(hdr_at), .hold_o(hdr_hold), .put_i(take && keeps && hdr_room), .put_hdr_i(hdr),
     .put_leaves_i(leaves), .held_o(hdr_held), .count_o(headers_o), .there_i, .there_at_i, .there_status_i,
     .some_o(hdr_some), .seek_i(state_q == Seek),
     .seek_op_i(!op_search_q ? SeekAppend : op_force_q ? SeekDelete : SeekOnly), .seek_index_i(op_index_q),
@@ -290,7 +291,7 @@ module nic_lme import nic_pkg::*; #(
           res_q.status <= allowed ? (lacks ? StDropped : StOk) : its_user ? StOperation : StPermission;
           if (take) begin
             res_q.matched  <= 1'b1;
-            res_q.hdr_en   <= keeps;
+            res_q.hdr_en   <= keeps && hdr_room;
             res_q.hdr      <= hdr_at;
             res_q.me       <= 16'(cur_q);
             res_q.start    <= me.start + at;
@@ -389,6 +390,6 @@ module nic_lme import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd0, me.rsvd1, me.rsvd2, me.add_lengths, me.count_over, me.no_over, rest, unused_end_ready,
+  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd1, me.rsvd2, me.add_lengths, me.count_over, me.no_over, rest, unused_end_ready,
                     done_me0_i, done_me1_i, ctx_i, unused_end_count[0], unused_end_count[1]};
 endmodule

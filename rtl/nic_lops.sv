@@ -50,7 +50,7 @@ module nic_lops import nic_pkg::*; #(
     .data_o({is_search, is_unlink, force_o, tell, eq, index_o, entry}), .count_o(unused_count)
   );
   assign give       = append_i || unlink_i || search_i;
-  assign tells      = tell && !is_search && !lme_later_i;   // a search tells by itself
+  assign tells      = tell && !lme_later_i;   // an append that has claimed a header is told with that
   assign tell_o     = tell;
   assign eq_o       = eq;
   assign full_o     = give && !room;

@@ -221,7 +221,7 @@ package nic_pkg;
     logic        uid_any;
     logic        pid_any;
     logic [15:0] pid;
-    logic        rsvd0;        // word 0
+    logic        loose;        // word 0: headers do not use it, and messages need none
     logic        add_lengths;  // headers that an append finds move its locally managed offset
     logic        tell_free;
     logic        count_over;
@@ -247,6 +247,7 @@ package nic_pkg;
   typedef struct packed {
     logic [ListBits-1:0] at_list;
     logic [15:0] me;           // the overflow entry
+    logic        loose;        // does not use it
     logic        tell_free;
     logic [1:0]  free_eq;
     logic [63:0] free_user;
@@ -335,7 +336,7 @@ package nic_pkg;
   localparam int unsigned LmeReqBits = 308;
   localparam int unsigned LmeResBits = 267;
   localparam int unsigned MeBits = 512;
-  localparam int unsigned UhdrBits = 501;
+  localparam int unsigned UhdrBits = 502;
   localparam int unsigned RspBits = 307;
   localparam int unsigned CtxBits = 51;
   localparam int unsigned CmdBits = 512;

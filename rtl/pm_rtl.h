@@ -20,13 +20,16 @@
    Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
    events: its match bits and whom it takes messages of, so that searching takes the cycles it takes, one
    per entry, and holds up what comes behind. Behind the program's entries stands one that takes all.
+   Unexpected headers are kept there too: an append that may find some, and each search, goes to the NIC first, which
+   looks through its headers, a cycle for each, while no message is matched; the model does the same when the NIC
+   tells that it is done, so what is found is told to the program then.
    What the model does: Portals. It decides: the data lands beside, the model looks its own lists up when
    the NIC's event is there (of gets and atomics: at the NIC's first read) and moves the bytes to their
-   place at no cost. Where the NIC found another entry (an append was on its way to it; NO_TRUNCATE and
-   unexpected headers are the model's alone: no entry here asks the NIC to keep any, so an append looks through a
-   program's headers at no cost), only the time is that of the NIC's list.
-   The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and portal
-   indices up to 15; for what is beyond, matching takes no time. Counters and triggers are the NIC's too: the first
+   place at no cost. Where the NIC found another entry or header (an append was on its way to it; NO_TRUNCATE,
+   LOCAL_INC_UH_RLENGTH and messages within a node are the model's alone; it keeps at most 1,024 headers, and takes a
+   message without leaving one when there is no room), only the time is that of the NIC's list.
+   The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and 16 portals of each;
+   for what is beyond, matching takes no time. Counters and triggers are the NIC's too: the first
    16 counters of a node that entries, memory descriptors or triggers use, and up to 256 puts, gets, atomics, CTInc and
    CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
@@ -103,6 +106,7 @@ enum {
   PM_RTL__PART_BITS = 22,
   PM_RTL__QUEUE_LOG2 = 10,
   PM_RTL__QUEUE = 1 << PM_RTL__QUEUE_LOG2,
+  PM_RTL__SEARCHES = 64,
   PM_RTL__CHANGES = 8 * COSIM_ENTRIES, /* of lists: at most a few of each entry wait at once */
   PM_RTL__NOBODY = 0xFFFF, /* process number and interface of context 0, which takes all */
   PM_RTL__NO_INTERFACE = 3
@@ -138,21 +142,29 @@ typedef struct pm_rtl__entry {
   cosim_entry e;
   bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
   int changes;                      /* appends and unlinks of it that have not been told */
-  int counter; /* that its messages raise, since its append was told; -1: none */
+  int counter;     /* that its messages raise, since its append was told; -1: none */
+  uint64_t number; /* the model's, which waits for the append; 0: it does not */
 } pm_rtl__entry;
+typedef struct pm_rtl__search { /* number 0: free */
+  cosim_entry e;
+  bool is_delete;
+  uint64_t number;
+} pm_rtl__search;
 /* One context per process and kind of interface; a list serves once the entry that takes all is told. */
 typedef struct pm_rtl__context {
   uint32_t pid;
-  int interface_index;
-  short takes_all[16]; /* number of that entry, last in the overflow list; -1: there is no list */
+  int interface_index, pt_count;
+  uint32_t pt_index[16]; /* the program's, by the NIC's */
+  short takes_all[16];   /* number of that entry, last in the overflow list; -1: there is no list */
   bool serves[16];
 } pm_rtl__context;
 typedef struct pm_rtl__lists {
   pm_rtl__entry entry[COSIM_ENTRIES];
   pm_rtl__context context[COSIM_CONTEXTS];
   int context_count, next_entry,
-      free_count;              /* next_entry: where the search for a free one goes on */
-  int change[PM_RTL__CHANGES]; /* entry, or ~entry: unlink it. A ring */
+      free_count; /* next_entry: where the search for a free one goes on */
+  pm_rtl__search search[PM_RTL__SEARCHES];
+  int change[PM_RTL__CHANGES]; /* entry, or ~entry: unlink it; COSIM_ENTRIES + search. A ring */
   uint32_t first_change, change_count;
   int told_count;      /* changes that the NIC has not told of */
   uint32_t staged[16]; /* what the staging words hold */
@@ -358,32 +370,37 @@ static void pm_rtl__changes_go(pm_rtl *r, int nic) {
   for (; s->change_count && s->told_count < COSIM_LIST_QUEUE; s->change_count--, s->told_count++) {
     const int change = s->change[s->first_change++ % PM_RTL__CHANGES],
               entry = change < 0 ? ~change : change;
-    const uint32_t how = (uint32_t)entry | COSIM_ME_FORCE | COSIM_ME_TELL;
-    uint32_t words[16], i;
+    const pm_rtl__search *search = entry < COSIM_ENTRIES ? NULL : &s->search[entry - COSIM_ENTRIES];
+    uint32_t words[16], how = (uint32_t)entry | COSIM_ME_TELL, i;
+    if (!search || search->is_delete) how |= search ? COSIM_ME_DELETE : COSIM_ME_FORCE;
     if (change < 0) {
       cosim_write(r->sim, nic, COSIM_ME_UNLINK, how);
       continue;
     }
-    cosim_entry_pack(&s->entry[entry].e, words);
+    cosim_entry_pack(search ? &search->e : &s->entry[entry].e, words);
     for (i = 0; i < 16; i++)
       if (!s->is_staged || s->staged[i] != words[i])
         cosim_write(r->sim, nic, COSIM_ME_STAGE + 4 * i, words[i]);
     memcpy(s->staged, words, sizeof words);
     s->is_staged = 1;
-    cosim_write(r->sim, nic, COSIM_ME_APPEND, how);
+    cosim_write(r->sim, nic, search ? COSIM_ME_SEARCH : COSIM_ME_APPEND, how);
   }
 }
-static void pm_rtl__change(pm_rtl *r, int nic, int entry, bool is_unlink) {
+static void pm_rtl__change_put(pm_rtl *r, int nic, int change) {
   pm_rtl__lists *s = &r->nics[nic].lists;
   if (s->change_count == PM_RTL__CHANGES) {
     pm_world_fail(r->world, PM_E_STATE, "pm_rtl.h: too many changes of lists wait for a NIC");
     return;
   }
-  s->change[(s->first_change + s->change_count++) % PM_RTL__CHANGES] = is_unlink ? ~entry : entry;
-  s->entry[entry].changes++;
+  s->change[(s->first_change + s->change_count++) % PM_RTL__CHANGES] = change;
   r->change_count++;
-  if (!is_unlink) s->entry[entry].in_nic = 1;
   pm_rtl__changes_go(r, nic);
+}
+static void pm_rtl__change(pm_rtl *r, int nic, int entry, bool is_unlink) {
+  pm_rtl__entry *x = &r->nics[nic].lists.entry[entry];
+  x->changes++;
+  if (!is_unlink) x->in_nic = 1;
+  pm_rtl__change_put(r, nic, is_unlink ? ~entry : entry);
 }
 static bool pm_rtl__is_free(const pm_rtl__entry *e) {
   return !e->in_model && !e->in_nic && !e->takes_all && !e->changes;
@@ -400,6 +417,7 @@ static int pm_rtl__entry_new(pm_rtl *r, int nic, const cosim_entry *e, bool take
     x->e.user = (uint64_t)n;
     x->in_model = !takes_all;
     x->takes_all = takes_all;
+    x->number = 0;
     pm_rtl__change(r, nic, n, 0);
     return n;
   }
@@ -450,27 +468,56 @@ static int pm_rtl__context_of(pm_rtl *r, int nic, uint32_t pid, int interface_in
   cosim_write(r->sim, nic, at, 0x80000000u | (uint32_t)interface_index << 16 | pid);
   return s->context_count++;
 }
-static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry *entry) {
-  pm_rtl *r = (pm_rtl *)ctx;
-  pm_rtl__lists *s = &r->nics[entry->node].lists;
-  cosim_entry e;
-  int context, number;
-  if (entry->pt_index > 15) return -1;
-  pm_rtl__wake(r, t_ps);
-  context = pm_rtl__context_of(r, entry->node, entry->pid, entry->interface_index, 1);
-  if (!context) return -1;
-  e = pm_rtl__cover(context, (int)entry->pt_index);
+/* The NIC's number of a portal, 0 to 15 in the order of their first entries; -1: it has none. */
+static int pm_rtl__pt_of(pm_rtl *r, int nic, int context, uint32_t index, bool is_new_too) {
+  pm_rtl__context *c = &r->nics[nic].lists.context[context];
+  int i;
+  for (i = 0; i < c->pt_count; i++)
+    if (c->pt_index[i] == index) return i;
+  if (!is_new_too || i == 16) return -1;
+  c->pt_index[c->pt_count++] = index;
+  return i;
+}
+static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry *entry) {
+  cosim_entry e = pm_rtl__cover(context, pt);
   e.overflow = entry->is_overflow;
   e.use_once = entry->is_use_once;
+  e.keep_headers = e.loose_headers = entry->keeps_headers;
+  e.no_over = entry->is_untold;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
   e.ct = entry->counter - 1;
   e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
   e.pid = entry->from_process_id == -1 ? -1
           : entry->from_process_id < 0 ? PM_RTL__NOBODY
                                        : (int)entry->from_process_id;
+  return e;
+}
+static int pm_rtl__search_new(pm_rtl *r, const pm_carrier_entry *entry, const cosim_entry *e) {
+  pm_rtl__search *all = r->nics[entry->node].lists.search;
+  int i = 0;
+  while (i < PM_RTL__SEARCHES && all[i].number) i++;
+  if (i == PM_RTL__SEARCHES) return -1;
+  all[i].e = *e;
+  all[i].number = entry->number;
+  all[i].is_delete = entry->search == 2;
+  pm_rtl__change_put(r, entry->node, COSIM_ENTRIES + i);
+  return i;
+}
+static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry *entry) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__lists *s = &r->nics[entry->node].lists;
+  cosim_entry e;
+  int context, pt, number;
+  pm_rtl__wake(r, t_ps);
+  context = pm_rtl__context_of(r, entry->node, entry->pid, entry->interface_index, 1);
+  pt = context ? pm_rtl__pt_of(r, entry->node, context, entry->pt_index, 1) : -1;
+  if (pt < 0) return -1;
+  e = pm_rtl__entry_of(context, pt, entry);
+  if (entry->search) return pm_rtl__search_new(r, entry, &e);
   if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
+  if (number >= 0) s->entry[number].number = entry->number;
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }
@@ -503,35 +550,46 @@ static void pm_rtl__left(pm_rtl *r, int nic, int number) {
   pm_rtl__change(r, nic, number, 0);
   if (x->e.overflow) pm_rtl__take_all(r, nic, x->e.ctx, x->e.pt);
 }
-/* The NIC tells that an append or unlink is done. */
+/* The NIC tells that an append, unlink or search is done. An entry that headers have used up there may have found none in
+   the model: then it is appended again. */
 static void pm_rtl__changed(pm_rtl *r, int nic, const cosim_event *e) {
   pm_rtl__lists *s = &r->nics[nic].lists;
-  pm_rtl__entry *x = &s->entry[e->slot];
-  x->changes--;
+  pm_rtl__entry *x = e->slot < COSIM_ENTRIES ? &s->entry[e->slot] : NULL;
+  uint64_t *waits = x ? &x->number : &s->search[e->slot - COSIM_ENTRIES].number, number = 0;
   r->change_count--;
   s->told_count--;
-  if (e->type == COSIM_EV_LINK) x->counter = x->e.ct;
-  if (e->type == COSIM_EV_UNLINK)
-    x->in_nic = 0;
-  else if (x->takes_all)
-    s->context[x->e.ctx].serves[x->e.pt] = 1;
+  if (e->type != COSIM_EV_UNLINK) number = *waits, *waits = 0;
+  if (x) {
+    x->changes--;
+    if (e->type == COSIM_EV_LINK) x->counter = x->e.ct;
+    if (e->type != COSIM_EV_LINK)
+      x->in_nic = 0;
+    else if (x->takes_all)
+      s->context[x->e.ctx].serves[x->e.pt] = 1;
+  }
   pm_rtl__changes_go(r, nic);
+  if (number) {
+    pm_list_told(r->world, number);
+    r->has_told = 1;
+  }
+  if (e->type == COSIM_EV_AUTO_UNLINK) pm_rtl__left(r, nic, e->slot);
 }
 /* Whose list a message is for: that of its target, or of context 0 where one entry takes all. */
 static void pm_rtl__address(pm_rtl *r, const pm_rtl__part *p, cosim_command *c) {
   const pm_cargo *cargo = &p->load->cargo;
-  int to, from;
+  int to, from, pt;
   c->dst_pid = PM_RTL__NOBODY;
-  if (p->is_back || p->offset || cargo->pt_index > 15) return;
+  if (p->is_back || p->offset) return;
   if (p->load->parts > 1 && r->nics[cargo->to_node].triggers.counter_count)
     return; /* its first part must not count */
   to = pm_rtl__context_of(r, cargo->to_node, cargo->to_pid, cargo->interface_index, 0);
-  if (!to || !r->nics[cargo->to_node].lists.context[to].serves[cargo->pt_index]) return;
+  pt = to ? pm_rtl__pt_of(r, cargo->to_node, to, cargo->pt_index, 0) : -1;
+  if (pt < 0 || !r->nics[cargo->to_node].lists.context[to].serves[pt]) return;
   from = pm_rtl__context_of(r, cargo->from_node, cargo->from_pid, cargo->interface_index, 1);
   if (!from) return;
   c->ctx = from;
   c->dst_pid = (int)cargo->to_pid;
-  c->pt = (int)cargo->pt_index;
+  c->pt = pt;
   c->match = cargo->match_bits;
 }
 
@@ -953,10 +1011,12 @@ static int pm_rtl__counted(pm_rtl *r, int nic, const cosim_event *e) {
 }
 static void pm_rtl__event(pm_rtl *r, int nic, const cosim_event *e) {
   int counter;
-  if (e->type == COSIM_EV_LINK || e->type == COSIM_EV_UNLINK) {
+  if (e->type == COSIM_EV_LINK || e->type == COSIM_EV_UNLINK || e->type == COSIM_EV_AUTO_UNLINK) {
     pm_rtl__changed(r, nic, e);
     return;
   }
+  if (e->type == COSIM_EV_SEARCH || (e->type < COSIM_EV_REPLY && e->type & COSIM_EV_OVERFLOW))
+    return; /* of a header: the model tells of its own */
   counter = pm_rtl__counted(r, nic, e);
   if (counter >= 0) r->nics[nic].triggers.counter[counter].told[e->status != COSIM_OK]++;
   if (e->unlinked) r->nics[nic].lists.entry[e->slot].in_nic = 0;

@@ -266,28 +266,58 @@ static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_en
   e->from_node_id = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
   e->from_process_id = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
 }
-PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
-  pm_world *w = ni->proc->world;
-  const pm_carrier *carrier = w->desc.carrier;
+static bool pm__keeps_lists(const pm_world *w) {
+  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->entry_linked;
+}
+static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me) {
   pm_carrier_entry e;
-  if (!w->is_carrying || w->desc.link != PM_LINK_CARRIER || !carrier->entry_linked || me->carried)
-    return;
   memset(&e, 0, sizeof e);
   e.node = ni->proc->node;
   e.pid = ni->proc->pid;
   e.interface_index = ni->index;
-  e.pt_index = me->pt;
+  e.pt_index = index;
+  e.is_use_once = (me->options & PTL_ME_USE_ONCE) != 0;
+  e.is_untold = (me->options & PTL_ME_EVENT_OVER_DISABLE) != 0;
+  e.match_bits = me->match_bits;
+  e.ignore_bits = pm__is_matching(ni) ? me->ignore_bits : ~(ptl_match_bits_t)0;
+  pm__entry_from(ni, me->match_id, &e);
+  return e;
+}
+/* number: 0, or by which the carrier tells that it has been appended */
+static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
+  pm_world *w = ni->proc->world;
+  pm_carrier_entry e = pm__entry_of(ni, me->pt, &me->me);
+  const unsigned int options = me->me.options;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
-  e.is_use_once = (me->me.options & PTL_ME_USE_ONCE) != 0;
-  e.match_bits = me->me.match_bits;
-  e.ignore_bits = pm__is_matching(ni) ? me->me.ignore_bits : ~(ptl_match_bits_t)0;
-  pm__entry_from(ni, me->me.match_id, &e);
+  e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  e.number = number;
   /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
-  if ((me->me.options & PTL_ME_EVENT_CT_COMM) && !(me->me.options & PTL_ME_EVENT_CT_BYTES) &&
-      (me->me.options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT &&
-      me->me.uid == PTL_UID_ANY)
+  if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
+      (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
-  me->carried = 1 + carrier->entry_linked(carrier->ctx, w->now_ps, &e);
+  me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
+}
+PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
+  if (pm__keeps_lists(ni->proc->world) && !me->carried) pm__carrier_append(ni, me, 0);
+}
+PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
+                                 const ptl_me_t *wanted, ptl_search_op_t op, uint64_t number) {
+  pm_world *w = ni->proc->world;
+  pm_carrier_entry e;
+  if (!pm__keeps_lists(w)) return 0;
+  if (me) {
+    pm__carrier_append(ni, me, number);
+    return me->carried != 0;
+  }
+  e = pm__entry_of(ni, index, wanted);
+  e.search = op == PTL_SEARCH_DELETE ? 2 : 1;
+  e.number = number;
+  return w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e) >= 0;
+}
+PM_API void pm_list_told(pm_world *world, uint64_t number) {
+  if (!world) return;
+  world->now_ps = pm__max_ps(world->now_ps, world->desc.carrier->now_ps(world->desc.carrier->ctx));
+  pm__list_told(world, number);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
   pm_world *w = ni->proc->world;

@@ -236,6 +236,8 @@ struct pm_world {
   struct pm__message *free_messages, *messages_made;
   struct pm__trigger *free_triggers;
   struct pm__header *free_headers;
+  struct pm__list_op *list_ops; /* that wait for the carrier's lists, in order */
+  uint64_t list_op_count;
   struct pm__ct *fire_head, *fire_tail;
   bool is_firing;
   uint64_t next_id;

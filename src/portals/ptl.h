@@ -475,8 +475,21 @@ typedef struct pm__me {
   uint32_t pt, headers, in_flight;
   unsigned char list;
   bool linked, auto_unlinked;
+  bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
   int carried; /* 1 + the carrier's number of it; 0: none */
 } pm__me;
+/* An append or a search that the carrier's lists do first. */
+typedef struct pm__list_op {
+  struct pm__list_op *next;
+  uint64_t number; /* by which the carrier names it */
+  struct pm__ni *ni;
+  ptl_pt_index_t pt;
+  pm__me *entry; /* NULL: a search, for what follows */
+  ptl_me_t wanted;
+  ptl_search_op_t op;
+  void *user_ptr;
+  bool is_told;
+} pm__list_op;
 /* A message that came before its entry. */
 typedef struct pm__header {
   struct pm__header *next;

@@ -50,6 +50,12 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
+/* The first of what waits for the carrier's list of a portal: where it is in the list, or the list's end. */
+static pm__list_op **pm__list_op_of(const pm__ni *ni, const pm__pt *pt) {
+  pm__list_op **at = &ni->proc->world->list_ops;
+  while (*at && ((*at)->ni != ni || pm__pt_of(ni, (*at)->pt) != pt)) at = &(*at)->next;
+  return at;
+}
 /* A message whose data are still on the way forgets the header, and tells nobody when they are
    in. */
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
@@ -62,6 +68,7 @@ PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
 }
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
+  pm__list_ops_drop(ni, pt);
   /* Headers first: each of them holds its overflow entry, which can go with its last header. */
   while (pt->headers) {
     pm__header *h = pt->headers;
@@ -93,6 +100,8 @@ PM_API int PtlPTFree(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_at(ni, index);
   pm__eq *eq;
   if (!pt) return PTL_ARG_INVALID;
+  while (ni->refs && *pm__list_op_of(ni, pt)) pm__poll_pause();
+  if (!ni->refs || !pt->allocated) return PTL_ARG_INVALID;
   if (!p->world->desc.semantics.pt_free_purges && (pt->head[0] || pt->head[1]))
     return PTL_PT_IN_USE;
   /* what is being written here is told here, and to nobody who gets this index next */
@@ -384,7 +393,7 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
    between them no message may arrive that would find neither the entry in the list nor its header
    in the other. What is told meanwhile fires nothing (pm__fires_hold), since what fires may append
    and unlink in the lists that are being walked through. */
-PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+static void pm__me_enter(pm__ni *ni, pm__me *me) {
   const pm__pt *pt = pm__pt_of(ni, me->pt);
   const unsigned int options = me->me.options;
   const bool was_firing = pm__fires_hold(ni->proc->world);
@@ -395,6 +404,7 @@ PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
       /* consumed: never linked, no LINK event */
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+      pm__carrier_unlink(ni, me);
       pm__pool_free(ni, &me->o);
       pm__fires_go(ni->proc->world, was_firing);
       return;
@@ -427,15 +437,12 @@ static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, p
    SEARCH with NO_MATCH says that there was none; some libraries end a search for all so in any
    case. A search counts since 4.3: a success for each, one failure where a search for all has
    ended, or one for a single header found none. */
-static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
-                      void *user_ptr) {
+static void pm__search_now(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                           void *user_ptr) {
   pm_world *w = ni->proc->world;
   const int once = (me->options & PTL_ME_USE_ONCE) != 0;
-  bool was_firing;
+  const bool was_firing = pm__fires_hold(w);
   int found;
-  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
-    return PTL_ARG_INVALID;
-  was_firing = pm__fires_hold(w);
   found = pm__match_headers(ni, index, me, user_ptr, op, NULL);
   if (!found || (!once && w->desc.semantics.search_closing_event)) {
     ptl_event_t e;
@@ -451,6 +458,100 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
   if ((me->options & PTL_ME_EVENT_CT_OVERFLOW) && (!once || !found))
     pm__ct_count(ni, me->ct_handle, 1, 0); /* 4.3 */
   pm__fires_go(w, was_firing);
+}
+
+/* ---- appends and searches that the carrier's lists do first -------------------------------------- */
+/* A carrier's NIC looks through its own headers, which takes it time, and says when it is done: only then the model
+   does the same, and tells. Those of a portal take place in the order of the calls, whatever the NIC tells first (it
+   tells later of an entry that has claimed a header), and one that the carrier does not take waits for those before
+   it. An append that cannot find anything does not wait: then it takes the NIC no time either. */
+static bool pm__list_op_waits(pm__ni *ni, ptl_pt_index_t index, pm__me *entry,
+                              const ptl_me_t *wanted, ptl_search_op_t op, void *user_ptr) {
+  pm_world *w = ni->proc->world;
+  pm__pt *pt = pm__pt_of(ni, index);
+  pm__list_op *o, **end = pm__list_op_of(ni, pt);
+  const bool is_first = !*end;
+  bool is_asked = 0;
+  if (is_first && entry && (entry->list == PTL_OVERFLOW_LIST || !pt->headers)) return 0;
+  is_asked = pm__carrier_ask(ni, index, entry, wanted, op, w->list_op_count + 1);
+  if (is_first && !is_asked) return 0;
+  o = (pm__list_op *)pm__zalloc(sizeof *o);
+  if (!o) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: appends and searches that wait for a carrier");
+    return 0;
+  }
+  o->number = ++w->list_op_count;
+  o->ni = ni;
+  o->pt = index;
+  o->entry = entry;
+  o->is_told = !is_asked;
+  if (entry) {
+    entry->is_asked = 1;
+    pt->later_count++;
+  } else {
+    o->wanted = *wanted;
+    o->op = op;
+    o->user_ptr = user_ptr;
+  }
+  while (*end) end = &(*end)->next;
+  *end = o;
+  return 1;
+}
+static void pm__list_op_go(pm__ni *ni, pm__list_op *o) {
+  pm__me *me = o->entry;
+  if (me) {
+    const ptl_handle_any_t handle = me->o.handle;
+    const bool leaves_then = me->leaves_then;
+    me->is_asked = 0;
+    pm__pt_of(ni, o->pt)->later_count--;
+    pm__me_enter(ni, me);
+    if (leaves_then) pm__unlink(ni->proc, handle);
+  } else
+    pm__search_now(ni, o->pt, &o->wanted, o->op, o->user_ptr);
+  PM_FREE(o);
+}
+/* Unknown: its portal was freed, or its interface closed. */
+PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number) {
+  pm__list_op *o = w->list_ops, **first;
+  pm__ni *ni;
+  ptl_pt_index_t index;
+  while (o && o->number != number) o = o->next;
+  if (!o) return;
+  o->is_told = 1;
+  ni = o->ni;
+  index = o->pt;
+  while (*(first = pm__list_op_of(ni, pm__pt_of(ni, index))) && (*first)->is_told) {
+    o = *first;
+    *first = o->next;
+    pm__list_op_go(ni, o); /* which may ask for others */
+  }
+}
+/* pt NULL: of all portals. The pool of the interface is closed then; else the entries are freed here. */
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt) {
+  pm__list_op **at = &ni->proc->world->list_ops;
+  while (*at) {
+    pm__list_op *o = *at;
+    if (o->ni != ni || (pt && pm__pt_of(ni, o->pt) != pt)) {
+      at = &o->next;
+      continue;
+    }
+    *at = o->next;
+    if (o->entry) {
+      pm__carrier_unlink(ni, o->entry);
+      if (pt) pm__pool_free(ni, &o->entry->o);
+    }
+    PM_FREE(o);
+  }
+}
+PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me) {
+  if (!pm__list_op_waits(ni, me->pt, me, &me->me, PTL_SEARCH_ONLY, NULL)) pm__me_enter(ni, me);
+}
+static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search_op_t op,
+                      void *user_ptr) {
+  if (op > PTL_SEARCH_DELETE || pm__append_is_bad(ni, index, me, PTL_OVERFLOW_LIST))
+    return PTL_ARG_INVALID;
+  if (!pm__list_op_waits(ni, index, NULL, me, op, user_ptr))
+    pm__search_now(ni, index, me, op, user_ptr);
   return PTL_OK;
 }
 /* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
@@ -458,6 +559,10 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
 PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
   pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  if (me && me->is_asked) { /* a trigger's: the call waits */
+    me->leaves_then = 1;
+    return PTL_OK;
+  }
   if (!me || !me->linked)
     return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
   if (me->in_flight || me->headers) return PTL_IN_USE;
@@ -530,6 +635,10 @@ PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
 PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
 PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
   PM__PROCESS(p);
+  pm__ni *ni;
+  const pm__me *me;
   pm__cpu(p->world->plat.cpu_append_ns);
+  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, me_handle, &ni)) && me->is_asked)
+    pm__poll_pause();
   return pm__unlink(p, me_handle);
 }

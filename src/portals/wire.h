@@ -27,8 +27,9 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    PM_LINK_CARRIER. Handles, permissions, matching, events, counters and the atomics that the carrier
    cannot compute stay with the model; wire, payload, acknowledgements, their times, faults and
    retransmissions are the carrier's. A carrier may keep the lists too, so that matching takes its time: the model
-   tells it each entry, and decides by itself. Messages within a node never reach it (unless intra_uses_nic).
-   Times are picoseconds of the world. Commands of the CPU cost what they cost at the flow level. */
+   tells it each entry and search, and decides by itself, when the carrier has done it. Messages within a node never
+   reach it (unless intra_uses_nic). Times are picoseconds of the world. Commands of the CPU cost what they cost at the
+   flow level. */
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
   PM_CARGO_GET, /* bytes of the target come back */
@@ -65,6 +66,11 @@ typedef struct pm_carrier_entry {
   int interface_index; /* bit 0: matching, bit 1: logical */
   ptl_pt_index_t pt_index;
   bool is_overflow, is_use_once;
+  bool keeps_headers; /* messages leave unexpected headers */
+  bool is_untold;     /* of those that it finds nobody is told */
+  int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
+  uint64_t
+      number; /* not 0: pm_list_told() says when it is done, also of an entry that headers have used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
   int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
@@ -94,9 +100,10 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
-  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on; ret its
-     number from 0 on, or -1: not kept. An entry of that number is in its list no longer: is_by_message: the
-     message of the present pm_cargo_match or _arrived took it. */
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with a number of the
+     model's: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
+     entry of that number is in its list no longer: is_by_message: the message of the present pm_cargo_match or
+     _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
   void (*entry_unlinked)(void *ctx, int64_t t_ps, int node, int number, bool is_by_message);
   /* All or none: counters and what waits for them, kept by the carrier too, so that what is released goes without
@@ -136,6 +143,9 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
    (is_delivered 0). Ends the message. */
 PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
+/* Beside messages: an append or a search of that number has taken place; an entry is in its list, or it has been used
+   up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
+PM_API void pm_list_told(pm_world *world, uint64_t number);
 
 /* ---- for later pieces ---- */
 /* Valid until another stream is asked for. */

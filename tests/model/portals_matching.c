@@ -317,12 +317,13 @@ static void searches_count_send(side *s) {
 }
 static void searches_count_look(side *s) {
   ptl_me_t me = entry(NULL, 100, 0, PUT_GET | PTL_ME_EVENT_CT_OVERFLOW | PTL_ME_USE_ONCE);
+  ptl_ct_event_t count;
   me.ct_handle = s->ct;
   PtlMESearch(s->ni, s->pt, &me, PTL_SEARCH_DELETE, NULL); /* one found: success 1 */
-  CHECK(count_of(s->ct).success == 1 && count_of(s->ct).failure == 0);
+  CHECK(PtlCTWait(s->ct, 1, &count) == PTL_OK && count.success == 1 && count.failure == 0);
   me.options &= ~PTL_ME_USE_ONCE;
   PtlMESearch(s->ni, s->pt, &me, PTL_SEARCH_DELETE, NULL); /* two found, then the end */
-  CHECK(count_of(s->ct).success == 3 && count_of(s->ct).failure == 1);
+  CHECK(PtlCTWait(s->ct, 3, &count) == PTL_OK && count.success == 3 && count.failure == 1);
 }
 TWO_SIDES(searches_count, 0)
 

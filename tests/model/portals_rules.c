@@ -531,13 +531,15 @@ static void muting_body(void *unused) {
   /* a portal without queue counts all the same */
   ptl_pt_index_t pt;
   ptl_handle_me_t h;
+  ptl_ct_event_t count;
   CHECK(PtlPTAlloc(s->ni, 0, PTL_EQ_NONE, 9, &pt) == PTL_OK);
   me = entry(s->memory + 2048, 64, 0, PUT_GET);
   CHECK(PtlMEAppend(s->ni, 9, &me, PTL_OVERFLOW_LIST, NULL, &h) == PTL_OK && PtlPut(s->md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(0), 9, 0, 0, NULL, 0) == PTL_OK);
   pm_sleep_ns(100000);
   me.options |= PTL_ME_EVENT_CT_OVERFLOW;
   me.ct_handle = s->ct;
-  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK && count_of(s->ct).success == 10);
+  CHECK(PtlMEAppend(s->ni, 9, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  CHECK(PtlCTWait(s->ct, 10, &count) == PTL_OK && count.success == 10);
   CHECK(PtlEQGet(s->eq, &e) == PTL_EQ_EMPTY);
   side_close(s);
 }

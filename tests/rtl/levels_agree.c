@@ -365,6 +365,7 @@ static void collectives_are_right_on_all_levels(void) {
 /* Lists of random entries; one random message after the other, from two ranks in turn, so that every level finds
    the same. What the target is told of each, and what the senders are, is hashed. */
 enum { ENTRIES = 60, MESSAGES = 150 };
+static void note(uint64_t value) { W.stamps = mix(W.stamps ^ value); }
 static void append_random(port *p, ptl_pt_index_t pt, uint64_t number, uint64_t *x) {
   ptl_me_t m = {0};
   ptl_handle_me_t handle;
@@ -379,11 +380,15 @@ static void append_random(port *p, ptl_pt_index_t pt, uint64_t number, uint64_t 
   m.match_id.phys.nid = (*x = mix(*x)) % 3 ? PTL_NID_ANY : (ptl_nid_t)(*x % 2 * 2);
   m.match_id.phys.pid = PTL_PID_ANY;
   *x = mix(*x);
+  if (*x % 7 == 0) {
+    CHECK(PtlMESearch(p->ni, pt, &m, mix(*x) % 2 ? PTL_SEARCH_DELETE : PTL_SEARCH_ONLY,
+                      (void *)(uintptr_t)number) == PTL_OK);
+    return;
+  }
   CHECK(PtlMEAppend(p->ni, pt, &m, *x % 4 ? PTL_PRIORITY_LIST : PTL_OVERFLOW_LIST,
                     (void *)(uintptr_t)number, &handle) == PTL_OK);
-  if (mix(*x) % 9 == 0) PtlMEUnlink(handle); /* unless it is used up */
+  if (mix(*x) % 9 == 0) note((uint64_t)PtlMEUnlink(handle)); /* it may be used up */
 }
-static void note(uint64_t value) { W.stamps = mix(W.stamps ^ value); }
 static void note_event(const ptl_event_t *e) {
   note((uint64_t)e->type), note((uint64_t)(uintptr_t)e->user_ptr), note(e->match_bits),
       note(e->mlength);
@@ -477,6 +482,68 @@ static void a_long_list_takes_a_cycle_per_entry(void) {
          (int)T_put_ns[364]);
 }
 
+/* So does what an append looks through: a cycle per unexpected header, up to those that the NIC has room for. Messages beyond
+   them are told as the others. */
+enum { EARLY = 1100, PHASES = 4 }; /* in the first one the NIC is told of all of an entry */
+static int64_t T_append_ns[PHASES];
+static ptl_me_t early_entry(uint64_t match_bits, uint64_t ignore_bits, unsigned int options) {
+  ptl_me_t m = {0};
+  m.start = W.entry[1], m.length = 64, m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY;
+  m.match_bits = match_bits, m.ignore_bits = ignore_bits, m.options = PTL_ME_OP_PUT | options;
+  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
+  return m;
+}
+static void headers_body(void *unused) {
+  static const int upto[PHASES] = {1, 1, 501, EARLY};
+  const ptl_me_t early =
+      early_entry(0, ~(uint64_t)0, PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE);
+  port p = port_open();
+  ptl_handle_eq_t eq;
+  ptl_handle_me_t handle;
+  ptl_pt_index_t pt;
+  int sent = 0;
+  (void)unused;
+  CHECK(PtlEQAlloc(p.ni, 2 * EARLY, &eq) == PTL_OK);
+  CHECK(PtlPTAlloc(p.ni, 0, eq, 240, &pt) == PTL_OK); /* whatever number the program gives it */
+  if (pm_rank() == 1)
+    CHECK(PtlMEAppend(p.ni, pt, &early, PTL_OVERFLOW_LIST, NULL, &handle) == PTL_OK);
+  for (int k = 0; k < PHASES; k++) {
+    const ptl_me_t other = early_entry(EARLY + (uint64_t)k, 0, 0);
+    pm_sleep_ns(5000);
+    pm_barrier();
+    for (; pm_rank() == 0 && sent < upto[k]; sent++)
+      CHECK(PtlPut(p.md, 0, 0, PTL_NO_ACK_REQ, pm_process_id(1), pt, (ptl_match_bits_t)sent, 0,
+                   NULL, 0) == PTL_OK);
+    pm_sleep_ns(1000000);
+    pm_barrier();
+    if (pm_rank() != 1) continue;
+    T_append_ns[k] = -pm_now_ns();
+    CHECK(PtlMEAppend(p.ni, pt, &other, PTL_PRIORITY_LIST, NULL, &handle) == PTL_OK);
+    wait_for(eq, PTL_EVENT_LINK);
+    T_append_ns[k] += pm_now_ns();
+    CHECK(PtlMEUnlink(handle) == PTL_OK);
+  }
+  if (pm_rank() == 1) {
+    const ptl_me_t all = early_entry(0, ~(uint64_t)0, 0);
+    CHECK(PtlMESearch(p.ni, pt, &all, PTL_SEARCH_DELETE, NULL) == PTL_OK);
+    for (; W.ends < EARLY; W.ends++)
+      W.bad += wait_for(eq, PTL_EVENT_PUT_OVERFLOW).match_bits != (ptl_match_bits_t)W.ends;
+  }
+  port_close(&p);
+}
+static void an_append_takes_a_cycle_per_unexpected_header(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const double period_ns = 36e9 / platform.link_bytes_per_s;
+  memset(&W, 0, sizeof W);
+  run_level(&platform, PM_LINK_CARRIER, headers_body, NULL);
+  CHECK(W.ends == EARLY && W.bad == 0);
+  CHECK_NEAR((double)(T_append_ns[2] - T_append_ns[1]), 500 * period_ns, 2 * period_ns + 1);
+  CHECK_NEAR((double)(T_append_ns[3] - T_append_ns[2]), (COSIM_HEADERS_MAX - 501) * period_ns,
+             2 * period_ns + 1);
+  printf("  an append that finds nothing among 1, 501, %d unexpected headers: %d, %d, %d ns\n",
+         EARLY, (int)T_append_ns[1], (int)T_append_ns[2], (int)T_append_ns[3]);
+}
+
 static void refused(pm_platform platform, const pm_faults *faults, const char *field) {
   pm_world_desc desc = {0};
   pm_world *world;
@@ -523,6 +590,7 @@ int main(int argc, char **argv) {
   RUN(collectives_are_right_on_all_levels);
   RUN(random_lists_are_searched_alike);
   RUN(a_long_list_takes_a_cycle_per_entry);
+  RUN(an_append_takes_a_cycle_per_unexpected_header);
   RUN(what_rtl_cannot_be_is_refused_by_name);
   pm_rtl_destroy(rtl);
   return TEST_END();
