@@ -1324,7 +1324,7 @@ typedef struct pm_carrier_entry {
   bool is_untold;     /* of those that it finds nobody is told */
   int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
-      number; /* not 0: pm_list_told() says when it is done, also of an entry that headers have used up */
+      op_id; /* not 0: pm_list_told() says when it is done, also of an entry that headers used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
   int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
@@ -1354,8 +1354,8 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
-  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with a number of the
-     model's: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with an
+     op_id: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
      entry of that number is in its list no longer: is_by_message: the message of the present pm_cargo_match or
      _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
@@ -1397,9 +1397,9 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
    (is_delivered 0). Ends the message. */
 PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
-/* Beside messages: an append or a search of that number has taken place; an entry is in its list, or it has been used
-   up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
-PM_API void pm_list_told(pm_world *world, uint64_t number);
+/* Beside messages: the append or search with that op_id (pm_carrier_entry) has taken place; an entry is in its list, or
+   it has been used up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
+PM_API void pm_list_told(pm_world *world, uint64_t op_id);
 
 #ifdef NBC_LINES
 #line 1 "src/portals/nic.h"
@@ -11567,7 +11567,7 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   const unsigned int options = me->me.options;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
-  e.number = number;
+  e.op_id = number;
   /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
   if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
       (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
@@ -11588,13 +11588,13 @@ PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
   }
   e = pm__entry_of(ni, index, wanted);
   e.search = op == PTL_SEARCH_DELETE ? 2 : 1;
-  e.number = number;
+  e.op_id = number;
   return w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e) >= 0;
 }
-PM_API void pm_list_told(pm_world *world, uint64_t number) {
+PM_API void pm_list_told(pm_world *world, uint64_t op_id) {
   if (!world) return;
   world->now_ps = pm__max_ps(world->now_ps, world->desc.carrier->now_ps(world->desc.carrier->ctx));
-  pm__list_told(world, number);
+  pm__list_told(world, op_id);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
   pm_world *w = ni->proc->world;

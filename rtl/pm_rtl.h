@@ -498,7 +498,7 @@ static int pm_rtl__search_new(pm_rtl *r, const pm_carrier_entry *entry, const co
   while (i < PM_RTL__SEARCHES && all[i].number) i++;
   if (i == PM_RTL__SEARCHES) return -1;
   all[i].e = *e;
-  all[i].number = entry->number;
+  all[i].number = entry->op_id;
   all[i].is_delete = entry->search == 2;
   pm_rtl__change_put(r, entry->node, COSIM_ENTRIES + i);
   return i;
@@ -517,7 +517,7 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
-  if (number >= 0) s->entry[number].number = entry->number;
+  if (number >= 0) s->entry[number].number = entry->op_id;
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }

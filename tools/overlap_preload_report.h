@@ -70,10 +70,12 @@ static void describe(nbc_report *report) {
   report_pairs(report);
   report_comms(report);
   /* A guess that no transfer asked for is no reason to doubt the bounds. */
-  bool guessed = !run.table[0];
-  for (size_t i = 0; i < report->cell_count; i++)
-    guessed = guessed || (!run.table[1] && report->cells[i].peer != NBC_PEER_SAME_NODE &&
-                          report->cells[i].peer != NBC_PEER_SELF);
+  bool guessed = !run.table[0] && !run.table[1];
+  for (size_t i = 0; i < report->cell_count; i++) {
+    const nbc_peer peer = report->cells[i].peer;
+    guessed = guessed || (!run.table[0] && peer != NBC_PEER_OTHER_NODE && peer != NBC_PEER_SELF) ||
+              (!run.table[1] && peer != NBC_PEER_SAME_NODE && peer != NBC_PEER_SELF);
+  }
   report->table_is_default = guessed;
 }
 

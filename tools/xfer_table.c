@@ -31,9 +31,10 @@
    process of another node: half the shortest round trip; of what is not sent eagerly also the shortest time
    in which MPI_Recv took a message that was announced before, in either direction, from memory that nobody
    touched meanwhile: in large pages, and never written, in small and in large ones, which are copied faster
-   than others. The shortest counts. No size is slower than twice its half, nor one beyond the eager size slower per byte than
-   the next that was measured. So it is the time of the fastest transfer, not of a usual one: bounds hold for
-   slower ones. A table that is too slow makes the minimum overlap too large, so measure while nothing else runs, with a core for each process. */
+   than others. The shortest counts. No size is slower than twice its half, nor one beyond the eager size
+   slower per byte than the next that was measured. So it is the time of the fastest transfer, not of a usual
+   one: bounds hold for slower ones. A table that is too slow makes the minimum overlap too large, so measure
+   while nothing else runs, with a core for each process. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif

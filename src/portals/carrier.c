@@ -290,7 +290,7 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   const unsigned int options = me->me.options;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
-  e.number = number;
+  e.op_id = number;
   /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
   if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
       (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
@@ -311,13 +311,13 @@ PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
   }
   e = pm__entry_of(ni, index, wanted);
   e.search = op == PTL_SEARCH_DELETE ? 2 : 1;
-  e.number = number;
+  e.op_id = number;
   return w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e) >= 0;
 }
-PM_API void pm_list_told(pm_world *world, uint64_t number) {
+PM_API void pm_list_told(pm_world *world, uint64_t op_id) {
   if (!world) return;
   world->now_ps = pm__max_ps(world->now_ps, world->desc.carrier->now_ps(world->desc.carrier->ctx));
-  pm__list_told(world, number);
+  pm__list_told(world, op_id);
 }
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me) {
   pm_world *w = ni->proc->world;

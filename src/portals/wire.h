@@ -70,7 +70,7 @@ typedef struct pm_carrier_entry {
   bool is_untold;     /* of those that it finds nobody is told */
   int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
-      number; /* not 0: pm_list_told() says when it is done, also of an entry that headers have used up */
+      op_id; /* not 0: pm_list_told() says when it is done, also of an entry that headers used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
   ptl_match_bits_t match_bits, ignore_bits;
   int counter; /* 1 + number of the counter that each of its messages raises by one; 0: none */
@@ -100,8 +100,8 @@ typedef struct pm_carrier {
   int (*advance)(void *ctx, int64_t until_ps);
   bool (*is_busy)(const void *ctx); /* time must pass through advance() */
   int64_t (*now_ps)(const void *ctx);
-  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with a number of the
-     model's: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
+  /* Both or none. While messages are the carrier's: an entry is the last of its list from now on (with an
+     op_id: is to be, or is searched for); ret its own number from 0 on, or -1: not kept, the model does it alone. An
      entry of that number is in its list no longer: is_by_message: the message of the present pm_cargo_match or
      _arrived took it. */
   int (*entry_linked)(void *ctx, int64_t t_ps, const pm_carrier_entry *entry);
@@ -143,9 +143,9 @@ PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t 
    (is_delivered 0). Ends the message. */
 PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t t_begin_ps,
                               int64_t t_end_ps, void *data);
-/* Beside messages: an append or a search of that number has taken place; an entry is in its list, or it has been used
-   up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
-PM_API void pm_list_told(pm_world *world, uint64_t number);
+/* Beside messages: the append or search with that op_id (pm_carrier_entry) has taken place; an entry is in its list, or
+   it has been used up by headers, as the carrier has it. The model may have it otherwise, and tells then. */
+PM_API void pm_list_told(pm_world *world, uint64_t op_id);
 
 /* ---- for later pieces ---- */
 /* Valid until another stream is asked for. */

@@ -45,6 +45,8 @@ each() { # mpi
   if [ -n "$truth" ] && [ "$xfer" -gt 0 ] && [ $((truth * xfer / 1000)) -le "$most" ]; then
     ok "$1: $truth permille came after the send's end, reported $((most * 1000 / xfer)) at most"
   else bad "$1: $truth permille came after the send's end, reported $most of $xfer ns: $(cat "$work/$1.said" "$work/$1.err" "$reports/err")"; fi
+  if grep -q 'Transfers took' "$reports/text" && ! grep -q 'guessed' "$reports/text"; then ok "$1: no guess is said where all partners have a table"
+  else bad "$1: a guess is said where all partners have a table: $(grep guessed "$reports/text")"; fi
   see "$1" progress # who computes has sent no more than the first packet
   xfer=$(of 7) least=$(of 8)
   if [ "$xfer" -gt 0 ] && [ $((least * 50)) -le "$xfer" ]; then ok "$1: nothing moves while the sender computes, reported at least $least of $xfer ns"
@@ -54,7 +56,7 @@ if ! command -v ip >/dev/null || ! command -v tc >/dev/null; then reason="no ip 
 elif ! build >"$work/build" 2>&1; then reason="namespaces, veth or tbf not permitted: $(tail -1 "$work/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
-  for t in "openmpi: tail" "openmpi: progress"; do skip "$t: $reason"; done
+  for t in "openmpi: tail" "openmpi: guess" "openmpi: progress"; do skip "$t: $reason"; done
   finish
 fi
 if have_mpi openmpi; then each openmpi; else skip "no mpirun.openmpi or mpicc.openmpi"; fi
