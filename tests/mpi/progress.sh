@@ -26,7 +26,7 @@ idle_moves() { # MPI: the same by a worker that asks for idle cores, in each pro
   after=" $B/tests/mpi/progress_idle_asked.$1.so"
   moves $1 2 NBC_PROGRESS=idle
   after=
-  if [ "$(grep -cx 'asked for SCHED_IDLE' "$work/moves")" = 2 ]; then ok "$1: idle workers ask for SCHED_IDLE"
+  if [ "$(grep -o 'asked for SCHED_IDLE' "$work/moves" | wc -l)" = 2 ]; then ok "$1: idle workers ask for SCHED_IDLE"
   else bad "$1: idle workers do not ask for SCHED_IDLE"; cat "$work/moves"; fi
 }
 requests() { # MPI PROCESSES SETTINGS...
