@@ -3145,7 +3145,8 @@ typedef struct nbc__clock_bracket {
 } nbc__clock_bracket;
 
 /* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
-   reading may move a few ns against neighbouring instructions, the ordered one may not. */
+   reading may be done before earlier loads of the same thread are, so by microseconds when those miss
+   the caches; the ordered one may not. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
 static inline uint64_t nbc__clock_counter(void) {
@@ -3154,7 +3155,7 @@ static inline uint64_t nbc__clock_counter(void) {
   return (uint64_t)hi << 32 | lo;
 }
 /* lfence waits until all earlier instructions are done and lets none begin early [Intel SDM,
-   RDTSC]: readings that bracket something need that, readings of single events do not. */
+   RDTSC]: readings that bracket something, or follow what another thread did, need that. */
 static inline uint64_t nbc__clock_counter_ordered(void) {
   uint32_t lo, hi;
   __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");
@@ -4206,6 +4207,8 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define NBC__MON_RARE(condition)     __builtin_expect(!!(condition), 0)
+#define NBC__MON_APART               __attribute__((noinline)) /* not in the way of what is often */
 
 /* What an event is. */
 enum {
@@ -4399,6 +4402,11 @@ struct nbc_monitor {
   double start_unix_s;
 };
 
+/* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
+   any thread may count, does not come here). */
+static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
+  NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
+}
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r); /* the inbox is full */
@@ -4419,6 +4427,11 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
 NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
                                 const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
                                 const nbc__mon_bounds *o);
+/* C at a past time from the history of calls; false when the history does not reach back so far. */
+NBC__PRIVATE bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
+/* A NIC's stamp of a transfer that is counted in cell. */
+NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
+                                 int64_t known_ns);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);
@@ -4433,9 +4446,8 @@ NBC__PRIVATE bool nbc__mon_is_owner(const nbc_recorder *r);
 /* ============================================================================================== */
 /* [MONITOR] 7. The four events and the overlap bounds                                            */
 /* ============================================================================================== */
-#define NBC__MON_RARE(condition) __builtin_expect(!!(condition), 0)
-#define NBC__MON_APART           __attribute__((noinline)) /* not in the way of what is often */
-#define NBC__MON_MAYBE_EAGER     65536 /* where no table says up to where sends are eager */
+
+#define NBC__MON_MAYBE_EAGER 65536 /* where no table says up to where sends are eager */
 
 /* ---- creation ------------------------------------------------------------------------------ */
 static nbc_status nbc__mon_set_classes(nbc_monitor *m, const nbc_monitor_desc *desc) {
@@ -4647,12 +4659,6 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
 }
 
 /* ---- the event path ------------------------------------------------------------------------ */
-/* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
-   any thread may count, does not come here). */
-static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
-  NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
-}
-
 /* Only the owner writes these; a report may read them meanwhile. */
 static inline void nbc__mon_add(int64_t *sum, int64_t value) {
   NBC__MON_RELAXED_STORE(sum, *sum + value);
@@ -4795,8 +4801,6 @@ NBC_API void nbc_call_exit_at(nbc_recorder *r, int64_t t_ns) {
 
 #define NBC__MON_UNPLACED INT64_MIN /* as C: not known */
 NBC__MON_APART static void nbc__mon_drain_in_time(nbc_recorder *r);
-NBC__MON_APART static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns,
-                                              int64_t *comp_ns);
 static void nbc__mon_lose_sight(nbc_recorder *r, int64_t known_ns);
 
 /* The next place of the ring, with its time and C; nbc__mon_pushed when the rest is there, too. */
@@ -5340,20 +5344,6 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc_
   seen.max_overlap_ns = o->max_ns;
   on_seen(d->on_seen_user, &seen);
 }
-static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *stamp) {
-  const nbc_monitor_desc *d = &r->monitor->desc;
-  void (*const on_seen)(void *, const nbc_seen *) = NBC__MON_RELAXED_LOAD(&d->on_seen);
-  nbc_seen seen;
-  if (!on_seen) return;
-  memset(&seen, 0, sizeof seen);
-  seen.id = stamp->id;
-  seen.by_nic = true;
-  seen.begin_ns = stamp->stamp_begin_ns;
-  seen.end_ns = stamp->t_ns - stamp->stamp_err_ns;
-  seen.err_ns = stamp->stamp_err_ns;
-  on_seen(d->on_seen_user, &seen);
-}
-
 /* ---- joint bounds: what was under way together ------------------------------------------------- */
 /* Where a transfer joins others: out or in, by class of peer; NULL: its direction is not one, or it is
    not known which link it takes, or how fast that is. */
@@ -5497,8 +5487,8 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
   return cell;
 }
 
-/* C at a past time from the history of calls; false when the history does not reach back so far. */
-static bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns) {
+NBC__MON_APART NBC__PRIVATE bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns,
+                                                    int64_t *comp_ns) {
   const uint64_t size = r->history_mask + 1,
                  head = __atomic_load_n(&r->history_head, __ATOMIC_ACQUIRE);
   /* the owner may be writing head - size */
@@ -5529,139 +5519,6 @@ static int64_t nbc__mon_known_ns(const nbc_recorder *r) {
   return NBC__MON_RELAXED_LOAD(&r->history_head) - head < r->history_mask
              ? t_ns
              : INT64_MIN; /* still there? */
-}
-
-/* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
-static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most,
-                             int64_t *comp_ns) {
-  int64_t beyond_ns;
-  if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
-  if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
-  if (__builtin_sub_overflow(t_ns, known_ns, &beyond_ns)) beyond_ns = INT64_MAX;
-  if (most) *comp_ns = nbc__later(*comp_ns, beyond_ns);
-  return true;
-}
-
-/* C at the earliest and the latest time that one end of a stamp may have. */
-typedef struct nbc__mon_end {
-  int64_t early_ns, late_ns, early_comp_ns, late_comp_ns;
-} nbc__mon_end;
-static bool nbc__mon_end_of(const nbc_recorder *r, int64_t early_ns, int64_t late_ns,
-                            int64_t known_ns, nbc__mon_end *end) {
-  end->early_ns = early_ns;
-  end->late_ns = late_ns;
-  return nbc__mon_comp_by(r, early_ns, known_ns, false, &end->early_comp_ns) &&
-         nbc__mon_comp_by(r, late_ns, known_ns, true, &end->late_comp_ns);
-}
-/* The same for a part of that range: looked up only when C bends in it. */
-static bool nbc__mon_end_part(const nbc_recorder *r, const nbc__mon_end *whole, int64_t early_ns,
-                              int64_t late_ns, int64_t known_ns, nbc__mon_end *end) {
-  *end = *whole;
-  end->early_ns = early_ns;
-  end->late_ns = late_ns;
-  const int64_t d_comp_ns = whole->late_comp_ns - whole->early_comp_ns;
-  if (d_comp_ns == 0) return true;
-  if (d_comp_ns != whole->late_ns - whole->early_ns || whole->late_ns > known_ns)
-    return nbc__mon_end_of(r, early_ns, late_ns, known_ns, end);
-  end->early_comp_ns = whole->early_comp_ns + (early_ns - whole->early_ns);
-  end->late_comp_ns = whole->early_comp_ns + (late_ns - whole->early_ns);
-  return true;
-}
-/* What is hidden between two such ends that are length apart, give or take d_err: C(end) - C(begin),
-   cut by what the length says. */
-static void nbc__mon_between(const nbc__mon_end *b, const nbc__mon_end *e, int64_t length_ns,
-                             int64_t d_err_ns, int64_t known_ns, int64_t *lo_ns, int64_t *hi_ns) {
-  const int64_t comp_ns = e->late_comp_ns - b->early_comp_ns, span_ns = e->late_ns - b->early_ns;
-  const int64_t shortest_ns = length_ns - d_err_ns - (span_ns - comp_ns);
-  *lo_ns = e->early_comp_ns > b->late_comp_ns ? e->early_comp_ns - b->late_comp_ns : 0;
-  /* not when comp_ns holds what the owner may still compute */
-  if (shortest_ns > *lo_ns && e->late_ns <= known_ns) *lo_ns = shortest_ns;
-  *hi_ns = comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
-}
-
-/* A number for nbc_xfer_stamp_shared that nobody else has; 0 when there is none any more. */
-NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r) {
-  const uint32_t first = (uint32_t)1 << 31;
-  uint32_t count = NBC__MON_RELAXED_LOAD(&r->group_count);
-  do
-    if (count == first - 1) return 0;
-  while (!__atomic_compare_exchange_n(&r->group_count, &count, count + 1, true, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED));
-  return first + count;
-}
-/* A group's stamps become part of their cell's sum: least and most over all shifts, but no wider than
-   each stamp for itself. */
-NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index) {
-  nbc__mon_shift *s = r->shifts ? &r->shifts[cell_index] : NULL;
-  if (!s || !s->group) return;
-  int64_t lo_ns = s->least_ns[0], hi_ns = s->most_ns[0];
-  for (int k = 1; k < NBC__MON_SHIFTS; k++) {
-    if (s->least_ns[k] < lo_ns) lo_ns = s->least_ns[k];
-    if (s->most_ns[k] > hi_ns) hi_ns = s->most_ns[k];
-  }
-  r->cells[cell_index].t.exact_lo_ns += lo_ns > s->lo_ns ? lo_ns : s->lo_ns;
-  r->cells[cell_index].t.exact_hi_ns += hi_ns < s->hi_ns ? hi_ns : s->hi_ns;
-  memset(s, 0, sizeof *s);
-}
-/* One stamp more, which for itself hides lo to hi: the range of the common shift in equal parts, each with
-   its own least and most. */
-static void nbc__mon_shift_add(nbc_recorder *r, size_t cell_index, uint32_t group, int64_t own_ns,
-                               const nbc__mon_end *b, const nbc__mon_end *e, int64_t d_err_ns,
-                               int64_t known_ns, int64_t lo_ns, int64_t hi_ns) {
-  nbc__mon_shift *s = &r->shifts[cell_index];
-  const int64_t length_ns = e->early_ns - b->early_ns;
-  const int64_t reach_ns = (b->late_ns - b->early_ns) / 2 - own_ns;
-  if (s->group != group || s->reach_ns != reach_ns) {
-    nbc__mon_shift_close(r, cell_index);
-    s->group = group;
-    s->reach_ns = reach_ns;
-  }
-  s->lo_ns += lo_ns;
-  s->hi_ns += hi_ns;
-  for (int k = 0; k < NBC__MON_SHIFTS; k++) {
-    /* this part's shifts, and on both sides what is the stamp's own error */
-    const int64_t from_ns = 2 * reach_ns * k / NBC__MON_SHIFTS,
-                  to_ns =
-                      (2 * reach_ns * (k + 1) + NBC__MON_SHIFTS - 1) / NBC__MON_SHIFTS + 2 * own_ns;
-    nbc__mon_end begin, end;
-    int64_t least_ns = lo_ns, most_ns = hi_ns;
-    if (nbc__mon_end_part(r, b, b->early_ns + from_ns, b->early_ns + to_ns, known_ns, &begin) &&
-        nbc__mon_end_part(r, e, e->early_ns + from_ns, e->early_ns + to_ns, known_ns, &end))
-      nbc__mon_between(&begin, &end, length_ns, d_err_ns, known_ns, &least_ns, &most_ns);
-    s->least_ns[k] += least_ns > lo_ns ? least_ns : lo_ns;
-    s->most_ns[k] += most_ns < hi_ns ? most_ns : hi_ns;
-  }
-}
-
-/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
-   what its length says, which is known to d_err (nbc_xfer_stamp_length). */
-NBC__MON_APART static void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell,
-                                          const nbc__mon_event *stamp, int64_t known_ns) {
-  const int64_t far_ns = (int64_t)1 << 60, err_ns = stamp->stamp_err_ns;
-  const int64_t b_ns = stamp->stamp_begin_ns, e_ns = stamp->t_ns - err_ns;
-  const uint32_t group = stamp->stamp_group;
-  int64_t d_err_ns = (int64_t)stamp->stamp_length_err_ns, lo_ns, hi_ns;
-  nbc__mon_end b, e;
-  if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
-    nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
-  } else if (!r->takes_nic_stamps ||
-             !nbc__mon_end_of(r, b_ns - err_ns, b_ns + err_ns, known_ns, &b) ||
-             !nbc__mon_end_of(r, e_ns - err_ns, e_ns + err_ns, known_ns, &e)) {
-    nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
-  } else {
-    if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
-    nbc__mon_between(&b, &e, e_ns - b_ns, d_err_ns, known_ns, &lo_ns, &hi_ns);
-    nbc__mon_tell_stamp(r, stamp);
-    cell->t.exact_count++;
-    cell->t.exact_xfer_ns += e_ns - b_ns;
-    if (group) {
-      nbc__mon_shift_add(r, (size_t)(cell - r->cells), group, (int64_t)stamp->stamp_own_err_ns, &b,
-                         &e, d_err_ns, known_ns, lo_ns, hi_ns);
-    } else {
-      cell->t.exact_lo_ns += lo_ns;
-      cell->t.exact_hi_ns += hi_ns;
-    }
-  }
 }
 
 /* Twice as many active transfers, where the monitor may. */
@@ -5794,6 +5651,19 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
+/* An end, or a cancel, of a transfer whose begin has not been seen. */
+static bool nbc__mon_lacks_begin(nbc_recorder *r, const nbc__mon_event *e) {
+  return e->what != NBC__MON_BEGIN && e->what != NBC__MON_BEGUN && e->what != NBC__MON_END_ONLY &&
+         e->what != NBC__MON_STAMP && !nbc__mon_find(r, e->id)->index_plus1;
+}
+/* The earlier one, but a begin before its end whatever their times say: cores read their counters
+   some ns apart, and early, while they wait for memory. */
+static bool nbc__mon_comes_first(nbc_recorder *r, const nbc__mon_event *foreign,
+                                 const nbc__mon_event *own) {
+  if (foreign->t_ns < own->t_ns) return !nbc__mon_lacks_begin(r, foreign);
+  return foreign->id == own->id && foreign->what == NBC__MON_BEGIN && nbc__mon_lacks_begin(r, own);
+}
+
 /* Own events (the ring) and foreign ones (the inbox) become sums in the order of their times, an own
    begin before a foreign end of the same time. The invariant: an event is processed only when all
    events of its transfer with earlier times have been. The ring is in order by itself. A foreign
@@ -5840,7 +5710,7 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     if (foreign && tail == head) head = __atomic_load_n(&r->ring_head, __ATOMIC_ACQUIRE);
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
-    if (foreign && (!own || slot->event.t_ns < own->t_ns)) {
+    if (foreign && (!own || nbc__mon_comes_first(r, &slot->event, own))) {
       /* own is NULL then: all of the ring is drained */
       if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break;
       nbc__mon_process_foreign(r, slot, known_ns);
@@ -5990,6 +5860,13 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   nbc__mon_foreign_put(r, &e);
 }
 
+/* Not read early: what this thread has seen of the owner, such as the begin of what ends here, was
+   before. */
+static int64_t nbc__mon_foreign_now(const nbc_recorder *owner) {
+  const nbc_clock *clock = &owner->monitor->clock;
+  return nbc_clock_ticks_to_ns(clock, nbc__clock_ordered_ticks(clock));
+}
+
 NBC_API void nbc_foreign_begin_at(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                   nbc_kind kind, nbc_peer peer, int64_t t_ns) {
   if (!owner) return;
@@ -6009,22 +5886,22 @@ NBC_API void nbc_foreign_end_sized_at(nbc_recorder *owner, uint64_t id, uint64_t
 NBC_API void nbc_foreign_begin(nbc_recorder *owner, uint64_t id, uint64_t size_bytes, nbc_kind kind,
                                nbc_peer peer) {
   if (!owner) return;
-  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc_clock_now_ns(&owner->monitor->clock));
+  nbc_foreign_begin_at(owner, id, size_bytes, kind, peer, nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
-  nbc_foreign_end_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
+  nbc_foreign_end_at(owner, id, nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end_sized(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
   if (!owner) return;
-  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc_clock_now_ns(&owner->monitor->clock));
+  nbc_foreign_end_sized_at(owner, id, size_bytes, peer, nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end_early(nbc_recorder *owner, uint64_t id, uint64_t size_bytes,
                                    nbc_peer peer) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_EARLY, id, size_bytes, NBC_KIND_OTHER, peer,
-                   nbc_clock_now_ns(&owner->monitor->clock));
+                   nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t t_ns) {
   if (!owner) return;
@@ -6032,24 +5909,172 @@ NBC_API void nbc_foreign_end_local_at(nbc_recorder *owner, uint64_t id, int64_t 
 }
 NBC_API void nbc_foreign_end_local(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
-  nbc_foreign_end_local_at(owner, id, nbc_clock_now_ns(&owner->monitor->clock));
+  nbc_foreign_end_local_at(owner, id, nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end_parts(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_END_PARTS, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
-                   nbc_clock_now_ns(&owner->monitor->clock));
+                   nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_cancel(nbc_recorder *owner, uint64_t id) {
   if (!owner) return;
   nbc__mon_foreign(owner, NBC__MON_CANCEL, id, 0, NBC_KIND_OTHER, NBC_PEER_UNKNOWN,
-                   nbc_clock_now_ns(&owner->monitor->clock));
+                   nbc__mon_foreign_now(owner));
 }
 NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer) {
   if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
     nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
-                     nbc_clock_now_ns(&owner->monitor->clock));
+                     nbc__mon_foreign_now(owner));
+}
+
+/* ---- what stamps of NICs hide: under the recorder's lock ---------------------------------------- */
+/* C at t_ns, when the owner is known up to known_ns: after that it may have computed, or not. */
+static bool nbc__mon_comp_by(const nbc_recorder *r, int64_t t_ns, int64_t known_ns, bool most,
+                             int64_t *comp_ns) {
+  int64_t beyond_ns;
+  if (t_ns <= known_ns) return nbc__mon_comp_then(r, t_ns, comp_ns);
+  if (known_ns == INT64_MIN || !nbc__mon_comp_then(r, known_ns, comp_ns)) return false;
+  if (__builtin_sub_overflow(t_ns, known_ns, &beyond_ns)) beyond_ns = INT64_MAX;
+  if (most) *comp_ns = nbc__later(*comp_ns, beyond_ns);
+  return true;
+}
+
+/* C at the earliest and the latest time that one end of a stamp may have. */
+typedef struct nbc__mon_end {
+  int64_t early_ns, late_ns, early_comp_ns, late_comp_ns;
+} nbc__mon_end;
+static bool nbc__mon_end_of(const nbc_recorder *r, int64_t early_ns, int64_t late_ns,
+                            int64_t known_ns, nbc__mon_end *end) {
+  end->early_ns = early_ns;
+  end->late_ns = late_ns;
+  return nbc__mon_comp_by(r, early_ns, known_ns, false, &end->early_comp_ns) &&
+         nbc__mon_comp_by(r, late_ns, known_ns, true, &end->late_comp_ns);
+}
+/* The same for a part of that range: looked up only when C bends in it. */
+static bool nbc__mon_end_part(const nbc_recorder *r, const nbc__mon_end *whole, int64_t early_ns,
+                              int64_t late_ns, int64_t known_ns, nbc__mon_end *end) {
+  *end = *whole;
+  end->early_ns = early_ns;
+  end->late_ns = late_ns;
+  const int64_t d_comp_ns = whole->late_comp_ns - whole->early_comp_ns;
+  if (d_comp_ns == 0) return true;
+  if (d_comp_ns != whole->late_ns - whole->early_ns || whole->late_ns > known_ns)
+    return nbc__mon_end_of(r, early_ns, late_ns, known_ns, end);
+  end->early_comp_ns = whole->early_comp_ns + (early_ns - whole->early_ns);
+  end->late_comp_ns = whole->early_comp_ns + (late_ns - whole->early_ns);
+  return true;
+}
+/* What is hidden between two such ends that are length apart, give or take d_err: C(end) - C(begin),
+   cut by what the length says. */
+static void nbc__mon_between(const nbc__mon_end *b, const nbc__mon_end *e, int64_t length_ns,
+                             int64_t d_err_ns, int64_t known_ns, int64_t *lo_ns, int64_t *hi_ns) {
+  const int64_t comp_ns = e->late_comp_ns - b->early_comp_ns, span_ns = e->late_ns - b->early_ns;
+  const int64_t shortest_ns = length_ns - d_err_ns - (span_ns - comp_ns);
+  *lo_ns = e->early_comp_ns > b->late_comp_ns ? e->early_comp_ns - b->late_comp_ns : 0;
+  /* not when comp_ns holds what the owner may still compute */
+  if (shortest_ns > *lo_ns && e->late_ns <= known_ns) *lo_ns = shortest_ns;
+  *hi_ns = comp_ns < length_ns + d_err_ns ? comp_ns : length_ns + d_err_ns;
+}
+
+/* A number for nbc_xfer_stamp_shared that nobody else has; 0 when there is none any more. */
+NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r) {
+  const uint32_t first = (uint32_t)1 << 31;
+  uint32_t count = NBC__MON_RELAXED_LOAD(&r->group_count);
+  do
+    if (count == first - 1) return 0;
+  while (!__atomic_compare_exchange_n(&r->group_count, &count, count + 1, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return first + count;
+}
+/* A group's stamps become part of their cell's sum: least and most over all shifts, but no wider than
+   each stamp for itself. */
+NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index) {
+  nbc__mon_shift *s = r->shifts ? &r->shifts[cell_index] : NULL;
+  if (!s || !s->group) return;
+  int64_t lo_ns = s->least_ns[0], hi_ns = s->most_ns[0];
+  for (int k = 1; k < NBC__MON_SHIFTS; k++) {
+    if (s->least_ns[k] < lo_ns) lo_ns = s->least_ns[k];
+    if (s->most_ns[k] > hi_ns) hi_ns = s->most_ns[k];
+  }
+  r->cells[cell_index].t.exact_lo_ns += lo_ns > s->lo_ns ? lo_ns : s->lo_ns;
+  r->cells[cell_index].t.exact_hi_ns += hi_ns < s->hi_ns ? hi_ns : s->hi_ns;
+  memset(s, 0, sizeof *s);
+}
+/* One stamp more, which for itself hides lo to hi: the range of the common shift in equal parts, each with
+   its own least and most. */
+static void nbc__mon_shift_add(nbc_recorder *r, size_t cell_index, uint32_t group, int64_t own_ns,
+                               const nbc__mon_end *b, const nbc__mon_end *e, int64_t d_err_ns,
+                               int64_t known_ns, int64_t lo_ns, int64_t hi_ns) {
+  nbc__mon_shift *s = &r->shifts[cell_index];
+  const int64_t length_ns = e->early_ns - b->early_ns;
+  const int64_t reach_ns = (b->late_ns - b->early_ns) / 2 - own_ns;
+  if (s->group != group || s->reach_ns != reach_ns) {
+    nbc__mon_shift_close(r, cell_index);
+    s->group = group;
+    s->reach_ns = reach_ns;
+  }
+  s->lo_ns += lo_ns;
+  s->hi_ns += hi_ns;
+  for (int k = 0; k < NBC__MON_SHIFTS; k++) {
+    /* this part's shifts, and on both sides what is the stamp's own error */
+    const int64_t from_ns = 2 * reach_ns * k / NBC__MON_SHIFTS,
+                  to_ns =
+                      (2 * reach_ns * (k + 1) + NBC__MON_SHIFTS - 1) / NBC__MON_SHIFTS + 2 * own_ns;
+    nbc__mon_end begin, end;
+    int64_t least_ns = lo_ns, most_ns = hi_ns;
+    if (nbc__mon_end_part(r, b, b->early_ns + from_ns, b->early_ns + to_ns, known_ns, &begin) &&
+        nbc__mon_end_part(r, e, e->early_ns + from_ns, e->early_ns + to_ns, known_ns, &end))
+      nbc__mon_between(&begin, &end, length_ns, d_err_ns, known_ns, &least_ns, &most_ns);
+    s->least_ns[k] += least_ns > lo_ns ? least_ns : lo_ns;
+    s->most_ns[k] += most_ns < hi_ns ? most_ns : hi_ns;
+  }
+}
+
+static void nbc__mon_tell_stamp(const nbc_recorder *r, const nbc__mon_event *stamp) {
+  const nbc_monitor_desc *d = &r->monitor->desc;
+  void (*const on_seen)(void *, const nbc_seen *) = NBC__MON_RELAXED_LOAD(&d->on_seen);
+  nbc_seen seen;
+  if (!on_seen) return;
+  memset(&seen, 0, sizeof seen);
+  seen.id = stamp->id;
+  seen.by_nic = true;
+  seen.begin_ns = stamp->stamp_begin_ns;
+  seen.end_ns = stamp->t_ns - stamp->stamp_err_ns;
+  seen.err_ns = stamp->stamp_err_ns;
+  on_seen(d->on_seen_user, &seen);
+}
+
+/* Exact overlap of one stamped transfer (or fragment): C(end) - C(begin), each time +- err; cut by
+   what its length says, which is known to d_err (nbc_xfer_stamp_length). */
+NBC__MON_APART NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell,
+                                                const nbc__mon_event *stamp, int64_t known_ns) {
+  const int64_t far_ns = (int64_t)1 << 60, err_ns = stamp->stamp_err_ns;
+  const int64_t b_ns = stamp->stamp_begin_ns, e_ns = stamp->t_ns - err_ns;
+  const uint32_t group = stamp->stamp_group;
+  int64_t d_err_ns = (int64_t)stamp->stamp_length_err_ns, lo_ns, hi_ns;
+  nbc__mon_end b, e;
+  if (e_ns < b_ns || b_ns < -far_ns || e_ns > far_ns || err_ns > far_ns) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_invalid);
+  } else if (!r->takes_nic_stamps ||
+             !nbc__mon_end_of(r, b_ns - err_ns, b_ns + err_ns, known_ns, &b) ||
+             !nbc__mon_end_of(r, e_ns - err_ns, e_ns + err_ns, known_ns, &e)) {
+    nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
+  } else {
+    if (d_err_ns > 2 * err_ns) d_err_ns = 2 * err_ns;
+    nbc__mon_between(&b, &e, e_ns - b_ns, d_err_ns, known_ns, &lo_ns, &hi_ns);
+    nbc__mon_tell_stamp(r, stamp);
+    cell->t.exact_count++;
+    cell->t.exact_xfer_ns += e_ns - b_ns;
+    if (group) {
+      nbc__mon_shift_add(r, (size_t)(cell - r->cells), group, (int64_t)stamp->stamp_own_err_ns, &b,
+                         &e, d_err_ns, known_ns, lo_ns, hi_ns);
+    } else {
+      cell->t.exact_lo_ns += lo_ns;
+      cell->t.exact_hi_ns += hi_ns;
+    }
+  }
 }
 
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,

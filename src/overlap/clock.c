@@ -25,7 +25,8 @@ typedef struct nbc__clock_bracket {
 } nbc__clock_bracket;
 
 /* NBC__CLOCK_COUNTER: the source that nbc__clock_counter reads; AUTO when there is none. The plain
-   reading may move a few ns against neighbouring instructions, the ordered one may not. */
+   reading may be done before earlier loads of the same thread are, so by microseconds when those miss
+   the caches; the ordered one may not. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #  define NBC__CLOCK_COUNTER NBC_CLOCK_TSC
 static inline uint64_t nbc__clock_counter(void) {
@@ -34,7 +35,7 @@ static inline uint64_t nbc__clock_counter(void) {
   return (uint64_t)hi << 32 | lo;
 }
 /* lfence waits until all earlier instructions are done and lets none begin early [Intel SDM,
-   RDTSC]: readings that bracket something need that, readings of single events do not. */
+   RDTSC]: readings that bracket something, or follow what another thread did, need that. */
 static inline uint64_t nbc__clock_counter_ordered(void) {
   uint32_t lo, hi;
   __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(lo), "=d"(hi) : : "memory");

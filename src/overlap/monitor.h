@@ -257,6 +257,8 @@ NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns)
 /* ---- for later pieces ---- */
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define NBC__MON_RARE(condition)     __builtin_expect(!!(condition), 0)
+#define NBC__MON_APART               __attribute__((noinline)) /* not in the way of what is often */
 
 /* What an event is. */
 enum {
@@ -450,6 +452,11 @@ struct nbc_monitor {
   double start_unix_s;
 };
 
+/* Each problem is counted either by the owner or under the lock, never by both (foreign_lost, which
+   any thread may count, does not come here). */
+static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
+  NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
+}
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r); /* the inbox is full */
@@ -470,6 +477,11 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
 NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
                                 const nbc__mon_event *e, uint64_t size_bytes, nbc_peer peer,
                                 const nbc__mon_bounds *o);
+/* C at a past time from the history of calls; false when the history does not reach back so far. */
+NBC__PRIVATE bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_t *comp_ns);
+/* A NIC's stamp of a transfer that is counted in cell. */
+NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
+                                 int64_t known_ns);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);

@@ -104,6 +104,7 @@ static void threads_that_end_each_others_transfers_lose_nothing(void) {
   CHECK(r->problems[NBC_PROBLEM_foreign_lost] == 0);
   CHECK(r->problems[NBC_PROBLEM_never_ended] == 0);
   CHECK(r->problems[NBC_PROBLEM_end_unknown] == 0);
+  CHECK(r->problems[NBC_PROBLEM_ended_before_begin] == 0); /* who ends has seen the begin */
   CHECK(r->section_count == 2 && r->sections[1].count == THREADS * ROUNDS / 100);
   CHECK(r->thread_count == THREADS);
   int64_t wall = 0, measured = 0;
@@ -206,6 +207,32 @@ static void a_foreign_begin_comes_before_its_own_end(void) {
   sim_destroy(&s);
 }
 
+/* Cores' counters may be some ns apart. Another of the owner's transfers begins in between. */
+static void a_begin_comes_before_its_end_though_their_clocks_differ(void) {
+  for (int is_foreign_begin = 0; is_foreign_begin < 2; is_foreign_begin++) {
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    sim s = sim_create(1000, 1e-9, desc);
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, 100);
+    nbc_xfer_begin_at(s.me, 2, 8, ISEND, 150);
+    if (is_foreign_begin) {
+      nbc_foreign_begin_at(s.me, 1, 8, ISEND, 152);
+      nbc_xfer_end_at(s.me, 1, 151);
+    } else {
+      nbc_xfer_begin_at(s.me, 1, 8, ISEND, 151);
+      nbc_foreign_end_at(s.me, 1, 149);
+    }
+    nbc_xfer_end_at(s.me, 2, 190);
+    nbc_call_exit_at(s.me, 200);
+    nbc_report *r = sim_report(&s, 300);
+    CHECK(r->total.count == 2 && r->problems[NBC_PROBLEM_ended_before_begin] == 1);
+    CHECK(r->problems[NBC_PROBLEM_end_unknown] == 0 && r->problems[NBC_PROBLEM_never_ended] == 0);
+    CHECK(r->total.case_count[2] == 1 && r->total.min_overlap_ns == 0 && r->total.max_overlap_ns == 1000);
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
 /* Not knowing where the peer is, max rests on the slower table and min on the faster, whichever it is. */
 static void an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min(void) {
   for (int slow = 0; slow < 2; slow++) {
@@ -243,6 +270,7 @@ int main(int argc, char **argv) {
   RUN(a_transfer_whose_thread_is_out_of_sight_claims_nothing);
   RUN(an_own_begin_comes_before_a_foreign_end_of_the_same_time);
   RUN(a_foreign_begin_comes_before_its_own_end);
+  RUN(a_begin_comes_before_its_end_though_their_clocks_differ);
   RUN(an_unknown_peer_gets_the_slower_table_for_max_and_the_faster_for_min);
   return TEST_END();
 }
