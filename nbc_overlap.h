@@ -2390,7 +2390,7 @@ typedef struct nbc_sync_desc {
   nbc_sync_method method;
   double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
   double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trip_count;          /* round trips per burst; 0 = 64 */
+  int trip_count;          /* round trips per burst; 0 = 64. The last of several only ends it */
   int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
@@ -18508,7 +18508,11 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
 
 /* One trip: sends until an answer comes; answers to earlier pings count too. (sent_ns keeps the
    last NBC__SYNC_OPEN departures: an answer that comes after its question was repeated is still a
-   trip, a long one; only answers to questions older than these are thrown away.) */
+   trip, a long one; only answers to questions older than these are thrown away.)
+   The last trip of a burst is not measured by, unless it is the only one: its answer leaves a parent
+   that goes away, all others leave one that waits for the next question. Where both share a core,
+   the one that goes away frees it sooner: the fastest ways back would all be those, with no way
+   there to match, and the middle would lie beside the truth by microseconds. */
 static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
   nbc__sync_mail *answer;
   nbc__sync_ping ping;
@@ -18543,7 +18547,8 @@ static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best
     if (answer->op.size_bytes == sizeof *pong && pong->sequence <= s->sequence &&
         s->sequence - pong->sequence < NBC__SYNC_OPEN) {
       s->info.depth_count = (int)pong->depth_count + 1;
-      nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
+      if (what != NBC__SYNC_LAST || s->desc.trip_count == 1)
+        nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
       break;
     }
     NBC_FREE(answer); /* an answer of long ago: wait for the next */

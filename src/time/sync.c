@@ -127,7 +127,11 @@ static void nbc__sync_use(nbc_sync *s, const nbc__sync_pong *pong, int64_t t_sen
 
 /* One trip: sends until an answer comes; answers to earlier pings count too. (sent_ns keeps the
    last NBC__SYNC_OPEN departures: an answer that comes after its question was repeated is still a
-   trip, a long one; only answers to questions older than these are thrown away.) */
+   trip, a long one; only answers to questions older than these are thrown away.)
+   The last trip of a burst is not measured by, unless it is the only one: its answer leaves a parent
+   that goes away, all others leave one that waits for the next question. Where both share a core,
+   the one that goes away frees it sooner: the fastest ways back would all be those, with no way
+   there to match, and the middle would lie beside the truth by microseconds. */
 static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best) {
   nbc__sync_mail *answer;
   nbc__sync_ping ping;
@@ -162,7 +166,8 @@ static nbc_status nbc__sync_trip(nbc_sync *s, uint64_t what, nbc__sync_fit *best
     if (answer->op.size_bytes == sizeof *pong && pong->sequence <= s->sequence &&
         s->sequence - pong->sequence < NBC__SYNC_OPEN) {
       s->info.depth_count = (int)pong->depth_count + 1;
-      nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
+      if (what != NBC__SYNC_LAST || s->desc.trip_count == 1)
+        nbc__sync_use(s, pong, s->sent_ns[pong->sequence % NBC__SYNC_OPEN], t_back_ns, best);
       break;
     }
     NBC_FREE(answer); /* an answer of long ago: wait for the next */

@@ -29,7 +29,7 @@ typedef struct nbc_sync_desc {
   nbc_sync_method method;
   double rate_limit_ppm;   /* between any clock and rank 0's; 0 = 400: two crystals */
   double wander_ppm_per_s; /* < 0 = not at all; 0 = 1: two crystals */
-  int trip_count;          /* round trips per burst; 0 = 64 */
+  int trip_count;          /* round trips per burst; 0 = 64. The last of several only ends it */
   int tree_arity;          /* 2 ... 64; 0 = 2. Larger: flatter tree, smaller errors, longer */
   int history_count;       /* states kept for nbc_sync_global of old times; 0 = 16 */
   int64_t limit_ns;        /* a rank that never answers; 0 = 30 s */
