@@ -66,6 +66,7 @@ typedef struct running { /* a collective under way, or a persistent one */
   int error_class;
   foreign_op by;
   bool persistent, under_way;
+  bool sides_differ; /* what this process sends itself has another length than what it receives */
   bool dying,
       gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
   struct running *next_buried;
@@ -837,6 +838,18 @@ static bool describe_reduction(const shadow *s, const progress_call *call, runni
   return true;
 }
 
+/* One length for all blocks, and this process gives two: forbidden, and neither buffer may be taken for as long as the
+   other says. The others get what is sent, and judge it by what they expect; what comes is thrown away, for the end is an
+   error. */
+static bool keep_apart(running *r, const layout *out, int recvs, nbc_coll_args *args) {
+  const uint64_t total = out->bytes[0] * (uint64_t)recvs;
+  r->packed = malloc(total ? total : 1);
+  r->sides_differ = true;
+  args->recv = r->packed;
+  args->count = out->bytes[0];
+  return r->packed != NULL;
+}
+
 /* Moves: everything as bytes; what is not raw goes through memory of ours. False: no memory. */
 static bool describe_move(const shadow *s, const progress_call *call, running *r,
                           nbc_coll_args *args) {
@@ -872,6 +885,9 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
     out.total = exchange ? in.total : in.bytes[s->t.rank];
   }
   if (r->sent) args->send = r->sent;
+  if (!kind->lengths && sends && recvs && !send_in_place && !recv_in_place &&
+      in.bytes[0] != out.bytes[0])
+    return keep_apart(r, &out, recvs, args);
   if (!in.raw) {
     if (!unpack_later(r, &call->recv, recvs, in.total)) return false;
     args->recv = r->packed;
@@ -1118,6 +1134,7 @@ void progress_coll_poll(void) {
     }
     r->error_class = error_class_of(status);
     if (r->error_class) say_why(r);
+    if (r->sides_differ) r->error_class = MPI_ERR_TRUNCATE;
     *link = r->next;
     r->next = done;
     done = r;
