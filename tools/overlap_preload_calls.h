@@ -92,10 +92,10 @@ WRAP(N(Imrecv), IRECV, (void *buf, COUNT count, MPI_Datatype type, MPI_Message *
       MPI_Comm comm
 #define A_REPLACE buf, count, type, dest, sendtag, source, recvtag, comm
 WRAP(N(Sendrecv), SENDRECV, (P_SENDRECV, MPI_Status *status), (A_SENDRECV, OWN(status)),
-     (sent(c, SENDRECV, sendcount, sendtype, dest, sendtag, comm),
+     (exchanged(dest, source), sent(c, SENDRECV, sendcount, sendtype, dest, sendtag, comm),
       received(c, SENDRECV, source, OWN(status), comm)))
 WRAP(N(Sendrecv_replace), SENDRECV, (P_REPLACE, MPI_Status *status), (A_REPLACE, OWN(status)),
-     (sent(c, SENDRECV, count, type, dest, sendtag, comm),
+     (exchanged(dest, source), sent(c, SENDRECV, count, type, dest, sendtag, comm),
       received(c, SENDRECV, source, OWN(status), comm)))
 #if MPI_VERSION >= 4
 WRAP(N(Isendrecv), OTHER, (P_SENDRECV, P_REQ), (A_SENDRECV, request),

@@ -513,6 +513,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
   int cancelled = 0;
   if (!take(request, claimed, &x, false)) return;
   if (x.send_id) {
+    nbc_call_shared(me.recorder, x.id ? 2 * me.ends : me.ends); /* a request of two transfers */
     transfer send = {.id = x.send_id,
                      .owner = x.owner ? x.owner : me.recorder,
                      .leaves = true,
@@ -526,6 +527,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     withdraw(x.owner, x.id);
   } else
     over(c, &x, status);
+  if (x.send_id) nbc_call_shared(me.recorder, me.ends);
 }
 /* Mostly one thread calls MPI, the handle stands for one transfer, and that is a plain one: it is ended
    where it stands. */
@@ -586,6 +588,10 @@ static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, wa
     nbc_xfer_end_at(me.recorder, id, returned(c));
 }
 
+/* An exchange ends up to two transfers. */
+static void exchanged(int dest, int source) {
+  nbc_call_shared(me.recorder, dest != MPI_PROC_NULL && source != MPI_PROC_NULL ? 2 : 1);
+}
 static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm, way goes) {
   const peers *p = dest != MPI_PROC_NULL && me.on ? peers_of_comm(comm) : NULL;

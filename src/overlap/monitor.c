@@ -265,7 +265,7 @@ static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
 static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   r->depth = 1;
   r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
-  r->enter_ns = t_ns;
+  r->enter_ns = r->ended_ns = t_ns;
   r->call_seq_counter += 2;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter | 1);
   r->enter_head = r->ring_head;
@@ -388,8 +388,15 @@ static inline void nbc__mon_push_what(nbc_recorder *r, nbc__mon_event *e, uint64
   e->kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e->peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
 }
-static inline float nbc__mon_waited_ns(const nbc_recorder *r, int64_t t_ns) {
-  return r->depth ? (float)(t_ns - r->enter_ns) * r->share : 0;
+/* What of the open call's time an end in it gets: all since the call began, or since the end before it,
+   unless it is said how many share. */
+static inline float nbc__mon_waited_ns(nbc_recorder *r, int64_t t_ns) {
+  if (!r->depth) return 0;
+  if (NBC__MON_RARE(r->share < 1)) return (float)(t_ns - r->enter_ns) * r->share;
+  const int64_t d_ns = t_ns - r->ended_ns;
+  if (NBC__MON_RARE(d_ns <= 0)) return 0;
+  r->ended_ns = t_ns;
+  return (float)d_ns;
 }
 static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t id,
                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
@@ -610,7 +617,7 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&r->on, on);
   nbc__mon_set_state(
       r, t_ns, on && r->depth == 0 ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
-  r->enter_ns = t_ns; /* a call that is open now counts from here */
+  r->enter_ns = r->ended_ns = t_ns; /* a call that is open now counts from here */
 }
 
 NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {

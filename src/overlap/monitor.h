@@ -178,7 +178,7 @@ NBC_API void nbc_xfer_end_local_at(nbc_recorder *recorder, uint64_t id, int64_t 
 NBC_API void nbc_xfer_end_parts(nbc_recorder *recorder, uint64_t id);
 NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, int64_t t_ns);
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
-   end of the call. */
+   end of the call. Otherwise each end gets the time since the end before it in that call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
 NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
@@ -390,6 +390,7 @@ struct nbc_recorder {
   int depth;
   nbc__mon_calls *call; /* of the open call */
   float share;          /* of the open call's time that an end in it gets */
+  int64_t ended_ns;     /* the last end in the open call; its begin before there is one */
   int64_t comp_ns;      /* C at the last exit */
   int64_t owed_ns;      /* of the gap since then: the tool's own work, not booked yet */
   int64_t call_cost_ns, event_cost_ns, drain_ns, tool_ns;

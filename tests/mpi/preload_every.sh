@@ -27,6 +27,17 @@ every() { # mpi, build of the program
   # nothing was lost, ended twice or left behind; only what was freed while active has no end
   if grep -E '^(problem|counter)' "$reports/counted" | grep -Ev '^(problem cancelled|counter requests_freed)'
   then bad "$2: problems"; else ok "$2: no problems"; fi
+  waits "$2"
+}
+
+# A call's time is shared by the transfers that end in it: those of a section waited no longer than its calls took.
+waits() { # build: of every
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1
+  awk -F, 'FNR == 1 { file++; next } file == 1 { call_ns[$1] = $4; next } { waited_ns[$1] += $13 }
+           END { for (s in waited_ns) if (waited_ns[s] > call_ns[s] * 1.000001 + 100) print s, waited_ns[s], "of", call_ns[s]; if (!length(call_ns)) print "none" }' \
+    "$reports/csv/sections.csv" "$reports/csv/transfers.csv" >"$reports/longer"
+  if [ -s "$reports/csv/transfers.csv" ] && [ ! -s "$reports/longer" ]
+  then ok "$1: transfers waited no longer than their calls took"; else bad "$1: transfers waited longer than their calls took: $(cat "$reports/longer")"; fi
 }
 
 # 112 calls in every process: 48 that read and write (a split one is two), 44 that synchronise, 20

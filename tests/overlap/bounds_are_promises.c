@@ -37,6 +37,29 @@ static nbc_report *report_of(nbc_monitor *m, int64_t t_ns) {
   return r;
 }
 
+/* Three ends at times of their own, then two that share a call. */
+static void the_ends_of_a_call_waited_no_longer_than_it_took(void) {
+  nbc_monitor *m;
+  nbc_recorder *r = monitor_with(plain, NULL, NULL, &m);
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 100);
+  const int64_t t_ns[] = {150, 400, 300};
+  for (uint64_t i = 0; i < 3; i++) nbc_xfer_begin_at(r, i, 8, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 100);
+  for (uint64_t i = 0; i < 3; i++) nbc_xfer_end_at(r, i, t_ns[i]);
+  nbc_call_exit_at(r, 500);
+  nbc_report *report = report_of(m, 500);
+  CHECK(report->total.waited_ns == 300);
+  nbc_report_free(report);
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 600);
+  nbc_call_shared(r, 2);
+  for (uint64_t i = 0; i < 2; i++) nbc_xfer_begin_at(r, i, 8, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 600);
+  for (uint64_t i = 0; i < 2; i++) nbc_xfer_end_at(r, i, 700);
+  nbc_call_exit_at(r, 700);
+  report = report_of(m, 700);
+  CHECK(report->total.waited_ns == 300 + 100);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+}
+
 typedef enum ending { SEEN, LOCAL, EARLY, PARTS } ending;
 /* One transfer: posted in a call [0, 10], comp_ns of computation, ended in a call of 10. */
 static nbc_totals one(nbc_table *same, nbc_table *other, uint64_t bytes, nbc_peer peer, int64_t comp_ns, ending how) {
@@ -392,6 +415,7 @@ static void many_open_transfers_are_all_followed(void) {
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  RUN(the_ends_of_a_call_waited_no_longer_than_it_took);
   RUN(a_send_that_ended_may_not_have_arrived);
   RUN(the_end_of_a_send_may_not_tell_of_its_last_bytes);
   RUN(a_part_takes_its_share_of_a_slow_transfer);
