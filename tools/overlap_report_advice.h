@@ -106,6 +106,9 @@ static verdict judge(const row *x) {
       x->kind == NBC_KIND_RECV || x->kind == NBC_KIND_IRECV || x->kind == NBC_KIND_SENDRECV;
   if (is_collective(x->kind) && t->case_count[2] > t->count / 2) return VERDICT_COLLECTIVE;
   if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
+  /* Half of an exchange are sends, which leave unseen; nearly all of it is unseen when what it receives
+     may have come before, too. */
+  if (x->kind == NBC_KIND_SENDRECV && most < 0.75) return VERDICT_BLOCKING;
   if (t->case_count[2] > t->count / 2)
     return sends ? VERDICT_LEFT : receives ? VERDICT_CAME : VERDICT_ONE_END;
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;

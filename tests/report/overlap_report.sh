@@ -33,6 +33,11 @@ no_transfer() {
     "$tool" waits send "$T/waits.json" && sed 's/"table_is_default":false/"table_is_default":true/' "$T/waits.json" >"$T/guess.json" &&
     ! cmp -s "$T/waits.json" "$T/guess.json" && status 0 "$report" --no-html "$T/guess.json" && ! printed "in communication calls was"
 }
+# A large exchange is one blocking call; only of a small one it can be that it came before.
+exchanges() {
+  "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): blocking calls" &&
+    "$tool" exchange 40000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): may have come before"
+}
 page_by_default() {
   mkdir -p "$T/here" && cp -r "$run" "$T/mine" && (cd "$T/here" && "$report" --json ../mine >../json.out) &&
     test ! -e "$T/mine/overlap_report.html" && (cd "$T/here" && "$report" ../mine/ >../out) &&
@@ -138,6 +143,7 @@ check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
+check "a large exchange is a blocking call, a small one may have come before" exchanges
 check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off
 check "a wrong number: file, line and field" names_the_line

@@ -3,8 +3,9 @@
    equals the sum of all reports, given as JSON.
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
+   exchange BYTES FILE: a report of 10 exchanges of so many bytes each way, each in a call as long as both take.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool timelines FOLDER */
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool timelines FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -97,6 +98,14 @@ static int timelines(const char *folder) {
   return 0;
 }
 
+static int write_report(sim *s, int64_t t_ns, const char *path) {
+  nbc_report *r = sim_report(s, t_ns);
+  FILE *out = fopen(path, "w");
+  const bool done = out && nbc_report_write_json(r, out) == NBC_OK && fclose(out) == 0;
+  nbc_report_free(r);
+  sim_destroy(s);
+  return !done;
+}
 static int waits(const char *kind_name, const char *path) {
   nbc_monitor_desc desc;
   nbc_kind kind = NBC_KIND_OTHER;
@@ -114,12 +123,25 @@ static int waits(const char *kind_name, const char *path) {
   nbc_call_exit_at(s.me, 1400000000);
   nbc_call_enter_at(s.me, NBC_KIND_BARRIER, 1400000000);
   nbc_call_exit_at(s.me, 1500000000);
-  nbc_report *r = sim_report(&s, 1600000000);
-  FILE *out = fopen(path, "w");
-  const bool done = out && nbc_report_write_json(r, out) == NBC_OK && fclose(out) == 0;
-  nbc_report_free(r);
-  sim_destroy(&s);
-  return !done;
+  return write_report(&s, 1600000000, path);
+}
+static int exchange(uint64_t bytes, const char *path) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  int64_t t_ns = 0;
+  for (uint64_t id = 1; id <= 20; id += 2) {
+    nbc_call_enter_at(s.me, NBC_KIND_SENDRECV, t_ns);
+    nbc_xfer_begin_at(s.me, id, bytes, NBC_KIND_SENDRECV, NBC_PEER_SAME_NODE, t_ns);
+    nbc_xfer_begin_at(s.me, id + 1, bytes, NBC_KIND_SENDRECV, NBC_PEER_SAME_NODE, t_ns);
+    t_ns += 10000 + (int64_t)bytes / 8;
+    nbc_call_shared(s.me, 2);
+    nbc_xfer_end_local_at(s.me, id, t_ns);
+    nbc_xfer_end_early_at(s.me, id + 1, bytes, NBC_PEER_SAME_NODE, t_ns);
+    nbc_call_exit_at(s.me, t_ns);
+    t_ns += 1000;
+  }
+  return write_report(&s, t_ns, path);
 }
 
 static char *read_all(const char *path) {
@@ -238,6 +260,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
   if (argc == 3 && strcmp(argv[1], "timelines") == 0) return timelines(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "exchange") == 0) return exchange(strtoull(argv[2], NULL, 10), argv[3]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
   page_path = argv[2], sum_path = argv[3];
   TEST_INIT(1, argv);
