@@ -433,8 +433,12 @@ static bool is_disturbed(const char *path) {
   return is_it;
 }
 
+/* Open MPI starts nothing for root, as in containers, unless it is told to: the user's word holds for
+   measuring, too. */
+static const char as_root[] = "--allow-run-as-root";
+
 /* Measures when there is none yet. NULL: there is none. */
-static char *table_for(mpi m, const words *settings, bool again, bool print) {
+static char *table_for(mpi m, const words *settings, bool is_root, bool again, bool print) {
   const char *name = own_launcher(m);
   char *tool = own_file(m == MPI_OPEN ? "xfer_table_mpi" : "xfer_table_mpich");
   char *path = name && tool ? table_path(m, name, NULL, settings) : NULL;
@@ -457,6 +461,7 @@ static char *table_for(mpi m, const words *settings, bool again, bool print) {
   add(&w, "-n");
   add(&w, "2");
   if (m == MPI_OPEN) add(&w, "--oversubscribe");
+  if (m == MPI_OPEN && is_root) add(&w, as_root);
   for (int i = 0; i < settings->count; i++) set(&w, NULL, MPIRUN, m, settings->of[i]);
   if (isatty(2)) set(&w, NULL, MPIRUN, m, "NBC_PROGRESS_LINES=1");
   add(&w, tool);
@@ -556,6 +561,8 @@ static int see(char **argv, int argc, bool gets) {
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);
+  bool is_root = false;
+  for (int i = 1; i < at; i += 1 + values_of(argv[i])) is_root = is_root || is(argv[i], as_root);
   const bool keeps_tables = !gets && !o.no_table && !o.table && !file;
   if (file && !gets && !o.no_table && !o.table)
     fprintf(stderr,
@@ -563,7 +570,7 @@ static int see(char **argv, int argc, bool gets) {
             "no minimum claimed (--table FILE names one)\n",
             file);
   const bool asks = folder && !o.print && keeps_tables && names_hosts(l, argv, at);
-  const char *table = keeps_tables         ? table_for(m, &settings, false, o.print)
+  const char *table = keeps_tables         ? table_for(m, &settings, is_root, false, o.print)
                       : gets || o.no_table ? NULL
                                            : o.table;
   if (folder && !o.print && mkdir(folder, 0777) != 0) {
@@ -685,7 +692,7 @@ static int measure_tables(char **argv, int argc) {
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     if ((only && only != m) || (!only && !own_launcher(m))) continue;
     const words settings = transport_settings(m, NULL, 0);
-    char *path = table_for(m, &settings, again, print);
+    char *path = table_for(m, &settings, false, again, print);
     if (path && !print) printf("%s: %s\n", mpi_name[m], path);
     any = any || path;
   }

@@ -83,6 +83,7 @@ static words launch_on(const launch *x, const char *a, const char *b) {
   }
   for (int i = 1, more; i < x->count; i += 1 + more) {
     more = values_of(x->of[i]);
+    if (is(x->of[i], as_root)) add(&w, as_root);
     if (i + more >= x->count || !more || !is_how_to_start(&x->of[i])) continue;
     for (int k = i; k <= i + more; k++) add(&w, x->of[k]);
   }

@@ -39,7 +39,15 @@ disturbed_table() {
   mkdir -p "$T/cache" && ask 0 'table --mpi mpich --print' && table=$(sed -n 's/.* \(.*\)\.part\.[0-9]*$/\1/p' "$T/out") && [ "$table" ] && printf '# disturbed by a test\n1 1e-6\n' >"$table" && : >"$T/bin/libnbc_overlap_mpich.so" &&
     ask 0 doctor && grep 'disturbed when it was measured.*nbc table --again' "$T/out" && printf '1 1e-6\n' >"$table" && ask 0 doctor && ! grep disturbed "$T/out"
 }
+# In containers programs run as root, which Open MPI wants to be told.
+as_root() {
+  cp "$B/nbc" "$T/bin" && printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >"$T/bin/mpirun.openmpi" && chmod +x "$T/bin/mpirun.openmpi" &&
+    : >"$T/bin/xfer_table_mpi" && : >"$T/bin/libnbc_overlap_mpi.so" && cp "$B/overlap_report" "$T/bin" || return 1
+  printed() { status 0 env XDG_CACHE_HOME="$T/cache" PATH="$T/bin:/usr/bin:/bin" "$T/bin/nbc" see --print --mpi openmpi "$T/bin/mpirun.openmpi" "$@" -n 2 true && grep 'xfer_table_mpi ' "$T/out"; }
+  printed --allow-run-as-root | grep -q -- ' --allow-run-as-root .*xfer_table_mpi ' && ! printed --oversubscribe | grep -q -- --allow-run-as-root
+}
 check "nbc predict takes a folder" predicts
+check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
 check "a disturbed table" disturbed_table
 check "nbc see -o FILE runs nothing" file_for_folder
