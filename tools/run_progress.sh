@@ -19,6 +19,8 @@ if [ "$(nproc)" -lt 4 ] && [ -z "$NBC_PROGRESS$NBC_PROGRESS_CORE" ]; then
 fi
 see=$B/libnbc_overlap_$s.so get=$B/libnbc_progress_$s.so
 run() { timeout -k 5 120 "mpirun.$mpi" -n 2 env "$@"; }
+echo "Two programs, unedited, with two processes: a stencil, and loops like those of the OSU tests; without the progress preload"
+echo "and with it, then the loops on 16 simulated nodes. About a minute where nothing else runs; all files: ${B##*/}/run-progress."
 echo "== a stencil under $mpi, 2 processes, measured without and with the progress preload =="
 run "LD_PRELOAD=$see" "NBC_REPORT_DIR=$PWD/without" "$B/halo_$s" >without.txt || exit 1
 run "LD_PRELOAD=$see $get" "NBC_REPORT_DIR=$PWD/with" "$B/halo_$s" >with.txt || exit 1
@@ -31,12 +33,13 @@ paste loops_without.txt loops_with.txt | awk '
   { printf "%-12s %6.2f without, %6.2f with\n", $1, $2, $6; n++; if ($6 < $2) better++; before += $4; after += $8 }
   END { printf "\nWith the preload %d of %d loops hide more of their communication, and all of them together take %.0f %% of their time without%s. ", better, n, 100 * after / before,
           (after > before ? ": on these cores, with what else runs on them, it does not pay" : "") }'
-if [ $mpi = mpich ] && [ -x "$B/pm_run" ]; then
+if [ $mpi = mpich ] && [ -x "$B/bench/pm_run" ]; then
   echo
   echo "== the same loops, unedited, on 16 simulated nodes (pm_run --progress) =="
   echo 'compute m=1 mnk=1e-9' >kernels # a turn of their loop takes 1 ns there, as in make bench
   for policy in calls timer dedicated; do
-    timeout -k 5 300 "$B/pm_run" -n 16 --kernels kernels --progress $policy "$B/bench/progress_loops.mpich" loops >"sim_$policy.txt" 2>/dev/null || exit 1
+    echo "   progress by $policy ..."
+    timeout -k 5 300 "$B/bench/pm_run" -n 16 --kernels kernels --progress $policy "$B/bench/progress_loops.mpich" loops >"sim_$policy.txt" 2>/dev/null || exit 1
   done
   paste sim_calls.txt sim_timer.txt sim_dedicated.txt | awk '
     { printf "%-12s %6.2f inside calls only, %6.2f with a timer of 2 ms, %6.2f with a core of its own\n", $1, $2, $6, $10 }'

@@ -56,9 +56,9 @@ done
 for policy in calls timer dedicated; do
   names=$(for p in $patterns; do echo "progress_${p}_sim_$policy"; done)
   # shellcheck disable=SC2086 # names are words
-  wanted $names && [ -x "$B/bench/progress_loops.mpich" ] && [ -x "$B/pm_run" ] || continue
+  wanted $names && [ -x "$B/bench/progress_loops.mpich" ] && [ -x "$B/bench/pm_run" ] || continue
   echo 'compute m=1 mnk=1e-9' >"$B/bench/progress.kernels"
-  timeout 300 "$B/pm_run" -n 16 --kernels "$B/bench/progress.kernels" --progress $policy "$B/bench/progress_loops.mpich" loops 2>/dev/null |
+  timeout 300 "$B/bench/pm_run" -n 16 --kernels "$B/bench/progress.kernels" --progress $policy "$B/bench/progress_loops.mpich" loops 2>/dev/null |
     while read -r pattern ratio _; do
       case " $patterns " in *" $pattern "*) line "progress_${pattern}_sim_$policy" "$ratio" ratio ;; esac
     done

@@ -55,6 +55,15 @@ GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o) $(if $(GUEST_ST)
 $(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a | $(if $(GUEST_ST),$(B)/standard/include/mpi.h $(B)/standard/lib/libmpi_abi.so)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm
+# The same without NICs in RTL, whose models take Verilator minutes: for targets that need no such level
+$(B)/bench/pm_run.o: src/guest/pm_run.c $(B)/.flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
+-include $(B)/bench/pm_run.o.d
+$(B)/bench/pm_run: $(B)/bench/pm_run.o $(filter-out $(B)/guest/pm_run.o,$(GUEST_OBJECTS)) $(B)/libnbc_overlap.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread -ldl -lm
 # What ordinary programs are linked with: names alone, the launcher has the functions.
 GUEST_LIBS := $(B)/lib/libportals.so $(B)/lib/libpmi.so
 $(B)/lib/libportals.so: NAMES := Ptl

@@ -26,11 +26,11 @@ $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_lang
 $(eval $(call script,mpi/progress))
 # $(call progress_loops,mpi or mpich,openmpi or mpich)
 define progress_loops
-RUN_PROGRESS += $(B)/pm_run $(B)/libnbc_overlap_$1.so $(B)/libnbc_progress_$1.so $(B)/halo_$1 $(B)/bench/progress_loops.$2
+RUN_PROGRESS += $(B)/bench/pm_run $(B)/libnbc_overlap_$1.so $(B)/libnbc_progress_$1.so $(B)/halo_$1 $(B)/bench/progress_loops.$2
 tests/bench/progress.sh: $(B)/bench/progress_loops.$2 $(B)/libnbc_progress_$1.so
 $(call mpi_program,$(B)/bench/progress_loops.$2,tests/bench/progress_loops.c,mpicc.$2)
 endef
-tests/bench/progress.sh: $(B)/pm_run ;
+tests/bench/progress.sh: $(B)/bench/pm_run ;
 BENCHES += tests/bench/progress.sh
 PRINTS_progress := progress_
 $(if $(MPICC_OMPI),$(eval $(call progress_loops,mpi,openmpi)))
