@@ -1,5 +1,6 @@
 /* overlap_report_places.h: where and who: calls by place in the program, with function and line, and
    who waits for whom, as text, on the page and as CSV. Part of overlap_report.c. */
+#include <elf.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -67,6 +68,23 @@ static pid_t start_addr2line(const char *module, place *const *of, size_t count,
   return pid;
 }
 
+/* Does the file say where all of its functions are? A stripped one names those that it exports, and
+   addr2line takes the last of them for whatever comes behind it. */
+static bool names_all_functions(const char *module) {
+  Elf64_Ehdr head;
+  Elf64_Shdr section;
+  bool does = false;
+  FILE *in = fopen(module, "rb");
+  if (!in) return false;
+  if (fread(&head, sizeof head, 1, in) == 1 && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+      head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_shoff <= LONG_MAX &&
+      head.e_shentsize == sizeof section && fseek(in, (long)head.e_shoff, SEEK_SET) == 0)
+    for (int i = 0; !does && i < head.e_shnum && fread(&section, sizeof section, 1, in) == 1; i++)
+      does = section.sh_type == SHT_SYMTAB;
+  fclose(in);
+  return does;
+}
+
 /* Two lines per address: function; file:line. "??" where there is no debugging information. */
 static void ask_addr2line(place *const *of, size_t count) {
   char function[400], line[600];
@@ -74,12 +92,13 @@ static void ask_addr2line(place *const *of, size_t count) {
   const pid_t pid = start_addr2line(of[0]->site->module, of, count, &from);
   if (pid < 0) return;
   FILE *in = (FILE *)must(fdopen(from, "r"));
+  const bool knows_all = names_all_functions(of[0]->site->module);
   for (size_t i = 0;
        i < count && fgets(function, sizeof function, in) && fgets(line, sizeof line, in); i++) {
     function[strcspn(function, "\n")] = 0;
     line[strcspn(line, "\n ")] = 0;
     const bool knows_line = strncmp(line, "??", 2) != 0;
-    if (strncmp(function, "??", 2) == 0) continue;
+    if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all)) continue;
     snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function,
              knows_line ? file_of(line) : file_of(of[i]->site->module));
   }

@@ -33,6 +33,16 @@ no_transfer() {
     "$tool" waits send "$T/waits.json" && sed 's/"table_is_default":false/"table_is_default":true/' "$T/waits.json" >"$T/guess.json" &&
     ! cmp -s "$T/waits.json" "$T/guess.json" && status 0 "$report" --no-html "$T/guess.json" && ! printed "in communication calls was"
 }
+# A stripped module names what it exports, which is not where a place behind it is.
+stripped_module() {
+  printf 'int first(void) { return 1; }\n__attribute__((noinline, used)) static int hidden(int x) { return x + 1; }\n' >"$T/module.c" &&
+    $CC -fPIC -shared -O1 -o "$T/module.so" "$T/module.c" && offset=$((0x$(nm "$T/module.so" | sed -n 's/ t hidden$//p') + 1)) && copy || return 1
+  for f in "$T/copy"/*.json; do
+    sed 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"'"$T"'/module.so","offset":'$offset',"count":3,"total_ns":9000,"max_ns":3000}],&|' "$f" >"$T/site.json" && mv "$T/site.json" "$f"
+  done
+  status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module' "$T/out" && strip "$T/module.so" &&
+    status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
+}
 # A large exchange is one blocking call; only of a small one it can be that it came before.
 exchanges() {
   "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): blocking calls" &&
@@ -143,6 +153,7 @@ check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
+check "a stripped module's exports are no places" stripped_module
 check "a large exchange is a blocking call, a small one may have come before" exchanges
 check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off
