@@ -274,8 +274,10 @@ int main(int argc, char **argv) {
   } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"in_call", in_call},
                 {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off},
                 {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated},
-                {"overtaking", overtaking}, {"self", self}};
-  MPI_Init(&argc, &argv);
+                {"overtaking", overtaking}, {"self", self},
+                {"alone", order}}; /* several threads might call MPI, one does */
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, argc > 1 && strcmp(argv[1], "alone") == 0 ? MPI_THREAD_MULTIPLE : level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   share_flags();
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

@@ -66,6 +66,8 @@ each() {
     if [ "$(wc -l <"$reports/sent")" = 96 ] && cmp -s "$reports/sent" "$reports/received"; then ok "$1: OTF2 has 96 messages"; else bad "$1: OTF2: $(grep MPI_ "$reports/printed" | head -3)"; fi
   elif grep -q 'without OTF2' "$reports/said"; then skip "$1: built without OTF2"
   else bad "$1: OTF2: $(cat "$reports/said" "$reports/printed")"; fi
+  both "$1" fast alone
+  if [ "$(arrows)" = 96 ]; then ok "$1: 96 messages of one thread, where several might call"; else bad "$1: alone: $(arrows) arrows: $(cat "$reports/said")"; fi
   both "$1" fast tags
   if [ "$(arrows)" = 30 ] && jq -e '[.traceEvents[]|select(.cat=="message" and .ph=="s")|.args.tag]|unique == [5,7]' "$reports/t.json" >/dev/null
   then ok "$1: what cannot be told apart is not joined"; else bad "$1: tags: $(arrows) arrows: $(cat "$reports/said")"; fi
