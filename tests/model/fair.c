@@ -2,7 +2,7 @@
    link, joins, leaves, cables that fail and are repaired), rates at random moments beside max-min filling in long
    double, and the end of each flow beside a simulation that fills anew whenever anything changes. */
 #include "tests/model/pieces.h"
-#include "tests/test.h"
+#include "tests/model/ptl.h"
 
 enum { FLOWS = 400, WAY = 70 };
 /* ---- the definition ---------------------------------------------------------------------------- */
@@ -316,23 +316,13 @@ static int variant;
 static void put_some(void *unused) {
   static unsigned char memory[MOST_BYTES];
   const int me = pm_rank();
-  ptl_handle_ni_t ni;
-  ptl_handle_ct_t ct;
-  ptl_handle_md_t md;
-  ptl_handle_me_t h;
-  ptl_pt_index_t pt;
-  ptl_ct_event_t v;
+  mover m;
   (void)unused;
-  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
-  CHECK(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 3, &pt));
-  const ptl_md_t d = {memory, MOST_BYTES, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
-  ptl_me_t m = {.start = memory, .length = MOST_BYTES, .ct_handle = PTL_CT_NONE, .uid = PTL_UID_ANY, .options = PTL_ME_OP_PUT};
-  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
-  CHECK(!PtlMDBind(ni, &d, &md) && !PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  mover_open(&m, memory, MOST_BYTES);
   pm_barrier();
   for (int i = 0; i < PUTS; i++) {
-    CHECK(!PtlPut(md, 0, moves[me][i].bytes, PTL_CT_ACK_REQ, pm_process_id(moves[me][i].to), 3, 0, 0, NULL, 0));
-    CHECK(!PtlCTWait(ct, (ptl_size_t)(i + 1), &v) && !v.failure);
+    mover_put(&m, moves[me][i].to, moves[me][i].bytes);
+    mover_wait(&m, i + 1);
     moves[me][i].end_ps[variant] = pm_world_of(pm_self())->now_ps;
   }
   pm_barrier();

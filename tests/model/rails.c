@@ -10,27 +10,18 @@ static unsigned char *memory;
 /* Every process of node 0 streams to its like on node 1. */
 static void stream_body(void *unused) {
   const int half = pm_size() / 2, me = pm_rank();
-  ptl_handle_ni_t ni;
-  ptl_handle_ct_t ct;
-  ptl_handle_md_t md;
-  ptl_handle_me_t h;
-  ptl_pt_index_t pt;
-  ptl_ct_event_t v;
+  mover m;
   (void)unused;
-  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
-  CHECK(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 3, &pt));
-  const ptl_md_t d = {memory, BYTES, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct};
-  ptl_me_t m = entry(memory, BYTES, 0, PTL_ME_OP_PUT);
-  CHECK(!PtlMDBind(ni, &d, &md) && !PtlMEAppend(ni, pt, &m, PTL_PRIORITY_LIST, NULL, &h));
+  mover_open(&m, memory, BYTES);
   pm_barrier();
   if (me < half) {
-    for (int i = 0; i < MESSAGES; i++) CHECK(!PtlPut(md, 0, (ptl_size_t)bytes_each, PTL_CT_ACK_REQ, pm_process_id(half + me), 3, 0, 0, NULL, 0));
-    CHECK(!PtlCTWait(ct, MESSAGES, &v) && !v.failure);
+    for (int i = 0; i < MESSAGES; i++) mover_put(&m, half + me, (ptl_size_t)bytes_each);
+    mover_wait(&m, MESSAGES);
     if (pm_now_ns() < t_first_ns) t_first_ns = pm_now_ns();
     if (pm_now_ns() > t_last_ns) t_last_ns = pm_now_ns();
   }
   pm_barrier();
-  CHECK(!PtlNIFini(ni));
+  CHECK(!PtlNIFini(m.ni));
   PtlFini();
 }
 /* GB/s of all together, of `bytes` each. */
