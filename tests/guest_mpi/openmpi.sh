@@ -53,7 +53,7 @@ nothing_is_missing() {
   simulated 1 "$set" status_forms && ! grep missing "$T/err" || return 1
   library=$(ldd "$set" | sed -n 's/.*libmpi\.so\.[0-9]* => \([^ ]*\) .*/\1/p')
   nm -D --defined-only "$library" | sed -n 's/.* [TW] \(MPI_[A-Z][a-z].*\)/\1/p' | grep -v '_F90$' | sort >"$T/there"
-  sed 's/[ =].*//; s/^/MPI_/' src/guest/ompi/calls.list | sort >"$T/ours" # MPI_T_ is in both
+  sed 's/[ =:].*//; s/^/MPI_/' src/guest/ompi/calls.list | sort >"$T/ours" # MPI_T_ is in both
   test "$(wc -l <"$T/there")" -gt 350 && ! comm -23 "$T/there" "$T/ours" | grep . || return 1
   header=$(ls /usr/lib/*/openmpi/include/mpi.h)
   sed -n 's/^# *define MPI_[A-Z0-9_]* *OMPI_PREDEFINED_GLOBAL(.*, *\([a-z0-9_]*\)).*/\1/p' "$header" | sort -u >"$T/there"

@@ -13,10 +13,10 @@ $(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_MPI) $(GUEST_OMPI) $(GUEST_ST)) 
 $(B)/guest/mpi/op.o: LEVEL_CFLAGS += $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
 OMPI_LISTS    := src/guest/ompi/calls.list src/guest/ompi/handles.list
-$(B)/guest/ompi/wrappers.c: src/guest/ompi/make.awk $(OMPI_LISTS)
+$(B)/guest/ompi/wrappers.c: src/guest/mpi/calls.awk src/guest/ompi/handles.awk $(OMPI_LISTS)
 	$(call say,AWK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)awk -f $< $(OMPI_LISTS) > $@
+	$(Q){ awk -f $< -v p=om -v own=ompi.h src/guest/ompi/calls.list && awk -f src/guest/ompi/handles.awk src/guest/ompi/handles.list; } > $@
 $(B)/guest/ompi/wrappers.o: $(B)/guest/ompi/wrappers.c $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $(LEVEL_CFLAGS) -MMD -MP -MF $@.d -I. -Isrc/guest -Isrc/guest/ompi -c $< -o $@
@@ -24,7 +24,7 @@ ST_LISTS := src/guest/standard/constants.list src/guest/standard/types.h
 $(B)/guest/standard/calls.c: src/guest/mpi/calls.awk src/guest/mpi/calls.list
 	$(call say,AWK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)awk -f $< -v p=st src/guest/mpi/calls.list > $@
+	$(Q)awk -f $< -v p=st -v own=st.h src/guest/mpi/calls.list > $@
 $(B)/guest/standard/constants.c $(B)/guest/standard/numbers.h: $(B)/guest/standard/%: src/guest/standard/constants.awk $(ST_LISTS)
 	$(call say,AWK,$@)
 	$(Q)mkdir -p $(@D)

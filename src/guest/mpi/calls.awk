@@ -1,8 +1,10 @@
 # Writes from calls.list: what=header the prototypes of all functions; what=names the names, for a library that
-# is linked against; else the conversions of an ABI whose own functions begin with p (st: ../standard).
+# is linked against; else the conversions of an ABI whose own functions begin with p and stand in the header `own`.
 #
-#   awk -f calls.awk -v p=st calls.list
+#   awk -f calls.awk -v p=st -v own=st.h calls.list               ../standard
+#   awk -f calls.awk -v p=om -v own=ompi.h ../ompi/calls.list     ../ompi
 #
+# NAME=OTHER in place of NAME: the function that is called has another one.
 # Words (with [_c], count is an int or MPI_Count, extent MPI_Aint or MPI_Count, unit int or MPI_Aint):
 #
 #   int aint large offset ptr text ranges ...   passed on: they mean the same in all ABIs; > const
@@ -140,7 +142,7 @@ BEGIN {
   other["Psend_init_c"] = "Psend_init"
   other["Precv_init_c"] = "Precv_init"
   other["Status_set_elements_c"] = "Status_set_elements_x"
-  if (!what) print "/* Written by calls.awk from calls.list. */\n#include \"" p ".h\"\n#define ADDRESS(f) (void (*)(void))(f)"
+  if (!what) print "/* Written by calls.awk from calls.list. */\n#include \"" own "\"\n#define ADDRESS(f) (void (*)(void))(f)"
 }
 /^#/ || NF == 0 { next }
 {
@@ -149,6 +151,11 @@ BEGIN {
   sub(/.*:/, "", returns)
   bare = $1
   sub(/:.*/, "", bare)
+  if (bare ~ /=/) {
+    split(bare, two, "=")
+    bare = two[1]
+    other[bare] = two[2]
+  }
   has_c = bare ~ /\[_c\]$/
   sub(/\[_c\]$/, "", bare)
   one(bare, 0)

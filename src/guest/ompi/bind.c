@@ -1,4 +1,4 @@
-/* What a name of a program made for Open MPI means: functions (sorted by make.awk), variables (handles), and
+/* What a name of a program made for Open MPI means: functions (sorted by calls.awk), variables (handles), and
    for each process the address that it knows a predefined handle by. */
 #include "ompi.h"
 

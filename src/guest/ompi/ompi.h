@@ -9,9 +9,10 @@
 
    What goes out is the address that the asking process has for the variable: programs compare it.
 
-     calls.list    a line per function: its arguments in words (head of make.awk), or by_hand
-     handles.list  a line per predefined handle: variable, kind, MPI's name, number in Fortran
-     make.awk      writes the functions of calls.list and the table of handles at build time
+     calls.list    a line per function: its arguments in words (head of ../mpi/calls.awk, which writes the
+                   conversions at build time), or :hand
+     handles.list  a line per predefined handle: variable, kind, MPI's name, number in Fortran; handles.awk
+                   writes the table
      by_hand.c     functions with callbacks (../mpi/other_calls.h), other constants in arrays, names
      fortran.c     functions of Fortran in whose place ours stand, since Open MPI's look into handles
      cxx.c         the same of C++
@@ -39,7 +40,7 @@ typedef struct om_row {
   const char *variable;
   int kind, handle, fortran; /* fortran: -1, no number there */
 } om_row;
-/* Written by make.awk. om_variable holds the handles in the order of om_rows, and behind them room that is
+/* Written by handles.awk. om_variable holds the handles in the order of om_rows, and behind them room that is
    copied into a program's larger variable. */
 extern const om_row om_rows[];
 extern const int om_row_count;
@@ -126,7 +127,7 @@ static inline int om_class(int class) {
 static inline int om_split(int kind) {
   return kind >= OM_COMM_TYPE_SHARED && kind <= OM_COMM_TYPE_CLUSTER ? MPI_COMM_TYPE_SHARED : kind;
 }
-static inline int om_topo(int kind) {
+static inline int om_topo_out(int kind) {
   return kind == MPI_CART         ? OM_CART
          : kind == MPI_GRAPH      ? OM_GRAPH
          : kind == MPI_DIST_GRAPH ? OM_DIST_GRAPH
@@ -134,9 +135,9 @@ static inline int om_topo(int kind) {
 }
 
 /* Of tools' variables: in both the first of each is the next before the second, and so on. */
-static inline int om_verb(int verbosity) { return verbosity - MPI_T_VERBOSITY_USER_BASIC; }
-static inline int om_bind(int bind) { return bind - MPI_T_BIND_NO_OBJECT; }
-static inline int om_scope(int reach) { return reach - MPI_T_SCOPE_CONSTANT; }
+static inline int om_verb_out(int verbosity) { return verbosity - MPI_T_VERBOSITY_USER_BASIC; }
+static inline int om_bind_out(int bind) { return bind - MPI_T_BIND_NO_OBJECT; }
+static inline int om_scope_out(int reach) { return reach - MPI_T_SCOPE_CONSTANT; }
 
 static inline MPI_T_pvar_handle om_pvar(void *handle) {
   return (intptr_t)handle == -1 ? MPI_T_PVAR_ALL_HANDLES : (MPI_T_pvar_handle)handle;
