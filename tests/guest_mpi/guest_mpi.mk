@@ -4,7 +4,7 @@ $(eval $(call script,guest_mpi/hpl_skeleton))
 $(eval $(call test,guest_mpi/numbers_keep_their_sign,-funsigned-char -Wno-conversion))
 ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
 GUEST_MPI_SET := $(B)/tests/guest_mpi/all
-NEEDS_guest_mpi += $(B)/hpl_skeleton
+NEEDS_guest_mpi += $(B)/hpl_skeleton $(B)/tests/mpi/patient.so
 EXAMPLES += $(B)/hpl_skeleton
 $(B)/hpl_skeleton: tools/hpl_skeleton.c $(B)/.flags
 	$(call say,MPICC,$@)

@@ -101,7 +101,7 @@ any_bytes() {
 }
 # What the overlap preload writes of a real run; MPI_Waitany may end otherwise there, so not to the nanosecond.
 traced() { # PROGRAM...: leaves the traces in $T/traces
-  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 300 mpiexec.mpich -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so" "$@" >"$T/real" 2>&1
+  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 300 mpiexec.mpich -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so:$B/tests/mpi/patient.so" "$@" >"$T/real" 2>&1
 }
 real_runs_take_their_time() {
   for p in replay_app replay_calls; do
