@@ -163,12 +163,11 @@ every() { # MPI: every form of every call that moves data
 end() { # MPI WAY: exit status and output of a program that ends so
   m=$1 how=$2
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do # what differs again and again is a difference (see preload_ends.sh)
-    run $m 1 "$B/tests/mpi/preload_ends.$m" $how 2>/dev/null | sed 's/PID [0-9]*/PID/' >"$work/without"
-    run $m 1 "$B/tests/mpi/preload_ends.$m" $how >/dev/null 2>&1
+    run $m 1 "$B/tests/mpi/preload_ends.$m" $how >"$work/without.raw" 2>/dev/null
     status=$?
-    progress $m 1 NBC_PROGRESS=timer "$B/tests/mpi/preload_ends.$m" $how 2>/dev/null | sed 's/PID [0-9]*/PID/' >"$work/with"
-    progress $m 1 NBC_PROGRESS=timer "$B/tests/mpi/preload_ends.$m" $how >/dev/null 2>&1
+    progress $m 1 NBC_PROGRESS=timer "$B/tests/mpi/preload_ends.$m" $how >"$work/with.raw" 2>/dev/null
     status_with=$?
+    for f in without with; do sed 's/PID [0-9]*/PID/' "$work/$f.raw" >"$work/$f"; done
     [ $status = $status_with ] && cmp -s "$work/without" "$work/with" && break
   done
   if [ $status = $status_with ] && cmp "$work/without" "$work/with"; then ok "$m $how${before:+, both preloads}: same end"
