@@ -9245,7 +9245,8 @@ typedef struct pm__fed {
 } pm__fed;
 typedef struct pm__link {
   double cap;
-  double level; /* rate of all flows that it holds down; PM__FREE: there are none */
+  double level;    /* rate of all flows that it holds down; PM__FREE: there are none */
+  double lone_cap; /* of these flows: no lone link of theirs carries less */
   pm__feed *feeds;
   pm__fed *feds;
   int feed_count, feed_max, fed_count, fed_max;
@@ -9273,7 +9274,6 @@ struct pm__flow {
   uint32_t number;     /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
-  bool is_alone;   /* on all its links, which keep no feeds for it */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
@@ -9479,6 +9479,7 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
     l->held = (pm__flow **)array;
   }
   if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
+  if (!l->held_count) l->lone_cap = PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
   f->seen_bytes = l->moved_bytes;
@@ -9547,7 +9548,10 @@ PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f) {
 /* ---- who feeds whom -------------------------------------------------------------------------------
    A link shares what those of its flows leave that others hold down. Of these it needs only how many
    each other link holds down: a list that is never longer than that of its flows, and much shorter
-   where flows are many. */
+   where flows are many.
+   A link that only one flow crosses is lone: it shares nothing, so it keeps no such list, and is no more
+   than a limit. The link that holds its flow down remembers the lowest of these limits (lone_cap), and
+   need not look at them while its level is below. */
 /* The shorter one of both lists is looked through. */
 static int pm__feed_find(const pm_world *w, uint32_t from, uint32_t link) {
   const pm__link *a = &w->links[from], *b = &w->links[link];
@@ -9603,22 +9607,41 @@ static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
     w->links[b->feeds[at].from].feds[b->feeds[at].at].at = (uint32_t)at;
   }
 }
-static void pm__feeds_add(pm_world *w, const pm__flow *f, uint32_t from) {
-  int h;
-  for (h = 0; h < f->link_count; h++)
-    if (f->link[h] != from) pm__feed_add(w, from, f->link[h]);
+static bool pm__is_lone(const pm__link *l) { return l->count == 1; }
+static void pm__limit_by(pm__link *l, double cap) {
+  if (cap < l->lone_cap) l->lone_cap = cap;
 }
 static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
-  pm__feeds_add(w, f, to);
+  int h;
   pm__hold_down(w, f, to);
+  for (h = 0; h < f->link_count; h++) {
+    const pm__link *l = &w->links[f->link[h]];
+    if (f->link[h] == to) continue;
+    if (pm__is_lone(l))
+      pm__limit_by(&w->links[to], l->cap);
+    else
+      pm__feed_add(w, to, f->link[h]);
+  }
 }
 static void pm__detach(pm_world *w, pm__flow *f) {
   const uint32_t from = f->bottleneck;
   int h;
   pm__hold_no_more(w, f);
-  if (f->is_alone) return;
   for (h = 0; h < f->link_count; h++)
-    if (f->link[h] != from) pm__feed_drop(w, from, f->link[h]);
+    if (f->link[h] != from && !pm__is_lone(&w->links[f->link[h]]))
+      pm__feed_drop(w, from, f->link[h]);
+}
+/* A second flow crosses the link. */
+static void pm__no_more_lone(pm_world *w, uint32_t link) {
+  const uint32_t from = w->links[link].flows[0].flow->bottleneck;
+  if (from != link && from != PM__NO_LINK) pm__feed_add(w, from, link);
+}
+/* All flows but one have left the link. */
+static void pm__becomes_lone(pm_world *w, uint32_t link) {
+  const uint32_t from = w->links[link].flows[0].flow->bottleneck;
+  if (from == link || from == PM__NO_LINK) return;
+  pm__feed_drop(w, from, link);
+  pm__limit_by(&w->links[from], w->links[link].cap);
 }
 
 /* ---- the solver -----------------------------------------------------------------------------------
@@ -9675,10 +9698,6 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->solve_is_due = true; /* once for all that happens now */
   w->future_count++;
 }
-/* A link that only this flow crosses is no more than a limit: nothing to find while the rate is below. */
-static bool pm__is_idle(const pm__link *l, double level) {
-  return l->count == 1 && level <= l->cap;
-}
 /* Flows that `from` held down are held down by `to` from now on, which they cross too. */
 static void pm__take_over(pm_world *w, uint32_t from, uint32_t to, uint32_t count) {
   const pm__link *l = &w->links[to];
@@ -9690,7 +9709,7 @@ static void pm__take_over(pm_world *w, uint32_t from, uint32_t to, uint32_t coun
     pm__detach(w, f);
     pm__attach(w, f, to);
     for (h = 0; h < f->link_count; h++)
-      if (f->link[h] != to) pm__due_add(w, f->link[h]);
+      if (f->link[h] != to && !pm__is_lone(&w->links[f->link[h]])) pm__due_add(w, f->link[h]);
   }
 }
 /* Whose flows the link has to take over: of those that are faster the fastest, then any of the same level and a
@@ -9727,6 +9746,32 @@ static double pm__level(pm_world *w, uint32_t link) {
     if (w->stopped) return PM__FREE;
   }
 }
+/* Flows that the link holds down would be faster than lone links let them: these take them over, if that still is so
+   when it is their turn. Some have gone since lone_cap was found: it is found anew. */
+static void pm__lone_look(pm_world *w, pm__link *l, double level) {
+  double least = PM__FREE;
+  int i, h;
+  for (i = 0; i < l->held_count; i++) {
+    const pm__flow *f = l->held[i];
+    for (h = 0; h < f->link_count; h++) {
+      const pm__link *other = &w->links[f->link[h]];
+      if (other == l || !pm__is_lone(other)) continue;
+      if (other->cap < level) pm__due_add(w, f->link[h]);
+      if (other->cap < least) least = other->cap;
+    }
+  }
+  l->lone_cap = least;
+}
+/* The level of a link that only one flow crosses. */
+static double pm__lone_level(pm_world *w, uint32_t link) {
+  const pm__link *l = &w->links[link];
+  const uint32_t from = l->flows[0].flow->bottleneck;
+  if (from != link) {
+    if (w->links[from].level <= l->cap * (1 + w->same_ratio)) return PM__FREE;
+    pm__take_over(w, from, link, 1);
+  }
+  return l->cap;
+}
 /* The level, and who has to be looked at since it is another one now: links that hold others of their flows down,
    and links with room when these flows become faster. */
 static void pm__level_find(pm_world *w, uint32_t link) {
@@ -9738,13 +9783,14 @@ static void pm__level_find(pm_world *w, uint32_t link) {
     l->level = PM__FREE;
     return;
   }
-  level = pm__level(w, link);
+  level = pm__is_lone(l) ? pm__lone_level(w, link) : pm__level(w, link);
+  if (level > l->lone_cap && l->held_count) pm__lone_look(w, l, level);
   if (fabs(level - before) <= 1e-2 * w->same_ratio * before) return;
   l->level = level;
   if (l->held_count) pm__link_advance(w, link);
   for (i = 0; i < l->fed_count; i++) {
     const pm__link *other = &w->links[l->feds[i].link];
-    if (pm__is_idle(other, level) || (!other->held_count && level < before)) continue;
+    if (!other->held_count && level < before) continue;
     pm__due_add(w, l->feds[i].link);
   }
 }
@@ -9771,7 +9817,9 @@ PM__PRIVATE void pm__solve_now(pm_world *w) {
   while (w->fresh && !w->stopped) {
     pm__flow *f = w->fresh;
     w->fresh = f->next;
-    pm__attach(w, f, pm__narrowest(w, f));
+    const uint32_t to = pm__narrowest(w, f);
+    pm__attach(w, f, to);
+    pm__due_add(w, to);
   }
   while (w->due_count && !w->stopped) {
     pm__level_find(w, pm__due_take(w));
@@ -9792,8 +9840,7 @@ static void pm__no_more_fresh(pm_world *w, const pm__flow *f) {
    flow crosses one of them. */
 static void pm__alone(pm_world *w, pm__flow *f) {
   const uint32_t link = pm__narrowest(w, f);
-  f->is_alone = true;
-  pm__hold_down(w, f, link);
+  pm__attach(w, f, link);
   w->links[link].level = w->links[link].cap;
   if (w->solve_is_due || w->stopped) return; /* it is touched */
   pm__settle(w);
@@ -9825,10 +9872,6 @@ static void pm__limit_free(pm_world *w, uint32_t link) {
 }
 
 /* ---- flows -------------------------------------------------------------------------------------- */
-static void pm__no_more_alone(pm_world *w, pm__flow *f) {
-  f->is_alone = false;
-  pm__feeds_add(w, f, f->bottleneck);
-}
 static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   const uint32_t held_by = f->bottleneck;
   int h;
@@ -9843,6 +9886,7 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
        O(1) per link. */
     l->flows[f->place[h]] = last;
     last.flow->place[last.hop] = f->place[h];
+    if (pm__is_lone(l)) pm__becomes_lone(w, f->link[h]);
     if (l->held_count) pm__link_touch(w, f->link[h]);
   }
   if (f->is_limited) pm__limit_free(w, f->link[--f->link_count]);
@@ -9880,7 +9924,6 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
   f->link_count = (uint16_t)links;
   f->bottleneck = PM__NO_LINK;
-  f->is_alone = false;
   return 1;
 }
 PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
@@ -9933,7 +9976,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     l->flows[l->count++].hop = (uint32_t)h;
     if (l->count == 1) continue;
     alone = 0;
-    if (l->flows[0].flow->is_alone) pm__no_more_alone(w, l->flows[0].flow);
+    if (l->count == 2) pm__no_more_lone(w, f->link[h]);
   }
   w->stats.flow_count++;
   if (alone) {
@@ -9942,9 +9985,8 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   }
   f->next = w->fresh;
   w->fresh = f;
-  /* Also those that it has for itself: the level of a link that takes the flow over may be above what they
-     carry, and need not change by it. */
-  for (h = 0; h < f->link_count; h++) pm__link_touch(w, f->link[h]);
+  for (h = 0; h < f->link_count; h++)
+    if (!pm__is_lone(&w->links[f->link[h]])) pm__link_touch(w, f->link[h]);
   return 1;
 }
 

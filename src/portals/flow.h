@@ -35,7 +35,8 @@ typedef struct pm__fed {
 } pm__fed;
 typedef struct pm__link {
   double cap;
-  double level; /* rate of all flows that it holds down; PM__FREE: there are none */
+  double level;    /* rate of all flows that it holds down; PM__FREE: there are none */
+  double lone_cap; /* of these flows: no lone link of theirs carries less */
   pm__feed *feeds;
   pm__fed *feds;
   int feed_count, feed_max, fed_count, fed_max;
@@ -63,7 +64,6 @@ struct pm__flow {
   uint32_t number;     /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
-  bool is_alone;   /* on all its links, which keep no feeds for it */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
