@@ -2841,7 +2841,8 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: sixteen from each node side by side, within limits. 64 bytes. */
+/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them, or all where
+   there is room, within limits. 64 bytes. */
 enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
@@ -3058,7 +3059,9 @@ struct pm_world {
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way *ways;
-  uint32_t way_max; /* a power of two */
+  uint32_t way_max, way_each; /* powers of two: all, from each NIC */
+  uint32_t way_factor;
+  int way_shift; /* (to * way_factor) >> way_shift is a place among those of a NIC */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
   /* constants of the platform */
@@ -3121,6 +3124,7 @@ static inline uint32_t pm__rail_links(const pm_world *w) {
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
+PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);
@@ -3230,10 +3234,25 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
 /* The ways from a node lie side by side: many processes that talk to few others displace none of each
    other's, and find theirs in one place. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_node = (uint32_t)to * 0x9E3779B1u >> 28;
-  pm__known_way *way = &w->ways[((uint32_t)from * PM__WAYS_EACH + of_node) & (w->way_max - 1)];
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
   if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
   return way;
+}
+/* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
+PM__PRIVATE bool pm__ways_make(pm_world *w) {
+  const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
+  uint32_t each = PM__WAYS_EACH;
+  int bits = 4;
+  while (each < nics && (uint64_t)each * 2 * nics <= PM__WAYS_MOST) each *= 2, bits++;
+  w->way_each = each;
+  w->way_shift = 32 - bits;
+  w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;
+  w->way_max = each;
+  while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
+  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  w->stats.memory_bytes += w->way_max * sizeof *w->ways;
+  return w->ways != NULL;
 }
 PM__PRIVATE void pm__ways_free(pm_world *w) {
   uint32_t i;
@@ -4982,19 +5001,14 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = PM__FOREVER;
-  w->way_max = PM__WAYS_EACH;
-  while (w->way_max < PM__WAYS_MOST && w->way_max < PM__WAYS_EACH * w->plat.node_count)
-    w->way_max *= 2;
-  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
-  if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
+  if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes += sizeof *w +
-                           (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes +
-                           w->way_max * sizeof *w->ways;
+  w->stats.memory_bytes +=
+      sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;

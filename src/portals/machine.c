@@ -40,10 +40,25 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
 /* The ways from a node lie side by side: many processes that talk to few others displace none of each
    other's, and find theirs in one place. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_node = (uint32_t)to * 0x9E3779B1u >> 28;
-  pm__known_way *way = &w->ways[((uint32_t)from * PM__WAYS_EACH + of_node) & (w->way_max - 1)];
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
   if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
   return way;
+}
+/* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
+PM__PRIVATE bool pm__ways_make(pm_world *w) {
+  const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
+  uint32_t each = PM__WAYS_EACH;
+  int bits = 4;
+  while (each < nics && (uint64_t)each * 2 * nics <= PM__WAYS_MOST) each *= 2, bits++;
+  w->way_each = each;
+  w->way_shift = 32 - bits;
+  w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;
+  w->way_max = each;
+  while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
+  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  w->stats.memory_bytes += w->way_max * sizeof *w->ways;
+  return w->ways != NULL;
 }
 PM__PRIVATE void pm__ways_free(pm_world *w) {
   uint32_t i;

@@ -40,7 +40,8 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: sixteen from each node side by side, within limits. 64 bytes. */
+/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them, or all where
+   there is room, within limits. 64 bytes. */
 enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
@@ -257,7 +258,9 @@ struct pm_world {
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
   pm__known_way *ways;
-  uint32_t way_max; /* a power of two */
+  uint32_t way_max, way_each; /* powers of two: all, from each NIC */
+  uint32_t way_factor;
+  int way_shift; /* (to * way_factor) >> way_shift is a place among those of a NIC */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
   /* constants of the platform */
@@ -320,6 +323,7 @@ static inline uint32_t pm__rail_links(const pm_world *w) {
 }
 /* The same, remembered: valid until another way is asked for. */
 PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
+PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
 PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps);

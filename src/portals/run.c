@@ -518,19 +518,14 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = PM__FOREVER;
-  w->way_max = PM__WAYS_EACH;
-  while (w->way_max < PM__WAYS_MOST && w->way_max < PM__WAYS_EACH * w->plat.node_count)
-    w->way_max *= 2;
-  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
-  if (!w->nodes || !w->ways || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
+  if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
-  w->stats.memory_bytes += sizeof *w +
-                           (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes +
-                           w->way_max * sizeof *w->ways;
+  w->stats.memory_bytes +=
+      sizeof *w + (size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes;
   if (desc->carrier) {
     status = pm__carrier_open(w);
     w->is_carrying = status == PM_OK;
