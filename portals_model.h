@@ -230,7 +230,8 @@ typedef enum pm_topology_kind {
   PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
                         All global links are used: each two groups have (routers * global links) /
                         (groups - 1) cables, and each serves a block of the destinations */
-  PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
+  PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A node that is sent to
+                        takes 4 bytes for each node and switch; a run that needs more than 1 GiB of that fails */
 } pm_topology_kind;
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
@@ -352,7 +353,7 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
 
 /* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
      (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
-     name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
+     name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
@@ -2016,7 +2017,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 176 "src/portals/platform.h"
+#line 177 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2031,7 +2032,10 @@ typedef struct pm__graph {
   int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
   int **next;       /* next[destination][vertex] = link, -1 = none */
   int *queue;
+  size_t bytes_left; /* of PM__TABLES_BYTES */
+  bool is_full;      /* one table more would take more */
 } pm__graph;
+#define PM__TABLES_BYTES ((size_t)1 << 30)
 PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p); /* of one rail */
@@ -2170,6 +2174,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   if (strcmp(word[0], "name") == 0) {
+    if (strlen(word[1]) >= sizeof p->name) return "name too long";
     snprintf(p->name, sizeof p->name, "%s", word[1]);
     return NULL;
   }
@@ -2501,6 +2506,7 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   if (!g) return NULL;
   g->vertices = nodes;
   g->cables = n;
+  g->bytes_left = PM__TABLES_BYTES;
   g->names = (char(*)[24])pm__zalloc((size_t)(2 * n + 1) * 24);
   g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
@@ -2524,10 +2530,16 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
 }
 
 /* Next links towards one destination: breadth first from it. Among equals the destination number
-   chooses, so that traffic to many destinations spreads. 0 when out of memory. */
+   chooses, so that traffic to many destinations spreads. 0 when out of memory, or (is_full) when all tables
+   together would take more than they may. */
 static int pm__graph_towards(pm__graph *g, int destination) {
-  int *next = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int)), *dist, head = 0, tail = 0, v, k,
-      seen;
+  const size_t bytes = (size_t)g->vertices * sizeof(int);
+  int *next = NULL, *dist, head = 0, tail = 0, v, k, seen;
+  if (bytes > g->bytes_left) {
+    g->is_full = true;
+    return 0;
+  }
+  next = (int *)PM_MALLOC(bytes);
   dist = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int));
   if (!next || !dist) {
     PM_FREE(next);
@@ -2554,6 +2566,7 @@ static int pm__graph_towards(pm__graph *g, int destination) {
         next[v] = g->out[k];
   }
   PM_FREE(dist);
+  g->bytes_left -= bytes;
   g->next[destination] = next;
   return 1;
 }
@@ -3226,7 +3239,11 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
   if (count < 0 || !pm__way_take(way, link, count)) {
     way->link_count = 0;
     way->latency_ps = 0;
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
+    pm_world_fail(w, PM_E_NOMEM,
+                  w->graph && w->graph->is_full
+                      ? "links one by one: ways to so many nodes take more than 1 GiB (4 bytes for "
+                        "each node and switch, for each node that is sent to)"
+                      : "out of memory: ways");
   }
   way->is_detour = w->net && pm__way_now(w, way);
   way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;

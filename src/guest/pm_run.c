@@ -20,6 +20,7 @@
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Refused with a sentence: fork, exec, alarm. */
 #include "guest.h"
+#include "src/base/text.h"
 #include "tools/output.h"
 #ifdef WITH_RTL /* the Makefile found Verilator */
 #  include "rtl/pm_rtl.h"
@@ -139,9 +140,9 @@ int64_t guest_number(const char *option, const char *text, int64_t least, int64_
   guest_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
 }
 double guest_ratio(const char *option, const char *text) {
-  char *end = NULL;
-  const double x = text ? strtod(text, &end) : 0;
-  if (text && *text && !*end && x >= 0 && x <= 1e9) return x;
+  double x = -1;
+  const char *const end = text ? nbc__text_number(text, text + strlen(text), &x) : NULL;
+  if (end && !*end && x >= 0 && x <= 1e9) return x;
   guest_refuse("%s: a number of 0 ... 1e9 expected", option);
 }
 /* "LEVEL[,LEVEL@MICROSECONDS]..." */
@@ -164,10 +165,10 @@ static void levels(const char *option, const char *text) {
            (strlen(known[k].name) != bytes || memcmp(text, known[k].name, bytes) != 0))
       k++;
     double t_us = 0;
-    char *end = (char *)(uintptr_t)(text + bytes);
-    if (*end == '@') t_us = strtod(end + 1, &end);
+    const char *end = text + bytes;
+    if (*end == '@') end = nbc__text_number(end + 1, text + strlen(text), &t_us);
     why = k == level_count ? "levels are flow, loggp, packet and rtl"
-          : (*end && *end != ',') || !(t_us >= 0 && t_us <= 1e12)
+          : !end || (*end && *end != ',') || !(t_us >= 0 && t_us <= 1e12)
               ? "LEVEL or LEVEL@MICROSECONDS expected, with commas between"
           : n == 0 && t_us > 0 ? "the first level holds from the beginning"
           : n > 0 && (int64_t)(t_us * 1000) <= s.phases[n - 1].t_ns ? "times must grow"
@@ -178,7 +179,7 @@ static void levels(const char *option, const char *text) {
       why = "rtl is missing here: install Verilator and make build/pm_run again";
 #endif
     if (!why) s.phases[n].link = known[k].link, s.phases[n].t_ns = (int64_t)(t_us * 1000);
-    text = *end ? end + 1 : NULL;
+    text = end && *end ? end + 1 : NULL;
   }
   s.desc.link_phases = s.phases;
   s.desc.link_phase_count = n;

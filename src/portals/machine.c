@@ -32,7 +32,11 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
   if (count < 0 || !pm__way_take(way, link, count)) {
     way->link_count = 0;
     way->latency_ps = 0;
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: ways");
+    pm_world_fail(w, PM_E_NOMEM,
+                  w->graph && w->graph->is_full
+                      ? "links one by one: ways to so many nodes take more than 1 GiB (4 bytes for "
+                        "each node and switch, for each node that is sent to)"
+                      : "out of memory: ways");
   }
   way->is_detour = w->net && pm__way_now(w, way);
   way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;

@@ -119,6 +119,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   if (strcmp(word[0], "name") == 0) {
+    if (strlen(word[1]) >= sizeof p->name) return "name too long";
     snprintf(p->name, sizeof p->name, "%s", word[1]);
     return NULL;
   }
@@ -450,6 +451,7 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   if (!g) return NULL;
   g->vertices = nodes;
   g->cables = n;
+  g->bytes_left = PM__TABLES_BYTES;
   g->names = (char(*)[24])pm__zalloc((size_t)(2 * n + 1) * 24);
   g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
@@ -473,10 +475,16 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
 }
 
 /* Next links towards one destination: breadth first from it. Among equals the destination number
-   chooses, so that traffic to many destinations spreads. 0 when out of memory. */
+   chooses, so that traffic to many destinations spreads. 0 when out of memory, or (is_full) when all tables
+   together would take more than they may. */
 static int pm__graph_towards(pm__graph *g, int destination) {
-  int *next = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int)), *dist, head = 0, tail = 0, v, k,
-      seen;
+  const size_t bytes = (size_t)g->vertices * sizeof(int);
+  int *next = NULL, *dist, head = 0, tail = 0, v, k, seen;
+  if (bytes > g->bytes_left) {
+    g->is_full = true;
+    return 0;
+  }
+  next = (int *)PM_MALLOC(bytes);
   dist = (int *)PM_MALLOC((size_t)g->vertices * sizeof(int));
   if (!next || !dist) {
     PM_FREE(next);
@@ -503,6 +511,7 @@ static int pm__graph_towards(pm__graph *g, int destination) {
         next[v] = g->out[k];
   }
   PM_FREE(dist);
+  g->bytes_left -= bytes;
   g->next[destination] = next;
   return 1;
 }

@@ -28,7 +28,8 @@ typedef enum pm_topology_kind {
   PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
                         All global links are used: each two groups have (routers * global links) /
                         (groups - 1) cables, and each serves a block of the destinations */
-  PM_TOPO_FILE       /* links given one by one; shortest paths, ties spread by destination */
+  PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A node that is sent to
+                        takes 4 bytes for each node and switch; a run that needs more than 1 GiB of that fails */
 } pm_topology_kind;
 
 /* X(name, unit suffix is in the name, default of pm_platform_bxi2, meaning). Integers first. */
@@ -150,7 +151,7 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
 
 /* Reads a platform: lines "key value", # starts a comment. Keys are the field names above
      (nodes_count, nic_engines_count, e2e_entries_count and e2e_retries_count are still read) and
-     name WORD · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
+     name WORD (at most 31 letters) · topology crossbar|fattree|torus|dragonfly|file · topo N N N ...
      link FROM TO BYTES_PER_S LATENCY_NS        (one per cable, topology file)
      noise WEIGHT MEAN_RATIO SIGMA_RATIO        (one per mode of the mixture that fits a kernel's times
                                                  over its model: share, mean, deviation; at most 4)
@@ -186,7 +187,10 @@ typedef struct pm__graph {
   int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
   int **next;       /* next[destination][vertex] = link, -1 = none */
   int *queue;
+  size_t bytes_left; /* of PM__TABLES_BYTES */
+  bool is_full;      /* one table more would take more */
 } pm__graph;
+#define PM__TABLES_BYTES ((size_t)1 << 30)
 PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes);
 PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t error_bytes);
 PM__PRIVATE int64_t pm__topology_links(const pm_platform *p); /* of one rail */

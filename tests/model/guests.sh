@@ -21,9 +21,10 @@ level_rtl_runs_the_same_program() {
     ! run -n 65 --level rtl "$guest" && grep '^pm_run: .*64' "$T/err"
 }
 bad_levels_are_refused() {
-  for l in '' flow, torus flow@3 flow,loggp@5,flow@5 loggp,flow@x flow,loggp@-1 flow,loggp@nan flow,loggp@1e999; do
+  for l in '' flow, torus flow@3 flow,loggp@5,flow@5 loggp,flow@x flow,loggp@-1 flow,loggp@nan flow,loggp@1e999 flow,loggp@0x10; do
     ! run --level "$l" "$guest" && grep -q '^pm_run: --level: ' "$T/err" || { echo "taken: $l"; return 1; }
   done
+  ! run --compute 0x1 "$guest" && grep '^pm_run: --compute: a number of' "$T/err"
 }
 exit_status_is_the_largest() { run -n 4 "$guest" exit; test $? = 3; }
 crash_has_a_name() { run -n 4 "$guest" crash; test $? = 100 && grep 'process 1 (node 1): SIGSEGV at address 0x12, at' "$T/err"; }

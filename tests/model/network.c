@@ -16,6 +16,22 @@ static pm_world *world_with(pm_topology_kind kind, int nodes, const int64_t *top
 }
 static int64_t t_done_ns[3];
 static pm_world *flow_world;
+/* Links given one by one: a table of next links for each node that is sent to, as many as there is memory for. */
+static void ways_over_links_one_by_one_are_bounded(void) {
+  static const char star[] = "topology file\nnode_count 4\nlink h0 s 1e9 5\nlink h1 s 1e9 5\nlink h2 s 1e9 5\nlink h3 s 1e9 5\n";
+  pm_platform p;
+  char error[200];
+  pm_world *w = NULL;
+  CHECK(pm_platform_read(star, strlen(star), &p, error, sizeof error) == PM_OK);
+  CHECK(pm_world_create(&(pm_world_desc){.platform = &p}, &w) == PM_OK);
+  CHECK(w->graph->bytes_left == (size_t)1 << 30);
+  w->graph->bytes_left = 2 * 5 * sizeof(int); /* 5: four nodes and a switch */
+  CHECK(pm_flow_start(w, 0, 1, 1, NULL, NULL) == PM_OK && pm_flow_start(w, 0, 2, 1, NULL, NULL) == PM_OK);
+  CHECK(pm_flow_start(w, 3, 2, 1, NULL, NULL) == PM_OK && pm_flow_start(w, 0, 3, 1, NULL, NULL) == PM_E_NOMEM);
+  CHECK(pm_world_run(w) != PM_OK && strstr(pm_world_error(w), "1 GiB") != NULL);
+  pm_world_destroy(w);
+  pm_platform_free(&p);
+}
 /* Every global cable of a dragonfly carries its part: 16 pairs across two groups. */
 static int64_t dragonfly_end_ns;
 static void dragonfly_ended(void *world) { dragonfly_end_ns = pm_world_now_ns((const pm_world *)world); }
@@ -907,6 +923,7 @@ int main(int argc, char **argv) {
   RUN(completion_times_are_exact);
   RUN(flows_that_join_end_when_their_bytes_are_through);
   RUN(searches_go_one_after_another);
+  RUN(ways_over_links_one_by_one_are_bounded);
   RUN(dragonfly_uses_all_its_cables);
   RUN(small_put_takes_the_sum_of_its_steps);
   RUN(long_put_runs_at_the_rate_of_the_link);

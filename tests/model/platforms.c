@@ -61,6 +61,7 @@ static void bad_lines_are_named(void) {
       "line 5: noise: more than 4 modes");
   BAD("topology file\nlink h0 h1 1e9 -5\n", "line 2: link: not a latency");
   BAD("link h0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1e9 5\n", "line 1: link: name too long");
+  BAD("name 12345678901234567890123456789012\n", "line 1: name: name too long");
   BAD("topo 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "line 1: topo: more than 16 numbers");
   char error[64];
   pm_platform p;
