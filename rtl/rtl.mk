@@ -9,9 +9,7 @@ COVERED     := --coverage-line --trace --no-trace-params --trace-max-width 4096 
 NIC_COVERAGE = $(B)/rtl/coverage
 export NIC_COVERAGE
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
-# $(call verilated,FOLDER,FILES,flags): Verilator's own sources, for a library
-verilated    = for f in $2; do g++ -std=c++17 -O1 -I$(VERILATOR_INCLUDE) -I$(VERILATOR_INCLUDE)/vltstd $3 \
-	    -c $(VERILATOR_INCLUDE)/$$f.cpp -o $1/$$f.o || exit 1; done
+VERILATOR_FLAGS   := -std=c++17 -I. -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd
 $(eval $(call script,rtl/generated_and_lint))
 $(eval $(call script,rtl/register_map))
 $(eval $(call script,rtl/proofs))
@@ -24,42 +22,31 @@ $(B)/rtl/crc_gen: rtl/crc_gen.c $(B)/.flags
 NEEDS_rtl += $(B)/rtl/crc_gen
 
 ifneq ($(VERILATOR),)
-# All leaf modules alone
-$(B)/tests/rtl/leaf: RTL_OPT := -O1
-$(B)/tests/rtl/leaf: tests/rtl/leaf.cpp tests/rtl/leaf.sv tests/test.h rtl/coverage.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
-	$(Q)$(VERILATE) $(COVERED) --exe --Mdir $(B)/rtl/leaf --top-module leaf rtl/nic_pkg.sv tests/rtl/leaf.sv \
-	  $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(B)/rtl/leaf.log 2>&1 || { tail -30 $(B)/rtl/leaf.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/leaf
-
-# Counters and triggers alone, with few triggers
-$(B)/tests/rtl/ct: RTL_OPT := -O1
-$(B)/tests/rtl/ct: tests/rtl/ct.cpp tests/test.h rtl/nic_cosim.h $(RTL_SOURCES) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/ct --top-module nic_ct -GTriggers=32 rtl/nic_pkg.sv rtl/nic_ct.sv \
-	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(B)/rtl/ct.log 2>&1 || { tail -30 $(B)/rtl/ct.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/ct
-
-# Arithmetic of atomics on floats alone
-$(B)/tests/rtl/floats: RTL_OPT := -O1
-$(B)/tests/rtl/floats: tests/rtl/floats.cpp tests/test.h rtl/nic_cosim.h rtl/nic_falu.sv rtl/nic_float.sv $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/floats --top-module nic_falu rtl/nic_falu.sv $(CURDIR)/tests/rtl/floats.cpp \
-	  -o $(abspath $@) >$(B)/rtl/floats.log 2>&1 || { tail -30 $(B)/rtl/floats.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/floats
-
-# A link between two clocks alone
-$(B)/tests/rtl/crossing: RTL_OPT := -O1
-$(B)/tests/rtl/crossing: tests/rtl/crossing.cpp tests/rtl/crossing.sv tests/test.h \
-    $(addprefix rtl/nic_,$(addsuffix .sv,pkg cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(B)/rtl
-	$(Q)$(VERILATE) --assert --exe --Mdir $(B)/rtl/crossing --top-module crossing rtl/nic_pkg.sv tests/rtl/crossing.sv \
-	  $(CURDIR)/tests/rtl/crossing.cpp -o $(abspath $@) >$(B)/rtl/crossing.log 2>&1 || { tail -30 $(B)/rtl/crossing.log; exit 1; }
-CHECK_rtl += $(B)/tests/rtl/crossing
+# Verilator's own sources, compiled once for all models
+VERILATED := $(B)/rtl/libverilated.a
+$(VERILATED): $(B)/.flags
+	$(call say,CXX,$@)
+	$(Q)mkdir -p $(B)/rtl/verilated && cd $(B)/rtl/verilated && for f in verilated verilated_threads verilated_cov verilated_vcd_c verilated_fst_c; do \
+	  g++ $(VERILATOR_FLAGS) -O1 -DVM_COVERAGE=1 -DVM_TRACE=1 -c $(VERILATOR_INCLUDE)/$$f.cpp || exit 1; done
+	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/verilated/*.o
+# $(call module_test,NAME,TOP,FILES,further needs,flags of Verilator): modules without the rest, driven by tests/rtl/NAME.cpp
+define module_test
+$(B)/tests/rtl/$1: RTL_OPT := -O1
+$(B)/tests/rtl/$1: tests/rtl/$1.cpp tests/test.h rtl/nic_cosim.h $3 $4 $(VERILATED) $(B)/.flags
+	$$(call say,RTL,$$@)
+	$$(Q)mkdir -p $$(@D) $(NIC_COVERAGE)
+	$$(Q)$$(VERILATE) $5 --Mdir $(B)/rtl/$1 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
+	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(B)/rtl/$1 $$< -o $$@ $(B)/rtl/$1/V$2__ALL.a $(VERILATED) -lz -pthread
+CHECK_rtl += $(B)/tests/rtl/$1
+endef
+$(eval $(call module_test,leaf,leaf,rtl/nic_pkg.sv tests/rtl/leaf.sv,rtl/coverage.h $(RTL_SOURCES),$(COVERED)))
+# Counters and triggers, with few triggers
+$(eval $(call module_test,ct,nic_ct,rtl/nic_pkg.sv rtl/nic_ct.sv,$(RTL_SOURCES),--assert -GTriggers=32))
+# Arithmetic of atomics on floats
+$(eval $(call module_test,floats,nic_falu,rtl/nic_falu.sv,rtl/nic_float.sv,--assert))
+# A link between two clocks
+$(eval $(call module_test,crossing,crossing,rtl/nic_pkg.sv tests/rtl/crossing.sv,\
+  $(addprefix rtl/nic_,$(addsuffix .sv,cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)),--assert))
 
 # The NIC and its C API as one library: link with $(NIC_LIBS). A second model in it can save waveforms.
 WAVES    := --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8
@@ -83,18 +70,17 @@ $(B)/rtl/switched/Vnic_switch__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl
 	$(Q)$(VERILATE) --Mdir $(B)/rtl/switched --inline-mult 2000 --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
 	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
-$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h
+$(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
-	$(Q)$(call verilated,$(B)/rtl,verilated verilated_threads verilated_vcd_c verilated_fst_c,-DVM_TRACE=1)
-	$(Q)g++ -std=c++17 -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) \
-	  -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
-	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/switched/Vnic_switch*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated*.o
+	$(Q)g++ $(VERILATOR_FLAGS) -O2 -Wall -Wextra -DCOSIM_TRACE -DCOSIM_TWO_MODELS -DCOSIM_SWITCHES -DVM_TRACE=1 -I$(B)/rtl/nic -I$(B)/rtl/wave -I$(B)/rtl/switched \
+	  -c rtl/nic_cosim.cpp -o $(B)/rtl/nic_cosim.o
+	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/nic/Vnic_top*.o $(B)/rtl/wave/Vnic_wave*.o $(B)/rtl/switched/Vnic_switch*.o $(B)/rtl/nic_cosim.o $(B)/rtl/verilated/*.o
 
 # The switch alone, the library's own
 $(B)/tests/rtl/switch: tests/rtl/switch.cpp tests/test.h rtl/nic_cosim.h $(NIC_LIB)
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ -std=c++17 -O1 -Wall -I. -I$(B)/rtl/switched -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -lz -pthread
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -I$(B)/rtl/switched $< -o $@ $(NIC_LIB) -lz -pthread
 CHECK_rtl += $(B)/tests/rtl/switch
 
 $(eval $(call tool,exact_overlap,,$(NIC_LIBS)))
@@ -139,12 +125,10 @@ $(B)/rtl/covered/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
 	$(Q)$(VERILATE) $(COVERED) --assert --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
 	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
-$(NIC_COVERED): $(B)/rtl/covered/Vnic_top__ALL.a rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+$(NIC_COVERED): $(B)/rtl/covered/Vnic_top__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
-	$(Q)$(call verilated,$(@D),verilated verilated_threads verilated_cov verilated_vcd_c,-DVM_COVERAGE=1 -DVM_TRACE=1)
-	$(Q)g++ -std=c++17 -O1 -Wall -Wextra -I. -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) \
-	  -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
-	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(@D)/verilated*.o 2>/dev/null
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
 $(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
 $(eval $(call script,rtl/coverage))
 
@@ -167,13 +151,11 @@ $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 	$(Q)mkdir -p $(MUTATED)/coverage
 	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
 	  $(MUTATED)/nic_pkg.sv $(MUTATED)/leaf.sv $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(MUTATED)/leaf.log 2>&1 || { tail -30 $(MUTATED)/leaf.log; exit 1; }
-$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) rtl/nic_cosim.cpp
+$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) $(VERILATED) rtl/nic_cosim.cpp
 	$(Q)$(MUTATE) --Mdir $(MUTATED)/nic --top-module nic_top $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_top.sv $(RTL_CHECKERS) \
 	  >$(MUTATED)/nic.log 2>&1 || { tail -30 $(MUTATED)/nic.log; exit 1; }
-	$(Q)$(call verilated,$(MUTATED),verilated verilated_threads)
-	$(Q)g++ -std=c++17 -O1 -I. -DNIC_MUTANTS -I$(MUTATED)/nic -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd \
-	  -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
-	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(MUTATED)/verilated*.o 2>/dev/null
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -DNIC_MUTANTS -I$(MUTATED)/nic -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
+	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
 $(addprefix $(MUTATED)/,$(MUTATED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
 	$(Q)$(CC) $(STD) -O1 -I. $< -o $@ $(MUTATED)/libnic.a -lstdc++ -pthread -lm
 
@@ -181,15 +163,14 @@ $(addprefix $(MUTATED)/,$(MUTATED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl
 $(B)/tests/rtl/waveform: tests/rtl/waveform.cpp tests/rtl/cosim.h tests/test.h rtl/nic_cosim.h $(NIC_LIB)
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ -std=c++17 -O1 -Wall -I. -isystem $(VERILATOR_INCLUDE) $< -o $@ $(NIC_LIBS) -pthread
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall $< -o $@ $(NIC_LIBS) -pthread
 CHECK_rtl += $(B)/tests/rtl/waveform
 
 # Benches
 $(B)/bench/rtl: tests/bench/rtl.cpp tests/bench/bench.h rtl/nic_cosim.h $(NIC_LIB)
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ -std=c++17 -O2 -Wall -I. -I$(B)/rtl/nic -isystem $(VERILATOR_INCLUDE) \
-	  -isystem $(VERILATOR_INCLUDE)/vltstd $< -o $@ $(NIC_LIB) -lz
+	$(Q)g++ $(VERILATOR_FLAGS) -O2 -Wall -I$(B)/rtl/nic $< -o $@ $(NIC_LIB) -lz
 BENCHES += $(B)/bench/rtl tests/bench/exact_width.sh
 PRINTS_rtl         := rtl_cycles_per_s_ rtl_put_per_s
 PRINTS_exact_width := exact_width

@@ -30,7 +30,7 @@ while read -r f; do
   cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && { [ "$new" ] || touch "$tree/$f"; }; }
 done <"$T/files"
 mkdir -p "$tree/build/tests"
-rtl='rtl/libnic_cosim.a rtl/nic/Vnic_top__ALL.a rtl/wave/Vnic_wave__ALL.a rtl/switched/Vnic_switch__ALL.a'
+rtl='rtl/libnic_cosim.a rtl/libverilated.a rtl/nic/Vnic_top__ALL.a rtl/wave/Vnic_wave__ALL.a rtl/switched/Vnic_switch__ALL.a'
 for f in .flags tests/pieces tests/libnbc_overlap.a tests/libnbc_see.a tests/libportals_model.a \
   pieces libnbc_overlap.a libportals_model.a guest $rtl lib include pm_run \
   $(cut -sf5 "$list" | sort -u) $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
