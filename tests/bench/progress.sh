@@ -1,7 +1,7 @@
 #!/bin/sh
 # progress_idle_cpu_<mpi>: share of a core that the worker uses while nothing is in flight for a second;
 # progress_wake_ns_<mpi>: from a post to the sleeping worker's first instruction, median of 200; one process; peer: the
-# machine's own floor, a thread that sleeps and is woken by the same system call alone, in turns with it.
+# machine's own floor, a thread that sleeps, is woken by the same system call alone and looks on as long, in turns with it.
 # progress_<pattern>_<who>_<mpi>: overhead ratio of tests/bench/progress_loops.c, two processes: the MPI alone (mpi),
 # with MPICH's asynchronous thread (async), with the progress preload (ours), with its collectives too
 # (ours-coll). progress_<pattern>_sim_<policy>: the same program on 16 simulated nodes with cores enough, under
