@@ -11,10 +11,12 @@
    exported symbols, libraries, libc. */
 #ifndef GUEST_H_INCLUDED
 #define GUEST_H_INCLUDED
+#include <dlfcn.h>
 #include <ucontext.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include <time.h>
 #include "portals_model.h"
 
@@ -68,10 +70,10 @@ struct guest {
   pm_process *process;
   int argc;
   char **argv;
-  struct guest_exit *exits; /* atexit handlers, the last first */
-  struct guest_libc *libc;  /* made when it is needed, see libc.c */
-  struct guest_file *files; /* opened by it and not closed */
-  struct waiter *last;      /* who waits for its threads */
+  struct guest_exit *exits, *quick_exits; /* handlers of exit and quick_exit, the last first */
+  struct guest_libc *libc;                /* made when it is needed, see libc.c */
+  struct guest_file *files;               /* opened by it and not closed */
+  struct waiter *last;                    /* who waits for its threads */
   struct {
     char *text;
     int bytes, max;
@@ -172,6 +174,9 @@ int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *wher
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
+int guest_dladdr(const void *address, Dl_info *info); /* as dladdr, of copies too */
+const char *guest_program(void);                      /* its file, from / on */
+void *guest_stack(size_t *bytes);                     /* of the running thread: its low end */
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);
 /* All processes go to target where the program's own function of that name begins. ret 0: has none */
@@ -200,6 +205,11 @@ void guest_output_rescue(void);         /* the same of a language's library, whe
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);
+void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
+char *guest_getenv(const char *name);     /* of the running process, as the next three */
+pid_t guest_getpid(void);
+int guest_raise(int number);
+int guest_open_itself(const char *path); /* /proc/self/exe, ...; ret -1: another file */
 /* The other threads of a process, see pthread.c */
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(guest *g, guest_context *context); /* a new thread */

@@ -2,7 +2,7 @@
    working directory, umask, signal handlers, open streams, its name and number. What a process asks
    of the host's own processes (fork, exec) is refused with a sentence.
 
-   Shared by all processes, as the manual of pm_run says: the locale, the time zone, results in static
+   Shared by all processes, as the manual of pm_run says: the time zone, results in static
    memory (localtime, strerror, ...), descriptor numbers, file locks. */
 #include "guest.h"
 #include <dirent.h>
@@ -46,7 +46,7 @@ static char **find(const char *name, size_t bytes) {
     if (strncmp(*e, name, bytes) == 0 && (*e)[bytes] == '=') return e;
   return NULL;
 }
-static char *guest_getenv(const char *name) {
+char *guest_getenv(const char *name) {
   char **e = find(name, strlen(name));
   return e ? *e + strlen(name) + 1 : NULL;
 }
@@ -184,6 +184,7 @@ void guest_libc_switch(const guest *g) {
     umask((mode_t)(mask < 0 ? umask_start : mask));
     umask_now = mask;
   }
+  guest_locale_switch(g);
 }
 
 /* ---- streams: those that a process leaves open are closed at its end -------------------------------------- */
@@ -196,7 +197,10 @@ static FILE *opened(FILE *stream) {
   if (f) *f = (guest_file){guest_now()->files, stream}, guest_now()->files = f;
   return stream;
 }
-static FILE *guest_fopen(const char *path, const char *mode) { return opened(fopen(path, mode)); }
+static FILE *guest_fopen(const char *path, const char *mode) {
+  const int own = *mode == 'r' ? guest_open_itself(path) : -1;
+  return opened(own >= 0 ? fdopen(own, mode) : fopen(path, mode));
+}
 static FILE *guest_fdopen(int fd, const char *mode) { return opened(fdopen(fd, mode)); }
 static FILE *guest_tmpfile(void) { return opened(tmpfile()); }
 static void forget(guest *g, const FILE *stream) {
@@ -282,17 +286,56 @@ static void deliver_pending(void) {
       deliver(i);
     }
 }
-static int guest_raise(int number) {
+int guest_raise(int number) {
   if (number < 1 || number > 64) return errno = EINVAL, -1;
   deliver(number);
   return 0;
+}
+/* ---- faults: the host sends them, and the program's handler is called, on the stack of the model's handler; it may
+   return, jump or end the process. What crashes there, or has no handler, ends the run as the model says. ------- */
+static struct sigaction models[65];
+static const char *handling_at; /* a frame of the handler that runs, or has jumped away */
+static void faulted(int number, siginfo_t *info, void *context) {
+  const char here = 0;
+  const guest *g = guest_now();
+  struct sigaction *a = g && g->libc ? &g->libc->actions[number] : NULL;
+  /* A fault of the handler itself lies deeper; after a jump the next one lies where the last one lay. */
+  const bool is_nested = handling_at && (uintptr_t)&here < (uintptr_t)handling_at;
+  if (!a || a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN || is_nested) {
+    if (models[number].sa_flags & SA_SIGINFO)
+      models[number].sa_sigaction(number, info, context);
+    else
+      sigaction(number, &models[number], NULL); /* and it comes again */
+    return;
+  }
+  const struct sigaction now = *a;
+  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
+  handling_at = &here;
+  if (now.sa_flags & SA_SIGINFO)
+    now.sa_sigaction(number, info, context);
+  else
+    now.sa_handler(number);
+  handling_at = NULL;
+}
+static void catch_faults(int number) {
+  struct sigaction ours;
+  const bool is_fault =
+      number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
+  if (!is_fault || (sigaction(number, NULL, &ours) == 0 && ours.sa_sigaction == faulted)) return;
+  memset(&ours, 0, sizeof ours);
+  ours.sa_sigaction = faulted;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(number, &ours, &models[number]);
 }
 static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
   if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP)))
     return errno = EINVAL, -1;
   struct sigaction *a = &state()->actions[number];
   const struct sigaction old = *a;
-  if (now) *a = *now;
+  if (now) {
+    *a = *now;
+    if (now->sa_handler != SIG_DFL && now->sa_handler != SIG_IGN) catch_faults(number);
+  }
   if (before) *before = old;
   return 0;
 }
@@ -322,7 +365,7 @@ static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
   return guest_sigprocmask(how, set, before) ? errno : 0;
 }
 static int guest_sigpending(sigset_t *set) { return *set = state()->pending, 0; }
-static pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
+pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
 static pid_t guest_getppid(void) { return getpid(); }
 static int guest_kill(pid_t pid, int number) {
   if (pid == guest_getpid() || pid == 0) return number ? guest_raise(number) : 0;

@@ -178,6 +178,8 @@ static void tell_abi(void) {
   is_told = 1;
   guest_abi_now()->bound(offset_of);
 }
+static char *program_path; /* found where pm_run was started */
+const char *guest_program(void) { return program_path ? program_path : image.objects[0].path; }
 void guest_load(const char *path, int processes) {
   char error[1024], *found = NULL;
   if (!strchr(path, '/') && access(path, R_OK) != 0) {
@@ -189,6 +191,7 @@ void guest_load(const char *path, int processes) {
   if (!elf_read(&image, found ? found : path, preloads, error, sizeof error))
     guest_refuse("%s", error);
   free(found);
+  program_path = realpath(image.objects[0].path, NULL);
   /* The room right below the thread pointer has a size that was fixed when pm_run was linked. */
   image.tls_align = image.tls_align ? image.tls_align : 16;
   if (image.tls_bytes && !tls_fits())
@@ -416,6 +419,37 @@ void *guest_symbol(const guest *g, const char *name) {
   const size_t at = elf_find(&image, name);
   return at ? g->image + at : NULL;
 }
+/* Functions in the file's table of symbols, which strip removes, else in those it offers to others: calls
+   seen until it returns 1. */
+typedef bool function_seen(void *arg, const char *name, const ElfW(Sym) * function);
+static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen, void *arg) {
+  const int fd = o->fd < 0 ? open(o->path, O_RDONLY | O_CLOEXEC) : o->fd;
+  const ElfW(Ehdr) *h = &o->header;
+  ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum + 1u, sizeof *sections);
+  const bool is_good = sections && h->e_shentsize == sizeof *sections &&
+                       pread(fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) >= 0;
+  bool is_found = false;
+  for (int i = 0; is_good && i < h->e_shnum && !is_found; i++) {
+    if (sections[i].sh_type != kind || sections[i].sh_link >= h->e_shnum) continue;
+    const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
+    ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
+    char *text = (char *)calloc(1, texts->sh_size + 1);
+    if (symbols && text &&
+        pread(fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
+            (ssize_t)sections[i].sh_size &&
+        pread(fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
+      for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols && !is_found; k++)
+        if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && symbols[k].st_shndx != SHN_UNDEF &&
+            symbols[k].st_name < texts->sh_size)
+          is_found = seen(arg, text + symbols[k].st_name, &symbols[k]);
+    free(symbols);
+    free(text);
+  }
+  free(sections);
+  if (fd >= 0 && fd != o->fd) close(fd);
+  return is_found;
+}
+
 /* ---- what programs ask the dynamic linker ---------------------------------------------------------------------- */
 /* What the program was linked with, and what was preloaded, is there already: the process's own. What dlopen loads
    beside that is the process's own too (plugins.c), but for libc and what belongs to it. */
@@ -541,13 +575,25 @@ static int guest_dlinfo(void *handle, int request, void *info) {
   return plugin_fail("dlinfo: not for this library here"), -1;
 }
 static char *guest_dlerror(void) { return guest_now() ? plugin_error() : dlerror(); }
-static int guest_dladdr(const void *address, Dl_info *info) {
+/* The function around an address, of those that the file offers to others, as libc has it. */
+static bool is_symbol_around(void *arg, const char *name, const ElfW(Sym) * function) {
+  ElfW(Sym) *found = (ElfW(Sym) *)arg;
+  (void)name;
+  if (found->st_value - function->st_value >= (function->st_size ? function->st_size : 1)) return 0;
+  *found = *function;
+  return 1;
+}
+int guest_dladdr(const void *address, Dl_info *info) {
   char *base;
   const elf_object *o = object_of(address, &base);
   if (!o) return dladdr(address, info);
   memset(info, 0, sizeof *info);
   info->dli_fname = o->path;
   info->dli_fbase = base + o->low;
+  ElfW(Sym) around = {.st_value = (ElfW(Addr))((const char *)address - base)};
+  if (!functions_in(o, SHT_DYNSYM, is_symbol_around, &around)) return 1;
+  info->dli_sname = o->strings + around.st_name;
+  info->dli_saddr = base + around.st_value;
   return 1;
 }
 static int guest_dladdr1(const void *address, Dl_info *info, void **extra, int flags) {
@@ -586,36 +632,6 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
 #endif
 
 /* ---- functions of the program that are not run ----------------------------------------------------------------- */
-/* Functions in the file's table of symbols, which strip removes, else in those it offers to others: calls
-   seen until it returns 1. */
-typedef bool function_seen(void *arg, const char *name, const ElfW(Sym) * function);
-static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen, void *arg) {
-  const int fd = o->fd < 0 ? open(o->path, O_RDONLY | O_CLOEXEC) : o->fd;
-  const ElfW(Ehdr) *h = &o->header;
-  ElfW(Shdr) *sections = (ElfW(Shdr) *)calloc(h->e_shnum + 1u, sizeof *sections);
-  const bool is_good = sections && h->e_shentsize == sizeof *sections &&
-                       pread(fd, sections, h->e_shnum * sizeof *sections, (off_t)h->e_shoff) >= 0;
-  bool is_found = false;
-  for (int i = 0; is_good && i < h->e_shnum && !is_found; i++) {
-    if (sections[i].sh_type != kind || sections[i].sh_link >= h->e_shnum) continue;
-    const ElfW(Shdr) *texts = &sections[sections[i].sh_link];
-    ElfW(Sym) *symbols = (ElfW(Sym) *)malloc(sections[i].sh_size + 1);
-    char *text = (char *)calloc(1, texts->sh_size + 1);
-    if (symbols && text &&
-        pread(fd, symbols, sections[i].sh_size, (off_t)sections[i].sh_offset) ==
-            (ssize_t)sections[i].sh_size &&
-        pread(fd, text, texts->sh_size, (off_t)texts->sh_offset) == (ssize_t)texts->sh_size)
-      for (size_t k = 0; k < sections[i].sh_size / sizeof *symbols && !is_found; k++)
-        if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC && symbols[k].st_shndx != SHN_UNDEF &&
-            symbols[k].st_name < texts->sh_size)
-          is_found = seen(arg, text + symbols[k].st_name, &symbols[k]);
-    free(symbols);
-    free(text);
-  }
-  free(sections);
-  if (fd >= 0 && fd != o->fd) close(fd);
-  return is_found;
-}
 typedef struct wanted {
   const char *name;
   size_t at;

@@ -11,3 +11,8 @@ static long long host_cpu_ns(void) {
 #define PM_HOST_CPU_NS() host_cpu_ns()
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
+#include "guest.h"
+void *guest_stack(size_t *bytes) {
+  *bytes = pm__current->stack_bytes;
+  return pm__current->stack;
+}

@@ -13,8 +13,8 @@
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), exit handlers,
-   random numbers, strtok, working directory, umask, signal handlers (signals to oneself). Shared by
-   all, as in threads of one process: the locale, the time zone, results in static memory (localtime,
+   random numbers, strtok, working directory, umask, locale, signal handlers (crashes, signals to oneself).
+   Shared by all, as in threads of one process: the time zone, results in static memory (localtime,
    strerror), descriptor numbers, file locks. Clocks, sleeps, sched_yield, pthreads, semaphores, poll,
    select, epoll and timerfd are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little

@@ -78,6 +78,9 @@ static void cxa_finalize(void *object) { /* a library leaves: its handlers now *
     at = &g->exits;
   }
 }
+static int at_quick_exit_of(void (*fn)(void *)) {
+  return add_handler(&guest_now()->quick_exits, (guest_exit_handler){NULL, fn, NULL, NULL, NULL});
+}
 static void run_handlers(guest_exit_handler **list, int status) {
   while (*list) {
     guest_exit_handler h = **list, *gone = *list;
@@ -140,6 +143,10 @@ __attribute__((noreturn)) static void exit_at_once(int status) {
   end_of_one(guest_now(), status);
   for (;;) pm_exit(status);
 }
+__attribute__((noreturn)) static void exit_quickly(int status) {
+  run_handlers(&guest_now()->quick_exits, status);
+  exit_at_once(status);
+}
 /* exit from inside of libc (err, error, ...) comes here: the launcher lives on. */
 static void libc_exits(int status, void *unused) {
   (void)unused;
@@ -153,7 +160,8 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("exit", guest_exit);
   GUEST_REPLACE("_exit", exit_at_once);
   GUEST_REPLACE("_Exit", exit_at_once);
-  GUEST_REPLACE("quick_exit", exit_at_once);
+  GUEST_REPLACE("quick_exit", exit_quickly);
+  GUEST_REPLACE("__cxa_at_quick_exit", at_quick_exit_of);
   GUEST_REPLACE("__cxa_atexit", cxa_atexit);
   GUEST_REPLACE("__cxa_thread_atexit_impl", cxa_thread_atexit);
   GUEST_REPLACE("__cxa_finalize", cxa_finalize);

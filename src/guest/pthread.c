@@ -11,6 +11,7 @@
 #include <string.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 
 /* ---- queues of waiting threads --------------------------------------------------------------------- */
 typedef struct waiter { /* a thread in a queue */
@@ -65,6 +66,7 @@ typedef struct guest_thread {
   guest_context context;
   bool is_detached;
   int can_exit;
+  char name[16]; /* as Linux keeps it; empty: the program's */
 } guest_thread;
 /* Values by (thread, key): a table that grows, since a thread has no room for them. */
 typedef struct specific {
@@ -176,6 +178,14 @@ static void guest_thread_run(void *arg) {
   if (setjmp(g->end) == 0) g->result = g->start(g->arg);
   guest_thread_end(g);
 }
+static size_t default_stack_bytes(void) {
+  pthread_attr_t libcs;
+  size_t bytes = 0;
+  if (pthread_getattr_default_np(&libcs)) return 0;
+  pthread_attr_getstacksize(&libcs, &bytes);
+  pthread_attr_destroy(&libcs);
+  return bytes;
+}
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                    void *arg) {
   guest_thread *g = (guest_thread *)calloc(1, sizeof *g);
@@ -185,7 +195,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   if (attributes) {
     pthread_attr_getdetachstate(attributes, &detached);
     pthread_attr_getstacksize(attributes, &stack_bytes);
-    if (stack_bytes > 1u << 20) stack_bytes = 0; /* libc's default of megabytes: ours will do */
+    if (stack_bytes == default_stack_bytes()) stack_bytes = 0; /* what --stack says will do */
   }
   g->start = start;
   g->arg = arg;
@@ -215,6 +225,20 @@ int pthread_join(pthread_t thread, void **result) {
   free(g);
   return 0;
 }
+int pthread_tryjoin_np(pthread_t thread, void **result) {
+  return ((guest_thread *)(uintptr_t)thread)->thread ? EBUSY : pthread_join(thread, result);
+}
+int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *t) {
+  guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (g == guest_self()) return EDEADLK;
+  if (g->thread && queue_wait(&g->joiners, "pthread_timedjoin_np", until_ns(t))) return ETIMEDOUT;
+  return pthread_join(thread, result);
+}
+int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+                         const struct timespec *t) {
+  (void)clock; /* all are the simulated one */
+  return pthread_timedjoin_np(thread, result, t);
+}
 int pthread_detach(pthread_t thread) {
   guest_thread *g = (guest_thread *)(uintptr_t)thread;
   g->is_detached = 1;
@@ -233,8 +257,47 @@ void pthread_exit(void *result) {
   while (guest_now()->thread_count) queue_wait(&guest_now()->last, "pthread_exit", -1);
   guest_exit(0);
 }
-/* What libc would do to a thread that it does not know: nothing, or not here. */
-int pthread_setname_np(pthread_t thread, const char *name) { return (void)thread, (void)name, 0; }
+/* Whatever takes a pthread_t must be here: libc would read its own record of a thread where ours is. */
+int pthread_setname_np(pthread_t thread, const char *name) {
+  guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (strlen(name) >= sizeof g->name) return ERANGE;
+  strcpy(g->name, name);
+  return 0;
+}
+int pthread_getname_np(pthread_t thread, char *name, size_t bytes) {
+  const guest_thread *g = (const guest_thread *)(uintptr_t)thread;
+  const char *program = *(char **)guest_variable_at(guest_now(), GUEST_PROGNAME_SHORT);
+  if (bytes < sizeof g->name) return ERANGE;
+  snprintf(name, bytes, "%.15s", *g->name ? g->name : program);
+  return 0;
+}
+/* Of another thread than the running one the place of the stack is not known here. */
+int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
+  const guest_thread *g = (const guest_thread *)(uintptr_t)thread;
+  size_t bytes;
+  void *const low = guest_stack(&bytes);
+  pthread_attr_init(attributes);
+  if (g->is_detached) pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
+  return g == guest_self() ? pthread_attr_setstack(attributes, low, bytes) : 0;
+}
+int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *p) {
+  (void)thread;
+  *policy = SCHED_OTHER;
+  p->sched_priority = 0;
+  return 0;
+}
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *p) {
+  (void)thread;
+  return policy != SCHED_OTHER ? EPERM : p->sched_priority ? EINVAL : 0;
+}
+int pthread_setschedprio(pthread_t thread, int priority) {
+  return (void)thread, priority ? EINVAL : 0;
+}
+int pthread_getcpuclockid(pthread_t thread, clockid_t *clock) {
+  if (thread != pthread_self()) return ENOENT;
+  *clock = CLOCK_THREAD_CPUTIME_ID;
+  return 0;
+}
 int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set) {
   return (void)thread, (void)bytes, (void)set, 0;
 }
@@ -244,8 +307,23 @@ int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set) {
 }
 int pthread_setcancelstate(int state, int *old) { return (void)state, old ? *old = 0 : 0; }
 int pthread_setcanceltype(int type, int *old) { return (void)type, old ? *old = 0 : 0; }
-int pthread_cancel(pthread_t thread) { return (void)thread, ENOSYS; }
-int pthread_kill(pthread_t thread, int signal) { return (void)thread, (void)signal, ENOSYS; }
+int pthread_cancel(pthread_t thread) {
+  (void)thread;
+  guest_say_once("pthread_cancel", "pthread_cancel: simulated threads end by themselves only; "
+                                   "refused (ENOSYS): who waits for this one may wait for ever");
+  return ENOSYS;
+}
+int pthread_kill(pthread_t thread, int signal) {
+  if (!signal || thread == pthread_self()) return signal && guest_raise(signal) ? errno : 0;
+  guest_say_once("pthread_kill",
+                 "pthread_kill: simulated threads get signals from themselves only; "
+                 "refused (ENOSYS)");
+  return ENOSYS;
+}
+int pthread_sigqueue(pthread_t thread, int signal, const union sigval value) {
+  (void)value;
+  return pthread_kill(thread, signal);
+}
 
 /* ---- mutexes: glibc's first word is 0 when free, its kind lies at byte 16 -------------------------- */
 typedef struct guest_mutex {

@@ -81,11 +81,12 @@ $(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
-ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt guest_state guest_pmi guest_threads guest_spin guest_counts guest_kernels guest_sample guest_measured guest_moves)
+ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt guest_state guest_pmi guest_threads guest_spin guest_counts guest_kernels guest_sample guest_measured guest_moves guest_itself)
 $(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST_LIBS) $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread
+$(B)/tests/model/guest_itself: LDFLAGS += -rdynamic
 NEEDS_model += $(B)/pm_run $(GUESTS) $(ORDINARY)
 # A program and what it loads by dlopen, parts of one source
 NEEDS_model += $(B)/tests/model/opens/opens

@@ -133,6 +133,19 @@ libraries_are_opened_as_on_the_host() {
     run -n 1 "$o/opens" "$o" && diff "$T/host" "$T/out" && run -n 3 "$o/opens" "$o" && cat "$T/host" "$T/host" "$T/host" | sort >"$T/three" && sort "$T/out" | diff "$T/three" -
 }
 # One executable, three processes: its handlers run in order, inside of each.
+what_a_process_asks_about_itself_is_its_own() { run -n 3 "$B/tests/model/guest_itself" one && test "$(grep -cx '[012] knows itself' "$T/out")" = 3; }
+handlers_of_crashes_are_called() {
+  run -n 2 "$B/tests/model/guest_itself" handled
+  test $? = 7 && ! run -n 2 "$B/tests/model/guest_itself" twice && grep 'process . (node .): SIGSEGV at address 0x2b' "$T/err"
+}
+quick_exit_calls_its_handlers() {
+  run -n 2 "$B/tests/model/guest_itself" quick
+  test $? = 5 && test "$(grep -cx 'quick handler' "$T/out")" = 2
+}
+cancelled_threads_are_named() {
+  run -n 2 "$B/tests/model/guest_itself" cancel
+  test $? = 4 && grep '^pm_run: process .: pthread_cancel: .* refused (ENOSYS)' "$T/err"
+}
 ordinary_executables_run() {
   run -n 3 "$B/tests/model/guest_ordinary" -a -b x rest
   test $? = 4 || return 1
@@ -357,7 +370,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then

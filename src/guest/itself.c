@@ -1,0 +1,180 @@
+/* What a process learns about itself: its program and arguments in /proc/self, where the host has those of pm_run; the
+   cores that it bound itself to; the functions around its addresses, as backtrace_symbols prints them: libc knows
+   nothing of our copies. */
+#include "guest.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- /proc/self ------------------------------------------------------------------------------------------------ */
+/* ret "exe" of "/proc/self/exe" or of its number; NULL: another path */
+static const char *of_itself(const char *path) {
+  char own[32];
+  if (!path || strncmp(path, "/proc/", 6) != 0) return NULL;
+  const int n = snprintf(own, sizeof own, "/proc/%d/", guest_getpid());
+  return strncmp(path, "/proc/self/", 11) == 0          ? path + 11
+         : strncmp(path, "/proc/thread-self/", 18) == 0 ? path + 18
+         : strncmp(path, own, (size_t)n) == 0           ? path + n
+                                                        : NULL;
+}
+static bool is_program(const char *path) {
+  const char *name = of_itself(path);
+  return name && strcmp(name, "exe") == 0;
+}
+/* Arguments, or the name, in a file of its own. */
+static int file_of_arguments(bool has_all) {
+  const guest *g = guest_now();
+  const char *short_name = *(char **)guest_variable_at(g, GUEST_PROGNAME_SHORT);
+  const int fd = memfd_create("arguments", MFD_CLOEXEC);
+  bool is_whole = fd >= 0;
+  for (int i = 0; i < g->argc && is_whole && has_all; i++) {
+    const ssize_t bytes = (ssize_t)strlen(g->argv[i]) + 1;
+    is_whole = write(fd, g->argv[i], (size_t)bytes) == bytes;
+  }
+  if (is_whole && !has_all) is_whole = dprintf(fd, "%.15s\n", short_name) > 0;
+  if (is_whole && lseek(fd, 0, SEEK_SET) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+int guest_open_itself(const char *path) {
+  const char *name = of_itself(path);
+  if (!name) return -1;
+  if (strcmp(name, "exe") == 0) return open(guest_program(), O_RDONLY);
+  if (strcmp(name, "cmdline") == 0 || strcmp(name, "comm") == 0)
+    return file_of_arguments(name[1] == 'm');
+  return -1;
+}
+static mode_t mode_of(int flags, va_list args) {
+  return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
+}
+static int guest_open(const char *path, int flags, ...) {
+  va_list args;
+  va_start(args, flags);
+  const mode_t mode = mode_of(flags, args);
+  va_end(args);
+  const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
+  return own >= 0 ? own : open(path, flags, mode);
+}
+static int guest_openat(int folder, const char *path, int flags, ...) {
+  va_list args;
+  va_start(args, flags);
+  const mode_t mode = mode_of(flags, args);
+  va_end(args);
+  const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
+  return own >= 0 ? own : openat(folder, path, flags, mode);
+}
+static ssize_t guest_readlinkat(int folder, const char *path, char *to, size_t bytes) {
+  if (!is_program(path)) return readlinkat(folder, path, to, bytes);
+  const size_t all = strlen(guest_program());
+  memcpy(to, guest_program(), all < bytes ? all : bytes);
+  return (ssize_t)(all < bytes ? all : bytes);
+}
+static ssize_t guest_readlink(const char *path, char *to, size_t bytes) {
+  return guest_readlinkat(AT_FDCWD, path, to, bytes);
+}
+static ssize_t guest_readlink_chk(const char *path, char *to, size_t bytes, size_t room) {
+  if (bytes > room) abort();
+  return guest_readlink(path, to, bytes);
+}
+static char *guest_realpath(const char *path, char *to) {
+  return realpath(is_program(path) ? guest_program() : path, to);
+}
+static char *guest_realpath_chk(const char *path, char *to, size_t room) {
+  if (room < PATH_MAX) abort();
+  return guest_realpath(path, to);
+}
+static char *guest_canonical(const char *path) { return guest_realpath(path, NULL); }
+
+/* ---- cores ----------------------------------------------------------------------------------------------------- */
+/* What a process binds itself to is kept for its own questions: the host's thread, which runs all, stays free. */
+typedef struct own_cores {
+  bool are_chosen;
+  cpu_set_t chosen;
+} own_cores;
+static guest_part part = {.name = "itself", .state_bytes = sizeof(own_cores)};
+static bool is_own(pid_t pid) { return pid == 0 || pid == guest_getpid(); }
+static int guest_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set) {
+  own_cores *o = (own_cores *)guest_state(&part);
+  cpu_set_t there, asked;
+  if (!is_own(pid)) return errno = ESRCH, -1;
+  if (sched_getaffinity(0, sizeof there, &there)) return -1;
+  CPU_ZERO(&asked);
+  memcpy(&asked, set, bytes < sizeof asked ? bytes : sizeof asked);
+  CPU_AND(&asked, &asked, &there);
+  if (!CPU_COUNT(&asked)) return errno = EINVAL, -1;
+  o->are_chosen = true;
+  o->chosen = asked;
+  return 0;
+}
+static int guest_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set) {
+  const own_cores *o = (const own_cores *)guest_state(&part);
+  if (!is_own(pid)) return errno = ESRCH, -1;
+  if (!o->are_chosen) return sched_getaffinity(0, bytes, set);
+  memset(set, 0, bytes);
+  memcpy(set, &o->chosen, bytes < sizeof o->chosen ? bytes : sizeof o->chosen);
+  return 0;
+}
+static int guest_getcpu(void) {
+  const own_cores *o = (const own_cores *)guest_state(&part);
+  const int cpu = sched_getcpu();
+  if (!o->are_chosen || cpu < 0 || CPU_ISSET((size_t)cpu, &o->chosen)) return cpu;
+  size_t first = 0;
+  while (!CPU_ISSET(first, &o->chosen)) first++;
+  return (int)first;
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------- */
+/* As libc writes it: "program(function+0x12) [0x5581...]". ret its length */
+static int write_frame(const void *address, char *text, size_t bytes) {
+  Dl_info info;
+  if (!guest_dladdr(address, &info) || !info.dli_fname)
+    return snprintf(text, bytes, "[%p]", address);
+  const char *const from = (const char *)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
+  return snprintf(text, bytes, "%s(%s+0x%tx) [%p]", info.dli_fname,
+                  info.dli_sname ? info.dli_sname : "", (const char *)address - from, address);
+}
+static char **guest_backtrace_symbols(void *const *frames, int count) {
+  size_t bytes = 0;
+  for (int i = 0; i < count; i++)
+    bytes += sizeof(char *) + (size_t)write_frame(frames[i], NULL, 0) + 1;
+  char **lines = (char **)malloc(bytes ? bytes : 1),
+       *at = (char *)(lines + (count > 0 ? count : 0));
+  for (int i = 0; i < count && lines; i++) {
+    lines[i] = at;
+    at += write_frame(frames[i], at, bytes) + 1;
+  }
+  return lines;
+}
+static void guest_backtrace_symbols_fd(void *const *frames, int count, int fd) {
+  char line[PATH_MAX + 512];
+  for (int i = 0; i < count; i++) {
+    write_frame(frames[i], line, sizeof line);
+    dprintf(fd, "%s\n", line);
+  }
+}
+
+__attribute__((constructor)) static void add(void) {
+  guest_part_add(&part);
+  GUEST_REPLACE("sched_setaffinity", guest_setaffinity);
+  GUEST_REPLACE("sched_getaffinity", guest_getaffinity);
+  GUEST_REPLACE("sched_getcpu", guest_getcpu);
+  GUEST_REPLACE("open", guest_open);
+  GUEST_REPLACE("open64", guest_open);
+  GUEST_REPLACE("openat", guest_openat);
+  GUEST_REPLACE("openat64", guest_openat);
+  GUEST_REPLACE("readlink", guest_readlink);
+  GUEST_REPLACE("readlinkat", guest_readlinkat);
+  GUEST_REPLACE("__readlink_chk", guest_readlink_chk);
+  GUEST_REPLACE("realpath", guest_realpath);
+  GUEST_REPLACE("__realpath_chk", guest_realpath_chk);
+  GUEST_REPLACE("canonicalize_file_name", guest_canonical);
+  GUEST_REPLACE("backtrace_symbols", guest_backtrace_symbols);
+  GUEST_REPLACE("backtrace_symbols_fd", guest_backtrace_symbols_fd);
+}
