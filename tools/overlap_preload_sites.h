@@ -91,7 +91,7 @@ static bool is_of_mpi(const char *file) {
 
 /* ---- the thread's table ---------------------------------------------------------------------- */
 static bool grow_sites(sites *t) {
-  const uint32_t size = t->of ? 2 * (t->mask + 1) : 64, old_size = t->of ? t->mask + 1 : 0;
+  const uint32_t size = t->of ? 2 * (t->mask + 1) : 256, old_size = t->of ? t->mask + 1 : 0;
   site *const more = size <= 65536 ? map_memory(size * sizeof *more) : NULL, *const old = t->of;
   if (!more) return false;
   t->of = more;
@@ -143,7 +143,7 @@ INLINE uint32_t site_home(const sites *t, uintptr_t address) {
 /* The entry of a place, made when new. NULL: no memory, or too many places. */
 static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
   sites *t = me.sites ? me.sites : sites_of_thread();
-  if (!t || (UNLIKELY(4 * t->count >= 3 * (t->mask + 1)) && !grow_sites(t))) return NULL;
+  if (!t || (UNLIKELY(4 * t->count >= t->mask + 1) && !grow_sites(t))) return NULL;
   uint32_t i = site_home(t, address);
   while (t->of[i].call && (t->of[i].address != address || t->of[i].call != name))
     i = (i + 1) & t->mask;

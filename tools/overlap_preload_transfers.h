@@ -245,8 +245,8 @@ static void post_nothing(call *c, MPI_Request request) { post(c, request, (trans
    does that of data which is not contiguous. */
 typedef enum sending { STANDARD, SYNCHRONOUS, UNSEEN } sending;
 enum { ONE_PACKET = 1024 };
-static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int dest,
-                      int tag, MPI_Comm comm, bool persistent, sending how) {
+HOT static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type,
+                          int dest, int tag, MPI_Comm comm, bool persistent, sending how) {
   transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_ISEND,
                 .persistent = persistent,
                 .leaves = true};
@@ -271,8 +271,8 @@ static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Datatyp
   }
 }
 
-static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type, int source,
-                      MPI_Comm comm, bool persistent) {
+HOT static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type,
+                          int source, MPI_Comm comm, bool persistent) {
   transfer x = {.kind = persistent ? NBC_KIND_START : NBC_KIND_IRECV,
                 .persistent = persistent,
                 .receives = true};
@@ -531,7 +531,8 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
 }
 /* Mostly one thread calls MPI, the handle stands for one transfer, and that is a plain one: it is ended
    where it stands. */
-static void completed(call *c, MPI_Request request, uint32_t claimed, const MPI_Status *status) {
+HOT static void completed(call *c, MPI_Request request, uint32_t claimed,
+                          const MPI_Status *status) {
   if (request == MPI_REQUEST_NULL) return;
   const uint32_t slot = pool && !run.multiple ? slot_of(KEY(request)) : 0;
   const uint32_t index = pool && !run.multiple ? slots[slot] : 0;

@@ -375,7 +375,22 @@ static inline nbc__mon_event *nbc__mon_push(nbc_recorder *r, uint8_t what, uint6
   e->id = id;
   e->call_seq = r->call_seq;
   e->what = what;
+  e->back = 0;
   return e;
+}
+/* A begin says where it stands, and its end how far back that is: drained together, they need no key. */
+static inline void nbc__mon_note_begin(nbc_recorder *r, uint64_t id) {
+  nbc__mon_begun_at *b = &r->begins[id % NBC__MON_BEGINS];
+  b->id = id;
+  b->at_plus1 = r->ring_head + 1;
+}
+static inline void nbc__mon_note_end(nbc_recorder *r, nbc__mon_event *e) {
+  nbc__mon_begun_at *b = &r->begins[e->id % NBC__MON_BEGINS];
+  if (b->id != e->id || !b->at_plus1) return;
+  const uint64_t back = r->ring_head + 1 - b->at_plus1;
+  if (back <= r->ring_mask && back <= UINT16_MAX && e->what != NBC__MON_CANCEL)
+    e->back = (uint16_t)back;
+  b->at_plus1 = 0; /* another end of it is none of this begin */
 }
 static inline void nbc__mon_pushed(nbc_recorder *r) {
   __atomic_store_n(&r->ring_head, r->ring_head + 1, __ATOMIC_RELEASE);
@@ -402,10 +417,13 @@ static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t i
                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
                                        int64_t t_ns) {
   nbc__mon_push_what(r, nbc__mon_push(r, what, id, t_ns), size_bytes, kind, peer);
+  if (what == NBC__MON_BEGIN) nbc__mon_note_begin(r, id);
   nbc__mon_pushed(r);
 }
 static inline void nbc__mon_push_end(nbc_recorder *r, uint8_t what, uint64_t id, int64_t t_ns) {
-  nbc__mon_push(r, what, id, t_ns)->waited_ns = nbc__mon_waited_ns(r, t_ns);
+  nbc__mon_event *e = nbc__mon_push(r, what, id, t_ns);
+  e->waited_ns = nbc__mon_waited_ns(r, t_ns);
+  nbc__mon_note_end(r, e);
   nbc__mon_pushed(r);
 }
 static inline void nbc__mon_push_end_of(nbc_recorder *r, uint8_t what, uint64_t id,
@@ -414,6 +432,7 @@ static inline void nbc__mon_push_end_of(nbc_recorder *r, uint8_t what, uint64_t 
   nbc__mon_event *e = nbc__mon_push(r, what, id, t_ns);
   nbc__mon_push_what(r, e, size_bytes, kind, peer);
   e->waited_ns = nbc__mon_waited_ns(r, t_ns);
+  if (what != NBC__MON_END_ONLY) nbc__mon_note_end(r, e);
   nbc__mon_pushed(r);
 }
 
@@ -1161,6 +1180,12 @@ NBC__MON_APART static void nbc__mon_follow_late(nbc_recorder *r, const nbc__mon_
     nbc__mon_problem(r, NBC_PROBLEM_cancelled);
   }
 }
+static inline void nbc__mon_remember(nbc_recorder *r, uint64_t id, nbc_cell *cell) {
+  const size_t recent = nbc__mon_recent_of(id);
+  r->recent[recent].id = id;
+  r->recent[recent].set = true;
+  r->recent[recent].cell = cell;
+}
 /* What refers to an earlier begin: an end, a cancel, a stamp. */
 static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
   nbc__mon_key *key = nbc__mon_find(r, e->id);
@@ -1173,10 +1198,7 @@ static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t kn
     cell = nbc__mon_finish(r, b, e);
   }
   nbc__mon_remove(r, key);
-  const size_t recent = nbc__mon_recent_of(e->id);
-  r->recent[recent].id = e->id;
-  r->recent[recent].set = true;
-  r->recent[recent].cell = cell;
+  nbc__mon_remember(r, e->id, cell);
 }
 
 static inline void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
@@ -1188,13 +1210,39 @@ static inline void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, in
     nbc__mon_follow(r, e, known_ns);
 }
 
-/* The ring from tail to head, with all that this calls in one piece. */
+/* A begin that its end will find in the ring. */
+static inline void nbc__mon_begin_paired(nbc_recorder *r, nbc__mon_event *b) {
+  nbc__mon_joint *joint = nbc__mon_joint_of(r, b);
+  b->what = NBC__MON_BEGIN;
+  if (NBC__MON_RARE(r->active_used > r->pool_count)) {
+    nbc__mon_key *key = nbc__mon_find(r, b->id);
+    if (key->index_plus1) { /* as in nbc__mon_begin */
+      nbc__mon_problem(r, NBC_PROBLEM_id_reused);
+      nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
+      nbc__mon_remove(r, key);
+    }
+  }
+  if (joint) nbc__mon_join(joint, b);
+}
+
+/* The ring from tail to head, with all that this calls in one piece. Whose begin and end are both here
+   needs no key and no copy. The lock is held, so what the ring holds may be marked. */
 __attribute__((flatten, noinline)) static uint64_t nbc__mon_process_own(nbc_recorder *r,
                                                                         uint64_t tail,
                                                                         uint64_t head) {
+  const uint64_t first = tail, mask = r->ring_mask;
+  for (uint64_t i = first; i != head; i++) {
+    const uint64_t back = r->ring[i & mask].back;
+    if (back && back <= i - first) r->ring[(i - back) & mask].what = NBC__MON_PAIRED;
+  }
   for (; tail != head; tail++) {
-    const nbc__mon_event *own = &r->ring[tail & r->ring_mask];
-    nbc__mon_process(r, own, own->t_ns);
+    nbc__mon_event *own = &r->ring[tail & mask];
+    if (own->what == NBC__MON_PAIRED)
+      nbc__mon_begin_paired(r, own);
+    else if (own->back && own->back <= tail - first)
+      nbc__mon_remember(r, own->id, nbc__mon_finish(r, &r->ring[(tail - own->back) & mask], own));
+    else
+      nbc__mon_process(r, own, own->t_ns);
   }
   return tail;
 }

@@ -271,7 +271,8 @@ enum {
   NBC__MON_STAMP,
   NBC__MON_END_LOCAL,
   NBC__MON_END_EARLY,
-  NBC__MON_END_PARTS
+  NBC__MON_END_PARTS,
+  NBC__MON_PAIRED /* a begin whose end is drained with it: while that goes on */
 };
 
 /* One stamp of a transfer, with the owner's C at that time: all that the bounds need [O §2.2]. N
@@ -304,6 +305,7 @@ typedef struct nbc__mon_event {
     float stamp_own_err_ns; /* of a NIC stamp in a group: the part that is not shared */
   };
   uint8_t what;
+  uint16_t back; /* of an end: how far back in the ring its begin stands; 0: not known */
 } nbc__mon_event;
 
 /* Transfers of one direction to one class of peers that were under way at the same time: from the
@@ -382,6 +384,13 @@ typedef struct nbc__mon_shape {
   1024 /* remembered ended transfers: for late stamps, and to tell "twice"
                                 from "unknown" */
 
+/* Where in the ring the last begins stand, for their ends. One place per hash: who is displaced is found
+   by its key. */
+enum { NBC__MON_BEGINS = 64 };
+typedef struct nbc__mon_begun_at {
+  uint64_t id, at_plus1; /* 0: ended, or none */
+} nbc__mon_begun_at;
+
 struct nbc_recorder {
   /* Event path: written by the owner only. `state` is all that others need to know C(t):
      odd: C stands still at state / 2; even: C(t) = t - state / 2 (nbc__mon_standing, _growing). */
@@ -403,6 +412,7 @@ struct nbc_recorder {
   uint16_t open[NBC_MAX_DEPTH];
   nbc__mon_event *ring;
   uint64_t ring_mask, ring_head, ring_tail;
+  nbc__mon_begun_at begins[NBC__MON_BEGINS];
   nbc__mon_turn *history;
   uint64_t look_mask; /* how often the owner looks into its inbox */
   bool takes_nic_stamps;
