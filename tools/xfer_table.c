@@ -13,8 +13,9 @@
                        of strided data, which some MPIs send otherwise: the larger size. Found by
                        sending to a process that posts none until the send is over, or until 30 ms passed.
      tail_bytes        how much of a larger contiguous send that has ended may still be on its way, in sockets or
-                       queues. Found by sending to a process that looks only every few milliseconds: what it
-                       had not received when the send was over; twice the most that was seen.
+                       queues. Found by sending to a process that looks only every few milliseconds, and receives
+                       contiguous or strided data, which the sender does not know and some MPIs fetch in parts:
+                       what it had not received when the send was over; twice the most that was seen.
                        --tail instead of a file prints these two and measures nothing else, within a node or,
                        when there is none with two processes, between two.
                        --hosts prints the hosts of the run, --other FILE measures between two nodes only,
@@ -23,6 +24,9 @@
                        to one process and to all of the same kind together; the largest of all sizes;
                        not less than any single message.
      link_peers        how many these were, at most 16
+     few_repeats N ... these sizes were measured with fewer repeats than others, or not at all, because the times of
+                       all sizes may take 60 s (--seconds N). Those above the eager size, which minima rest on, count as
+                       faster than was seen: as fast as the link.
      xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
    A disturbed measurement is made again, up to three times.
@@ -65,7 +69,7 @@ static int usage(const char *option, const char *text) {
 static int write_table(const nbc_table *table, const char *path, const char *between,
                        const char *more) {
   nbc_error err;
-  char comment[800];
+  char comment[1100];
   const uint64_t *size_bytes;
   const double *time_s;
   memset(&err, 0, sizeof err);
@@ -81,6 +85,7 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 }
 
 #ifdef NBC_WITH_MPI
+#  include "tools/number_options.h"
 #  include "tools/xfer_table_hosts.h"
 
 /* With plain MPI calls: what a program under the preload uses. */
@@ -152,19 +157,49 @@ static int64_t announced_ns(const nbc_clock *clock, char *buffer, const char *un
   return shortest_ns;
 }
 
-/* As many rounds as fit into about 50 ms, which the first few tell; of what is not sent eagerly as many more. */
-static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first,
-                        int64_t eager) {
-  int64_t d_ns[MAX_ROUNDS], sum_ns = 1;
-  exchange(clock, buffer, bytes, peer, first, d_ns, FIRST_ROUNDS);
-  for (int i = 0; i < FIRST_ROUNDS; i++) sum_ns += d_ns[i];
-  int rounds = (int)(50000000 / (sum_ns / FIRST_ROUNDS + 1));
-  if (rounds > MAX_ROUNDS) rounds = MAX_ROUNDS;
-  if (rounds < 2 * FIRST_ROUNDS) rounds = 2 * FIRST_ROUNDS;
+/* How long all sizes may take together; what has been decided, both ranks know. */
+enum {
+  BUDGET_S = 60,
+  ENOUGH_ROUNDS = 2 * FIRST_ROUNDS,
+  TRIPS = 5
+}; /* round trips of time per two rounds */
+static int64_t budget_ns = INT64_C(1000000000) * BUDGET_S;
+static bool has_few_repeats[SIZES];
+static int agreed(int rounds, int peer, bool first) {
   if (first)
     MPI_Send(&rounds, 1, MPI_INT, peer, 1, world);
   else
     MPI_Recv(&rounds, 1, MPI_INT, peer, 1, world, MPI_STATUS_IGNORE);
+  return rounds;
+}
+/* How many rounds of so long a trip fit into a quarter of what is left until the end: the next size takes twice as
+   long. */
+static int rounds_until(int64_t end_ns, int64_t now_ns, int64_t trip_ns) {
+  const int64_t rounds = (end_ns - now_ns) / 4 * 2 / TRIPS / trip_ns;
+  return rounds < 0 ? 0 : rounds < MAX_ROUNDS ? (int)rounds : MAX_ROUNDS;
+}
+
+/* As many rounds as fit into about 50 ms, which the first few tell; of what is not sent eagerly as many more, from
+   all kinds of memory. *trip_ns: how long a round trip of the size before took; then of this one. Less than enough rounds
+   when there is no time for them; without any it takes for ever. */
+static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first,
+                        int64_t eager, int64_t end_ns, int64_t *trip_ns, bool *is_enough) {
+  int64_t d_ns[MAX_ROUNDS], sum_ns = 1;
+  int rounds = rounds_until(end_ns, nbc_clock_now_ns(clock), 2 * *trip_ns);
+  const int tried = agreed(rounds < FIRST_ROUNDS ? rounds : FIRST_ROUNDS, peer, first);
+  *trip_ns *= 2;
+  *is_enough = false;
+  if (tried == 0) return 1e9;
+  exchange(clock, buffer, bytes, peer, first, d_ns, tried);
+  for (int i = 0; i < tried; i++) sum_ns += d_ns[i];
+  *trip_ns = sum_ns / tried + 1;
+  const int most = rounds_until(end_ns, nbc_clock_now_ns(clock), *trip_ns);
+  rounds = (int)(50000000 / *trip_ns);
+  if (rounds > MAX_ROUNDS) rounds = MAX_ROUNDS;
+  if (rounds < ENOUGH_ROUNDS) rounds = ENOUGH_ROUNDS;
+  rounds = agreed(rounds < most ? rounds : most, peer, first);
+  *is_enough = rounds >= ENOUGH_ROUNDS;
+  if (rounds == 0) return (double)d_ns[0] / 2 * 1e-9;
   exchange(clock, buffer, bytes, peer, first, d_ns, rounds);
   int64_t shortest_ns = d_ns[0];
   for (int i = 1; i < rounds; i++)
@@ -174,8 +209,8 @@ static double one_way_s(const nbc_clock *clock, char *buffer, int bytes, int pee
     for (int i = 0; i < 2 * SOURCES; i++) {
       const bool comes =
           i < SOURCES; /* to the first one; then the other way, which may be faster */
-      int64_t moved_ns =
-          announced_ns(clock, buffer, source[i % SOURCES], bytes, peer, first == comes, rounds / 2);
+      int64_t moved_ns = announced_ns(clock, buffer, source[i % SOURCES], bytes, peer,
+                                      first == comes, (rounds + 1) / 2);
       if (!first && !comes) MPI_Send(&moved_ns, 1, MPI_INT64_T, peer, 14, world);
       if (first && !comes) MPI_Recv(&moved_ns, 1, MPI_INT64_T, peer, 14, world, MPI_STATUS_IGNORE);
       if (moved_ns < shortest_ns) shortest_ns = moved_ns;
@@ -258,11 +293,12 @@ static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool 
 
 /* ---- the tail of a send that has ended ---- */
 enum { TAIL_ROUNDS = 5, TAIL_NAP_NS = 3000000, TAIL_NAPS = 60, SAMPLE = 1024, LOOKS = 4096 };
-/* How many bytes of the buffer have been written with something else than 0, of what is looked at? */
-static int received_bytes(const volatile char *buffer, int bytes) {
+/* How many of so many bytes have come, of what is looked at: strided, they lie in twice the memory, and the first
+   of eight is never left out. */
+static int received_bytes(const volatile char *buffer, int bytes, bool strided) {
   int n = 0;
-  for (int at = SAMPLE - 1; at < bytes; at += SAMPLE)
-    if (buffer[at]) n += SAMPLE;
+  for (int at = SAMPLE - 8; at < bytes << strided; at += SAMPLE)
+    if (buffer[at]) n += SAMPLE >> strided;
   return n < bytes ? n : bytes;
 }
 
@@ -288,20 +324,23 @@ static long missing_at(int64_t t_ns, int bytes) {
 
 /* The receiver looks, naps and looks again; then it tells the other rank how much came only by its last look, and
    how much was missing when that one's send ended. */
-static void rarely_received(const nbc_clock *clock, char *buffer, int bytes, int peer) {
+static void rarely_received(const nbc_clock *clock, char *buffer, int bytes, bool strided,
+                            int peer) {
   const struct timespec nap = {0, TAIL_NAP_NS};
   MPI_Request request;
   int over = 0, before = 0;
   int64_t end_ns = 0;
   char go = 0;
-  memset(buffer, 0, (size_t)bytes);
+  MPI_Datatype type = strided ? strided_type(bytes) : MPI_BYTE;
+  memset(buffer, 0, (size_t)bytes << strided);
   look_count = 0;
-  MPI_Irecv(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
+  MPI_Irecv(buffer, strided ? 1 : bytes, type, peer, 8, world, &request);
+  if (strided) MPI_Type_free(&type);
   MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
   const int64_t start_ns = nbc_clock_now_ns(clock);
   for (int i = 0; !over; i++) {
     if (i < TAIL_NAPS) nanosleep(&nap, NULL);
-    before = received_bytes(buffer, bytes);
+    before = received_bytes(buffer, bytes, strided);
     keep_look(nbc_clock_now_ns(clock) - start_ns, before);
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);
   }
@@ -330,8 +369,9 @@ static void rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int pee
 
 /* The longest tail of some rounds: of what came by the last look, and, because little comes at each look of a slow
    network, of what was missing. A round that was disturbed counts as one with a tail, so two must agree, and of what
-   rests on both ranks' times all. */
-static long tail_of(const nbc_clock *clock, char *buffer, int bytes, int peer, bool first) {
+   rests on both ranks' times most; not all, because where a disturbed round sees none there may be one. */
+static long tail_of(const nbc_clock *clock, char *buffer, int bytes, bool strided, int peer,
+                    bool first) {
   long most_last = 0, most_missing = 0;
   int with_last = 0, with_missing = 0;
   for (int i = 0; i < TAIL_ROUNDS; i++) {
@@ -339,14 +379,14 @@ static long tail_of(const nbc_clock *clock, char *buffer, int bytes, int peer, b
     if (first)
       rarely_sent(clock, buffer, bytes, peer, &last, &missing);
     else
-      rarely_received(clock, buffer, bytes, peer);
+      rarely_received(clock, buffer, bytes, strided, peer);
     with_last += last > 0;
     with_missing += missing > 0;
     if (last > most_last) most_last = last;
     if (missing > most_missing) most_missing = missing;
   }
   if (with_last < 2) most_last = 0;
-  if (with_missing < TAIL_ROUNDS) most_missing = 0;
+  if (2 * with_missing < TAIL_ROUNDS) most_missing = 0;
   return most_last > most_missing ? most_last : most_missing;
 }
 
@@ -356,15 +396,18 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
                           bool first) {
   const int largest = 1 << (SIZES - 1);
   long most = 0;
+  bool limit_seen = true;
   if (first)
     MPI_Send(&eager, 1, MPI_INT64_T, peer, 11, world);
   else
     MPI_Recv(&eager, 1, MPI_INT64_T, peer, 11, world, MPI_STATUS_IGNORE);
-  for (int bytes = largest; bytes > eager; bytes /= 8) {
-    const long tail = tail_of(clock, buffer, bytes, peer, first);
-    if (tail > most) most = tail;
-  }
-  return 2 * most >= largest ? INT64_MAX : 2 * (int64_t)most;
+  for (int strided = 0; strided < 2; strided++) /* of which half as much fits into the buffer */
+    for (int bytes = largest >> strided; bytes > eager; bytes /= 8) {
+      const long tail = tail_of(clock, buffer, bytes, strided, peer, first);
+      if (tail > most) most = tail;
+      if (2 * tail >= largest >> strided) limit_seen = false;
+    }
+  return limit_seen ? 2 * (int64_t)most : INT64_MAX;
 }
 
 /* ---- the link, with many messages under way ---- */
@@ -428,26 +471,34 @@ static long interruptions(void) {
   return u.ru_nivcsw;
 }
 
-/* All sizes twice; keeps the shorter times. True: disturbed, and in `said` how. Rank 0 decides. */
+/* All sizes twice, in half of the time each; keeps the shorter times. True: disturbed, and in `said` how. Rank 0
+   decides. */
 static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool first, int64_t eager,
-                         double most_s, double time_s[SIZES], char *said, size_t said_bytes) {
+                         int64_t end_ns, double most_s, double time_s[SIZES], char *said,
+                         size_t said_bytes) {
   double twice_s[2][SIZES];
   int differ = 0;
-  const int64_t start_ns = nbc_clock_now_ns(clock);
+  const int64_t start_ns = nbc_clock_now_ns(clock), half_ns = start_ns + (end_ns - start_ns) / 2;
   long switches = interruptions(), theirs = 0;
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 2; k++) {
+    int64_t trip_ns = 1;
     for (int i = 0; i < SIZES; i++) {
+      bool is_enough;
       progress_show(&progress, "times", k * SIZES + i, STEPS);
-      twice_s[k][i] = one_way_s(clock, buffer, 1 << i, peer, first, eager);
+      twice_s[k][i] = one_way_s(clock, buffer, 1 << i, peer, first, eager, k ? end_ns : half_ns,
+                                &trip_ns, &is_enough);
       if (twice_s[k][i] < time_s[i]) time_s[i] = twice_s[k][i];
+      if (is_enough) has_few_repeats[i] = false;
     }
+  }
   switches = interruptions() - switches;
   const double d_s = (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9;
   MPI_Sendrecv(&switches, 1, MPI_LONG, peer, 7, &theirs, 1, MPI_LONG, peer, 7, world,
                MPI_STATUS_IGNORE);
   if (theirs > switches) switches = theirs;
   for (int i = 0; i < SIZES; i++)
-    if (twice_s[0][i] > 1.3 * twice_s[1][i] || twice_s[1][i] > 1.3 * twice_s[0][i]) differ++;
+    differ += !has_few_repeats[i] &&
+              (twice_s[0][i] > 1.3 * twice_s[1][i] || twice_s[1][i] > 1.3 * twice_s[0][i]);
   said[0] = 0;
   if (time_s[0] > most_s)
     snprintf(said, said_bytes, "%.1f us for one byte: cores are shared, the times are too long",
@@ -460,22 +511,42 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
   return said[0] != 0;
 }
 
+static void no_slower_than_next(const uint64_t size_bytes[SIZES], double time_s[SIZES],
+                                int64_t eager) {
+  for (int i = SIZES - 2; i >= 0; i--) {
+    const bool eager_ends = size_bytes[i] <= (uint64_t)eager && (uint64_t)eager < size_bytes[i + 1];
+    const double most_s = eager_ends ? time_s[i + 1] / 2 : time_s[i + 1];
+    if (time_s[i] > most_s) time_s[i] = most_s;
+  }
+}
+
 /* A size that was disturbed each time, or whose data is in no cache, says nothing of how fast it could be: no
    message takes longer than one of twice the bytes, or than two of half of them; and the link is no slower
    than any one message. What is sent eagerly also waits for its round trip, which is no time of data that is
    announced: from the eager size to the next one the times are in proportion to the bytes. */
 static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES], int64_t eager,
                          double *link) {
-  for (int i = SIZES - 2; i >= 0; i--) {
-    const bool eager_ends = size_bytes[i] <= (uint64_t)eager && (uint64_t)eager < size_bytes[i + 1];
-    const double most_s = eager_ends ? time_s[i + 1] / 2 : time_s[i + 1];
-    if (time_s[i] > most_s) time_s[i] = most_s;
-  }
+  no_slower_than_next(size_bytes, time_s, eager);
   for (int i = 0; i < SIZES; i++) {
     if (i > 0 && time_s[i] > 2 * time_s[i - 1]) time_s[i] = 2 * time_s[i - 1];
     const double rate = 1.1 * (double)size_bytes[i] / time_s[i];
     if (rate > *link) *link = rate;
   }
+  for (int i = 0; i < SIZES; i++)
+    if (has_few_repeats[i] && size_bytes[i] > (uint64_t)eager &&
+        time_s[i] > (double)size_bytes[i] / *link)
+      time_s[i] = (double)size_bytes[i] / *link;
+  no_slower_than_next(size_bytes, time_s, eager);
+}
+
+/* The sizes with few repeats, as a line of the file; nothing without. */
+static void say_few_repeats(const uint64_t size_bytes[SIZES], char *text, size_t text_bytes) {
+  size_t n = 0;
+  text[0] = 0;
+  for (int i = 0; i < SIZES && n < text_bytes; i++)
+    if (has_few_repeats[i])
+      n += (size_t)snprintf(text + n, text_bytes - n, "%s %llu", n ? "" : "\nfew_repeats",
+                            (unsigned long long)size_bytes[i]);
 }
 
 /* By the ranks of `world`: 0 with 1, and 0 with all for the link. most_s: a longer time for one byte is
@@ -487,7 +558,7 @@ static int measure(const char *path, const char *between, double most_s) {
   nbc_clock clock;
   nbc_table *table;
   nbc_error err;
-  char said[200] = "", what[500];
+  char said[200] = "", few[300], what[800];
   memset(&err, 0, sizeof err);
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
@@ -495,13 +566,15 @@ static int measure(const char *path, const char *between, double most_s) {
     return fail("no memory or no clock", &err);
   char *const buffer = buffer_of_all;
   progress_begin(&progress, "xfer_table", rank == 0);
-  for (int i = 0; i < SIZES; i++) size_bytes[i] = (uint64_t)1 << i, time_s[i] = 1e9;
+  for (int i = 0; i < SIZES; i++)
+    size_bytes[i] = (uint64_t)1 << i, time_s[i] = 1e9, has_few_repeats[i] = true;
   const int64_t eager = rank < 2 ? eager_bytes(&clock, buffer, 1 - rank, rank == 0) : 0;
+  const int64_t end_ns = nbc_clock_now_ns(&clock) + budget_ns;
   for (int try = 0, again = 1; again; try++) {
     if (rank < 2)
-      again = measure_once(&clock, buffer, 1 - rank, rank == 0, eager, most_s, time_s, said,
+      again = measure_once(&clock, buffer, 1 - rank, rank == 0, eager, end_ns, most_s, time_s, said,
                            sizeof said) &&
-              try < 2;
+              try < 2 && nbc_clock_now_ns(&clock) < end_ns - budget_ns / 2;
     MPI_Bcast(&again, 1, MPI_INT, 0, world);
   }
   progress_show(&progress, "tail of large sends", 2 * SIZES + EAGER_STEPS, STEPS);
@@ -511,14 +584,18 @@ static int measure(const char *path, const char *between, double most_s) {
   progress_end(&progress);
   if (rank > 0) return 0;
   keep_fastest(size_bytes, time_s, eager, &link);
+  say_few_repeats(size_bytes, few, sizeof few);
+  if (few[0])
+    fprintf(stderr, "xfer_table: %lld s are too short for these sizes: %s\n",
+            (long long)(budget_ns / 1000000000), few + 1);
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
   snprintf(what, sizeof what,
            TABLE_MAKE_LINE
-           "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f\nlink_peers %d%s%s",
+           "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f\nlink_peers %d%s%s%s",
            (int)TABLE_MAKE, (long long)eager, (long long)tail, link,
-           size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS, said[0] ? "\ndisturbed " : "", said);
+           size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS, few, said[0] ? "\ndisturbed " : "", said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;
@@ -566,15 +643,26 @@ int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
   output_begin("xfer_table");
+  uint64_t seconds = BUDGET_S;
+  const number_option option = {"--seconds", "the times of all sizes take no longer", &seconds, 1,
+                                86400};
+  if (argc > 2 && strcmp(argv[1], option.name) == 0) {
+    number_options_set("xfer_table", &option, 1, argv[1], argv[2]);
+    budget_ns = (int64_t)seconds * 1000000000;
+    argc -= 2, argv += 2;
+  }
   const bool only_tail = argc == 2 && strcmp(argv[1], "--tail") == 0;
   const bool only_hosts = argc == 2 && strcmp(argv[1], "--hosts") == 0;
   const bool only_other = argc == 3 && strcmp(argv[1], "--other") == 0;
   if (argc > 4 && strcmp(argv[1], "--merge") == 0)
     return merge_tables(argv[2], argv[3], argv + 4, argc - 4);
-  if (argc > 1 && argv[1][0] == '-' && !only_tail && !only_hosts && !only_other)
-    return usage(argv[1],
-                 "mpirun -n N xfer_table SAME_NODE_FILE [OTHER_NODE_FILE], --other "
+  if (argc > 1 && argv[1][0] == '-' && !only_tail && !only_hosts && !only_other) {
+    const int asked = usage(
+        argv[1], "mpirun -n N xfer_table [--seconds N] SAME_NODE_FILE [OTHER_NODE_FILE], --other "
                  "OTHER_NODE_FILE, --tail, or --hosts; xfer_table --merge FILE WHY FILE...");
+    if (asked == 0) number_options_print(&option, 1);
+    return asked;
+  }
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -8,7 +8,8 @@
      late      a small send comes late; the receiver waits
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
-     tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order
+     tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order;
+               tail_to_strided, tail_to_permuted: such data where it is received, not where it is sent
      many N    N calls of MPI_Iprobe, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
@@ -106,12 +107,12 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
-/* Of `bytes` sent, how many have arrived? One byte of each KiB is looked at. */
-static int arrived(const volatile char *data, int bytes) {
+/* Of `bytes` that go to `span` bytes of memory, how many have arrived? One byte of each KiB is looked at, the first
+   of eight, which no type leaves out. */
+static int arrived(const volatile char *data, int span, int bytes) {
   int n = 0;
-  for (int i = 0; i < bytes; i += 1024)
-    if (data[i + 1023]) n += 1024;
-  return n;
+  for (int i = 0; i < span; i += 1024) n += data[i + 1016] != 0;
+  return (int)((int64_t)bytes * n / (span / 1024));
 }
 enum { LOOKS = 2000 };
 typedef struct look { int64_t t_ns, bytes; } look;
@@ -135,19 +136,21 @@ static MPI_Datatype permuted(void) {
   MPI_Type_free(&pair);
   return t;
 }
-static void tail(int is_synchronous, MPI_Datatype type) { /* type: MPI_CHAR, or one of its own, then freed */
+/* The types: MPI_CHAR, or one of its own, then freed; spread: what is received has gaps. */
+static void tail(int is_synchronous, MPI_Datatype type, MPI_Datatype received, int spread) {
   enum { BYTES = TAIL, ROUNDS = 10 };
   static look looks[LOOKS];
   char *data = malloc(2 * BYTES), go = 0;
   int64_t after = 0;
   if (type != MPI_CHAR) MPI_Type_commit(&type);
+  if (received != MPI_CHAR) MPI_Type_commit(&received);
   if (!data) MPI_Abort(MPI_COMM_WORLD, 1);
   for (int i = 0; i < ROUNDS; i++) {
     MPI_Request request;
     int over = 0;
     memset(data, rank == 0, 2 * BYTES);
     memset(looks, 0, sizeof looks);
-    if (rank == 1) MPI_Irecv(data, BYTES, MPI_CHAR, 0, 7, MPI_COMM_WORLD, &request);
+    if (rank == 1) MPI_Irecv(data, received == MPI_CHAR ? BYTES : 1, received, 0, 7, MPI_COMM_WORLD, &request);
     MPI_Sendrecv(&go, 1, MPI_CHAR, 1 - rank, 8, &go, 1, MPI_CHAR, 1 - rank, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0) {
       if (type != MPI_CHAR) MPI_Isend(data, 1, type, 1, 7, MPI_COMM_WORLD, &request);
@@ -162,7 +165,7 @@ static void tail(int is_synchronous, MPI_Datatype type) { /* type: MPI_CHAR, or 
       for (int k = 0; !over; k++) {
         const struct timespec nap = {0, 4000000};
         nanosleep(&nap, NULL);
-        if (k < LOOKS) looks[k] = (look){now_ns(), arrived(data, BYTES)};
+        if (k < LOOKS) looks[k] = (look){now_ns(), arrived(data, spread ? 2 * BYTES : BYTES, BYTES)};
         MPI_Test(&request, &over, MPI_STATUS_IGNORE);
       }
       MPI_Send(looks, sizeof looks, MPI_BYTE, 0, 9, MPI_COMM_WORLD);
@@ -170,6 +173,7 @@ static void tail(int is_synchronous, MPI_Datatype type) { /* type: MPI_CHAR, or 
   }
   if (rank == 0) printf("after permille %lld\n", (long long)(after * 1000 / ((int64_t)BYTES * ROUNDS)));
   if (type != MPI_CHAR) MPI_Type_free(&type);
+  if (received != MPI_CHAR) MPI_Type_free(&received);
   free(data);
 }
 
@@ -226,10 +230,12 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
-  if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR);
-  if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR);
-  if (strcmp(scene, "tail_strided") == 0) tail(0, strided());
-  if (strcmp(scene, "tail_permuted") == 0) tail(0, permuted());
+  if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
+  if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
+  if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);
+  if (strcmp(scene, "tail_permuted") == 0) tail(0, permuted(), MPI_CHAR, 0);
+  if (strcmp(scene, "tail_to_strided") == 0) tail(0, MPI_CHAR, strided(), 1);
+  if (strcmp(scene, "tail_to_permuted") == 0) tail(0, MPI_CHAR, permuted(), 0);
   if (strcmp(scene, "come") == 0) come();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];
