@@ -24,7 +24,7 @@ typedef struct nbc_op_slot {
   nbc_op *next;
   void *buffer, *remote_op, *remote_address;
   uint64_t tag, order, granted_bytes, posted_bytes, arrived_bytes, xfer_id, remote_id;
-  uint64_t limit_bytes; /* room of a receive; what a send may give */
+  uint64_t limit_bytes; /* no more bytes than these will move, as far as this side knows */
   uint32_t kind, flying_count;
   bool started, queued;
 } nbc_op_slot;
