@@ -3,21 +3,15 @@
 # implemented, implemented twice, static, twice static in one program, C and C++ mixed. Every
 # combination is linked, run, and its result looked at, but for the standards between the oldest and the newest of
 # a language: the headers ask for none of them, so only warnings and errors can differ there. What a header says with
-# parts left out is linked and run once: which functions it calls is the same in every language and compiler.
+# parts left out is linked and run once: which functions it calls is the same in every language and compiler. The
+# objects have only prefixed symbols and nothing writable.
 . tests/test.sh
 warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 
-# build COMPILER OUTPUT FLAGS... FILE: an object, silently; what was built before is taken again. The same text, once
-# preprocessed, with the same flags makes the same object: a header that is included again compiles no second time.
-build() {
-  compiler=$1 output=$2 && shift 2
-  "$compiler" -I. -E -P "$@" >"$T/text.i" || return 1
-  flags=
-  for word in "$@"; do case $word in -D* | *.c) ;; *) flags="$flags $word" ;; esac; done
-  kept=$T/kept-$({ echo "$compiler$flags" && cat "$T/text.i"; } | cksum | tr ' ' -).o
+object() { # OUTPUT COMPILER FLAGS... FILE; -fno-pic: tables of pointers are read-only then
+  output=$1 compiler=$2 && shift 2
   # shellcheck disable=SC2086 # flags are words
-  if [ ! -f "$kept" ]; then "$compiler" $warn -I. -pthread -c -o "$kept" "$@" || return 1; fi
-  cp "$kept" "$output"
+  "$compiler" $warn -I. -pthread -fno-pic -c -o "$output" "$@"
 }
 # The newest standards go by several names.
 known() { echo 'int x;' >"$T/x.c" && "$1" "-std=$2" -x "$3" -fsyntax-only "$T/x.c" 2>/dev/null; } # COMPILER STANDARD LANGUAGE
@@ -25,7 +19,7 @@ newest() { for s in c23 c2x; do if known "$1" $s c; then echo $s && return; fi; 
 newest_cpp() { for s in c++23 c++2b; do if known "$1" $s c++; then echo $s && return; fi; done; }
 run() { # LINKER OBJECTS...: links and runs
   linker=$1 && shift
-  "$linker" -o "$T/program" "$@" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm && timeout 60 "$T/program"
+  "$linker" -no-pie -o "$T/program" "$@" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm && timeout 60 "$T/program"
 }
 main_of() { # FUNCTIONS...: a main that calls them
   for f in "$@"; do echo "int $f(void);"; done
@@ -34,10 +28,10 @@ main_of() { # FUNCTIONS...: a main that calls them
   echo '  return 0; }'
 }
 
-one_standard() { # C-COMPILER STANDARD LANGUAGE
-  build "$1" "$T/impl.o" -D_GNU_SOURCE "-std=$2" -x "$3" "$T/$stem-impl.c" &&
-    build "$1" "$T/user.o" "-std=$2" -x "$3" "tests/headers/${stem}_user.c" &&
-    run "$1" "$T/main.o" "$T/impl.o" "$T/user.o"
+one_standard() { # C-COMPILER STANDARD LANGUAGE: leaves its objects in $objects
+  object "$objects/impl.$2.o" "$1" -D_GNU_SOURCE "-std=$2" -x "$3" "$T/$stem-impl.c" &&
+    object "$objects/user.$2.o" "$1" "-std=$2" -x "$3" "tests/headers/${stem}_user.c" &&
+    run "$1" "$T/main.o" "$objects/impl.$2.o" "$objects/user.$2.o"
 }
 between() { # C-COMPILER STANDARD LANGUAGE [MACRO]: no code is made
   # shellcheck disable=SC2086 # flags are words
@@ -45,16 +39,16 @@ between() { # C-COMPILER STANDARD LANGUAGE [MACRO]: no code is made
     "$1" $warn -I. -pthread -fsyntax-only "-std=$2" -x "$3" ${4:+"-D$4"} "tests/headers/${stem}_user.c"
 }
 no_standard_is_asked_for() { ! grep -nE '__STDC_VERSION__|__cplusplus *[<>=]|__cpp_' "$file"; }
-mixed() { # IMPLEMENTATION'S AND USER'S LANGUAGE
-  build "$CC" "$T/impl.o" -D_GNU_SOURCE -x "$1" "$T/$stem-impl.c" &&
-    build "$CC" "$T/user.o" -x "$2" "tests/headers/${stem}_user.c" && run "$CC" "$T/main.o" "$T/impl.o" "$T/user.o"
-}
-order() { # FILE LANGUAGE: header included several times
-  build "$CC" "$T/impl.o" -D_GNU_SOURCE -x "$2" "$1" && build "$CC" "$T/user.o" "tests/headers/${stem}_user.c" &&
-    run "$CC" "$T/main.o" "$T/impl.o" "$T/user.o"
+mixed() { run "$CC" "$T/main.o" "$first/impl.$1.o" "$first/user.$2.o"; } # IMPLEMENTATION'S AND USER'S STANDARD
+# The same text, once preprocessed, makes the same object: a header that is included again compiles no second time.
+order() { # FILE STANDARD LANGUAGE: header included several times
+  for f in "$T/$stem-impl" "$1"; do "$CC" -I. -E -P -D_GNU_SOURCE "-std=$2" -x "$3" "${f%.c}.c" >"${f%.c}.text" || return 1; done
+  again=$first/impl.$2.o
+  cmp -s "$T/$stem-impl.text" "${1%.c}.text" || { again=$T/again.o && object "$again" "$CC" -D_GNU_SOURCE "-std=$2" -x "$3" "$1"; } || return 1
+  run "$CC" "$T/main.o" "$again" "$first/user.c99.o"
 }
 two_static_copies() { # LANGUAGE
-  build "$CC" "$T/one.o" -D_GNU_SOURCE -O1 -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_one" \
+  object "$T/one.o" "$CC" -D_GNU_SOURCE -O1 -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_one" \
     "tests/headers/${stem}_user.c" || return 1
   nm "$T/one.o" | grep -v " use_one$" | grep " [TDBCRVWu] [_A-Za-z]*$prefix" && return 1
   objcopy --redefine-sym use_one=use_two_ "$T/one.o" "$T/two_.o" || return 1
@@ -66,9 +60,20 @@ parts_to_leave_out() {
   sed -nE "s/^ +(${upper}_(NO|ONLY)_[A-Z]+) .*/\1/p" "$file"
 }
 without() { # COMPILER STANDARD LANGUAGE MACRO: the same user, for whom all that is left out must not matter
-  build "$1" "$T/impl.o" -D_GNU_SOURCE "-std=$2" -x "$3" "-D$4" "$T/$stem-impl.c" &&
-    build "$1" "$T/user.o" "-std=$2" -x "$3" "-D$4" "tests/headers/${stem}_user.c" &&
+  object "$T/impl.o" "$1" -D_GNU_SOURCE "-std=$2" -x "$3" "-D$4" "$T/$stem-impl.c" &&
+    object "$T/user.o" "$1" "-std=$2" -x "$3" "-D$4" "tests/headers/${stem}_user.c" &&
     run "$1" "$T/main.o" "$T/impl.o" "$T/user.o"
+}
+only_prefixed_symbols() { # OBJECT; weak: copies of functions of the C++ library
+  ! nm -g --defined-only "$1" | grep -vE " [TRV] (${prefix}_[a-z].*|$also)$| W _ZN?K?St[^ ]*$" && nm -g --defined-only "$1" | grep -q " T "
+}
+nothing_writable() { # OBJECT
+  nm "$1" >"$T/symbols" && test -s "$T/symbols" &&
+    ! grep -E ' [DdBbCcGgSs] ' "$T/symbols" | grep -vE " (_ZL[0-9]*)?($also)$"
+}
+no_common_library_missing() { # every undefined symbol is libc's, libm's, libpthread's, or that of a header which is needed
+  echo 'int main(void) { return 0; }' >"$T/empty.c" &&
+    "$CC" -no-pie -o "$T/empty" "$T/empty.c" "$first/impl.c99.o" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm
 }
 needs_gnu_source() { # says what to do when the implementation is compiled without it
   ! "$CC" -std=c11 -I. -c -o "$T/impl.o" "$T/$stem-impl.c" 2>"$T/errors" && grep "error.*_GNU_SOURCE" "$T/errors"
@@ -85,34 +90,41 @@ one_header() {
   { printf '#define %s\n' "$implementation" && all && all; } >"$T/$stem-twice.c"
   main_of "use_$stem" >"$T/main.c"
   "$CC" -c -o "$T/main.o" "$T/main.c"
+  first=$T/$CC links_parts=$CC
+  ! command -v "$CLANG" >/dev/null || links_parts=$CLANG # in half of the time
   for compiler in "$CC" "$CLANG"; do
     if ! command -v "$compiler" >/dev/null; then
       skip "$file with $compiler" "no $compiler (Debian: clang)"
       continue
     fi
+    objects=$T/$compiler && mkdir -p "$objects"
     for standard in c99 $(newest "$compiler"); do check "$file $compiler $standard" one_standard "$compiler" "$standard" c; done
     for standard in c11 c17; do check "$file $compiler $standard" between "$compiler" "$standard" c; done
     for standard in c++17 $(newest_cpp "$compiler"); do check "$file $compiler $standard" one_standard "$compiler" "$standard" c++; done
     check "$file $compiler c++20" between "$compiler" c++20 c++
     for macro in $(parts_to_leave_out); do
-      if [ "$compiler" = "$CC" ]; then check "$file $compiler c99 with $macro" without "$compiler" c99 c "$macro"
+      if [ "$compiler" = "$links_parts" ]; then check "$file $compiler c99 with $macro" without "$compiler" c99 c "$macro"
       else check "$file $compiler c99 with $macro" between "$compiler" c99 c "$macro"; fi
       check "$file $compiler c++20 with $macro" between "$compiler" c++20 c++ "$macro"
     done
   done
   check "$file asks for no standard" no_standard_is_asked_for
-  check "$file implemented in C, used in C++" mixed c c++
-  check "$file implemented in C++, used in C" mixed c++ c
+  check "$file implemented in C, used in C++" mixed c99 c++17
+  check "$file implemented in C++, used in C" mixed c++17 c99
   for language in c c++; do
-    check "$file declared, then implemented, $language" order "$T/$stem-after.c" $language
-    check "$file implemented, then included again, $language" order "$T/$stem-twice.c" $language
+    case $language in c) standard='c99' ;; *) standard='c++17' ;; esac
+    check "$file declared, then implemented, $language" order "$T/$stem-after.c" $standard $language
+    check "$file implemented, then included again, $language" order "$T/$stem-twice.c" $standard $language
     check "$file two static copies, $language" two_static_copies $language
+    check "$file exports only ${prefix}_ ($language)" only_prefixed_symbols "$first/impl.$standard.o"
+    check "$file has no writable data ($language)" nothing_writable "$first/impl.$standard.o"
   done
+  check "$file needs only libc, libm, libpthread" no_common_library_missing
   check "$file without _GNU_SOURCE says so" needs_gnu_source
   finish
 }
 
-while read -r file stem implementation static prefix _ needs; do # all headers at once: compilers do most of the work
+while read -r file stem implementation static prefix also needs; do # all headers at once: compilers do most of the work
   case $file in '#'* | '') continue ;; esac
   one_header >"$T/$stem.log" 2>&1 &
 done <tests/headers/headers.list

@@ -1,24 +1,8 @@
 #!/bin/sh
-# What a reader and a linker may expect of every header of headers.list: only prefixed symbols and
-# macros, nothing writable, the same sections three times in the same order, a unit in every number's
-# name, a comment at every function, and an example that runs.
+# What a reader may expect of every header of headers.list: only prefixed macros, the same sections three times in the
+# same order, a unit in every number's name, a comment at every function, and an example that runs.
 . tests/test.sh
 
-only_prefixed_symbols() { # LANGUAGE
-  object=$T/impl.$1.o
-  rm -f "$object"
-  "$CC" -D_GNU_SOURCE -fno-pic -I. -x "$1" -c -o "$object" "$T/impl.c" || return 1
-  # weak: copies of functions of the C++ library
-  ! nm -g --defined-only "$object" | grep -vE " [TRV] (${prefix}_[a-z].*|$also)$| W _ZN?K?St[^ ]*$" && nm -g --defined-only "$object" | grep -q " T "
-}
-nothing_writable() { # in the object that the test before made
-  nm "$object" >"$T/symbols" && test -s "$T/symbols" &&
-    ! grep -E ' [DdBbCcGgSs] ' "$T/symbols" | grep -vE " (_ZL[0-9]*)?($also)$"
-}
-no_common_library_missing() { # every undefined symbol is libc's, libm's, libpthread's, or that of a header which is needed
-  echo 'int main(void) { return 0; }' >"$T/main.c" &&
-    "$CC" -no-pie -o "$T/main" "$T/main.c" "$T/impl.c.o" ${needs:+"$B/tests/libnbc_overlap.a"} -pthread -lm
-}
 only_prefixed_macros() { # those that this very file defines
   upper=$(echo "$prefix" | tr a-z A-Z)
   "$CC" -E -dD -D_GNU_SOURCE -I. "$T/impl.c" | awk -v file="$file" '
@@ -83,11 +67,6 @@ while read -r file stem implementation static prefix also needs; do
   sections=$(sed -n 's/^ *\(\[[A-Z]*\]\)  *[0-9]*\. .*/\1/p' "$file" | wc -l)
   head -n "$sections" "$T/all_numbers" >"$T/numbers"
   stem_upper=$(echo "$stem" | tr a-z A-Z)
-  for language in c c++; do
-    check "$file exports only ${prefix}_ ($language)" only_prefixed_symbols $language
-    check "$file has no writable data ($language)" nothing_writable
-  done
-  check "$file needs only libc, libm, libpthread" no_common_library_missing
   check "$file defines only its own macros" only_prefixed_macros
   [ "$sections" = 0 ] || check "$file has every section three times, in order" sections_three_times
   check "$file has units in its numbers' names" units_in_names
