@@ -111,6 +111,7 @@ static void unmap_memory(void *memory);
 #define NBC_MALLOC(size_bytes) map_memory(size_bytes)
 #define NBC_FREE(memory)       unmap_memory(memory)
 #define NBC_ZALLOC(size_bytes) map_memory(size_bytes) /* zero, and not resident before it is used */
+#define NBC_ONLY_OVERLAP
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define NIC_WITH_NBC
