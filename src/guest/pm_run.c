@@ -20,6 +20,7 @@
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Refused with a sentence: fork, exec, alarm. */
 #include "guest.h"
+#define NBC_PIECES
 #include "src/base/text.h"
 #include "tools/output.h"
 #ifdef WITH_RTL /* the Makefile found Verilator */
