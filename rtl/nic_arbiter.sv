@@ -14,10 +14,12 @@ module nic_arbiter #(
   output logic [Bits-1:0] index_o
 `ifdef FORMAL
   , output logic [N-1:0] f_hold_o   // the grant that stays, 0: none
+  , output logic [N-1:0] f_last_o
 `endif
 );
 `ifdef FORMAL
   assign f_hold_o = hold_valid_q ? hold_q : '0;
+  assign f_last_o = last_q;
 `endif
   logic [N-1:0] last_q, hold_q, masked, pick;
   logic hold_valid_q;

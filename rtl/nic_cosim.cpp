@@ -31,6 +31,7 @@ namespace {
 constexpr int kLinkDepth = 256; // packets per virtual network, as nic_top's LinkDepth
 int header_dst(uint32_t h) { return h >> 20 & 63; }
 int header_vn(uint32_t h) { return h >> 2 & 3; }
+constexpr int kLanes = 4 * COSIM_CHANNELS; // 4 * channel + virtual network, as nic_switch's
 
 struct Mmio {
   int64_t at;
@@ -64,7 +65,7 @@ struct Answer {
 struct Travel {
   int64_t at;
   cosim_packet packet;
-  bool injected;
+  int channel; // of a cable between switches
 };
 
 #ifdef COSIM_TRACE
@@ -302,10 +303,11 @@ struct Cable {
   cosim_cable is;
   int64_t latency = 0;
   std::deque<Travel> packets;
-  std::deque<int64_t> credits[4];
+  std::deque<int64_t> credits[kLanes];
   // at the ends: the packet that enters, the packet that leaves
   cosim_packet out, in;
   int64_t out_cycle = 0;
+  int in_lane = 0;
   bool second = false; // in's second flit is next
 };
 #ifdef COSIM_SWITCHES
@@ -343,6 +345,7 @@ struct cosim {
   void net_credits(Nic &n);
   bool net_idle() const;
 #ifdef COSIM_SWITCHES
+  bool switch_tables(const cosim_net *net, int number);
   bool switch_gets(Switch &s);
   void switch_gives(Switch &s);
   std::vector<Switch> switches;
@@ -533,14 +536,14 @@ void cosim::link_out(Nic &n, int index) {
   int vn = header_vn(n.out.header), dst = header_dst(n.out.header);
   if (n.cable_out >= 0 && dst < desc.nic_count) {
     Cable &c = cables[(size_t)n.cable_out];
-    c.packets.push_back(Travel{n.out_cycle + c.latency, n.out, false});
+    c.packets.push_back(Travel{n.out_cycle + c.latency, n.out, 0});
     return;
   }
   if (dst >= desc.nic_count) { // nobody there: lost, the credit returns
     n.credit_back[vn].push_back(cycle + 2 * link);
     return;
   }
-  n.lane[vn].push_back(Travel{n.out_cycle + link, n.out, false});
+  n.lane[vn].push_back(Travel{n.out_cycle + link, n.out, 0});
   nics[dst].waiting++;
 }
 
@@ -673,9 +676,9 @@ bool cosim::switch_gets(Switch &s) {
   for (int p = 0; p < COSIM_SWITCH_PORTS; p++) {
     if (s.cable_out[p] >= 0) {
       Cable &c = cables[(size_t)s.cable_out[p]];
-      for (int vn = 0; vn < 4; vn++)
-        if (!c.credits[vn].empty() && c.credits[vn].front() <= cycle)
-          v.tx_credit_i |= 1u << (4 * p + vn), c.credits[vn].pop_front(), any = true;
+      for (int l = 0; l < kLanes; l++)
+        if (!c.credits[l].empty() && c.credits[l].front() <= cycle)
+          v.tx_credit_i |= (uint64_t)1 << (kLanes * p + l), c.credits[l].pop_front(), any = true;
     }
     if (s.cable_in[p] < 0) continue;
     Cable &c = cables[(size_t)s.cable_in[p]];
@@ -683,13 +686,13 @@ bool cosim::switch_gets(Switch &s) {
     if (!second) {
       if (c.packets.empty() || c.packets.front().at > cycle) continue;
       c.in = c.packets.front().packet;
+      c.in_lane = 4 * c.packets.front().channel + header_vn(c.in.header);
       c.packets.pop_front();
       v.rx_first_i |= (uint8_t)(1u << p);
     }
     c.second = !second, any = true;
     v.rx_valid_i |= (uint8_t)(1u << p);
-    v.rx_vn_i =
-        (uint16_t)((v.rx_vn_i & ~(3u << 2 * p)) | (unsigned)header_vn(c.in.header) << 2 * p);
+    v.rx_lane_i = (v.rx_lane_i & ~(7u << 3 * p)) | (unsigned)c.in_lane << 3 * p;
     v.rx_half_i[p] = second ? c.in.crc : c.in.header;
     for (int i = 0; i < 8; i++) v.rx_flit_i[8 * p + i] = c.in.data[8 * second + i];
   }
@@ -700,10 +703,10 @@ void cosim::switch_gives(Switch &s) {
   Vnic_switch &v = *s.v;
   for (int p = 0; p < COSIM_SWITCH_PORTS; p++) {
     if (s.cable_in[p] >= 0)
-      for (int vn = 0; vn < 4; vn++)
-        if (v.rx_credit_o >> (4 * p + vn) & 1) {
+      for (int l = 0; l < kLanes; l++)
+        if (v.rx_credit_o >> (kLanes * p + l) & 1) {
           Cable &c = cables[(size_t)s.cable_in[p]];
-          c.credits[vn].push_back(cycle + c.latency);
+          c.credits[l].push_back(cycle + c.latency);
         }
     if (!(v.tx_valid_o >> p & 1) || s.cable_out[p] < 0) continue;
     Cable &c = cables[(size_t)s.cable_out[p]];
@@ -713,7 +716,8 @@ void cosim::switch_gives(Switch &s) {
     if (first)
       c.out_cycle = cycle;
     else
-      c.packets.push_back(Travel{c.out_cycle + c.latency, c.out, false});
+      c.packets.push_back(
+          Travel{c.out_cycle + c.latency, c.out, (int)(v.tx_lane_o >> (3 * p + 2) & 1)});
   }
   for (unsigned bad = v.bad_o; bad; bad &= bad - 1) switch_drops++;
 }
@@ -741,7 +745,38 @@ bool cosim::net_idle() const {
 #endif
   return true;
 }
-// false: a NIC without its two ways, an end that is nowhere or twice there, a way that leads to no cable
+#ifdef COSIM_SWITCHES
+// Reset and tables. false: a way that leads to no cable, a channel that is none
+bool cosim::switch_tables(const cosim_net *net, int number) {
+  Switch &s = switches[(size_t)number];
+  s.context.reset(new VerilatedContext);
+  s.context->threads(1);
+  s.v.reset(new Vnic_switch(s.context.get()));
+  Vnic_switch &v = *s.v;
+  const auto cycle = [&v] { v.clk_i = 0, v.eval(), v.clk_i = 1, v.eval(); };
+  for (int i = 0; i < 4; i++) v.rst_ni = i >= 3, v.clk_i = i & 1, v.eval();
+  for (int dst = 0; dst < desc.nic_count; dst++) {
+    const int port = net->routes[64 * number + dst];
+    if (port >= COSIM_SWITCH_PORTS || (port >= 0 && s.cable_out[port] < 0)) return false;
+    v.route_we_i = 1, v.route_dst_i = (uint8_t)dst;
+    v.route_port_i = (uint8_t)(port < 0 ? 0 : port);
+    cycle();
+  }
+  v.route_we_i = 0;
+  for (int from = 0; net->turns && from < COSIM_SWITCH_PORTS; from++)
+    for (int to = 0; to < COSIM_SWITCH_PORTS; to++) {
+      const int channel = net->turns[64 * number + COSIM_SWITCH_PORTS * from + to];
+      const bool to_nic = s.cable_out[to] >= 0 && cables[(size_t)s.cable_out[to]].is.to_switch < 0;
+      if (channel < -1 || channel >= COSIM_CHANNELS || (to_nic && channel != 0)) return false;
+      v.turn_we_i = 1, v.turn_from_i = (uint8_t)from, v.turn_to_i = (uint8_t)to;
+      v.turn_keep_i = channel<0, v.turn_channel_i = channel> 0;
+      cycle();
+    }
+  v.turn_we_i = 0;
+  return true;
+}
+#endif
+// false: a NIC without its two ways, an end that is nowhere or twice there, tables that are none
 bool cosim::net_create(const cosim_net *net) {
 #ifdef COSIM_SWITCHES
   if (net->switch_count < 1 || net->switch_count > COSIM_SWITCHES_MAX || net->cable_count < 0 ||
@@ -771,21 +806,8 @@ bool cosim::net_create(const cosim_net *net) {
   }
   for (const Nic &n : nics)
     if (n.cable_in < 0 || n.cable_out < 0) return false;
-  for (int k = 0; k < net->switch_count; k++) {
-    Switch &s = switches[(size_t)k];
-    s.context.reset(new VerilatedContext);
-    s.context->threads(1);
-    s.v.reset(new Vnic_switch(s.context.get()));
-    for (int i = 0; i < 4; i++) s.v->rst_ni = i >= 3, s.v->clk_i = i & 1, s.v->eval();
-    for (int dst = 0; dst < desc.nic_count; dst++) {
-      const int port = net->routes[64 * k + dst];
-      if (port >= COSIM_SWITCH_PORTS || (port >= 0 && s.cable_out[port] < 0)) return false;
-      s.v->route_we_i = 1, s.v->route_dst_i = (uint8_t)dst;
-      s.v->route_port_i = (uint8_t)(port < 0 ? 0 : port);
-      s.v->clk_i = 0, s.v->eval(), s.v->clk_i = 1, s.v->eval();
-    }
-    s.v->route_we_i = 0;
-  }
+  for (int k = 0; k < net->switch_count; k++)
+    if (!switch_tables(net, k)) return false;
   return true;
 #else
   (void)net;
@@ -1061,7 +1083,7 @@ uint32_t cosim_packet_crc(const cosim_packet *p) {
   return crc;
 }
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
-  if (sim->cables.empty()) sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, true});
+  if (sim->cables.empty()) sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, 0});
 }
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
 #ifdef COSIM_TRACE

@@ -354,6 +354,8 @@ typedef struct
 enum {
   COSIM_SWITCH_PORTS = 8,
   COSIM_SWITCHES_MAX = 64,
+  COSIM_CHANNELS =
+      2, /* virtual channels of a virtual network between switches; a NIC's cable has one, 0 */
   COSIM_SWITCH_CYCLES =
       5 /* from a packet's first flit at an idle switch to its first flit behind it */
 };
@@ -365,9 +367,13 @@ typedef struct cosim_cable {
 typedef struct cosim_net {
   int switch_count, cable_count;
   const cosim_cable *cables;
-  /* routes[64 * switch + NIC]: the port by which packets for that NIC leave; -1: none come here. Ways that close a
-     ring between switches can block each other for good: the caller sees to it that there are none. */
+  /* routes[64 * switch + NIC]: the port by which packets for that NIC leave; -1: none come here */
   const signed char *routes;
+  /* turns[64 * switch + 8 * port in + port out]: the virtual channel in which a packet that comes and leaves there goes
+     on; -1: its own. To a NIC it is 0. NULL: 0 everywhere. A channel of a cable waits for those in which its
+     packets go on. Where that closes a ring packets can block each other for good: the caller sees to it that
+     it closes none. */
+  const signed char *turns;
 } cosim_net;
 
 typedef struct cosim_desc {

@@ -188,22 +188,21 @@ module nic_top import nic_pkg::*; #(
   // ---- link ------------------------------------------------------------------------------------------
   logic [3:0] tx_valid, tx_ready, rx_valid, rx_ready, stall, sent, sent_sop, rx_pkt, rx_crc, rx_drop;
   logic [PktBits-1:0] tx_pkt [4], rx_head [4];
+  logic [1:0] tx_pick;
   pkt_t tx_wire;
   logic credit_error, link_idle, rx_got;
   pkt_hdr_t rx_hdr;
   logic [511:0] rx_data;
   nic_link_tx #(.Credits(LinkDepth)) u_link_tx (
-    .clk_i, .rst_ni, .valid_i(tx_valid), .ready_o(tx_ready), .pkt0_i(tx_pkt[0]),
-    .pkt1_i(tx_pkt[1]), .pkt2_i(tx_pkt[2]), .pkt3_i(tx_pkt[3]), .credit_i(tx_credit_i),
-    .valid_o(tx_valid_o), .first_o(tx_first_o), .vn_o(tx_vn_o), .half_o(tx_half_o),
+    .clk_i, .rst_ni, .valid_i(tx_valid), .ready_o(tx_ready), .pick_o(tx_pick), .pkt_i(tx_pkt[tx_pick]),
+    .credit_i(tx_credit_i), .valid_o(tx_valid_o), .first_o(tx_first_o), .lane_o(tx_vn_o), .half_o(tx_half_o),
     .flit_o(tx_flit_o), .pkt_o(tx_wire), .stall_o(stall), .sent_o(sent), .sent_sop_o(sent_sop),
     .credit_error_o(credit_error), .idle_o(link_idle)
   );
   nic_link_rx #(.Depth(LinkDepth)) u_link_rx (
-    .clk_i, .rst_ni, .valid_i(rx_valid_i), .first_i(rx_first_i), .vn_i(rx_vn_i),
+    .clk_i, .rst_ni, .valid_i(rx_valid_i), .first_i(rx_first_i), .lane_i(rx_vn_i),
     .half_i(rx_half_i), .flit_i(rx_flit_i), .credit_o(rx_credit_o), .valid_o(rx_valid),
-    .ready_i(rx_ready), .pkt0_o(rx_head[0]), .pkt1_o(rx_head[1]), .pkt2_o(rx_head[2]),
-    .pkt3_o(rx_head[3]), .got_o(rx_got), .got_hdr_o(rx_hdr), .got_data_o(rx_data),
+    .ready_i(rx_ready), .head_o({rx_head[3], rx_head[2], rx_head[1], rx_head[0]}), .got_o(rx_got), .got_hdr_o(rx_hdr), .got_data_o(rx_data),
     .pkt_o(rx_pkt), .crc_err_o(rx_crc), .drop_o(rx_drop)
   );
 

@@ -13,9 +13,9 @@ module nic_xbar #(
   input  logic [Radix*Pb-1:0]   port_i,    // where each has to go
   input  logic [Radix-1:0]      eop_i,
   output logic [Radix-1:0]      pop_o,
-  // outputs: bit Radix * output + input of grant_o
+  // outputs
   output logic [Radix-1:0]      valid_o,
-  output logic [Radix*Radix-1:0] grant_o,
+  output logic [Radix*Pb-1:0]   from_o,    // whose head each gets
   input  logic [Radix-1:0]      ready_i
 `ifdef FORMAL
   , output logic [Radix-1:0]    f_held_o, f_lapse_o
@@ -27,20 +27,18 @@ module nic_xbar #(
     logic [Radix-1:0] want, own_q, req, grant;
     logic held_q, any;
     logic [$clog2(Patience)-1:0] idle_q;
-    logic [Pb-1:0] unused_index;
     for (genvar i = 0; i < Radix; i++) begin : g_in
       assign want[i] = valid_i[i] && port_i[i * Pb +: Pb] == Pb'(o);
     end
     assign req = held_q ? (want & own_q) : want;
     nic_arbiter #(.N(Radix)) u_arb (
-      .clk_i, .rst_ni, .req_i(req), .ack_i(ready_i[o]), .grant_o(grant), .valid_o(any), .index_o(unused_index)
+      .clk_i, .rst_ni, .req_i(req), .ack_i(ready_i[o]), .grant_o(grant), .valid_o(any), .index_o(from_o[Pb * o +: Pb])
 `ifdef FORMAL
       , .f_hold_o(f_hold_o[Radix * o +: Radix])
 `endif
     );
-    assign valid_o[o]                  = any;
-    assign grant_o[Radix * o +: Radix] = grant;
-    assign taken[o]                    = ready_i[o] ? grant : '0;
+    assign valid_o[o] = any;
+    assign taken[o]   = ready_i[o] ? grant : '0;
     logic ends, lapse;
     assign ends  = (taken[o] & eop_i) != '0;
     assign lapse = held_q && req == '0 && idle_q == $clog2(Patience)'(Patience - 1);

@@ -47,9 +47,10 @@
    e2e_retry_count, and all costs of the CPU. Nodes on a crossbar have an ideal one between them. Every
    other topology is cables and switches in RTL (rtl/nic_switch.sv: queues, credits, 8 ports, at most 64
    of them), wired as pm_route() says; a switch's latency beyond its own few cycles is on the cable behind
-   it. Refused is what such switches cannot do: more than 8 cables at one, links of different rates,
-   several cables at a node, ways that depend on the sender, and ways that close a ring (a torus with
-   rings of four or more, a dragonfly), as packets could block each other for good there. PCI is as wide
+   it. Where ways close a ring (a torus, a dragonfly) packets change to a second virtual channel at one of its
+   cables, so that they never block each other for good: this is looked at for the ways of all pairs of nodes.
+   Refused is what such switches cannot do: more than 8 cables at one, links of different rates, several
+   cables at a node, ways that depend on the sender, and rings that two channels do not open. PCI is as wide
    as the NIC's bus (32 bytes per cycle each way). With faults, which happen on the last metre,
    e2e_retry_ns must be at most a millisecond: waiting is simulated too; a ratio of
    faults is met per message, at its first packet. While nothing is under way the NICs stand still, and
@@ -1105,18 +1106,28 @@ PM_RTL__API void pm_rtl_set_wave(pm_rtl *rtl, const pm_rtl_wave *wave) { rtl->wa
 PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl) { return !rtl->wave_is_lost; }
 
 /* ---- cables and switches, found from the ways of all messages ----------------------------------------- */
-enum { PM_RTL__WAY = 64, PM_RTL__CABLES = COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS };
+enum {
+  PM_RTL__WAY = 64,
+  PM_RTL__CABLES = COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS,
+  PM_RTL__LANES = COSIM_CHANNELS * PM_RTL__CABLES
+};
 typedef struct pm_rtl__net {
   cosim_net net;
   int nic_count, link_count;
   int leaves[64], enters[64]; /* a NIC's links; -1: not known yet */
-  int *end;               /* by 2 * link + (1: where it ends): of what meets there, another one */
-  bool *is_joined;        /* of the last one: others meet there */
-  int *owner;             /* of the last one: ~NIC or switch; PM_RTL__CABLES: none yet */
-  int *cable;             /* by link; -1: no message goes over it */
-  unsigned char *follows; /* [PM_RTL__CABLES * cable + cable] */
+  int *end;        /* by 2 * link + (1: where it ends): of what meets there, another one */
+  bool *is_joined; /* of the last one: others meet there */
+  int *owner;      /* of the last one: ~NIC or switch; PM_RTL__CABLES: none yet */
+  int *cable;      /* by link; -1: no message goes over it */
+  /* [PM_RTL__LANES * a + b]: 1: a way goes from a, a cable or the channel of one, to b; 2: and closes a ring there */
+  unsigned char *follows;
   cosim_cable cables[PM_RTL__CABLES];
-  signed char routes[COSIM_SWITCHES_MAX * 64];
+  signed char routes[COSIM_SWITCHES_MAX * 64], turns[COSIM_SWITCHES_MAX * 64];
+  /* search in depth: when it came there, 0: not yet; the first of those it can go back to; of what is left, whose
+     ring it is in, -1: not left; what it has not left */
+  int order[PM_RTL__LANES], first[PM_RTL__LANES], ring[PM_RTL__LANES], open[PM_RTL__LANES];
+  int open_count, order_count;
+  bool is_on_path[PM_RTL__LANES], is_ring;
 } pm_rtl__net;
 
 static int pm_rtl__net_last(const pm_rtl__net *n, int end) {
@@ -1129,7 +1140,9 @@ static void pm_rtl__net_join(pm_rtl__net *n, int a, int b) {
   n->end[a] = b;
   n->is_joined[b] = 1;
 }
-/* One way, first to learn what meets where, then to fill tables. NULL, or what is wrong with it. */
+typedef const char *pm_rtl__net_see(pm_rtl__net *n, const uint32_t *way, int count, int from,
+                                    int to);
+/* What is looked for in each way (NULL, or what is wrong with it): first what meets where, */
 static const char *pm_rtl__net_learn(pm_rtl__net *n, const uint32_t *way, int count, int from,
                                      int to) {
   int k;
@@ -1141,18 +1154,38 @@ static const char *pm_rtl__net_learn(pm_rtl__net *n, const uint32_t *way, int co
   for (k = 0; k + 1 < count; k++) pm_rtl__net_join(n, 2 * (int)way[k] + 1, 2 * (int)way[k + 1]);
   return NULL;
 }
-static const char *pm_rtl__net_fill(pm_rtl__net *n, const uint32_t *way, int count, int to) {
+/* then the tables of routes, and which cables follow each other, */
+static const char *pm_rtl__net_fill(pm_rtl__net *n, const uint32_t *way, int count, int from,
+                                    int to) {
   int k;
+  (void)from;
   for (k = 0; k + 1 < count; k++) {
     const int cable = n->cable[way[k]], next = n->cable[way[k + 1]];
     signed char *port = &n->routes[64 * n->cables[cable].to_switch + to];
     if (*port >= 0 && *port != n->cables[next].from) return "ways depend on the sender";
     *port = (signed char)n->cables[next].from;
-    n->follows[PM_RTL__CABLES * cable + next] = 1;
+    n->follows[PM_RTL__LANES * cable + next] = 1;
   }
   return NULL;
 }
-static const char *pm_rtl__net_ways(pm_rtl__net *n, pm_world *world, bool is_fill) {
+static signed char *pm_rtl__net_turn(pm_rtl__net *n, int cable, int next) {
+  return &n->turns[64 * n->cables[cable].to_switch + COSIM_SWITCH_PORTS * n->cables[cable].to +
+                   n->cables[next].from];
+}
+/* at last which channels of cables wait for each other. */
+static const char *pm_rtl__net_wait(pm_rtl__net *n, const uint32_t *way, int count, int from,
+                                    int to) {
+  int channel = 0, k;
+  (void)from, (void)to;
+  for (k = 0; k + 1 < count; k++) {
+    const int cable = n->cable[way[k]], next = n->cable[way[k + 1]];
+    const int lane = COSIM_CHANNELS * cable + channel, turn = *pm_rtl__net_turn(n, cable, next);
+    channel = turn < 0 ? channel : turn;
+    n->follows[PM_RTL__LANES * lane + COSIM_CHANNELS * next + channel] = 1;
+  }
+  return NULL;
+}
+static const char *pm_rtl__net_ways(pm_rtl__net *n, pm_world *world, pm_rtl__net_see *see) {
   uint32_t way[PM_RTL__WAY];
   const char *why = NULL;
   int from, to;
@@ -1162,8 +1195,7 @@ static const char *pm_rtl__net_ways(pm_rtl__net *n, pm_world *world, bool is_fil
       if (from == to) continue;
       count = pm_route(world, from, to, way, PM_RTL__WAY, NULL);
       if (count < 2 || count > PM_RTL__WAY) return "a way without a switch, or none";
-      why = is_fill ? pm_rtl__net_fill(n, way, count, to)
-                    : pm_rtl__net_learn(n, way, count, from, to);
+      why = see(n, way, count, from, to);
     }
   return why;
 }
@@ -1210,22 +1242,48 @@ static const char *pm_rtl__net_number(pm_rtl__net *n, const pm_rtl *r, const pm_
   }
   return NULL;
 }
-/* Cables that no other one waits for are taken away, one after the other. What is left waits in a ring. */
-static bool pm_rtl__net_is_ring(const pm_rtl__net *n) {
-  bool gone[PM_RTL__CABLES] = {0};
-  int left = n->net.cable_count, before, a, b;
-  do {
-    before = left;
-    for (a = 0; a < n->net.cable_count; a++) {
-      bool waits = 0;
-      for (b = 0; b < n->net.cable_count; b++)
-        waits = waits || (n->follows[PM_RTL__CABLES * a + b] && !gone[b]);
-      if (gone[a] || waits) continue;
-      gone[a] = 1;
-      left--;
-    }
-  } while (left && left < before);
-  return left > 0;
+/* What can be reached from a (Tarjan 1972): what comes back to itself gets one number, closing steps get a mark. */
+static void pm_rtl__net_search(pm_rtl__net *n, int count, int a) {
+  int b;
+  n->order[a] = n->first[a] = ++n->order_count;
+  n->open[n->open_count++] = a;
+  n->is_on_path[a] = 1;
+  for (b = 0; b < count; b++) {
+    unsigned char *follows = &n->follows[PM_RTL__LANES * a + b];
+    int first;
+    if (!*follows) continue;
+    if (!n->order[b]) pm_rtl__net_search(n, count, b);
+    if (n->ring[b] >= 0) continue;
+    first = n->is_on_path[b] ? n->order[b] : n->first[b];
+    if (n->is_on_path[b]) *follows = 2, n->is_ring = 1;
+    if (first < n->first[a]) n->first[a] = first;
+  }
+  n->is_on_path[a] = 0;
+  if (n->first[a] < n->order[a]) return;
+  do n->ring[b = n->open[--n->open_count]] = a;
+  while (b != a);
+}
+/* ret whether any of so many cables or channels waits for itself */
+static bool pm_rtl__net_rings(pm_rtl__net *n, int count) {
+  int a;
+  memset(n->order, 0, sizeof n->order);
+  memset(n->ring, -1, sizeof n->ring);
+  n->order_count = 0, n->is_ring = 0;
+  for (a = 0; a < count; a++)
+    if (!n->order[a]) pm_rtl__net_search(n, count, a);
+  return n->is_ring;
+}
+/* The channel for each turn: 0 where it leaves the rings of its cable for good, the other one where it closes a
+   ring, else its own. In a ring the ways of channel 0 are then open, and those of channel 1 begin where it was. */
+static void pm_rtl__net_turns(pm_rtl__net *n) {
+  int a, b;
+  if (pm_rtl__net_rings(n, n->net.cable_count))
+    for (a = 0; a < n->net.cable_count; a++)
+      for (b = 0; b < n->net.cable_count; b++) {
+        const unsigned char follows = n->follows[PM_RTL__LANES * a + b];
+        if (follows && n->ring[a] == n->ring[b]) *pm_rtl__net_turn(n, a, b) = follows == 2 ? 1 : -1;
+      }
+  memset(n->follows, 0, (size_t)PM_RTL__LANES * PM_RTL__LANES);
 }
 static void pm_rtl__net_free(pm_rtl__net *n) {
   if (!n) return;
@@ -1248,7 +1306,7 @@ static pm_rtl__net *pm_rtl__net_new(const pm_rtl *r, const pm_world_desc *of, pm
   n->is_joined = (bool *)calloc(2 * links, sizeof *n->is_joined);
   n->owner = (int *)calloc(2 * links, sizeof *n->owner);
   n->cable = (int *)calloc(links, sizeof *n->cable);
-  n->follows = (unsigned char *)calloc(PM_RTL__CABLES, PM_RTL__CABLES);
+  n->follows = (unsigned char *)calloc(PM_RTL__LANES, PM_RTL__LANES);
   if (!n->end || !n->is_joined || !n->owner || !n->cable || !n->follows) {
     pm_rtl__net_free(n);
     return NULL;
@@ -1257,16 +1315,21 @@ static pm_rtl__net *pm_rtl__net_new(const pm_rtl *r, const pm_world_desc *of, pm
   n->link_count = (int)links;
   n->net.cables = n->cables;
   n->net.routes = n->routes;
+  n->net.turns = n->turns;
   for (i = 0; i < 2 * links; i++) n->end[i] = (int)i;
   for (i = 0; i < links; i++) n->cable[i] = -1;
   memset(n->leaves, -1, sizeof n->leaves);
   memset(n->enters, -1, sizeof n->enters);
   memset(n->routes, -1, sizeof n->routes);
-  *why = pm_rtl__net_ways(n, world, 0);
+  *why = pm_rtl__net_ways(n, world, pm_rtl__net_learn);
   if (!*why) *why = pm_rtl__net_number(n, r, of, world);
-  if (!*why) *why = pm_rtl__net_ways(n, world, 1);
-  if (!*why && pm_rtl__net_is_ring(n))
-    *why = "ways close a ring of switches, which could block itself";
+  if (!*why) *why = pm_rtl__net_ways(n, world, pm_rtl__net_fill);
+  if (!*why) {
+    pm_rtl__net_turns(n);
+    *why = pm_rtl__net_ways(n, world, pm_rtl__net_wait);
+    if (!*why && pm_rtl__net_rings(n, COSIM_CHANNELS * n->net.cable_count))
+      *why = "ways close rings that two channels do not open";
+  }
   if (!*why) return n;
   pm_rtl__net_free(n);
   return NULL;

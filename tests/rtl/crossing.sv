@@ -25,6 +25,7 @@ module crossing import nic_pkg::*; #(
   pkt_t pkt, unused_pkt, head [4], shown;
   logic [3:0] a_credit, b_credit, unused_sent, unused_sop, unused_count, crc, drop;
   logic a_flit, a_first, b_flit, b_first, a_ready, unused_idle, unused_got, unused_more;
+  logic [1:0] unused_pick;
   logic [1:0] a_vn, b_vn;
   logic [31:0] a_half, b_half;
   logic [255:0] a_data, b_data;
@@ -36,8 +37,8 @@ module crossing import nic_pkg::*; #(
   assign pkt    = {32'd0, tag_i, data_i};
   assign room_o = room[5:0];
   nic_link_tx #(.Credits(Depth)) u_tx (
-    .clk_i(a_clk_i), .rst_ni(a_up_o), .valid_i, .ready_o, .pkt0_i(pkt), .pkt1_i(pkt), .pkt2_i(pkt), .pkt3_i(pkt),
-    .credit_i(a_credit), .valid_o(a_flit), .first_o(a_first), .vn_o(a_vn), .half_o(a_half), .flit_o(a_data),
+    .clk_i(a_clk_i), .rst_ni(a_up_o), .valid_i, .ready_o, .pick_o(unused_pick), .pkt_i(pkt),
+    .credit_i(a_credit), .valid_o(a_flit), .first_o(a_first), .lane_o(a_vn), .half_o(a_half), .flit_o(a_data),
     .pkt_o(unused_pkt), .stall_o, .sent_o(unused_sent), .sent_sop_o(unused_sop), .credit_error_o(error_o),
     .idle_o(unused_idle)
   );
@@ -48,9 +49,9 @@ module crossing import nic_pkg::*; #(
     .valid_o(b_flit), .ready_i(1'b1), .data_o({b_first, b_vn, b_half, b_data}), .more_o(unused_more)
   );
   nic_link_rx #(.Depth(Depth)) u_rx (
-    .clk_i(b_clk_i), .rst_ni(b_up_o), .valid_i(b_flit), .first_i(b_first), .vn_i(b_vn), .half_i(b_half),
-    .flit_i(b_data), .credit_o(b_credit), .valid_o, .ready_i, .pkt0_o(head[0]), .pkt1_o(head[1]),
-    .pkt2_o(head[2]), .pkt3_o(head[3]), .got_o(unused_got), .got_hdr_o(unused_hdr), .got_data_o(unused_data),
+    .clk_i(b_clk_i), .rst_ni(b_up_o), .valid_i(b_flit), .first_i(b_first), .lane_i(b_vn), .half_i(b_half),
+    .flit_i(b_data), .credit_o(b_credit), .valid_o, .ready_i,
+    .head_o({head[3], head[2], head[1], head[0]}), .got_o(unused_got), .got_hdr_o(unused_hdr), .got_data_o(unused_data),
     .pkt_o(unused_count), .crc_err_o(crc), .drop_o(drop)
   );
   nic_cross_pulses #(.Max(Depth)) u_credits (
@@ -62,6 +63,6 @@ module crossing import nic_pkg::*; #(
   assign data_o = shown.data;
   assign lost_o = crc != '0 || drop != '0 || (a_flit && !a_ready);
   logic unused;
-  assign unused = ^{unused_pkt, unused_sent, unused_sop, unused_count, unused_idle, unused_got, unused_more, unused_hdr,
+  assign unused = ^{unused_pick, unused_pkt, unused_sent, unused_sop, unused_count, unused_idle, unused_got, unused_more, unused_hdr,
                     unused_data, room, shown};
 endmodule

@@ -319,6 +319,33 @@ static void link_keeps_lanes_in_order() {
   }
 }
 
+// Messages of one packet and of three, lanes that always have one: none has more turns than another
+static void lanes_of_a_link_take_turns() {
+  for (unsigned lanes = 3; lanes < 16; lanes++)
+    for (int packets = 1; packets < 4; packets += 2) {
+      unsigned had[4] = {0}, at[4] = {0}, least = ~0u, most = 0;
+      fresh();
+      for (int i = 0; i < 200; i++) {
+        unsigned lane = 0;
+        t->ltx_valid_i = (uint8_t)lanes, t->ltx_credit_i = 0;
+        settle();
+        while (lane < 4 && !(t->ltx_ready_o >> lane & 1)) lane++;
+        if (lane < 4) { /* the header depends on the lane */
+          t->ltx_tag_i = (at[lane] == 0 ? 2u : 0) | (at[lane] == (unsigned)packets - 1 ? 1u : 0);
+          at[lane] = (at[lane] + 1) % (unsigned)packets, had[lane]++;
+          t->ltx_credit_i = (uint8_t)(1u << lane);
+          settle();
+        }
+        cycle();
+      }
+      for (unsigned lane = 0; lane < 4; lane++)
+        if (lanes >> lane & 1) {
+          least = had[lane] < least ? had[lane] : least, most = had[lane] > most ? had[lane] : most;
+        }
+      CHECK(most - least <= (lanes & (lanes - 1) ? (unsigned)packets : 0));
+    }
+}
+
 // Half packets, lanes that change inside a packet, credits ignored: counted, and the next good
 // packet passes
 static void link_receiver_survives_noise() {
@@ -936,6 +963,7 @@ int main(int argc, char **argv) {
   RUN(tx_window_slides_over_the_oldest);
   RUN(rx_window_accepts_each_once);
   RUN(link_keeps_lanes_in_order);
+  RUN(lanes_of_a_link_take_turns);
   RUN(link_receiver_survives_noise);
   RUN(streams_copy_any_alignment);
   RUN(streams_report_errors_and_abort);

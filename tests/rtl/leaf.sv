@@ -267,23 +267,22 @@ module leaf import nic_pkg::*; (
     .follow_i(rxw_follow_i), .deliver_i(rxw_deliver_i)
   );
 
+  logic [1:0] unused_pick;
   pkt_t tx_pkt, unused_tx_pkt, rx_pkt [4], rx_sel;
   logic [3:0] unused_sent, unused_sop, unused_pkt;
   pkt_hdr_t unused_hdr;
   logic [511:0] unused_data;
   assign tx_pkt = {32'd0, ltx_tag_i, ltx_data_i};
   nic_link_tx #(.Credits(8)) u_ltx (
-    .clk_i, .rst_ni, .valid_i(ltx_valid_i), .ready_o(ltx_ready_o), .pkt0_i(tx_pkt),
-    .pkt1_i(tx_pkt), .pkt2_i(tx_pkt), .pkt3_i(tx_pkt), .credit_i(ltx_credit_i),
-    .valid_o(ltx_valid_o), .first_o(ltx_first_o), .vn_o(ltx_vn_o), .half_o(ltx_half_o),
+    .clk_i, .rst_ni, .valid_i(ltx_valid_i), .ready_o(ltx_ready_o), .pick_o(unused_pick), .pkt_i(tx_pkt), .credit_i(ltx_credit_i),
+    .valid_o(ltx_valid_o), .first_o(ltx_first_o), .lane_o(ltx_vn_o), .half_o(ltx_half_o),
     .flit_o(ltx_flit_o), .pkt_o(unused_tx_pkt), .stall_o(ltx_stall_o), .sent_o(unused_sent), .sent_sop_o(unused_sop),
     .credit_error_o(ltx_credit_error_o), .idle_o(ltx_idle_o)
   );
   nic_link_rx #(.Depth(8)) u_lrx (
-    .clk_i, .rst_ni, .valid_i(lrx_valid_i), .first_i(lrx_first_i), .vn_i(lrx_vn_i),
+    .clk_i, .rst_ni, .valid_i(lrx_valid_i), .first_i(lrx_first_i), .lane_i(lrx_vn_i),
     .half_i(lrx_half_i), .flit_i(lrx_flit_i), .credit_o(lrx_credit_o), .valid_o(lrx_valid_o),
-    .ready_i(lrx_ready_i), .pkt0_o(rx_pkt[0]), .pkt1_o(rx_pkt[1]), .pkt2_o(rx_pkt[2]),
-    .pkt3_o(rx_pkt[3]), .got_o(lrx_got_o), .got_hdr_o(unused_hdr), .got_data_o(unused_data),
+    .ready_i(lrx_ready_i), .head_o({rx_pkt[3], rx_pkt[2], rx_pkt[1], rx_pkt[0]}), .got_o(lrx_got_o), .got_hdr_o(unused_hdr), .got_data_o(unused_data),
     .pkt_o(unused_pkt), .crc_err_o(lrx_crc_o), .drop_o(lrx_drop_o)
   );
   assign rx_sel     = rx_pkt[lrx_sel_i];
@@ -441,6 +440,6 @@ module leaf import nic_pkg::*; (
   assign lme_user_o     = lme_res.user;
 
   logic unused;
-  assign unused = ^{lme_res, ev_what_i[3:0], unused_tx_pkt, unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
+  assign unused = ^{lme_res, ev_what_i[3:0], unused_tx_pkt, unused_pick, unused_sent, unused_sop, unused_pkt, unused_hdr, unused_data, unused_rready,
                     unused_bready, unused_n1, unused_n2, unused_n3, unused_p, unused_d, rx_sel};
 endmodule

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proofs by temporal induction (yosys' own SAT solver): queue, credit loop, reliability window, crossbar, buses. They hold for
+# Proofs by temporal induction (yosys' own SAT solver): queue, credit loop, reliability window, crossbar, turns, buses. They hold for
 # runs of any length, not to some depth; the length of the induction is shown. For each a copy with a
 # planted error must fail, so that a proof that proves nothing is noticed. With SMT=1, queue and credit loop
 # are proved again by an SMT solver (z3, a minute; of the window it does not see the end).
@@ -70,6 +70,7 @@ breaks() {
 window='window tests/rtl/formal/window.sv rtl/nic_tx_window.sv rtl/nic_rx_window.sv'
 credit='credit tests/rtl/formal/credit.sv rtl/nic_credit.sv rtl/nic_fifo.sv'
 xbar='xbar tests/rtl/formal/xbar.sv rtl/nic_xbar.sv rtl/nic_arbiter.sv'
+turns='turns tests/rtl/formal/turns.sv rtl/nic_arbiter.sv'
 buses='axi tests/rtl/formal/axi.sv tests/rtl/axi4_check.sv tests/rtl/axil_check.sv rtl/nic_dma_wr.sv rtl/nic_arbiter.sv rtl/nic_axil.sv'
 holds "queue: what goes in comes out once, in order" nic_fifo rtl/nic_fifo.sv
 breaks "queue that takes one too many" 's/count_o != (Bits + 1).(Depth)/1/' rtl/nic_fifo.sv nic_fifo rtl/nic_fifo.sv
@@ -87,6 +88,8 @@ breaks "window that moves over what is not done" 's/run = run && d_map\[i\]/run 
 holds "crossbar: each packet to its output, once, messages not mixed" $xbar
 breaks "crossbar that forgets who has begun a message" 's/held_q ? (want \& own_q) : want/want/' rtl/nic_xbar.sv $xbar
 breaks "crossbar that takes a head for two outputs" "s/port_i\[i \* Pb +: Pb\] == Pb'(o)/port_i[i * Pb +: 1] == 1'(o)/" rtl/nic_xbar.sv $xbar
+holds "turns: who asks waits for at most one turn of each other one" $turns
+breaks "turns that the first one always has" "s/(masked != '0)/(1'b0)/" rtl/nic_arbiter.sv $turns
 holds "buses: no rule of AXI4 broken by a write, none of AXI4-Lite by the registers" $buses
 breaks "write data that wait for AWREADY" 's/assign m_axi_wvalid  = valid \&\& /&addr_done_q \&\& /' rtl/nic_dma_wr.sv $buses
 breaks "read data that change before they are taken" 's/assign s_axil_rdata   = rdata_q/assign s_axil_rdata   = rdata_i/' rtl/nic_axil.sv $buses

@@ -1,6 +1,6 @@
 /* NICs in RTL behind switches in RTL: Portals programs on a fat tree and on a network from a file get the same bytes as
    on the ideal crossbar and at the flow level, later by what the way takes; also when the last metre loses, breaks,
-   doubles and delays packets. What such switches cannot do is refused by name. */
+   doubles and delays packets, and where ways close rings. What such switches cannot do is refused by name. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define PM_WITH_NBC
@@ -206,6 +206,36 @@ static void a_thin_root_is_shared(void) {
   CHECK((double)least[1] > 1.8 * alone_ns); /* both have their turn */
 }
 
+/* Everybody sends to the third next, more than all buffers of a ring of switches hold */
+static void around_body(void *unused) {
+  const int me = pm_rank(), to = (me + 3) % W.nodes;
+  side s;
+  (void)unused;
+  port_open(&s);
+  for (size_t k = 0; k < SHARE; k++) W.own[me][k] = (unsigned char)(k * 7 + (size_t)me);
+  for (int i = 0; i < 24; i++)
+    CHECK(PtlPut(s.md, 0, SHARE, PTL_ACK_REQ, pm_process_id(to), 3, 1, (size_t)me * SHARE, NULL,
+                 0) == PTL_OK);
+  for (int i = 0; i < 24; i++) wait_for(&s, PTL_EVENT_ACK);
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void rings_never_block_themselves(void) {
+  pm_platform crossbar = pm_platform_bxi2(8), torus = platform_of(PM_TOPO_TORUS, 8, "1 8");
+  CHECK(run_on(&torus, PM_LINK_CARRIER, around_body, NULL) ==
+        run_on(&crossbar, PM_LINK_FLOW, around_body, NULL));
+}
+static void contents_on_rings_are_those_of_flows(void) {
+  pm_platform rings[] = {platform_of(PM_TOPO_TORUS, 16, "2 4 4"),
+                         platform_of(PM_TOPO_DRAGONFLY, 12, "3 2 2 1")};
+  for (int i = 0; i < 2; i++) {
+    W.seed = test_rand();
+    CHECK(run_on(&rings[i], PM_LINK_CARRIER, moves_body, NULL) ==
+          run_on(&rings[i], PM_LINK_FLOW, moves_body, NULL));
+  }
+}
+
 static void refused(pm_platform platform, const char *what) {
   pm_world_desc desc = {0};
   pm_world *world;
@@ -221,10 +251,7 @@ static void what_these_switches_cannot_do_is_refused_by_name(void) {
                                     {"a", "h1", 12.5e9, 100},
                                     {"h1", "b", 12.5e9, 100},
                                     {"b", "h2", 12.5e9, 100}};
-  pm_platform file = platform_of(PM_TOPO_FILE, 2, NULL),
-              small = platform_of(PM_TOPO_TORUS, 9, "2 3 3");
-  refused(platform_of(PM_TOPO_TORUS, 4, "1 4"), "topology: ways close a ring");
-  refused(platform_of(PM_TOPO_DRAGONFLY, 24, "4 3 2 2"), "topology: ways close a ring");
+  pm_platform file = platform_of(PM_TOPO_FILE, 2, NULL);
   refused(platform_of(PM_TOPO_FATTREE, 16, "2 8 2 1 4"), "topology: a switch has at most 8 ports");
   refused(platform_of(PM_TOPO_FATTREE, 16, "2 4 4 2 2"), "topology: a NIC has one cable");
   file.links = slow, file.link_count = 2;
@@ -233,7 +260,6 @@ static void what_these_switches_cannot_do_is_refused_by_name(void) {
   refused(file, "topology: a way without a switch");
   file.links = through, file.link_count = 4, file.node_count = 3;
   refused(file, "topology: ");
-  run_on(&small, PM_LINK_CARRIER, lone_body, NULL); /* its rings are too short to be one */
 }
 static int no_memory(void *ctx, int nic, uint64_t addr, void *to, size_t n) {
   (void)ctx, (void)nic, (void)addr, (void)to, (void)n;
@@ -247,7 +273,8 @@ static void networks_that_are_none_are_refused(void) {
   cosim_cable cables[4] = {{-1, 0, 0, 0, 1000}, {0, 0, -1, 0, 1000}, {-1, 1, 0, 1, 1000},
                            {0, 1, -1, 1, 1000}};
   signed char routes[64] = {0, 1};
-  cosim_net net = {1, 4, cables, routes};
+  signed char turns[64] = {0};
+  cosim_net net = {1, 4, cables, routes, turns};
   cosim_desc desc = cosim_default();
   cosim *sim;
   desc.host.read = no_memory, desc.host.write = nothing_written;
@@ -256,7 +283,13 @@ static void networks_that_are_none_are_refused(void) {
   cosim_destroy(sim);
   routes[0] = 2; /* no cable there */
   CHECK(cosim_create(&desc) == NULL);
-  routes[0] = 0, net.cable_count = 3; /* NIC 1 hears nobody */
+  routes[0] = 0, turns[1] = 1; /* a NIC's cable has one channel */
+  CHECK(cosim_create(&desc) == NULL);
+  turns[1] = 0, turns[63] = 2;
+  CHECK(cosim_create(&desc) == NULL);
+  turns[63] = -2;
+  CHECK(cosim_create(&desc) == NULL);
+  turns[63] = -1, net.cable_count = 3; /* NIC 1 hears nobody */
   CHECK(cosim_create(&desc) == NULL);
   net.cable_count = 4, cables[3].from = 0; /* one port twice */
   CHECK(cosim_create(&desc) == NULL);
@@ -273,6 +306,8 @@ int main(int argc, char **argv) {
   RUN(faults_behind_switches_are_repaired);
   RUN(a_way_takes_what_its_platform_says);
   RUN(a_thin_root_is_shared);
+  RUN(rings_never_block_themselves);
+  RUN(contents_on_rings_are_those_of_flows);
   RUN(what_these_switches_cannot_do_is_refused_by_name);
   RUN(networks_that_are_none_are_refused);
   pm_rtl_destroy(rtl);

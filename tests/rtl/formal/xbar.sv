@@ -12,14 +12,15 @@ module xbar #(
   assign rst_n = started;
   logic [R-1:0] pop, out, held, lapse, was_valid, was_eop, was_pop, was_out, was_ready;
   logic [R*R-1:0] grant, own, hold, was_grant;
-  logic [2*R-1:0] was_port;
+  logic [2*R-1:0] was_port, whose;
   nic_xbar #(.Radix(R), .Patience(4)) u_xbar (
-    .clk_i(clk), .rst_ni(rst_n), .valid_i(valid), .port_i(port), .eop_i(eop), .pop_o(pop), .valid_o(out), .grant_o(grant),
+    .clk_i(clk), .rst_ni(rst_n), .valid_i(valid), .port_i(port), .eop_i(eop), .pop_o(pop), .valid_o(out), .from_o(whose),
     .ready_i(ready), .f_held_o(held), .f_lapse_o(lapse), .f_own_o(own), .f_hold_o(hold)
   );
   logic [R-1:0] open = '0;     // by output: a message has begun there,
   logic [R-1:0] from [R];      // of this input
   integer i, o;
+  always_comb for (o = 0; o < R; o = o + 1) grant[R * o +: R] = out[o] ? R'(1) << whose[2 * o +: 2] : '0;
   logic [R-1:0] row, column;
   always_comb begin
     for (i = 0; i < R; i = i + 1)   // a queue keeps its head
@@ -39,8 +40,6 @@ module xbar #(
     if (started) begin
       for (o = 0; o < R; o = o + 1) begin
         row = grant[R * o +: R];
-        assert ((row & (row - 1'b1)) == '0);
-        assert (out[o] == (row != '0));
         for (i = 0; i < R; i = i + 1) if (row[i]) assert (valid[i] && port[2 * i +: 2] == 2'(o));
         if (was_out[o] && !was_ready[o]) assert (row == was_grant[R * o +: R]);
         if (open[o] && out[o]) assert (row == from[o]);
