@@ -560,8 +560,9 @@ static void what_rtl_cannot_be_is_refused_by_name(void) {
   refused(p, NULL, "node_count");
   p.node_count = 2, p.link_bytes_per_s = 1;
   refused(p, NULL, "link_bytes_per_s");
-  p = pm_platform_bxi2(4);
-  p.topology = PM_TOPO_TORUS, p.topo[0] = 1, p.topo[1] = 4;
+  p = pm_platform_bxi2(16);
+  p.topology = PM_TOPO_FATTREE; /* of 8 nodes and 4 cables up */
+  p.topo[0] = 2, p.topo[1] = 8, p.topo[2] = 2, p.topo[3] = 1, p.topo[4] = 4;
   refused(p, NULL, "topology");
   faults.loss_ratio = 0.1;
   refused(pm_platform_bxi2(2), &faults, "e2e_retry_ns");

@@ -228,7 +228,7 @@ static void rings_never_block_themselves(void) {
 }
 static void contents_on_rings_are_those_of_flows(void) {
   pm_platform rings[] = {platform_of(PM_TOPO_TORUS, 16, "2 4 4"),
-                         platform_of(PM_TOPO_DRAGONFLY, 12, "3 2 2 1")};
+                         platform_of(PM_TOPO_DRAGONFLY, 6, "3 2 1 1")};
   for (int i = 0; i < 2; i++) {
     W.seed = test_rand();
     CHECK(run_on(&rings[i], PM_LINK_CARRIER, moves_body, NULL) ==
