@@ -1134,17 +1134,21 @@ NBC__MON_APART static bool nbc__mon_grow(nbc_recorder *r) {
   return true;
 }
 
+/* A begin whose end will not come, or has no place to be waited for. */
+NBC__MON_APART static void nbc__mon_give_up(nbc_recorder *r, const nbc__mon_event *b,
+                                            nbc_problem why) {
+  nbc__mon_problem(r, why);
+  nbc__mon_finish(r, b, NULL);
+}
 static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
   const size_t size = r->active_size;
   nbc__mon_joint *joint = nbc__mon_joint_of(r, e);
   nbc__mon_key *key = nbc__mon_find(r, e->id);
   if (key->index_plus1) {
-    nbc__mon_problem(r, NBC_PROBLEM_id_reused);
-    nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
+    nbc__mon_give_up(r, &r->active[key->index_plus1 - 1], NBC_PROBLEM_id_reused);
   } else if (r->pool_count == 0 && r->active_used == r->active_size && !nbc__mon_grow(r)) {
-    nbc__mon_problem(r, NBC_PROBLEM_transfers_overflow);
     if (joint) nbc__mon_join(joint, e);
-    nbc__mon_finish(r, e, NULL);
+    nbc__mon_give_up(r, e, NBC_PROBLEM_transfers_overflow);
     return;
   } else {
     if (r->active_size != size) key = nbc__mon_find(r, e->id); /* the keys have moved */
@@ -1186,28 +1190,30 @@ static inline void nbc__mon_remember(nbc_recorder *r, uint64_t id, nbc_cell *cel
   r->recent[recent].set = true;
   r->recent[recent].cell = cell;
 }
-/* What refers to an earlier begin: an end, a cancel, a stamp. */
-static void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
-  nbc__mon_key *key = nbc__mon_find(r, e->id);
-  const nbc__mon_event *b = key->index_plus1 ? &r->active[key->index_plus1 - 1] : NULL;
+/* What refers to an earlier begin: an end, a cancel, a stamp. b: that begin, if it is in the ring. */
+static inline void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e,
+                                   const nbc__mon_event *b, int64_t known_ns) {
+  nbc__mon_key *key = b ? NULL : nbc__mon_find(r, e->id);
   nbc_cell *cell = NULL;
+  if (key && key->index_plus1) b = &r->active[key->index_plus1 - 1];
   if (NBC__MON_RARE(!b || e->what == NBC__MON_STAMP || e->what == NBC__MON_CANCEL)) {
     nbc__mon_follow_late(r, e, b, known_ns);
     if (!b || e->what == NBC__MON_STAMP) return;
   } else {
     cell = nbc__mon_finish(r, b, e);
   }
-  nbc__mon_remove(r, key);
+  if (key) nbc__mon_remove(r, key);
   nbc__mon_remember(r, e->id, cell);
 }
 
-static inline void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e, int64_t known_ns) {
+static inline void nbc__mon_process(nbc_recorder *r, const nbc__mon_event *e,
+                                    const nbc__mon_event *b, int64_t known_ns) {
   if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN)
     nbc__mon_begin(r, e);
   else if (e->what == NBC__MON_END_ONLY)
     nbc__mon_finish(r, NULL, e);
   else
-    nbc__mon_follow(r, e, known_ns);
+    nbc__mon_follow(r, e, b, known_ns);
 }
 
 /* A begin that its end will find in the ring. */
@@ -1217,8 +1223,7 @@ static inline void nbc__mon_begin_paired(nbc_recorder *r, nbc__mon_event *b) {
   if (NBC__MON_RARE(r->active_used > r->pool_count)) {
     nbc__mon_key *key = nbc__mon_find(r, b->id);
     if (key->index_plus1) { /* as in nbc__mon_begin */
-      nbc__mon_problem(r, NBC_PROBLEM_id_reused);
-      nbc__mon_finish(r, &r->active[key->index_plus1 - 1], NULL);
+      nbc__mon_give_up(r, &r->active[key->index_plus1 - 1], NBC_PROBLEM_id_reused);
       nbc__mon_remove(r, key);
     }
   }
@@ -1239,10 +1244,11 @@ __attribute__((flatten, noinline)) static uint64_t nbc__mon_process_own(nbc_reco
     nbc__mon_event *own = &r->ring[tail & mask];
     if (own->what == NBC__MON_PAIRED)
       nbc__mon_begin_paired(r, own);
-    else if (own->back && own->back <= tail - first)
-      nbc__mon_remember(r, own->id, nbc__mon_finish(r, &r->ring[(tail - own->back) & mask], own));
     else
-      nbc__mon_process(r, own, own->t_ns);
+      nbc__mon_process(r, own,
+                       own->back && own->back <= tail - first ? &r->ring[(tail - own->back) & mask]
+                                                              : NULL,
+                       own->t_ns);
   }
   return tail;
 }
@@ -1259,7 +1265,7 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
   if (e->what != NBC__MON_STAMP &&
       (e->t_ns > known_ns || !nbc__mon_comp_then(r, e->t_ns, &e->comp_ns)))
     e->comp_ns = NBC__MON_UNPLACED;
-  nbc__mon_process(r, e, known_ns);
+  nbc__mon_process(r, e, NULL, known_ns);
   const uint64_t index = r->inbox_tail & r->inbox_mask;
   __atomic_store_n(&slot->turn, r->inbox_tail + r->inbox_mask + 1 - index, __ATOMIC_RELEASE);
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
@@ -1329,7 +1335,7 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
       if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break;
       nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
-      nbc__mon_process(r, own, known_ns);
+      nbc__mon_process(r, own, NULL, known_ns);
       tail++;
     } else {
       break;
