@@ -4830,11 +4830,12 @@ static inline nbc__mon_event *nbc__mon_push(nbc_recorder *r, uint8_t what, uint6
   e->back = 0;
   return e;
 }
-/* A begin says where it stands, and its end how far back that is: drained together, they need no key. */
-static inline void nbc__mon_note_begin(nbc_recorder *r, uint64_t id) {
+/* A begin says where it stands, and its end how far back that is: drained together, they need no key. What
+   had begun unseen needs one, and takes the place of an older begin with its id: that has no end. */
+static inline void nbc__mon_note_begin(nbc_recorder *r, uint8_t what, uint64_t id) {
   nbc__mon_begun_at *b = &r->begins[id % NBC__MON_BEGINS];
   b->id = id;
-  b->at_plus1 = r->ring_head + 1;
+  b->at_plus1 = what == NBC__MON_BEGIN ? r->ring_head + 1 : 0;
 }
 static inline void nbc__mon_note_end(nbc_recorder *r, nbc__mon_event *e) {
   nbc__mon_begun_at *b = &r->begins[e->id % NBC__MON_BEGINS];
@@ -4869,7 +4870,7 @@ static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t i
                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
                                        int64_t t_ns) {
   nbc__mon_push_what(r, nbc__mon_push(r, what, id, t_ns), size_bytes, kind, peer);
-  if (what == NBC__MON_BEGIN) nbc__mon_note_begin(r, id);
+  nbc__mon_note_begin(r, what, id);
   nbc__mon_pushed(r);
 }
 static inline void nbc__mon_push_end(nbc_recorder *r, uint8_t what, uint64_t id, int64_t t_ns) {
@@ -5783,8 +5784,9 @@ static void nbc__mon_drain_locked(nbc_recorder *r, int64_t known_ns, nbc__mon_ha
     const nbc__mon_event *own = tail != head ? &r->ring[tail & r->ring_mask] : NULL;
     if (own && own->t_ns > known_ns) known_ns = own->t_ns; /* its turns came before it */
     if (foreign && (!own || nbc__mon_comes_first(r, &slot->event, own))) {
-      /* own is NULL then: all of the ring is drained */
-      if (slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break;
+      /* An own event is never left in the ring: that may be full, or its owner out of sight soon. Its begin,
+         when that is later, says nothing anyway. */
+      if (!own && slot->event.t_ns > known_ns && haste != NBC__MON_FORCED) break;
       nbc__mon_process_foreign(r, slot, known_ns);
     } else if (own) {
       nbc__mon_process(r, own, NULL, known_ns);

@@ -1,4 +1,5 @@
 $(eval $(call test,overlap/bounds_match_reference))
+$(eval $(call test,overlap/rings_change_nothing))
 $(eval $(call test,overlap/bounds_contain_truth))
 $(eval $(call test,overlap/threads_and_foreign_stamps))
 $(eval $(call test,overlap/problems_are_counted))
