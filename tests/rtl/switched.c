@@ -1,6 +1,7 @@
 /* NICs in RTL behind switches in RTL: Portals programs on a fat tree and on a network from a file get the same bytes as
    on the ideal crossbar and at the flow level, later by what the way takes; also when the last metre loses, breaks,
-   doubles and delays packets, and where ways close rings. What such switches cannot do is refused by name. */
+   doubles and delays packets, and where ways close rings. The tables of random networks let no packets wait for each other
+   in a ring. What such switches cannot do is refused by name. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define PM_WITH_NBC
@@ -149,10 +150,11 @@ static void lone_body(void *unused) {
   W.ends++;
   side_close(&s);
 }
-static void a_way_takes_what_its_platform_says(void) { /* there and back, in whole cycles of each cable */
-  static const pm_link links[] = {{"h0", "a", 12.5e9, 100},  {"h1", "a", 12.5e9, 100},
-                                  {"a", "b", 12.5e9, 400},   {"b", "h2", 12.5e9, 150},
-                                  {"b", "c", 12.5e9, 1000},  {"c", "h3", 12.5e9, 50}};
+static void a_way_takes_what_its_platform_says(
+    void) { /* there and back, in whole cycles of each cable */
+  static const pm_link links[] = {{"h0", "a", 12.5e9, 100}, {"h1", "a", 12.5e9, 100},
+                                  {"a", "b", 12.5e9, 400},  {"b", "h2", 12.5e9, 150},
+                                  {"b", "c", 12.5e9, 1000}, {"c", "h3", 12.5e9, 50}};
   pm_platform crossbar = pm_platform_bxi2(16), tree = fat_tree(),
               file = platform_of(PM_TOPO_FILE, 4, NULL);
   int64_t d_ideal_ns[NODES];
@@ -161,7 +163,8 @@ static void a_way_takes_what_its_platform_says(void) { /* there and back, in who
   memcpy(d_ideal_ns, W.d_put_ns, sizeof d_ideal_ns);
   run_on(&tree, PM_LINK_CARRIER, lone_body, NULL);
   for (int to = 1; to < 16; to++) /* one switch, or three */
-    CHECK_NEAR((double)(W.d_put_ns[to] - d_ideal_ns[to]), to < 4 ? 0. : 4. * 130, 2. * 4 * 2.88 + 25);
+    CHECK_NEAR((double)(W.d_put_ns[to] - d_ideal_ns[to]), to < 4 ? 0. : 4. * 130,
+               2. * 4 * 2.88 + 25);
   printf("  8 B and its acknowledgement: %d ns on a crossbar, %d and %d ns over 1 and 3 switches\n",
          (int)d_ideal_ns[1], (int)W.d_put_ns[1], (int)W.d_put_ns[15]);
   run_on(&file, PM_LINK_CARRIER, lone_body, NULL);
@@ -236,6 +239,160 @@ static void contents_on_rings_are_those_of_flows(void) {
   }
 }
 
+/* Which lanes wait for which, by the tables alone: cables, routes and turns are followed from every NIC to every other
+   one. Packets of one virtual network block each other for good only where waiting lanes close a ring. */
+enum { LANES = COSIM_CHANNELS * COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS };
+static struct {
+  bool waits[LANES][LANES];
+  short next_of[COSIM_SWITCHES_MAX][COSIM_SWITCH_PORTS]; /* the cable that leaves there */
+  int count;
+} G;
+static void lanes_of(const cosim_net *net, int nics) {
+  int first[64];
+  memset(&G, 0, sizeof G);
+  memset(G.next_of, -1, sizeof G.next_of);
+  G.count = COSIM_CHANNELS * net->cable_count;
+  for (int i = 0; i < net->cable_count; i++) {
+    const cosim_cable *c = &net->cables[i];
+    if (c->from_switch < 0)
+      first[c->from] = i;
+    else
+      G.next_of[c->from_switch][c->from] = (short)i;
+  }
+  for (int way = 0; way < nics * nics; way++) {
+    const int to = way % nics;
+    int cable = first[way / nics], channel = 0, steps = 0;
+    if (way / nics == to) continue;
+    while (net->cables[cable].to_switch >= 0 && steps++ < COSIM_SWITCHES_MAX) {
+      const cosim_cable *c = &net->cables[cable];
+      const int port = net->routes[64 * c->to_switch + to];
+      const int turn = net->turns[64 * c->to_switch + COSIM_SWITCH_PORTS * c->to + port];
+      const int next = port < 0 ? -1 : G.next_of[c->to_switch][port];
+      const int lane = COSIM_CHANNELS * cable + channel;
+      if (next < 0) break;
+      channel = turn < 0 ? channel : turn, cable = next;
+      G.waits[lane][COSIM_CHANNELS * cable + channel] = 1;
+    }
+    CHECK(net->cables[cable].to_switch < 0 && net->cables[cable].to == to && channel == 0);
+  }
+}
+/* Lanes that wait for none are taken away, until none is left, or a ring is. */
+static bool lanes_close_a_ring(void) {
+  static int waits_for[LANES], free_lane[LANES];
+  int free_count = 0, taken = 0;
+  for (int a = 0; a < G.count; a++) {
+    waits_for[a] = 0;
+    for (int b = 0; b < G.count; b++) waits_for[a] += G.waits[a][b];
+    if (!waits_for[a]) free_lane[free_count++] = a;
+  }
+  for (; taken < free_count; taken++)
+    for (int a = 0; a < G.count; a++)
+      if (G.waits[a][free_lane[taken]] && !--waits_for[a]) free_lane[free_count++] = a;
+  return taken < G.count;
+}
+/* NULL, or why no tables are made */
+static const char *tables_are_sound(const pm_platform *platform, int *ring_count) {
+  pm_world_desc desc = {0};
+  pm_world *w = NULL;
+  pm_rtl r;
+  const char *why = "";
+  pm_rtl__net *n;
+  desc.platform = platform;
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  if (!w) return "no world";
+  memset(&r, 0, sizeof r);
+  r.nic_count = (int)platform->node_count, r.period_ps = 2880;
+  n = pm_rtl__net_new(&r, &desc, w, &why);
+  pm_world_destroy(w);
+  if (!n) return why ? why : "no memory";
+  lanes_of(&n->net, r.nic_count);
+  CHECK(!lanes_close_a_ring());
+  memset(n->turns, 0, sizeof n->turns);
+  lanes_of(&n->net, r.nic_count);
+  *ring_count += lanes_close_a_ring();
+  pm_rtl__net_free(n);
+  return NULL;
+}
+static int between(int least, int most) {
+  return least + (int)test_below((uint64_t)(most - least + 1));
+}
+/* Networks that fit: at most 64 nodes, 8 cables at a switch */
+static pm_platform random_torus(void) {
+  pm_platform p = platform_of(PM_TOPO_TORUS, 1, NULL);
+  do {
+    const int dimensions = between(1, 3);
+    p.topo[0] = dimensions, p.node_count = 1;
+    for (int i = 1; i <= dimensions; i++)
+      p.node_count *= p.topo[i] = between(1, dimensions == 1 ? 64 : 12);
+  } while (p.node_count > 64 || p.node_count < 2);
+  return p;
+}
+static pm_platform random_dragonfly(void) {
+  pm_platform p = platform_of(PM_TOPO_DRAGONFLY, 1, NULL);
+  do {
+    p.topo[0] = between(2, 12), p.topo[1] = between(1, 6);
+    p.topo[2] = between(1, 4), p.topo[3] = between(1, 4);
+    p.node_count = p.topo[0] * p.topo[1] * p.topo[2];
+  } while (p.node_count > 64 || p.topo[2] + p.topo[1] - 1 + p.topo[3] > 8 ||
+           p.topo[1] * p.topo[3] < p.topo[0] - 1);
+  return p;
+}
+static pm_platform random_tree(void) {
+  pm_platform p = platform_of(PM_TOPO_FATTREE, 1, NULL);
+  bool fits;
+  do {
+    const int levels = between(1, 3);
+    fits = 1, p.topo[0] = levels, p.node_count = 1;
+    for (int i = 1; i <= levels; i++) {
+      p.node_count *= p.topo[i] = between(2, 6);
+      p.topo[levels + i] = i > 1 ? between(1, 4) : 1;
+      fits = fits && (i == 1 || p.topo[i - 1] + p.topo[levels + i] <= 8);
+    }
+  } while (p.node_count > 64 || !fits);
+  return p;
+}
+/* Switches in a tree, and as many cables more; a node at each */
+static pm_platform random_file(void) {
+  static pm_link links[64];
+  const int switches = between(3, 16);
+  int degree[16] = {0}, n = 0;
+  pm_platform p = platform_of(PM_TOPO_FILE, switches, NULL);
+  for (int i = 0; i < 3 * switches; i++) {
+    const int kind = i / switches, a = i % switches;
+    int b = kind == 1 && a ? between(0, a - 1) : between(0, switches - 1);
+    if (kind == 1 && degree[b] == 7) b = a - 1; /* that one has no others yet */
+    if (kind && (a == b || degree[a] == 7 || degree[b] == 7)) continue;
+    links[n] = (pm_link){"", "", 12.5e9, 100};
+    snprintf(links[n].from, sizeof links[n].from, kind ? "s%d" : "h%d", a);
+    snprintf(links[n++].to, sizeof links[n].to, "s%d", kind ? b : a);
+    degree[a] += kind > 0, degree[b] += kind > 0;
+  }
+  p.links = links, p.link_count = n;
+  return p;
+}
+static void no_tables_let_packets_block_each_other_for_good(void) {
+  static pm_platform (*const random[])(void) = {random_torus, random_dragonfly, random_tree,
+                                                random_file};
+  int made[4] = {0}, ring_count[4] = {0};
+  for (int i = 0; i < 100; i++) {
+    const int kind = i % 4;
+    const pm_platform p = random[kind]();
+    const char *why = tables_are_sound(&p, &ring_count[kind]);
+    made[kind] += !why;
+    if (why && !strstr(why, "more than 64 switches") &&
+        !(kind == 3 && strstr(why, "rings that two channels do not open"))) {
+      printf("  %s: topo %d %d %d %d %d %d\n", why, (int)p.topo[0], (int)p.topo[1], (int)p.topo[2],
+             (int)p.topo[3], (int)p.topo[4], (int)p.topo[5]);
+      CHECK(!why);
+    }
+  }
+  printf(
+      "  rings of one channel that two open: %d of %d tori, %d of %d dragonflies, %d of %d files\n",
+      ring_count[0], made[0], ring_count[1], made[1], ring_count[3], made[3]);
+  CHECK(made[0] == 25 && made[1] > 10 && made[2] > 10 && made[3] > 10);
+  CHECK(ring_count[0] > 5 && ring_count[1] > 0 && ring_count[2] == 0 && ring_count[3] > 0);
+}
+
 static void refused(pm_platform platform, const char *what) {
   pm_world_desc desc = {0};
   pm_world *world;
@@ -270,8 +427,8 @@ static int nothing_written(void *ctx, int nic, uint64_t addr, const void *from, 
   return -1;
 }
 static void networks_that_are_none_are_refused(void) {
-  cosim_cable cables[4] = {{-1, 0, 0, 0, 1000}, {0, 0, -1, 0, 1000}, {-1, 1, 0, 1, 1000},
-                           {0, 1, -1, 1, 1000}};
+  cosim_cable cables[4] = {
+      {-1, 0, 0, 0, 1000}, {0, 0, -1, 0, 1000}, {-1, 1, 0, 1, 1000}, {0, 1, -1, 1, 1000}};
   signed char routes[64] = {0, 1};
   signed char turns[64] = {0};
   cosim_net net = {1, 4, cables, routes, turns};
@@ -308,6 +465,7 @@ int main(int argc, char **argv) {
   RUN(a_thin_root_is_shared);
   RUN(rings_never_block_themselves);
   RUN(contents_on_rings_are_those_of_flows);
+  RUN(no_tables_let_packets_block_each_other_for_good);
   RUN(what_these_switches_cannot_do_is_refused_by_name);
   RUN(networks_that_are_none_are_refused);
   pm_rtl_destroy(rtl);
