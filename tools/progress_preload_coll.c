@@ -153,6 +153,18 @@ static void free_shadow(shadow *s) { /* under the lock; nothing is under way on 
   free(s);
 }
 
+/* Open MPI 4.1 says of communicators from MPI_Comm_create_group that they are the grid or graph from which they were made,
+   and crashes in MPI_Cart_shift of such a one: a grid has as many places as processes, or it is none. */
+static bool is_grid(MPI_Comm comm, int dimensions, int size) {
+  int *const lengths = calloc(3 * (size_t)dimensions + 1, sizeof *lengths);
+  int64_t places = 1;
+  if (!lengths) return false;
+  NEXT(Cart_get)(comm, dimensions, lengths, lengths + dimensions, lengths + 2 * dimensions);
+  for (int i = 0; i < dimensions; i++) places *= lengths[i];
+  free(lengths);
+  return places == size;
+}
+
 /* Lists in one block of memory, at `sources`. False: no topology, or some process stands twice in a list: what goes
    where then differs from MPI to MPI (docs/mpi_errors.md), so those stay the MPI's. */
 static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
@@ -162,6 +174,7 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
   NEXT(Comm_rank)(comm, &rank);
   if (kind == MPI_CART) {
     NEXT(Cartdim_get)(comm, &dimensions);
+    if (!is_grid(comm, dimensions, size)) return false;
     n->source_count = n->target_count = 2 * dimensions;
   } else if (kind == MPI_GRAPH) {
     NEXT(Graph_neighbors_count)(comm, rank, &n->source_count);
@@ -184,7 +197,7 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
     if (lists[i] < 0)
       lists[i] = -1; /* MPI_PROC_NULL */
     else
-      good = !(seen[2 * lists[i] + (i >= in)]++);
+      good = lists[i] < size && !(seen[2 * lists[i] + (i >= in)]++);
   }
   free(weights);
   free(seen);

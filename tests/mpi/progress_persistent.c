@@ -290,6 +290,31 @@ static void graphs(MPI_Datatype type, int step) {
   MPI_Comm_free(&graph);
 }
 
+/* Communicators of some of the processes of a grid or a graph are none, whatever the MPI says of them. */
+static void parts_of_grids(void) {
+  MPI_Comm whole[2], part;
+  MPI_Group all, some;
+  const int dims[1] = {size}, periods[1] = {0}, next = (rank + 1) % size, before = (rank + size - 1) % size;
+  const int last = size - 2; /* all but the last */
+  int range[1][3] = {{0, last, 1}};
+  MPI_Cart_create(comm, 1, dims, periods, 0, &whole[0]);
+  MPI_Dist_graph_create_adjacent(comm, 1, &before, MPI_UNWEIGHTED, 1, &next, MPI_UNWEIGHTED, NO_INFO, 0, &whole[1]);
+  for (int i = 0; i < 2; i++) {
+    int sum = 0;
+    MPI_Comm_group(whole[i], &all);
+    MPI_Group_range_incl(all, 1, range, &some);
+    if (rank <= last) {
+      MPI_Comm_create_group(whole[i], some, 1, &part);
+      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, part);
+      CHECK(sum == last * (last + 1) / 2);
+      MPI_Comm_free(&part);
+    }
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    MPI_Comm_free(&whole[i]);
+  }
+}
+
 /* The halo of a row, in one array: what goes lies between what comes. */
 static void halo(void) {
   MPI_Comm row;
@@ -319,6 +344,7 @@ int main(int argc, char **argv) {
   grids(MPI_INT, 1), grids(spread, 2);
   graphs(MPI_INT, 1), graphs(spread, 2);
   halo();
+  parts_of_grids();
   MPI_Type_free(&spread);
   counts[0] = check_count > 0, counts[1] = failed_count;
   MPI_Allreduce(counts, totals, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
