@@ -69,15 +69,28 @@ places() { # mpi language...: each call of a Fortran program belongs to the prog
     if [ "$n" = "$all" ] && [ "$n" -gt 5 ]; then ok "$m: $f: all $n places are in the program"; else bad "$m: $f: $n of $all places are in the program"; fi
   done
 }
+slow_table() { # mpi ARGUMENT...: of xfer_table, while some messages wait before they leave
+  m=$1 slow=$B/tests/mpi/preload_slow_sizes.$1.so
+  shift
+  case $m in openmpi) set -- -x LD_PRELOAD="$slow" "$B/xfer_table_mpi" "$@" ;; *) set -- -genv LD_PRELOAD "$slow" "$B/xfer_table_mpich" "$@" ;; esac
+  timeout -k 5 600 "mpirun.$m" -n 2 "$@" >"$reports/out" 2>&1
+}
+# Large messages take 30 ms here, and there are 2 s for all sizes: the file says which had too few repeats, and
+# they count as fast as the link.
+few_repeats() { # mpi
+  reports=$work/$1.short
+  mkdir "$reports"
+  SLOW_NETWORK=1 slow_table "$1" --seconds 2 "$reports/short.txt"
+  said=$(awk '/^# few_repeats / { for (i = 3; i <= NF; i++) few[$i] = 1 } /eager_bytes/ { eager = $3 } /link_bytes/ { link = $3 } !/^#/ && $1 > eager && $1 in few && $2 > 1.001 * $1 / link { print $1, $2 }
+    END { if (!(8388608 in few)) print "none" }' "$reports/short.txt" 2>&1)
+  if [ -z "$said" ] && grep -q '^xfer_table: 2 s are too short for these sizes: few_repeats .*8388608' "$reports/out"; then ok "$1: what was measured with few repeats for want of time is said, and counts as fast as the link"
+  else bad "$1: few repeats: $said: $(cat "$reports/out" "$reports/short.txt")"; fi
+}
 # A table says what it was measured with; the report made with it repeats a disturbance.
 table() { # mpi
   reports=$work/$1.table
   mkdir "$reports"
-  name=$B/xfer_table_$([ "$1" = openmpi ] && echo mpi || echo mpich)
-  slow=$B/tests/mpi/preload_slow_sizes.$1.so # some messages wait before they leave
-  case $1 in openmpi) slow="-x LD_PRELOAD=$slow" ;; *) slow="-genv LD_PRELOAD $slow" ;; esac
-  # shellcheck disable=SC2086 # words
-  timeout -k 5 600 "mpirun.$1" -n 2 $slow "$name" "$reports/table.txt" >"$reports/out" 2>&1
+  slow_table "$1" "$reports/table.txt"
   if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# tail_bytes [0-9]+$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
     ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
   else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi
@@ -90,14 +103,6 @@ table() { # mpi
   said=$(awk '/eager_bytes/ { eager = $3 } !/^#/ { if (last_size <= eager && eager < $1) { seen = 1; if (last > 1.001 * $2 * last_size / $1) print last_size, last, $1, $2 } last_size = $1; last = $2 }
     END { if (!seen) print "no size beyond", eager }' "$reports/table.txt")
   if [ -z "$said" ]; then ok "$1: a table is in proportion above the eager size"; else bad "$1: a table is not in proportion above the eager size: $said: $(cat "$reports/table.txt")"; fi
-  # large messages take 30 ms here, and there are 2 s for all sizes: the file says which had too few repeats, and
-  # they count as fast as the link
-  # shellcheck disable=SC2086 # words
-  SLOW_NETWORK=1 timeout -k 5 600 "mpirun.$1" -n 2 $slow "$name" --seconds 2 "$reports/short.txt" >"$reports/out" 2>&1
-  said=$(awk '/^# few_repeats / { for (i = 3; i <= NF; i++) few[$i] = 1 } /eager_bytes/ { eager = $3 } /link_bytes/ { link = $3 } !/^#/ && $1 > eager && $1 in few && $2 > 1.001 * $1 / link { print $1, $2 }
-    END { if (!(8388608 in few)) print "none" }' "$reports/short.txt" 2>&1)
-  if [ -z "$said" ] && grep -q '^xfer_table: 2 s are too short for these sizes: few_repeats .*8388608' "$reports/out"; then ok "$1: what was measured with few repeats for want of time is said, and counts as fast as the link"
-  else bad "$1: few repeats: $said: $(cat "$reports/out" "$reports/short.txt")"; fi
   (grep -v disturbed "$reports/table.txt"; echo '# disturbed by a test') >"$reports/disturbed.txt"
   NBC_TABLE=$reports/disturbed.txt measured "$1" 1 "$B/tests/mpi/preload_truth.$1" "" >/dev/null 2>&1
   "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
@@ -250,7 +255,13 @@ communicators() { # mpi
   done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
-each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; nbc "$1"; }
+each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; }
+if [ -n "$TEST_ONLY" ]; then # "few_repeats mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi each
 "$B/nbc" doctor >"$work/doctor" && grep -q 'preload  *'"$B" "$work/doctor" && ok "nbc doctor" || bad "nbc doctor: $(cat "$work/doctor")"
 finish

@@ -54,7 +54,7 @@ mutants_are_of_this_tree() { # each pattern in exactly one line of its file; eac
     lines=$(grep -cE -e "$pattern" "$file")
     [ "$lines" = 1 ] || echo "tests/mutate/mutants.list: $file: in $lines lines: $pattern"
     case ${test%% *} in
-      *.sh) [ -f "tests/${test%% *}" ] && [ -n "$program" ] || echo "tests/mutate/mutants.list: a script and a program wanted: $test" ;;
+      *.sh) grep -qE '^\. tests/test.sh|TEST_ONLY' "tests/${test%% *}" && [ -n "$program" ] || echo "tests/mutate/mutants.list: a script that takes TEST_ONLY and a program wanted: $test" ;;
       *) [ -f "tests/${test%% *}.c" ] && [ ! -f "tests/${test%% *}.sh" ] || echo "tests/mutate/mutants.list: no test in C: $test" ;;
     esac
     [ -n "$replacement" ] && [ -n "$test" ] || echo "tests/mutate/mutants.list: four fields wanted: $file $pattern"
