@@ -3,6 +3,7 @@
 # option), within bounded time and memory, and with exit status 2; large ones that are right are read.
 . tests/test.sh
 guest="$B/tests/model/guest_ring.so"
+# shellcheck disable=SC3045 # dash and bash have it
 run() { ( ulimit -t 60 && exec "$B/pm_run" "$@" ) >"$T/out" 2>"$T/err"; }
 refused() { # TEXT OPTIONS...
   wanted=$1 && shift

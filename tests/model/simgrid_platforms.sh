@@ -82,6 +82,7 @@ many_hosts_and_strange_names() {
       printf "<host id=\"%s\"/><link id=\"l%d\" bandwidth=\"1GBps\"/><route src=\"%s\" dst=\"r\"><link_ctn id=\"l%d\"/></route>\n", host, i, host, i
     }
     print "</zone></platform>" }' >"$T/x.xml"
+  # shellcheck disable=SC3045 # dash and bash have it
   ( ulimit -t 60 && exec "$B/simgrid_platform" "$T/x.xml" ) >"$T/platform" && rm "$T/x.xml" && grep '^# h0 = a?node_count 7?0*$' "$T/platform" &&
     test "$(grep -c '^node_count' "$T/platform")" = 1 && test "$(grep -c '^link h' "$T/platform")" = 150000 &&
     test "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' "$T/platform")" -lt 510
