@@ -1,6 +1,7 @@
 /* State that libc has once and each process has for itself here: environment, random numbers, strtok,
-   working directory, umask, signal handlers, open streams, its name and number. What a process asks
-   of the host's own processes (fork, exec) is refused with a sentence.
+   working directory, umask, signal handlers, open streams, its name and number. Commands (system, popen)
+   run on the host as children of this process; processes of its own (fork, exec, posix_spawn) are
+   refused with a sentence.
 
    Shared by all processes, as the manual of pm_run says: the time zone, results in static
    memory (localtime, strerror, ...), descriptor numbers, file locks. */
@@ -191,12 +192,14 @@ void guest_libc_switch(const guest *g) {
 typedef struct guest_file {
   struct guest_file *next;
   FILE *stream;
+  int (*close)(FILE *stream);
 } guest_file;
-static FILE *opened(FILE *stream) {
+static FILE *opened_by(FILE *stream, int (*close)(FILE *)) {
   guest_file *f = stream ? (guest_file *)malloc(sizeof *f) : NULL;
-  if (f) *f = (guest_file){guest_now()->files, stream}, guest_now()->files = f;
+  if (f) *f = (guest_file){guest_now()->files, stream, close}, guest_now()->files = f;
   return stream;
 }
+static FILE *opened(FILE *stream) { return opened_by(stream, fclose); }
 static FILE *guest_fopen(const char *path, const char *mode) {
   const int own = *mode == 'r' ? guest_open_itself(path) : -1;
   return opened(own >= 0 ? fdopen(own, mode) : fopen(path, mode));
@@ -237,9 +240,9 @@ static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
 }
 void guest_libc_end(guest *g) {
   while (g->files) {
-    FILE *stream = g->files->stream;
-    forget(g, stream);
-    if (fclose(stream)) guest_say_once("fclose", strerror(errno));
+    const guest_file last = *g->files;
+    forget(g, last.stream);
+    if (last.close(last.stream) < 0) guest_say_once("fclose", strerror(errno));
   }
   if (g->cwd_fd >= 0) close(g->cwd_fd), g->cwd_fd = -1, fd_now = -2;
 }
@@ -392,11 +395,56 @@ static int guest_uname(struct utsname *u) {
   return code;
 }
 
+/* ---- commands: they run on the host while simulated time stands still ------------------------------------------ */
+/* A command inherits what the host's process has: while it begins, that is what the simulated one has. */
+typedef struct inherited {
+  char **environment;
+  int in_fd; /* -1: as it is */
+  sighandler_t on_pipe;
+} inherited;
+static inherited lend(void) {
+  const int none = pm_rank() > 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+  const inherited before = {environ, none < 0 ? -1 : fcntl(0, F_DUPFD_CLOEXEC, 3),
+                            signal(SIGPIPE, SIG_DFL)}; /* the launcher ignores it */
+  environ = *environ_at();
+  if (before.in_fd >= 0) dup2(none, 0);
+  if (none >= 0) close(none);
+  return before;
+}
+static void take_back(const inherited *before) {
+  const int error_number = errno;
+  environ = before->environment;
+  signal(SIGPIPE, before->on_pipe);
+  if (before->in_fd >= 0) {
+    dup2(before->in_fd, 0);
+    close(before->in_fd);
+  }
+  errno = error_number;
+}
+static int guest_system(const char *command) {
+  const inherited before = lend();
+  const int status = system(command);
+  take_back(&before);
+  return status;
+}
+static FILE *guest_popen(const char *command, const char *mode) {
+  const inherited before = lend();
+  FILE *stream = popen(command, mode);
+  take_back(&before);
+  return opened_by(stream, pclose);
+}
+static int guest_pclose(FILE *stream) {
+  forget(guest_now(), stream);
+  return pclose(stream);
+}
+
 /* ---- what a simulated process cannot have ---------------------------------------------------------------------- */
 static int no_fork(void) {
   guest_say_once("fork", "fork: a simulated process cannot have a second one; refused (ENOSYS)");
   return errno = ENOSYS, -1;
 }
+static int no_spawn(void) { return no_fork(), ENOSYS; }  /* it returns what is wrong */
+static int no_child(void) { return errno = ECHILD, -1; } /* those of the launcher are not its */
 static int no_exec(void) {
   guest_say_once("exec",
                  "exec: a simulated process cannot become another program; refused (ENOSYS)");
@@ -442,6 +490,11 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("umask", guest_umask);
 }
 __attribute__((constructor)) static void add_more(void) {
+  GUEST_REPLACE("system", guest_system);
+  GUEST_REPLACE("popen", guest_popen);
+  GUEST_REPLACE("pclose", guest_pclose);
+  GUEST_REPLACE("posix_spawn", no_spawn);
+  GUEST_REPLACE("posix_spawnp", no_spawn);
   GUEST_REPLACE("fopen", guest_fopen);
   GUEST_REPLACE("fopen64", guest_fopen);
   GUEST_REPLACE("fdopen", guest_fdopen);
@@ -467,13 +520,15 @@ __attribute__((constructor)) static void add_more(void) {
   GUEST_REPLACE("gethostname", guest_gethostname);
   GUEST_REPLACE("__gethostname_chk", guest_gethostname_chk);
   GUEST_REPLACE("uname", guest_uname);
-  static const char *const forks[] = {"fork",        "vfork",        "_Fork",
-                                      "__libc_fork", "forkpty",      "daemon",
-                                      "posix_spawn", "posix_spawnp", "clone"};
+  static const char *const forks[] = {"fork",    "vfork",  "_Fork", "__libc_fork",
+                                      "forkpty", "daemon", "clone"};
+  static const char *const waits[] = {"wait",   "waitpid", "wait3",    "wait4",
+                                      "waitid", "__wait",  "__waitpid"};
   static const char *const execs[] = {"execve", "execv",  "execvp",  "execl",
                                       "execlp", "execle", "execvpe", "fexecve"};
   static const char *const timers[] = {"alarm", "ualarm", "setitimer", "timer_create"};
   for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) GUEST_REPLACE(forks[i], no_fork);
+  for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) GUEST_REPLACE(waits[i], no_child);
   for (size_t i = 0; i < sizeof execs / sizeof *execs; i++) GUEST_REPLACE(execs[i], no_exec);
   for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) GUEST_REPLACE(timers[i], no_timer);
 }

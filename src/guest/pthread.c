@@ -5,6 +5,7 @@
 #include "guest.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -12,11 +13,14 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* ---- queues of waiting threads --------------------------------------------------------------------- */
 typedef struct waiter { /* a thread in a queue */
   pm_thread *thread;
   struct waiter *next;
+  const void *place; /* futexes, where places share a queue; else NULL */
   bool is_woken;
 } waiter;
 static void queue_add(waiter **queue, waiter *self) {
@@ -26,7 +30,8 @@ static void queue_add(waiter **queue, waiter *self) {
   while (*queue) queue = &(*queue)->next;
   *queue = self;
 }
-static int queue_wake(waiter **queue) { /* the one that waits longest */
+static int queue_wake_at(waiter **queue, const void *place) { /* the one that waits longest */
+  while (*queue && (*queue)->place != place) queue = &(*queue)->next;
   waiter *first = *queue;
   if (!first) return 0;
   *queue = first->next;
@@ -34,9 +39,10 @@ static int queue_wake(waiter **queue) { /* the one that waits longest */
   pm_thread_wake(first->thread);
   return 1;
 }
+static int queue_wake(waiter **queue) { return queue_wake_at(queue, NULL); }
 /* d_ns < 0: for ever. ret 0 woken, ETIMEDOUT */
-static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
-  waiter self, **at;
+static int queue_wait_at(waiter **queue, const void *place, const char *what, int64_t d_ns) {
+  waiter self = {.place = place}, **at;
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   queue_add(queue, &self);
   while (!self.is_woken) {
@@ -49,6 +55,9 @@ static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
   }
   *at = self.next;
   return ETIMEDOUT;
+}
+static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
+  return queue_wait_at(queue, NULL, what, d_ns);
 }
 /* A point in time of the guest, as a duration from now. */
 static int64_t until_ns(const struct timespec *t) {
@@ -378,6 +387,10 @@ int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *t) {
   const int code = mutex_lock(mutex, d_ns);
   return code == EBUSY ? ETIMEDOUT : code;
 }
+int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *t) {
+  (void)clock; /* all are the simulated one; so are those of the functions below */
+  return pthread_mutex_timedlock(mutex, t);
+}
 int pthread_mutex_unlock(pthread_mutex_t *mutex) {
   guest_mutex *m = (guest_mutex *)(void *)mutex;
   if ((m->kind == PTHREAD_MUTEX_RECURSIVE || m->kind == PTHREAD_MUTEX_ERRORCHECK) &&
@@ -411,6 +424,11 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
 }
 int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *t) {
   return cond_wait(cond, mutex, until_ns(t));
+}
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                           const struct timespec *t) {
+  (void)clock;
+  return pthread_cond_timedwait(cond, mutex, t);
 }
 int pthread_cond_signal(pthread_cond_t *cond) {
   queue_wake((waiter **)(void *)cond);
@@ -460,19 +478,38 @@ int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr
 int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
   return ((guest_rwlock *)(void *)lock)->readers ? EBUSY : 0;
 }
-static int rwlock_take(pthread_rwlock_t *lock, int write, int may_wait) {
+/* d_ns: 0 only tries, < 0 for ever */
+static int rwlock_take(pthread_rwlock_t *lock, int write, int64_t d_ns) {
   guest_rwlock *l = (guest_rwlock *)(void *)lock;
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
   while (write ? l->readers != 0 : l->readers < 0) {
-    if (!may_wait) return EBUSY;
-    queue_wait(&l->waiters, "pthread_rwlock", -1);
+    const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
+    const int code = d_ns ? queue_wait(&l->waiters, "pthread_rwlock", left_ns) : EBUSY;
+    if (code) return code;
   }
   l->readers = write ? -1 : l->readers + 1;
   return 0;
 }
-int pthread_rwlock_rdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, 1); }
+static int rwlock_take_until(pthread_rwlock_t *lock, int write, const struct timespec *t) {
+  const int code = rwlock_take(lock, write, until_ns(t));
+  return code == EBUSY ? ETIMEDOUT : code;
+}
+int pthread_rwlock_rdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, -1); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, 0); }
-int pthread_rwlock_wrlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 1, 1); }
+int pthread_rwlock_wrlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 1, -1); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 1, 0); }
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *t) {
+  return rwlock_take_until(lock, 0, t);
+}
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *t) {
+  return rwlock_take_until(lock, 1, t);
+}
+int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *t) {
+  return (void)clock, rwlock_take_until(lock, 0, t);
+}
+int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *t) {
+  return (void)clock, rwlock_take_until(lock, 1, t);
+}
 int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
   guest_rwlock *l = (guest_rwlock *)(void *)lock;
   l->readers = l->readers > 0 ? l->readers - 1 : 0;
@@ -530,6 +567,9 @@ int sem_timedwait(sem_t *sem, const struct timespec *t) {
   const int code = sem_take(sem, until_ns(t));
   return failed(code == EAGAIN ? ETIMEDOUT : code);
 }
+int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *t) {
+  return (void)clock, sem_timedwait(sem, t);
+}
 int sem_post(sem_t *sem) {
   guest_sem *s = (guest_sem *)(void *)sem;
   if (!queue_wake(&s->waiters)) s->value++;
@@ -538,3 +578,32 @@ int sem_post(sem_t *sem) {
 int sem_getvalue(sem_t *sem, int *value) {
   return *value = (int)((guest_sem *)(void *)sem)->value, 0;
 }
+
+/* ---- futexes: libstdc++'s futures, C++20's atomics and others wait by the system call itself ------------------ */
+static waiter *futexes[256];
+/* ret -1 with errno set, or what the system call returns */
+static long futex(const uint32_t *word, int what, uint32_t value, const struct timespec *t,
+                  uint32_t mask) {
+  waiter **queue = &futexes[(uintptr_t)word / sizeof *word % 256];
+  if (what == FUTEX_WAKE || what == FUTEX_WAKE_BITSET) {
+    const bool is_for_all = what == FUTEX_WAKE_BITSET && mask != FUTEX_BITSET_MATCH_ANY;
+    long count = 0; /* who was not meant sees that nothing has changed, and waits again */
+    while ((is_for_all || count < (int)value) && queue_wake_at(queue, word)) count++;
+    return count;
+  }
+  const int64_t d_ns = !t                   ? -1
+                       : what == FUTEX_WAIT ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec
+                                            : until_ns(t);
+  return failed(*(const volatile uint32_t *)word != value
+                    ? EAGAIN
+                    : queue_wait_at(queue, word, "futex", d_ns));
+}
+/* All arguments of a system call are words: the others go on to the host as they are. */
+static long guest_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  const int what = (int)b & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+  if (number != SYS_futex || (what != FUTEX_WAIT && what != FUTEX_WAKE &&
+                              what != FUTEX_WAIT_BITSET && what != FUTEX_WAKE_BITSET))
+    return syscall(number, a, b, c, d, e, f);
+  return futex((const uint32_t *)a, what, (uint32_t)c, (const struct timespec *)d, (uint32_t)f);
+}
+__attribute__((constructor)) static void add(void) { GUEST_REPLACE("syscall", guest_syscall); }

@@ -46,7 +46,7 @@ static const char *call_name(long number) {
   static const struct {
     long number;
     const char *name;
-  } known[] = {{SYS_futex, "futex (a lock or threads of a library that pm_run does not know)"},
+  } known[] = {{SYS_futex, "futex (a lock that pm_run does not know)"},
                {SYS_read, "read"},
                {SYS_recvfrom, "recv"},
                {SYS_recvmsg, "recvmsg"},

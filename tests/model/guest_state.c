@@ -6,16 +6,17 @@
 #include <limits.h>
 #include <pmi.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <linux/futex.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,6 +132,23 @@ static void names(void) {
   MUST(gethostname(name, sizeof name) == 0 && strcmp(name, wanted) == 0 && uname(&u) == 0 && strcmp(u.nodename, wanted) == 0);
   MUST(getpid() != getppid() && fork() == -1 && errno == ENOSYS && execlp("true", "true", (char *)NULL) == -1);
 }
+/* Commands have what the process has; what it cannot have it sees as an error, and no children of others. */
+static int commands(void) {
+  char text[32], line[32] = "", wanted[32], *const args[] = {text, NULL};
+  pid_t pid = 0;
+  snprintf(text, sizeof text, "%d", rank);
+  snprintf(wanted, sizeof wanted, "%d %d\n", rank, rank ? 0 : 6);
+  MUST(setenv("OWN", text, 1) == 0);
+  PMI_Barrier();
+  FILE *f = popen("echo $OWN $(cat | wc -c)", "r");
+  MUST(f && fgets(line, sizeof line, f) && strcmp(line, wanted) == 0 && pclose(f) == 0);
+  MUST(system("yes | head -n 1 >/dev/null; test $PMI_RANK = $OWN && exit 3") == 3 << 8);
+  PMI_Barrier();
+  MUST(posix_spawnp(&pid, "true", NULL, NULL, args, args) == ENOSYS && pid == 0);
+  MUST(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+  f = popen("tr a-z A-Z; exit 1", "w"); /* closed by exit */
+  return !f || fprintf(f, "end of %d\n", rank) < 0;
+}
 int main(int argc, char **argv) {
   int spawned;
   PMI_Init(&spawned);
@@ -140,7 +158,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(rank);
   if (argc > 1 && strcmp(argv[1], "signal") == 0 && rank == 1) raise(SIGTERM);
   if (argc > 1 && strcmp(argv[1], "stop") == 0 && rank == 1) PMI_Abort(0, "done");
-  if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) syscall(SYS_futex, &rank, FUTEX_WAIT, 1, NULL, NULL, 0);
+  if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) return flock(open(argv[0], O_RDONLY), LOCK_EX) || flock(open(argv[0], O_RDONLY), LOCK_EX);
+  if (argc > 1 && strcmp(argv[1], "commands") == 0) return commands();
   if (argc > 1) return PMI_Barrier();
   environment();
   numbers();

@@ -4,6 +4,7 @@
 . tests/test.sh
 guest=$B/tests/model/guest_ring.so
 threads=$B/tests/model/guest_threads.so
+waits=$B/tests/model/guest_waits
 run() { timeout 300 "$B/pm_run" "$@" >"$T/out" 2>"$T/err"; }
 
 token_goes_round() { run -n 16 "$guest" ring && grep -x 'token 136 went round 16 processes' "$T/out" && grep 'pm_run: 16 processes, .* us simulated' "$T/err"; }
@@ -78,6 +79,9 @@ openmp_has_the_cores_of_a_process() {
   test -x "$openmp" || return 0
   printf 'cores_per_node_count 12\n' >"$T/cores" && run -n 4 --per-node 2 --platform "$T/cores" "$openmp" cores && cat "$T/out" "$T/err" && test "$(grep -cx '6 threads of 6' "$T/out")" = 4
 }
+waits_end_at_their_time() { run -n 2 "$waits" timed && test "$(grep -cx 'timed: right' "$T/out")" = 2; }
+threads_of_c11_are_simulated() { run -n 2 "$waits" c11 && test "$(grep -cx 'c11: right' "$T/out")" = 2; }
+futexes_wait_in_simulated_time() { run -n 2 "$waits" futex && test "$(grep -cx 'futex: right' "$T/out")" = 2; }
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
@@ -161,6 +165,11 @@ getopt_is_as_on_the_host() {
 libc_state_is_private() {
   b=$(pwd)/$B && mkdir "$T/in" && (cd "$T/in" && timeout 300 "$b/pm_run" -n 3 "$b/tests/model/guest_state" >../out 2>../err) && sort "$T/out" >"$T/sorted" &&
     printf 'state of %d is its own\n' 0 1 2 | diff - "$T/sorted" && test "$(cat "$T/in/folder_2/inside")" = 2 && grep '^pm_run: process . *: fork: .*refused' "$T/err"
+}
+# Environment, stdin and signals of a command are those of the process that starts it.
+commands_run_on_the_host() {
+  printf '12345\n' | timeout 300 "$B/pm_run" -n 3 "$B/tests/model/guest_state" commands >"$T/out" 2>"$T/err" && sort "$T/out" >"$T/sorted" && printf 'END OF %d\n' 0 1 2 | diff - "$T/sorted" &&
+    ! grep 'Broken pipe\|fclose' "$T/err" && grep '^pm_run: process .: fork: .*refused (ENOSYS)' "$T/err"
 }
 pmi_is_whole() { run -n 5 --per-node 2 "$B/tests/model/guest_pmi" && test "$(grep -c 'PMI of . is right' "$T/out")" = 5 && grep 'PMI_Spawn_multiple: .*refused' "$T/err"; }
 ends_by_other_ways() {
@@ -269,7 +278,7 @@ jitter_comes_from_the_seed() {
 }
 # A lock of the host that nobody opens: named while the run stands still.
 who_blocks_the_host_is_named() {
-  said='pm_run: process 1 blocks the whole run, and has for a second, in futex .*'
+  said='pm_run: process 1 blocks the whole run, and has for a second, in flock'
   timeout 300 "$B/pm_run" -n 2 "$B/tests/model/guest_state" block >"$T/out" 2>"$T/err" & blocked=$!
   for _ in $(seq 600); do
     if grep -qx "$said" "$T/err" || ! kill -0 $blocked 2>/dev/null; then break; fi
@@ -369,8 +378,8 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time poll_waits_for_events \
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
