@@ -104,7 +104,7 @@ module nic_lme import nic_pkg::*; #(
   assign hit      = ((me.match ^ req_q.match) & ~me.ignore_bits) == '0 &&
                     (me.src_any || me.src == req_q.src) &&
                     (me.pid_any || me.pid == req_q.pid) &&
-                    !(me.no_truncate && {32'd0, req_q.length} > room);
+                    !(me.no_truncate && (at > bytes || {32'd0, req_q.length} > room));
   assign put_like = req_q.kind != KindGet;
   assign get_like = req_q.kind == KindGet || req_q.kind == KindFetch;
 

@@ -100,7 +100,7 @@ static void plan_overflow(int i, uint64_t match) {
 }
 /* Three messages wait; an entry that counts their lengths has room for a fourth at the offset that they left, has just
    as much left as it must have, or less and so is used up by the third. Returns how many steps it takes. */
-enum { GROWTH_STEPS = 6, FIT_STEPS = 3, CLAIM_STEPS = 4 };
+enum { GROWTH_STEPS = 6, FIT_STEPS = 3, EMPTY_STEPS = 3, CLAIM_STEPS = 4 };
 static void plan_growth(int i, int left_more) {
   const uint64_t match = 1000 + (uint64_t)i;
   const uint32_t min_free = 8 + 8 * (uint32_t)test_below(4);
@@ -126,6 +126,15 @@ static void plan_fit(int i, int more) {
   plan_for(i + 2, match, bytes + offset + (uint32_t)more)->no_truncate = 1;
   Plan[i + 2].e.use_once = 1;
 }
+/* A message without data that begins behind the end of such an entry is not for it; one that begins at its end is */
+static void plan_empty(int i, int more) {
+  const uint64_t match = 1000 + (uint64_t)i;
+  const uint32_t bytes = 8 * (uint32_t)test_below(6);
+  plan_overflow(i, match);
+  plan_for(i + 1, match, bytes)->no_truncate = 1;
+  Plan[i + 1].e.use_once = 1;
+  plan_send(i + 2, match, 0, bytes + (uint32_t)more);
+}
 /* While its message is under way, a header that an append has claimed is not there for the next one */
 static void plan_claim(int i) {
   const uint64_t match = 1000 + (uint64_t)i;
@@ -142,6 +151,7 @@ static int plan_hard_cases(void) {
   int i = 0, k;
   for (k = -1; k <= 1; k++, i += GROWTH_STEPS) plan_growth(i, k);
   for (k = -1; k <= 1; k++, i += FIT_STEPS) plan_fit(i, k);
+  for (k = 0; k <= 1; k++, i += EMPTY_STEPS) plan_empty(i, k);
   plan_claim(i);
   return i + CLAIM_STEPS;
 }

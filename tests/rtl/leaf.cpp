@@ -852,7 +852,7 @@ struct Matching {
         const Entry &x = entries[n];
         if (!((x.e.match ^ m.match) & ~x.e.ignore_bits) && (x.e.src < 0 || x.e.src == m.src) &&
             (x.e.pid < 0 || x.e.pid == m.pid) &&
-            !(x.e.no_truncate && m.length > x.room(m.offset)))
+            !(x.e.no_truncate && (x.at(m.offset) > x.e.size_bytes || m.length > x.room(m.offset))))
           return n;
       }
     return -1;
