@@ -57,12 +57,11 @@ counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.0
 listener() { ip netns exec $b "$B/nicstat" stamps --listen 7001 2>"$T/listener" & server=$!; }
 stamps_between() { # ARGUMENTS...
   tries=0
-  until timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --json --count 5 "$@" >"$T/stamps" 2>"$T/why"; do
-    tries=$((tries + 1)) && [ $tries -lt 50 ] || { cat "$T/why"; return 1; }
-    sleep 0.1 # it may not listen yet
+  until timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --json --count 5 "$@" >"$T/stamps" 2>"$T/why" &&
+    [ "$(grep -c '"lost":false.*"scheduled_lo_ns".*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' "$T/stamps")" -eq 5 ]; do
+    tries=$((tries + 1)) && [ $tries -lt 50 ] || { cat "$T/why" "$T/stamps" "$T/listener"; return 1; }
+    sleep 0.1 # it may not listen yet, or the kernel not stamp yet what comes: it begins to when one of its workers has run
   done
-  cat "$T/stamps"
-  [ "$(grep -c '"lost":false.*"scheduled_lo_ns".*"sent_lo_ns".*"received_lo_ns".*"answered_lo_ns"' "$T/stamps")" -eq 5 ]
 }
 no_listener() { ! timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --udp >"$T/stamps" 2>&1 && grep -q 'stamps --listen PORT' "$T/stamps"; }
 
