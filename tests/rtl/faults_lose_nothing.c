@@ -32,6 +32,7 @@ static stream Streams[N * STREAMS];
 static unsigned char Shadow[N][HOST_BYTES];
 static uint32_t Free[N][2],
     Count[N][2]; /* per ring: commands whose slot was free again, submitted */
+static const want *Last_at[N][2 * COSIM_SLOTS]; /* whose result has this place */
 
 static unsigned Fault_percent[6], Faults;
 static cosim_fault fault(void *ctx, int src, int dst, const cosim_packet *p) {
@@ -194,7 +195,7 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
   d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = slow ? 20000000 : 300000;
   if (slow) d.host_read_ps = 2000000, d.host_write_ps = 1500000;
   cosim *sim = host_start(&d);
-  memset(Free, 0, sizeof Free), memset(Count, 0, sizeof Count);
+  memset(Free, 0, sizeof Free), memset(Count, 0, sizeof Count), memset(Last_at, 0, sizeof Last_at);
   for (int i = 0; i < N; i++) {
     host_fill(i, SOURCE_AT, 0x9000), host_fill(i, TARGET_AT, STREAMS * STREAM_BYTES);
     memcpy(Shadow[i], H.memory[i], HOST_BYTES);
@@ -218,7 +219,11 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
         *tail = cosim_read(sim, s->src, s->klass ? COSIM_CMD1_TAIL : COSIM_CMD0_TAIL);
       if (*count - *tail == COSIM_SLOTS) continue;
       want *w = &s->wants[s->submitted];
-      model(s, w, *count % COSIM_SLOTS + (s->klass ? COSIM_SLOTS : 0));
+      const uint32_t slot = *count % COSIM_SLOTS + (s->klass ? COSIM_SLOTS : 0);
+      /* a slot is free before the host has taken the event: until then the result is not to be written over */
+      if (Last_at[s->src][slot] && !Last_at[s->src][slot]->seen_done) continue;
+      Last_at[s->src][slot] = w;
+      model(s, w, slot);
       s->submitted++, (*count)++, total++;
       cosim_submit(sim, s->src, s->klass, &w->command,
                    w->command.payload == COSIM_PAY_PIO ? H.memory[s->src] + w->command.addr : NULL);
