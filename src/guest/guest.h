@@ -74,6 +74,7 @@ struct guest {
   struct guest_libc *libc;                /* made when it is needed, see libc.c */
   struct guest_file *files;               /* opened by it and not closed */
   struct waiter *last;                    /* who waits for its threads */
+  struct waiter *futexes;                 /* its threads that wait by the system call */
   struct {
     char *text;
     int bytes, max;

@@ -20,7 +20,7 @@
 typedef struct waiter { /* a thread in a queue */
   pm_thread *thread;
   struct waiter *next;
-  const void *place; /* futexes, where places share a queue; else NULL */
+  const void *place; /* futexes, where all places share a queue; else NULL */
   bool is_woken;
 } waiter;
 static void queue_add(waiter **queue, waiter *self) {
@@ -484,7 +484,8 @@ static int rwlock_take(pthread_rwlock_t *lock, int write, int64_t d_ns) {
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   while (write ? l->readers != 0 : l->readers < 0) {
     const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
-    const int code = d_ns ? queue_wait(&l->waiters, "pthread_rwlock", left_ns) : EBUSY;
+    if (d_ns >= 0 && left_ns <= 0) return EBUSY;
+    const int code = queue_wait(&l->waiters, "pthread_rwlock", left_ns);
     if (code) return code;
   }
   l->readers = write ? -1 : l->readers + 1;
@@ -580,11 +581,10 @@ int sem_getvalue(sem_t *sem, int *value) {
 }
 
 /* ---- futexes: libstdc++'s futures, C++20's atomics and others wait by the system call itself ------------------ */
-static waiter *futexes[256];
-/* ret -1 with errno set, or what the system call returns */
+/* One queue for all places of a process: it goes with the process, whose threads may wait for ever. ret -1 with errno set, or what the system call returns */
 static long futex(const uint32_t *word, int what, uint32_t value, const struct timespec *t,
                   uint32_t mask) {
-  waiter **queue = &futexes[(uintptr_t)word / sizeof *word % 256];
+  waiter **queue = &guest_now()->futexes;
   if (what == FUTEX_WAKE || what == FUTEX_WAKE_BITSET) {
     const bool is_for_all = what == FUTEX_WAKE_BITSET && mask != FUTEX_BITSET_MATCH_ANY;
     long count = 0; /* who was not meant sees that nothing has changed, and waits again */

@@ -158,11 +158,23 @@ static void futexes(void) {
   MUST(woken_count == 3 && woken[0] == 2 && woken[1] == 0 && woken[2] == 1);
   MUST(syscall(SYS_getppid) > 0); /* others are the host's */
 }
+/* Threads that wait for ever end with their process, and are in no later one's way. */
+static void *waits_for_ever(void *x) {
+  futex(words, FUTEX_WAIT, 0, NULL, 0);
+  return x;
+}
+static void left(void) {
+  pthread_t thread;
+  usleep(20000 * (unsigned)atoi(getenv("PMI_RANK")));
+  for (int i = 0; i < 8; i++) MUST(pthread_create(&thread, NULL, waits_for_ever, NULL) == 0);
+  usleep(5000);
+}
 int main(int argc, char **argv) {
   const char *which = argc > 1 ? argv[1] : "";
   if (strcmp(which, "timed") == 0) timed();
   if (strcmp(which, "c11") == 0) c11();
   if (strcmp(which, "futex") == 0) futexes();
+  if (strcmp(which, "left") == 0) left();
   printf("%s: right\n", which);
   return 0;
 }

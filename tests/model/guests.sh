@@ -82,6 +82,7 @@ openmp_has_the_cores_of_a_process() {
 waits_end_at_their_time() { run -n 2 "$waits" timed && test "$(grep -cx 'timed: right' "$T/out")" = 2; }
 threads_of_c11_are_simulated() { run -n 2 "$waits" c11 && test "$(grep -cx 'c11: right' "$T/out")" = 2; }
 futexes_wait_in_simulated_time() { run -n 2 "$waits" futex && test "$(grep -cx 'futex: right' "$T/out")" = 2; }
+waiting_threads_end_with_their_process() { run -n 4 "$waits" left && test "$(grep -cx 'left: right' "$T/out")" = 4; }
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
 # 20 ms of host CPU time and more, tenfold
@@ -378,7 +379,7 @@ help_lists_every_option() {
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
-  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time poll_waits_for_events \
+  threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time waiting_threads_end_with_their_process poll_waits_for_events \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process descriptors_of_streams_are_there there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
