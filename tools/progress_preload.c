@@ -339,11 +339,13 @@ typedef struct persistent {
   struct running
       *ours; /* a collective of ours: `request` stands for `current` while it is active */
   MPI_Request current;
+  bool is_foreign; /* a collective that stays the MPI's */
 } persistent;
 static struct {
   persistent *slots;
   size_t limit, count; /* limit: a power of two */
   int own_count;       /* atomic */
+  int foreign_count;   /* atomic */
 } known;
 
 static size_t known_home(MPI_Request request) {
@@ -410,6 +412,7 @@ static bool known_remove(MPI_Request request, bool *was_active, struct running *
     *was_active = slot->active;
     *ours = slot->ours;
     if (slot->ours) __atomic_sub_fetch(&known.own_count, 1, __ATOMIC_RELAXED);
+    if (slot->is_foreign) __atomic_sub_fetch(&known.foreign_count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&known.count, known.count - 1, __ATOMIC_RELAXED);
     /* keys further on that could stand in the gap move back */
     for (size_t i = (hole + 1) & (known.limit - 1); known.slots[i].request != MPI_REQUEST_NULL;
@@ -433,6 +436,21 @@ static int known_is_ours(MPI_Request request, struct running *made) {
   if (found) slot->ours = made, __atomic_add_fetch(&known.own_count, 1, __ATOMIC_RELAXED);
   spin_unlock(&run.tables_lock);
   return found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+static void known_is_foreign(MPI_Request request) {
+  spin_lock(&run.tables_lock);
+  persistent *const slot = known.count ? known_slot(request) : NULL;
+  if (slot && slot->request == request)
+    slot->is_foreign = true, __atomic_add_fetch(&known.foreign_count, 1, __ATOMIC_RELAXED);
+  spin_unlock(&run.tables_lock);
+}
+static bool is_foreign(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return false;
+  spin_lock(&run.tables_lock);
+  const persistent *const slot = known.count ? known_slot(request) : NULL;
+  const bool found = slot && slot->request == request && slot->is_foreign;
+  spin_unlock(&run.tables_lock);
+  return found;
 }
 static inline bool any_ours(const call *c) {
   return c->active && UNLIKELY(__atomic_load_n(&known.own_count, __ATOMIC_RELAXED));
@@ -479,6 +497,17 @@ typedef struct borrowed {
   bool *stands_for, few_stand_for[FEW_BORROWED];
   int count;
 } borrowed;
+static void borrow_array(int count, MPI_Request requests[], borrowed *b) {
+  b->program = requests;
+  b->count = count;
+  const bool few = count <= FEW_BORROWED;
+  b->mine = few ? b->few : malloc((size_t)count * (sizeof *b->mine + sizeof *b->stands_for));
+  if (!b->mine) { /* the MPI would take them for inactive */
+    progress_say("no memory for the requests of a call");
+    abort();
+  }
+  b->stands_for = few ? b->few_stand_for : (bool *)(b->mine + count);
+}
 static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], borrowed *b) {
   bool some = false;
   b->mine = NULL;
@@ -490,15 +519,7 @@ static MPI_Request *borrow(const call *c, int count, MPI_Request requests[], bor
   }
   spin_unlock(&run.tables_lock);
   if (!some) return requests;
-  b->program = requests;
-  b->count = count;
-  const bool few = count <= FEW_BORROWED;
-  b->mine = few ? b->few : malloc((size_t)count * (sizeof *b->mine + sizeof *b->stands_for));
-  if (!b->mine) { /* the MPI would take them for inactive */
-    progress_say("no memory for the requests of a call");
-    abort();
-  }
-  b->stands_for = few ? b->few_stand_for : (bool *)(b->mine + count);
+  borrow_array(count, requests, b);
   for (int i = 0; i < count; i++) {
     b->mine[i] = current_of(c, requests[i]);
     b->stands_for[i] = b->mine[i] != requests[i];
@@ -618,15 +639,6 @@ static const bool waitall_is_sound = false;
 #else
 static const bool waitall_is_sound = true;
 #endif
-static int wait_all(const call *c, int count, MPI_Request requests[], MPI_Status statuses[]) {
-  int rc, flag = 0, tries = 0;
-  if (waitall_is_sound && !must_help(c)) return NEXT(Waitall)(count, requests, statuses);
-  do {
-    help_again(c, &tries);
-    rc = NEXT(Testall)(count, requests, &flag, statuses);
-  } while (rc == MPI_SUCCESS && !flag);
-  return rc;
-}
 static int wait_one(const call *c, MPI_Request *request, MPI_Status *status) {
   int rc = MPI_SUCCESS, flag = 0, tries = 0;
   while (rc == MPI_SUCCESS && !flag) {
@@ -634,6 +646,35 @@ static int wait_one(const call *c, MPI_Request *request, MPI_Status *status) {
     help_again(c, &tries);
     rc = NEXT(Test)(request, &flag, status);
   }
+  return rc;
+}
+/* MPICH 4.0: MPI_Testall fails when a persistent collective of its own is there, ended or not. Such ones are waited for
+   here, and left out of the array for MPI_Testall, which is the program's own when there are none. */
+static MPI_Request *without_foreign(const call *c, int count, MPI_Request requests[], borrowed *b,
+                                    int *rc) {
+  bool some = false;
+  b->mine = NULL;
+  if (!__atomic_load_n(&known.foreign_count, __ATOMIC_RELAXED)) return requests;
+  for (int i = 0; i < count && !some; i++) some = is_foreign(requests[i]);
+  if (!some) return requests;
+  borrow_array(count, requests, b);
+  for (int i = 0; i < count; i++) {
+    b->stands_for[i] = is_foreign(requests[i]);
+    b->mine[i] = b->stands_for[i] ? MPI_REQUEST_NULL : requests[i];
+    if (b->stands_for[i] && *rc == MPI_SUCCESS) *rc = wait_one(c, &requests[i], MPI_STATUS_IGNORE);
+  }
+  return b->mine;
+}
+static int wait_all(call *c, int count, MPI_Request requests[], MPI_Status statuses[]) {
+  int rc = MPI_SUCCESS, flag = 0, tries = 0;
+  if (waitall_is_sound && !must_help(c)) return NEXT(Waitall)(count, requests, statuses);
+  borrowed b;
+  MPI_Request *const r = without_foreign(c, count, requests, &b, &rc);
+  while (rc == MPI_SUCCESS && !flag) {
+    help_again(c, &tries);
+    rc = NEXT(Testall)(count, r, &flag, statuses);
+  }
+  give_back(c, &b);
   return rc;
 }
 static int wait_any(const call *c, int count, MPI_Request requests[], int *index,
@@ -837,6 +878,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
       c->active ? progress_coll_init(&whole, request, &rc, &is_ours) : NULL;                       \
   if (!is_ours) rc = call_below;                                                                   \
   if (c->active && rc == MPI_SUCCESS) known_put(*request, false);                                  \
+  if (c->active && rc == MPI_SUCCESS && !is_ours) known_is_foreign(*request);                      \
   if (made && rc == MPI_SUCCESS) rc = known_is_ours(*request, made);                               \
   RETURN(rc);
 #define ICOLL(name, kind_, parameters, arguments, ...)                                             \

@@ -1055,7 +1055,9 @@ struct running *progress_coll_init(const progress_call *call, MPI_Request *reque
   coll_unlock();
   *ours = r || status;
   if (status) return *rc = fail(call, error_class_of(status)), (struct running *)NULL;
-  if (r) *rc = NEXT(Recv_init)(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
+  /* The program's handle, never started. Not from MPI_PROC_NULL: with MPICH 4.0 a persistent collective of its own that
+     uses the memory of such a request again never ends (docs/mpi_errors.md). */
+  if (r) *rc = NEXT(Recv_init)(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, request);
   return r;
 }
 

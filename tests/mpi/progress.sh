@@ -50,7 +50,7 @@ persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbour
   m=$1 n=$2
   shift 2
   progress $m $n NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$@" "$B/tests/mpi/progress_persistent.$m" >"$work/persistent" 2>&1
-  if grep -qx "$n processes checked, 0 checks failed" "$work/persistent" && [ "$(grep -c ' 452 collectives were ours' "$work/persistent")" = "$n" ]
+  if grep -qx "$n processes checked, 0 checks failed" "$work/persistent" && [ "$(grep -c ' 472 collectives were ours' "$work/persistent")" = "$n" ]
   then ok "$m, $n processes, $*: persistent collectives and neighbourhoods are ours and right"
   else bad "$m, $n processes, $*: persistent collectives and neighbourhoods"; head -20 "$work/persistent"; fi
 }

@@ -163,6 +163,34 @@ static void mixed(void) {
   MPI_Request_free(&sum);
 }
 
+/* In one array with one that stays the MPI's: its communicator was made by MPI_Comm_idup. */
+static void beside_the_mpis(void) {
+  enum { MANY = 20 };
+  MPI_Comm copy;
+  MPI_Request r[MANY];
+  MPI_Status s[MANY];
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  int a = 0, own = -1, other = -1, got = -1;
+  MPI_Comm_idup(comm, &copy, &r[0]);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  for (int i = 0; i < MANY; i++) r[i] = MPI_REQUEST_NULL;
+  INIT(Allreduce)(&a, &other, 1, MPI_INT, MPI_SUM, copy, NO_INFO, &r[1]);
+  const MPI_Request persistent = r[1];
+  for (int round = 0; round < 20; round++) {
+    a = rank + round, own = other = got = -1;
+    MPI_Irecv(&got, 1, MPI_INT, left, 7, comm, &r[0]);
+    MPI_Start(&r[1]);
+    MPI_Iallreduce(&a, &own, 1, MPI_INT, MPI_SUM, comm, &r[2]);
+    MPI_Isend(&rank, 1, MPI_INT, right, 7, comm, &r[3]);
+    CHECK(MPI_Waitall(round % 2 ? 4 : MANY, r, s) == MPI_SUCCESS);
+    CHECK(r[0] == MPI_REQUEST_NULL && r[1] == persistent && r[2] == MPI_REQUEST_NULL && r[3] == MPI_REQUEST_NULL);
+    CHECK(s[0].MPI_SOURCE == left && s[0].MPI_TAG == 7 && is_empty(&s[1]) && is_empty(&s[2]));
+    CHECK(got == left && own == sum_of_ranks() + size * round && other == own);
+  }
+  MPI_Request_free(&r[1]);
+  MPI_Comm_free(&copy);
+}
+
 static void keep_the_left(void *a, void *b, int *n, MPI_Datatype *type) { /* does not commute */
   (void)type;
   memcpy(b, a, (size_t)*n * sizeof(int));
@@ -340,6 +368,7 @@ int main(int argc, char **argv) {
   comm = MPI_COMM_WORLD;
   all_kinds(1, MPI_INT, 1), all_kinds(MOST, MPI_INT, 1), all_kinds(5, spread, 2);
   mixed();
+  beside_the_mpis();
   handles_go();
   grids(MPI_INT, 1), grids(spread, 2);
   graphs(MPI_INT, 1), graphs(spread, 2);
