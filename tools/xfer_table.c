@@ -27,6 +27,8 @@
      few_repeats N ... these sizes were measured with fewer repeats than others, or not at all, because the times of
                        all sizes may take 60 s (--seconds N). Those above the eager size, which minima rest on, count as
                        faster than was seen: as fast as the link.
+     few_peers N       the link, which may take as long again, was measured with one other, and not with N at once. When
+                       that takes too long with one, the table counts as disturbed.
      xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
    A disturbed measurement is made again, up to three times.
@@ -446,22 +448,35 @@ static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int
 }
 
 /* Rank 0 with the first other one, and with all together, out and in: the largest of all, and a tenth
-   more, because a limit must not be too low. */
-static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, int size) {
+   more, because a limit must not be too low. *with: with how many at once all sizes were measured; 0: not even with
+   one, for want of time. Rank 0 decides: the next size takes four times as long as the one before. */
+static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, int size,
+                               int *with) {
   static int peers[MOST_PEERS];
   double best = 0;
   const int others = size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS;
+  const int64_t end_ns = nbc_clock_now_ns(clock) + budget_ns;
+  *with = 0;
   for (int k = 0; k < MOST_PEERS; k++) peers[k] = k + 1;
-  for (int all = 0; all < (others > 1 ? 2 : 1); all++)
-    for (int out = 0; out < 2; out++)
+  for (int all = 0; all < (others > 1 ? 2 : 1); all++) {
+    const int zero = 0, used = all ? others : 1;
+    int fits = 1;
+    for (int out = 0; out < 2 && fits; out++) {
+      double s = 0;
       for (int bytes = 1 << 14; bytes <= 1 << 21; bytes *= 4) {
-        const int zero = 0, used = all ? others : 1;
+        fits = (double)nbc_clock_now_ns(clock) + 4e9 * LINK_ROUNDS * s < (double)end_ns;
+        MPI_Bcast(&fits, 1, MPI_INT, 0, world);
+        if (!fits) break;
         if (rank > used) continue;
-        const double s = rank == 0 ? burst_s(clock, buffer, bytes, peers, used, true, out)
-                                   : burst_s(clock, buffer, bytes, &zero, 1, false, out);
+        s = rank == 0 ? burst_s(clock, buffer, bytes, peers, used, true, out)
+                      : burst_s(clock, buffer, bytes, &zero, 1, false, out);
         const double rate = (double)bytes * AT_ONCE * used / s;
         if (rate > best) best = rate;
       }
+    }
+    if (!fits) break;
+    *with = used;
+  }
   return 1.1 * best;
 }
 
@@ -549,6 +564,21 @@ static void say_few_repeats(const uint64_t size_bytes[SIZES], char *text, size_t
                             (unsigned long long)size_bytes[i]);
 }
 
+/* What of the link was not measured for want of time: with several it may be faster, which readers know from link_peers;
+   with one, nobody knows how fast it is, and the table counts as disturbed. */
+static void say_short_link(int others, int with, char *few, size_t few_bytes, char *said,
+                           size_t said_bytes) {
+  const long long seconds = budget_ns / 1000000000;
+  const size_t n = strlen(few);
+  if (with == others) return;
+  fprintf(stderr, "xfer_table: %lld s are too short for the link%s\n", seconds,
+          with ? " to several at once; the file says so" : "; the file says so");
+  if (with)
+    snprintf(few + n, few_bytes - n, "\nfew_peers %d", others);
+  else if (!said[0])
+    snprintf(said, said_bytes, "%lld s were too short to measure the link", seconds);
+}
+
 /* By the ranks of `world`: 0 with 1, and 0 with all for the link. most_s: a longer time for one byte is
    a disturbance. */
 static int measure(const char *path, const char *between, double most_s) {
@@ -580,7 +610,9 @@ static int measure(const char *path, const char *between, double most_s) {
   progress_show(&progress, "tail of large sends", 2 * SIZES + EAGER_STEPS, STEPS);
   const int64_t tail = rank < 2 ? tail_bytes(&clock, buffer, eager, 1 - rank, rank == 0) : 0;
   progress_show(&progress, "link", STEPS - LINK_STEPS, STEPS);
-  double link = link_bytes_per_s(&clock, buffer, rank, size);
+  int with;
+  const int others = size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS;
+  double link = link_bytes_per_s(&clock, buffer, rank, size, &with);
   progress_end(&progress);
   if (rank > 0) return 0;
   keep_fastest(size_bytes, time_s, eager, &link);
@@ -589,13 +621,14 @@ static int measure(const char *path, const char *between, double most_s) {
     fprintf(stderr, "xfer_table: %lld s are too short for these sizes: %s\n",
             (long long)(budget_ns / 1000000000), few + 1);
   if (said[0]) fprintf(stderr, "xfer_table: disturbed three times: %s; the file says so\n", said);
+  say_short_link(others, with, few, sizeof few, said, sizeof said);
   if (nbc_table_create(size_bytes, time_s, SIZES, between, &table, &err) != NBC_OK)
     return fail(path, &err);
   snprintf(what, sizeof what,
            TABLE_MAKE_LINE
            "%d\neager_bytes %lld\ntail_bytes %lld\nlink_bytes_per_s %.0f\nlink_peers %d%s%s%s",
-           (int)TABLE_MAKE, (long long)eager, (long long)tail, link,
-           size - 1 < MOST_PEERS ? size - 1 : MOST_PEERS, few, said[0] ? "\ndisturbed " : "", said);
+           (int)TABLE_MAKE, (long long)eager, (long long)tail, link, with ? with : 1, few,
+           said[0] ? "\ndisturbed " : "", said);
   const int status = write_table(table, path, between, what);
   nbc_table_free(table);
   return status;
@@ -644,8 +677,8 @@ int main(int argc, char **argv) {
   int rank, size, status = 0;
   output_begin("xfer_table");
   uint64_t seconds = BUDGET_S;
-  const number_option option = {"--seconds", "the times of all sizes take no longer", &seconds, 1,
-                                86400};
+  const number_option option = {
+      "--seconds", "the times of all sizes take no longer, nor does the link", &seconds, 1, 86400};
   if (argc > 2 && strcmp(argv[1], option.name) == 0) {
     number_options_set("xfer_table", &option, 1, argv[1], argv[2]);
     budget_ns = (int64_t)seconds * 1000000000;

@@ -1,7 +1,8 @@
 /* A library to be loaded before a program: some messages wait before they leave, so what xfer_table must make
    of slow ones is known. MPI_Send of a round trip (tag 0) waits 2 ms but for one byte; MPI_Recv of exactly 1 MiB waits 5 ms more, of 16 KiB
    and more 2 ms at rank 0, and elsewhere if what came was written ever, or does not go to where a large page begins.
-   With SLOW_NETWORK any MPI_Recv, and nothing else, takes 4 ns per byte longer. */
+   With SLOW_NETWORK any MPI_Recv takes 4 ns per byte longer, and nothing else; with SLOW_WAITS=N any MPI_Waitall of N
+   requests or more 600 ms. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -30,4 +31,9 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_
   const int status_of_all = PMPI_Recv(data, count, type, source, tag, comm, status);
   if (count >= 16384 && (rank == 0 || *(char *)data || (uintptr_t)data % (1 << 21))) nap(2000000);
   return status_of_all;
+}
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses) {
+  const char *slow = getenv("SLOW_WAITS");
+  if (slow && count >= atoi(slow)) nap(600000000);
+  return PMPI_Waitall(count, requests, statuses);
 }

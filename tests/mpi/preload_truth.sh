@@ -69,28 +69,39 @@ places() { # mpi language...: each call of a Fortran program belongs to the prog
     if [ "$n" = "$all" ] && [ "$n" -gt 5 ]; then ok "$m: $f: all $n places are in the program"; else bad "$m: $f: $n of $all places are in the program"; fi
   done
 }
-slow_table() { # mpi ARGUMENT...: of xfer_table, while some messages wait before they leave
-  m=$1 slow=$B/tests/mpi/preload_slow_sizes.$1.so
-  shift
+slow_table() { # mpi PROCESSES ARGUMENT...: of xfer_table, while some messages wait before they leave
+  m=$1 n=$2 slow=$B/tests/mpi/preload_slow_sizes.$1.so
+  shift 2
   case $m in openmpi) set -- -x LD_PRELOAD="$slow" "$B/xfer_table_mpi" "$@" ;; *) set -- -genv LD_PRELOAD "$slow" "$B/xfer_table_mpich" "$@" ;; esac
-  timeout -k 5 600 "mpirun.$m" -n 2 "$@" >"$reports/out" 2>&1
+  timeout -k 5 600 "mpirun.$m" -n "$n" "$@" >"$reports/out" 2>&1
 }
 # Large messages take 30 ms here, and there are 2 s for all sizes: the file says which had too few repeats, and
-# they count as fast as the link.
+# they count as fast as the link. Each burst over the link takes 600 ms: no time for it either, and then no limit of it is known.
 few_repeats() { # mpi
   reports=$work/$1.short
   mkdir "$reports"
-  SLOW_NETWORK=1 slow_table "$1" --seconds 2 "$reports/short.txt"
+  SLOW_NETWORK=1 SLOW_WAITS=16 slow_table "$1" 2 --seconds 2 "$reports/short.txt"
   said=$(awk '/^# few_repeats / { for (i = 3; i <= NF; i++) few[$i] = 1 } /eager_bytes/ { eager = $3 } /link_bytes/ { link = $3 } !/^#/ && $1 > eager && $1 in few && $2 > 1.001 * $1 / link { print $1, $2 }
     END { if (!(8388608 in few)) print "none" }' "$reports/short.txt" 2>&1)
   if [ -z "$said" ] && grep -q '^xfer_table: 2 s are too short for these sizes: few_repeats .*8388608' "$reports/out"; then ok "$1: what was measured with few repeats for want of time is said, and counts as fast as the link"
   else bad "$1: few repeats: $said: $(cat "$reports/out" "$reports/short.txt")"; fi
+  if grep -q '^xfer_table: 2 s are too short for the link; ' "$reports/out" && grep -q '^# disturbed ' "$reports/short.txt"; then ok "$1: a link that there was no time for limits nothing"
+  else bad "$1: no time for the link: $(cat "$reports/out" "$reports/short.txt")"; fi
+}
+# Only bursts to several at once are slow: the limit is that of one.
+short_link() { # mpi
+  reports=$work/$1.link
+  mkdir "$reports"
+  SLOW_WAITS=17 slow_table "$1" 3 --seconds 1 "$reports/several.txt"
+  if grep -q '^# link_peers 1$' "$reports/several.txt" && grep -Eq '^# (few_peers 2$|disturbed )' "$reports/several.txt" && grep -q '^xfer_table: 1 s are too short for the link' "$reports/out"
+  then ok "$1: a link that there was no time for with several was measured with one at most"
+  else bad "$1: no time for several: $(cat "$reports/out" "$reports/several.txt")"; fi
 }
 # A table says what it was measured with; the report made with it repeats a disturbance.
 table() { # mpi
   reports=$work/$1.table
   mkdir "$reports"
-  slow_table "$1" "$reports/table.txt"
+  slow_table "$1" 2 "$reports/table.txt"
   if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# tail_bytes [0-9]+$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
     ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
   else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi
@@ -255,7 +266,7 @@ communicators() { # mpi
   done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
-each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; }
+each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || short_link "$1"; }
 if [ -n "$TEST_ONLY" ]; then # "few_repeats mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
   set -- $TEST_ONLY
