@@ -1,7 +1,11 @@
 // Behind nic_cosim.h: Verilated NICs, their host buses, and what is between them: an ideal crossbar, or cables and
 // Verilated switches.
 #include "nic_cosim.h"
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -345,7 +349,7 @@ struct cosim {
   void net_credits(Nic &n);
   bool net_idle() const;
 #ifdef COSIM_SWITCHES
-  bool switch_tables(const cosim_net *net, int number);
+  void switch_tables(const cosim_net *net, int number);
   bool switch_gets(Switch &s);
   void switch_gives(Switch &s);
   std::vector<Switch> switches;
@@ -617,6 +621,152 @@ void cosim::link_in(Nic &n, int index) {
   }
 }
 
+// ---- what a network must be ----------------------------------------------------------------
+namespace {
+std::string words(const char *format, ...) {
+  char text[160];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+// Its functions give what is wrong, in this order; empty: nothing
+struct NetCheck {
+  const cosim_net &net;
+  int nic_count;
+  // the cables at each port, -1: none; [1]: which end there
+  int cable[2][COSIM_SWITCHES_MAX][COSIM_SWITCH_PORTS], nic_cable[2][64];
+
+  NetCheck(const cosim_net &n, int count) : net(n), nic_count(count) {
+    memset(cable, -1, sizeof cable), memset(nic_cable, -1, sizeof nic_cable);
+  }
+  std::string ports();
+  std::string tables() const;
+  std::string ring();
+
+private:
+  // lane: channel of a cable, as COSIM_CHANNELS * cable + channel
+  // 1 << (COSIM_CHANNELS * port + channel) at the switch where the cable ends
+  std::vector<uint16_t> goes_on;
+  std::vector<int> path;
+  std::vector<char> seen; // 1: on the path, 2: leads to no ring
+  std::string follow(int from, int to);
+  bool closes(int lane);
+};
+std::string NetCheck::ports() {
+  if (net.switch_count < 1 || net.switch_count > COSIM_SWITCHES_MAX)
+    return words("switch_count: 1 to %d", COSIM_SWITCHES_MAX);
+  if (net.cable_count < 0 || !net.cables || !net.routes) return "no cables, or no routes";
+  for (int k = 0; k < net.cable_count; k++) {
+    const cosim_cable &is = net.cables[k];
+    for (int e = 0; e < 2; e++) {
+      const int at = e ? is.to_switch : is.from_switch, port = e ? is.to : is.from;
+      int *const end = at < 0 ? port >= 0 && port < nic_count ? &nic_cable[e][port] : nullptr
+                       : at < net.switch_count && port >= 0 && port < COSIM_SWITCH_PORTS
+                           ? &cable[e][at][port]
+                           : nullptr;
+      if (!end) return words("cable %d: it %s nowhere", k, e ? "ends" : "begins");
+      if (*end >= 0)
+        return words("cable %d: cable %d %s there, too", k, *end, e ? "ends" : "begins");
+      *end = k;
+    }
+    if (is.latency_ps < 0 || is.latency_ps > 1000000000000)
+      return words("cable %d: latency_ps: 0 to a second", k);
+  }
+  for (int i = 0; i < nic_count; i++)
+    for (int e = 0; e < 2; e++)
+      if (nic_cable[e][i] < 0) return words("no cable %s NIC %d", e ? "ends at" : "begins at", i);
+  return "";
+}
+std::string NetCheck::tables() const {
+  for (int k = 0; k < net.switch_count; k++) {
+    for (int dst = 0; dst < nic_count; dst++) {
+      const int port = net.routes[64 * k + dst];
+      if (port >= COSIM_SWITCH_PORTS || (port >= 0 && cable[0][k][port] < 0))
+        return words("switch %d: no cable begins at port %d, the way to NIC %d", k, port, dst);
+    }
+    for (int i = 0; net.turns && i < COSIM_SWITCH_PORTS * COSIM_SWITCH_PORTS; i++) {
+      const int channel = net.turns[64 * k + i], out = cable[0][k][i % COSIM_SWITCH_PORTS];
+      const bool to_nic = out >= 0 && net.cables[out].to_switch < 0;
+      if (channel < -1 || channel >= COSIM_CHANNELS || (to_nic && channel))
+        return words("switch %d: %d is no channel behind ports %d and %d", k, channel,
+                     i / COSIM_SWITCH_PORTS, i % COSIM_SWITCH_PORTS);
+    }
+  }
+  return "";
+}
+// The lanes of a packet's way. One that never ends has met all lanes of its ring after so many steps.
+std::string NetCheck::follow(int from, int to) {
+  int at = nic_cable[0][from], channel = 0;
+  for (size_t steps = 0; net.cables[at].to_switch >= 0 && steps < goes_on.size(); steps++) {
+    const cosim_cable &is = net.cables[at];
+    const int port = net.routes[64 * is.to_switch + to];
+    if (port < 0) return ""; // nobody sends that way
+    const int turn =
+        net.turns ? net.turns[64 * is.to_switch + COSIM_SWITCH_PORTS * is.to + port] : 0;
+    uint16_t &next = goes_on[(size_t)(COSIM_CHANNELS * at + channel)];
+    if (turn >= 0) channel = turn;
+    next = (uint16_t)(next | 1u << (COSIM_CHANNELS * port + channel));
+    at = cable[0][is.to_switch][port];
+  }
+  if (net.cables[at].to_switch < 0 && net.cables[at].to != to)
+    return words("the way from NIC %d to NIC %d ends at NIC %d", from, to, net.cables[at].to);
+  return "";
+}
+// Does the path come back to itself behind this lane? It is cut to the ring then.
+bool NetCheck::closes(int lane) {
+  const cosim_cable &is = net.cables[lane / COSIM_CHANNELS];
+  seen[(size_t)lane] = 1;
+  path.push_back(lane);
+  for (int i = 0; i < COSIM_CHANNELS * COSIM_SWITCH_PORTS; i++) {
+    if (!(goes_on[(size_t)lane] >> i & 1)) continue;
+    const int next =
+        COSIM_CHANNELS * cable[0][is.to_switch][i / COSIM_CHANNELS] + i % COSIM_CHANNELS;
+    if (seen[(size_t)next] == 1) {
+      path.erase(path.begin(), std::find(path.begin(), path.end(), next));
+      return true;
+    }
+    if (!seen[(size_t)next] && closes(next)) return true;
+  }
+  seen[(size_t)lane] = 2;
+  path.pop_back();
+  return false;
+}
+std::string NetCheck::ring() {
+  goes_on.assign((size_t)(COSIM_CHANNELS * net.cable_count), 0);
+  seen.assign(goes_on.size(), 0);
+  for (int from = 0; from < nic_count; from++)
+    for (int to = 0; to < nic_count; to++) {
+      const std::string wrong = from == to ? "" : follow(from, to);
+      if (!wrong.empty()) return wrong;
+    }
+  std::string text;
+  for (int lane = 0; lane < (int)seen.size() && text.empty(); lane++) {
+    if (seen[(size_t)lane] || !closes(lane)) continue;
+    text = "packets can wait for each other in a ring:";
+    for (int of : path) {
+      const cosim_cable &is = net.cables[of / COSIM_CHANNELS];
+      text += words("%s switch %d port %d channel %d", of == path[0] ? "" : ",", is.from_switch,
+                    is.from, of % COSIM_CHANNELS);
+    }
+  }
+  return text;
+}
+} // namespace
+const char *cosim_net_error(const cosim_net *net, int nic_count, char *text, size_t text_bytes) {
+  std::string wrong = "no network, or not 1 to 64 NICs";
+  if (net && nic_count >= 1 && nic_count <= 64) {
+    NetCheck check(*net, nic_count);
+    wrong = check.ports();
+    if (wrong.empty()) wrong = check.tables();
+    if (wrong.empty()) wrong = check.ring();
+  }
+  if (wrong.empty()) return nullptr;
+  snprintf(text, text_bytes, "%s", wrong.c_str());
+  return text;
+}
+
 // ---- cables and switches -------------------------------------------------------------------
 // The next packet from a NIC's cable, in the order in which they came; a virtual network that a fault holds up is
 // overtaken by the others
@@ -746,8 +896,8 @@ bool cosim::net_idle() const {
   return true;
 }
 #ifdef COSIM_SWITCHES
-// Reset and tables. false: a way that leads to no cable, a channel that is none
-bool cosim::switch_tables(const cosim_net *net, int number) {
+// Reset and tables
+void cosim::switch_tables(const cosim_net *net, int number) {
   Switch &s = switches[(size_t)number];
   s.context.reset(new VerilatedContext);
   s.context->threads(1);
@@ -757,7 +907,6 @@ bool cosim::switch_tables(const cosim_net *net, int number) {
   for (int i = 0; i < 4; i++) v.rst_ni = i >= 3, v.clk_i = i & 1, v.eval();
   for (int dst = 0; dst < desc.nic_count; dst++) {
     const int port = net->routes[64 * number + dst];
-    if (port >= COSIM_SWITCH_PORTS || (port >= 0 && s.cable_out[port] < 0)) return false;
     v.route_we_i = 1, v.route_dst_i = (uint8_t)dst;
     v.route_port_i = (uint8_t)(port < 0 ? 0 : port);
     cycle();
@@ -766,48 +915,34 @@ bool cosim::switch_tables(const cosim_net *net, int number) {
   for (int from = 0; net->turns && from < COSIM_SWITCH_PORTS; from++)
     for (int to = 0; to < COSIM_SWITCH_PORTS; to++) {
       const int channel = net->turns[64 * number + COSIM_SWITCH_PORTS * from + to];
-      const bool to_nic = s.cable_out[to] >= 0 && cables[(size_t)s.cable_out[to]].is.to_switch < 0;
-      if (channel < -1 || channel >= COSIM_CHANNELS || (to_nic && channel != 0)) return false;
       v.turn_we_i = 1, v.turn_from_i = (uint8_t)from, v.turn_to_i = (uint8_t)to;
       v.turn_keep_i = channel<0, v.turn_channel_i = channel> 0;
       cycle();
     }
   v.turn_we_i = 0;
-  return true;
 }
 #endif
-// false: a NIC without its two ways, an end that is nowhere or twice there, tables that are none
 bool cosim::net_create(const cosim_net *net) {
 #ifdef COSIM_SWITCHES
-  if (net->switch_count < 1 || net->switch_count > COSIM_SWITCHES_MAX || net->cable_count < 0 ||
-      !net->cables || !net->routes)
-    return false;
+  char text[80];
+  if (cosim_net_error(net, desc.nic_count, text, sizeof text)) return false;
+  NetCheck at(*net, desc.nic_count);
+  at.ports();
   switches.resize((size_t)net->switch_count);
-  for (Switch &s : switches)
-    for (int p = 0; p < COSIM_SWITCH_PORTS; p++) s.cable_in[p] = s.cable_out[p] = -1;
+  for (int k = 0; k < net->switch_count; k++)
+    for (int p = 0; p < COSIM_SWITCH_PORTS; p++)
+      switches[(size_t)k].cable_out[p] = at.cable[0][k][p],
+      switches[(size_t)k].cable_in[p] = at.cable[1][k][p];
+  for (int i = 0; i < desc.nic_count; i++)
+    nics[(size_t)i].cable_out = at.nic_cable[0][i], nics[(size_t)i].cable_in = at.nic_cable[1][i];
   for (int k = 0; k < net->cable_count; k++) {
-    const cosim_cable &is = net->cables[k];
-    int *ends[2] = {nullptr, nullptr};
-    for (int e = 0; e < 2; e++) {
-      const int at = e ? is.to_switch : is.from_switch, port = e ? is.to : is.from;
-      if (at < 0 && port >= 0 && port < desc.nic_count)
-        ends[e] = e ? &nics[(size_t)port].cable_in : &nics[(size_t)port].cable_out;
-      else if (at >= 0 && at < net->switch_count && port >= 0 && port < COSIM_SWITCH_PORTS)
-        ends[e] = e ? &switches[(size_t)at].cable_in[port] : &switches[(size_t)at].cable_out[port];
-      if (!ends[e] || *ends[e] >= 0) return false;
-      *ends[e] = k;
-    }
-    if (is.latency_ps < 0 || is.latency_ps > 1000000000000) return false;
     Cable c;
-    c.is = is;
-    c.latency = (is.latency_ps + desc.period_ps - 1) / desc.period_ps;
+    c.is = net->cables[k];
+    c.latency = (c.is.latency_ps + desc.period_ps - 1) / desc.period_ps;
     if (c.latency < 2) c.latency = 2; // a packet is known when its second flit is there
     cables.push_back(c);
   }
-  for (const Nic &n : nics)
-    if (n.cable_in < 0 || n.cable_out < 0) return false;
-  for (int k = 0; k < net->switch_count; k++)
-    if (!switch_tables(net, k)) return false;
+  for (int k = 0; k < net->switch_count; k++) switch_tables(net, k);
   return true;
 #else
   (void)net;

@@ -371,10 +371,13 @@ typedef struct cosim_net {
   const signed char *routes;
   /* turns[64 * switch + 8 * port in + port out]: the virtual channel in which a packet that comes and leaves there goes
      on; -1: its own. To a NIC it is 0. NULL: 0 everywhere. A channel of a cable waits for those in which its
-     packets go on. Where that closes a ring packets can block each other for good: the caller sees to it that
-     it closes none. */
+     packets go on. Where that closes a ring packets can block each other for good: this is refused. */
   const signed char *turns;
 } cosim_net;
+/* NULL: cosim_create() takes it for so many NICs. Else text, which is cut where it ends and says what is wrong: an end
+   of a cable that is nowhere, a table's entry that is none, a way from one NIC to another that ends at a third one, or
+   the ring of channels in which packets on such ways can wait for each other for good. */
+const char *cosim_net_error(const cosim_net *net, int nic_count, char *text, size_t text_bytes);
 
 typedef struct cosim_desc {
   int nic_count;           /* 1 to 64; each gets its number as address (COSIM_SELF) */
@@ -401,7 +404,7 @@ typedef struct cosim_desc {
 
 cosim_desc cosim_default(void); /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
 cosim *cosim_create(
-    const cosim_desc *desc); /* NULL: a field is out of range, or net is no network */
+    const cosim_desc *desc); /* NULL: a field is out of range, or cosim_net_error() */
 void cosim_destroy(cosim *sim);
 int64_t cosim_now_ps(const cosim *sim);
 int64_t cosim_cycle(const cosim *sim); /* cycles since reset */

@@ -1108,8 +1108,8 @@ PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl) { return !rtl->wave_is_l
 /* ---- cables and switches, found from the ways of all messages ----------------------------------------- */
 enum {
   PM_RTL__WAY = 64,
-  PM_RTL__CABLES = COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS,
-  PM_RTL__LANES = COSIM_CHANNELS * PM_RTL__CABLES
+  PM_RTL__CABLES = COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS + 64, /* from switches and from NICs */
+  PM_RTL__WHY = 320
 };
 typedef struct pm_rtl__net {
   cosim_net net;
@@ -1119,15 +1119,15 @@ typedef struct pm_rtl__net {
   bool *is_joined; /* of the last one: others meet there */
   int *owner;      /* of the last one: ~NIC or switch; PM_RTL__CABLES: none yet */
   int *cable;      /* by link; -1: no message goes over it */
-  /* [PM_RTL__LANES * a + b]: 1: a way goes from a, a cable or the channel of one, to b; 2: and closes a ring there */
+  /* [PM_RTL__CABLES * a + b]: 1: a way goes from cable a to b; 2: and closes a ring there */
   unsigned char *follows;
   cosim_cable cables[PM_RTL__CABLES];
   signed char routes[COSIM_SWITCHES_MAX * 64], turns[COSIM_SWITCHES_MAX * 64];
   /* search in depth: when it came there, 0: not yet; the first of those it can go back to; of what is left, whose
      ring it is in, -1: not left; what it has not left */
-  int order[PM_RTL__LANES], first[PM_RTL__LANES], ring[PM_RTL__LANES], open[PM_RTL__LANES];
+  int order[PM_RTL__CABLES], first[PM_RTL__CABLES], ring[PM_RTL__CABLES], open[PM_RTL__CABLES];
   int open_count, order_count;
-  bool is_on_path[PM_RTL__LANES], is_ring;
+  bool is_on_path[PM_RTL__CABLES];
 } pm_rtl__net;
 
 static int pm_rtl__net_last(const pm_rtl__net *n, int end) {
@@ -1154,7 +1154,7 @@ static const char *pm_rtl__net_learn(pm_rtl__net *n, const uint32_t *way, int co
   for (k = 0; k + 1 < count; k++) pm_rtl__net_join(n, 2 * (int)way[k] + 1, 2 * (int)way[k + 1]);
   return NULL;
 }
-/* then the tables of routes, and which cables follow each other, */
+/* then the tables of routes, and which cables follow each other. */
 static const char *pm_rtl__net_fill(pm_rtl__net *n, const uint32_t *way, int count, int from,
                                     int to) {
   int k;
@@ -1164,26 +1164,13 @@ static const char *pm_rtl__net_fill(pm_rtl__net *n, const uint32_t *way, int cou
     signed char *port = &n->routes[64 * n->cables[cable].to_switch + to];
     if (*port >= 0 && *port != n->cables[next].from) return "ways depend on the sender";
     *port = (signed char)n->cables[next].from;
-    n->follows[PM_RTL__LANES * cable + next] = 1;
+    n->follows[PM_RTL__CABLES * cable + next] = 1;
   }
   return NULL;
 }
 static signed char *pm_rtl__net_turn(pm_rtl__net *n, int cable, int next) {
   return &n->turns[64 * n->cables[cable].to_switch + COSIM_SWITCH_PORTS * n->cables[cable].to +
                    n->cables[next].from];
-}
-/* at last which channels of cables wait for each other. */
-static const char *pm_rtl__net_wait(pm_rtl__net *n, const uint32_t *way, int count, int from,
-                                    int to) {
-  int channel = 0, k;
-  (void)from, (void)to;
-  for (k = 0; k + 1 < count; k++) {
-    const int cable = n->cable[way[k]], next = n->cable[way[k + 1]];
-    const int lane = COSIM_CHANNELS * cable + channel, turn = *pm_rtl__net_turn(n, cable, next);
-    channel = turn < 0 ? channel : turn;
-    n->follows[PM_RTL__LANES * lane + COSIM_CHANNELS * next + channel] = 1;
-  }
-  return NULL;
 }
 static const char *pm_rtl__net_ways(pm_rtl__net *n, pm_world *world, pm_rtl__net_see *see) {
   uint32_t way[PM_RTL__WAY];
@@ -1210,6 +1197,8 @@ static int64_t pm_rtl__net_wire_ps(const pm_rtl *r, pm_world *world, int link,
 static const char *pm_rtl__net_number(pm_rtl__net *n, const pm_rtl *r, const pm_world_desc *of,
                                       pm_world *world) {
   const double bytes_per_s = of->platform->link_bytes_per_s;
+  const bool has_routers =
+      of->platform->topology == PM_TOPO_TORUS || of->platform->topology == PM_TOPO_DRAGONFLY;
   int ports[COSIM_SWITCHES_MAX][2], link, e, i;
   memset(ports, 0, sizeof ports);
   for (i = 0; i < 2 * n->link_count; i++) n->owner[i] = PM_RTL__CABLES;
@@ -1218,6 +1207,14 @@ static const char *pm_rtl__net_number(pm_rtl__net *n, const pm_rtl *r, const pm_
               in = pm_rtl__net_last(n, 2 * n->enters[i] + 1);
     if (n->is_joined[out] || n->is_joined[in]) return "ways lead through a node";
     n->owner[out] = n->owner[in] = ~i;
+  }
+  /* A cable's two directions meet at a switch, if no way turns there, too. They are neighbours, but not between the
+     routers of tori and dragonflies: whoever comes there goes on to the router's node. */
+  for (link = 0; link < (has_routers ? 2 * n->nic_count : n->link_count); link++) {
+    const int back = link ^ 1;
+    if (n->cable[link] >= 0 && n->cable[back] >= 0 &&
+        n->owner[pm_rtl__net_last(n, 2 * link + 1)] == PM_RTL__CABLES)
+      pm_rtl__net_join(n, 2 * link + 1, 2 * back);
   }
   for (link = 0; link < n->link_count; link++) {
     cosim_cable *c = &n->cables[n->net.cable_count];
@@ -1243,19 +1240,19 @@ static const char *pm_rtl__net_number(pm_rtl__net *n, const pm_rtl *r, const pm_
   return NULL;
 }
 /* What can be reached from a (Tarjan 1972): what comes back to itself gets one number, closing steps get a mark. */
-static void pm_rtl__net_search(pm_rtl__net *n, int count, int a) {
+static void pm_rtl__net_search(pm_rtl__net *n, int a) {
   int b;
   n->order[a] = n->first[a] = ++n->order_count;
   n->open[n->open_count++] = a;
   n->is_on_path[a] = 1;
-  for (b = 0; b < count; b++) {
-    unsigned char *follows = &n->follows[PM_RTL__LANES * a + b];
+  for (b = 0; b < n->net.cable_count; b++) {
+    unsigned char *follows = &n->follows[PM_RTL__CABLES * a + b];
     int first;
     if (!*follows) continue;
-    if (!n->order[b]) pm_rtl__net_search(n, count, b);
+    if (!n->order[b]) pm_rtl__net_search(n, b);
     if (n->ring[b] >= 0) continue;
     first = n->is_on_path[b] ? n->order[b] : n->first[b];
-    if (n->is_on_path[b]) *follows = 2, n->is_ring = 1;
+    if (n->is_on_path[b]) *follows = 2;
     if (first < n->first[a]) n->first[a] = first;
   }
   n->is_on_path[a] = 0;
@@ -1263,27 +1260,18 @@ static void pm_rtl__net_search(pm_rtl__net *n, int count, int a) {
   do n->ring[b = n->open[--n->open_count]] = a;
   while (b != a);
 }
-/* ret whether any of so many cables or channels waits for itself */
-static bool pm_rtl__net_rings(pm_rtl__net *n, int count) {
-  int a;
-  memset(n->order, 0, sizeof n->order);
-  memset(n->ring, -1, sizeof n->ring);
-  n->order_count = 0, n->is_ring = 0;
-  for (a = 0; a < count; a++)
-    if (!n->order[a]) pm_rtl__net_search(n, count, a);
-  return n->is_ring;
-}
 /* The channel for each turn: 0 where it leaves the rings of its cable for good, the other one where it closes a
    ring, else its own. In a ring the ways of channel 0 are then open, and those of channel 1 begin where it was. */
 static void pm_rtl__net_turns(pm_rtl__net *n) {
   int a, b;
-  if (pm_rtl__net_rings(n, n->net.cable_count))
-    for (a = 0; a < n->net.cable_count; a++)
-      for (b = 0; b < n->net.cable_count; b++) {
-        const unsigned char follows = n->follows[PM_RTL__LANES * a + b];
-        if (follows && n->ring[a] == n->ring[b]) *pm_rtl__net_turn(n, a, b) = follows == 2 ? 1 : -1;
-      }
-  memset(n->follows, 0, (size_t)PM_RTL__LANES * PM_RTL__LANES);
+  memset(n->ring, -1, sizeof n->ring);
+  for (a = 0; a < n->net.cable_count; a++)
+    if (!n->order[a]) pm_rtl__net_search(n, a);
+  for (a = 0; a < n->net.cable_count; a++)
+    for (b = 0; b < n->net.cable_count; b++) {
+      const unsigned char follows = n->follows[PM_RTL__CABLES * a + b];
+      if (follows && n->ring[a] == n->ring[b]) *pm_rtl__net_turn(n, a, b) = follows == 2 ? 1 : -1;
+    }
 }
 static void pm_rtl__net_free(pm_rtl__net *n) {
   if (!n) return;
@@ -1294,19 +1282,20 @@ static void pm_rtl__net_free(pm_rtl__net *n) {
   free(n->follows);
   free(n);
 }
-/* NULL: *why says what is wrong, or is NULL: out of memory */
+/* NULL: why says what is wrong, or is empty: out of memory */
 static pm_rtl__net *pm_rtl__net_new(const pm_rtl *r, const pm_world_desc *of, pm_world *world,
-                                    const char **why) {
+                                    char why[PM_RTL__WHY]) {
   const size_t links = (size_t)pm_link_count(world);
   pm_rtl__net *n = (pm_rtl__net *)calloc(1, sizeof *n);
+  const char *what;
   size_t i;
-  *why = NULL;
+  *why = 0;
   if (!n) return NULL;
   n->end = (int *)calloc(2 * links, sizeof *n->end);
   n->is_joined = (bool *)calloc(2 * links, sizeof *n->is_joined);
   n->owner = (int *)calloc(2 * links, sizeof *n->owner);
   n->cable = (int *)calloc(links, sizeof *n->cable);
-  n->follows = (unsigned char *)calloc(PM_RTL__LANES, PM_RTL__LANES);
+  n->follows = (unsigned char *)calloc(PM_RTL__CABLES, PM_RTL__CABLES);
   if (!n->end || !n->is_joined || !n->owner || !n->cable || !n->follows) {
     pm_rtl__net_free(n);
     return NULL;
@@ -1321,16 +1310,15 @@ static pm_rtl__net *pm_rtl__net_new(const pm_rtl *r, const pm_world_desc *of, pm
   memset(n->leaves, -1, sizeof n->leaves);
   memset(n->enters, -1, sizeof n->enters);
   memset(n->routes, -1, sizeof n->routes);
-  *why = pm_rtl__net_ways(n, world, pm_rtl__net_learn);
-  if (!*why) *why = pm_rtl__net_number(n, r, of, world);
-  if (!*why) *why = pm_rtl__net_ways(n, world, pm_rtl__net_fill);
-  if (!*why) {
+  what = pm_rtl__net_ways(n, world, pm_rtl__net_learn);
+  if (!what) what = pm_rtl__net_number(n, r, of, world);
+  if (!what) what = pm_rtl__net_ways(n, world, pm_rtl__net_fill);
+  if (what)
+    snprintf(why, PM_RTL__WHY, "%s", what);
+  else {
     pm_rtl__net_turns(n);
-    *why = pm_rtl__net_ways(n, world, pm_rtl__net_wait);
-    if (!*why && pm_rtl__net_rings(n, COSIM_CHANNELS * n->net.cable_count))
-      *why = "ways close rings that two channels do not open";
+    if (!cosim_net_error(&n->net, n->nic_count, why, PM_RTL__WHY)) return n;
   }
-  if (!*why) return n;
   pm_rtl__net_free(n);
   return NULL;
 }
@@ -1425,13 +1413,12 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->nic_count = desc.nic_count;
   r->period_ps = desc.period_ps;
   if (of.platform->topology != PM_TOPO_CROSSBAR) {
-    const char *why;
-    char text[160];
-    net = pm_rtl__net_new(r, &of, world, &why);
-    snprintf(text, sizeof text, "topology: %s", why ? why : "out of memory");
+    char why[PM_RTL__WHY], text[PM_RTL__WHY + 16];
+    net = pm_rtl__net_new(r, &of, world, why);
+    snprintf(text, sizeof text, "topology: %s", *why ? why : "out of memory");
     if (!net) {
       pm_rtl__refuse(r, text);
-      return why ? PM_E_INVAL : PM_E_NOMEM;
+      return *why ? PM_E_INVAL : PM_E_NOMEM;
     }
     desc.net = &net->net;
   }

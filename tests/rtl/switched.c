@@ -241,7 +241,7 @@ static void contents_on_rings_are_those_of_flows(void) {
 
 /* Which lanes wait for which, by the tables alone: cables, routes and turns are followed from every NIC to every other
    one. Packets of one virtual network block each other for good only where waiting lanes close a ring. */
-enum { LANES = COSIM_CHANNELS * COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS };
+enum { LANES = COSIM_CHANNELS * (COSIM_SWITCHES_MAX * COSIM_SWITCH_PORTS + 64) };
 static struct {
   bool waits[LANES][LANES];
   short next_of[COSIM_SWITCHES_MAX][COSIM_SWITCH_PORTS]; /* the cable that leaves there */
@@ -290,26 +290,49 @@ static bool lanes_close_a_ring(void) {
       if (G.waits[a][free_lane[taken]] && !--waits_for[a]) free_lane[free_count++] = a;
   return taken < G.count;
 }
+/* The switches of the platform that messages go through, by where its links begin and end */
+static int switches_under_way(const pm_world *w, int nodes) {
+  static bool is_used[8192];
+  uint32_t way[64];
+  int count = 0, ends[2];
+  memset(is_used, 0, sizeof is_used);
+  for (int pair = 0; pair < nodes * nodes; pair++) {
+    const int from = pair / nodes, to = pair % nodes;
+    const int n = from == to ? 0 : pm_route((pm_world *)w, from, to, way, 64, NULL);
+    for (int k = 0; k + 1 < n; k++) {
+      pm__link_ends(w, way[k], ends);
+      CHECK(ends[1] >= nodes && ends[1] < 8192);
+      count += !is_used[ends[1]], is_used[ends[1]] = true;
+    }
+  }
+  return count;
+}
 /* NULL, or why no tables are made */
 static const char *tables_are_sound(const pm_platform *platform, int *ring_count) {
   pm_world_desc desc = {0};
   pm_world *w = NULL;
   pm_rtl r;
-  const char *why = "";
+  static char why[PM_RTL__WHY];
+  char text[PM_RTL__WHY];
   pm_rtl__net *n;
   desc.platform = platform;
   CHECK(pm_world_create(&desc, &w) == PM_OK);
   if (!w) return "no world";
   memset(&r, 0, sizeof r);
   r.nic_count = (int)platform->node_count, r.period_ps = 2880;
-  n = pm_rtl__net_new(&r, &desc, w, &why);
+  n = pm_rtl__net_new(&r, &desc, w, why);
+  const int switch_count = switches_under_way(w, r.nic_count);
   pm_world_destroy(w);
-  if (!n) return why ? why : "no memory";
+  if (!n && strstr(why, "more than 64 switches")) CHECK(switch_count > 64);
+  if (!n) return *why ? why : "no memory";
+  CHECK(n->net.switch_count == switch_count);
   lanes_of(&n->net, r.nic_count);
   CHECK(!lanes_close_a_ring());
   memset(n->turns, 0, sizeof n->turns);
   lanes_of(&n->net, r.nic_count);
-  *ring_count += lanes_close_a_ring();
+  const bool is_ring = lanes_close_a_ring();
+  CHECK(is_ring == (cosim_net_error(&n->net, r.nic_count, text, sizeof text) != NULL));
+  *ring_count += is_ring;
   pm_rtl__net_free(n);
   return NULL;
 }
@@ -380,7 +403,7 @@ static void no_tables_let_packets_block_each_other_for_good(void) {
     const char *why = tables_are_sound(&p, &ring_count[kind]);
     made[kind] += !why;
     if (why && !strstr(why, "more than 64 switches") &&
-        !(kind == 3 && strstr(why, "rings that two channels do not open"))) {
+        !(kind == 3 && strstr(why, "packets can wait for each other in a ring: switch "))) {
       printf("  %s: topo %d %d %d %d %d %d\n", why, (int)p.topo[0], (int)p.topo[1], (int)p.topo[2],
              (int)p.topo[3], (int)p.topo[4], (int)p.topo[5]);
       CHECK(!why);
@@ -391,6 +414,18 @@ static void no_tables_let_packets_block_each_other_for_good(void) {
       ring_count[0], made[0], ring_count[1], made[1], ring_count[3], made[3]);
   CHECK(made[0] == 25 && made[1] > 10 && made[2] > 10 && made[3] > 10);
   CHECK(ring_count[0] > 5 && ring_count[1] > 0 && ring_count[2] == 0 && ring_count[3] > 0);
+}
+
+static void dragonflies_of_60_routers_fit(void) {
+  static const char *const topo[] = {"10 5 1 3", "12 5 1 3", "10 6 1 2", "16 4 1 4", "2 1 1 1"};
+  for (int i = 0; i < 5; i++) {
+    pm_platform p = platform_of(PM_TOPO_DRAGONFLY, 1, topo[i]);
+    int ring_count = 0;
+    p.node_count = p.topo[0] * p.topo[1] * p.topo[2];
+    const char *why = tables_are_sound(&p, &ring_count);
+    if (why) printf("  %s: %s\n", topo[i], why);
+    CHECK(!why);
+  }
 }
 
 static void refused(pm_platform platform, const char *what) {
@@ -455,6 +490,46 @@ static void networks_that_are_none_are_refused(void) {
   cables[3].from = 1, net.switch_count = 65;
   CHECK(cosim_create(&desc) == NULL);
 }
+/* Three switches one after the other, round and round: who goes on closes a ring, unless a channel changes */
+static void what_is_wrong_with_a_network_is_named(void) {
+  cosim_cable cables[9];
+  signed char routes[3 * 64], turns[3 * 64];
+  cosim_net net = {3, 9, cables, routes, NULL};
+  cosim_desc desc = cosim_default();
+  cosim *sim;
+  char text[200], cut[30];
+  memset(turns, 0, sizeof turns);
+  for (int k = 0; k < 3; k++) {
+    cables[3 * k] = (cosim_cable){-1, k, k, 0, 1000};
+    cables[3 * k + 1] = (cosim_cable){k, 0, -1, k, 1000};
+    cables[3 * k + 2] = (cosim_cable){k, 1, (k + 1) % 3, 2, 1000};
+    for (int to = 0; to < 3; to++) routes[64 * k + to] = to == k ? 0 : 1;
+  }
+  desc.nic_count = 3, desc.net = &net;
+  desc.host.read = no_memory, desc.host.write = nothing_written;
+  CHECK(cosim_net_error(&net, 3, text, sizeof text) == text);
+  CHECK(!strcmp(text, "packets can wait for each other in a ring: switch 0 port 1 channel 0, "
+                      "switch 1 port 1 channel 0, switch 2 port 1 channel 0"));
+  CHECK(cosim_net_error(&net, 3, cut, sizeof cut) && !strncmp(cut, text, 29) && !cut[29]);
+  CHECK(!cosim_create(&desc));
+  net.turns = turns,
+  turns[64 * 1 + 8 * 2 + 1] = -1; /* the same: 0 is the channel that all come in */
+  CHECK(cosim_net_error(&net, 3, text, sizeof text) && strstr(text, "in a ring: switch 0 port 1"));
+  turns[64 * 0 + 8 * 2 + 1] = 1;
+  CHECK(!cosim_net_error(&net, 3, text, sizeof text));
+  CHECK((sim = cosim_create(&desc)) != NULL);
+  cosim_destroy(sim);
+  routes[64 * 1 + 2] = -1; /* nobody sends from there: no ring, even with one channel */
+  net.turns = NULL;
+  CHECK(!cosim_net_error(&net, 3, text, sizeof text));
+  routes[64 * 1 + 2] = 0;
+  CHECK(cosim_net_error(&net, 3, text, sizeof text) &&
+        !strcmp(text, "the way from NIC 0 to NIC 2 ends at NIC 1"));
+  routes[64 * 1 + 2] = 3;
+  CHECK(cosim_net_error(&net, 3, text, sizeof text) && strstr(text, "switch 1: no cable"));
+  CHECK(cosim_net_error(&net, 4, text, sizeof text) && strstr(text, "begins at NIC 3"));
+  CHECK(cosim_net_error(NULL, 3, text, sizeof text) && cosim_net_error(&net, 65, text, 99));
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -466,8 +541,10 @@ int main(int argc, char **argv) {
   RUN(rings_never_block_themselves);
   RUN(contents_on_rings_are_those_of_flows);
   RUN(no_tables_let_packets_block_each_other_for_good);
+  RUN(dragonflies_of_60_routers_fit);
   RUN(what_these_switches_cannot_do_is_refused_by_name);
   RUN(networks_that_are_none_are_refused);
+  RUN(what_is_wrong_with_a_network_is_named);
   pm_rtl_destroy(rtl);
   return TEST_END();
 }
