@@ -2,12 +2,13 @@
 // and reorders requests and responses at will. Proved: a message is delivered only in its turn, hence
 // once and in order; the sender forgets only what was delivered or given up; without giving up, the
 // receiver never skips. Assumed: nothing that is older than Old messages is still on its way.
-module window (
+module window #(
+  parameter int unsigned W = 32   // as in nic_pkg
+) (
   input logic       clk, send, arrive, answer, give_up, deliver_now,   // free
   input logic [7:0] seq, base_sent, ack
 );
   localparam logic [7:0] Old = 8'd64;
-  localparam int unsigned W = 32;   // as in nic_pkg
   (* anyconst *) logic may_give_up;
   logic started = 1'b0, rst_n;
   assign rst_n = started;
