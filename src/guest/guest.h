@@ -200,8 +200,9 @@ char *guest_tls_now(void);
 /* ---- what the files of this folder offer each other --------------------------------------------------- */
 void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */
 void guest_output_begin(int with_prefix);
-void guest_output_process(guest *g);    /* its stdout; and ... */
-void guest_output_end(guest *g);        /* what it has not written yet */
+void guest_output_process(guest *g);              /* its stdout; and ... */
+bool guest_output_is_nothing(const FILE *stream); /* stdin of all processes but the first */
+void guest_output_end(guest *g);                  /* what it has not written yet */
 void guest_output_rescue(void);         /* the same of a language's library, when the run failed */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */

@@ -91,7 +91,8 @@ typedef struct guest guest;
    or RTLD_NOLOAD and it is not there */
 void *plugin_open(const elf_image *program, const char *base, const elf_object *caller,
                   const char *path, int mode);
-int plugin_is(const void *handle); /* one that plugin_open gave to the running process */
+/* Where its addresses count from. NULL: not one that plugin_open gave to the running process */
+char *plugin_base(const void *handle);
 /* Of this library, then of what was loaded with it. ret NULL: has none */
 void *plugin_symbol(const void *handle, const char *name);
 /* Of all that are global; those behind `after` (NULL: all): RTLD_NEXT. */

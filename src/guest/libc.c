@@ -218,21 +218,24 @@ static void forget(guest *g, const FILE *stream) {
 static int guest_fclose(FILE *stream) {
   guest *g = guest_now();
   forget(g, stream);
-  if (stream != g->out && stream != stdin && stream != stderr) return fclose(stream);
-  return fflush(stream); /* the launcher needs them */
+  if (stream == g->out || stream == stderr || guest_output_is_nothing(stream))
+    return fflush(stream); /* the launcher and other processes need them */
+  const bool is_first = fileno(stream) == 0;
+  const int code = fclose(stream), error_number = errno;
+  if (is_first) open("/dev/null", O_RDONLY); /* takes the number, which all processes share */
+  errno = error_number;
+  return code;
 }
-/* Of a process's stdout: its own stream becomes the file. */
+/* Of a stream that the launcher or other processes need: the process's own becomes the file. */
 static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
   guest *g = guest_now();
-  FILE **name = stream == g->out  ? (FILE **)guest_variable_at(g, GUEST_STDOUT)
-                : stream == stdin ? (FILE **)guest_variable_at(g, GUEST_STDIN)
-                                  : NULL;
-  if (!name) return freopen(path, mode, stream);
-  FILE *file = opened(fopen(path, mode));
-  if (!file) return NULL;
+  const bool is_out = stream == g->out;
+  if (!is_out && !guest_output_is_nothing(stream)) return freopen(path, mode, stream);
   fflush(stream);
-  *name = file;
-  if (stream == g->out)
+  FILE *file = path ? opened(fopen(path, mode)) : stream; /* NULL: but another mode */
+  if (!file) return NULL;
+  *(FILE **)guest_variable_at(g, is_out ? GUEST_STDOUT : GUEST_STDIN) = file;
+  if (is_out)
     stdout = file;
   else
     stdin = file;

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -514,7 +515,7 @@ static void *find_for(const void *caller, void *handle, const char *name) {
   void *found = NULL;
   const guest *g = guest_now();
   const elf_object *const of_handle = opened(handle);
-  const bool is_plugin = g && !of_handle && plugin_is(handle);
+  const bool is_plugin = g && !of_handle && plugin_base(handle);
   if (g && (of_handle || is_plugin)) {
     found = of_handle ? in_process(g, of_handle, name) : plugin_symbol(handle, name);
     return noted(found ? found : find_symbol(g, name, 0)); /* of what it was linked with */
@@ -567,12 +568,67 @@ static void *guest_dlmopen(Lmid_t names, const char *path, int mode) {
                      : dlmopen(names, path, mode);
 }
 static bool is_ours(const void *handle) {
-  return handle == &program_handle || opened(handle) || plugin_is(handle);
+  return handle == &program_handle || opened(handle) || plugin_base(handle);
 }
 static int guest_dlclose(void *handle) { return is_ours(handle) ? 0 : dlclose(handle); }
+/* As dlinfo and dladdr1 give it, kept as long as the process: made when somebody asks, the program's with all that it
+   was linked with, so that who follows the list finds these. */
+typedef struct known_map {
+  struct link_map map; /* l_next and l_prev are other known_maps */
+  const elf_object *object;
+} known_map;
+typedef struct state { /* of a process */
+  known_map *first, *last;
+} state;
+static state *state_now(void);
+static void map_add(state *s, const elf_object *o, char *base) {
+  known_map *const m = (known_map *)calloc(1, sizeof *m);
+  if (!m) guest_refuse("out of memory");
+  m->object = o;
+  m->map.l_addr = (ElfW(Addr))base;
+  m->map.l_name = o == &image.objects[0] ? (char *)(uintptr_t) "" : o->path;
+  for (int k = 0; k < o->header.e_phnum; k++)
+    if (o->parts[k].p_type == PT_DYNAMIC)
+      m->map.l_ld = (ElfW(Dyn) *)(void *)(base + o->parts[k].p_vaddr);
+  m->map.l_prev = s->last ? &s->last->map : NULL;
+  if (s->last)
+    s->last->map.l_next = &m->map;
+  else
+    s->first = m;
+  s->last = m;
+}
+static struct link_map *map_of(const elf_object *o, char *base) {
+  state *const s = state_now();
+  const bool is_first = !s->first;
+  for (int i = 0; i < image.object_count && is_first; i++)
+    map_add(s, &image.objects[i], guest_now()->image + image.objects[i].at);
+  known_map *m = s->first;
+  while (m && m->object != o) m = (known_map *)(void *)m->map.l_next;
+  if (!m) map_add(s, o, base);
+  return m ? &m->map : &s->last->map;
+}
+/* The folder of a file, from / on. */
+static void folder_of(const char *path, char *folder) {
+  char whole[PATH_MAX];
+  if (*path != '/' && realpath(path, whole)) path = whole;
+  const char *const slash = strrchr(path, '/');
+  const size_t bytes = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1;
+  memcpy(folder, path, bytes);
+  folder[bytes] = 0;
+}
 static int guest_dlinfo(void *handle, int request, void *info) {
-  if (!is_ours(handle)) return dlinfo(handle, request, info);
-  return plugin_fail("dlinfo: not for this library here"), -1;
+  if (!is_ours(handle)) return noted(dlinfo(handle, request, info) ? NULL : info) ? 0 : -1;
+  const elf_object *const o =
+      handle == &program_handle ? &image.objects[0] : (const elf_object *)handle;
+  if (request == RTLD_DI_LINKMAP)
+    *(struct link_map **)info = map_of(o, plugin_base(handle));
+  else if (request == RTLD_DI_LMID)
+    *(Lmid_t *)info = LM_ID_BASE;
+  else if (request == RTLD_DI_ORIGIN)
+    folder_of(o->path, (char *)info);
+  else
+    return plugin_fail("dlinfo: request %d: not for this library here", request), -1;
+  return 0;
 }
 static char *guest_dlerror(void) { return guest_now() ? plugin_error() : dlerror(); }
 /* The function around an address, of those that the file offers to others, as libc has it. */
@@ -597,17 +653,11 @@ int guest_dladdr(const void *address, Dl_info *info) {
   return 1;
 }
 static int guest_dladdr1(const void *address, Dl_info *info, void **extra, int flags) {
-  static struct link_map maps[16]; /* given out in turn */
-  static int next;
   char *base;
   const elf_object *o = object_of(address, &base);
   if (!o) return dladdr1(address, info, extra, flags);
   guest_dladdr(address, info);
-  struct link_map *map = &maps[next++ % 16];
-  memset(map, 0, sizeof *map);
-  map->l_addr = (ElfW(Addr))base;
-  map->l_name = o->path;
-  *extra = flags == RTLD_DL_LINKMAP ? map : NULL;
+  *extra = flags == RTLD_DL_LINKMAP ? map_of(o, base) : NULL;
   return flags == RTLD_DL_LINKMAP;
 }
 #if __GLIBC_PREREQ(2, 35)
@@ -707,7 +757,8 @@ static const guest_option options[] = {
      "a library that comes before all others in every process: a tool that wraps MPI (PMPI) ...",
      add_preload},
     {NULL, NULL, NULL, NULL}};
-static guest_part part = {.name = "loader", .options = options};
+static guest_part part = {.name = "loader", .state_bytes = sizeof(state), .options = options};
+static state *state_now(void) { return (state *)guest_state(&part); }
 __attribute__((constructor)) static void add(void) {
   guest_part_add(&part);
   GUEST_REPLACE("__libc_start_main", libc_start_main);

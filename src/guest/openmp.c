@@ -35,9 +35,11 @@ static int number_of(const char *name, int otherwise) {
 }
 static omp_controls first_controls(void) {
   static const char *const kinds[] = {"", "static", "dynamic", "guided", "auto"};
-  const char *schedule = variable("OMP_SCHEDULE"), *nested = variable("OMP_NESTED");
+  const char *schedule = variable("OMP_SCHEDULE"), *nested = variable("OMP_NESTED"),
+             *cancel = variable("OMP_CANCELLATION");
   omp_controls c = {.threads = number_of("OMP_NUM_THREADS", omp_cores()),
                     .active_levels_max = number_of("OMP_MAX_ACTIVE_LEVELS", 1),
+                    .can_cancel = cancel && strncasecmp(cancel, "true", 4) == 0,
                     .schedule = OMP_DYNAMIC,
                     .chunk = 1};
   const int limit = number_of("OMP_THREAD_LIMIT", INT_MAX);
@@ -72,27 +74,40 @@ void omp_wake_team(omp_team *team) {
 }
 
 /* ---- teams ---------------------------------------------------------------------------------------------- */
+static void share_free(omp_share *s) {
+  free(s->memory);
+  free(s);
+}
 void omp_team_leave(omp_team *team) {
   if (--team->refs) return;
+  while (team->shares) { /* a team that was cancelled leaves its loops as they are */
+    omp_share *s = team->shares;
+    team->shares = s->next;
+    share_free(s);
+  }
   free(team->threads);
   free(team);
 }
-/* Threads that wait run the team's tasks. */
-static void barrier(omp_thread *t) {
+/* Threads that wait run the team's tasks. Who comes to the end of a cancelled team is not one of those who wait on the
+   way there. ret true: the team was cancelled, and this is not its end */
+static bool barrier(omp_thread *t, bool is_end) {
   omp_team *team = t->at.team;
   pm_compute_measured();
-  if (!team) return;
+  if (!team) return false;
   const int generation = team->generation;
-  team->arrived_count++;
+  int *const arrived_count = &team->arrived_count[is_end];
+  ++*arrived_count;
   for (;;) {
     while (omp_task_run(t, NULL, NULL)) {
     }
-    if (team->generation != generation) return;
-    if (team->arrived_count == team->thread_count && !team->task_count) {
-      team->arrived_count = 0;
+    if (team->generation != generation) return false;
+    if (team->is_cancelled && !is_end) return --*arrived_count, true;
+    if (*arrived_count == team->thread_count && !team->task_count) {
+      *arrived_count = 0;
       team->generation++;
+      team->is_share_cancelled = false;
       omp_wake_team(team);
-      return;
+      return false;
     }
     omp_wait(t, "an OpenMP barrier");
   }
@@ -108,7 +123,7 @@ static void enter(omp_thread *t, const omp_work *work) {
 }
 static void leave(omp_thread *t, const omp_place *before) {
   omp_team *team = t->at.team;
-  barrier(t);
+  barrier(t, true);
   omp_task_drop(t->at.task);
   t->at = *before;
   omp_team_leave(team);
@@ -253,9 +268,9 @@ void GOMP_parallel_start(region *fn, void *data, unsigned threads) {
 PUBLIC void GOMP_parallel_end(void);
 void GOMP_parallel_end(void) { team_end(omp_self()); }
 PUBLIC void GOMP_barrier(void);
-void GOMP_barrier(void) { barrier(omp_self()); }
+void GOMP_barrier(void) { barrier(omp_self(), false); }
 PUBLIC bool GOMP_barrier_cancel(void);
-bool GOMP_barrier_cancel(void) { return barrier(omp_self()), false; }
+bool GOMP_barrier_cancel(void) { return barrier(omp_self(), false); }
 /* Teams of the host run one after the other. */
 PUBLIC void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags);
 void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags) {
@@ -266,11 +281,30 @@ void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsi
   me->team_number = 0;
   me->team_count = 1;
 }
-/* Cancellation is off, as OMP_CANCELLATION is when nobody sets it. */
-PUBLIC bool GOMP_cancel(int what, bool is_wanted);
-bool GOMP_cancel(int what, bool is_wanted) { return (void)what, (void)is_wanted, false; }
+/* ---- cancellation: where OMP_CANCELLATION allows it ------------------------------------------------------------ */
+enum { CANCEL_PARALLEL = 1, CANCEL_LOOP = 2, CANCEL_SECTIONS = 4, CANCEL_GROUP = 8 };
 PUBLIC bool GOMP_cancellation_point(int what);
-bool GOMP_cancellation_point(int what) { return (void)what, false; }
+bool GOMP_cancellation_point(int what) {
+  const omp_place *at = &omp_self()->at;
+  pm_compute_measured();
+  if (!at->task->controls.can_cancel) return false;
+  if (what & (CANCEL_LOOP | CANCEL_SECTIONS)) return at->team && at->team->is_share_cancelled;
+  if (what & CANCEL_GROUP && at->task->group && at->task->group->is_cancelled) return true;
+  return at->team && at->team->is_cancelled;
+}
+PUBLIC bool GOMP_cancel(int what, bool is_wanted);
+bool GOMP_cancel(int what, bool is_wanted) {
+  const omp_place *at = &omp_self()->at;
+  if (!is_wanted || !at->task->controls.can_cancel) return GOMP_cancellation_point(what);
+  if (what & CANCEL_GROUP) {
+    if (at->task->group) at->task->group->is_cancelled = true;
+  } else if (at->team && what & CANCEL_PARALLEL) {
+    at->team->is_cancelled = true;
+    omp_wake_team(at->team);
+  } else if (at->team)
+    at->team->is_share_cancelled = true;
+  return true;
+}
 
 /* ---- what all threads enter: loops, sections, single ------------------------------------------------------ */
 static omp_share *share_enter(omp_thread *t, bool *is_first) {
@@ -294,7 +328,7 @@ static void share_leave(omp_thread *t) {
   if (--s->left) return;
   while (at && *at != s) at = &(*at)->next;
   if (at) *at = s->next;
-  free(s);
+  share_free(s);
 }
 /* Pieces of an ordered loop are done in their order. */
 static void wait_for_turn(omp_thread *t) {
@@ -449,29 +483,42 @@ LOOP_RUNTIME(runtime, false)
 LOOP_RUNTIME(nonmonotonic_runtime, false)
 LOOP_RUNTIME(maybe_nonmonotonic_runtime, false)
 LOOP_RUNTIME(ordered_runtime, true)
-/* The general forms: with reductions over tasks, or memory shared by the loop. */
-static void only_plain(const void *reductions, void *const *memory) {
+/* The general forms: with reductions over tasks, or with memory that the threads of the loop share until its end
+   (conditional lastprivate, scans): its size when they come, its address when they go on. */
+static void general(const void *reductions, void **memory) {
+  omp_share *s = omp_self()->at.share;
   if (reductions) omp_missing("reductions over tasks");
-  if (memory) omp_missing("conditional lastprivate and scans");
+  if (!memory) return;
+  if (!s->memory) s->memory = omp_alloc_zeroed((size_t)(uintptr_t)*memory);
+  *memory = s->memory;
 }
-PUBLIC bool GOMP_loop_start(long start, long end, long step, long schedule, long chunk, long *from,
-                            long *to, uintptr_t *reductions, void **memory);
-bool GOMP_loop_start(long start, long end, long step, long schedule, long chunk, long *from,
-                     long *to, uintptr_t *reductions, void **memory) {
-  only_plain(reductions, memory);
-  return loop_start(loop_like((int)schedule, step > 0, (uint64_t)start, (uint64_t)end,
-                              (uint64_t)step, true, (uint64_t)chunk),
-                    false, (uint64_t *)from, (uint64_t *)to);
-}
-PUBLIC bool GOMP_loop_ordered_start(long start, long end, long step, long schedule, long chunk,
-                                    long *from, long *to, uintptr_t *reductions, void **memory);
-bool GOMP_loop_ordered_start(long start, long end, long step, long schedule, long chunk, long *from,
-                             long *to, uintptr_t *reductions, void **memory) {
-  only_plain(reductions, memory);
-  return loop_start(loop_like((int)schedule, step > 0, (uint64_t)start, (uint64_t)end,
-                              (uint64_t)step, true, (uint64_t)chunk),
-                    true, (uint64_t *)from, (uint64_t *)to);
-}
+#define LOOP_GENERAL(name, is_ordered)                                                             \
+  PUBLIC bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,  \
+                                      long *from, long *to, uintptr_t *reductions, void **memory); \
+  bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,         \
+                               long *from, long *to, uintptr_t *reductions, void **memory) {       \
+    const bool is_more =                                                                           \
+        loop_start(loop_like((int)schedule, step > 0, (uint64_t)start, (uint64_t)end,              \
+                             (uint64_t)step, true, (uint64_t)chunk),                               \
+                   is_ordered, (uint64_t *)from, (uint64_t *)to);                                  \
+    general(reductions, memory);                                                                   \
+    return is_more;                                                                                \
+  }                                                                                                \
+  PUBLIC bool GOMP_loop_ull_##name##start(                                                         \
+      bool up, unsigned long long start, unsigned long long end, unsigned long long step,          \
+      long schedule, unsigned long long chunk, unsigned long long *from, unsigned long long *to,   \
+      uintptr_t *reductions, void **memory);                                                       \
+  bool GOMP_loop_ull_##name##start(bool up, unsigned long long start, unsigned long long end,      \
+                                   unsigned long long step, long schedule,                         \
+                                   unsigned long long chunk, unsigned long long *from,             \
+                                   unsigned long long *to, uintptr_t *reductions, void **memory) { \
+    const bool is_more = loop_start(loop_like((int)schedule, up, start, end, step, false, chunk),  \
+                                    is_ordered, (uint64_t *)from, (uint64_t *)to);                 \
+    general(reductions, memory);                                                                   \
+    return is_more;                                                                                \
+  }
+LOOP_GENERAL(, false)
+LOOP_GENERAL(ordered_, true)
 static void loop_end(void) {
   omp_thread *t = omp_self();
   if (t->at.share->is_ordered) piece_is_done(t);
@@ -483,7 +530,7 @@ void GOMP_loop_end(void) {
   GOMP_barrier();
 }
 PUBLIC bool GOMP_loop_end_cancel(void);
-bool GOMP_loop_end_cancel(void) { return GOMP_loop_end(), false; }
+bool GOMP_loop_end_cancel(void) { return loop_end(), GOMP_barrier_cancel(); }
 PUBLIC void GOMP_loop_end_nowait(void);
 void GOMP_loop_end_nowait(void) { loop_end(); }
 PUBLIC void GOMP_ordered_start(void);
@@ -539,8 +586,9 @@ unsigned GOMP_sections_start(unsigned count) {
 }
 PUBLIC unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory);
 unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory) {
-  only_plain(reductions, memory);
-  return GOMP_sections_start(count);
+  loop_start(sections_like(count), false, NULL, NULL);
+  general(reductions, memory);
+  return GOMP_sections_next();
 }
 PUBLIC void GOMP_parallel_sections(region *fn, void *data, unsigned threads, unsigned count,
                                    unsigned flags);
@@ -574,7 +622,7 @@ void *GOMP_single_copy_start(void) {
   pm_compute_measured();
   const omp_share *s = share_enter(t, &is_first);
   if (is_first) return NULL;
-  barrier(t);
+  barrier(t, false);
   void *copied = s->copied;
   share_leave(t);
   return copied;
@@ -584,7 +632,7 @@ void GOMP_single_copy_end(void *copied) {
   omp_thread *t = omp_self();
   t->at.share->copied = copied;
   share_leave(t);
-  barrier(t);
+  barrier(t, false);
 }
 
 /* ---- locks ------------------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ enum { OMP_RUNTIME = 0, OMP_STATIC = 1, OMP_DYNAMIC = 2, OMP_GUIDED = 3, OMP_AUT
 typedef struct omp_controls {
   int threads; /* of the next team */
   int active_levels_max;
-  bool is_dynamic;
+  bool is_dynamic, can_cancel;
   int schedule;
   uint64_t chunk;
 } omp_controls;
@@ -31,6 +31,7 @@ typedef struct omp_controls {
 typedef struct omp_group { /* taskgroup */
   struct omp_group *outer;
   int task_count;
+  bool is_cancelled;
 } omp_group;
 struct omp_task {
   void (*fn)(void *data);
@@ -42,7 +43,7 @@ struct omp_task {
   omp_controls controls;
   int refs, child_count; /* child_count: not complete */
   int blocker_count;     /* siblings that have to be complete before */
-  bool is_final, is_implicit, waits_for_event, has_run;
+  bool is_final, is_implicit, waits_for_event, has_run, has_copies;
   struct omp_edge *successors;
   struct omp_depend **depends; /* of its children, hashed by address; made at the first one */
   struct omp_depend *mine;     /* in its parent's table */
@@ -58,7 +59,7 @@ typedef struct omp_share {
   bool is_ordered;
   uint64_t first, step, count, chunk, at; /* at: the next that nobody has */
   uint64_t given, done;                   /* pieces, in order */
-  void *copied;
+  void *copied, *memory;                  /* memory: the compiler's, for all threads */
 } omp_share;
 
 /* Where a thread is: in which team, in which task. */
@@ -75,8 +76,9 @@ struct omp_team {
   int refs, thread_count, level, active_level;
   omp_place outer; /* of who made it */
   omp_thread **threads;
-  int arrived_count, generation, waiting_count;
-  int task_count; /* not complete */
+  int arrived_count[2], generation, waiting_count; /* [1]: at its end */
+  int task_count;                                  /* not complete */
+  bool is_cancelled, is_share_cancelled; /* the second: the loop or sections that it is in */
   omp_task *ready, *ready_last;
   omp_share *shares;
 };

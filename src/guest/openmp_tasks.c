@@ -161,12 +161,18 @@ static void run(omp_thread *t, omp_task *task, void (*fn)(void *), void *data) {
   task->has_run = true;
   if (!task->waits_for_event) complete(task);
 }
+/* One that was cancelled before it began is not run, unless it has copies whose end the program waits for. */
+static bool is_cancelled(const omp_team *team, const omp_group *group) {
+  return (team && team->is_cancelled) || (group && group->is_cancelled);
+}
+static void nothing(void *data) { (void)data; }
 bool omp_task_run(omp_thread *t, const omp_task *parent, const omp_group *group) {
   if (!t->at.team || !t->at.team->ready) return false;
   omp_task *task = take_ready(t->at.team, parent, group);
   if (!task) return false;
   void *const data = task->data;
-  run(t, task, task->fn, data);
+  const bool is_for_nothing = !task->has_copies && is_cancelled(task->team, task->own);
+  run(t, task, is_for_nothing ? nothing : task->fn, data);
   free(data);
   return true;
 }
@@ -200,6 +206,7 @@ static void start(omp_thread *me, omp_task *task, bool is_deferred, region *fn, 
   if (is_deferred) {
     task->fn = fn;
     task->data = copy_of(data, copy, bytes, align);
+    task->has_copies = copy != NULL;
     if (!task->blocker_count) put_ready(task);
     return;
   }
@@ -217,6 +224,7 @@ void GOMP_task(region *fn, void *data, copier *copy, long bytes, long align, boo
   omp_thread *me = omp_self();
   (void)priority;
   pm_compute_measured();
+  if (is_cancelled(me->at.team, me->at.task->group)) return;
   const bool is_deferred =
       is_deferrable && me->at.team && me->at.team->thread_count > 1 && !me->at.task->is_final;
   omp_task *task = begin(me, flags);
@@ -279,6 +287,7 @@ static void taskloop(region *fn, void *data, copier *copy, long bytes, long alig
                      uint64_t tasks, uint64_t first, uint64_t count, uint64_t step) {
   omp_thread *me = omp_self();
   if (flags & FLAG_REDUCTION) omp_missing("reductions over tasks");
+  if (is_cancelled(me->at.team, flags & FLAG_NOGROUP ? me->at.task->group : NULL)) return;
   if (!(flags & FLAG_NOGROUP)) GOMP_taskgroup_start();
   if (flags & FLAG_GRAINSIZE) tasks = tasks ? count / tasks : 1;
   if (!tasks)
@@ -296,6 +305,7 @@ static void taskloop(region *fn, void *data, copier *copy, long bytes, long alig
     if (is_deferred) {
       task->fn = fn;
       task->data = own;
+      task->has_copies = copy != NULL;
       put_ready(task);
     } else {
       run(me, task, fn, own);
@@ -342,8 +352,6 @@ MISSING(GOMP_taskgroup_reduction_unregister, "reductions over tasks")
 MISSING(GOMP_task_reduction_remap, "reductions over tasks")
 MISSING(GOMP_workshare_task_reduction_unregister, "reductions over tasks")
 MISSING(GOMP_scope_start, "reductions over tasks")
-MISSING(GOMP_loop_ull_start, "conditional lastprivate and scans")
-MISSING(GOMP_loop_ull_ordered_start, "conditional lastprivate and scans")
 #define DOACROSS(name)                                                                             \
   MISSING(GOMP_##name, "loops with dependences between iterations (ordered(n))")
 DOACROSS(doacross_post)

@@ -83,6 +83,7 @@ static ssize_t err_stream(void *unused, const char *text, size_t bytes) {
   write_lines(2, guest_now(), text, bytes);
   return (ssize_t)bytes;
 }
+bool guest_output_is_nothing(const FILE *stream) { return stream == nothing; }
 void guest_output_begin(int with_prefix) {
   const cookie_io_functions_t io = {NULL, err_stream, NULL, NULL};
   prefix = with_prefix;

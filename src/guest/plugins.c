@@ -54,7 +54,10 @@ static plugin *plugin_of(const void *handle) {
       if (handle == &p->image.objects[i]) return p;
   return NULL;
 }
-int plugin_is(const void *handle) { return plugin_of(handle) != NULL; }
+char *plugin_base(const void *handle) {
+  const plugin *const p = plugin_of(handle);
+  return p ? p->image.base + ((const elf_object *)handle)->at : NULL;
+}
 static void others_add(plugin *p, const elf_image *other) {
   for (int i = 0; i < p->image.other_count; i++)
     if (p->others[i] == other) return;

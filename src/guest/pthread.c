@@ -532,12 +532,17 @@ int pthread_spin_lock(pthread_spinlock_t *lock) {
 }
 int pthread_spin_unlock(pthread_spinlock_t *lock) { return *lock = 0, 0; }
 
+/* An exception that leaves the function: the next caller tries again. */
+static void once_left(pthread_once_t **once) {
+  if (**once == 1) **once = 0;
+}
 int pthread_once(pthread_once_t *once, void (*fn)(void)) { /* 0 not yet, 1 runs, 2 done */
   while (*once == 1) sched_yield();
   if (*once == 2) return 0;
+  __attribute__((cleanup(once_left))) pthread_once_t *runs = once;
   *once = 1;
   fn();
-  *once = 2;
+  *runs = 2;
   return 0;
 }
 

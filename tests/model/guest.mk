@@ -12,6 +12,8 @@ $(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_MPI) $(GUEST_OMPI) $(GUEST_ST)) 
 # GCC's own choice at -O2 leaves loops of unknown length as they are; clang does not
 $(B)/guest/mpi/op.o: LEVEL_CFLAGS += $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 GUEST_OBJECTS := $(GUEST_SOURCES:src/guest/%.c=$(B)/guest/%.o)
+# An exception that leaves what pthread_once calls is noticed
+$(B)/guest/pthread.o: LEVEL_CFLAGS += -fexceptions
 OMPI_LISTS    := src/guest/ompi/calls.list src/guest/ompi/handles.list
 $(B)/guest/ompi/wrappers.c: src/guest/mpi/calls.awk src/guest/ompi/handles.awk $(OMPI_LISTS)
 	$(call say,AWK,$@)

@@ -229,6 +229,170 @@ static void nested(void) {
   serial += omp_get_num_threads();
   printf("nested %d %d, serial %d\n", in, levels, serial);
 }
+/* The last iteration that sets a variable gives it, by memory that the compiler asks for where the loop stands alone. */
+static int last, total;
+static void find_last(int kind, const char *sets) {
+  if (kind == 0) {
+#pragma omp for schedule(dynamic, 3) lastprivate(conditional : last)
+    for (int i = 0; i < N; i++)
+      if (sets[i]) last = i;
+  } else if (kind == 1) {
+#pragma omp for lastprivate(conditional : last)
+    for (int i = N - 1; i >= 0; i--) /* who has the earlier ones ends later */
+      if (sets[i]) usleep(10u * (unsigned)i), last = i;
+  } else if (kind == 2) {
+#pragma omp for schedule(guided) lastprivate(conditional : last)
+    for (unsigned long long i = 0; i < N; i++)
+      if (sets[i]) last = (int)i;
+  } else if (kind == 3) {
+#pragma omp for schedule(dynamic) ordered lastprivate(conditional : last)
+    for (unsigned long long i = 0; i < N; i++) {
+#pragma omp ordered
+      if (sets[i]) last = (int)i;
+    }
+  } else {
+#pragma omp sections lastprivate(conditional : last)
+    {
+#pragma omp section
+      if (sets[100]) last = 1;
+#pragma omp section
+      if (sets[101]) last = 2;
+#pragma omp section
+      if (sets[102]) last = 3;
+    }
+  }
+}
+static void sums_so_far(int *so_far) {
+#pragma omp for reduction(inscan, + : total)
+  for (int i = 0; i < N; i++) {
+    total += i;
+#pragma omp scan inclusive(total)
+    so_far[i] = total;
+  }
+}
+static void conditionals(void) {
+  static char sets[N];
+  int so_far[N], wrong = 0;
+  for (int i = 101; i < N; i += i < 700 ? 77 : N) sets[i] = 1;
+  printf("last");
+  for (int kind = 0; kind < 5; kind++) {
+    last = -1;
+#pragma omp parallel
+    find_last(kind, sets);
+    printf(" %d", last);
+    last = -1;
+    find_last(kind, sets);
+    printf(" %d", last);
+  }
+#pragma omp parallel
+  sums_so_far(so_far);
+  for (int i = 0; i < N; i++) wrong += so_far[i] != i * (i + 1) / 2;
+  printf(", sums so far: %d wrong, %d\n", wrong, total);
+}
+/* Where nobody cancels, each thread comes to the end of its patience. */
+enum { PATIENCE = 5000 };
+static int cancelled_loop(int threads) {
+  int ended = 0, patient = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp for schedule(static, 1) reduction(+ : ended, patient)
+  for (int i = 0; i < threads; i++) {
+    if (i == threads - 1) {
+#pragma omp cancel for
+    }
+    for (int tries = 0; tries < PATIENCE; tries++) {
+#pragma omp cancellation point for
+      usleep(1000);
+      patient = tries == PATIENCE - 1;
+    }
+    ended++;
+  }
+  return ended + 100 * patient;
+}
+static int cancelled_sections(void) {
+  int after = 0;
+#pragma omp parallel
+#pragma omp sections reduction(+ : after)
+  {
+#pragma omp section
+    {
+#pragma omp cancel sections
+      after++;
+    }
+#pragma omp section
+    for (int tries = 0; tries < PATIENCE && omp_get_num_threads() > 1; tries++) {
+#pragma omp cancellation point sections
+      usleep(1000);
+      after += tries == PATIENCE - 1;
+    }
+  }
+  return after;
+}
+static int cancelled_team(int is_wanted) {
+  int after = 0;
+#pragma omp parallel
+  {
+    if (omp_get_thread_num() == omp_get_num_threads() - 1) {
+#pragma omp cancel parallel if (is_wanted)
+    }
+#pragma omp for schedule(dynamic) reduction(+ : after) nowait
+    for (int i = 0; i < N; i++) after += is_wanted ? 0 : 1;
+#pragma omp barrier
+#pragma omp atomic
+    after++;
+  }
+  return after - (is_wanted ? 0 : omp_get_max_threads());
+}
+static int cancelled_group(void) {
+  int ran = 0, after = 0;
+#pragma omp parallel
+#pragma omp single
+  {
+#pragma omp taskgroup
+    {
+#pragma omp task if (0)
+      {
+#pragma omp cancel taskgroup
+        ran += 100;
+      }
+      for (int i = 0; i < 20; i++)
+#pragma omp task
+#pragma omp atomic
+        ran++;
+#pragma omp taskloop
+      for (int i = 0; i < 20; i++)
+#pragma omp atomic
+        ran++;
+    }
+#pragma omp task
+    after++;
+  }
+  return ran * 10 + after;
+}
+/* Tasks that stand in the list when their group is cancelled are not begun. */
+static int cancelled_later(void) {
+  int ran = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+#pragma omp taskgroup
+  {
+    for (int i = 0; i < 20; i++)
+#pragma omp task
+    {
+#pragma omp atomic
+      ran++;
+#pragma omp cancel taskgroup
+    }
+  }
+  return ran > 2; /* each thread had one at most */
+}
+static void cancels(void) {
+  const int threads = omp_get_max_threads();
+  printf("cancellation %d", omp_get_cancellation());
+  if (omp_get_cancellation())
+    printf(", loop %d %d, sections %d, team %d, group %d, later %d", cancelled_loop(threads), cancelled_loop(1), cancelled_sections(), cancelled_team(1),
+           cancelled_group(), cancelled_later());
+  printf(", none %d\n", cancelled_team(0));
+}
 
 static double since(double t) {
   struct timespec now;
@@ -275,5 +439,7 @@ int main(int argc, char **argv) {
   tasks();
   locks();
   nested();
+  conditionals();
+  cancels();
   return 0;
 }

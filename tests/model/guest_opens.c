@@ -3,6 +3,7 @@
    needs what nobody has, 5 one that the program is linked with. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,26 @@ static void fails(const char *folder) {
   printf("then a good one: %d, %s\n", library != NULL, said());
   (void)folder;
 }
+/* Where the program and what it opened lie, as long as they are there. */
+static void places(const char *folder) {
+  struct link_map *map = NULL, *of_program = NULL, *again = NULL;
+  Dl_info info;
+  Lmid_t names = -1;
+  char from[4096] = "";
+  void *const has_begun = dlsym(plugin, "has_begun"), *const program = dlopen(NULL, RTLD_NOW);
+  printf("its map: %d", dlinfo(plugin, RTLD_DI_LINKMAP, &map));
+  printf(" %s %d %d", map && strcmp(map->l_name, path[0]) == 0 ? "its name" : "another", map && dladdr(has_begun, &info) && (char *)map->l_addr == info.dli_fbase,
+         map && map->l_ld && map->l_ld->d_tag != DT_NULL);
+  for (int i = 0; i < 40; i++) dladdr1(i % 2 ? has_begun : dlsym(program, "linked"), &info, (void **)&again, RTLD_DL_LINKMAP);
+  printf(", the same %d", again == map);
+  printf(", the program's: %d %d", dlinfo(program, RTLD_DI_LINKMAP, &of_program), of_program && !*of_program->l_name);
+  for (map = of_program; map && !strstr(map->l_name, "liblinked.so");) map = map->l_next;
+  printf(", linked with it %d\n", map != NULL);
+  printf("its folder: %d %d", dlinfo(plugin, RTLD_DI_ORIGIN, from), strcmp(from, folder) == 0);
+  printf(", its names: %d %d", dlinfo(plugin, RTLD_DI_LMID, &names), names == LM_ID_BASE);
+  printf(", no such request: %d", dlinfo(plugin, 4711, &names));
+  printf(" %d\n", dlerror() != NULL);
+}
 int linked(void);
 __attribute__((destructor)) static void end(void) { puts("end of the program"); }
 int main(int argc, char **argv) {
@@ -112,6 +133,7 @@ int main(int argc, char **argv) {
   plugin = dlopen(path[0], RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   printf(", then %d\n", dlsym(RTLD_DEFAULT, "has_begun") != NULL);
   fails(argv[1]);
+  places(argv[1]);
   spins();
   printf("files are closed: %d\n", files == open_files());
   return 0;

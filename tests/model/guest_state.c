@@ -149,6 +149,29 @@ static int commands(void) {
   f = popen("tr a-z A-Z; exit 1", "w"); /* closed by exit */
   return !f || fprintf(f, "end of %d\n", rank) < 0;
 }
+static int next_number(void) {
+  const int fd = dup(1);
+  MUST(fd > 0 && close(fd) == 0);
+  return fd;
+}
+/* stdin is closed where a process closes it, and nobody else's; so is the file that took its place. */
+static int input(const char *path) {
+  struct stat s;
+  char line[8] = "none";
+  const int number = next_number();
+  MUST(!fgets(line, sizeof line, stdin) == (rank > 0) && strcmp(line, rank ? "none" : "12345\n") == 0);
+  PMI_Barrier();
+  MUST(freopen(NULL, "rb", stdin) == stdin && (rank == 2 || fclose(stdin) == 0) && next_number() == number);
+  PMI_Barrier();
+  MUST(fstat(0, &s) == 0 && S_ISCHR(s.st_mode)); /* the pipe is closed, no file of another takes its number */
+  MUST(rank == 1 || (getchar() == EOF && !ferror(stdin) == (rank != 0)));
+  PMI_Barrier();
+  if (rank == 2) {
+    MUST((stdin = freopen(path, "r", stdin)) != NULL && next_number() > number && getchar() == 0x7F && getchar() == 'E');
+    MUST(fclose(stdin) == 0 && next_number() == number);
+  }
+  return puts("its own stdin") < 0;
+}
 int main(int argc, char **argv) {
   int spawned;
   PMI_Init(&spawned);
@@ -160,6 +183,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "stop") == 0 && rank == 1) PMI_Abort(0, "done");
   if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) return flock(open(argv[0], O_RDONLY), LOCK_EX) || flock(open(argv[0], O_RDONLY), LOCK_EX);
   if (argc > 1 && strcmp(argv[1], "commands") == 0) return commands();
+  if (argc > 1 && strcmp(argv[1], "input") == 0) return input(argv[0]);
   if (argc > 1) return PMI_Barrier();
   environment();
   numbers();
