@@ -561,6 +561,18 @@ int elf_answers_to(const elf_object *o, const char *name) {
   return strcmp(o->name, name) == 0 || (o->dynamic && elf_dynamic(o, DT_SONAME) &&
                                         strcmp(o->strings + elf_dynamic(o, DT_SONAME), name) == 0);
 }
+static bool is_in_one_file(const void *a, const void *b) {
+  Dl_info one, other;
+  return dladdr(a, &one) && dladdr(b, &other) && one.dli_fbase == other.dli_fbase;
+}
+/* A version that the host's libc does not have (a program of a newer one) is tried without: better than refusing it.
+   What stands before libc without versions, an allocator or a sanitizer that was preloaded for the launcher, comes
+   first, as for the dynamic linker: memory that libc gives is from there. dlvsym passes it over. */
+static char *of_host(const char *name, const char *version) {
+  char *const first = (char *)dlsym(RTLD_DEFAULT, name);
+  char *const exact = version ? (char *)dlvsym(RTLD_DEFAULT, name, version) : NULL;
+  return exact && (!first || exact == first || is_in_one_file(exact, first)) ? exact : first;
+}
 static int calls_dlopen;
 int elf_calls_dlopen(void) { return calls_dlopen; }
 /* The order is ours, not the dynamic linker's: the program and what was preloaded, as everywhere;
@@ -591,10 +603,7 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
   for (int i = 0; i < image->other_count; i++)
     if (in_all(image->others[i], &t, name, version)) return t;
   if (elf_is_nowhere(name)) return t;
-  /* A version that the host's libc does not have (a program of a newer one) is tried without:
-     better than refusing it. */
-  t.address = version ? (char *)dlvsym(RTLD_DEFAULT, name, version) : NULL;
-  if (!t.address) t.address = (char *)dlsym(RTLD_DEFAULT, name);
+  t.address = of_host(name, version);
   return t;
 }
 

@@ -616,6 +616,7 @@ static void folder_of(const char *path, char *folder) {
   memcpy(folder, path, bytes);
   folder[bytes] = 0;
 }
+/* libc would take the handle for its own record of the library, and read beyond it. */
 static int guest_dlinfo(void *handle, int request, void *info) {
   if (!is_ours(handle)) return noted(dlinfo(handle, request, info) ? NULL : info) ? 0 : -1;
   const elf_object *const o =
