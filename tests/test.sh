@@ -3,6 +3,7 @@
 #   skip NAME REASON        counts as skipped
 #   finish                  last line: "N passed, N failed, N skipped"
 # TEST_ONLY=WORDS: only checks whose name contains these words, as an argument does it for a C test.
+# TEST_WITHOUT="NAME|NAME": without the checks of these names.
 # $T is a folder of the script's own under $B, empty at the start. Scripts run in the repository's root.
 B=${B:-build} CC=${CC:-cc} CLANG=${CLANG:-clang}
 T=$B/$(echo "${0%.sh}" | tr / -)
@@ -10,6 +11,7 @@ rm -rf "$T" && mkdir -p "$T" || exit 1
 test_passed=0 test_failed=0 test_skipped=0
 check() {
   case $1 in *"$TEST_ONLY"*) ;; *) return ;; esac
+  case "|$TEST_WITHOUT|" in *"|$1|"*) return ;; esac
   test_name=$1 && shift
   if "$@" >"$T/output" 2>&1; then
     test_passed=$((test_passed + 1)) && echo "ok      $test_name"

@@ -20,7 +20,7 @@ $(GUEST_MPI_SET)_large: $(GUEST_MPI_FILES) tests/guest_mpi/say.h tests/guest_mpi
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/random
-$(B)/tests/guest_mpi/random: $(addprefix tests/guest_mpi/,random.c random_more.c random.h) $(B)/.flags
+$(B)/tests/guest_mpi/random: $(addprefix tests/guest_mpi/,random.c random_more.c random_wide.c random.h) $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $(filter %.c,$^) -o $@ $(LDFLAGS)

@@ -674,7 +674,12 @@ static const struct {
              {"requests", do_typed_window, 2},
              {"file", do_file, 2},
              {"partitions", do_partitions, 1},
-             {"exchange", do_exchange, 2}};
+             {"exchange", do_exchange, 2},
+             {"far types", do_far_types, 2},
+             {"elements", do_elements, 2},
+             {"own types", do_own_types, 3},
+             {"graph", do_graph, 2},
+             {"spread file", do_spread_file, 2}};
 static void take_step(void) {
   unsigned all = 0, k;
   size_t i = 0;

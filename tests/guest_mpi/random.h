@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-enum { COMMS = 6 };
+enum { COMMS = 6, BYTES = 1 << 17, MEMBERS = 64 };
 extern int me, n, step, shown;
 #define SHOW(...) (void)(step == shown && fprintf(stderr, __VA_ARGS__))
 unsigned draw(unsigned below); /* the same in all processes */
@@ -26,6 +26,11 @@ static inline int plain_same(int s) { return s == MPI_IDENT ? 0 : s == MPI_CONGR
 static inline int plain_topo(int t) { return t == MPI_GRAPH ? 1 : t == MPI_CART ? 2 : t == MPI_DIST_GRAPH ? 3 : t; }
 MPI_Datatype draw_type(int depth);
 /* random_more.c */
+char *placed(char *block, MPI_Datatype t, int count); /* where so many begin in BYTES; NULL: no room */
+int size_of(MPI_Datatype t);
+int open_scratch(MPI_File *f); /* all together, gone when closed; ret MPI's */
 void do_packing(void), do_groups(void), do_typed_collective(void), do_shape(void);
 void do_typed_window(void), do_file(void), do_partitions(void), do_exchange(void);
+/* random_wide.c */
+void do_far_types(void), do_elements(void), do_own_types(void), do_graph(void), do_spread_file(void);
 #endif

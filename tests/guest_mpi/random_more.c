@@ -1,18 +1,16 @@
 /* Of the random MPI program: packing, groups, collectives of datatypes and in place, topologies, windows with
    datatypes and requests, files with views, partitioned messages, exchanges in place. */
 #include "random.h"
-enum { BYTES = 1 << 17, MEMBERS = 64 };
 static char one[BYTES], two[BYTES], three[BYTES];
 
-/* Where data of `count` elements begin in a block that has room on both sides. ret 0: they would not fit */
-static char *placed(char *block, MPI_Datatype t, int count) {
+char *placed(char *block, MPI_Datatype t, int count) {
   MPI_Aint lb, extent, low, span;
   MPI_Type_get_extent(t, &lb, &extent);
   MPI_Type_get_true_extent(t, &low, &span);
   const MPI_Aint begin = low < 0 ? -low : 0;
   return extent < 0 || begin + low + span + extent * count + 64 > BYTES ? NULL : block + begin;
 }
-static int size_of(MPI_Datatype t) {
+int size_of(MPI_Datatype t) {
   int size;
   MPI_Type_size(t, &size);
   return size;
@@ -386,15 +384,8 @@ static MPI_Datatype draw_view(int *ints) { /* of whole ints, forwards, tiles tha
   MPI_Type_commit(&tile);
   return tile;
 }
-void do_file(void) {
+int open_scratch(MPI_File *f) {
   const char *name = getenv("GUEST_MPI_FILE");
-  const int calls = between(1, 5), begin = 4 * between(0, 30);
-  int ints = 0;
-  MPI_File f;
-  MPI_Status s;
-  MPI_Offset size, at, byte;
-  MPI_Datatype tile = draw_view(&ints), spread;
-  MPI_Aint lb, extent;
   /* MPICH writes back what lies between, as it was before others wrote there */
   MPI_Info hints;
   MPI_Info_create(&hints);
@@ -402,8 +393,19 @@ void do_file(void) {
   MPI_Info_set(hints, "romio_cb_write", "disable");
   const int failed =
       MPI_File_open(MPI_COMM_WORLD, name ? name : "random.file",
-                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints, &f);
+                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, hints, f);
   MPI_Info_free(&hints);
+  return failed;
+}
+void do_file(void) {
+  const int calls = between(1, 5), begin = 4 * between(0, 30);
+  int ints = 0;
+  MPI_File f;
+  MPI_Status s;
+  MPI_Offset size, at, byte;
+  MPI_Datatype tile = draw_view(&ints), spread;
+  MPI_Aint lb, extent;
+  const int failed = open_scratch(&f);
   note((uint64_t)failed);
   if (failed) return;
   memset(two, 0, BYTES); /* MPICH leaves in holes what its buffers held */

@@ -10,7 +10,7 @@ $(STANDARD_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h tests/guest_mpi/standa
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(STANDARD_CC) -include tests/guest_mpi/standard.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) $(STANDARD_LIB)
-$(B)/tests/guest_mpi/random_standard: $(addprefix tests/guest_mpi/,random.c random_more.c random.h) $(STANDARD) $(B)/.flags
+$(B)/tests/guest_mpi/random_standard: $(addprefix tests/guest_mpi/,random.c random_more.c random_wide.c random.h) $(STANDARD) $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)$(STANDARD_CC) $(filter %.c,$^) -o $@ $(LDFLAGS) $(STANDARD_LIB)
 $(B)/tests/guest_mpi/libtool_standard.so: tests/guest_mpi/tool.c $(STANDARD) $(B)/.flags
