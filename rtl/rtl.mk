@@ -2,7 +2,9 @@
 # -fno-const-bit-op-tree: Verilator 5.006 gets some bit trees wrong without it.
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
 RTL_OPT     ?= -O2
-VERILATE     = MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" \
+# $(call verilate,FOLDER,PREFIX), then more options and the sources. Objects that are there from before would be linked too.
+verilate     = rm -f $1/*.o && MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
+               -MAKEFLAGS "-f $(CURDIR)/rtl/two_files.mk VM_PARALLEL_BUILDS=1 VM_FAST=$2__fast VM_SLOW=$2__slow" \
                -MAKEFLAGS "OPT_FAST=$(RTL_OPT) OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --cc -y rtl --build -j 1
 # Tests run on models that count lines and bits; rtl/coverage.h says how. Memories deeper than 8 are left out.
 COVERED     := --coverage-line --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8 --output-split 1000000
@@ -35,7 +37,7 @@ $(B)/tests/rtl/$1: RTL_OPT := -O1
 $(B)/tests/rtl/$1: tests/rtl/$1.cpp tests/test.h rtl/nic_cosim.h $3 $4 $(VERILATED) $(B)/.flags
 	$$(call say,RTL,$$@)
 	$$(Q)mkdir -p $$(@D) $(NIC_COVERAGE)
-	$$(Q)$$(VERILATE) $5 --Mdir $(B)/rtl/$1 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
+	$$(Q)$$(call verilate,$(B)/rtl/$1,V$2) $5 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
 	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(B)/rtl/$1 $$< -o $$@ $(B)/rtl/$1/V$2__ALL.a $(VERILATED) -lz -pthread
 CHECK_rtl += $(B)/tests/rtl/$1
 endef
@@ -61,19 +63,19 @@ NIC_LIBS := $(NIC_LIB) -lstdc++ -lz
 $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) --Mdir $(B)/rtl/nic --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(call verilate,$(B)/rtl/nic,Vnic_top) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
 $(B)/rtl/wave/Vnic_wave__ALL.a: RTL_OPT := -O1
 $(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) $(WAVES) --prefix Vnic_wave --Mdir $(B)/rtl/wave --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(call verilate,$(B)/rtl/wave,Vnic_wave) $(WAVES) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/wave.log 2>&1 || { tail -30 $(B)/rtl/wave.log; exit 1; }
 # The switches between them
 $(B)/rtl/switched/Vnic_switch__ALL.a: $(SWITCH_SOURCES) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(VERILATE) --Mdir $(B)/rtl/switched $(SWITCH_FLAGS) --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
+	$(Q)$(call verilate,$(B)/rtl/switched,Vnic_switch) $(SWITCH_FLAGS) --top-module nic_switch rtl/nic_pkg.sv rtl/nic_switch.sv \
 	  >$(B)/rtl/switched.log 2>&1 || { tail -30 $(B)/rtl/switched.log; exit 1; }
 $(NIC_LIB): $(B)/rtl/nic/Vnic_top__ALL.a $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/rtl/switched/Vnic_switch__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h
 	$(call say,CXX,$@)
@@ -121,7 +123,7 @@ $(B)/rtl/covered/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
 	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
-	$(Q)$(VERILATE) $(COVERED) --assert --Mdir $(@D) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
+	$(Q)$(call verilate,$(@D),Vnic_top) $(COVERED) --assert --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
 	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
 $(NIC_COVERED): $(B)/rtl/covered/Vnic_top__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
