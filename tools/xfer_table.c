@@ -535,6 +535,11 @@ static void no_slower_than_next(const uint64_t size_bytes[SIZES], double time_s[
   }
 }
 
+static void no_slower_than_two_halves(double time_s[SIZES]) {
+  for (int i = 1; i < SIZES; i++)
+    if (time_s[i] > 2 * time_s[i - 1]) time_s[i] = 2 * time_s[i - 1];
+}
+
 /* A size that was disturbed each time, or whose data is in no cache, says nothing of how fast it could be: no
    message takes longer than one of twice the bytes, or than two of half of them; and the link is no slower
    than any one message. What is sent eagerly also waits for its round trip, which is no time of data that is
@@ -542,8 +547,8 @@ static void no_slower_than_next(const uint64_t size_bytes[SIZES], double time_s[
 static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES], int64_t eager,
                          double *link) {
   no_slower_than_next(size_bytes, time_s, eager);
+  no_slower_than_two_halves(time_s);
   for (int i = 0; i < SIZES; i++) {
-    if (i > 0 && time_s[i] > 2 * time_s[i - 1]) time_s[i] = 2 * time_s[i - 1];
     const double rate = 1.1 * (double)size_bytes[i] / time_s[i];
     if (rate > *link) *link = rate;
   }
@@ -551,6 +556,7 @@ static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES],
     if (has_few_repeats[i] && size_bytes[i] > (uint64_t)eager &&
         time_s[i] > (double)size_bytes[i] / *link)
       time_s[i] = (double)size_bytes[i] / *link;
+  no_slower_than_two_halves(time_s);
   no_slower_than_next(size_bytes, time_s, eager);
 }
 

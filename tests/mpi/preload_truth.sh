@@ -82,6 +82,7 @@ few_repeats() { # mpi
   mkdir "$reports"
   SLOW_NETWORK=1 SLOW_WAITS=16 slow_table "$1" 2 --seconds 2 "$reports/short.txt"
   said=$(awk '/^# few_repeats / { for (i = 3; i <= NF; i++) few[$i] = 1 } /eager_bytes/ { eager = $3 } /link_bytes/ { link = $3 } !/^#/ && $1 > eager && $1 in few && $2 > 1.001 * $1 / link { print $1, $2 }
+    !/^#/ { if (last && $2 > 2.001 * last) print "slower than two of half:", $1, $2; last = $2 }
     END { if (!(8388608 in few)) print "none" }' "$reports/short.txt" 2>&1)
   if [ -z "$said" ] && grep -q '^xfer_table: 2 s are too short for these sizes: few_repeats .*8388608' "$reports/out"; then ok "$1: what was measured with few repeats for want of time is said, and counts as fast as the link"
   else bad "$1: few repeats: $said: $(cat "$reports/out" "$reports/short.txt")"; fi
