@@ -3,7 +3,7 @@
 : "${T:?sourced after tests/test.sh}"
 awk 'BEGIN { for (n = 1; n <= 4096; n *= 2) printf "%d %.3e\n", n, 2e-6 + 1e-9 * n }' >"$T/samples"
 echo '8 1e-6 put' >"$T/runs"
-awk 'BEGIN { for (n = 1; n <= 4096; n *= 8) printf "%d %.3e put_nbi full\n%d %.3e get_nbi post\n", n, 2e-6 + 1e-10 * n, n, 3e-7 }' >"$T/moves"
+awk 'BEGIN { for (n = 1; n <= 4096; n *= 64) printf "%d %.3e put_nbi full\n%d %.3e get_nbi post\n", n, 2e-6 + 1e-10 * n, n, 3e-7 }' >"$T/moves"
 mkdir -p "$T/sys/class/net/eth0/statistics" "$T/sys/bus/pci/devices"
 echo up >"$T/sys/class/net/eth0/operstate"
 echo 1 >"$T/sys/class/net/eth0/type"
