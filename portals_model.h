@@ -221,6 +221,13 @@ PM_API int pm_version(void);
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
    looks, waits, sleeps and the work of a pm_msg's worker take none of it. With 0 every thread has a core. */
+/* MESSAGES TO ONESELF, and between processes of a node, go through its memory (at the level LogGP: as to any other
+   node). With intra_uses_nic 1 they are messages like any other, at every level, as the NIC in RTL has it, which
+   does not look whether the address is its own: over PCI, the node's cable to its switch, and back over the same
+   cable and PCI. So one takes as long as one to another node of that switch, shares the cable with what else goes and
+   comes, and is lost or waits with it. Of several cables it takes the one for itself as destination (file: cable
+   number (node modulo its cables), in their order). With pci_half_duplex it crosses PCI twice, so that at the level
+   flow it has at most half of pci_bytes_per_s. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -2017,7 +2024,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 177 "src/portals/platform.h"
+#line 184 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2663,6 +2670,10 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
       pm__graph_free(g, (int)nodes);
       return PM_E_NOMEM;
     }
+    if (g->first[1] == 0) {
+      pm__graph_free(g, (int)nodes);
+      return pm__platform_error(error, error_bytes, "links: h0 has none");
+    }
     for (v = 1; v < nodes && far < 0; v++)
       for (steps = 0, i = v; i != 0 && far < 0; steps++) {
         if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
@@ -2701,7 +2712,7 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
                                 uint32_t *out) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
-  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 0, n = 0;
+  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 1, n = 0;
   span[0] = width[0] = 1;
   b[0] = 0;
   for (l = 0; l < h; l++) {
@@ -2782,7 +2793,7 @@ PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link) {
 }
 
 /* Links from node to node and the latency of the way; graph: of a platform with links from a file.
-   -1: no way (or no memory). */
+   From a node to itself: over a cable of its own and back. -1: no way (or no memory). */
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps) {
   int n = 0;
@@ -2790,6 +2801,13 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
   if (p->topology == PM_TOPO_FILE) {
     int at = src;
     latency_ns = 0;
+    if (src == dst) {
+      const int first = graph->first[src], cables = graph->first[src + 1] - first;
+      out[0] = (uint32_t)graph->out[first + src % cables];
+      out[1] = out[0] ^ 1;
+      *latency_ps = 2 * graph->latency_ns[out[0] / 2] * PM__PS;
+      return 2;
+    }
     if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
     while (at != dst) {
       int link = graph->next[dst][at];
@@ -2801,17 +2819,16 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
     *latency_ps = latency_ns * PM__PS;
     return n;
   }
-  if (src == dst || p->topology == PM_TOPO_CROSSBAR) {
+  if (p->topology == PM_TOPO_CROSSBAR) {
     out[n++] = (uint32_t)(2 * src);
     out[n++] = (uint32_t)(2 * dst + 1);
-    if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
   } else if (p->topology == PM_TOPO_FATTREE)
     n = pm__fattree_way(p, src, dst, NULL, out);
   else if (p->topology == PM_TOPO_TORUS)
     n = pm__route_torus(p, src, dst, out);
   else
     n = pm__dragonfly_way(p, src, dst, -1, out);
-  if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
+  latency_ns += (n - 1) * p->switch_latency_ns;
   *latency_ps = latency_ns * PM__PS;
   return n;
 }
@@ -2858,7 +2875,7 @@ typedef struct pm__lane {
    there is room, within limits. 64 bytes. */
 enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
-  int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
+  int from, to, link_count;    /* link_count 0: none yet */
   bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t *link;              /* near, or allocated with room for the longest way */
@@ -3706,6 +3723,18 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
+/* From a node to itself: over its first cable that is alive at t_ps, and back; or -1. */
+static int pm__way_to_itself(const pm_world *w, uint32_t base, int node, int64_t t_ps,
+                             uint32_t *out) {
+  const struct pm__net *net = w->net;
+  int k;
+  for (k = net->first[node]; k < net->first[node + 1]; k++) {
+    out[0] = base + (uint32_t)net->out[k];
+    out[1] = pm__link_back(w, out[0]);
+    if (!pm__link_is_dead(w, out[0], t_ps)) return 2;
+  }
+  return -1;
+}
 /* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
    first; no way through another node, but in a platform file, where a node may be a router too.
    Links out of a vertex are looked at by number, so of several shortest ways it is the same one
@@ -3715,6 +3744,7 @@ static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps,
   const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
   int head = 0, tail = 0, v, k, n = 0;
+  if (from == to) return pm__way_to_itself(w, base, from, t_ps, out);
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
   net->queue[tail++] = from;
   while (head < tail && net->via[to] < 0) {
@@ -3771,7 +3801,6 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
   int i, n;
-  if (from == to) return false; /* the NIC turns it round */
   if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
   /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */
@@ -9364,13 +9393,11 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
-/* A PCI root carries what its node's cables carry and nothing else, where no NIC turns messages round or shares the
-   root: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
+/* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
 static bool pm__pci_is_wide(const pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t cables = p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1;
-  return p->nic_count == 1 && !p->intra_uses_nic && !p->pci_half_duplex &&
-         p->topology != PM_TOPO_FILE &&
+  return p->nic_count == 1 && !p->pci_half_duplex && p->topology != PM_TOPO_FILE &&
          p->pci_bytes_per_s > (double)cables * p->link_bytes_per_s * pm__payload_ratio(p);
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
@@ -10063,13 +10090,8 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
 }
 /* What flowed over the link is lost with it; plain flows keep what they have carried. */
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
-  int i = 0;
-  while (i < w->links[link].count) {
-    pm__flow *f = w->links[link].flows[i].flow;
-    if (f->from == f->to) { /* a NIC turns round what goes to itself */
-      i++;
-      continue;
-    }
+  while (w->links[link].count) {
+    pm__flow *f = w->links[link].flows[0].flow;
     pm__flow_leave_links(w, f);
     if (!w->solve_is_due) pm__ends_next(w);
     if (f->done == pm__plain_flow_done) {
@@ -10509,7 +10531,7 @@ PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int la
     pm__is_given_up(w, m, t_ps);
     return 0;
   }
-  t_there_ps = !w->is_faulty || from == to ? pm__later(t_ps, latency_ps)
+  t_there_ps = !w->is_faulty || pm__is_inside(w, m) ? pm__later(t_ps, latency_ps)
                                            : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
@@ -10795,18 +10817,15 @@ PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
   ((pm__message *)message)->way.is_dropped = 1;
   pm__job_flown(w, message);
 }
-/* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
+/* At the packet level: what is on its way comes to pm__rx by itself. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  const int from = pm__job_from(m), to = pm__job_to(m);
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) {
     pm__slot_release(w, m, w->now_ps);
     pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
   }
-  if (!m->way.packet_count)
-    pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
@@ -10847,6 +10866,8 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)
       f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+    else if (cap > w->plat.pci_bytes_per_s / 2)
+      cap = w->plat.pci_bytes_per_s / 2;
   }
   credit = pm__credit_bytes_per_s(w, bytes, way->latency_ps);
   return pm__flow_go(w, f, bytes, credit < cap ? credit : cap);
@@ -12226,6 +12247,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     pm__rest_dies(w, m);
     return;
   }
+  if (!way->link_count) return; /* out of memory: the run ends */
   if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
     pm__schedule(w, event, t_ps);
     return;
@@ -12282,15 +12304,6 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.has_crossed = 1;
   m->way.is_flow = 0;
   if (!pm__packets_open(w)) return;
-  if (!pm__known(w, pm__job_from(m), pm__job_to(m))
-           ->link_count) { /* to itself: the NIC turns it round */
-    m->way.event.fn = pm__all_left;
-    m->way.packet_count = 0;
-    m->way.t_begin_ps = t_ps;
-    m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
-    pm__schedule(w, &m->way.event, m->way.t_left_ps);
-    return;
-  }
   s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   m->way.number = s->sent_count++;
   m->way.rest_bytes = bytes;

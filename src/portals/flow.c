@@ -11,13 +11,11 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
-/* A PCI root carries what its node's cables carry and nothing else, where no NIC turns messages round or shares the
-   root: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
+/* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
 static bool pm__pci_is_wide(const pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t cables = p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1;
-  return p->nic_count == 1 && !p->intra_uses_nic && !p->pci_half_duplex &&
-         p->topology != PM_TOPO_FILE &&
+  return p->nic_count == 1 && !p->pci_half_duplex && p->topology != PM_TOPO_FILE &&
          p->pci_bytes_per_s > (double)cables * p->link_bytes_per_s * pm__payload_ratio(p);
 }
 PM__PRIVATE int pm__links_make(pm_world *w) {
@@ -710,13 +708,8 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
 }
 /* What flowed over the link is lost with it; plain flows keep what they have carried. */
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
-  int i = 0;
-  while (i < w->links[link].count) {
-    pm__flow *f = w->links[link].flows[i].flow;
-    if (f->from == f->to) { /* a NIC turns round what goes to itself */
-      i++;
-      continue;
-    }
+  while (w->links[link].count) {
+    pm__flow *f = w->links[link].flows[0].flow;
     pm__flow_leave_links(w, f);
     if (!w->solve_is_due) pm__ends_next(w);
     if (f->done == pm__plain_flow_done) {

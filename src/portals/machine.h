@@ -44,7 +44,7 @@ typedef struct pm__lane {
    there is room, within limits. 64 bytes. */
 enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
-  int from, to, link_count;    /* link_count 0: none yet (or no link: to itself) */
+  int from, to, link_count;    /* link_count 0: none yet */
   bool is_detour;              /* around cables that are down */
   int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
   uint32_t *link;              /* near, or allocated with room for the longest way */

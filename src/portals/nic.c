@@ -148,18 +148,15 @@ PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
   ((pm__message *)message)->way.is_dropped = 1;
   pm__job_flown(w, message);
 }
-/* At the packet level: what is on its way comes to pm__rx by itself, but what has none. */
+/* At the packet level: what is on its way comes to pm__rx by itself. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  const int from = pm__job_from(m), to = pm__job_to(m);
   lane->is_busy = 0;
   lane->t_free_ps = w->now_ps;
   if (!m->way.is_reply) {
     pm__slot_release(w, m, w->now_ps);
     pm__send_early(w, m, pm__max_ps(w->now_ps, pm__later(m->way.t_begin_ps, pm__event_ps(w))));
   }
-  if (!m->way.packet_count)
-    pm__travel(w, m, from, to, m->way.lane, w->now_ps, pm__known(w, from, to)->latency_ps, pm__rx);
   pm__lane_run(w, lane);
 }
 /* The average rate that credits allow: the first ones at the link's rate, then one window per round
@@ -200,6 +197,8 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */
     if (from != to || !w->plat.pci_half_duplex)
       f->link[f->link_count++] = pm__node_resource(w, to, PM__PCI_WRITE);
+    else if (cap > w->plat.pci_bytes_per_s / 2)
+      cap = w->plat.pci_bytes_per_s / 2;
   }
   credit = pm__credit_bytes_per_s(w, bytes, way->latency_ps);
   return pm__flow_go(w, f, bytes, credit < cap ? credit : cap);

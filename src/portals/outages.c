@@ -139,6 +139,18 @@ PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps
       return true;
   return false;
 }
+/* From a node to itself: over its first cable that is alive at t_ps, and back; or -1. */
+static int pm__way_to_itself(const pm_world *w, uint32_t base, int node, int64_t t_ps,
+                             uint32_t *out) {
+  const struct pm__net *net = w->net;
+  int k;
+  for (k = net->first[node]; k < net->first[node + 1]; k++) {
+    out[0] = base + (uint32_t)net->out[k];
+    out[1] = pm__link_back(w, out[0]);
+    if (!pm__link_is_dead(w, out[0], t_ps)) return 2;
+  }
+  return -1;
+}
 /* The shortest way of links of this rail that are alive at t_ps, or -1; to: a node. Breadth
    first; no way through another node, but in a platform file, where a node may be a router too.
    Links out of a vertex are looked at by number, so of several shortest ways it is the same one
@@ -148,6 +160,7 @@ static int pm__way_around(pm_world *w, int rail, int from, int to, int64_t t_ps,
   const uint32_t base = (uint32_t)rail * pm__rail_links(w);
   struct pm__net *net = w->net;
   int head = 0, tail = 0, v, k, n = 0;
+  if (from == to) return pm__way_to_itself(w, base, from, t_ps, out);
   for (v = 0; v < net->vertex_count; v++) net->via[v] = -1;
   net->queue[tail++] = from;
   while (head < tail && net->via[to] < 0) {
@@ -204,7 +217,6 @@ PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
   int i, n;
-  if (from == to) return false; /* the NIC turns it round */
   if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
   if (!w->net) return false;
   /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */

@@ -520,6 +520,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
     pm__rest_dies(w, m);
     return;
   }
+  if (!way->link_count) return; /* out of memory: the run ends */
   if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
     pm__schedule(w, event, t_ps);
     return;
@@ -576,15 +577,6 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.has_crossed = 1;
   m->way.is_flow = 0;
   if (!pm__packets_open(w)) return;
-  if (!pm__known(w, pm__job_from(m), pm__job_to(m))
-           ->link_count) { /* to itself: the NIC turns it round */
-    m->way.event.fn = pm__all_left;
-    m->way.packet_count = 0;
-    m->way.t_begin_ps = t_ps;
-    m->way.t_left_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.link_bytes_per_s));
-    pm__schedule(w, &m->way.event, m->way.t_left_ps);
-    return;
-  }
   s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
   m->way.number = s->sent_count++;
   m->way.rest_bytes = bytes;

@@ -608,6 +608,10 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
       pm__graph_free(g, (int)nodes);
       return PM_E_NOMEM;
     }
+    if (g->first[1] == 0) {
+      pm__graph_free(g, (int)nodes);
+      return pm__platform_error(error, error_bytes, "links: h0 has none");
+    }
     for (v = 1; v < nodes && far < 0; v++)
       for (steps = 0, i = v; i != 0 && far < 0; steps++) {
         if (g->next[0][i] < 0 || steps >= PM__ROUTE_MAX / 2)
@@ -646,7 +650,7 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
                                 uint32_t *out) {
   const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
-  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 0, n = 0;
+  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 1, n = 0;
   span[0] = width[0] = 1;
   b[0] = 0;
   for (l = 0; l < h; l++) {
@@ -727,7 +731,7 @@ PM__PRIVATE bool pm__torus_is_edge(const pm_platform *p, int64_t link) {
 }
 
 /* Links from node to node and the latency of the way; graph: of a platform with links from a file.
-   -1: no way (or no memory). */
+   From a node to itself: over a cable of its own and back. -1: no way (or no memory). */
 PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst, uint32_t *out,
                         int64_t *latency_ps) {
   int n = 0;
@@ -735,6 +739,13 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
   if (p->topology == PM_TOPO_FILE) {
     int at = src;
     latency_ns = 0;
+    if (src == dst) {
+      const int first = graph->first[src], cables = graph->first[src + 1] - first;
+      out[0] = (uint32_t)graph->out[first + src % cables];
+      out[1] = out[0] ^ 1;
+      *latency_ps = 2 * graph->latency_ns[out[0] / 2] * PM__PS;
+      return 2;
+    }
     if (!graph->next[dst] && !pm__graph_towards(graph, dst)) return -1;
     while (at != dst) {
       int link = graph->next[dst][at];
@@ -746,17 +757,16 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
     *latency_ps = latency_ns * PM__PS;
     return n;
   }
-  if (src == dst || p->topology == PM_TOPO_CROSSBAR) {
+  if (p->topology == PM_TOPO_CROSSBAR) {
     out[n++] = (uint32_t)(2 * src);
     out[n++] = (uint32_t)(2 * dst + 1);
-    if (p->topology != PM_TOPO_CROSSBAR) n = 0; /* to itself: no cable, the NIC turns it round */
   } else if (p->topology == PM_TOPO_FATTREE)
     n = pm__fattree_way(p, src, dst, NULL, out);
   else if (p->topology == PM_TOPO_TORUS)
     n = pm__route_torus(p, src, dst, out);
   else
     n = pm__dragonfly_way(p, src, dst, -1, out);
-  if (n > 1) latency_ns += (n - 1) * p->switch_latency_ns;
+  latency_ns += (n - 1) * p->switch_latency_ns;
   *latency_ps = latency_ns * PM__PS;
   return n;
 }

@@ -19,6 +19,13 @@
    kernels, pm_msg_compute_ns, measured computation) each have min(1, cores_per_node_count / N) of a core, as
    under a fair scheduler whose slices are short; they are the node's, whoever's threads these are. Calls,
    looks, waits, sleeps and the work of a pm_msg's worker take none of it. With 0 every thread has a core. */
+/* MESSAGES TO ONESELF, and between processes of a node, go through its memory (at the level LogGP: as to any other
+   node). With intra_uses_nic 1 they are messages like any other, at every level, as the NIC in RTL has it, which
+   does not look whether the address is its own: over PCI, the node's cable to its switch, and back over the same
+   cable and PCI. So one takes as long as one to another node of that switch, shares the cable with what else goes and
+   comes, and is lost or waits with it. Of several cables it takes the one for itself as destination (file: cable
+   number (node modulo its cables), in their order). With pci_half_duplex it crosses PCI twice, so that at the level
+   flow it has at most half of pci_bytes_per_s. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i

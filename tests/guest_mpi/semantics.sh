@@ -71,13 +71,15 @@ threads_are_reported() {
   done
 }
 # What the wire saw lies within the bounds also where messages are faster than the platform's link: by LogGP's numbers, in
-# parts over two NICs, over cables of a file; and a minimum is claimed where one may be.
+# parts over two NICs, over cables of a file, through the NIC to a process of one's own node; and a minimum is claimed where one may be.
 minimum_is_of_the_level() {
   printf 'node_count 2\n' >"$T/plain.machine" && printf 'node_count 2\nloggp_bytes_per_s 4e10\n' >"$T/loggp.machine" &&
     printf 'node_count 2\nnic_count 2\nrail_split_bytes 1000\n' >"$T/rails.machine" &&
-    printf 'node_count 2\npci_flow_bytes_per_s 1e11\npci_bytes_per_s 1e11\ntopology file\nlink h0 s 4e10 50\nlink h1 s 4e10 50\n' >"$T/file.machine" || return 1
-  for how in plain:flow loggp:loggp loggp:flow,loggp@1 rails:flow file:flow; do
-    rm -rf "$T/fetched" && timeout 300 "$B/pm_run" -n 2 --platform "$T/${how%:*}.machine" --level "${how#*:}" --report "$T/fetched" "$B/tests/guest_mpi/fetched" 2>"$T/err" || { cat "$T/err"; return 1; }
+    printf 'node_count 2\npci_flow_bytes_per_s 1e11\npci_bytes_per_s 1e11\ntopology file\nlink h0 s 4e10 50\nlink h1 s 4e10 50\n' >"$T/file.machine" &&
+    printf 'node_count 1\npci_flow_bytes_per_s 1e11\npci_bytes_per_s 1e11\nlink_bytes_per_s 4e10\nintra_uses_nic 1\n' >"$T/inside.machine" || return 1
+  for how in plain:flow loggp:loggp loggp:flow,loggp@1 rails:flow file:flow inside:flow inside:packet; do
+    case $how in inside*) each=2 ;; *) each=1 ;; esac
+    rm -rf "$T/fetched" && timeout 300 "$B/pm_run" -n 2 --per-node $each --platform "$T/${how%:*}.machine" --level "${how#*:}" --report "$T/fetched" "$B/tests/guest_mpi/fetched" 2>"$T/err" || { cat "$T/err"; return 1; }
     for rank in 0 1; do
       "$B/overlap_report" --no-html "$T"/fetched/*.$rank.json >"$T/text" &&
         sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" |

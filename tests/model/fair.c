@@ -382,7 +382,7 @@ static void pci_is_left_out_where_it_holds_nobody_down(void) {
       p.topo[0] = 1, p.topo[1] = NODES, p.topo[2] = k == 1 ? 1 : 2;
     }
     if (k == 6) p.pci_bytes_per_s = 23e9;
-    put_with_and_without(&p, k == 0 || k == 6, k >= 1 && k <= 4);
+    put_with_and_without(&p, k <= 1 || k == 6, k >= 2 && k <= 4);
   }
 }
 int main(int argc, char **argv) {

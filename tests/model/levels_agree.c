@@ -235,11 +235,86 @@ static void levels_do_the_same(void) {
     pm_platform_free(&p);
   }
 }
+/* Process 0 alone puts so many bytes to `to`, or all processes of `askers` do at once: until the acknowledgement of
+   the last. */
+static struct {
+  int to, askers;
+  size_t bytes;
+  int64_t d_ps;
+} ask;
+static void ask_body(void *unused) {
+  static unsigned char memory[1000000];
+  mover m;
+  (void)unused;
+  mover_open(&m, memory, sizeof memory);
+  pm_barrier();
+  const int64_t t_ps = pm_world_of(pm_self())->now_ps;
+  if (pm_rank() < ask.askers) {
+    mover_put(&m, ask.to, ask.bytes);
+    mover_wait(&m, 1);
+    ask.d_ps = pm_world_of(pm_self())->now_ps - t_ps;
+  }
+  pm_barrier();
+  CHECK(!PtlNIFini(m.ni));
+  PtlFini();
+}
+static int64_t asked_ps(const pm_platform *p, pm_link_model link, int askers, int to, size_t bytes, const pm_outage *outage) {
+  pm_world_desc desc = {.platform = p, .link = link, .no_data = true};
+  desc.faults.outages = outage, desc.faults.outage_count = outage != NULL;
+  ask.askers = askers, ask.to = to, ask.bytes = bytes;
+  run_world(0, ask_body, &desc);
+  return ask.d_ps;
+}
+static const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+static void message_to_oneself_takes_what_one_to_a_neighbour_takes(void) {
+  static const char *const text[] = {
+      "node_count 4\n", "node_count 4\ntopology fattree\ntopo 2 2 2 1 2\n", "node_count 4\ntopology fattree\ntopo 2 2 2 2 1\n",
+      "node_count 8\ntopology dragonfly\ntopo 2 2 2 1\n", "node_count 3\ntopology file\nlink h0 a 1e10 90\nlink h1 a 1e10 90\nlink h2 b 1e10 50\nlink a b 2e9 400\n",
+      "node_count 5\ntopology torus\ntopo 1 5\n"};
+  static const size_t sizes[] = {0, 8, 100, 408, 409, 512, 513, 3000, 70000, 1000000};
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    pm_platform p;
+    char error[200];
+    CHECK(!pm_platform_read(text[k], strlen(text[k]), &p, error, sizeof error));
+    p.intra_uses_nic = 1, p.no_pci = !test_below(3), p.ack_after_write = (int64_t)test_below(2);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      int64_t d_ps[3];
+      for (int l = 0; l < 3; l++) {
+        d_ps[l] = asked_ps(&p, levels[l], 1, 0, sizes[i], NULL);
+        if (p.topology != PM_TOPO_TORUS) CHECK(d_ps[l] == asked_ps(&p, levels[l], 1, 1, sizes[i], NULL));
+      }
+      CHECK_NEAR((double)d_ps[2], (double)d_ps[0], 0.05 * (double)d_ps[0]);
+    }
+    pm_platform_free(&p);
+  }
+}
+/* With what others send to the node; over a PCI bus that it crosses twice; when the cable is down. */
+static void message_to_oneself_shares_the_cable(void) {
+  pm_platform p = pm_platform_bxi2(4);
+  p.topology = PM_TOPO_FATTREE, p.topo[0] = 2, p.topo[1] = 2, p.topo[2] = 2, p.topo[3] = 1, p.topo[4] = 2;
+  p.intra_uses_nic = 1, p.e2e_retry_ns = 20000, p.e2e_retry_count = 10;
+  pm_platform two = p, half = p;
+  two.topo[3] = 2, two.topo[4] = 1;
+  half.pci_half_duplex = 1;
+  const double wire_ps = 1e6 / 64 * 72 / 12.5e9 * 1e12;
+  const pm_outage down = {0, 0, 0, 100000, PM_OUTAGE_CUT};
+  for (int l = 0; l < 3; l++) {
+    const int64_t calm_ps = asked_ps(&p, levels[l], 1, 0, 1000, NULL), cut_ps = asked_ps(&p, levels[l], 1, 0, 1000, &down);
+    CHECK(calm_ps < 10000000 && cut_ps >= 100000000 && cut_ps < 100000000 + 20000000 + calm_ps);
+    CHECK(asked_ps(&two, levels[l], 1, 0, 1000, &down) == calm_ps); /* its other cable */
+    if (levels[l] == PM_LINK_LOGGP) continue;
+    CHECK_NEAR((double)asked_ps(&p, levels[l], 2, 0, 1000000, NULL), 2 * wire_ps, 0.05 * 2 * wire_ps);
+    /* packets leave gaps on the bus between reads and writes */
+    CHECK_NEAR((double)asked_ps(&half, levels[l], 1, 0, 1000000, NULL), 2e18 / half.pci_bytes_per_s, 0.1 * 2e18 / half.pci_bytes_per_s);
+  }
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   parts = (part *)calloc(MOST, sizeof *parts);
   if (!parts) return 1;
   RUN(levels_do_the_same);
+  RUN(message_to_oneself_takes_what_one_to_a_neighbour_takes);
+  RUN(message_to_oneself_shares_the_cable);
   free(parts);
   return TEST_END();
 }

@@ -50,6 +50,7 @@ static void bad_lines_are_named(void) {
   BAD("topology torus\ntopo 2 100 100\nnode_count 10000", "topo: a route of 102 links");
   BAD("topology dragonfly\ntopo 9 2 2 2\nnode_count 36", "too few global links");
   BAD("topology file\nnode_count 2\n", "topology file without a link");
+  BAD("topology file\nnode_count 1\nlink a b 1e9 5\n", "links: h0 has none");
   BAD("topology file\nnode_count 3\nlink h0 s 1e9 5\nlink h1 s 1e9 5\n",
       "links: no way between h2 and h0");
   BAD("topology file\nnode_count 2\nlink h0 h2 1e9 5\n", "node beyond node_count");
