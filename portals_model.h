@@ -228,6 +228,14 @@ PM_API int pm_version(void);
    comes, and is lost or waits with it. Of several cables it takes the one for itself as destination (file: cable
    number (node modulo its cables), in their order). With pci_half_duplex it crosses PCI twice, so that at the level
    flow it has at most half of pci_bytes_per_s. */
+/* LEVELS AND CONSTANTS: what a level does not know, its constants do not change. Flow takes all but packet_... and
+   loggp_..., packet all but loggp_.... LogGP takes loggp_..., how many nodes, processes, cores and NICs there are,
+   rail_split_bytes, early_send_bytes, e2e_..., inflight_..., intra_uses_nic (whether faults meet them),
+   intra_bytes_per_s (copies of pm_msg) and cpu_..., but not cpu_command_ns. The level rtl: see rtl/pm_rtl.h.
+   link_credit_bytes at the level flow, for messages longer than a PCI packet, is an average rate: the first so many
+   bytes at the link's, then as many per round trip of the way, where that is less. At the level packet a message has so
+   many bytes of its payload (of each rail, where it is split) under way at most; the credits of a packet come back the
+   way's latency after its head is there, and packets are cut so that they share the credits equally. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i
@@ -2024,7 +2032,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 184 "src/portals/platform.h"
+#line 192 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -5852,8 +5860,10 @@ typedef struct pm__journey {
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
   int64_t packet_count;        /* not there yet */
-  bool is_first;               /* no packet has begun to leave */
-  bool is_dropped;             /* one found no way */
+  int64_t credit_bytes;        /* that may leave before others are there (link_credit_bytes) */
+  bool waits_for_credit;
+  bool is_first;   /* no packet has begun to leave */
+  bool is_dropped; /* one found no way */
 } pm__journey;
 /* What became of a carried message at its target. */
 typedef enum pm__lookup {
@@ -10531,8 +10541,9 @@ PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int la
     pm__is_given_up(w, m, t_ps);
     return 0;
   }
-  t_there_ps = !w->is_faulty || pm__is_inside(w, m) ? pm__later(t_ps, latency_ps)
-                                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  t_there_ps = !w->is_faulty || pm__is_inside(w, m)
+                   ? pm__later(t_ps, latency_ps)
+                   : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);
@@ -11755,6 +11766,7 @@ typedef struct pm__packet {
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes, base;           /* base: the first link of its rail */
   int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
+  int64_t latency_ps;             /* of its way, when it left */
   int to;                         /* NIC */
   bool is_written;                /* its time on the target's PCI root has begun */
   int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
@@ -11777,10 +11789,13 @@ typedef struct pm__port {
 } pm__port;
 /* A buffer that became free at the far end of a link, on its way back to the sender as an event of
    its own: a credit takes the latency of the cable, so a buffer smaller than bandwidth times round
-   trip costs bandwidth. */
+   trip costs bandwidth. Or payload of a message that is there (link_credit_bytes): that credit takes the latency
+   of the way. */
 typedef struct pm__credit {
   pm__event event; /* first */
   struct pm__credit *next, *next_made;
+  pm__message *m; /* NULL: of a link */
+  bool is_reply;  /* of its way back */
   uint32_t link;
   int channel;
   int64_t bytes;
@@ -11794,6 +11809,7 @@ struct pm__packets {
 static void pm__head_event(pm_world *w, pm__event *event);
 static void pm__port_event(pm_world *w, pm__event *event);
 static void pm__forward(pm_world *w, uint32_t link, int channel);
+static void pm__payload_may_go(pm_world *w, pm__message *m, bool is_reply, int64_t bytes);
 
 static int pm__no_memory(pm_world *w) {
   pm_world_fail(w, PM_E_NOMEM, "out of memory: packets");
@@ -12054,13 +12070,16 @@ static void pm__out_put(pm_world *w, pm__packet *k) {
 }
 static void pm__credit_event(pm_world *w, pm__event *event) {
   pm__credit *c = (pm__credit *)event;
-  w->packets->port[c->link].in[c->channel].bytes -= c->bytes;
   c->next = w->packets->free_credits;
   w->packets->free_credits = c;
+  if (c->m) {
+    pm__payload_may_go(w, c->m, c->is_reply, c->bytes);
+    return;
+  }
+  w->packets->port[c->link].in[c->channel].bytes -= c->bytes;
   pm__port_run(w, c->link);
 }
-/* The buffer at the far end of a link is free again; the sender learns it a latency later. */
-static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t bytes, int64_t d_ps) {
+static pm__credit *pm__credit_new(pm_world *w, pm__message *m, int64_t bytes) {
   pm__credit *c = w->packets->free_credits;
   if (c)
     w->packets->free_credits = c->next;
@@ -12068,15 +12087,22 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
     c = (pm__credit *)pm__zalloc(sizeof *c);
     if (!c) {
       pm__no_memory(w);
-      return;
+      return NULL;
     }
     c->event.fn = pm__credit_event;
     c->next_made = w->packets->credits_made;
     w->packets->credits_made = c;
   }
+  c->m = m;
+  c->bytes = bytes;
+  return c;
+}
+/* The buffer at the far end of a link is free again; the sender learns it a latency later. */
+static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t bytes, int64_t d_ps) {
+  pm__credit *c = pm__credit_new(w, NULL, bytes);
+  if (!c) return;
   c->link = link;
   c->channel = channel;
-  c->bytes = bytes;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
 /* It leaves the network here, when all of it is here, and its message is not complete. At its NIC it took the time
@@ -12147,9 +12173,14 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
 }
 
 /* ---- messages -------------------------------------------------------------------------------------- */
+/* Payload of a packet; with credits they are given out in equal packets. */
+static uint64_t pm__each_bytes(const pm_world *w) {
+  const int64_t credit = w->plat.link_credit_bytes, most = w->plat.packet_bytes;
+  return (uint64_t)(credit ? credit / ((credit + most - 1) / most) : most);
+}
 /* How many packets a message takes; one without payload takes one. */
 static int64_t pm__packets_of(const pm_world *w, uint64_t bytes) {
-  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  const uint64_t each = pm__each_bytes(w);
   return bytes ? (int64_t)((bytes + each - 1) / each) : 1;
 }
 /* All packets are there, and all messages of the stream before it: ways of different length must not change
@@ -12187,6 +12218,16 @@ static int64_t pm__root_ps(pm_world *w, int nic, int which, uint32_t bytes) {
     root->t_busy_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, root->cap));
   return t_ps;
 }
+/* Its credits go back as its parts come, the first ones when its head is there: then the next payload may leave. (It is
+   counted here, with the tail, as long as that takes on the last link earlier.) */
+static void pm__payload_is_there(pm_world *w, const pm__packet *k) {
+  pm__credit *c = pm__credit_new(w, k->m, k->bytes);
+  if (!c) return;
+  c->is_reply = k->m->way.is_reply;
+  k->m->way.pending++;
+  pm__schedule(w, &c->event,
+               pm__later(w->now_ps, pm__max_ps(k->latency_ps - pm__serial_ps(w, k), 0)));
+}
 static void pm__head_event(pm_world *w, pm__event *event) {
   pm__packet *k = (pm__packet *)event;
   pm__message *m = k->m;
@@ -12206,14 +12247,15 @@ static void pm__head_event(pm_world *w, pm__event *event) {
       return;
     }
   }
+  if (w->plat.link_credit_bytes && m->way.rest_bytes) pm__payload_is_there(w, k);
   k->next = w->packets->free_packets;
   w->packets->free_packets = k;
   if (--m->way.packet_count == 0) pm__all_there(w, m);
 }
 /* The NIC whose turn it is with the next packet: of split payload each one in turn, from its own on. */
 static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
-  const uint64_t number = (pm__job_bytes(m) - m->way.rest_bytes) / (uint64_t)w->plat.packet_bytes +
-                          (uint64_t)pm__nic_rail(w, nic);
+  const uint64_t number =
+      (pm__job_bytes(m) - m->way.rest_bytes) / pm__each_bytes(w) + (uint64_t)pm__nic_rail(w, nic);
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
@@ -12238,9 +12280,9 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const int from = is_split ? pm__turn_of(w, m, pm__job_from(m)) : pm__job_from(m),
             to = is_split ? pm__turn_of(w, m, pm__job_to(m)) : pm__job_to(m);
   const pm__known_way *way = pm__known(w, from, to);
-  const uint64_t each = (uint64_t)w->plat.packet_bytes;
+  const uint64_t each = pm__each_bytes(w);
   const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
-  const int64_t t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
+  int64_t t_ps;
   pm__packet *k;
   int i;
   if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
@@ -12248,6 +12290,11 @@ static void pm__inject(pm_world *w, pm__event *event) {
     return;
   }
   if (!way->link_count) return; /* out of memory: the run ends */
+  if (w->plat.link_credit_bytes && m->way.credit_bytes < bytes) {
+    m->way.waits_for_credit = true;
+    return;
+  }
+  t_ps = pm__root_ps(w, from, PM__PCI_READ, bytes);
   if (t_ps > w->now_ps) { /* other NICs read over its PCI root now: it asks again then */
     pm__schedule(w, event, t_ps);
     return;
@@ -12263,8 +12310,10 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->base = w->plat.nic_count > 1 ? (uint32_t)pm__nic_rail(w, from) * pm__rail_links(w) : 0;
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
+  k->latency_ps = way->latency_ps;
   k->bytes = bytes;
   m->way.rest_bytes -= k->bytes;
+  m->way.credit_bytes -= k->bytes;
   for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
   k->link_count = way->link_count;
   memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
@@ -12274,6 +12323,15 @@ static void pm__inject(pm_world *w, pm__event *event) {
     pm__drop(w, k, true);
   else
     pm__out_put(w, k);
+}
+/* So much of it is there, as its NIC knows now. (The message may be on its way back, or only waited for this.) */
+static void pm__payload_may_go(pm_world *w, pm__message *m, bool is_reply, int64_t bytes) {
+  if (m->way.is_reply == is_reply) m->way.credit_bytes += bytes;
+  if (m->way.is_reply == is_reply && m->way.waits_for_credit) {
+    m->way.waits_for_credit = false;
+    pm__inject(w, &m->way.event);
+  }
+  pm__message_release(w, m);
 }
 /* All of a message has left its NIC: the lane goes on. */
 static void pm__all_left(pm_world *w, pm__event *event) { pm__job_gone(w, (pm__message *)event); }
@@ -12308,6 +12366,9 @@ PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.number = s->sent_count++;
   m->way.rest_bytes = bytes;
   m->way.packet_count = pm__packets_of(w, bytes);
+  m->way.credit_bytes =
+      w->plat.link_credit_bytes * (pm__is_split(w, bytes) ? w->plat.nic_count : 1);
+  m->way.waits_for_credit = false;
   m->way.is_first = 1;
   m->way.is_dropped = 0;
   m->way.event.fn = pm__inject;

@@ -50,8 +50,10 @@ typedef struct pm__journey {
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
   int64_t packet_count;        /* not there yet */
-  bool is_first;               /* no packet has begun to leave */
-  bool is_dropped;             /* one found no way */
+  int64_t credit_bytes;        /* that may leave before others are there (link_credit_bytes) */
+  bool waits_for_credit;
+  bool is_first;   /* no packet has begun to leave */
+  bool is_dropped; /* one found no way */
 } pm__journey;
 /* What became of a carried message at its target. */
 typedef enum pm__lookup {

@@ -26,6 +26,14 @@
    comes, and is lost or waits with it. Of several cables it takes the one for itself as destination (file: cable
    number (node modulo its cables), in their order). With pci_half_duplex it crosses PCI twice, so that at the level
    flow it has at most half of pci_bytes_per_s. */
+/* LEVELS AND CONSTANTS: what a level does not know, its constants do not change. Flow takes all but packet_... and
+   loggp_..., packet all but loggp_.... LogGP takes loggp_..., how many nodes, processes, cores and NICs there are,
+   rail_split_bytes, early_send_bytes, e2e_..., inflight_..., intra_uses_nic (whether faults meet them),
+   intra_bytes_per_s (copies of pm_msg) and cpu_..., but not cpu_command_ns. The level rtl: see rtl/pm_rtl.h.
+   link_credit_bytes at the level flow, for messages longer than a PCI packet, is an average rate: the first so many
+   bytes at the link's, then as many per round trip of the way, where that is less. At the level packet a message has so
+   many bytes of its payload (of each rail, where it is split) under way at most; the credits of a packet come back the
+   way's latency after its head is there, and packets are cut so that they share the credits equally. */
 typedef enum pm_topology_kind {
   PM_TOPO_CROSSBAR = 0, /* one switch; topo[] unused */
   PM_TOPO_FATTREE, /* topo = { levels, down_1..down_h, up_1..up_h }: at level i a switch has down_i

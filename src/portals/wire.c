@@ -301,8 +301,9 @@ PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int la
     pm__is_given_up(w, m, t_ps);
     return 0;
   }
-  t_there_ps = !w->is_faulty || pm__is_inside(w, m) ? pm__later(t_ps, latency_ps)
-                                           : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
+  t_there_ps = !w->is_faulty || pm__is_inside(w, m)
+                   ? pm__later(t_ps, latency_ps)
+                   : pm__wire(w, m, from, to, lane, t_ps, latency_ps);
   m->way.event.fn = there;
   if (t_there_ps < 0) {
     pm__undeliverable(w, m);

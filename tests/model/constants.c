@@ -1,5 +1,6 @@
-/* Every constant of a platform does something: worlds that together use all that the model has run with the
-   defaults and with one constant changed, and at least one of them must go another way. */
+/* Every constant of a platform does something, also at each level that the manual does not except it from, and nothing
+   elsewhere: worlds that together use all that the model has run with the defaults and with one constant changed, and at
+   least one of them must go another way. */
 #include "tests/model/ptl.h"
 
 enum { WORLDS = 8 };
@@ -40,6 +41,12 @@ static void mixed_body(void *unused) {
     while (PtlEQGet(eq, &e) == PTL_OK) note((uint64_t)pm_now_ns());
   }
   CHECK(PtlCTWait(ct, done, &v) == PTL_OK);
+  while (PtlEQGet(eq, &e) == PTL_OK) note((uint64_t)pm_now_ns());
+  CHECK(PtlPut(md, 0, 40, PTL_CT_ACK_REQ, pm_process_id((me + 1) % n), pt, 1, 0, NULL, 0) == PTL_OK);
+  do CHECK(PtlEQWait(eq, &e) == PTL_OK); /* told before it is acknowledged, where it may be */
+  while (e.type != PTL_EVENT_SEND);
+  note((uint64_t)pm_now_ns());
+  CHECK(PtlCTWait(ct, done + 1, &v) == PTL_OK);
   for (int i = 0; i < 120 && me < n / 2; i++) CHECK(PtlPut(quiet, 0, 8, PTL_NO_ACK_REQ, pm_process_id(me + n / 2), pt, 0, 0, NULL, 0) == PTL_OK);
   note((uint64_t)pm_now_ns());
   pm_barrier();
@@ -92,11 +99,12 @@ static void crowd_body(void *unused) {
   for (int i = 0; i < 100; i++) pm_thread_join(t[i]);
   note((uint64_t)pm_now_ns());
 }
+static int level; /* of all worlds; -1: each has its own */
 /* ret 0: the platform is refused */
 static int play(pm_platform p, int which, uint64_t *hash) {
   static void (*const bodies[WORLDS])(void *) = {mixed_body, mixed_body, mixed_body, mixed_body, messages_body, dedicated_body, mixed_body, crowd_body};
   static const pm_link_model links[WORLDS] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW, PM_LINK_FLOW};
-  pm_world_desc desc = {.platform = &p, .link = links[which], .seed = 3};
+  pm_world_desc desc = {.platform = &p, .link = level < 0 ? links[which] : (pm_link_model)level, .seed = 3};
   pm_world *w;
   if (which == 2) p.topology = PM_TOPO_FATTREE, p.topo[0] = 2, p.topo[1] = 2, p.topo[2] = 2, p.topo[3] = 1, p.topo[4] = 2;
   if (which == 6) p.nic_count += 3, p.inflight_per_node_count = 0;
@@ -118,13 +126,12 @@ static pm_platform usual(void) {
   return p;
 }
 static uint64_t as_usual[WORLDS];
-static int matters(const pm_platform *p, const char *name) {
+static bool matters(const pm_platform *p) {
   for (int i = 0; i < WORLDS; i++) {
     uint64_t hash;
-    if (!play(*p, i, &hash) || hash != as_usual[i]) return 1;
+    if (!play(*p, i, &hash) || hash != as_usual[i]) return true;
   }
-  printf("  %s changes nothing\n", name);
-  return 0;
+  return false;
 }
 /* Limits of 0 are none; the switches are 0 or 1; what is large by default is made small. */
 static int64_t another(const char *name, int64_t value) {
@@ -138,7 +145,26 @@ static int64_t another(const char *name, int64_t value) {
     if (strcmp(special[i].name, name) == 0) return special[i].value;
   return value <= 1 ? 1 - value : value / 2 + 1;
 }
-static void every_constant_matters(void) {
+/* As the platform's manual has it, see LEVELS AND CONSTANTS. */
+static bool begins_with_one_of(const char *name, const char *const *words) {
+  while (*words && strncmp(name, *words, strlen(*words)) != 0) words++;
+  return *words != NULL;
+}
+static bool has_a_meaning(const char *name) {
+  static const char *const of_loggp[] = {"loggp_", NULL}, *const of_packets[] = {"packet_", NULL};
+  static const char *const all_of_loggp[] = {"loggp_", "node_count", "procs_", "cores_", "nic_count", "rail_split_bytes", "early_send_bytes", "e2e_", "inflight_",
+                                             "intra_uses_nic", "intra_bytes_per_s", "cpu_append_ns", "cpu_event_ns", "cpu_poll_", "cpu_switch_ns", NULL};
+  return level == PM_LINK_LOGGP    ? begins_with_one_of(name, all_of_loggp)
+         : level == PM_LINK_PACKET ? !begins_with_one_of(name, of_loggp)
+         : level == PM_LINK_FLOW   ? !begins_with_one_of(name, of_loggp) && !begins_with_one_of(name, of_packets)
+                                   : true;
+}
+static void check_constant(const pm_platform *changed, const char *name) {
+  const bool does = matters(changed), should = has_a_meaning(name);
+  CHECK(does == should);
+  if (does != should) printf("  level %d: %s %s\n", level, name, does ? "has a meaning" : "changes nothing");
+}
+static void constants_matter_where_they_have_a_meaning(void) {
   const pm_platform defaults = usual();
   int count = 0;
   for (int i = 0; i < WORLDS; i++) {
@@ -149,7 +175,7 @@ static void every_constant_matters(void) {
   do {                                                                                             \
     pm_platform p = defaults;                                                                      \
     p.field = another(#field, p.field);                                                            \
-    CHECK(matters(&p, #field));                                                                    \
+    check_constant(&p, #field);                                                                    \
     count++;                                                                                       \
   } while (0);
   PM_PLATFORM_INT_LIST(PM__X)
@@ -158,19 +184,31 @@ static void every_constant_matters(void) {
   do {                                                                                             \
     pm_platform p = defaults;                                                                      \
     p.field /= 10;                                                                                 \
-    CHECK(matters(&p, #field));                                                                    \
+    check_constant(&p, #field);                                                                    \
     count++;                                                                                       \
   } while (0);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
   pm_platform p = defaults;
   p.noise_count = 1, p.noise[0] = (pm_mode){1, 1, 0.1};
-  CHECK(matters(&p, "noise"));
+  CHECK(matters(&p));
   CHECK(count > 50);
 }
 
+static void every_constant_matters(void) {
+  level = -1;
+  constants_matter_where_they_have_a_meaning();
+}
+static void each_level_takes_the_constants_it_says(void) {
+  static const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+  for (int i = 0; i < 3; i++) {
+    level = levels[i];
+    constants_matter_where_they_have_a_meaning();
+  }
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(every_constant_matters);
+  RUN(each_level_takes_the_constants_it_says);
   return TEST_END();
 }

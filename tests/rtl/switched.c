@@ -159,7 +159,8 @@ static void a_way_takes_what_its_platform_says(
               file = platform_of(PM_TOPO_FILE, 4, NULL);
   int64_t d_ideal_ns[NODES];
   file.links = links, file.link_count = 6;
-  crossbar.intra_uses_nic = tree.intra_uses_nic = file.intra_uses_nic = 1; /* to the switch and back */
+  crossbar.intra_uses_nic = tree.intra_uses_nic = file.intra_uses_nic =
+      1; /* to the switch and back */
   run_on(&crossbar, PM_LINK_CARRIER, lone_body, NULL);
   memcpy(d_ideal_ns, W.d_put_ns, sizeof d_ideal_ns);
   run_on(&tree, PM_LINK_CARRIER, lone_body, NULL);

@@ -281,7 +281,7 @@ static int make_tables(void) {
   const double parts = f->nic_count > 1 && f->rail_split_bytes ? (double)f->nic_count : 1;
   pace inside = {(double)f->intra_latency_ns, f->intra_bytes_per_s, 0}, outside = {1e18, 0, 0};
   pace_of_network(&outside, f, parts);
-  if (f->intra_uses_nic) inside = outside; /* to the switch and back */
+  if (f->intra_uses_nic) inside = outside;        /* to the switch and back */
   for (int i = -1; i < d.link_phase_count; i++) { /* these know no way inside of a node */
     const pm_link_model level = i < 0 ? d.link : d.link_phases[i].link;
     if (level == PM_LINK_CARRIER) inside.unknown = outside.unknown = 1;
