@@ -106,6 +106,7 @@
 #endif
 /* Memory by mmap: a report must be writable from a signal handler that interrupted malloc. */
 #include <stddef.h>
+enum { MAPPED_BEFORE = 64 }; /* bytes that each piece takes besides */
 static void *map_memory(size_t size_bytes);
 static void unmap_memory(void *memory);
 #define NBC_MALLOC(size_bytes) map_memory(size_bytes)
@@ -146,14 +147,16 @@ static void unmap_memory(void *memory);
 #define APART               __attribute__((noinline))          /* ... but this: rare */
 
 static void *map_memory(size_t size_bytes) {
-  size_t *p =
-      mmap(NULL, size_bytes + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t *p = mmap(NULL, size_bytes + MAPPED_BEFORE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return NULL;
-  *p = size_bytes + 64;
-  return (char *)p + 64;
+  *p = size_bytes + MAPPED_BEFORE;
+  return (char *)p + MAPPED_BEFORE;
 }
 static void unmap_memory(void *memory) {
-  if (memory) munmap((char *)memory - 64, *(size_t *)(void *)((char *)memory - 64));
+  if (!memory) return;
+  char *const mapped = (char *)memory - MAPPED_BEFORE;
+  munmap(mapped, *(size_t *)(void *)mapped);
 }
 
 #include "overlap_preload_state.h"

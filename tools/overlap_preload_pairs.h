@@ -62,25 +62,34 @@ static int world_rank(const peers *p, int rank) {
   return partner >= 0 ? partner : -1;
 }
 
-/* Another partner than the last time. */
-APART static pair *search_pair(const peers *p, int rank) {
+/* By its slot, made at first use. 0: no memory. */
+static uint32_t slotted_pair(const peers *p, int rank) {
   const uint64_t key = ((uint64_t)p->group_number << 32 | (uint32_t)rank) + 1;
-  if (!room_for_slots()) return NULL;
+  if (!room_for_slots()) return 0;
   uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 40) & pairs.mask;
   while (pairs.slots[i].key && pairs.slots[i].key != key) i = (i + 1) & pairs.mask;
   if (UNLIKELY(!pairs.slots[i].key)) {
     const uint32_t index = pair_of_world_rank(world_rank(p, rank));
-    if (!index) return NULL;
+    if (!index) return 0;
     pairs.slots[i].key = key;
     pairs.slots[i].index = index;
     pairs.used++;
   }
+  return pairs.slots[i].index;
+}
+
+/* Another partner than the last time. The first one takes no slot, because the communicator itself keeps it: one that
+   never has another costs nothing here. */
+APART static pair *search_pair(const peers *p, int rank) {
+  const bool is_first = !p->last_pair && p != &no_peers;
+  const uint32_t index = is_first ? pair_of_world_rank(world_rank(p, rank)) : slotted_pair(p, rank);
+  if (!index) return NULL;
   if (p != &no_peers) { /* a short cut, changed under the lock */
     peers *const known_one = (peers *)(uintptr_t)p;
     known_one->last_rank = rank;
-    known_one->last_pair = pairs.slots[i].index;
+    known_one->last_pair = index;
   }
-  return &pairs.of[pairs.slots[i].index];
+  return &pairs.of[index];
 }
 /* Under the lock. NULL: no memory. */
 INLINE pair *find_pair(const peers *p, int rank) {

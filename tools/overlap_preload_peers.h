@@ -79,7 +79,7 @@ static void report_comms(nbc_report *report) {
 #define KEY(handle) ((uintptr_t)(handle))
 
 /* Entries by handle: open addressing, at most three quarters full. Under the lock. */
-enum { PEERS_SLAB = 256 };
+enum { PEERS_SLAB = (4 * 4096 - MAPPED_BEFORE) / sizeof(struct peers) }; /* whole pages */
 static struct {
   uint32_t *slots; /* number of an entry; 0: empty */
   peers **slabs;

@@ -115,6 +115,32 @@ static void many_communicators(void) {
   for (int i = 0; i < COMMS; i++) MPI_Comm_free(&comms[i]);
 }
 
+/* What is mapped without a name, which the preload's memory is; the heap, whose steps nobody can foresee, is not. */
+static long mapped_bytes(void) {
+  char line[512];
+  unsigned long long from, to, inode;
+  long sum = 0;
+  FILE *in = fopen("/proc/self/maps", "r");
+  while (in && fgets(line, sizeof line, in)) {
+    int end = 0;
+    if (sscanf(line, "%llx-%llx %*s %*s %*s %llu%n", &from, &to, &inode, &end) == 3 && !inode && !line[(size_t)end + strspn(line + end, " \n")])
+      sum += (long)(to - from);
+  }
+  if (in) fclose(in);
+  return sum;
+}
+/* All partners are of one class. No two of these have a group in common. */
+static void bytes_of_communicators(void) {
+  enum { FIRST = 100 };
+  static MPI_Comm comms[COMMS];
+  for (int i = 0; i < COMMS; i++) MPI_Comm_split(MPI_COMM_SELF, 0, 0, &comms[i]);
+  for (int i = 0; i < FIRST; i++) round_trip(comms[i]);
+  const long before = mapped_bytes();
+  for (int i = FIRST; i < COMMS; i++) round_trip(comms[i]);
+  fprintf(stderr, "%ld bytes for %d communicators\n", mapped_bytes() - before, COMMS - FIRST);
+  for (int i = 0; i < COMMS; i++) MPI_Comm_free(&comms[i]);
+}
+
 static void dups(void) {
   double best_s = 1e9;
   for (int k = 0; k < 300; k++) { /* longer than what disturbs: half a second and more */
@@ -198,6 +224,7 @@ int main(int argc, char **argv) {
   if (is(scene, "memory")) memory();
   if (is(scene, "window")) windows();
   if (is(scene, "comms")) many_communicators();
+  if (is(scene, "bytes")) bytes_of_communicators();
   if (is(scene, "dups")) dups();
   MPI_Finalize();
   fputs("end\n", stdout); /* one write: two ranks share the launcher's pipe */

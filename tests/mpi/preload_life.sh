@@ -48,6 +48,16 @@ comms() { # mpi
   if awk '/^one/ { ok = $5 <= 2 * $2 } END { exit !ok }' "$reports/err"; then ok "$1: 1,900 communicators: $(cat "$reports/err")"
   else bad "$1: 1,900 communicators cost more than twice as much as one: $(cat "$reports/err")"; fi
 }
+# Mapped memory, which does not depend on what was touched; the first hundred have taken what is there once.
+bytes() { # mpi
+  reports=$work/$1.bytes
+  mkdir "$reports"
+  run "$1" 1 "$B/tests/mpi/preload_life.$1" bytes 2>"$reports/without" >/dev/null
+  measured "$1" 1 "$B/tests/mpi/preload_life.$1" bytes 2>"$reports/with" >/dev/null
+  without=$(sed -n 's/ bytes for 1800 communicators//p' "$reports/without") with=$(sed -n 's/ bytes for 1800 communicators//p' "$reports/with")
+  if [ "$with" ] && [ $((with - without)) -gt 0 ] && [ $(((with - without) / 1800)) -le 64 ]; then ok "$1: $(((with - without) / 1800)) bytes for a communicator with one partner"
+  else bad "$1: ${with:-none} bytes for 1,800 communicators, ${without:-none} without the preload: not within 64 for each"; fi
+}
 dups() { # mpi: 1.4 to 1.9 times as much was measured
   reports=$work/$1.dups
   mkdir "$reports"
@@ -67,6 +77,11 @@ memory() { # mpi
   if [ $((with - without)) -le 64 ]; then ok "$1: an idle thread has $without KiB, $with with the preload"
   else bad "$1: an idle thread has $without KiB, $with with the preload: more than 64 added"; fi
 }
-each() { memory "$1"; signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; dups "$1"; }
-each_mpi each
+each() { memory "$1"; signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; bytes "$1"; dups "$1"; }
+if [ -z "$TEST_ONLY" ]; then each_mpi each
+else # "bytes mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+fi
 finish
