@@ -4,7 +4,7 @@
 
 B        ?= build
 PREFIX   ?= /usr/local
-CFLAGS   ?= -O2 -g
+CFLAGS   ?= -O2 -g1
 BENCH    ?= .
 CLANG    ?= clang
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion
