@@ -1049,7 +1049,8 @@ static nbc_status nic__udp_join(nic__udp *n, int i, nbc_error *err) {
   memset(&peer, 0, sizeof peer);
   if (getsockname(p->control, (struct sockaddr *)&own, &own_bytes) != 0 ||
       getpeername(p->control, (struct sockaddr *)&peer, &peer_bytes) != 0)
-    return nic__nbc_fail(err, NBC_E_SYSTEM, "rank %d: %s", i, strerror(errno));
+    return nic__nbc_fail(err, errno == ENOTCONN ? NBC_E_PEER : NBC_E_SYSTEM, "rank %d: %s", i,
+                         errno == ENOTCONN ? "is gone" : strerror(errno));
   uint16_t *own_port = own.ss_family == AF_INET6 ? &((struct sockaddr_in6 *)&own)->sin6_port
                                                  : &((struct sockaddr_in *)&own)->sin_port;
   *own_port = 0;

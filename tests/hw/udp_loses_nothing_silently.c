@@ -2,6 +2,26 @@
    one, whatever is lost on the way; what a receive takes is what was sent, in its order; a peer that knows
    the secrets and writes what it likes, one that is killed at any moment and one that closes without
    receiving end in errors, not in silence and not in a hang. */
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* A peer that dies when it was met and before its datagrams are known, with data that it has not read: the connection
+   is reset. The second look at who is there is the first one after the meeting. */
+static pid_t Dies_when_looked_at;
+static int Looks;
+static int looks_again(int fd, struct sockaddr *peer, socklen_t *peer_bytes) {
+  if (Dies_when_looked_at && ++Looks == 2) {
+    struct pollfd reset = {fd, 0, 0};
+    kill(Dies_when_looked_at, SIGSTOP);
+    waitpid(Dies_when_looked_at, NULL, WUNTRACED);
+    if (send(fd, "unread", 6, MSG_NOSIGNAL) == 6) kill(Dies_when_looked_at, SIGKILL);
+    poll(&reset, 1, 10000);
+  }
+  return getpeername(fd, peer, peer_bytes);
+}
+#define getpeername looks_again
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #define NIC_HW_IMPLEMENTATION
@@ -12,8 +32,6 @@
 #include "tests/test.h"
 #include "tests/hw/udp_world.h"
 #include "tests/hw/cut.h"
-#include <signal.h>
-#include <sys/wait.h>
 
 static const nic_udp_desc plain, little = {.max_early_bytes = 4096};
 
@@ -377,6 +395,24 @@ static void peers_killed_at_any_moment(void) {
   }
   printf("  %d peers killed: %ld while meeting, after %ld rounds in all\n", kills, in_meeting, rounds);
 }
+static void a_peer_killed_between_meeting_and_datagrams(void) {
+  int pair[2];
+  nbc_transport *t;
+  nbc_error why;
+  if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
+  fflush(stdout);
+  const pid_t pid = fork();
+  const int me = pid == 0, sockets[2] = {pair[me], pair[me]};
+  const nic_udp_desc desc = {.rank = me, .size = 2, .sockets = sockets};
+  close(pair[1 - me]);
+  Dies_when_looked_at = pid;
+  const nbc_status created = nic_udp_create(&desc, &t, &why);
+  if (me) _exit(0);
+  Dies_when_looked_at = 0;
+  CHECK(Looks == 2 && created == NBC_E_PEER);
+  if (created) printf("  %s\n", why.text);
+  waitpid(pid, NULL, 0);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -385,6 +421,7 @@ int main(int argc, char **argv) {
   RUN(a_close_fails_what_waits_for_a_receive);
   RUN(a_mad_peer_breaks_only_its_own_messages);
   RUN(the_stream_may_break_at_any_byte);
+  RUN(a_peer_killed_between_meeting_and_datagrams);
   RUN(peers_killed_at_any_moment);
   return TEST_END();
 }
