@@ -176,7 +176,7 @@ getopt_is_as_on_the_host() {
   "$B/tests/model/guest_getopt" 3000 >"$T/host" 2>"$T/host_err" && run "$B/tests/model/guest_getopt" 3000 && diff "$T/host" "$T/out" && sed '$d' "$T/err" | diff "$T/host_err" -
 }
 libc_state_is_private() {
-  b=$(pwd)/$B && mkdir "$T/in" && (cd "$T/in" && timeout 300 "$b/pm_run" -n 3 "$b/tests/model/guest_state" >../out 2>../err) && sort "$T/out" >"$T/sorted" &&
+  b=$(cd "$B" && pwd) && mkdir "$T/in" && (cd "$T/in" && timeout 300 "$b/pm_run" -n 3 "$b/tests/model/guest_state" >../out 2>../err) && sort "$T/out" >"$T/sorted" &&
     printf 'state of %d is its own\n' 0 1 2 | diff - "$T/sorted" && test "$(cat "$T/in/folder_2/inside")" = 2 && grep '^pm_run: process . *: fork: .*refused' "$T/err"
 }
 # Environment, stdin and signals of a command are those of the process that starts it.

@@ -35,7 +35,7 @@ self() { # mpi
   else bad "$1: messages to oneself: $(cat "$reports/out") $(cat "$reports/csv/transfers.csv")"; fi
 }
 partners() { # mpi
-  for i in 1 2 3; do # on a busy machine the one who computes may wait as long for its core
+  for i in 1 2 3 4 5; do # on a busy machine the one who computes may wait as long for its core
     scene "$1" progress "$i"
     grep -q 'probably progress at the partner: rank 0' "$reports/text" && break
   done
