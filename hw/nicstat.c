@@ -61,6 +61,8 @@ static int usage(FILE *out) {
         "acked\n"
         "       nicstat stamps --listen [HOST:]PORT | --connect HOST:PORT   the same to another "
         "host\n"
+        "                                 (Linux stamps what comes a moment after it is asked to: "
+        "the first ones may be missing)\n"
         "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
         "       nicstat --prometheus FILE all counters once, as Prometheus reads them (-: standard "
         "output)\n"
