@@ -9403,7 +9403,8 @@ PM__PRIVATE uint32_t pm__node_resource(const pm_world *w, int nic, int which) {
 PM__PRIVATE double pm__payload_ratio(const pm_platform *p) {
   return (double)p->link_packet_bytes / (double)(p->link_packet_bytes + p->link_header_bytes);
 }
-/* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider than all these cables together it never holds a flow down, and none need cross it. */
+/* A PCI root carries what its node's cables carry and nothing else, where no two NICs share it: if it is wider
+   than all these cables together it never holds a flow down, and none need cross it. */
 static bool pm__pci_is_wide(const pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t cables = p->topology == PM_TOPO_FATTREE ? p->topo[1 + p->topo[0]] : 1;

@@ -586,7 +586,8 @@ int sem_getvalue(sem_t *sem, int *value) {
 }
 
 /* ---- futexes: libstdc++'s futures, C++20's atomics and others wait by the system call itself ------------------ */
-/* One queue for all places of a process: it goes with the process, whose threads may wait for ever. ret -1 with errno set, or what the system call returns */
+/* One queue for all places of a process: it goes with the process, whose threads may wait for ever. ret -1 with
+   errno set, or what the system call returns */
 static long futex(const uint32_t *word, int what, uint32_t value, const struct timespec *t,
                   uint32_t mask) {
   waiter **queue = &guest_now()->futexes;
