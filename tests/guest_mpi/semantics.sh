@@ -84,6 +84,7 @@ minimum_is_of_the_level() {
       "$B/overlap_report" --no-html "$T"/fetched/*.$rank.json >"$T/text" &&
         sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" |
         awk '{ n++; ok = $3 == 4 && $1 <= $5 + 0.1 } END { exit !(n == 1 && ok) }' || { echo "$how, $rank"; cat "$T/text"; return 1; }
+      case $how in inside*) grep -q "same node the platform's link;" "$T/text" || { cat "$T/text"; return 1; } ;; esac
     done
   done
 }

@@ -288,7 +288,8 @@ static int make_tables(void) {
     if (level == PM_LINK_LOGGP) pace_of_loggp(&inside, f, parts), pace_of_loggp(&outside, f, parts);
   }
   return !table_of(&outside, "the platform's link", &tables[1]) &&
-         !table_of(&inside, "the platform's memory", &tables[0]);
+         !table_of(&inside, f->intra_uses_nic ? "the platform's link" : "the platform's memory",
+                   &tables[0]);
 }
 void gm_record_begin(gm_proc *p) {
   nbc_clock clock;
