@@ -1,6 +1,6 @@
 // coverage.h: which bits of a Verilated model rose and fell. Verilator's own toggle coverage makes 55 MB of
 // C++ of this NIC; a waveform holds the same and costs a tenth, so it is read here instead of written.
-// The model is built with --coverage-line --trace. Files go to the folder $NIC_COVERAGE, for coverage.sh:
+// With NIC_COVERED, the model is built with --coverage-line --trace (make coverage-rtl). Files go to the folder $NIC_COVERAGE, for coverage.sh:
 // NAME.dat from Verilator, NAME.bits with a line "instance.path signal MASK" for each signal, one
 // character per bit: 0 never changed, 1 rose, 2 fell, 3 both.
 #ifndef NIC_COVERAGE_H_INCLUDED
@@ -15,6 +15,7 @@
 #include "verilated_cov.h"
 #include "verilated_vcd_c.h"
 
+#ifdef NIC_COVERED
 class Coverage final : public VerilatedVcdFile {
   struct Signal {
     std::string name, value, seen;
@@ -101,13 +102,13 @@ public:
     if (cycle == 0) waves.flush(); // declarations only
     waves.dump(++cycle);
   }
-  void save(VerilatedCovContext *lines) {
+  void save(VerilatedContext &context) {
     const char *folder = getenv("NIC_COVERAGE");
     static int number;
     waves.close();
     if (!folder) return;
     std::string path = std::string(folder) + "/" + program_invocation_short_name;
-    lines->write((path + "-" + std::to_string(number++) + ".dat").c_str());
+    context.coveragep()->write((path + "-" + std::to_string(number++) + ".dat").c_str());
     static std::map<std::string, std::string> all; // of all models of this process
     for (auto &n : named) {
       std::string &sum = all[n.first], &seen = signals[(size_t)n.second].seen;
@@ -120,4 +121,12 @@ public:
     fclose(f);
   }
 };
+#else
+class Coverage final { // counts nothing
+public:
+  template <class Model> Coverage(Model &, uint64_t) {}
+  void sample() {}
+  void save(VerilatedContext &) {}
+};
+#endif
 #endif

@@ -27,7 +27,7 @@
 #  include "gtkwave/fstapi.h"
 #  include "verilated_vcd_c.h"
 #endif
-#ifdef COSIM_COVERAGE
+#ifdef NIC_COVERED
 #  include "rtl/coverage.h"
 #endif
 
@@ -256,7 +256,7 @@ struct Nic {
 #ifdef COSIM_TRACE
   std::unique_ptr<Wave> wave;
 #endif
-#ifdef COSIM_COVERAGE
+#ifdef NIC_COVERED
   std::unique_ptr<Coverage> coverage;
 #endif
   int64_t trace_from = 0, trace_until = -1;
@@ -983,7 +983,7 @@ void cosim::step() {
     bool traced = n.wave && now >= n.trace_from && now < n.trace_until;
     if (traced) n.wave->trace.dump((uint64_t)now);
 #endif
-#ifdef COSIM_COVERAGE
+#ifdef NIC_COVERED
     n.coverage->sample();
 #endif
     // what the NIC offers in this cycle
@@ -1069,7 +1069,7 @@ cosim *cosim_create(const cosim_desc *desc) {
   for (auto &n : sim->nics) {
     n.context.reset(new VerilatedContext);
     n.context->threads(1); // the NIC is one thread; more would only wait
-#if defined COSIM_TRACE || defined COSIM_COVERAGE
+#if defined COSIM_TRACE || defined NIC_COVERED
     n.context->traceEverOn(true);
 #endif
 #ifdef NIC_MUTANTS // tests/rtl/mutate.sh
@@ -1086,7 +1086,7 @@ cosim *cosim_create(const cosim_desc *desc) {
 #else
     n.v.reset(new Model<Vnic_top>(n.context.get()));
 #endif
-#ifdef COSIM_COVERAGE
+#ifdef NIC_COVERED
     n.coverage.reset(new Coverage(static_cast<Model<Vnic_top> &>(*n.v).top, 4000));
 #endif
     n.stall_random = desc->stall_seed + (uint64_t)(&n - &sim->nics[0]) * 0x9E3779B97F4A7C15u;
@@ -1101,8 +1101,8 @@ void cosim_destroy(cosim *sim) {
   for (auto &n : sim->nics) {
     sim->end_wave(n);
     n.v->final();
-#ifdef COSIM_COVERAGE
-    n.coverage->save(n.context->coveragep());
+#ifdef NIC_COVERED
+    n.coverage->save(*n.context);
 #endif
   }
   delete sim;

@@ -6,10 +6,13 @@ RTL_OPT     ?= -O2
 verilate     = rm -f $1/*.o && MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
                -MAKEFLAGS "-f $(CURDIR)/rtl/two_files.mk VM_PARALLEL_BUILDS=1 VM_FAST=$2__fast VM_SLOW=$2__slow" \
                -MAKEFLAGS "OPT_FAST=$(RTL_OPT) OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --cc -y rtl --build -j 1
-# Tests run on models that count lines and bits; rtl/coverage.h says how. Memories deeper than 8 are left out.
-COVERED     := --coverage-line --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8 --output-split 1000000
-NIC_COVERAGE = $(B)/rtl/coverage
-export NIC_COVERAGE
+# COVER=1, by make coverage-rtl: the models of tests count lines and bits, as rtl/coverage.h says. This takes twice the time
+# to compile and run. Memories deeper than 8 are left out.
+ifdef COVER
+COVERED       := --coverage-line --trace --no-trace-params --trace-max-width 4096 --trace-max-array 8 --output-split 1000000
+COVERED_FLAGS := -DNIC_COVERED -DVM_COVERAGE=1 -DVM_TRACE=1
+export NIC_COVERAGE = $(B)/rtl/coverage
+endif
 VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
 VERILATOR_FLAGS   := -std=c++17 -I. -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd
 $(eval $(call script,rtl/generated_and_lint))
@@ -36,9 +39,9 @@ define module_test
 $(B)/tests/rtl/$1: RTL_OPT := -O1
 $(B)/tests/rtl/$1: tests/rtl/$1.cpp tests/test.h rtl/nic_cosim.h $3 $4 $(VERILATED) $(B)/.flags
 	$$(call say,RTL,$$@)
-	$$(Q)mkdir -p $$(@D) $(NIC_COVERAGE)
+	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(call verilate,$(B)/rtl/$1,V$2) $5 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
-	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(B)/rtl/$1 $$< -o $$@ $(B)/rtl/$1/V$2__ALL.a $(VERILATED) -lz -pthread
+	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall $(COVERED_FLAGS) -I$(B)/rtl/$1 $$< -o $$@ $(B)/rtl/$1/V$2__ALL.a $(VERILATED) -lz -pthread
 CHECK_rtl += $(B)/tests/rtl/$1
 endef
 $(eval $(call module_test,leaf,leaf,rtl/nic_pkg.sv tests/rtl/leaf.sv,rtl/coverage.h $(RTL_SOURCES),$(COVERED)))
@@ -115,32 +118,37 @@ $(eval $(call test,rtl/pci_device,-O0 -D_GNU_SOURCE,rtl/qemu/nic_pci.c $(NIC_LIB
 $(B)/nic_qemu $(B)/tests/rtl/pci_device: rtl/qemu/nic_pci.c rtl/qemu/nic_pci.h $(NIC_LIB)
 NEEDS_rtl += $(B)/nic_qemu
 
-# The same for tests: slower, counts lines and bits, and both buses are watched for what AXI forbids
+# The same for tests: both buses are watched for what AXI forbids
 RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
-NIC_COVERED := $(B)/rtl/covered/libnic_cosim.a
-$(B)/rtl/covered/Vnic_top__ALL.a: RTL_OPT := -O1
-$(B)/rtl/covered/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
+NIC_WATCHED  := $(B)/rtl/watched/libnic_cosim.a
+$(B)/rtl/watched/Vnic_top__ALL.a: RTL_OPT := -O1
+$(B)/rtl/watched/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D) $(NIC_COVERAGE)
-	$(Q)rm -f $(NIC_COVERAGE)/*.dat $(NIC_COVERAGE)/*.bits
+	$(Q)mkdir -p $(@D)
 	$(Q)$(call verilate,$(@D),Vnic_top) $(COVERED) --assert --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
-	  >$(B)/rtl/covered.log 2>&1 || { tail -30 $(B)/rtl/covered.log; exit 1; }
-$(NIC_COVERED): $(B)/rtl/covered/Vnic_top__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+	  >$(B)/rtl/watched.log 2>&1 || { tail -30 $(B)/rtl/watched.log; exit 1; }
+$(NIC_WATCHED): $(B)/rtl/watched/Vnic_top__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
-	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_COVERAGE -DVM_COVERAGE=1 -DVM_TRACE=1 -I$(@D) -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra $(COVERED_FLAGS) -I$(@D) -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
-$(foreach t,two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print,$(eval $(call test,rtl/$t,,$(NIC_COVERED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_COVERED)))
-$(eval $(call script,rtl/coverage))
+WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print
+$(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
+COVERING_TESTS := $(addprefix $(B)/tests/rtl/,leaf switch $(WATCHED_TESTS))
+.PHONY: coverage-rtl covering-rtl
+coverage-rtl: ## which lines and bits of the RTL the tests reach, a table per module; six minutes of CPU time
+	@$(MAKE) --no-print-directory B=$(B)/covered COVER=1 covering-rtl
+covering-rtl: $(COVERING_TESTS)
+	@rm -rf $(NIC_COVERAGE) && mkdir $(NIC_COVERAGE)
+	@sh tests/run.sh $(COVERING_TESTS) tests/rtl/coverage.sh
 
 # The same with all changes of tests/rtl/mutants in it, each switched on at run time; made by mutate.sh
 MUTATED := $(B)/rtl/mutated
 MUTATE   = MAKEFLAGS= verilator -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
            -MAKEFLAGS "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0" --cc -y $(MUTATED) --build -j 1
-MUTATED_TESTS := hard_cases lists headers triggers small_print two_nics hostile_input faults_lose_nothing
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
 	@B=$(B) sh tests/rtl/mutate.sh
-mutated-rtl: $(addprefix $(MUTATED)/,leaf switch ct floats $(MUTATED_TESTS))
+mutated-rtl: $(addprefix $(MUTATED)/,leaf switch ct floats $(WATCHED_TESTS))
 $(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/ct.dir --top-module nic_ct -GTriggers=32 $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_ct.sv \
 	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(MUTATED)/ct.log 2>&1 || { tail -30 $(MUTATED)/ct.log; exit 1; }
@@ -148,19 +156,17 @@ $(MUTATED)/floats: $(wildcard $(MUTATED)/*.sv) tests/rtl/floats.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_falu $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_falu.sv \
 	  $(CURDIR)/tests/rtl/floats.cpp -o $(abspath $@) >$(MUTATED)/floats.log 2>&1 || { tail -30 $(MUTATED)/floats.log; exit 1; }
 $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
-	$(Q)mkdir -p $(MUTATED)/coverage
-	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
 	  $(MUTATED)/nic_pkg.sv $(MUTATED)/leaf.sv $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(MUTATED)/leaf.log 2>&1 || { tail -30 $(MUTATED)/leaf.log; exit 1; }
 $(MUTATED)/switch: $(wildcard $(MUTATED)/*.sv) tests/rtl/switch.cpp
-	$(Q)mkdir -p $(MUTATED)/coverage
-	$(Q)$(MUTATE) --coverage-line --trace --no-trace-params --trace-max-width 1 $(SWITCH_SMALL) --exe --Mdir $(MUTATED)/switch.dir \
+	$(Q)$(MUTATE) $(SWITCH_SMALL) --exe --Mdir $(MUTATED)/switch.dir \
 	  --top-module nic_switch $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_switch.sv $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(MUTATED)/switch.log 2>&1 || { tail -30 $(MUTATED)/switch.log; exit 1; }
 $(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) $(VERILATED) rtl/nic_cosim.cpp
 	$(Q)$(MUTATE) --Mdir $(MUTATED)/nic --top-module nic_top $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_top.sv $(RTL_CHECKERS) \
 	  >$(MUTATED)/nic.log 2>&1 || { tail -30 $(MUTATED)/nic.log; exit 1; }
 	$(Q)g++ $(VERILATOR_FLAGS) -O1 -DNIC_MUTANTS -I$(MUTATED)/nic -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
 	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
-$(addprefix $(MUTATED)/,$(MUTATED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
+$(addprefix $(MUTATED)/,$(WATCHED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
 	$(Q)$(CC) $(STD) -O1 -I. $< -o $@ $(MUTATED)/libnic.a -lstdc++ -pthread -lm
 
 # Waveforms of both kinds

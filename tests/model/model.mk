@@ -12,6 +12,7 @@ $(eval $(call test,model/packets))
 $(eval $(call test,model/constants))
 $(eval $(call test,model/out_of_memory,-O0))
 $(eval $(call script,model/traces_are_equal)) # builds trace_hash.c itself
+NEEDS_model += $(B)/libportals_model.a
 $(eval $(call script,model/rules))
 $(eval $(call test,model/random_calls))
 $(eval $(call test,model/levels_agree))

@@ -1,6 +1,8 @@
 /* Runs worlds of every topology and level, with noise, faults and atomics, and prints a number that any bit
    of their traces, payload and statistics would change. traces_are_equal.sh compares builds. */
-#define PORTALS_MODEL_IMPLEMENTATION
+#ifndef IN_LIBRARY
+#  define PORTALS_MODEL_IMPLEMENTATION
+#endif
 #include "portals_model.h"
 #include <stdlib.h>
 

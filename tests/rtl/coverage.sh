@@ -4,7 +4,7 @@
 B=${B:-build}
 dir=$B/rtl/coverage
 if ! ls "$dir"/*.bits >/dev/null 2>&1; then
-  echo "skipped coverage: no test on a covered model ran before (make check-rtl)"
+  echo "skipped coverage: no test on a covered model ran before (make coverage-rtl)"
   echo "0 passed, 0 failed, 1 skipped"
   exit 0
 fi

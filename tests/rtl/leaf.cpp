@@ -21,7 +21,7 @@ static void cycle() {
 static void settle() { t->clk_i = 0, t->eval(); }
 static void done() {
   if (!t) return;
-  coverage->save(context->coveragep());
+  coverage->save(*context);
   delete coverage;
   t->final();
   delete t;

@@ -59,7 +59,7 @@ struct Switch {
       for (int &c : row) c = 0;
   }
   ~Switch() {
-    coverage->save(context.coveragep());
+    coverage->save(context);
     t->final();
   }
   void low() { t->clk_i = 0, t->eval(), coverage->sample(); }
