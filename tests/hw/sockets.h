@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 /* pair[0] is the one that sends; false when this machine has no loopback */
@@ -26,5 +28,18 @@ static bool sockets_pair(int type, int pair[2]) {
   }
   if (!ok) close(pair[0]), close(pair[1]);
   return ok;
+}
+/* A child that is rank 1 of two, and each one's sockets[] for its transport; ret its pid, 0 in itself, -1 when this
+   machine has no loopback. */
+static inline pid_t fork_second_rank(int sockets[2]) {
+  int pair[2];
+  if (!sockets_pair(SOCK_STREAM, pair)) return -1;
+  fflush(stdout);
+  const pid_t pid = fork();
+  const int me = pid == 0;
+  close(pair[1 - me]);
+  sockets[me] = -1;
+  sockets[1 - me] = pair[me];
+  return pid;
 }
 #endif

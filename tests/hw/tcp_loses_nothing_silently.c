@@ -29,26 +29,16 @@ static void pause_ms(long ms) {
 /* ---- drain ------------------------------------------------------------------------------------- */
 /* A child that is rank 1 and does as told; ret its pid. The parent's end is sockets[1]. */
 static pid_t child(int sockets[2], const nic_tcp_desc *like, void (*run)(nbc_transport *t)) {
-  int pair[2];
-  if (!sockets_pair(SOCK_STREAM, pair)) return -1;
-  sockets[0] = -1;
-  sockets[1] = pair[0];
-  fflush(stdout);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    const int mine[2] = {pair[1], -1};
-    nic_tcp_desc desc = *like;
-    nbc_transport *t;
-    close(pair[0]);
-    desc.rank = 1;
-    desc.size = 2;
-    desc.sockets = mine;
-    if (nic_tcp_create(&desc, &t, NULL) != NBC_OK) _exit(2);
-    run(t);
-    _exit(0);
-  }
-  close(pair[1]);
-  return pid;
+  const pid_t pid = fork_second_rank(sockets);
+  if (pid) return pid;
+  nic_tcp_desc desc = *like;
+  nbc_transport *t;
+  desc.rank = 1;
+  desc.size = 2;
+  desc.sockets = sockets;
+  if (nic_tcp_create(&desc, &t, NULL) != NBC_OK) _exit(2);
+  run(t);
+  _exit(0);
 }
 static void never_again(nbc_transport *t) {
   (void)t;

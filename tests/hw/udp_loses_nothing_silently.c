@@ -362,19 +362,16 @@ static void peers_killed_at_any_moment(void) {
   long rounds = 0, in_meeting = 0;
   const int kills = test_rounds(100);
   for (int i = 0; i < kills; i++) {
-    int pair[2];
+    int sockets[2];
     nbc_transport *t;
     nbc_status status = NBC_OK;
-    if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
-    fflush(stdout);
-    const pid_t pid = fork();
-    const int me = pid == 0, sockets[2] = {pair[me], pair[me]};
     nic_udp_desc desc = i % 2 ? little : plain;
-    desc.rank = me;
+    const pid_t pid = fork_second_rank(sockets);
+    if (pid < 0) SKIP("no loopback interface");
+    desc.rank = pid == 0;
     desc.size = 2;
     desc.sockets = sockets;
-    close(pair[1 - me]);
-    if (me) {
+    if (!pid) {
       if (nic_udp_create(&desc, &t, NULL) == NBC_OK) talk_for_ever(t, &status, &rounds);
       _exit(0);
     }
@@ -396,18 +393,15 @@ static void peers_killed_at_any_moment(void) {
   printf("  %d peers killed: %ld while meeting, after %ld rounds in all\n", kills, in_meeting, rounds);
 }
 static void a_peer_killed_between_meeting_and_datagrams(void) {
-  int pair[2];
+  int sockets[2];
   nbc_transport *t;
   nbc_error why;
-  if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
-  fflush(stdout);
-  const pid_t pid = fork();
-  const int me = pid == 0, sockets[2] = {pair[me], pair[me]};
-  const nic_udp_desc desc = {.rank = me, .size = 2, .sockets = sockets};
-  close(pair[1 - me]);
+  const pid_t pid = fork_second_rank(sockets);
+  if (pid < 0) SKIP("no loopback interface");
+  const nic_udp_desc desc = {.rank = pid == 0, .size = 2, .sockets = sockets};
   Dies_when_looked_at = pid;
   const nbc_status created = nic_udp_create(&desc, &t, &why);
-  if (me) _exit(0);
+  if (!pid) _exit(0);
   Dies_when_looked_at = 0;
   CHECK(Looks == 2 && created == NBC_E_PEER);
   if (created) printf("  %s\n", why.text);

@@ -141,19 +141,16 @@ static void exact_overlap_is_within_its_bounds(void) {
 
 /* ---- a dead peer -------------------------------------------------------------------------------- */
 static void a_dead_peer_fails_its_operations(void) {
-  int pair[2];
+  int sockets[2];
   static unsigned char data[MOST_BYTES];
   nbc_transport *t;
   nbc_error error;
   nbc_op ops[2];
-  if (!sockets_pair(SOCK_STREAM, pair)) SKIP("no loopback interface");
-  fflush(stdout);
-  const pid_t pid = fork();
-  const int me = pid == 0, sockets[2] = {pair[me], pair[me]};
-  const nic_udp_desc desc = {.rank = me, .size = 2, .sockets = sockets};
-  close(pair[1 - me]);
+  const pid_t pid = fork_second_rank(sockets);
+  if (pid < 0) SKIP("no loopback interface");
+  const nic_udp_desc desc = {.rank = pid == 0, .size = 2, .sockets = sockets};
   const nbc_status status = nic_udp_create(&desc, &t, &error);
-  if (me) {
+  if (!pid) {
     if (status == NBC_OK) pause();
     _exit(1);
   }
