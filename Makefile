@@ -20,11 +20,20 @@ say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $1 $2)
 
 # ---- what this machine has: empty when missing, and then named when something is skipped --------
 have      = $(shell command -v $1 2>/dev/null)
-MPICC_OMPI   := $(call have,mpicc.openmpi)
-MPICC_MPICH  := $(call have,mpicc.mpich)
+# Debian's wrappers have the MPI's name; elsewhere, or when MPICC=... says so, a wrapper is asked which MPI it has.
+ifeq ($(origin MPICC),undefined)
+MPICC_openmpi := $(call have,mpicc.openmpi)
+MPICC_mpich  := $(call have,mpicc.mpich)
+MPICC        := $(if $(MPICC_openmpi)$(MPICC_mpich),,$(call have,mpicc))
+endif
+ifneq ($(MPICC),)
+MPICC_$(if $(findstring Open MPI,$(shell $(MPICC) --showme:version 2>&1)),openmpi,mpich) := $(MPICC)
+endif
+OSHCC        := $(call have,oshcc)
 HAVE_CLANG   := $(call have,$(CLANG))
 HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
 HAVE_OTF2    := $(shell pkg-config --exists otf2 2>/dev/null && echo yes)
+HAVE_EXPAT   := $(shell pkg-config --exists expat 2>/dev/null && echo yes)
 VERILATOR    := $(call have,verilator)
 HAVE_FUZZER  := $(if $(HAVE_CLANG),$(wildcard /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a))
 QEMU_AARCH64 := $(call have,qemu-aarch64)
@@ -173,8 +182,8 @@ $(eval $(call library,$(B)/tsan,$(TSAN)))
 $(eval $(call model_library,$(B)/tsan,$(TSAN)))
 $(eval $(call library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
 $(eval $(call model_library,$(B)/aarch64,$(TEST_FLAGS),aarch64-linux-gnu-gcc))
-$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/shared transport/mpi coll/mpi_comm,-DNBC_WITH_MPI -Wno-stringop-overflow,mpicc.$m)))
-$(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,oshcc))
+$(foreach m,openmpi mpich,$(eval $(call library_over,$m,transport/shared transport/mpi coll/mpi_comm,-DNBC_WITH_MPI -Wno-stringop-overflow,$(MPICC_$m))))
+$(eval $(call library_over,shmem,transport/shmem,-DNBC_WITH_SHMEM -Wno-stringop-overflow,$(OSHCC)))
 # $(call example,NAME,cflags,libs): examples/NAME.c becomes $(B)/NAME
 define example
 EXAMPLES += $(B)/$1
@@ -224,14 +233,14 @@ CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call 
 INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h)
 INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay simgrid_platform overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% fit_nic% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
-export B CC CLANG MPICC_OMPI MPICC_MPICH QEMU_AARCH64
+export B CC CLANG QEMU_AARCH64
 
 .PHONY: help doctor single run check check-now check-core check-mpi check-model check-rtl check-hw bench \
-        examples lint asan tsan fuzz cross mutate docs dist deps install clean
+        examples lint asan tsan fuzz cross mutate docs dist deps install uninstall clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
-	@echo "Variables: B=build folder, CC, CFLAGS, V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
+	@echo "Variables: B=build folder, CC, CFLAGS, MPICC=wrapper (none: without MPI), V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
 
 doctor: ## one line per optional dependency: found or not, what it enables, Debian package
 	@for d in $(DEPS) $(DEPS_MORE); do \
@@ -321,21 +330,27 @@ lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add;
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
 # portals4.h and pmi.h have their own folder, so that those of a real Portals stay what they are
+INTO := $(DESTDIR)$(PREFIX)
+INSTALL_MODEL := $(B)/include/portals4.h $(B)/include/pmi.h tools/pm_sample.h
+INSTALL_CMAKE := nbc_overlapConfig nbc_overlapConfigVersion
 install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preloads, pkg-config and CMake files, below $(DESTDIR)$(PREFIX)
-	@install -d $(addprefix $(DESTDIR)$(PREFIX)/,include/portals_model bin lib/pkgconfig)
-	install -m 644 $(INSTALL_HEADERS) $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(B)/include/portals4.h $(B)/include/pmi.h tools/pm_sample.h $(DESTDIR)$(PREFIX)/include/portals_model
-	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) $(DESTDIR)$(PREFIX)/bin)
-	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) $(DESTDIR)$(PREFIX)/lib)
+	@install -d $(foreach d,include/portals_model bin lib/pkgconfig lib/cmake/nbc_overlap,"$(INTO)/$d")
+	install -m 644 $(INSTALL_HEADERS) "$(INTO)/include"
+	install -m 644 $(INSTALL_MODEL) "$(INTO)/include/portals_model"
+	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) "$(INTO)/bin")
+	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) "$(INTO)/lib")
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
-	  'Cflags: -I$${prefix}/include -pthread' 'Libs: -pthread -lm' >$(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc
-	@install -d $(DESTDIR)$(PREFIX)/lib/cmake/nbc_overlap
-	@for f in nbc_overlapConfig nbc_overlapConfigVersion; do \
+	  'Cflags: -I"$${prefix}/include" -pthread' 'Libs: -pthread -lm' >"$(INTO)/lib/pkgconfig/nbc_overlap.pc"
+	@for f in $(INSTALL_CMAKE); do \
 	  sed 's/@VERSION@/$(VERSION)/; s/@MAJOR@/$(word 1,$(subst ., ,$(VERSION)))/; s/@MINOR@/$(word 2,$(subst ., ,$(VERSION)))/' \
-	    packaging/cmake/$$f.cmake.in >$(DESTDIR)$(PREFIX)/lib/cmake/nbc_overlap/$$f.cmake; done
-	@sed 's/^Name: .*/Name: portals_model/; s,^Cflags: ,&-I$${prefix}/include/portals_model ,; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
-	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/nbc_overlap.pc >$(DESTDIR)$(PREFIX)/lib/pkgconfig/portals_model.pc
+	    packaging/cmake/$$f.cmake.in >"$(INTO)/lib/cmake/nbc_overlap/$$f.cmake"; done
+	@sed 's/^Name: .*/Name: portals_model/; s,^Cflags: ,&-I"$${prefix}/include/portals_model" ,; s/^Description: .*/Description: A model of machines whose network speaks Portals 4/' \
+	  "$(INTO)/lib/pkgconfig/nbc_overlap.pc" >"$(INTO)/lib/pkgconfig/portals_model.pc"
+uninstall: ## remove what install puts below $(DESTDIR)$(PREFIX)
+	@cd "$(INTO)" && rm -f $(addprefix include/,$(notdir $(INSTALL_HEADERS))) $(addprefix bin/,$(notdir $(INSTALL_COMMANDS))) \
+	  $(addprefix lib/,$(notdir $(INSTALL_LIBS))) $(addprefix lib/pkgconfig/,nbc_overlap.pc portals_model.pc) && \
+	  rm -rf include/portals_model lib/cmake/nbc_overlap
 
 docs: $(EXAMPLES) $(NEEDS_hw) ## index of the API and man pages, below build/docs
 	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h hw/nic_meet.h hw/nic_tcp.h hw/nic_udp.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md

@@ -9,17 +9,17 @@ $(B)/bench/$1: tests/bench/$2 tests/bench/bench.h $4 $(B)/.flags
 	@mkdir -p $$(@D)
 	$$(call mpi_build,$$@,$3,tests/bench/$2,)
 endef
-ifneq ($(MPICC_OMPI),)
+ifneq ($(MPICC_openmpi),)
 $(eval $(call bench,preload_app))
 $(B)/bench/preload_app: $(B)/libnbc_overlap_mpi.so $(B)/bench/libpreload_app_sections.so $(B)/bench/preload_call
 $(B)/bench/libpreload_app_sections.so: tests/bench/preload_app_sections.c $(B)/.flags
 	@mkdir -p $(@D)
-	$(call mpi_build,$@,$(MPICC_OMPI),$<,-shared -fPIC)
-$(eval $(call preload_bench,preload_call,preload_call.c,$(MPICC_OMPI),$(B)/libnbc_overlap_mpi.so))
+	$(call mpi_build,$@,$(MPICC_openmpi),$<,-shared -fPIC)
+$(eval $(call preload_bench,preload_call,preload_call.c,$(MPICC_openmpi),$(B)/libnbc_overlap_mpi.so))
 endif
-ifneq ($(MPICC_MPICH),)
-$(eval $(call preload_bench,preload_call_mpich,preload_call.c,$(MPICC_MPICH),$(B)/libnbc_overlap_mpich.so))
+ifneq ($(MPICC_mpich),)
+$(eval $(call preload_bench,preload_call_mpich,preload_call.c,$(MPICC_mpich),$(B)/libnbc_overlap_mpich.so))
 endif
 BENCHES += tests/bench/thread_memory.sh
 PRINTS_thread_memory := nic_thread_memory_
-tests/bench/thread_memory.sh: $(if $(MPICC_OMPI),$(B)/libnbc_overlap_mpi.so $(B)/tests/mpi/preload_life.openmpi) $(if $(MPICC_MPICH),$(B)/libnbc_overlap_mpich.so $(B)/tests/mpi/preload_life.mpich) ;
+tests/bench/thread_memory.sh: $(if $(MPICC_openmpi),$(B)/libnbc_overlap_mpi.so $(B)/tests/mpi/preload_life.openmpi) $(if $(MPICC_mpich),$(B)/libnbc_overlap_mpich.so $(B)/tests/mpi/preload_life.mpich) ;

@@ -2,47 +2,47 @@
 $(eval $(call script,guest_mpi/semantics))
 $(eval $(call script,guest_mpi/hpl_skeleton))
 $(eval $(call test,guest_mpi/numbers_keep_their_sign,-funsigned-char -Wno-conversion))
-ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
+ifneq ($(and $(MPICC_mpich),$(wildcard /usr/include/*/mpich/mpi.h)),)
 GUEST_MPI_SET := $(B)/tests/guest_mpi/all
 NEEDS_guest_mpi += $(B)/hpl_skeleton $(B)/tests/mpi/patient.so
 EXAMPLES += $(B)/hpl_skeleton
 $(B)/hpl_skeleton: tools/hpl_skeleton.c $(B)/.flags
 	$(call say,MPICC,$@)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(CFLAGS) $(WARN) $< -o $@ $(LDFLAGS)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(CFLAGS) $(WARN) $< -o $@ $(LDFLAGS)
 NEEDS_guest_mpi += $(B)/pm_run $(B)/overlap_report $(GUEST_MPI_SET) $(GUEST_MPI_SET)_large $(B)/tests/guest_mpi/threads
 GUEST_MPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files rest repaired every nulls later))
 $(GUEST_MPI_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
 $(GUEST_MPI_SET)_large: $(GUEST_MPI_FILES) tests/guest_mpi/say.h tests/guest_mpi/large.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/random
 $(B)/tests/guest_mpi/random: $(addprefix tests/guest_mpi/,random.c random_more.c random_wide.c random.h) $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $(filter %.c,$^) -o $@ $(LDFLAGS)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $(filter %.c,$^) -o $@ $(LDFLAGS)
 $(B)/tests/guest_mpi/threads: tests/guest_mpi/threads.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/spans
 $(B)/tests/guest_mpi/spans: tests/guest_mpi/spans.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread -fopenmp
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion $< -o $@ $(LDFLAGS) -pthread -fopenmp
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/fetched
 $(B)/tests/guest_mpi/fetched: tests/guest_mpi/fetched.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) $< -o $@ $(LDFLAGS)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) $< -o $@ $(LDFLAGS)
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so
 $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -fPIC -shared $< -o $@ $(LDFLAGS)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -fPIC -shared $< -o $@ $(LDFLAGS)
 endif
 ifneq ($(GUEST_MPI_SET)$(call have,mpif90.mpich),$(GUEST_MPI_SET))
 GUEST_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran fortran08 fortran77)
@@ -60,5 +60,5 @@ PRINTS_guest_mpi := guest_ring_ guest_allreduce_
 $(B)/bench/guest_app.%: tests/bench/guest_app.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(if $(filter smpi,$*),smpicc -fPIC,MPICH_CC='$(CC)' mpicc.mpich) $(CFLAGS) -w $< -o $@
+	$(Q)$(if $(filter smpi,$*),smpicc -fPIC,MPICH_CC='$(CC)' $(MPICC_mpich)) $(CFLAGS) -w $< -o $@
 endif

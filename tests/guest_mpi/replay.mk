@@ -12,10 +12,10 @@ $(B)/pm_replay: $(REPLAY_OBJECTS) $(B)/guest/model.o $(B)/libnbc_overlap.a
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -pthread -lm
 NEEDS_guest_mpi += $(B)/pm_replay
 $(eval $(call script,guest_mpi/replay))
-ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
+ifneq ($(and $(MPICC_mpich),$(wildcard /usr/include/*/mpich/mpi.h)),)
 NEEDS_guest_mpi += $(B)/pm_run $(B)/libnbc_overlap_mpich.so $(B)/tests/guest_mpi/replay_app $(B)/tests/guest_mpi/replay_calls
 $(B)/tests/guest_mpi/replay_app $(B)/tests/guest_mpi/replay_calls: $(B)/tests/guest_mpi/%: tests/guest_mpi/%.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $< -o $@ $(LDFLAGS)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $< -o $@ $(LDFLAGS)
 endif

@@ -1,6 +1,6 @@
 # Programs made for MPI's standard ABI, with mpi.h and the library of names from src/guest, under pm_run.
 $(eval $(call script,guest_mpi/standard))
-ifneq ($(and $(MPICC_MPICH),$(wildcard /usr/include/*/mpich/mpi.h)),)
+ifneq ($(and $(MPICC_mpich),$(wildcard /usr/include/*/mpich/mpi.h)),)
 STANDARD := $(B)/standard/include/mpi.h $(B)/standard/lib/libmpi_abi.so
 STANDARD_CC = $(CC) $(STD) $(TEST_FLAGS) -w -Itests/guest_mpi -isystem $(B)/standard/include
 STANDARD_LIB := -L$(B)/standard/lib -lmpi_abi
@@ -24,5 +24,5 @@ NEEDS_guest_mpi += $(addprefix $(B)/tests/guest_mpi/,constants_standard constant
 $(B)/tests/guest_mpi/constants_%: tests/guest_mpi/standard_constants.awk tests/guest_mpi/standard_constants.h src/guest/standard/constants.list $(STANDARD) $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)awk -v what=$* -f $< src/guest/standard/constants.list >$@.c
-	$(Q)$(if $(filter standard,$*),$(STANDARD_CC),MPICH_CC='$(CC)' mpicc.mpich $(STD) $(TEST_FLAGS) -w -Itests/guest_mpi) $@.c -o $@ $(LDFLAGS) $(if $(filter standard,$*),$(STANDARD_LIB))
+	$(Q)$(if $(filter standard,$*),$(STANDARD_CC),MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) -w -Itests/guest_mpi) $@.c -o $@ $(LDFLAGS) $(if $(filter standard,$*),$(STANDARD_LIB))
 endif

@@ -27,8 +27,8 @@ INSTALL_COMMANDS += $(B)/nic_run
 $(eval $(call bench,nic_times))
 $(eval $(call bench,wire))
 PRINTS_wire := tcp_latency tcp_bandwidth
-ifneq ($(MPICC_OMPI),)
-$(eval $(call mpi_program,$(B)/bench/wire.openmpi,tests/bench/wire.c,$(MPICC_OMPI),-DWIRE_MPI,$(B)/libnbc_overlap.openmpi.a))
+ifneq ($(MPICC_openmpi),)
+$(eval $(call mpi_program,$(B)/bench/wire.openmpi,tests/bench/wire.c,$(MPICC_openmpi),-DWIRE_MPI,$(B)/libnbc_overlap.openmpi.a))
 BENCHES += tests/bench/wire_mpi.sh
 tests/bench/wire_mpi.sh: $(B)/bench/wire.openmpi ;
 PRINTS_wire_mpi := tcp_latency_openmpi tcp_bandwidth_openmpi

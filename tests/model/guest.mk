@@ -1,5 +1,6 @@
 # pm_run lends its symbols to the programs it loads. Its files add themselves.
-MPICH_INCLUDE := $(dir $(firstword $(wildcard /usr/include/*/mpich/mpi.h /usr/include/mpich*/mpi.h /usr/lib/*/mpich/include/mpi.h)))
+MPICH_INCLUDE := $(firstword $(if $(MPICC_mpich),$(shell echo '#include <mpi.h>' | $(MPICC_mpich) -E - 2>/dev/null | sed -n 's|^. 1 "\(.*/\)mpi.h".*|\1|p')) \
+  $(if $(filter file,$(origin MPICC)),$(dir $(firstword $(wildcard /usr/include/*/mpich/mpi.h /usr/include/mpich*/mpi.h /usr/lib/*/mpich/include/mpi.h)))))
 # MPI has the ABI that MPICH's mpi.h describes: without it, programs find no MPI here
 GUEST_MPI     := $(if $(MPICH_INCLUDE),$(wildcard src/guest/mpi/*.c))
 # Open MPI's ABI stands on it, from tables: its mpi.h is not needed

@@ -60,13 +60,13 @@ EXAMPLES += $(B)/fit_nic_$1
 NEEDS_model += $(B)/fit_nic_$1
 $(call mpi_program,$(B)/fit_nic_$1,tools/fit_nic_rma.c,$2,$3)
 endef
-$(if $(MPICC_OMPI),$(eval $(call measures_rma,mpi,mpicc.openmpi)))
-$(if $(MPICC_MPICH),$(eval $(call measures_rma,mpich,mpicc.mpich)))
-ifneq ($(call have,oshcc),)
-$(eval $(call measures_rma,shmem,oshcc,-DNBC_WITH_SHMEM))
+$(if $(MPICC_openmpi),$(eval $(call measures_rma,mpi,$(MPICC_openmpi))))
+$(if $(MPICC_mpich),$(eval $(call measures_rma,mpich,$(MPICC_mpich))))
+ifneq ($(OSHCC),)
+$(eval $(call measures_rma,shmem,$(OSHCC),-DNBC_WITH_SHMEM))
 endif
 $(eval $(call script,model/examples))
-ifneq ($(shell pkg-config --exists expat 2>/dev/null && echo yes),)
+ifneq ($(HAVE_EXPAT),)
 $(eval $(call tool,simgrid_platform,,$(B)/libportals_model.a $(B)/libnbc_overlap.a $$(shell pkg-config --libs expat)))
 $(B)/simgrid_platform: $(B)/libportals_model.a $(B)/libnbc_overlap.a
 NEEDS_model += $(B)/simgrid_platform

@@ -20,14 +20,14 @@ endef
 # $(call preload_test,NAME,openmpi or mpich)
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS) $(if $(filter $(PRELOAD_TIMED),$1),,$(PATIENT_$2)))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(if $(filter $(PRELOAD_TIMED),$1),,$(PATIENT_$2)))
 endef
 # $(call preload_slow,NAME,openmpi or mpich): loaded after a preload
 define preload_slow
 NEEDS_mpi += $(B)/tests/mpi/$1.$2.so
 $(B)/tests/mpi/$1.$2.so: tests/mpi/$1.c $(B)/.flags
 	@mkdir -p $$(@D)
-	$$(call mpi_build,$$@,mpicc.$2,tests/mpi/$1.c,-shared -fPIC)
+	$$(call mpi_build,$$@,$(MPICC_$2),tests/mpi/$1.c,-shared -fPIC)
 endef
 # $(call preload_examples,suffix,WRAPPER,library)
 define preload_examples
@@ -42,7 +42,7 @@ endef
 define preload_large
 NEEDS_mpi += $(B)/tests/mpi/$1.mpich_c
 $(B)/tests/mpi/$1.mpich_c: tests/mpi/$1.c $(B)/tests/mpi/large_counts.h
-	$$(call mpi_build,$$@,$(MPICC_MPICH),tests/mpi/$1.c,$(TEST_FLAGS) -DLARGE_COUNTS -I$(B)/tests/mpi)
+	$$(call mpi_build,$$@,$(MPICC_mpich),tests/mpi/$1.c,$(TEST_FLAGS) -DLARGE_COUNTS -I$(B)/tests/mpi)
 endef
 $(B)/tests/mpi/large_counts.h: $(B)/libnbc_overlap_mpich.so
 	@mkdir -p $(@D)
@@ -57,19 +57,16 @@ $(B)/tests/mpi/$1.$2: tests/mpi/$4 $(B)/.flags
 	$$(Q)$3 -O2 $5 tests/mpi/$4 -o $$@
 endef
 
-# The fixed name is for the machine's default MPI: Open MPI on Debian.
-ifneq ($(MPICC_OMPI),)
-$(eval $(call preload_examples,mpi,mpicc.openmpi,$(B)/libnbc_overlap.openmpi.a))
+ifneq ($(MPICC_openmpi),)
+$(eval $(call preload_examples,mpi,$(MPICC_openmpi),$(B)/libnbc_overlap.openmpi.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,openmpi)))
 $(foreach t,$(PRELOAD_SLOW),$(eval $(call preload_slow,$t,openmpi)))
-else ifneq ($(call have,mpicc),)
-$(eval $(call preload_examples,mpi,mpicc))
 endif
-ifneq ($(MPICC_MPICH),)
-$(eval $(call preload_examples,mpich,mpicc.mpich,$(B)/libnbc_overlap.mpich.a))
+ifneq ($(MPICC_mpich),)
+$(eval $(call preload_examples,mpich,$(MPICC_mpich),$(B)/libnbc_overlap.mpich.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
 $(foreach t,$(PRELOAD_SLOW),$(eval $(call preload_slow,$t,mpich)))
-ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_MPICH) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
+ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_mpich) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
 $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif
 endif

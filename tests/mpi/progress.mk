@@ -13,14 +13,14 @@ $(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_F
 $(B)/libnbc_progress_$1.so: $(PROGRESS_FILES) nbc_overlap.h $(B)/progress_$1/progress_calls.h
 	$$(call mpi_build,$$@,$2,tools/progress_preload.c tools/progress_preload_coll.c,-shared -fPIC -fexceptions -fvisibility=hidden -Itools -I$(B)/progress_$1)
 endef
-$(if $(MPICC_OMPI),$(eval $(call progress_library,mpi,mpicc.openmpi)))
-$(if $(MPICC_MPICH),$(eval $(call progress_library,mpich,mpicc.mpich)))
+$(if $(MPICC_openmpi),$(eval $(call progress_library,mpi,$(MPICC_openmpi))))
+$(if $(MPICC_mpich),$(eval $(call progress_library,mpich,$(MPICC_mpich))))
 # $(call progress_test,NAME,openmpi or mpich)
 define progress_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,mpicc.$2,$(TEST_FLAGS) $(PATIENT_$2))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(PATIENT_$2))
 endef
-$(foreach m,$(if $(MPICC_OMPI),openmpi) $(if $(MPICC_MPICH),mpich),\
+$(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
   $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 $(eval $(call script,mpi/progress))
@@ -28,13 +28,13 @@ $(eval $(call script,mpi/progress))
 define progress_loops
 RUN_PROGRESS += $(B)/bench/pm_run $(B)/libnbc_overlap_$1.so $(B)/libnbc_progress_$1.so $(B)/halo_$1 $(B)/bench/progress_loops.$2
 tests/bench/progress.sh: $(B)/bench/progress_loops.$2 $(B)/libnbc_progress_$1.so
-$(call mpi_program,$(B)/bench/progress_loops.$2,tests/bench/progress_loops.c,mpicc.$2)
+$(call mpi_program,$(B)/bench/progress_loops.$2,tests/bench/progress_loops.c,$(MPICC_$2))
 endef
 tests/bench/progress.sh: $(B)/bench/pm_run ;
 BENCHES += tests/bench/progress.sh
 PRINTS_progress := progress_
-$(if $(MPICC_OMPI),$(eval $(call progress_loops,mpi,openmpi)))
-$(if $(MPICC_MPICH),$(eval $(call progress_loops,mpich,mpich)))
+$(if $(MPICC_openmpi),$(eval $(call progress_loops,mpi,openmpi)))
+$(if $(MPICC_mpich),$(eval $(call progress_loops,mpich,mpich)))
 .PHONY: run-progress
 run-progress: $(RUN_PROGRESS) $(B)/overlap_report ## does the progress preload help here? A stencil and OSU-like loops, without and with
 	@B=$(B) sh tools/run_progress.sh

@@ -11,15 +11,27 @@ run_make() { MAKEFLAGS='' "$make" -s CC="$CC" "$@"; }
 tarball_is_the_same_twice() {
   run_make dist B="$T/one" && run_make dist B="$T/two" && cmp "$T/one/$name.tar.gz" "$T/two/$name.tar.gz"
 }
-# The recipe runs without optimisation, symbols for debuggers and long compression. What builds alone has its flags,
-# so that the recipe finds that part built.
-export DEB_BUILD_OPTIONS='noopt noautodbgsym' DEB_CFLAGS_STRIP=-g DPKG_DEB_COMPRESSOR_TYPE=gzip
 tarball_builds_alone() (
   tar -xzf "$T/one/$name.tar.gz" -C "$T" && cd "$T/$name" && ! test -e .git || return 1
-  if command -v dh >/dev/null; then eval "$(dpkg-buildflags --export=sh)"; else export CFLAGS=-O0; fi
-  run_make build/01_see_overlap && build/01_see_overlap | grep -q 'hidden'
+  run_make CFLAGS=-O0 build/01_see_overlap && build/01_see_overlap | grep -q 'hidden'
 )
-installs_at() { run_make install B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} DESTDIR="$root/installed" PREFIX=/usr >"$T/install.log" 2>&1; }
+to="installed here"
+install_at() { run_make "$1" B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} DESTDIR="$root/$to" PREFIX=/usr >"$T/$1.log" 2>&1; }
+uninstalled_is_gone() { install_at uninstall && find "$T/$to" ! -type d | tee "$T/left" && ! test -s "$T/left"; }
+# What is installed of an MPI whose wrapper is a plain mpicc, as it is everywhere but on Debian; and of none
+one_mpi_is_found_by_mpicc() {
+  for mpi in openmpi:_mpi mpich:_mpich; do
+    mpicc=$(command -v "mpicc.${mpi%:*}") || continue
+    mkdir -p "$T/${mpi%:*}" && ln -sf "$mpicc" "$T/${mpi%:*}/mpicc"
+    run_make -n install B="$T/none" MPICC="$root/${mpi%:*}/mpicc" OSHCC= >"$T/would" || return 1
+    for f in libnbc_overlap libnbc_progress; do
+      test "$(grep -oE "$T/none/${f}[_a-z]*\.so" "$T/would" | sort -u)" = "$T/none/$f${mpi#*:}.so" || { echo "${mpi%:*}: not only $f${mpi#*:}.so"; return 1; }
+    done
+    # MPI inside of pm_run is MPICH's, by its header
+    if [ "$mpi" = mpich:_mpich ]; then grep -q 'isystem /' "$T/would"; else ! grep -q 'isystem /' "$T/would"; fi || { echo "${mpi%:*}: pm_run's header"; return 1; }
+  done
+  run_make -n install B="$T/none" MPICC= OSHCC= >"$T/would" && ! grep -oE 'mpicc|isystem|libnbc[a-z_]*\.so' "$T/would"
+}
 cmake_finds_the_package() {
   mkdir -p "$T/user" && cat >"$T/user/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
@@ -33,15 +45,29 @@ END
   for f in nbc_overlap.h:one portals_model.h:two; do
     awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' "${f%:*}" >"$T/user/${f#*:}.c"
   done
-  cmake -S "$T/user" -B "$T/user/build" -DCMAKE_PREFIX_PATH="$root/installed/usr" -DCMAKE_C_FLAGS=-O0 >/dev/null &&
+  cmake -S "$T/user" -B "$T/user/build" -DCMAKE_PREFIX_PATH="$root/$to/usr" -DCMAKE_C_FLAGS=-O0 >/dev/null &&
     cmake --build "$T/user/build" >"$T/cmake.log" 2>&1 && "$T/user/build/one" | grep -q '100.0 %' && "$T/user/build/two" | grep -q '^got 42'
 }
-cmake_refuses_another_version() {
-  sed -i 's/find_package(nbc_overlap [0-9.]*/find_package(nbc_overlap 99.0/' "$T/user/CMakeLists.txt"
-  ! cmake -S "$T/user" -B "$T/user/other" -DCMAKE_PREFIX_PATH="$root/installed/usr" >"$T/refused" 2>&1 && grep -q "99.0" "$T/refused"
+cmake_knows_the_version() {
+  sed -i 's/find_package(nbc_overlap [0-9.]*/find_package(nbc_overlap ${ASKED}/' "$T/user/CMakeLists.txt"
+  for asked in "99.0 no" "${version%%.*}.99 no" "$version yes" "${version%.*}...99 yes" "0.0.1...99 yes" "0.0.1...<$version no" "0.0.1...$version yes" "99...100 no"; do
+    cmake -S "$T/user" -B "$T/user/build" -DASKED="${asked% *}" >"$T/asked" 2>&1 && found=yes || found=no
+    [ $found = "${asked#* }" ] && { [ $found = yes ] || grep -q "$version" "$T/asked"; } || { echo "$asked, not $found" && cat "$T/asked" && return 1; }
+  done
+}
+# What is built already serves the recipe, all but what it has without Verilator: objects name the files that they are
+# made of, so make misses what the tarball lacks. What is left to build has the recipe's flags and no optimisation.
+export DEB_BUILD_OPTIONS='noopt noautodbgsym' DEB_CFLAGS_STRIP=-g DPKG_DEB_COMPRESSOR_TYPE=gzip
+reuse() { # in the tarball's folder
+  built=$(cd "$here" && cd "$B" && pwd) && rm -rf build && mkdir build && (
+    cd "$built" && find . \( -path './*/*' ! -path './pieces/*' ! -path './guest/*' ! -path './replay/*' ! -path './include/*' ! -path './lib/*' \
+      ! -path './standard/*' ! -path './progress_*/*' -prune \) -o -type f -print | tar --create --files-from=-
+  ) | tar --extract --directory=build && rm -f build/pm_run build/guest/pm_run.o build/paper_figures &&
+    find build -name '*.d' -exec sed -i "s|$B/|build/|g" {} + &&
+    (eval "$(dpkg-buildflags --export=sh)" && run_make help >/dev/null) && touch -d 2000-01-01 build/.flags
 }
 debian_package_builds() (
-  cd "$T/$name" && cp -r packaging/debian debian && sed -i "1s/(.*)/($version)/" debian/changelog &&
+  here=$PWD && cd "$T/$name" && cp -r packaging/debian debian && sed -i "1s/(.*)/($version)/" debian/changelog && reuse &&
     MAKEFLAGS='' timeout 1500 dpkg-buildpackage -us -uc -b >../deb.log 2>&1 || { tail -20 ../deb.log; return 1; }
   dpkg-deb --contents ../nbc-overlap_"$version"_*.deb >../deb.contents
   for f in usr/include/nbc_overlap.h usr/include/portals_model.h usr/bin/overlap_report usr/bin/pm_run usr/lib/libnbc_overlap_mpich.so; do
@@ -62,14 +88,16 @@ index_names_every_function() {
 
 check "the tarball is the same twice" tarball_is_the_same_twice
 check "the tarball builds alone" tarball_builds_alone
-check "make install" installs_at
+check "make install into a folder with a space" install_at install
+check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
 if command -v cmake >/dev/null; then
   check "find_package finds the headers" cmake_finds_the_package
-  check "find_package refuses another version" cmake_refuses_another_version
+  check "find_package takes its own version and ranges around it" cmake_knows_the_version
 else skip "find_package" "no cmake (Debian: cmake)"; fi
-if command -v dh >/dev/null && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null && pkg-config --exists libpci; then
+check "make uninstall leaves nothing" uninstalled_is_gone
+if command -v dh >/dev/null && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null && pkg-config --exists libpci expat otf2; then
   check "the Debian recipe builds a package" debian_package_builds
-else skip "the Debian recipe" "no debhelper or MPI (Debian: debhelper libopenmpi-dev libmpich-dev libpci-dev)"; fi
+else skip "the Debian recipe" "no debhelper, MPI or library (Debian: debhelper libopenmpi-dev libmpich-dev libpci-dev libexpat1-dev libotf2-trace-dev)"; fi
 if command -v help2man >/dev/null; then check "man pages are made" man_pages_are_made
 else skip "man pages" "no help2man (Debian: help2man)"; fi
 check "the index of the API names every function" index_names_every_function
