@@ -48,6 +48,7 @@
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/table_fastest.h"
 #include "tools/table_make.h"
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 #  include "tools/xfer_table_hosts.h"
 
 /* With plain MPI calls: what a program under the preload uses. */
-enum { SIZES = 24, MAX_ROUNDS = 500, FIRST_ROUNDS = 5 }; /* 1 B, 2 B, ... 8 MiB */
+enum { MAX_ROUNDS = 500, FIRST_ROUNDS = 5 };
 
 /* Memory for the largest message, which begins on a large page: of such, or of small ones. What was never
    written is one page of zeros again and again. NULL: there is none. */
@@ -526,40 +527,6 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
   return said[0] != 0;
 }
 
-static void no_slower_than_next(const uint64_t size_bytes[SIZES], double time_s[SIZES],
-                                int64_t eager) {
-  for (int i = SIZES - 2; i >= 0; i--) {
-    const bool eager_ends = size_bytes[i] <= (uint64_t)eager && (uint64_t)eager < size_bytes[i + 1];
-    const double most_s = eager_ends ? time_s[i + 1] / 2 : time_s[i + 1];
-    if (time_s[i] > most_s) time_s[i] = most_s;
-  }
-}
-
-static void no_slower_than_two_halves(double time_s[SIZES]) {
-  for (int i = 1; i < SIZES; i++)
-    if (time_s[i] > 2 * time_s[i - 1]) time_s[i] = 2 * time_s[i - 1];
-}
-
-/* A size that was disturbed each time, or whose data is in no cache, says nothing of how fast it could be: no
-   message takes longer than one of twice the bytes, or than two of half of them; and the link is no slower
-   than any one message. What is sent eagerly also waits for its round trip, which is no time of data that is
-   announced: from the eager size to the next one the times are in proportion to the bytes. */
-static void keep_fastest(const uint64_t size_bytes[SIZES], double time_s[SIZES], int64_t eager,
-                         double *link) {
-  no_slower_than_next(size_bytes, time_s, eager);
-  no_slower_than_two_halves(time_s);
-  for (int i = 0; i < SIZES; i++) {
-    const double rate = 1.1 * (double)size_bytes[i] / time_s[i];
-    if (rate > *link) *link = rate;
-  }
-  for (int i = 0; i < SIZES; i++)
-    if (has_few_repeats[i] && size_bytes[i] > (uint64_t)eager &&
-        time_s[i] > (double)size_bytes[i] / *link)
-      time_s[i] = (double)size_bytes[i] / *link;
-  no_slower_than_two_halves(time_s);
-  no_slower_than_next(size_bytes, time_s, eager);
-}
-
 /* The sizes with few repeats, as a line of the file; nothing without. */
 static void say_few_repeats(const uint64_t size_bytes[SIZES], char *text, size_t text_bytes) {
   size_t n = 0;
@@ -621,7 +588,7 @@ static int measure(const char *path, const char *between, double most_s) {
   double link = link_bytes_per_s(&clock, buffer, rank, size, &with);
   progress_end(&progress);
   if (rank > 0) return 0;
-  keep_fastest(size_bytes, time_s, eager, &link);
+  keep_fastest(size_bytes, time_s, has_few_repeats, eager, &link);
   say_few_repeats(size_bytes, few, sizeof few);
   if (few[0])
     fprintf(stderr, "xfer_table: %lld s are too short for these sizes: %s\n",
