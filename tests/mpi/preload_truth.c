@@ -4,6 +4,7 @@
                had returned, and at least how much of their time the sender computed meanwhile
      self      messages to oneself: prints in how many rounds data moved while the program computed
      progress  a large send is posted before the sender computes for long; the receiver waits
+     stalled   the same with a message of few fragments: on a busy machine each may wait for a core
      regions   regions that are marked for Caliper and NVTX, where these are there
      late      a small send comes late; the receiver waits
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
@@ -229,6 +230,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "self") == 0) self();
   if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
+  if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);

@@ -36,7 +36,7 @@ self() { # mpi
 }
 partners() { # mpi
   for i in 1 2 3 4 5; do # on a busy machine the one who computes may wait as long for its core
-    scene "$1" progress "$i"
+    scene "$1" stalled "$i"
     grep -q 'probably progress at the partner: rank 0' "$reports/text" && break
   done
   says "$1: progress at the partner" 'probably progress at the partner: rank 0'
