@@ -216,7 +216,8 @@ int guest_open_itself(const char *path); /* /proc/self/exe, ...; ret -1: another
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(guest *g, guest_context *context); /* a new thread */
 void guest_context_end(guest_context *context);
-void guest_recorder_end(guest_context *context);
+/* Of MPI; NULL in a pm_run that was built without */
+void guest_recorder_end(guest_context *context) __attribute__((weak));
 extern guest_context *guest_running; /* of the thread that runs; NULL before the first */
 static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread);          /* its workers end */

@@ -95,7 +95,7 @@ static void run_handlers(guest_exit_handler **list, int status) {
 /* Inside of the thread that ends. */
 void guest_context_end(guest_context *c) {
   run_handlers(&c->exits, 0);
-  guest_recorder_end(c);
+  if (guest_recorder_end) guest_recorder_end(c);
   guest_openmp_end(c->openmp);
   c->openmp = NULL;
   if (c->before) c->before->next = c->next;

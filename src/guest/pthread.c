@@ -260,7 +260,7 @@ void pthread_exit(void *result) {
   g->result = result;
   if (g->can_exit) longjmp(g->end, 1);
   specifics_end();
-  guest_recorder_end(&guest_now()->first);
+  if (guest_recorder_end) guest_recorder_end(&guest_now()->first);
   guest_openmp_end(guest_now()->first.openmp);
   guest_now()->first.openmp = NULL;
   while (guest_now()->thread_count) queue_wait(&guest_now()->last, "pthread_exit", -1);

@@ -32,6 +32,11 @@ one_mpi_is_found_by_mpicc() {
   done
   run_make -n install B="$T/none" MPICC= OSHCC= >"$T/would" && ! grep -oE 'mpicc|isystem|libnbc[a-z_]*\.so' "$T/would"
 }
+# The link as it is without any MPI, of this build's objects
+pm_run_links_without_mpi() {
+  run_make -n -W "$B/libnbc_overlap.a" MPICC= B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | sed -n "s| -o $B/pm_run | -o $T/pm_run |p" >"$T/link" &&
+    test -s "$T/link" && ! grep 'guest/mpi/' "$T/link" && sh "$T/link" && "$T/pm_run" --help >/dev/null
+}
 cmake_finds_the_package() {
   mkdir -p "$T/user" && cat >"$T/user/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
@@ -90,6 +95,7 @@ check "the tarball is the same twice" tarball_is_the_same_twice
 check "the tarball builds alone" tarball_builds_alone
 check "make install into a folder with a space" install_at install
 check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
+check "pm_run links where there is no MPI" pm_run_links_without_mpi
 if command -v cmake >/dev/null; then
   check "find_package finds the headers" cmake_finds_the_package
   check "find_package takes its own version and ranges around it" cmake_knows_the_version
