@@ -27,10 +27,10 @@ one_mpi_is_found_by_mpicc() {
     for f in libnbc_overlap libnbc_progress; do
       test "$(grep -oE "$T/none/${f}[_a-z]*\.so" "$T/would" | sort -u)" = "$T/none/$f${mpi#*:}.so" || { echo "${mpi%:*}: not only $f${mpi#*:}.so"; return 1; }
     done
-    # MPI inside of pm_run is MPICH's, by its header
-    if [ "$mpi" = mpich:_mpich ]; then grep -q 'isystem /' "$T/would"; else ! grep -q 'isystem /' "$T/would"; fi || { echo "${mpi%:*}: pm_run's header"; return 1; }
+    # MPI inside of pm_run is made with MPICH's header
+    if [ "$mpi" = mpich:_mpich ]; then grep -q "$T/none/guest/mpi/" "$T/would"; else ! grep -q "$T/none/guest/mpi/" "$T/would"; fi || { echo "${mpi%:*}: MPI in pm_run"; return 1; }
   done
-  run_make -n install B="$T/none" MPICC= OSHCC= >"$T/would" && ! grep -oE 'mpicc|isystem|libnbc[a-z_]*\.so' "$T/would"
+  run_make -n install B="$T/none" MPICC= OSHCC= >"$T/would" && ! grep -oE "mpicc|$T/none/guest/mpi/|libnbc[a-z_]*\.so" "$T/would"
 }
 # The link as it is without any MPI, of this build's objects
 pm_run_links_without_mpi() {
