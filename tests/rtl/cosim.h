@@ -48,6 +48,18 @@ static cosim_desc host_desc(int nic_count) {
   return d;
 }
 
+/* Where one thing happens after the other, most cycles would pass on the ways between host and NIC and on the link:
+   these are short ones. */
+__attribute__((unused)) static cosim_desc host_near_desc(int nic_count) {
+  cosim_desc d = host_desc(nic_count);
+  d.mmio_ps = d.link_latency_ps = d.host_write_ps = 20000, d.host_read_ps = 40000;
+  return d;
+}
+/* Until nothing is under way: an entry that was appended is there, whatever comes how soon */
+__attribute__((unused)) static void host_settle(cosim *sim) {
+  for (int i = 0; i < 1000 && !cosim_idle(sim); i++) cosim_cycles(sim, 30);
+}
+
 /* Event queue 0, stamps of every kind into ring and FIFO, all portal indices, sends enabled */
 __attribute__((unused)) static cosim *host_start(const cosim_desc *desc) {
   cosim *sim = cosim_create(desc);

@@ -192,14 +192,15 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
   Fault_percent[COSIM_DUPLICATE] = duplicate, Fault_percent[COSIM_DELAY] = delay;
   Faults = 0;
   d.fault = fault;
-  d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = slow ? 20000000 : 300000;
-  if (slow) d.host_read_ps = 2000000, d.host_write_ps = 1500000;
+  d.mmio_ps = 20000; /* registers are read often */
+  d.link_latency_ps = (int64_t)test_below(300000), d.fault_delay_ps = slow ? 8000000 : 300000;
+  if (slow) d.host_read_ps = 1000000, d.host_write_ps = 800000;
   cosim *sim = host_start(&d);
   memset(Free, 0, sizeof Free), memset(Count, 0, sizeof Count), memset(Last_at, 0, sizeof Last_at);
   for (int i = 0; i < N; i++) {
     host_fill(i, SOURCE_AT, 0x9000), host_fill(i, TARGET_AT, STREAMS * STREAM_BYTES);
     memcpy(Shadow[i], H.memory[i], HOST_BYTES);
-    cosim_write(sim, i, COSIM_TIMEOUT, slow ? 40000 : 1500), cosim_write(sim, i, COSIM_RETRIES, 15);
+    cosim_write(sim, i, COSIM_TIMEOUT, slow ? 16000 : 1500), cosim_write(sim, i, COSIM_RETRIES, 15);
   }
   for (int i = 0; i < N * STREAMS; i++) {
     stream *s = &Streams[i];
@@ -208,7 +209,7 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
     s->base = TARGET_AT + (uint32_t)(i % STREAMS) * STREAM_BYTES, s->once_left = s->local_left = 1;
     stream_entries(sim, s);
   }
-  cosim_cycles(sim, 2500);
+  host_settle(sim);
   while (done < N * STREAMS * PER_STREAM && cosim_cycle(sim) < last + 200000) {
     for (int k = 0; k < 8; k++) {
       stream *s = &Streams[test_below(N * STREAMS)];
@@ -236,7 +237,7 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
       }
   }
   CHECK(done == N * STREAMS * PER_STREAM && total == done);
-  cosim_cycles(sim, 8000);
+  host_settle(sim), cosim_cycles(sim, 1000);
   for (int i = 0; i < N; i++) {
     while (host_event(sim, i, &ev)) take_event(i, &ev);
     CHECK(!memcmp(Shadow[i] + TARGET_AT, H.memory[i] + TARGET_AT, STREAMS * STREAM_BYTES));

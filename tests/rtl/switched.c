@@ -131,7 +131,7 @@ static void faults_behind_switches_are_repaired(void) {
   calm = run_on(&tree, PM_LINK_FLOW, moves_body, NULL);
   faults.loss_ratio = faults.corrupt_ratio = faults.duplicate_ratio = 0.05;
   faults.delay_ratio = 0.02, faults.delay_ns = 2000;
-  tree.e2e_retry_ns = 30000, tree.e2e_retry_count = 15;
+  tree.e2e_retry_ns = 10000, tree.e2e_retry_count = 15;
   CHECK(run_on(&tree, PM_LINK_CARRIER, moves_body, &faults) == calm);
 }
 

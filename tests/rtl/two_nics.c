@@ -26,18 +26,6 @@ static void watch(void *ctx, int nic, int received, const cosim_packet *p, int64
     Passed[nic][received][Passed_count[nic][received]++] = *open;
 }
 
-/* Where one thing happens after the other, most cycles would pass on the ways between host and NIC and on the link:
-   these are short ones. */
-static cosim_desc near_desc(int nic_count) {
-  cosim_desc d = host_desc(nic_count);
-  d.mmio_ps = d.link_latency_ps = d.host_write_ps = 20000, d.host_read_ps = 40000;
-  return d;
-}
-/* Until nothing is under way: an entry that was appended is there, whatever comes how soon */
-static void settle(cosim *sim) {
-  for (int i = 0; i < 1000 && !cosim_idle(sim); i++) cosim_cycles(sim, 30);
-}
-
 static void registers_answer(void) {
   cosim_desc d = host_desc(2);
   cosim *sim = cosim_create(&d);
@@ -59,7 +47,7 @@ static void registers_answer(void) {
 
 /* All that can be read back: queues, counting events, stamps, clock */
 static void registers_hold_what_is_written(void) {
-  cosim_desc d = near_desc(1);
+  cosim_desc d = host_near_desc(1);
   cosim *sim = cosim_create(&d);
   static const struct {
     uint32_t offset, mask;
@@ -165,13 +153,13 @@ static void puts_move_data(void) {
 }
 
 static void gets_and_truncation(void) {
-  cosim_desc d = near_desc(2);
+  cosim_desc d = host_near_desc(2);
   cosim *sim = host_start(&d);
   cosim_entry e = host_entry(0x20000, 5000, 7);
   cosim_event ev;
   e.op_put = 0;
   host_fill(1, 0x20000, 5000);
-  cosim_append(sim, 1, 3, &e), settle(sim);
+  cosim_append(sim, 1, 3, &e), host_settle(sim);
   for (uint32_t n = 0; n <= 8000; n += 1 + n / 2) {
     uint32_t off = (uint32_t)test_below(300), moved = n < 5000 - off ? n : 5000 - off;
     uint32_t to = 0x40000 + (uint32_t)test_below(40);
@@ -201,7 +189,7 @@ static void gets_and_truncation(void) {
 
 /* The list: source, ignore bits, order, overflow after priority, local offset, use once, unlink */
 static void list_semantics(void) {
-  cosim_desc d = near_desc(3);
+  cosim_desc d = host_near_desc(3);
   cosim *sim = host_start(&d);
   cosim_entry e = host_entry(0x10000, 64, 0x100);
   cosim_event ev;
@@ -294,14 +282,14 @@ static uint64_t alu(int op, int bits, int is_signed, uint64_t old, uint64_t val,
   return r & mask;
 }
 static void atomics_match_model(void) {
-  cosim_desc d = near_desc(2);
+  cosim_desc d = host_near_desc(2);
   cosim *sim = host_start(&d);
   cosim_entry e = host_entry(0x20000, 64, 7);
   cosim_event ev;
   e.ct = 5;
   cosim_append(sim, 1, 0, &e);
   cosim_write(sim, 1, COSIM_CT + 5 * 32 + COSIM_CT_COPY_LO, HOST_CT + 16);
-  settle(sim);
+  host_settle(sim);
   for (int i = 0; i < 300; i++) {
     int log2 = (int)test_below(4), bytes = 1 << log2, fetch = (int)test_below(2);
     int op = (int)test_below(fetch ? 18 : 10);
@@ -366,7 +354,7 @@ static void stamps_are_exact(void) {
     c.user = 100 + i;
     cosim_submit(sim, (int)(i % 2), (int)(i / 2 % 2), &c, NULL);
   }
-  settle(sim);
+  host_settle(sim);
   cosim_cycles(sim, 1000);
   for (int nic = 0; nic < 2; nic++) {
     cosim_stamp s;
@@ -399,7 +387,7 @@ static void stamps_are_exact(void) {
    a cycle and roundings */
 static void time_of_the_host_encloses_the_clock(void) {
   for (int round = 0; round < (Stall == COSIM_STALL_NONE ? 12 : 4); round++) {
-    cosim_desc d = near_desc(1);
+    cosim_desc d = host_near_desc(1);
     int64_t at, lead = 0;
     d.ptm_ps = (int64_t)test_below(30000);
     cosim *sim = host_start(&d);
@@ -426,14 +414,14 @@ static void time_of_the_host_encloses_the_clock(void) {
 }
 
 static void stamps_that_do_not_fit_are_counted(void) {
-  cosim_desc d = near_desc(2);
+  cosim_desc d = host_near_desc(2);
   cosim *sim = host_start(&d);
   cosim_entry e = host_entry(0x80000, 64, 42);
   cosim_stamp s;
   uint32_t got = 0;
   cosim_append(sim, 1, 0, &e);
   cosim_write(sim, 0, COSIM_STAMP_SIZE, 3); /* room for 8 */
-  settle(sim);
+  host_settle(sim);
   for (int i = 0; i < 100; i++) {
     cosim_command c = host_command(COSIM_KIND_PUT, 1, 42, 0x1000, 8);
     cosim_event ev;
