@@ -3051,6 +3051,8 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  char *untaken; /* the next stack of the newest slab that nobody had */
+  int untaken_count;
   bool has_unguarded; /* some stacks rely on canaries */
   /* who and where */
   pm_process **procs;
@@ -4087,13 +4089,11 @@ PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t) {
    Stacks grow to the left: what leaves stack 1 meets guard 1, and where that page may be touched,
    it reaches word 1, which lies above all frames of stack 0 (PM__STACK_TOP). */
 static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
-  const int guard = w->stats.stack_count < PM__GUARDED_MAX;
   const size_t each = stack_bytes + PM__PAGE,
                bytes = PM__PAGE + each * (size_t)count; /* the first page: for the first canary */
   pm__slab *slab = (pm__slab *)PM_MALLOC(sizeof *slab);
   void *base =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  int i;
   if (!slab || base == MAP_FAILED) {
     if (base != MAP_FAILED) munmap(base, bytes);
     PM_FREE(slab);
@@ -4103,34 +4103,37 @@ static char *pm__stack_map(pm_world *w, size_t stack_bytes, int count) {
   slab->base = (char *)base;
   slab->bytes = bytes;
   w->slabs = slab;
-  if (!guard) w->has_unguarded = true;
-  for (i = 0; i < count && guard; i++)
-    mprotect(slab->base + PM__PAGE + each * (size_t)i, PM__PAGE, PROT_NONE);
   return slab->base + 2 * PM__PAGE;
 }
-/* Default stacks are made by the slab and kept for reuse; others alone. The link of the list of
-   free stacks lies in the topmost page, which a thread touches first anyhow: a free stack keeps no
-   page more than it would. */
-static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
-  char *stack;
+/* A stack that nobody had before. Its guard is made, and its pages are touched, when it is handed out: most
+   worlds are small, and a slab costs them one call of the kernel. */
+static char *pm__stack_untaken(pm_world *w, size_t stack_bytes) {
+  char *stack = NULL;
   if (stack_bytes != w->desc.stack_bytes)
     stack = pm__stack_map(w, stack_bytes, 1);
   else {
-    if (!w->free_stacks) {
-      char *base = pm__stack_map(w, stack_bytes, PM__STACKS_PER_SLAB);
-      int i;
-      if (!base) return NULL;
-      for (i = PM__STACKS_PER_SLAB - 1; i >= 0;
-           i--) { /* the link lies where the first frame will be */
-        pm__stack *s =
-            (pm__stack *)(void *)(base + (stack_bytes + PM__PAGE) * (size_t)(i + 1) - 2 * PM__PAGE);
-        s->next = w->free_stacks;
-        w->free_stacks = s;
-      }
+    if (w->untaken_count == 0 && (w->untaken = pm__stack_map(w, stack_bytes, PM__STACKS_PER_SLAB)))
+      w->untaken_count = PM__STACKS_PER_SLAB;
+    if (w->untaken_count > 0) {
+      stack = w->untaken;
+      w->untaken += stack_bytes + PM__PAGE;
+      w->untaken_count--;
     }
+  }
+  if (stack && (w->stats.stack_count >= PM__GUARDED_MAX ||
+                mprotect(stack - PM__PAGE, PM__PAGE, PROT_NONE) != 0))
+    w->has_unguarded = true;
+  return stack;
+}
+/* Stacks of the default size are cut from slabs and used again; others are made alone. The link of the list of
+   free stacks lies in the topmost page, which their threads have touched. */
+static char *pm__stack_get(pm_world *w, size_t stack_bytes) {
+  char *stack;
+  if (stack_bytes == w->desc.stack_bytes && w->free_stacks) {
     stack = (char *)w->free_stacks + PM__PAGE - stack_bytes;
     w->free_stacks = w->free_stacks->next;
-  }
+  } else
+    stack = pm__stack_untaken(w, stack_bytes);
   if (stack) w->stats.stack_count++;
   return stack;
 }

@@ -212,6 +212,8 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  char *untaken; /* the next stack of the newest slab that nobody had */
+  int untaken_count;
   bool has_unguarded; /* some stacks rely on canaries */
   /* who and where */
   pm_process **procs;

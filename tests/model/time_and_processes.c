@@ -431,6 +431,27 @@ static void last_word_of_a_stack_is_watched(void) {
   CHECK(pm_world_run(w) == PM_E_STACK);
   pm_world_destroy(w);
 }
+static int mappings_of_this_process(void) {
+  FILE *f = fopen("/proc/self/maps", "r");
+  int count = 0;
+  if (!f) return -1;
+  for (int c; (c = fgetc(f)) != EOF;) count += c == '\n';
+  fclose(f);
+  return count;
+}
+static int mapping_count;
+static void counts_mappings(void *unused) {
+  (void)unused;
+  mapping_count = mappings_of_this_process();
+}
+static void stacks_cost_when_they_are_taken(void) { /* a slab has 64; each guard makes two mappings of one */
+  const int before_count = mappings_of_this_process();
+  pm_world *w = world_of(2, NULL);
+  CHECK(pm_spawn_all(w, counts_mappings, NULL) == PM_OK);
+  CHECK(pm_world_run(w) == PM_OK);
+  CHECK(before_count > 0 && mapping_count >= before_count + 4 && mapping_count < before_count + 20);
+  pm_world_destroy(w);
+}
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
 static void computes(void *kernel) {
@@ -617,6 +638,7 @@ int main(int argc, char **argv) {
   RUN(a_process_can_end_the_run);
   RUN(crash_names_process_and_time);
   RUN(last_word_of_a_stack_is_watched);
+  RUN(stacks_cost_when_they_are_taken);
   RUN(kernels_follow_their_polynomial_and_noise);
   RUN(noise_of_kernels_has_its_shape);
   RUN(bad_arguments_are_refused);
