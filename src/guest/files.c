@@ -120,8 +120,10 @@ static int may_wait(int fd) {
   return fd > 2 && flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &s) == 0 &&
          !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) && !S_ISBLK(s.st_mode);
 }
+/* What is given to pm_run is the first process's, as with mpiexec. */
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
   struct pollfd file = {fd, POLLIN, 0};
+  if (fd == STDIN_FILENO && pm_process_rank(guest_now()->process)) return 0;
   if (may_wait(fd)) poll_ns(&file, 1, -1);
   return read(fd, to, bytes);
 }

@@ -89,19 +89,20 @@ void omp_team_leave(omp_team *team) {
   free(team);
 }
 /* Threads that wait run the team's tasks. Who comes to the end of a cancelled team is not one of those who wait on the
-   way there. ret true: the team was cancelled, and this is not its end */
-static bool barrier(omp_thread *t, bool is_end) {
+   way there; who must have another's data to go on cannot leave. ret true: the team was cancelled, on the way */
+typedef enum { ON_THE_WAY, FOR_DATA, AT_THE_END } barrier_kind;
+static bool barrier(omp_thread *t, barrier_kind kind) {
   omp_team *team = t->at.team;
   pm_compute_measured();
   if (!team) return false;
   const int generation = team->generation;
-  int *const arrived_count = &team->arrived_count[is_end];
+  int *const arrived_count = &team->arrived_count[kind == AT_THE_END];
   ++*arrived_count;
   for (;;) {
     while (omp_task_run(t, NULL, NULL)) {
     }
     if (team->generation != generation) return false;
-    if (team->is_cancelled && !is_end) return --*arrived_count, true;
+    if (team->is_cancelled && kind == ON_THE_WAY) return --*arrived_count, true;
     if (*arrived_count == team->thread_count && !team->task_count) {
       *arrived_count = 0;
       team->generation++;
@@ -109,7 +110,7 @@ static bool barrier(omp_thread *t, bool is_end) {
       omp_wake_team(team);
       return false;
     }
-    omp_wait(t, "an OpenMP barrier");
+    omp_wait(t, kind == FOR_DATA ? "an OpenMP single with copyprivate" : "an OpenMP barrier");
   }
 }
 static void enter(omp_thread *t, const omp_work *work) {
@@ -123,7 +124,7 @@ static void enter(omp_thread *t, const omp_work *work) {
 }
 static void leave(omp_thread *t, const omp_place *before) {
   omp_team *team = t->at.team;
-  barrier(t, true);
+  barrier(t, AT_THE_END);
   omp_task_drop(t->at.task);
   t->at = *before;
   omp_team_leave(team);
@@ -268,9 +269,9 @@ void GOMP_parallel_start(region *fn, void *data, unsigned threads) {
 PUBLIC void GOMP_parallel_end(void);
 void GOMP_parallel_end(void) { team_end(omp_self()); }
 PUBLIC void GOMP_barrier(void);
-void GOMP_barrier(void) { barrier(omp_self(), false); }
+void GOMP_barrier(void) { barrier(omp_self(), ON_THE_WAY); }
 PUBLIC bool GOMP_barrier_cancel(void);
-bool GOMP_barrier_cancel(void) { return barrier(omp_self(), false); }
+bool GOMP_barrier_cancel(void) { return barrier(omp_self(), ON_THE_WAY); }
 /* Teams of the host run one after the other. */
 PUBLIC void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags);
 void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags) {
@@ -622,7 +623,7 @@ void *GOMP_single_copy_start(void) {
   pm_compute_measured();
   const omp_share *s = share_enter(t, &is_first);
   if (is_first) return NULL;
-  barrier(t, false);
+  barrier(t, FOR_DATA);
   void *copied = s->copied;
   share_leave(t);
   return copied;
@@ -632,7 +633,7 @@ void GOMP_single_copy_end(void *copied) {
   omp_thread *t = omp_self();
   t->at.share->copied = copied;
   share_leave(t);
-  barrier(t, false);
+  barrier(t, FOR_DATA);
 }
 
 /* ---- locks ------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <unwind.h>
 
 /* ---- queues of waiting threads --------------------------------------------------------------------- */
 typedef struct waiter { /* a thread in a queue */
@@ -76,6 +77,9 @@ typedef struct guest_thread {
   bool is_detached;
   int can_exit;
   char name[16]; /* as Linux keeps it; empty: the program's */
+  /* pthread_cleanup_push of C, the last first; __pad[0]: the one before */
+  __pthread_unwind_buf_t *cleanups;
+  struct _Unwind_Exception leaving;
 } guest_thread;
 /* Values by (thread, key): a table that grows, since a thread has no room for them. */
 typedef struct specific {
@@ -255,9 +259,7 @@ int pthread_detach(pthread_t thread) {
   return 0;
 }
 /* Of a process's first thread: the others go on, the process ends with the last of them. */
-void pthread_exit(void *result) {
-  guest_thread *g = guest_self();
-  g->result = result;
+__attribute__((noreturn)) static void thread_left(guest_thread *g) {
   if (g->can_exit) longjmp(g->end, 1);
   specifics_end();
   if (guest_recorder_end) guest_recorder_end(&guest_now()->first);
@@ -265,6 +267,56 @@ void pthread_exit(void *result) {
   guest_now()->first.openmp = NULL;
   while (guest_now()->thread_count) queue_wait(&guest_now()->last, "pthread_exit", -1);
   guest_exit(0);
+}
+/* Into the frame that pushed it, which calls it, then cleanup_next. */
+__attribute__((noreturn)) static void run_cleanup(const guest_thread *g) {
+  jmp_buf at;
+  memcpy(at, g->cleanups->__cancel_jmp_buf, sizeof g->cleanups->__cancel_jmp_buf);
+  longjmp(at, 1);
+}
+/* pthread_exit goes back through the functions that were called, as an exception does that nobody may catch: the
+   unwinder runs destructors, and here is what C notes of its handlers. A frame is behind us when the stack of who called
+   it begins above something that lies in it. */
+static _Unwind_Reason_Code leave_frame(int version, _Unwind_Action actions, uint64_t class,
+                                       struct _Unwind_Exception *leaving,
+                                       struct _Unwind_Context *context, void *thread) {
+  guest_thread *g = (guest_thread *)thread;
+  const char *const low = (const char *)_Unwind_GetCFA(context);
+  const bool is_last = actions & _UA_END_OF_STACK;
+  (void)version, (void)class, (void)leaving;
+  if (g->cleanups && (is_last || low > (const char *)g->cleanups)) run_cleanup(g);
+  if (is_last) thread_left(g);
+  return _URC_NO_REASON;
+}
+static void was_caught(_Unwind_Reason_Code reason, struct _Unwind_Exception *leaving) {
+  (void)reason, (void)leaving;
+  fputs("FATAL: exception not rethrown\n", stderr); /* as glibc says it */
+  abort();
+}
+__attribute__((noreturn)) static void leave(guest_thread *g) {
+  memset(&g->leaving, 0, sizeof g->leaving);
+  g->leaving.exception_cleanup = was_caught;
+  _Unwind_ForcedUnwind(&g->leaving, leave_frame, g);
+  /* A frame without tables: nobody knows what called it. */
+  if (g->cleanups) run_cleanup(g);
+  thread_left(g);
+}
+void pthread_exit(void *result) {
+  guest_thread *g = guest_self();
+  g->result = result;
+  leave(g);
+}
+static void cleanup_push(__pthread_unwind_buf_t *c) {
+  guest_thread *g = guest_self();
+  c->__pad[0] = g->cleanups;
+  g->cleanups = c;
+}
+static void cleanup_pop(const __pthread_unwind_buf_t *c) {
+  guest_self()->cleanups = (__pthread_unwind_buf_t *)c->__pad[0];
+}
+__attribute__((noreturn)) static void cleanup_next(const __pthread_unwind_buf_t *c) {
+  cleanup_pop(c);
+  leave(guest_self());
 }
 /* Whatever takes a pthread_t must be here: libc would read its own record of a thread where ours is. */
 int pthread_setname_np(pthread_t thread, const char *name) {
@@ -532,7 +584,7 @@ int pthread_spin_lock(pthread_spinlock_t *lock) {
 }
 int pthread_spin_unlock(pthread_spinlock_t *lock) { return *lock = 0, 0; }
 
-/* An exception that leaves the function: the next caller tries again. */
+/* An exception, or pthread_exit, leaves the function: the next caller tries again. */
 static void once_left(pthread_once_t **once) {
   if (**once == 1) **once = 0;
 }
@@ -612,4 +664,9 @@ static long guest_syscall(long number, long a, long b, long c, long d, long e, l
     return syscall(number, a, b, c, d, e, f);
   return futex((const uint32_t *)a, what, (uint32_t)c, (const struct timespec *)d, (uint32_t)f);
 }
-__attribute__((constructor)) static void add(void) { GUEST_REPLACE("syscall", guest_syscall); }
+__attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("syscall", guest_syscall);
+  GUEST_REPLACE("__pthread_register_cancel", cleanup_push);
+  GUEST_REPLACE("__pthread_unregister_cancel", cleanup_pop);
+  GUEST_REPLACE("__pthread_unwind_next", cleanup_next);
+}

@@ -399,6 +399,25 @@ static double since(double t) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 - t;
 }
+/* One thread cancels its team while another makes what all are to have. */
+static int copied(void) {
+  int sum = 0;
+#pragma omp parallel reduction(+ : sum)
+  {
+    int data = 0;
+    if (omp_get_thread_num() == omp_get_num_threads() - 1) {
+      usleep(1000);
+#pragma omp cancel parallel
+    }
+#pragma omp single copyprivate(data)
+    {
+      usleep(2000);
+      data = 5;
+    }
+    sum += data;
+  }
+  return sum;
+}
 static void times(void) { /* four threads, milliseconds */
   double t = since(0);
 #pragma omp parallel for
@@ -431,6 +450,7 @@ static void times(void) { /* four threads, milliseconds */
 }
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "times") == 0) return times(), 0;
+  if (argc > 1 && strcmp(argv[1], "copies") == 0) return printf("copies %d\n", copied()) < 0;
   if (argc > 1) return printf("%d threads of %d\n", omp_get_max_threads(), omp_get_num_procs()), 0;
   teams();
   loops();
