@@ -400,15 +400,17 @@ int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attrib
   if (attributes) pthread_mutexattr_gettype(attributes, &m->kind);
   return 0;
 }
-/* A lock takes no time. Threads that look for something under a lock, again and again, let time pass. */
+/* A lock takes no time. Threads that look for something under a lock, again and again, let time pass; not always in
+   the same place of their loop, where others might never find what they wait for. */
 enum { LOCKS_MAX = 256 };
 static void count_lock(void) {
   guest *g = guest_now();
   if (!g) return;
   g->lock_count = g->locked_at_ns == pm_now_ns() ? g->lock_count + 1 : 0;
   g->locked_at_ns = pm_now_ns();
-  if (g->lock_count < LOCKS_MAX) return;
+  if (g->lock_count < LOCKS_MAX + (int)(g->lock_turn >> 26)) return;
   g->lock_count = 0;
+  g->lock_turn = g->lock_turn * 1664525u + 1013904223u;
   pm_yield();
 }
 static int mutex_lock(pthread_mutex_t *mutex, int64_t d_ns) {

@@ -13,7 +13,7 @@ struct told {
 #  define TOLD(name)
 #endif
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int calls;
+static volatile int calls;
 /* The function has not been left yet: nobody else may be in it. */
 static void not_left(void *unused) {
   (void)unused;
@@ -63,16 +63,16 @@ int main(void) {
   pthread_t a, b;
   TOLD(in_main);
   pthread_create(&a, NULL, first, NULL);
-  usleep(100);
+  while (!calls) usleep(100); /* the other finds it running */
   pthread_create(&b, NULL, second, NULL);
   pthread_join(a, NULL);
   pthread_join(b, NULL);
   printf("%d calls\n", calls);
 #ifdef __cplusplus
   void *value;
-  pthread_create(&a, NULL, third, &calls);
+  pthread_create(&a, NULL, third, &once);
   pthread_join(a, &value);
-  printf("%d\n", value == &calls);
+  printf("%d\n", value == &once);
 #endif
   pthread_exit(NULL);
 }

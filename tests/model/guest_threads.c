@@ -221,6 +221,41 @@ static void spins(void) {
   PMI_Barrier();
 }
 
+/* Who looks for work takes 257 locks a round and is busy in half of them; another waits until it is not. */
+static pthread_mutex_t round_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t round_calm = PTHREAD_COND_INITIALIZER;
+static int is_busy, has_ended;
+static void take_locks(int count) {
+  for (int i = 0; i < count; i++) pthread_mutex_lock(&other_lock), pthread_mutex_unlock(&other_lock);
+}
+static void *looks_for_work(void *unused) {
+  take_locks(200);
+  for (int ends = 0; !ends;) {
+    pthread_mutex_lock(&round_lock);
+    is_busy = 1;
+    pthread_mutex_unlock(&round_lock);
+    take_locks(127);
+    pthread_mutex_lock(&round_lock);
+    is_busy = 0;
+    ends = has_ended;
+    pthread_cond_broadcast(&round_calm);
+    pthread_mutex_unlock(&round_lock);
+    take_locks(128);
+  }
+  return unused;
+}
+static void rounds(void) {
+  pthread_t thread;
+  int wakes = 0;
+  must(pthread_create(&thread, NULL, looks_for_work, NULL) == 0, "pthread_create");
+  usleep(100);
+  pthread_mutex_lock(&round_lock);
+  for (; is_busy && wakes < 100; wakes++) pthread_cond_wait(&round_calm, &round_lock);
+  has_ended = 1;
+  pthread_mutex_unlock(&round_lock);
+  must(pthread_join(thread, NULL) == 0, "pthread_join");
+  must(wakes < 100, "a moment between two rounds");
+}
 int main(int argc, char **argv) {
   int spawned, number = 9, ranks[64];
   const char *mode = argc > 1 ? argv[1] : "threads";
@@ -231,6 +266,7 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "sleeps") == 0) sleeps();
   if (strcmp(mode, "spins") == 0) spins();
   if (strcmp(mode, "polls") == 0) polls();
+  if (strcmp(mode, "rounds") == 0) rounds();
   if (strcmp(mode, "abort") == 0 && rank == 1) return usleep(50), PMI_Abort(7, "enough");
   if (strcmp(mode, "abort") == 0) PMI_Barrier();
   if (strcmp(mode, "pieces") == 0) {
