@@ -24,7 +24,7 @@ more_sized_mpi='rput,.wait rget,.wait win.allocate win.free alloc_mem free_mem'
 narrow='set and or xor fetch swap add fetch_add fetch_and fetch_or fetch_xor' narrow_mpi='compare_swap compare_swap.yes'
 narrow_shmem='inc fetch_inc ctx.set ctx.inc ctx.add ctx.and ctx.or ctx.xor ctx.fetch ctx.fetch_inc ctx.fetch_add ctx.fetch_and ctx.fetch_or ctx.fetch_xor ctx.swap'
 measures() { # COMMAND...: sizes 1 and 4
-  timeout -k 5 300 "$@" -s 4 -t 0.01 >"$T/out" || return 1
+  timeout -k 5 300 "$@" -s 4 -t 0.002 >"$T/out" || return 1
   case $* in
     *oshrun*) fixed_here="$fixed $more $more_shmem" sized_here="$sized $more_sized $more_sized_shmem" narrow_here="$narrow $narrow_shmem" ;;
     *) fixed_here="$fixed $more $more_mpi" sized_here="$sized $more_sized $more_sized_mpi" narrow_here="$narrow $narrow_mpi" ;;
@@ -47,7 +47,7 @@ keeps_samples() { # COMMAND...: as many as the line says, of every routine, as f
   ! grep -vE '^# |^[0-9]+ -?[0-9.]+e[-+][0-9]+ [a-z]' "$T/raw"
 }
 draws() { # COMMAND...: both figures, every element and size, on a page without scripts
-  timeout -k 5 300 "$@" -s 16 -t 0.01 --figure "$T/figure.html" >"$T/out" || return 1
+  timeout -k 5 300 "$@" -s 16 -t 0.002 --figure "$T/figure.html" >"$T/out" || return 1
   for r in full post quiet overlap; do
     for bytes in 1 4 16; do
       test "$(grep -cE "^$r +$bytes( +(-|-?[0-9.]+)){3}\$" "$T/out" "$T/figure.html" | cut -d: -f2 | tr '\n' ' ')" = '1 1 ' || return 1
