@@ -420,11 +420,16 @@ struct Ring {
   }
 };
 static void a_ring_of_switches_never_blocks_itself() {
-  Ring open(true), closed(false);
+  Ring open(true);
   CHECK(open.ends());
-  CHECK(!closed.ends()); // what the second channel is for
-  printf("  %u of %u packets arrive with a dateline, %u of %u without\n", (unsigned)open.arrived,
-         (unsigned)open.sent, (unsigned)closed.arrived, (unsigned)closed.sent);
+  printf("  %u of %u packets arrive with a dateline\n", (unsigned)open.arrived, (unsigned)open.sent);
+  bool blocks = false; // what the second channel is for: without it nine rings of ten block
+  for (int tries = 0; tries < 20 && !blocks; tries++) {
+    Ring closed(false);
+    blocks = !closed.ends();
+    printf("  %u of %u without\n", (unsigned)closed.arrived, (unsigned)closed.sent);
+  }
+  CHECK(blocks);
   for (auto &one : open.s) CHECK(one.t->idle_o);
 }
 
