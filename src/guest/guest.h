@@ -66,7 +66,7 @@ struct guest {
   uint64_t looked_id;
   int64_t locked_at_ns; /* time of its last lock, and how many it took then */
   int lock_count;
-  unsigned lock_turn; /* how many more it may take; the highest bits are the random ones */
+  unsigned lock_random; /* its highest bits vary how many it may take */
   /* the rest */
   pm_process *process;
   int argc;

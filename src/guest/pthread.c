@@ -408,9 +408,9 @@ static void count_lock(void) {
   if (!g) return;
   g->lock_count = g->locked_at_ns == pm_now_ns() ? g->lock_count + 1 : 0;
   g->locked_at_ns = pm_now_ns();
-  if (g->lock_count < LOCKS_MAX + (int)(g->lock_turn >> 26)) return;
+  if (g->lock_count < LOCKS_MAX + (int)(g->lock_random >> 26)) return;
   g->lock_count = 0;
-  g->lock_turn = g->lock_turn * 1664525u + 1013904223u;
+  g->lock_random = g->lock_random * 1664525u + 1013904223u;
   pm_yield();
 }
 static int mutex_lock(pthread_mutex_t *mutex, int64_t d_ns) {

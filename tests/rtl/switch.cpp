@@ -423,7 +423,7 @@ static void a_ring_of_switches_never_blocks_itself() {
   Ring open(true);
   CHECK(open.ends());
   printf("  %u of %u packets arrive with a dateline\n", (unsigned)open.arrived, (unsigned)open.sent);
-  bool blocks = false; // what the second channel is for: without it nine rings of ten block
+  bool blocks = false; // what the second channel is for: without it most rings block, not each
   for (int tries = 0; tries < 20 && !blocks; tries++) {
     Ring closed(false);
     blocks = !closed.ends();
