@@ -161,7 +161,7 @@ endef
 # one each of `make asan` (without libraries of others), `make tsan` and `make cross`
 define test
 CHECK_$(firstword $(subst /, ,$1)) += $(B)/tests/$1
-$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3,,$(B)/tests/libnbc_overlap.a)
+$(call program,$(B)/tests/$1,tests/$1.c,$(TEST_FLAGS) $2,$3,,$(B)/libnbc_overlap.a)
 $(if $3,,ALL_TESTS += $1
 $(call program,$(B)/asan/$1,tests/$1.c,$(ASAN) $2,,,$(B)/asan/libnbc_overlap.a)
 $(call program,$(B)/tsan/$1,tests/$1.c,$(TSAN) $2,,,$(B)/tsan/libnbc_overlap.a)
@@ -174,8 +174,6 @@ ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-r
 TSAN := -O1 -fsanitize=thread -Wno-tsan
 $(eval $(call library,$(B)))
 $(eval $(call model_library,$(B)))
-$(eval $(call library,$(B)/tests,$(TEST_FLAGS)))
-$(eval $(call model_library,$(B)/tests,$(TEST_FLAGS)))
 $(eval $(call library,$(B)/asan,$(ASAN)))
 $(eval $(call model_library,$(B)/asan,$(ASAN)))
 $(eval $(call library,$(B)/tsan,$(TSAN)))

@@ -34,6 +34,7 @@ is_long() { # PROGRAM
   esac
 }
 export OMPI_MCA_ess_singleton_isolated=1 # see tests/mpi/preload_common.sh
+[ -d /sys/class/infiniband ] || export OMPI_MCA_pml=ob1 # what Open MPI takes in the end without such a network, after a look at others
 mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
 trap 'rm -rf "$state"' EXIT

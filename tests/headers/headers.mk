@@ -1,6 +1,6 @@
 $(eval $(call test,headers/own_allocator,-O0))
 $(eval $(call script,headers/header_matrix))
-NEEDS_headers += $(B)/tests/libnbc_overlap.a
+NEEDS_headers += $(B)/libnbc_overlap.a
 $(eval $(call script,headers/header_rules))
 $(eval $(call script,headers/readme_examples))
 $(eval $(call script,headers/small_parts))
@@ -22,5 +22,5 @@ $(NULL_CASES_PM): portals_model.h nbc_overlap.h tests/headers/null_arguments.awk
 	  awk -v objects=tests/headers/null_arguments_pm.c -f tests/headers/null_arguments.awk >$@
 $(eval $(call program,$(B)/tests/headers/null_arguments_pm,tests/headers/null_arguments_pm.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES_PM)"'))
 $(B)/tests/headers/null_arguments_pm: $(NULL_CASES_PM)
-$(eval $(call program,$(B)/tests/headers/null_arguments,tests/headers/null_arguments.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES)"',,,$(B)/tests/libnbc_overlap.a))
+$(eval $(call program,$(B)/tests/headers/null_arguments,tests/headers/null_arguments.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES)"',,,$(B)/libnbc_overlap.a))
 $(B)/tests/headers/null_arguments: $(NULL_CASES)

@@ -17,7 +17,7 @@ NO_CROSS += hw/stamps_keep_their_order hw/tcp_% hw/udp_% hw/clocks_are_enclosed 
 $(eval $(call test,hw/netlink_is_read,-O0))
 $(eval $(call test,hw/pmu_events_are_counted,-O0))
 $(eval $(call script,hw/nicstat_speaks))
-$(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
+$(eval $(call program,$(B)/tests/hw/tcp_rank,tests/hw/tcp_rank.c,$(TEST_FLAGS),,,$(B)/libnbc_overlap.a))
 NEEDS_hw += $(B)/tests/hw/tcp_rank
 $(eval $(call script,hw/namespaces))
 $(eval $(call tool,nic_run))

@@ -79,7 +79,7 @@ NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report $(B)/overlap_trace
 run-mpi: $(RUN_MPI) $(B)/overlap_report ## overlap reports of real programs: hpcc under Open MPI, a stencil under MPICH
 	@B=$(B) sh tools/run_mpi.sh
 
-$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/tests/libnbc_overlap.a))
+$(eval $(call program,$(B)/tests/mpi/preload_show,tests/mpi/preload_show.c,$(TEST_FLAGS),,,$(B)/libnbc_overlap.a))
 NEEDS_mpi += $(B)/tests/mpi/preload_show
 NEEDS_mpi += $(B)/tests/mpi/libfake_hosts.so
 $(B)/tests/mpi/libfake_hosts.so: tests/mpi/fake_hosts.c $(B)/.flags

@@ -1,6 +1,6 @@
 /* A library to be loaded before a program: some messages wait before they leave, so what xfer_table must make
-   of slow ones is known. MPI_Send of a round trip (tag 0) waits 2 ms but for one byte; MPI_Recv of exactly 1 MiB waits 5 ms more, of 16 KiB
-   and more 2 ms at rank 0, and elsewhere if what came was written ever, or does not go to where a large page begins.
+   of slow ones is known. MPI_Send of a round trip (tag 0) waits 1 ms but for one byte; MPI_Recv of exactly 1 MiB waits 2.5 ms more, of 16 KiB
+   and more 1 ms at rank 0, and elsewhere if what came was written ever, or does not go to where a large page begins.
    With SLOW_NETWORK any MPI_Recv takes 4 ns per byte longer, and nothing else; with SLOW_WAITS=N any MPI_Waitall of N
    requests or more 600 ms. */
 #ifndef _GNU_SOURCE
@@ -16,7 +16,7 @@ static void nap(long d_ns) {
   nanosleep(&d, NULL);
 }
 int MPI_Send(const void *data, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  if (tag == 0 && count > 1 && !getenv("SLOW_NETWORK")) nap(2000000);
+  if (tag == 0 && count > 1 && !getenv("SLOW_NETWORK")) nap(1000000);
   return PMPI_Send(data, count, type, dest, tag, comm);
 }
 int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
@@ -27,9 +27,9 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_
     return PMPI_Recv(data, count, type, source, tag, comm, status);
   }
   if (rank < 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (count == 1 << 20) nap(5000000);
+  if (count == 1 << 20) nap(2500000);
   const int status_of_all = PMPI_Recv(data, count, type, source, tag, comm, status);
-  if (count >= 16384 && (rank == 0 || *(char *)data || (uintptr_t)data % (1 << 21))) nap(2000000);
+  if (count >= 16384 && (rank == 0 || *(char *)data || (uintptr_t)data % (1 << 21))) nap(1000000);
   return status_of_all;
 }
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses) {

@@ -109,7 +109,7 @@ table() { # mpi
   # what makes a message slow before its data moves is not the time that it takes to move, nor is what slows one size
   # alone; the link is no slower than a message
   said=$(awk '/link_bytes/ { link = $3 } !/^#/ { n++; if ($1 == 65536) at = $2; if (n > 1 && $2 > 2.001 * last) print $1, $2; if ($1 / $2 > 1.001 * link) print "link", $1, $2; last = $2 }
-    END { if (n < 20 || at > 1e-3) print n, at }' "$reports/table.txt")
+    END { if (n < 20 || at > 5e-4) print n, at }' "$reports/table.txt")
   if [ -z "$said" ]; then ok "$1: a table holds the fastest times"; else bad "$1: a table holds the fastest times: $said: $(cat "$reports/table.txt")"; fi
   # what is sent eagerly is not in the table of what is announced: beyond the eager size only the next size tells
   said=$(awk '/eager_bytes/ { eager = $3 } !/^#/ { if (last_size <= eager && eager < $1) { seen = 1; if (last > 1.001 * $2 * last_size / $1) print last_size, last, $1, $2 } last_size = $1; last = $2 }

@@ -31,8 +31,7 @@ while read -r f; do
 done <"$T/files"
 mkdir -p "$tree/build/tests"
 rtl='rtl/libnic_cosim.a rtl/libverilated.a rtl/nic/Vnic_top__ALL.a rtl/wave/Vnic_wave__ALL.a rtl/switched/Vnic_switch__ALL.a'
-for f in .flags tests/pieces tests/libnbc_overlap.a tests/libnbc_see.a tests/libportals_model.a \
-  pieces libnbc_overlap.a libportals_model.a guest $rtl lib include pm_run \
+for f in .flags pieces libnbc_overlap.a libnbc_see.a libportals_model.a guest $rtl lib include pm_run \
   $(cut -sf5 "$list" | sort -u) $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
   if [ -e "$B/$f" ] && [ ! -e "$tree/build/$f" ]; then mkdir -p "$tree/build/$(dirname "$f")" && cp -rp "$B/$f" "$tree/build/$f"; fi
 done
