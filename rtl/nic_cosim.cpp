@@ -477,14 +477,14 @@ void cosim::host_writes(Nic &n, int index) {
   n.answers.push_back(Answer{w.id, bad});
   n.writes.pop_front();
 }
-// The other end of the bus tells its time: simulated time, in ns. It answers after 20 ns; what comes between two
-// edges of the NIC's clock is seen at the next one.
+// The other end of the bus tells its time: simulated time, in ns. It answers after 20 ns, and hears no request
+// meanwhile; what comes between two edges of the NIC's clock is seen at the next one.
 void cosim::ptm(Nic &n) {
   Pins &v = *n.v;
   const int64_t stayed_ns = 20, period = desc.period_ps;
   v.ptm_rsp_i = n.ptm_at == cycle;
   if (v.ptm_rsp_i) n.ptm_at = -1;
-  if (!v.ptm_req_o) return; // of the cycle before: nothing in between changes it
+  if (!v.ptm_req_o || n.ptm_at >= 0) return; // of the cycle before: nothing in between changes it
   const int64_t came_ns =
       (cycle * period + desc.ptm_ps + 999) / 1000; // rounded: the rest is its stay
   v.ptm_came_i = (uint64_t)came_ns, v.ptm_stayed_i = (uint32_t)stayed_ns;

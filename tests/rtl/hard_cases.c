@@ -17,10 +17,12 @@ static cosim_packet forge(int src, int dst, int seq, int vn, int flags, int kind
 }
 static int Lose;      /* bit 0: requests, 1: responses, 2: confirmations only */
 static int Last_vn[4]; /* sequence number of the last message seen on each virtual network */
+static cosim_packet Last_body[4]; /* the last packet there that was not the first of its message */
 static cosim_fault lose(void *ctx, int src, int dst, const cosim_packet *p) {
   const int vn = (int)(p->header >> 2 & 3);
   (void)ctx, (void)src, (void)dst;
   Last_vn[vn] = (int)(p->header >> 12 & 255);
+  if (!(p->header & SOP)) Last_body[vn] = *p;
   if (vn & 1) {
     if (Lose & 4 && p->header & SOP && (p->data[0] & 15) == COSIM_KIND_ACK_ACK) return COSIM_LOSE;
     return Lose & 2 ? COSIM_LOSE : COSIM_PASS;
@@ -309,6 +311,103 @@ static void a_result_answers_only_its_message(void) {
   cosim_inject(sim, 1, &p);
   cosim_cycles(sim, 1500);
   CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent + 1); /* and number 32 gets it */
+  /* A late confirmation of number 0 is none of number 32, whose own is one */
+  for (int seq = 0; seq <= 32; seq += 32) {
+    const uint32_t kept = cosim_read(sim, 1, COSIM_UNCONFIRMED);
+    const cosim_packet done = forge(0, 1, seq, RESPONSE, SOP | EOP, COSIM_KIND_ACK_ACK, 0, 0);
+    cosim_inject(sim, 1, &done);
+    cosim_cycles(sim, 100);
+    CHECK(cosim_read(sim, 1, COSIM_UNCONFIRMED) == kept - (seq == 32));
+    cosim_inject(sim, 1, &p);
+    cosim_cycles(sim, 1500);
+    CHECK(cosim_counter(sim, 1, 8 + COSIM_COUNT_TX_MSG) == sent + 2); /* again, and not again */
+  }
+  cosim_destroy(sim);
+}
+
+/* A message that is cut to its entry is broken off behind the last byte that is wanted: whether its bytes could be
+   written is said of no other message */
+static void errors_of_a_cut_message_are_its_own(void) {
+  cosim *sim = start(3);
+  cosim_event ev;
+  const cosim_entry cut = host_entry(0x20000, 64, 8), bad = host_entry(HOST_BAD, 64, 9);
+  cosim_append(sim, 1, 1, &cut), cosim_append(sim, 1, 2, &bad);
+  host_settle(sim);
+  const cosim_packet head = forge(0, 1, 0, REQUEST, SOP, COSIM_KIND_PUT, 256, 8);
+  cosim_inject(sim, 1, &head);
+  for (uint32_t n = 1; n <= 3; n += 2) { /* the second one is missing */
+    cosim_packet body = forge(0, 1, 0, REQUEST, 0, 0, 0, 0);
+    body.header |= n << 4, body.crc = cosim_packet_crc(&body);
+    cosim_inject(sim, 1, &body);
+  }
+  cosim_cycles(sim, 1000);
+  for (uint64_t match = 9; match >= 7; match -= 2) {
+    const cosim_command c = host_command(COSIM_KIND_PUT, 1, match, 0x1000, 64);
+    cosim_submit(sim, 2, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 2, &ev, 20000));
+    CHECK(ev.status == (match == 9 ? COSIM_HOST_ERROR : COSIM_OK));
+  }
+  cosim_destroy(sim);
+}
+
+/* The answer is here and the host takes its time with the data: it is too late to give the message up */
+static void an_answered_message_is_not_given_up(void) {
+  cosim_desc d = host_near_desc(2);
+  cosim_event ev;
+  d.host_write_ps = 9000000; /* 3,125 cycles */
+  cosim *sim = host_start(&d);
+  const cosim_entry e = host_entry(0x20000, 64, 7);
+  const cosim_command get = host_command(COSIM_KIND_GET, 1, 7, 0x1000, 64);
+  cosim_append(sim, 1, 0, &e);
+  host_settle(sim);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 1000), cosim_write(sim, 0, COSIM_RETRIES, 0);
+  cosim_submit(sim, 0, 0, &get, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.type == COSIM_EV_REPLY && ev.status == COSIM_OK);
+  CHECK(!host_event_wait(sim, 0, &ev, 8000));
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_UNDELIVERED) == 0);
+  cosim_destroy(sim);
+}
+
+/* The host's memory around a buffer goes on no wire: behind the last byte there are zeros */
+static void no_byte_behind_a_buffer_leaves(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  for (int nic = 0; nic < 2; nic++) memset(H.memory[nic], 0xEE, 0x30000);
+  for (int i = 0; i < 12; i++) {
+    const uint32_t bytes = 1 + (uint32_t)test_below(200), offset = (uint32_t)test_below(64);
+    const uint32_t last = (bytes - 1) % 64 + 1;
+    cosim_command c =
+        host_command(i % 2 ? COSIM_KIND_GET : COSIM_KIND_PUT, 1, 7, 0x1000 + offset, bytes);
+    c.offset = 0x8000 + offset;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    for (uint32_t k = 0; k < 64; k++)
+      CHECK(((unsigned char *)Last_body[i % 2].data)[k] == (k < last ? 0xEE : 0));
+  }
+  cosim_destroy(sim);
+}
+
+static int host_refuses_write(void *ctx, int nic, uint64_t addr, const void *buffer, size_t n) {
+  return addr >= 0x20000 && addr < 0x30000 ? -1 : host_write(ctx, nic, addr, buffer, n);
+}
+/* What was read and could not be written back is no result, although its reply is as long */
+static void a_fetch_that_failed_moved_nothing(void) {
+  cosim_desc d = host_near_desc(2);
+  cosim_event ev;
+  cosim_stamp s;
+  d.host.write = host_refuses_write;
+  cosim *sim = host_start(&d);
+  const cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_command c = host_command(COSIM_KIND_FETCH, 1, 7, 0x1000, 8);
+  c.op = COSIM_OP_SUM, c.size_log2 = 3, c.operand[0] = 1;
+  cosim_append(sim, 1, 0, &e);
+  host_settle(sim);
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_HOST_ERROR);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RX_BYTES + 1) == 0);
+  cosim_cycles(sim, 1000);
+  CHECK(host_stamp(sim, 0, &s) && s.kind == COSIM_KIND_FETCH && s.size_bytes == 8);
+  CHECK(host_stamp(sim, 0, &s) && s.kind == COSIM_KIND_REPLY && s.size_bytes == 0);
   cosim_destroy(sim);
 }
 
@@ -418,6 +517,10 @@ int main(int argc, char **argv) {
   RUN(values_beyond_their_range_are_cut_or_refused);
   RUN(idle_means_that_all_is_told);
   RUN(a_result_answers_only_its_message);
+  RUN(errors_of_a_cut_message_are_its_own);
+  RUN(an_answered_message_is_not_given_up);
+  RUN(no_byte_behind_a_buffer_leaves);
+  RUN(a_fetch_that_failed_moved_nothing);
   RUN(counters_of_what_did_not_happen);
   RUN(repetitions_are_counted_and_in_time);
   RUN(a_full_ring_takes_no_command);
