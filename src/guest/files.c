@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ static int look_poll(void *arg) {
 }
 static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
   poll_args a = {files, count};
+  for (nfds_t i = 0; i < count; i++) guest_own_input(files[i].fd);
   if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
   return wait_for(look_poll, &a, d_ns);
 }
@@ -73,6 +75,7 @@ static int look_select(void *arg) {
 static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
   select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
   if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
+  if (in && count > 0 && FD_ISSET(0, in)) guest_own_input(0);
   for (int k = 0; k < 3; k++)
     if (a.asked[k]) a.wanted[k] = *a.asked[k];
   return wait_for(look_select, &a, d_ns);
@@ -117,15 +120,20 @@ static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const
 static int may_wait(int fd) {
   struct stat s;
   const int flags = fcntl(fd, F_GETFL);
-  return fd > 2 && flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &s) == 0 &&
-         !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) && !S_ISBLK(s.st_mode);
+  return (fd > 2 || guest_has_own(guest_now(), fd)) && flags >= 0 && !(flags & O_NONBLOCK) &&
+         fstat(fd, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) &&
+         !S_ISBLK(s.st_mode);
 }
-/* What is given to pm_run is the first process's, as with mpiexec. */
-static ssize_t guest_read(int fd, void *to, size_t bytes) {
+static int wait_to_read(int fd) {
   struct pollfd file = {fd, POLLIN, 0};
-  if (fd == STDIN_FILENO && pm_process_rank(guest_now()->process)) return 0;
   if (may_wait(fd)) poll_ns(&file, 1, -1);
-  return read(fd, to, bytes);
+  return guest_input(fd);
+}
+static ssize_t guest_read(int fd, void *to, size_t bytes) {
+  return read(wait_to_read(fd), to, bytes);
+}
+static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
+  return readv(wait_to_read(fd), to, count);
 }
 static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();
@@ -220,8 +228,7 @@ static int guest_close(int fd) {
     t->is_closed = 1;
     if (!t->event_count) drop(t);
   }
-  if (fd >= 0 && fd <= 2) return 0; /* the launcher's */
-  return close(fd);
+  return guest_descriptors_leave(fd) ? -1 : close(fd);
 }
 static int guest_pause(void) { /* signals to oneself cannot come meanwhile */
   while (!pm_thread_wait("pause", -1)) {
@@ -236,6 +243,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("epoll_pwait", guest_epoll_pwait);
   GUEST_REPLACE("epoll_pwait2", guest_epoll_pwait2);
   GUEST_REPLACE("read", guest_read);
+  GUEST_REPLACE("readv", guest_readv);
   GUEST_REPLACE("__read_chk", guest_read_chk);
   GUEST_REPLACE("eventfd_read", guest_eventfd_read);
   GUEST_REPLACE("timerfd_create", guest_timerfd_create);

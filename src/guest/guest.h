@@ -61,6 +61,7 @@ struct guest {
   guest_context first; /* of its first thread */
   int cwd_fd;          /* -1: where pm_run was started */
   int umask;           /* -1: as pm_run's */
+  int *descriptors;    /* 0, 1 and 2, see descriptors.c; NULL: pm_run's */
   int thread_count;    /* beside the first */
   int look_count;      /* at the clock, with nothing in between */
   uint64_t looked_id;
@@ -203,11 +204,21 @@ void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */
 void guest_output_begin(int with_prefix);
 void guest_output_process(guest *g);              /* its stdout; and ... */
 bool guest_output_is_nothing(const FILE *stream); /* stdin of all processes but the first */
-void guest_output_end(guest *g);                  /* what it has not written yet */
+int guest_output_nothing(void);                   /* its descriptor, of /dev/null */
+void guest_output_input(void);            /* descriptor 0 of the running process is its own now */
+void guest_output_line(guest *g, int fd); /* what --prefix keeps of a line ends here */
+void guest_output_end(guest *g);          /* what it has not written yet */
 void guest_output_rescue(void);         /* the same of a language's library, when the run failed */
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);
+void guest_descriptors_switch(const guest *g); /* NULL: pm_run's own */
+void guest_descriptors_end(guest *g);
+int guest_descriptors_put(int from, int to); /* as dup2, to 0, 1 or 2; ret to, or -1 */
+int guest_descriptors_leave(int fd);         /* before it is closed: the others keep theirs */
+bool guest_has_own(const guest *g, int fd);  /* 0, 1 or 2 that is not pm_run's */
+int guest_input(int fd);      /* 0 where the input is another's: a descriptor of /dev/null */
+void guest_own_input(int fd); /* ... descriptor 0 itself is /dev/null's from here on */
 void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
 char *guest_getenv(const char *name);     /* of the running process, as the next three */
 pid_t guest_getpid(void);

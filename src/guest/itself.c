@@ -45,6 +45,9 @@ static int file_of_arguments(bool has_all) {
 }
 int guest_open_itself(const char *path) {
   const char *name = of_itself(path);
+  if (path && (strcmp(name ? name : path, "fd/0") == 0 || strcmp(path, "/dev/stdin") == 0 ||
+               strcmp(path, "/dev/fd/0") == 0))
+    guest_own_input(0);
   if (!name) return -1;
   if (strcmp(name, "exe") == 0) return open(guest_program(), O_RDONLY);
   if (strcmp(name, "cmdline") == 0 || strcmp(name, "comm") == 0)

@@ -4,7 +4,7 @@
    refused with a sentence.
 
    Shared by all processes, as the manual of pm_run says: the time zone, results in static
-   memory (localtime, strerror, ...), descriptor numbers, file locks. */
+   memory (localtime, strerror, ...), descriptors from 3 on, file locks. */
 #include "guest.h"
 #include <dirent.h>
 #include <errno.h>
@@ -185,6 +185,7 @@ void guest_libc_switch(const guest *g) {
     umask((mode_t)(mask < 0 ? umask_start : mask));
     umask_now = mask;
   }
+  guest_descriptors_switch(g);
   guest_locale_switch(g);
 }
 
@@ -204,7 +205,10 @@ static FILE *guest_fopen(const char *path, const char *mode) {
   const int own = *mode == 'r' ? guest_open_itself(path) : -1;
   return opened(own >= 0 ? fdopen(own, mode) : fopen(path, mode));
 }
-static FILE *guest_fdopen(int fd, const char *mode) { return opened(fdopen(fd, mode)); }
+static FILE *guest_fdopen(int fd, const char *mode) {
+  guest_own_input(fd);
+  return opened(fdopen(fd, mode));
+}
 static FILE *guest_tmpfile(void) { return opened(tmpfile()); }
 static void forget(guest *g, const FILE *stream) {
   for (guest_file **at = &g->files; *at; at = &(*at)->next)
@@ -220,34 +224,39 @@ static int guest_fclose(FILE *stream) {
   forget(g, stream);
   if (stream == g->out || stream == stderr || guest_output_is_nothing(stream))
     return fflush(stream); /* the launcher and other processes need them */
-  const bool is_first = fileno(stream) == 0;
+  const bool is_first = fileno(stream) == 0 && !guest_has_own(g, 0);
+  if (!is_first) guest_descriptors_leave(fileno(stream));
   const int code = fclose(stream), error_number = errno;
   if (is_first) open("/dev/null", O_RDONLY); /* takes the number, which all processes share */
   errno = error_number;
   return code;
 }
-/* Of a stream that the launcher or other processes need: the process's own becomes the file. */
+/* Of a stream that the launcher or other processes need: the file takes the place of its descriptor. */
 static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
-  guest *g = guest_now();
-  const bool is_out = stream == g->out;
-  if (!is_out && !guest_output_is_nothing(stream)) return freopen(path, mode, stream);
+  const guest *g = guest_now();
+  const int to = stream == g->out ? 1 : stream == stderr ? 2 : 0;
+  if (!to && !guest_output_is_nothing(stream)) {
+    FILE *same = freopen(path, mode, stream);
+    const int fd = same ? fileno(same) : -1;
+    if (guest_has_own(g, fd)) guest_descriptors_put(fd, fd);
+    return same;
+  }
   fflush(stream);
-  FILE *file = path ? opened(fopen(path, mode)) : stream; /* NULL: but another mode */
-  if (!file) return NULL;
-  *(FILE **)guest_variable_at(g, is_out ? GUEST_STDOUT : GUEST_STDIN) = file;
-  if (is_out)
-    stdout = file;
-  else
-    stdin = file;
-  return file;
+  if (!path) return stream; /* but another mode */
+  FILE *file = fopen(path, mode);
+  const bool is_there = file && guest_descriptors_put(fileno(file), to) == to;
+  if (file) fclose(file);
+  return !is_there ? NULL : to ? stream : stdin;
 }
 void guest_libc_end(guest *g) {
   while (g->files) {
     const guest_file last = *g->files;
     forget(g, last.stream);
+    guest_descriptors_leave(fileno(last.stream));
     if (last.close(last.stream) < 0) guest_say_once("fclose", strerror(errno));
   }
   if (g->cwd_fd >= 0) close(g->cwd_fd), g->cwd_fd = -1, fd_now = -2;
+  guest_descriptors_end(g);
 }
 
 /* ---- signals to oneself ------------------------------------------------------------------------------------ */
@@ -402,26 +411,18 @@ static int guest_uname(struct utsname *u) {
 /* A command inherits what the host's process has: while it begins, that is what the simulated one has. */
 typedef struct inherited {
   char **environment;
-  int in_fd; /* -1: as it is */
   sighandler_t on_pipe;
 } inherited;
 static inherited lend(void) {
-  const int none = pm_rank() > 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-  const inherited before = {environ, none < 0 ? -1 : fcntl(0, F_DUPFD_CLOEXEC, 3),
-                            signal(SIGPIPE, SIG_DFL)}; /* the launcher ignores it */
+  const inherited before = {environ, signal(SIGPIPE, SIG_DFL)}; /* the launcher ignores it */
+  guest_own_input(0);
   environ = *environ_at();
-  if (before.in_fd >= 0) dup2(none, 0);
-  if (none >= 0) close(none);
   return before;
 }
 static void take_back(const inherited *before) {
   const int error_number = errno;
   environ = before->environment;
   signal(SIGPIPE, before->on_pipe);
-  if (before->in_fd >= 0) {
-    dup2(before->in_fd, 0);
-    close(before->in_fd);
-  }
   errno = error_number;
 }
 static int guest_system(const char *command) {

@@ -17,6 +17,7 @@ static void write_all(int fd, const char *text, size_t bytes) {
     n = syscall(SYS_write, fd, text, bytes);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) n = 0;
     if (n < 0) {
+      if (pm_self() && guest_has_own(guest_now(), fd)) return; /* its own file */
       if (!failed) fprintf(stderr, "pm_run: output is lost: %s\n", strerror(errno));
       failed = 1;
       return;
@@ -35,8 +36,11 @@ static void line_end(int fd, guest *g) {
   if (g->line[fd - 1].text[bytes - 1] != '\n') write_all(fd, "\n", 1);
   g->line[fd - 1].bytes = 0;
 }
+void guest_output_line(guest *g, int fd) {
+  if (fd > 0) line_end(fd, g);
+}
 static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
-  if (!g || !prefix) {
+  if (!g || !prefix || guest_has_own(g, fd)) {
     write_all(fd, text, bytes);
     return;
   }
@@ -55,7 +59,7 @@ static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
 static ssize_t guest_write(int fd, const void *text, size_t bytes) {
   guest *g = guest_now();
   pm_catch_up(); /* lines stand in the order of simulated time */
-  if (!prefix || (fd != 1 && fd != 2)) return write(fd, text, bytes);
+  if (!prefix || (fd != 1 && fd != 2) || guest_has_own(g, fd)) return write(fd, text, bytes);
   if (fd == 1 && g->out) fflush(g->out); /* in the order of the calls, as far as a line goes */
   write_lines(fd, g, (const char *)text, bytes);
   return (ssize_t)bytes;
@@ -70,7 +74,10 @@ static ssize_t guest_writev(int fd, const struct iovec *piece, int count) {
    synchronized with stdio do. */
 static int guest_fileno(FILE *stream) {
   const guest *g = guest_now();
-  return g && stream == g->out ? 1 : prefix && stream == stderr ? 2 : fileno(stream);
+  return g && stream == nothing       ? 0
+         : g && stream == g->out      ? 1
+         : prefix && stream == stderr ? 2
+                                      : fileno(stream);
 }
 static ssize_t out_stream(void *g, const char *text, size_t bytes) {
   pm_catch_up();
@@ -84,6 +91,11 @@ static ssize_t err_stream(void *unused, const char *text, size_t bytes) {
   return (ssize_t)bytes;
 }
 bool guest_output_is_nothing(const FILE *stream) { return stream == nothing; }
+int guest_output_nothing(void) { return fileno(nothing); }
+void guest_output_input(void) {
+  FILE **in = (FILE **)guest_variable_at(guest_now(), GUEST_STDIN);
+  if (*in == nothing) *in = stdin = fdopen(0, "r");
+}
 void guest_output_begin(int with_prefix) {
   const cookie_io_functions_t io = {NULL, err_stream, NULL, NULL};
   prefix = with_prefix;

@@ -12,10 +12,10 @@
    with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
-   environment, getopt, errno, stdout, stdin (of process 0, empty for the others), exit handlers,
+   environment, getopt, errno, stdout, stdin (of process 0, empty for the others), descriptors 0 to 2, exit handlers,
    random numbers, strtok, working directory, umask, locale, signal handlers (crashes, signals to oneself).
    Shared by all, as in threads of one process: the time zone, results in static memory (localtime,
-   strerror), descriptor numbers, file locks. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
+   strerror), other descriptors, file locks. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
    semaphores, poll, select, epoll and timerfd are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Commands (system, popen) run on the host in no simulated time. Refused with a
@@ -393,7 +393,9 @@ static int report(pm_world *world, pm_status status) {
   for (int i = 0; i < s.processes; i++) {
     guest *g = guest_at(i);
     const int code = pm_process_status(g->process) & 0xFF;
+    guest_descriptors_switch(g);
     guest_output_end(g);
+    guest_descriptors_switch(NULL);
     if (aborted.is_set) continue;
     if (status && g->bound && g->end && !code)
       fprintf(stderr, "pm_run: process %d ended between %s\n", i, g->bound);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pmi.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -13,8 +14,11 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -169,10 +173,64 @@ static int input(const char *path) {
   MUST(rank == 1 || (getchar() == EOF && !ferror(stdin) == (rank != 0)));
   PMI_Barrier();
   if (rank == 2) {
-    MUST((stdin = freopen(path, "r", stdin)) != NULL && next_number() > number && getchar() == 0x7F && getchar() == 'E');
-    MUST(fclose(stdin) == 0 && next_number() == number);
+    MUST((stdin = freopen(path, "r", stdin)) != NULL && getchar() == 0x7F && getchar() == 'E');
+    MUST(fclose(stdin) == 0 && fstat(0, &s) == -1);
   }
   return puts("its own stdin") < 0;
+}
+/* Descriptors 0, 1 and 2: another process's input is not there by any call, and what a process puts in their place is
+   its own: who comes next has what it had. */
+static void no_input(void) {
+  struct pollfd file = {0, POLLIN, 0};
+  struct timeval d = {0, 0};
+  struct stat s;
+  char text[8];
+  const struct iovec two[2] = {{text, 1}, {text + 1, 1}};
+  int waiting = -1;
+  fd_set in;
+  FD_ZERO(&in);
+  FD_SET(0, &in);
+  const int again = dup(0), opened = open("/dev/stdin", O_RDONLY);
+  MUST(fileno(stdin) == 0 && readv(0, two, 2) == 0 && again > 2 && read(again, text, 2) == 0 && close(again) == 0 && read(opened, text, 2) == 0 && close(opened) == 0);
+  MUST(fstat(0, &s) == 0 && S_ISCHR(s.st_mode) && lseek(0, 0, SEEK_CUR) == 0 && !isatty(0) && ioctl(0, FIONREAD, &waiting) == -1);
+  MUST(poll(&file, 1, 0) == 1 && file.revents == POLLIN && select(1, &in, NULL, NULL, &d) == 1 && read(0, text, 2) == 0);
+}
+static void written(const char *path, const char *wanted) {
+  char text[64] = "";
+  const int fd = open(path, O_RDONLY);
+  MUST(fd >= 0 && read(fd, text, sizeof text - 1) == (ssize_t)strlen(wanted) && strcmp(text, wanted) == 0 && close(fd) == 0);
+}
+static int descriptors(const char *folder) {
+  char in[256], out[256], wanted[64], text[8] = "";
+  snprintf(in, sizeof in, "%s/in_%d", folder, rank);
+  snprintf(out, sizeof out, "%s/out_%d", folder, rank);
+  FILE *f = fopen(in, "w");
+  MUST(f && fprintf(f, "%d%d%d\n", rank, rank, rank) == 4 && fclose(f) == 0);
+  if (rank) no_input();
+  PMI_Barrier();
+  if (rank == 0) MUST(read(0, text, 6) == 6 && strcmp(text, "12345\n") == 0);
+  PMI_Barrier();
+  const int saved = dup(1), file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  int fd = open(in, O_RDONLY);
+  printf("before %d\n", rank);
+  MUST(fflush(stdout) == 0 && dup2(fd, 0) == 0 && close(fd) == 0 && (rank == 2 || dup2(file, 1) == 1));
+  PMI_Barrier();
+  MUST(getchar() == '0' + rank && puts("stream") > 0 && fflush(stdout) == 0);
+  PMI_Barrier();
+  MUST(write(1, "raw\n", 4) == 4 && system("echo command") == 0);
+  PMI_Barrier();
+  if (rank == 1) MUST(freopen(out, "a", stderr) == stderr && fprintf(stderr, "error\n") == 6);
+  MUST(dup2(saved, 1) == 1 && close(0) == 0);
+  PMI_Barrier();
+  fd = open(in, O_RDONLY); /* the lowest number that is free */
+  PMI_Barrier();
+  MUST(fd == 0 && read(0, text, 3) == 3 && text[2] == '0' + rank && printf("after %d\n", rank) == 8 && fflush(stdout) == 0);
+  snprintf(wanted, sizeof wanted, "stream\nraw\ncommand\n%s", rank == 1 ? "error\n" : "");
+  written(out, rank == 2 ? "" : wanted);
+  f = fdopen(1, "w");
+  MUST(f && fprintf(f, "end %d\n", rank) == 6 && (rank == 1 || fclose(f) == 0));
+  if (rank == 2) MUST(write(1, "lost", 4) == -1 && dup2(saved, 1) == 1);
+  return 0;
 }
 int main(int argc, char **argv) {
   int spawned;
@@ -186,6 +244,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) return flock(open(argv[0], O_RDONLY), LOCK_EX) || flock(open(argv[0], O_RDONLY), LOCK_EX);
   if (argc > 1 && strcmp(argv[1], "commands") == 0) return commands();
   if (argc > 1 && strcmp(argv[1], "input") == 0) return input(argv[0]);
+  if (argc > 2 && strcmp(argv[1], "descriptors") == 0) return descriptors(argv[2]);
   if (argc > 1) return PMI_Barrier();
   environment();
   numbers();
