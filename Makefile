@@ -69,7 +69,7 @@ DEPS := \
   'file:/usr/share/i18n/locales/de_DE|locales|tests in a locale that writes 12,5' \
   'cmake|cmake|test of find_package' \
   'dh|debhelper|test of the Debian recipe' \
-  'help2man|help2man|make docs: man pages' \
+  'help2man|help2man|make install, docs: man pages' \
   'ctags|universal-ctags|make tags' \
 
 # large and for comparisons only: told by doctor, not installed
@@ -327,16 +327,24 @@ lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add;
 	@for f in $(TIDY); do echo "  TIDY    $${f%%:*}"; \
 	  clang-tidy --quiet $(if $(ANALYZE),,'--checks=-clang-analyzer-*') $${f%%:*} -- -x c $(STD) -D$${f##*:} -I. || exit 1; done
 
-# portals4.h and pmi.h have their own folder, so that those of a real Portals stay what they are
+# portals4.h, pmi.h, mpi.h and the libraries of names that guests link have folders of their own, so that those of a real
+# Portals or MPI stay what they are
 INTO := $(DESTDIR)$(PREFIX)
 INSTALL_MODEL := $(B)/include/portals4.h $(B)/include/pmi.h tools/pm_sample.h
+INSTALL_STUBS := $(GUEST_LIBS) $(if $(GUEST_ST),$(B)/standard/lib/libmpi_abi.so)
+INSTALL_ABI   := $(if $(GUEST_ST),$(B)/standard/include/mpi.h)
 INSTALL_CMAKE := nbc_overlapConfig nbc_overlapConfigVersion
-install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## headers, commands, preloads, pkg-config and CMake files, below $(DESTDIR)$(PREFIX)
-	@install -d $(foreach d,include/portals_model bin lib/pkgconfig lib/cmake/nbc_overlap,"$(INTO)/$d")
+INSTALL_MAN   = $(addprefix share/man/man1/,$(addsuffix .1,$(notdir $(INSTALL_COMMANDS))))
+install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(INSTALL_STUBS) $(INSTALL_ABI) $(B)/include/portals4.h ## headers, commands, preloads, man pages, pkg-config and CMake files, below $(DESTDIR)$(PREFIX)
+	@install -d $(foreach d,include/portals_model/standard bin lib/pkgconfig lib/portals_model lib/cmake/nbc_overlap share/man/man1,"$(INTO)/$d")
 	install -m 644 $(INSTALL_HEADERS) "$(INTO)/include"
 	install -m 644 $(INSTALL_MODEL) "$(INTO)/include/portals_model"
+	install -m 755 $(INSTALL_STUBS) "$(INTO)/lib/portals_model"
+	$(if $(INSTALL_ABI),install -m 644 $(INSTALL_ABI) "$(INTO)/include/portals_model/standard")
 	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) "$(INTO)/bin")
 	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) "$(INTO)/lib")
+	@rm -rf $(B)/man && sh docs/man_pages.sh $(B)/man $(VERSION) $(sort $(INSTALL_COMMANDS))
+	@for page in $(B)/man/*.1; do [ ! -e $$page ] || install -m 644 $$page "$(INTO)/share/man/man1" || exit 1; done
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \
 	  'Cflags: -I"$${prefix}/include" -pthread' 'Libs: -pthread -lm' >"$(INTO)/lib/pkgconfig/nbc_overlap.pc"
@@ -347,8 +355,8 @@ install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(B)/include/portals4.h ## 
 	  "$(INTO)/lib/pkgconfig/nbc_overlap.pc" >"$(INTO)/lib/pkgconfig/portals_model.pc"
 uninstall: ## remove what install puts below $(DESTDIR)$(PREFIX)
 	@cd "$(INTO)" && rm -f $(addprefix include/,$(notdir $(INSTALL_HEADERS))) $(addprefix bin/,$(notdir $(INSTALL_COMMANDS))) \
-	  $(addprefix lib/,$(notdir $(INSTALL_LIBS))) $(addprefix lib/pkgconfig/,nbc_overlap.pc portals_model.pc) && \
-	  rm -rf include/portals_model lib/cmake/nbc_overlap
+	  $(INSTALL_MAN) $(addprefix lib/,$(notdir $(INSTALL_LIBS))) $(addprefix lib/pkgconfig/,nbc_overlap.pc portals_model.pc) && \
+	  rm -rf include/portals_model lib/portals_model lib/cmake/nbc_overlap
 
 docs: $(EXAMPLES) $(NEEDS_hw) ## index of the API and man pages, below build/docs
 	@sh docs/api_index.sh nbc_overlap.h portals_model.h hw/nic_hw.h hw/nic_meet.h hw/nic_tcp.h hw/nic_udp.h >$(B)/docs.md && mkdir -p $(B)/docs/man && mv $(B)/docs.md $(B)/docs/api.md

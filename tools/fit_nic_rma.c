@@ -7,6 +7,7 @@
              request until it is done at the other side, post is what one more of a batch of 16 takes. */
 #include "tools/output.h"
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 #ifdef NBC_WITH_SHMEM
 #  include <shmem.h>
@@ -99,6 +100,14 @@ int main(int argc, char **argv) {
   FILE *out = NULL;
   int bad = 0;
   output_begin("fit_nic_rma");
+  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+    puts("usage: mpirun -n 2 fit_nic_mpi RAW [BYTES [SECONDS]]\n"
+         "Measures puts and gets between the first and the last process; RAW gets lines \"bytes "
+         "seconds routine\" for fit_nic.\n"
+         "  BYTES    the largest message (1048576)\n"
+         "  SECONDS  limit per size and direction (0.1)");
+    return 0;
+  }
   begin(&argc, &argv, 0);
   if (!is_good || size < 2) {
     if (rank == 0)

@@ -48,7 +48,6 @@
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
-#include "tools/table_fastest.h"
 #include "tools/table_make.h"
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +87,7 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 }
 
 #ifdef NBC_WITH_MPI
+#  include "tools/table_fastest.h"
 #  include "tools/number_options.h"
 #  include "tools/xfer_table_hosts.h"
 

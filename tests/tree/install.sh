@@ -21,6 +21,35 @@ portals_program_builds_and_runs() {
   # shellcheck disable=SC2086 # flags are words
   "$CC" -shared -fPIC $flags -o "$T/ring.so" tests/model/guest_ring.c && timeout 60 "$root/usr/bin/pm_run" -n 4 "$T/ring.so" | grep -x 'token 10 went round 4 processes'
 }
+every_command_has_a_page() { # the further ones of a source lead to the page of the first
+  for c in "$root"/usr/bin/*; do
+    page=$root/usr/share/man/man1/${c##*/}.1
+    grep -q '^\.SH DESCRIPTION' "$root/usr/share/man/$(sed -n 's/^\.so //p' "$page" | grep . || echo "man1/${c##*/}.1")" || { echo "${c##*/}: no page"; return 1; }
+  done
+}
+libraries_of_names_are_there() { # a program that links them, for pm_run
+  cat >"$T/names.c" <<'END'
+#include <portals4.h>
+int main(void) { return PtlInit() != PTL_OK; }
+END
+  "$CC" -I"$root/usr/include" -I"$root/usr/include/portals_model" "$T/names.c" -o "$T/names" -L"$root/usr/lib/portals_model" -lportals -lpmi &&
+    "$root/usr/bin/pm_run" -n 2 "$T/names"
+}
+program_of_the_standard_abi_runs() {
+  cat >"$T/abi.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int sum = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("%d\n", sum);
+  return MPI_Finalize();
+}
+END
+  "$CC" -I"$root/usr/include/portals_model/standard" "$T/abi.c" -o "$T/abi" -L"$root/usr/lib/portals_model" -lmpi_abi &&
+    test "$("$root/usr/bin/pm_run" -n 3 "$T/abi" | sort -u)" = 3
+}
 version_is_the_headers() {
   test "$(PKG_CONFIG_PATH=$root/usr/lib/pkgconfig pkg-config --modversion nbc_overlap)" = \
     "$(sed -n 's/^#define NBC_VERSION_STRING "\(.*\)"/\1/p' nbc_overlap.h)"
@@ -28,6 +57,11 @@ version_is_the_headers() {
 
 check "make install" installs
 check "headers and commands are there" is_there
+check "a program that links the libraries of names runs" libraries_of_names_are_there
+if [ -e "$root/usr/include/portals_model/standard/mpi.h" ]; then check "a program of MPI's standard ABI builds and runs" program_of_the_standard_abi_runs
+else skip "the standard ABI" "no mpicc.mpich (Debian: libmpich-dev)"; fi
+if command -v help2man >/dev/null; then check "every command has a man page" every_command_has_a_page
+else skip "man pages" "no help2man (Debian: help2man)"; fi
 if command -v pkg-config >/dev/null; then
   check "a program builds with pkg-config's flags" program_builds
   check "a Portals program builds and runs" portals_program_builds_and_runs
