@@ -112,9 +112,11 @@ static void unmap_memory(void *memory);
 #define NBC_MALLOC(size_bytes) map_memory(size_bytes)
 #define NBC_FREE(memory)       unmap_memory(memory)
 #define NBC_ZALLOC(size_bytes) map_memory(size_bytes) /* zero, and not resident before it is used */
+#define NBC_STATIC             /* what is not used goes, what only rare calls use is made small */
 #define NBC_ONLY_OVERLAP
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#define NIC_STATIC
 #define NIC_WITH_NBC
 #define NIC_HW_IMPLEMENTATION
 #include "hw/nic_hw.h"
@@ -142,9 +144,13 @@ static void unmap_memory(void *memory);
 
 #define VISIBLE             __attribute__((visibility("default")))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define INLINE              static inline __attribute__((always_inline)) /* on the way of each call */
 #define HOT                 __attribute__((flatten, noinline)) /* one copy, with all that it calls ... */
 #define APART               __attribute__((noinline))          /* ... but this: rare */
+#define SMALL               __attribute__((cold)) /* rare, with all that only it calls */
+/* The second one. After a macro that is not defined that is what stands there; one that is defined as
+   "~, x" puts an x in its place. */
+#define SECOND(...)        SECOND_(__VA_ARGS__)
+#define SECOND_(a, b, ...) b
 
 static void *map_memory(size_t size_bytes) {
   size_t *p = mmap(NULL, size_bytes + MAPPED_BEFORE, PROT_READ | PROT_WRITE,
@@ -327,7 +333,7 @@ static bool several_threads_may_call(void) {
 }
 
 /* After MPI_Init, before the program goes on. */
-static void start(void) {
+SMALL static void start(void) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
   if (run.monitor || !is_our_mpi()) return;
   name_the_run();

@@ -32,8 +32,8 @@ static void thread_ends(void *recorder) {
   busy_end();
 }
 
-INLINE void entered(call *c, nbc_kind kind, const char *name, uintptr_t address, uintptr_t frame,
-                    int64_t t0_ns) {
+static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t address,
+                           uintptr_t frame, int64_t t0_ns) {
   me.inside = c->active = true;
   me.ends = 1;
   c->t0_ns = t0_ns;

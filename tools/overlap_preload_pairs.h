@@ -92,7 +92,7 @@ APART static pair *search_pair(const peers *p, int rank) {
   return &pairs.of[index];
 }
 /* Under the lock. NULL: no memory. */
-INLINE pair *find_pair(const peers *p, int rank) {
+static inline pair *find_pair(const peers *p, int rank) {
   if (UNLIKELY(!p->last_pair || p->last_rank != rank)) return search_pair(p, rank);
   return &pairs.of[p->last_pair];
 }
@@ -104,8 +104,8 @@ typedef struct letter {
   bool unseen;
 } letter;
 
-INLINE void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
-                      int64_t busy_ns) {
+static inline void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
+                             int64_t busy_ns) {
   const uint64_t size_bytes = m->size_bytes;
   lock();
   pair *const x = find_pair(p, rank);
@@ -131,8 +131,8 @@ static void trace_sent(const peers *p, int rank, const letter *m) {
   unlock();
 }
 
-INLINE void pair_received(const peers *p, uint32_t made, int rank, const letter *m,
-                          int64_t waited_ns) {
+static inline void pair_received(const peers *p, uint32_t made, int rank, const letter *m,
+                                 int64_t waited_ns) {
   const uint64_t size_bytes = m->size_bytes;
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;

@@ -58,7 +58,7 @@ static uint16_t tally_of(const char *name, int size) {
   }
   return i;
 }
-INLINE void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_ns) {
+static inline void count_transfer(uint16_t tally, uint64_t size_bytes, int64_t waited_ns) {
   lock();
   tallies[tally].count++;
   tallies[tally].size_bytes += size_bytes;
@@ -298,7 +298,7 @@ APART static const peers *search_peers(uintptr_t key, const MPI_Comm *comm, cons
   if (p) me.cached[at] = p, me.cached_key[at] = key;
   return p;
 }
-INLINE const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
+static inline const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Win *win) {
   const uint32_t generation = __atomic_load_n(&run.peers_generation, __ATOMIC_ACQUIRE);
   const size_t at = (key ^ (key >> 8)) % CACHED_PEERS;
   if (UNLIKELY(me.generation != generation || me.cached_key[at] != key || !me.cached[at]))
@@ -307,7 +307,7 @@ INLINE const peers *find_peers(uintptr_t key, const MPI_Comm *comm, const MPI_Wi
 }
 
 static const peers no_peers = {.size = 1, .all = NBC_PEER_UNKNOWN};
-INLINE const peers *peers_of_comm(MPI_Comm comm) {
+static inline const peers *peers_of_comm(MPI_Comm comm) {
   const peers *p = find_peers(KEY(comm), &comm, NULL);
   return p ? p : &no_peers;
 }
@@ -315,7 +315,7 @@ static const peers *peers_of_win(MPI_Win win) {
   const peers *p = find_peers(KEY(win), NULL, &win);
   return p ? p : &no_peers;
 }
-INLINE nbc_peer class_of(const peers *p, int rank) {
+static inline nbc_peer class_of(const peers *p, int rank) {
   if (rank < 0 || rank >= (p->inter ? p->remote_size : p->size)) return NBC_PEER_UNKNOWN;
   if (rank == p->rank && !p->inter) return NBC_PEER_SELF;
   return p->differs ? (nbc_peer)p->details->class_of[rank] : (nbc_peer)p->all;
@@ -460,7 +460,7 @@ static void know_own_types(void) {
     own_types[at].size_bytes = bytes_of_any(1, types[i]);
   }
 }
-INLINE uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
+static inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
   const uint32_t at = own_type_at(KEY(type));
   if (UNLIKELY(own_types[at].key != KEY(type) || !own_types[at].size_bytes))
     return bytes_of_any(count, type);
@@ -468,7 +468,7 @@ INLINE uint64_t bytes_of(MPI_Count count, MPI_Datatype type) {
 }
 /* Where the bytes of a status stand, if mpi.h is right about the library that runs: tried at start. */
 static bool status_is_known;
-INLINE MPI_Count bytes_in_status(const MPI_Status *status) {
+static inline MPI_Count bytes_in_status(const MPI_Status *status) {
 #ifdef OPEN_MPI
   return (MPI_Count)status->_ucount;
 #else
@@ -489,7 +489,7 @@ static void know_status(void) {
       status_is_known = false;
   }
 }
-INLINE bool bytes_received(const MPI_Status *status, MPI_Count *got) {
+static inline bool bytes_received(const MPI_Status *status, MPI_Count *got) {
   *got = -1;
   if (status_is_known)
     *got = bytes_in_status(status);

@@ -1,15 +1,13 @@
 /* overlap_preload_replay_calls.h: which call is which line of a trace. Wrappers (overlap_preload_wrap.h) do
    REPLAY_BEFORE and REPLAY_AFTER of their name; a name without a macro here does nothing. */
-#define REPLAY_SECOND(...)        REPLAY_SECOND_(__VA_ARGS__)
-#define REPLAY_SECOND_(a, b, ...) b
 #define REPLAY_BEFORE(name, arguments)                                                             \
   do {                                                                                             \
-    if (UNLIKELY(calls.on)) REPLAY_SECOND(REPLAY_BEFORE_##name arguments, (void)0, ~);             \
+    if (UNLIKELY(calls.on)) SECOND(REPLAY_BEFORE_##name arguments, (void)0, ~);                    \
   } while (0)
 #define REPLAY_AFTER(name, arguments)                                                              \
   do {                                                                                             \
     if (UNLIKELY(calls.on) && calls_here(c, rc, #name))                                            \
-      REPLAY_SECOND(REPLAY_AFTER_##name arguments, (void)0, ~);                                    \
+      SECOND(REPLAY_AFTER_##name arguments, (void)0, ~);                                           \
   } while (0)
 
 /* ---- messages ---- */

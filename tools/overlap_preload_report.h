@@ -124,7 +124,7 @@ static void write_trace(void) {
 }
 
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
-static void finish_by(bool gathering) {
+SMALL static void finish_by(bool gathering) {
   nbc_report *report = NULL;
   if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid) {
     if (gathering && getpid() == run.pid) gather(NULL); /* the others wait for this one */

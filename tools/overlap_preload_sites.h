@@ -136,7 +136,7 @@ static void look_up_site(site *s, uintptr_t frame) {
     s->through = distance_to_next(s->address, frame);
 }
 
-INLINE uint32_t site_home(const sites *t, uintptr_t address) {
+static inline uint32_t site_home(const sites *t, uintptr_t address) {
   return (uint32_t)(((uint64_t)address * 0x9E3779B97F4A7C15u) >> 40) & t->mask;
 }
 
@@ -189,12 +189,12 @@ APART static site *find_caller(uintptr_t address, const char *name, uintptr_t fr
 }
 
 /* NULL: find_caller knows more. */
-INLINE site *known_site(uintptr_t address, const char *name) {
+static inline site *known_site(uintptr_t address, const char *name) {
   const sites *t = me.sites;
   site *const s = t ? &t->of[site_home(t, address)] : NULL;
   return s && s->address == address && s->call == name && !s->through ? s : NULL;
 }
-INLINE void note_site(site *s, int64_t d_ns) {
+static inline void note_site(site *s, int64_t d_ns) {
   s->count++;
   s->total_ns += d_ns;
   if (d_ns > s->max_ns) s->max_ns = d_ns;

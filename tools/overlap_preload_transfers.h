@@ -31,16 +31,16 @@ static transfer *pool;  /* 0 is not used, all of it zero */
 static uint32_t *slots; /* index of a queue's head; 0 = empty; twice as many as the pool's */
 static uint32_t slots_mask, pool_size, pool_free, pool_used;
 
-INLINE uint32_t slot_home(uintptr_t key) {
+static inline uint32_t slot_home(uintptr_t key) {
   return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & slots_mask;
 }
-INLINE uint32_t slot_of(uintptr_t key) { /* its slot, or the empty one for it */
+static inline uint32_t slot_of(uintptr_t key) { /* its slot, or the empty one for it */
   uint32_t i = slot_home(key);
   while (slots[i] && pool[slots[i]].key != key) i = (i + 1) & slots_mask;
   return i;
 }
 
-INLINE void close_gap(uint32_t hole) { /* keys further on that could stand here move back */
+static inline void close_gap(uint32_t hole) { /* keys further on that could stand here move back */
   for (uint32_t i = (hole + 1) & slots_mask; slots[i]; i = (i + 1) & slots_mask) {
     const uint32_t home = slot_home(pool[slots[i]].key);
     if (((i - home) & slots_mask) < ((i - hole) & slots_mask)) continue;
@@ -74,7 +74,7 @@ APART static bool grow_transfers(void) {
 }
 
 /* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
-INLINE transfer *put(const transfer *x, uint32_t slot) {
+static inline transfer *put(const transfer *x, uint32_t slot) {
   uint32_t index = pool_free;
   if (index) {
     pool_free = pool[index].next;
@@ -108,13 +108,13 @@ static uint64_t oldest_receive(void) {
   return least;
 }
 
-INLINE void give_back_room(uint32_t index) {
+static inline void give_back_room(uint32_t index) {
   pool[index].next = pool_free;
   pool[index].id = 0;
   pool_free = index;
 }
 /* Removes `index`, which follows `before` (0: is the head), from the queue of a slot; it stays in the pool. */
-INLINE void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
+static inline void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
   const uint32_t head = slots[slot], next = pool[index].next;
   if (before) {
     pool[before].next = next;
@@ -126,7 +126,7 @@ INLINE void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
     close_gap(slot);
   }
 }
-INLINE void take_out(uint32_t slot, uint32_t before, uint32_t index) {
+static inline void take_out(uint32_t slot, uint32_t before, uint32_t index) {
   unlink_from(slot, before, index);
   give_back_room(index);
 }
@@ -211,7 +211,7 @@ static void begin(call *c, transfer *x) {
 
 /* Notes the transfer and begins it when it moves something; without room its end will not be seen:
    case 3. Returns with the lock as it was. */
-INLINE void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
+static inline void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
   if (moves) x->id = ++me.next_id;
   x->owner = me.recorder;
   if (put(x, slot)) {
@@ -227,7 +227,7 @@ INLINE void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
 }
 
 /* A request came back from a posting call. moves: it stands for a transfer. */
-INLINE void post(call *c, MPI_Request request, transfer x, bool moves) {
+static inline void post(call *c, MPI_Request request, transfer x, bool moves) {
   if (request == MPI_REQUEST_NULL) return;
   x.key = KEY(request);
   lock();
@@ -400,18 +400,20 @@ static void started(call *c, MPI_Request request) {
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
-/* Begun by another thread. */
-APART static void end_elsewhere(const transfer *x) {
+/* Begun by another thread. Of a receive, how many bytes came, and from whom. */
+APART static void end_elsewhere(const transfer *x, uint64_t got, nbc_peer peer) {
   if (x->unseen)
     nbc_foreign_end_parts(x->owner, x->id);
+  else if (x->receives)
+    nbc_foreign_end_early(x->owner, x->id, got, peer);
   else if (x->leaves)
     nbc_foreign_end_local(x->owner, x->id);
   else
     nbc_foreign_end(x->owner, x->id);
 }
-INLINE void end(call *c, const transfer *x) {
+static inline void end(call *c, const transfer *x) {
   if (UNLIKELY(x->owner != me.recorder))
-    end_elsewhere(x);
+    end_elsewhere(x, 0, NBC_PEER_UNKNOWN);
   else if (x->unseen)
     nbc_xfer_end_parts_at(me.recorder, x->id, returned(c));
   else if (x->leaves)
@@ -421,14 +423,14 @@ INLINE void end(call *c, const transfer *x) {
 }
 
 /* What of the open call's time an end in it gets. */
-INLINE int64_t waited_ns(call *c) {
+static inline int64_t waited_ns(call *c) {
   const int64_t d_ns = returned(c) - c->t0_ns;
   return me.ends == 1 ? d_ns : d_ns / (int64_t)me.ends;
 }
 
 /* A send to a partner is over. Computing while a large one was posted is what a partner waits for when
    the library makes progress only inside calls. */
-INLINE void end_send(call *c, const transfer *x) {
+static inline void end_send(call *c, const transfer *x) {
   int64_t busy_ns = 0;
   if (x->owner == me.recorder && x->size_bytes > 65536)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
@@ -438,7 +440,7 @@ INLINE void end_send(call *c, const transfer *x) {
 }
 
 /* It will not happen, or is not to be bounded by its begin. */
-static void withdraw(nbc_recorder *owner, uint64_t id) {
+APART static void withdraw(nbc_recorder *owner, uint64_t id) {
   if (owner == me.recorder)
     nbc_xfer_cancel(owner, id);
   else
@@ -446,7 +448,7 @@ static void withdraw(nbc_recorder *owner, uint64_t id) {
 }
 
 /* A receive: its true size and sender are known now. */
-INLINE void end_receive(call *c, const transfer *x, const MPI_Status *status) {
+static inline void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   MPI_Count got;
   nbc_peer peer = (nbc_peer)x->peer;
   bool unseen = x->unseen;
@@ -463,11 +465,11 @@ INLINE void end_receive(call *c, const transfer *x, const MPI_Status *status) {
   } else if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
   else
-    nbc_foreign_end_early(x->owner, x->id, (uint64_t)got, peer);
+    end_elsewhere(x, (uint64_t)got, peer);
 }
 
 /* A transfer that was not cancelled is over. */
-INLINE void over(call *c, const transfer *x, const MPI_Status *status) {
+static inline void over(call *c, const transfer *x, const MPI_Status *status) {
   if (x->receives) {
     end_receive(c, x, status);
     return;
@@ -653,8 +655,8 @@ static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Co
 }
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
-static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int target,
-                           MPI_Win win, way goes) {
+HOT static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
+                               int target, MPI_Win win, way goes) {
   if (target == MPI_PROC_NULL || !me.on) return;
   transfer x = {.key = KEY(win),
                 .kind = (unsigned char)kind,

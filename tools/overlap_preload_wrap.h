@@ -1,12 +1,37 @@
 /* overlap_preload_wrap.h: how a wrapper is made; includes the lists of calls. */
 #define UNPAREN(...) __VA_ARGS__
+
+/* The calls that programs make most, or wait for least: their wrappers are made to be fast, those of all
+   others to be small, which halves the library. */
+#define OFTEN_Send      ~, hot
+#define OFTEN_Recv      ~, hot
+#define OFTEN_Sendrecv  ~, hot
+#define OFTEN_Isend     ~, hot
+#define OFTEN_Irecv     ~, hot
+#define OFTEN_Start     ~, hot
+#define OFTEN_Startall  ~, hot
+#define OFTEN_Wait      ~, hot
+#define OFTEN_Waitall   ~, hot
+#define OFTEN_Waitany   ~, hot
+#define OFTEN_Waitsome  ~, hot
+#define OFTEN_Test      ~, hot
+#define OFTEN_Testall   ~, hot
+#define OFTEN_Testany   ~, hot
+#define OFTEN_Testsome  ~, hot
+#define OFTEN_Iprobe    ~, hot
+#define OFTEN_Put       ~, hot
+#define OFTEN_Get       ~, hot
+#define OFTEN_Win_flush ~, hot
+#define SPEED(name)     __attribute__((SECOND(OFTEN_##name, cold, ~)))
+
 /* BODY(name, kind, parameters, arguments) { ... }: MPI_name and PMPI_name enter, do what stands in
    the braces (call *c and the parameters are there), and leave. */
 #define BODY(name, kind, parameters, arguments) BODY_OF(MPI_, name, kind, parameters, arguments)
 #define BODY_OF(prefix, name, kind, parameters, arguments)                                         \
   static inline int body_##name(call *c, UNPAREN parameters);                                      \
   static int(*real_##name) parameters;                                                             \
-  VISIBLE int P##prefix##name parameters {                                                         \
+  VISIBLE SPEED(name)                                                                              \
+  int P##prefix##name parameters {                                                                 \
     call c[1] __attribute__((cleanup(leave)));                                                     \
     enter(c, NBC_KIND_##kind, #prefix #name, (uintptr_t)__builtin_return_address(0),               \
           (uintptr_t)__builtin_dwarf_cfa());                                                       \
@@ -15,7 +40,8 @@
     REPLAY_AFTER(name, arguments);                                                                 \
     return rc;                                                                                     \
   }                                                                                                \
-  VISIBLE int prefix##name parameters __attribute__((alias("P" #prefix #name)));                   \
+  VISIBLE SPEED(name)                                                                              \
+  int prefix##name parameters __attribute__((alias("P" #prefix #name)));                           \
   static inline int body_##name(call *c, UNPAREN parameters)
 
 /* The common case: call it, and record after success. */

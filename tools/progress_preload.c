@@ -275,23 +275,23 @@ static inline int left_local(int rc) {
   call *const c = &this_call;                                                                      \
   enter(c)
 
-/* PMPI_X and MPI_X in one, with the MPI's own parameters. */
-#define DEFINE(name, parameters)                                                                   \
-  VISIBLE int PMPI_##name parameters;                                                              \
-  VISIBLE int MPI_##name parameters __attribute__((alias("PMPI_" #name)));                         \
-  VISIBLE int PMPI_##name parameters
+/* PMPI_X and MPI_X in one, with the MPI's own parameters. SMALL_: of the many that are rarely called, made to be small
+   and not to be fast. */
+#define DEFINE(name, parameters)       DEFINE_AS(VISIBLE, PMPI_##name, MPI_##name, parameters)
+#define SMALL_DEFINE(name, parameters) DEFINE_AS(VISIBLE SMALL, PMPI_##name, MPI_##name, parameters)
+#define DEFINE_AS(as, pmpi_name, mpi_name, parameters)                                             \
+  as int pmpi_name parameters;                                                                     \
+  as int mpi_name parameters __attribute__((alias(#pmpi_name)));                                   \
+  as int pmpi_name parameters
 
 /* The same for what Open MPI calls MPIX_X. */
-#define DEFINE_X(name, parameters)                                                                 \
-  VISIBLE int PMPIX_##name parameters;                                                             \
-  VISIBLE int MPIX_##name parameters __attribute__((alias("PMPIX_" #name)));                       \
-  VISIBLE int PMPIX_##name parameters
+#define DEFINE_X(name, parameters) DEFINE_AS(VISIBLE SMALL, PMPIX_##name, MPIX_##name, parameters)
 
 static int64_t known_put(MPI_Request request, bool active);
 
 /* Calls that neither wait nor post: only where one lock stands for the MPI's own. */
 #define LOCAL(name, parameters, arguments)                                                         \
-  DEFINE(name, parameters) {                                                                       \
+  SMALL_DEFINE(name, parameters) {                                                                 \
     if (!UNLIKELY(run.locked)) {                                                                   \
       me.wrappers++;                                                                               \
       return left_local(NEXT(name) arguments);                                                     \
@@ -313,14 +313,14 @@ static int64_t known_put(MPI_Request request, bool active);
   }
 #define OPENS POSTS
 #define MAKES(name, parameters, arguments, made)                                                   \
-  DEFINE(name, parameters) {                                                                       \
+  SMALL_DEFINE(name, parameters) {                                                                 \
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
     if (c->active && rc == MPI_SUCCESS) known_put(*made, false);                                   \
     RETURN(rc);                                                                                    \
   }
 #define GROWS(name, parameters, arguments, made)                                                   \
-  DEFINE(name, parameters) {                                                                       \
+  SMALL_DEFINE(name, parameters) {                                                                 \
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
     if (c->active && rc == MPI_SUCCESS) progress_coll_made(*made);                                 \
@@ -886,7 +886,7 @@ DEFINE(Win_free, (MPI_Win * win)) {
 #define ICOLL_(name, kind_, parameters, arguments, ...)                                            \
   ANY_DEFINE(name, parameters) { THE_CALL(kind_, ANY_NEXT(name) arguments, __VA_ARGS__) }
 
-#define ANY_DEFINE DEFINE
+#define ANY_DEFINE SMALL_DEFINE
 #define ANY_NEXT   NEXT
 #define THE_CALL   START_COLLECTIVE
 #define TAIL       MPI_Comm comm, MPI_Request *request

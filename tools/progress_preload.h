@@ -14,9 +14,10 @@
 
 #define VISIBLE             __attribute__((visibility("default")))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define SMALL               __attribute__((cold)) /* rare: made to be small, not to be fast */
 
 /* The function below us: of a PMPI tool that was loaded after this library, else the MPI's own. */
-void *progress_next(const char *name);
+SMALL void *progress_next(const char *name);
 #define NEXT(name)                                                                                 \
   (*__extension__({                                                                                \
     static __typeof__(PMPI_##name) *f_;                                                            \
