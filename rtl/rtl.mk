@@ -3,7 +3,7 @@
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
 RTL_OPT     ?= -O2
 # $(call verilate,FOLDER,PREFIX), then more options and the sources. Objects that are there from before would be linked too.
-verilate     = rm -f $1/*.o && MAKEFLAGS= verilator -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
+verilate     = rm -f $1/*.o && MAKEFLAGS= $(VERILATOR) -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
                -MAKEFLAGS "-f $(CURDIR)/rtl/two_files.mk VM_PARALLEL_BUILDS=1 VM_FAST=$2__fast VM_SLOW=$2__slow" \
                -MAKEFLAGS "OPT_FAST=$(RTL_OPT) OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --cc -y rtl --build -j 1
 # COVER=1, by make coverage-rtl: the models of tests count lines and bits, as rtl/coverage.h says. This takes twice the time
@@ -13,7 +13,7 @@ COVERED       := --coverage-line --trace --no-trace-params --trace-max-width 409
 COVERED_FLAGS := -DNIC_COVERED -DVM_COVERAGE=1 -DVM_TRACE=1
 export NIC_COVERAGE = $(B)/rtl/coverage
 endif
-VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell verilator --getenv VERILATOR_ROOT)/include)
+VERILATOR_INCLUDE := $(if $(VERILATOR),$(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include)
 VERILATOR_FLAGS   := -std=c++17 -I. -isystem $(VERILATOR_INCLUDE) -isystem $(VERILATOR_INCLUDE)/vltstd
 $(eval $(call script,rtl/generated_and_lint))
 $(eval $(call script,rtl/register_map))
@@ -143,7 +143,7 @@ covering-rtl: $(COVERING_TESTS)
 
 # The same with all changes of tests/rtl/mutants in it, each switched on at run time; made by mutate.sh
 MUTATED := $(B)/rtl/mutated
-MUTATE   = MAKEFLAGS= verilator -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
+MUTATE   = MAKEFLAGS= $(VERILATOR) -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tree --assert -CFLAGS "-I$(CURDIR) -DNIC_MUTANTS" \
            -MAKEFLAGS "OPT_FAST=-O1 OPT_GLOBAL=-O1 OPT_SLOW=-O0" --cc -y $(MUTATED) --build -j 1
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
