@@ -35,7 +35,8 @@ enum guest_variable {
   GUEST_STDERR,
   GUEST_PROGNAME, /* program_invocation_name */
   GUEST_PROGNAME_SHORT,
-  GUEST_F_STATUS, /* MPI_F_STATUS_IGNORE and so on: MPICH's Fortran library sets them */
+  GUEST_STACK_END, /* __libc_stack_end: of its first thread */
+  GUEST_F_STATUS,  /* MPI_F_STATUS_IGNORE and so on: MPICH's Fortran library sets them */
   GUEST_F_STATUSES,
   GUEST_F08_STATUS,
   GUEST_F08_STATUSES,

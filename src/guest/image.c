@@ -210,6 +210,7 @@ void guest_abi_add(const guest_abi *one) {
   abis[i] = one;
 }
 const guest_abi *guest_abi_now(void) { return abi; }
+bool elf_has_mpi(void) { return abi || is_own_abi; }
 int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes) {
   const guest_abi *found = NULL;
   if (strncmp(name, "libmpi", 6) != 0) return 1;
@@ -498,6 +499,7 @@ static const struct {
     {"__progname_full", GUEST_PROGNAME},
     {"program_invocation_short_name", GUEST_PROGNAME_SHORT},
     {"__progname", GUEST_PROGNAME_SHORT},
+    {"__libc_stack_end", GUEST_STACK_END},
     {"MPI_F_STATUS_IGNORE", GUEST_F_STATUS},
     {"MPI_F_STATUSES_IGNORE", GUEST_F_STATUSES},
     {"MPI_F08_STATUS_IGNORE", GUEST_F08_STATUS},

@@ -79,6 +79,7 @@ enum elf_place { ELF_OWN, ELF_SHARED, ELF_LAUNCHER }; /* who has a library of th
 enum elf_place elf_place_of(const char *name);
 /* Notes that somebody needs MPI's library of this name. ret 0: error says why that cannot be */
 int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes);
+bool elf_has_mpi(void);     /* somebody has */
 int elf_calls_dlopen(void); /* something that was bound does */
 /* A name of the program's MPI, which is not to be looked for in the launcher. */
 bool elf_is_nowhere(const char *name);
@@ -100,6 +101,8 @@ void *plugin_global_symbol(const elf_object *after, const char *name);
 /* What dlerror says next in this process. ret NULL */
 void *plugin_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *plugin_error(void); /* NULL: none since it was asked */
+/* fn of each object until one is not 0, which is returned; 0: of all. base: where its addresses count from */
+int plugins_each(int (*fn)(const elf_object *o, char *base, void *arg), void *arg);
 const elf_object *plugin_object_at(const void *address, char **base);
 void plugins_tls_first(const guest *g, char *block_end); /* of a thread that begins */
 void plugins_end(void);                                  /* their destructors */

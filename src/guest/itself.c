@@ -1,16 +1,18 @@
-/* What a process learns about itself: its program and arguments in /proc/self, where the host has those of pm_run; the
-   cores that it bound itself to; the functions around its addresses, as backtrace_symbols prints them: libc knows
+/* What a process learns about itself: its program, arguments and memory in /proc/self, where the host has those of pm_run; the
+   cores that it bound itself to; its stack; the functions around its addresses, as backtrace_symbols prints them: libc knows
    nothing of our copies. */
 #include "guest.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- /proc/self ------------------------------------------------------------------------------------------------ */
@@ -28,6 +30,11 @@ static bool is_program(const char *path) {
   const char *name = of_itself(path);
   return name && strcmp(name, "exe") == 0;
 }
+static int from_its_start(int fd, bool is_whole) {
+  if (is_whole && lseek(fd, 0, SEEK_SET) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
 /* Arguments, or the name, in a file of its own. */
 static int file_of_arguments(bool has_all) {
   const guest *g = guest_now();
@@ -39,9 +46,34 @@ static int file_of_arguments(bool has_all) {
     is_whole = write(fd, g->argv[i], (size_t)bytes) == bytes;
   }
   if (is_whole && !has_all) is_whole = dprintf(fd, "%.15s\n", short_name) > 0;
-  if (is_whole && lseek(fd, 0, SEEK_SET) == 0) return fd;
-  if (fd >= 0) close(fd);
-  return -1;
+  return from_its_start(fd, is_whole);
+}
+/* Its memory. Stacks lie side by side, and the host says so: here the running thread's is one by itself. */
+static int file_of_maps(void) {
+  size_t bytes;
+  const uintptr_t low = (uintptr_t)guest_stack(&bytes), high = low + bytes;
+  FILE *host = fopen("/proc/self/maps", "r");
+  const int fd = host ? memfd_create("maps", MFD_CLOEXEC) : -1;
+  bool is_whole = fd >= 0;
+  char line[PATH_MAX + 128];
+  while (is_whole && fgets(line, sizeof line, host)) {
+    uintptr_t from, to;
+    int n = 0;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR "%n", &from, &to, &n) != 2 || low < from ||
+        low >= to) {
+      is_whole = dprintf(fd, "%s", line) > 0;
+      continue;
+    }
+    const char *const rest = line + n; /* " rw-p 00000000 00:00 0" and the line's end */
+    if (from < low) is_whole = dprintf(fd, "%" PRIxPTR "-%" PRIxPTR "%s", from, low, rest) > 0;
+    if (is_whole)
+      is_whole =
+          dprintf(fd, "%" PRIxPTR "-%" PRIxPTR " rw-p 00000000 00:00 0 [stack]\n", low, high) > 0;
+    if (is_whole && high < to)
+      is_whole = dprintf(fd, "%" PRIxPTR "-%" PRIxPTR "%s", high, to, rest) > 0;
+  }
+  if (host) fclose(host);
+  return from_its_start(fd, is_whole);
 }
 int guest_open_itself(const char *path) {
   const char *name = of_itself(path);
@@ -52,6 +84,7 @@ int guest_open_itself(const char *path) {
   if (strcmp(name, "exe") == 0) return open(guest_program(), O_RDONLY);
   if (strcmp(name, "cmdline") == 0 || strcmp(name, "comm") == 0)
     return file_of_arguments(name[1] == 'm');
+  if (strcmp(name, "maps") == 0) return file_of_maps();
   return -1;
 }
 static mode_t mode_of(int flags, va_list args) {
@@ -101,7 +134,9 @@ typedef struct own_cores {
   bool are_chosen;
   cpu_set_t chosen;
 } own_cores;
-static guest_part part = {.name = "itself", .state_bytes = sizeof(own_cores)};
+static void keep_stack(guest *g);
+static guest_part part = {
+    .name = "itself", .state_bytes = sizeof(own_cores), .process_begin = keep_stack};
 static bool is_own(pid_t pid) { return pid == 0 || pid == guest_getpid(); }
 static int guest_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set) {
   own_cores *o = (own_cores *)guest_state(&part);
@@ -131,6 +166,21 @@ static int guest_getcpu(void) {
   size_t first = 0;
   while (!CPU_ISSET(first, &o->chosen)) first++;
   return (int)first;
+}
+
+/* ---- its stack: interpreters (R) and collectors of garbage ask where it is, and how far it may grow ---------------- */
+static void keep_stack(guest *g) {
+  size_t bytes;
+  char *const low = (char *)guest_stack(&bytes);
+  *(void **)guest_variable_at(g, GUEST_STACK_END) = low + bytes - sizeof(void *);
+}
+static int guest_getrlimit(__rlimit_resource_t resource, struct rlimit *limit) {
+  size_t bytes;
+  const int code = getrlimit(resource, limit);
+  if (code || resource != RLIMIT_STACK) return code;
+  guest_stack(&bytes);
+  if (limit->rlim_cur > bytes) limit->rlim_cur = bytes;
+  return 0;
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */
@@ -165,6 +215,8 @@ static void guest_backtrace_symbols_fd(void *const *frames, int count, int fd) {
 
 __attribute__((constructor)) static void add(void) {
   guest_part_add(&part);
+  GUEST_REPLACE("getrlimit", guest_getrlimit);
+  GUEST_REPLACE("getrlimit64", guest_getrlimit);
   GUEST_REPLACE("sched_setaffinity", guest_setaffinity);
   GUEST_REPLACE("sched_getaffinity", guest_getaffinity);
   GUEST_REPLACE("sched_getcpu", guest_getcpu);

@@ -106,7 +106,8 @@ static const char *const variable_names[GUEST_VARIABLES] = {"environ",
                                                             "stdout",
                                                             "stderr",
                                                             "program_invocation_name",
-                                                            "program_invocation_short_name"};
+                                                            "program_invocation_short_name",
+                                                            "__libc_stack_end"};
 /* libc's own variables (environ, optarg, ...) exist once per process. A program that was linked
    with a copy of one (copy relocation) has it in its own data, under either name; the others stand
    in words of the image made for them. */
@@ -532,9 +533,23 @@ static void *guest_dlvsym(void *handle, const char *name, const char *version) {
   (void)version;
   return find_for(__builtin_return_address(0), handle, name);
 }
+/* A library of MPI is opened. "libmpi.so" is the one that the program has, or that its file leads to. */
+static void *open_mpi(const elf_object *who, const char *path, const char *name) {
+  const bool is_any = strcmp(name, "libmpi.so") == 0;
+  if (is_any && elf_has_mpi()) return &program_handle;
+  char error[256], *const found = is_any ? elf_library_path(who, path) : NULL,
+                          *const file = found ? realpath(found, NULL) : NULL,
+                          *const slash = file ? strrchr(file, '/') : NULL;
+  const bool is_good = elf_note_mpi(path, slash ? slash + 1 : name, error, sizeof error);
+  free(found);
+  free(file);
+  if (!is_good) return plugin_fail("%s", error);
+  tell_abi();
+  return &program_handle;
+}
 static void *open_for(const void *caller, const char *path, int mode) {
   const guest *g = guest_now();
-  char *unused, error[256];
+  char *unused;
   if (!path || !*path) return &program_handle;
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const enum elf_place place = elf_place_of(name);
@@ -547,13 +562,10 @@ static void *open_for(const void *caller, const char *path, int mode) {
       return &image.objects[i];
   }
   if (!g || place == ELF_SHARED) return noted(dlopen(path, mode));
-  if (place == ELF_LAUNCHER) {
-    if (!elf_note_mpi(path, name, error, sizeof error)) return plugin_fail("%s", error);
-    tell_abi();
-    return &program_handle;
-  }
-  const elf_object *const who = object_of(caller, &unused);
-  void *const found = plugin_open(&image, g->image, who ? who : &image.objects[0], path, mode);
+  const elf_object *who = object_of(caller, &unused);
+  if (!who) who = &image.objects[0];
+  if (place == ELF_LAUNCHER) return open_mpi(who, path, name);
+  void *const found = plugin_open(&image, g->image, who, path, mode);
   tell_abi();
   say_missing(path);
   return found;
@@ -652,6 +664,43 @@ int guest_dladdr(const void *address, Dl_info *info) {
   info->dli_sname = o->strings + around.st_name;
   info->dli_saddr = base + around.st_value;
   return 1;
+}
+/* Who looks for all variables (a collector of garbage) finds them in the process's copies; behind them comes what all
+   share: libc. */
+typedef struct told {
+  int (*fn)(struct dl_phdr_info *info, size_t bytes, void *arg);
+  void *arg;
+  unsigned long long count;
+} told;
+static int tell_object(const elf_object *o, char *base, void *arg) {
+  const told *t = (const told *)arg;
+  struct dl_phdr_info info = {.dlpi_addr = (ElfW(Addr))base,
+                              .dlpi_name = o == &image.objects[0] ? "" : o->path,
+                              .dlpi_phdr = o->parts,
+                              .dlpi_phnum = o->header.e_phnum,
+                              .dlpi_adds = t->count};
+  return t->fn(&info, sizeof info, t->arg);
+}
+static int count_object(const elf_object *o, char *base, void *arg) {
+  (void)o, (void)base;
+  return ((told *)arg)->count++, 0;
+}
+static int tell_shared(struct dl_phdr_info *info, size_t bytes, void *arg) {
+  told *t = (told *)arg;
+  const char *slash = strrchr(info->dlpi_name, '/');
+  const char *const name = slash ? slash + 1 : info->dlpi_name;
+  return elf_place_of(name) == ELF_SHARED ? t->fn(info, bytes, t->arg) : 0;
+}
+static int guest_iterate(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg) {
+  const guest *g = guest_now();
+  told t = {fn, arg, (unsigned long long)image.object_count};
+  int code = 0;
+  if (!g) return dl_iterate_phdr(fn, arg);
+  plugins_each(count_object, &t);
+  for (int i = 0; i < image.object_count && !code; i++)
+    code = tell_object(&image.objects[i], g->image + image.objects[i].at, &t);
+  if (!code) code = plugins_each(tell_object, &t);
+  return code ? code : dl_iterate_phdr(tell_shared, &t);
 }
 static int guest_dladdr1(const void *address, Dl_info *info, void **extra, int flags) {
   char *base;
@@ -771,5 +820,6 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("dlinfo", guest_dlinfo);
   GUEST_REPLACE("dlerror", guest_dlerror);
   GUEST_REPLACE("dladdr", guest_dladdr);
+  GUEST_REPLACE("dl_iterate_phdr", guest_iterate);
   GUEST_REPLACE("dladdr1", guest_dladdr1);
 }

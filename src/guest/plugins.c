@@ -289,6 +289,14 @@ const elf_object *plugin_object_at(const void *address, char **base) {
   }
   return NULL;
 }
+int plugins_each(int (*fn)(const elf_object *o, char *base, void *arg), void *arg) {
+  const state *s = now();
+  int code = 0;
+  for (const plugin *p = s->first; p; p = p->next)
+    for (int i = 0; !code && i < p->image.object_count; i++)
+      code = fn(&p->image.objects[i], p->image.base + p->image.objects[i].at, arg);
+  return code;
+}
 void plugins_end(void) {
   const state *s = now();
   for (const plugin *p = s ? s->last : NULL; p; p = p->before)

@@ -5,6 +5,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <locale.h>
 #include <pmi.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -69,6 +71,29 @@ static void functions(void) {
   function();
 }
 
+/* ---- its variables: as a collector of garbage finds them --------------------------------------------------------- */
+typedef struct listing {
+  int objects, of_mine, of_libc, is_first;
+} listing;
+static int look(struct dl_phdr_info *info, size_t bytes, void *arg) {
+  listing *s = (listing *)arg;
+  MUST(bytes >= sizeof *info && info->dlpi_adds > 0);
+  for (int k = 0; k < info->dlpi_phnum; k++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[k];
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || (ElfW(Addr))&rank - info->dlpi_addr - p->p_vaddr >= p->p_memsz) continue;
+    s->of_mine++;
+    s->is_first = s->objects == 0 && !*info->dlpi_name;
+  }
+  s->objects++;
+  s->of_libc += strstr(info->dlpi_name, "/libc.so") != NULL;
+  return rank == 2 && s->of_libc ? 77 : 0;
+}
+static void variables(void) {
+  listing s = {0, 0, 0, 0};
+  MUST(dl_iterate_phdr(look, &s) == (rank == 2 ? 77 : 0));
+  MUST(s.of_mine == 1 && s.is_first && s.of_libc == 1);
+}
+
 /* ---- its cores ------------------------------------------------------------------------------------------------- */
 static void cores(void) {
   cpu_set_t all, one, now;
@@ -83,6 +108,20 @@ static void cores(void) {
   PMI_Barrier();
   MUST(sched_getaffinity(getpid(), sizeof now, &now) == 0 && CPU_EQUAL(&now, rank ? &one : &all));
   MUST(CPU_ISSET((size_t)sched_getcpu(), &now) && (!rank || (size_t)sched_getcpu() == mine - 1));
+}
+
+/* ---- its stack: as R finds it ----------------------------------------------------------------------------------- */
+extern void *__libc_stack_end;
+static void stack(void) {
+  struct rlimit limit;
+  void *low = NULL, *high = NULL;
+  char line[256];
+  const char here = 0;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  MUST(maps && getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur <= 128 << 10);
+  while (fgets(line, sizeof line, maps) && sscanf(line, "%p-%p", &low, &high) == 2 && high <= __libc_stack_end) (void)0;
+  MUST(low <= __libc_stack_end && high > __libc_stack_end && fclose(maps) == 0);
+  MUST(&here < (char *)__libc_stack_end && &here > (char *)high - limit.rlim_cur);
 }
 
 /* ---- its locale ----------------------------------------------------------------------------------------------- */
@@ -194,6 +233,8 @@ int main(int argc, char **argv) {
   program(argv[0]);
   functions();
   cores();
+  stack();
+  variables();
   place();
   crashes();
   threads();
