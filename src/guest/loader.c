@@ -533,7 +533,8 @@ static void *guest_dlvsym(void *handle, const char *name, const char *version) {
   (void)version;
   return find_for(__builtin_return_address(0), handle, name);
 }
-/* A library of MPI is opened. "libmpi.so" is the one that the program has, or that its file leads to. */
+/* A library of MPI is opened. Its name says which ABI it has; "libmpi.so", a link that packages for developers bring, is
+   the one that the program has, as no process can have two, or the one that its file leads to. */
 static void *open_mpi(const elf_object *who, const char *path, const char *name) {
   const bool is_any = strcmp(name, "libmpi.so") == 0;
   if (is_any && elf_has_mpi()) return &program_handle;
@@ -681,10 +682,12 @@ static int tell_object(const elf_object *o, char *base, void *arg) {
                               .dlpi_adds = t->count};
   return t->fn(&info, sizeof info, t->arg);
 }
+/* Callers that keep what they found ask again when this count has changed. */
 static int count_object(const elf_object *o, char *base, void *arg) {
   (void)o, (void)base;
   return ((told *)arg)->count++, 0;
 }
+/* The launcher's other libraries are not the program's: who looked for its own C++ library would find two. */
 static int tell_shared(struct dl_phdr_info *info, size_t bytes, void *arg) {
   told *t = (told *)arg;
   const char *slash = strrchr(info->dlpi_name, '/');
