@@ -937,12 +937,16 @@ typedef struct nbc_site {
   int64_t total_ns, max_ns;
 } nbc_site;
 
+/* A send of more waits for its receiver: no MPI that was met sends more eagerly. */
+#define NBC_LARGE_SEND_BYTES 65536
+
 /* What went between two processes of the world, seen by `rank`. */
 typedef struct nbc_pair {
   int rank, partner;
   uint64_t sent_count, sent_bytes, received_count, received_bytes;
-  int64_t waited_ns; /* in calls that ended a message from or to the partner */
-  int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
+  int64_t waited_ns;       /* in calls that ended a message from or to the partner */
+  int64_t busy_ns;         /* computation of `rank` while a large send to the partner was posted */
+  int64_t small_waited_ns; /* of waited_ns: for receives of up to NBC_LARGE_SEND_BYTES */
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */
@@ -6185,7 +6189,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 154 "src/overlap/report.h"
+#line 158 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -7243,10 +7247,12 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fprintf(out,
             "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
             "\"received_count\":%llu,"
-            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
+            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld,"
+            "\"small_waited_ns\":%lld}",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
-            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
+            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns,
+            (long long)p->small_waited_ns);
   }
   if (r->pair_count) fputs("]", out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);
@@ -7936,7 +7942,8 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, received_count, COUNT, false),
                                            NBC__JSON_AT(nbc_pair, received_bytes, COUNT, false),
                                            NBC__JSON_AT(nbc_pair, waited_ns, NS, false),
-                                           NBC__JSON_AT(nbc_pair, busy_ns, NS, false)};
+                                           NBC__JSON_AT(nbc_pair, busy_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, small_waited_ns, NS, false)};
   nbc_pair *p;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);

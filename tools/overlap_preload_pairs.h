@@ -3,7 +3,7 @@
 typedef struct pair {
   int partner; /* rank in the world; -1: not of this world */
   uint64_t sent_count, sent_bytes, received_count, received_bytes;
-  int64_t waited_ns, busy_ns;
+  int64_t waited_ns, small_waited_ns, busy_ns;
 } pair;
 
 static struct {
@@ -142,6 +142,7 @@ static inline void pair_received(const peers *p, uint32_t made, int rank, const 
     x->received_count++;
     x->received_bytes += size_bytes;
     x->waited_ns += waited_ns;
+    if (size_bytes <= NBC_LARGE_SEND_BYTES) x->small_waited_ns += waited_ns;
   } else if (UNLIKELY(trace.ring)) {
     trace_cut_at(&trace.cut_in, m->id);
   }
@@ -159,6 +160,7 @@ static void report_pairs(nbc_report *report) {
                           .received_count = x->received_count,
                           .received_bytes = x->received_bytes,
                           .waited_ns = x->waited_ns,
+                          .small_waited_ns = x->small_waited_ns,
                           .busy_ns = x->busy_ns};
     if (x->partner >= 0) nbc_report_pair(report, &one);
   }

@@ -262,7 +262,8 @@ HOT static void post_send(call *c, MPI_Request request, MPI_Count count, MPI_Dat
     x.tag = tag;
     x.peer = (unsigned char)class_of(x.comm, dest);
     x.target = 1;
-    if (x.size_bytes > 65536 && c->active) x.comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
+    if (x.size_bytes > NBC_LARGE_SEND_BYTES && c->active)
+      x.comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
   }
   post(c, request, x, moves);
   if (UNLIKELY(trace.ring) && moves && !persistent && me.on) {
@@ -432,7 +433,7 @@ static inline int64_t waited_ns(call *c) {
    the library makes progress only inside calls. */
 static inline void end_send(call *c, const transfer *x) {
   int64_t busy_ns = 0;
-  if (x->owner == me.recorder && x->size_bytes > 65536)
+  if (x->owner == me.recorder && x->size_bytes > NBC_LARGE_SEND_BYTES)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
   const letter m = {x->id, x->size_bytes, x->tag, x->unseen};
   if (x->comm->made == x->comm_made && !x->persistent)

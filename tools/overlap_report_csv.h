@@ -67,14 +67,15 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
   char path[4096];
   FILE *out = csv_open(folder, "pairs", path, sizeof path);
   if (!out) return false;
-  fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns\n",
+  fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns,"
+        "small_waited_ns\n",
         out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
-    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld\n", p->rank, p->partner,
+    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld,%lld\n", p->rank, p->partner,
             (unsigned long long)p->sent_count, (unsigned long long)p->sent_bytes,
             (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
-            (long long)p->waited_ns, (long long)p->busy_ns);
+            (long long)p->waited_ns, (long long)p->busy_ns, (long long)p->small_waited_ns);
   }
   return output_close(out, path);
 }

@@ -259,16 +259,19 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
   return NULL;
 }
 
-/* What the two reports of a pair say about why it waited. The partner computed with large sends
-   to this rank posted, for at least half of the time waited: then the data was there, and nobody
-   moved it. This is asked before whether the partner is late: in both cases it waited little. */
+/* What the two reports of a pair say about why it waited. It waited mostly for large messages, and the
+   partner computed with large sends to this rank posted for at least half of that time: then the data
+   was there, and nobody moved it. Who waits for a small message waits for a partner that has not sent
+   it yet, whatever else that one has posted. This is asked before whether the partner is late: in both
+   cases it waited little. */
 static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *text, size_t size) {
   words a, b;
+  const int64_t large_ns = p->waited_ns - p->small_waited_ns;
   if (p->rank == p->partner)
     snprintf(text, size, "itself");
   else if (!other)
     snprintf(text, size, "the partner left no report");
-  else if (other->busy_ns >= p->waited_ns / 2 && other->busy_ns > 0)
+  else if (large_ns >= p->waited_ns / 2 && other->busy_ns >= large_ns / 2 && other->busy_ns > 0)
     snprintf(text, size,
              "probably progress at the partner: rank %d computed for %s with large sends to rank "
              "%d posted, and "

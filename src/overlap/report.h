@@ -56,12 +56,16 @@ typedef struct nbc_site {
   int64_t total_ns, max_ns;
 } nbc_site;
 
+/* A send of more waits for its receiver: no MPI that was met sends more eagerly. */
+#define NBC_LARGE_SEND_BYTES 65536
+
 /* What went between two processes of the world, seen by `rank`. */
 typedef struct nbc_pair {
   int rank, partner;
   uint64_t sent_count, sent_bytes, received_count, received_bytes;
-  int64_t waited_ns; /* in calls that ended a message from or to the partner */
-  int64_t busy_ns;   /* computation of `rank` while a large send to the partner was posted */
+  int64_t waited_ns;       /* in calls that ended a message from or to the partner */
+  int64_t busy_ns;         /* computation of `rank` while a large send to the partner was posted */
+  int64_t small_waited_ns; /* of waited_ns: for receives of up to NBC_LARGE_SEND_BYTES */
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */

@@ -170,10 +170,12 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fprintf(out,
             "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
             "\"received_count\":%llu,"
-            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld}",
+            "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld,"
+            "\"small_waited_ns\":%lld}",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
-            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns);
+            (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns,
+            (long long)p->small_waited_ns);
   }
   if (r->pair_count) fputs("]", out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);

@@ -7,6 +7,7 @@
      stalled   the same with a message of few fragments: on a busy machine each may wait for a core
      regions   regions that are marked for Caliper and NVTX, where these are there
      late      a small send comes late; the receiver waits
+     behind    the same while a large send is posted, which nobody waits for
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
      tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order;
@@ -106,6 +107,21 @@ static void waiting(int bytes, int posts_early) {
     wait_here(&request);
   }
   free(data);
+}
+
+/* The receiver waits for small messages that come late, and only then wants the large one, whose send was posted
+   all the while. */
+static void behind(void) {
+  static char large[128 << 10], small[8];
+  MPI_Request request;
+  if (rank == 0) MPI_Isend(large, (int)sizeof large, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 2; i++) {
+    if (rank == 0) compute(MUCH_NS);
+    if (rank == 0) MPI_Send(small, (int)sizeof small, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(small, (int)sizeof small, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (rank == 1) MPI_Irecv(large, (int)sizeof large, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* Of `bytes` that go to `span` bytes of memory, how many have arrived? One byte of each KiB is looked at, the first
@@ -232,6 +248,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
+  if (strcmp(scene, "behind") == 0) behind();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);

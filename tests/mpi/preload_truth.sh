@@ -45,6 +45,15 @@ partners() { # mpi
   scene "$1" late
   says "$1: a late partner" 'rank 0 is late'
 }
+behind() { # mpi
+  for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
+    scene "$1" behind "$i"
+    grep -q 'probably progress at the partner: rank 0' "$reports/text" || break
+  done
+  if grep -q 'rank 1 waited .* for rank 0' "$reports/text" && ! grep -q 'probably progress at the partner: rank 0' "$reports/text"; then
+    ok "$1: who waits for a small message does not wait for a large one"
+  else bad "$1: who waits for a small message: $(grep -A4 'Who waits' "$reports/text")"; fi
+}
 regions() { # mpi
   scene "$1" regions
   n=$(show "$reports"/*.json | grep -c 'solve/sum allreduce calls 6 transfers 6')
@@ -267,7 +276,7 @@ communicators() { # mpi
   done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
-each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || short_link "$1"; }
+each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; behind "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || short_link "$1"; }
 if [ -n "$TEST_ONLY" ]; then # "few_repeats mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
   set -- $TEST_ONLY
