@@ -29,6 +29,10 @@ package nic_pkg;
     logic [511:0] data;
   } pkt_t;
 
+  // ---- frames of nic_mac: the two types that Ethernet keeps for local use, as their bytes come on a stream ------------
+  localparam logic [15:0] MacTypeFull  = 16'hB588;   // 0x88B5: with a packet
+  localparam logic [15:0] MacTypeEmpty = 16'hB688;
+
   // ---- message header: payload of the first packet ----------------------------------------------
   typedef logic [3:0] kind_t;
   localparam kind_t KindPut = 4'd0;

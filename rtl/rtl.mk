@@ -52,6 +52,9 @@ $(eval $(call module_test,floats,nic_falu,rtl/nic_falu.sv,rtl/nic_float.sv,--ass
 # A link between two clocks
 $(eval $(call module_test,crossing,crossing,rtl/nic_pkg.sv tests/rtl/crossing.sv,\
   $(addprefix rtl/nic_,$(addsuffix .sv,cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)),--assert))
+# The link behind an Ethernet MAC, with three clocks
+MAC_SOURCES := $(addprefix rtl/nic_,$(addsuffix .sv,mac_tx mac_rx mac_times cycles cross cross_pulses fifo))
+$(eval $(call module_test,mac,nic_mac,rtl/nic_pkg.sv rtl/nic_mac.sv,$(MAC_SOURCES),--assert))
 # A switch, a small one: its queues are full soon. Its ports are alike: -O3 would put each into the top module, or, by the
 # optimisation of gates, make each one different, and g++ then sees twice as much, or five times.
 SWITCH_SOURCES := $(addprefix rtl/nic_,$(addsuffix .sv,pkg switch switch_port xbar arbiter link_rx link_tx queue credit crc))
@@ -148,13 +151,16 @@ MUTATE   = MAKEFLAGS= $(VERILATOR) -O3 -Wno-lint -Wno-fatal -fno-const-bit-op-tr
 .PHONY: mutate-rtl mutated-rtl
 mutate-rtl: ## one line of the RTL is made wrong, a test must notice; RTL_MUTANTS="3 17": these only. Many minutes
 	@B=$(B) sh tests/rtl/mutate.sh
-mutated-rtl: $(addprefix $(MUTATED)/,leaf switch ct floats $(WATCHED_TESTS))
+mutated-rtl: $(addprefix $(MUTATED)/,leaf switch ct floats mac $(WATCHED_TESTS))
 $(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/ct.dir --top-module nic_ct -GTriggers=32 $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_ct.sv \
 	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(MUTATED)/ct.log 2>&1 || { tail -30 $(MUTATED)/ct.log; exit 1; }
 $(MUTATED)/floats: $(wildcard $(MUTATED)/*.sv) tests/rtl/floats.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_falu $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_falu.sv \
 	  $(CURDIR)/tests/rtl/floats.cpp -o $(abspath $@) >$(MUTATED)/floats.log 2>&1 || { tail -30 $(MUTATED)/floats.log; exit 1; }
+$(MUTATED)/mac: $(wildcard $(MUTATED)/*.sv) tests/rtl/mac.cpp
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/mac.dir --top-module nic_mac $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_mac.sv \
+	  $(CURDIR)/tests/rtl/mac.cpp -o $(abspath $@) >$(MUTATED)/mac.log 2>&1 || { tail -30 $(MUTATED)/mac.log; exit 1; }
 $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
 	  $(MUTATED)/nic_pkg.sv $(MUTATED)/leaf.sv $(CURDIR)/tests/rtl/leaf.cpp -o $(abspath $@) >$(MUTATED)/leaf.log 2>&1 || { tail -30 $(MUTATED)/leaf.log; exit 1; }

@@ -24,7 +24,7 @@ for f in rtl/nic_*.sv; do
         text = substr(text, 1, at - 1) new[i] substr(text, at + length(old[i]))
       }
       if (file == "nic_pkg.sv") sub(/package nic_pkg;\n/, "&  int mutant;\n", text)
-      if (file == "nic_top.sv" || file == "nic_ct.sv" || file == "nic_falu.sv" || file == "nic_switch.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
+      if (file == "nic_top.sv" || file == "nic_ct.sv" || file == "nic_falu.sv" || file == "nic_mac.sv" || file == "nic_switch.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
       printf "%s", text
     }' tests/rtl/mutants "$f" >"$dir/$(basename "$f").new" || exit 1
   cmp -s "$dir/$(basename "$f").new" "$dir/$(basename "$f")" || mv "$dir/$(basename "$f").new" "$dir/$(basename "$f")"
@@ -44,10 +44,11 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_headers.sv) first='headers lists' ;;
     nic_float.sv | nic_falu.sv) first='floats small_print' ;;
     nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hard_cases triggers two_nics faults_lose_nothing' ;;
+    nic_mac*.sv) first=mac ;;
     nic_switch*.sv | nic_xbar.sv) first='switch leaf' ;;
     *) first='leaf switch' ;;
   esac
-  for test in $first $(echo small_print floats leaf switch ct hard_cases lists headers triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
+  for test in $first $(echo small_print floats mac leaf switch ct hard_cases lists headers triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     # shellcheck disable=SC3045 # dash and bash have it
     # CPU time: a test that a busy machine holds up has noticed nothing
     (ulimit -t 150 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1 || { by=$test; break; }

@@ -82,6 +82,8 @@ holds "queue between two free clocks: what goes in stays until it comes out, one
 breaks "queue between two clocks that takes one too many" "s/assign ready_o = room_o != '0/assign ready_o = 1/" rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
 breaks "queue between two clocks that reads what is not there" "s/fetch   = here != '0 \&\& /fetch   = /" rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
 breaks "counter that crosses as it is" 's/wr_gray_q <= gray(wr_next)/wr_gray_q <= wr_next/' rtl/nic_cross.sv nic_cross rtl/nic_cross.sv
+holds "numbers of a clock's cycles: one bit changes at a time" nic_cycles rtl/nic_cycles.sv
+breaks "numbers that cross as they are" 's/code_q   <= next ^ (next >> 1)/code_q   <= next/' rtl/nic_cycles.sv nic_cycles rtl/nic_cycles.sv
 holds "credits: none lost, none made, no queue overflows" $credit
 breaks "credit that is not taken" "s/count_q - 1'b1/count_q/" rtl/nic_credit.sv $credit
 holds "window of 8 messages: once, in order, nothing forgotten" $window
