@@ -357,13 +357,13 @@ __attribute__((noreturn)) static void start(const guest *g, char *entry, char **
 #if defined(__x86_64__)
   __asm__ volatile("movq %0, %%rsp\n\txorl %%edx, %%edx\n\txorl %%ebp, %%ebp\n\tjmpq *%1"
                    :
-                   : "r"(stack), "r"(entry)
-                   : "memory");
+                   : "a"(stack), "c"(entry)
+                   : "rdx", "memory");
 #else
   __asm__ volatile("mov sp, %0\n\tmov x0, #0\n\tmov x29, #0\n\tmov x30, #0\n\tbr %1"
                    :
                    : "r"(stack), "r"(entry)
-                   : "memory", "x0");
+                   : "memory", "x0", "x30");
 #endif
   __builtin_unreachable();
 }

@@ -37,6 +37,17 @@ pm_run_links_without_mpi() {
   run_make -n -W "$B/libnbc_overlap.a" MPICC= B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | sed -n "s| -o $B/pm_run | -o $T/pm_run |p" >"$T/link" &&
     test -s "$T/link" && ! grep 'guest/mpi/' "$T/link" && sh "$T/link" && "$T/pm_run" --help >/dev/null
 }
+# How a program is entered is written in assembler inside of C: which registers that takes must not depend on how it is
+# optimised. The loader alone is compiled anew, for this build's link.
+pm_run_enters_programs_however_it_is_compiled() {
+  printf '#include <stdio.h>\nint main(void) { return puts("here") < 0; }\n' >"$T/here.c" && "$CC" "$T/here.c" -o "$T/here" || return 1
+  run_make -n -W src/guest/loader.c B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | grep -E -- "-o $B/(guest/loader\.o|pm_run)( |$)" >"$T/commands"
+  for optimised in -O0 -O3; do
+    sed "s|$B/guest/loader\.o|$T/loader.o|g; s| -o $B/pm_run | -o $T/pm_run |; s| -c | $optimised -c |" "$T/commands" >"$T/enter"
+    grep -q -e "$optimised -c src/guest/loader.c -o $T/loader.o" "$T/enter" && sh -e "$T/enter" &&
+      test "$("$T/pm_run" -n 2 "$T/here" | sort -u)" = here || { echo "$optimised"; return 1; }
+  done
+}
 cmake_finds_the_package() {
   mkdir -p "$T/user" && cat >"$T/user/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
@@ -96,6 +107,7 @@ check "the tarball builds alone" tarball_builds_alone
 check "make install into a folder with a space" install_at install
 check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
 check "pm_run links where there is no MPI" pm_run_links_without_mpi
+check "pm_run enters programs however it is compiled" pm_run_enters_programs_however_it_is_compiled
 if command -v cmake >/dev/null; then
   check "find_package finds the headers" cmake_finds_the_package
   check "find_package takes its own version and ranges around it" cmake_knows_the_version
