@@ -450,6 +450,27 @@ static void repetitions_are_counted_and_in_time(void) {
   cosim_destroy(sim);
 }
 
+/* Whoever sees the answer alone knows which of the repetitions it answers */
+static void an_answer_carries_its_repetition(void) {
+  cosim *sim = start(2);
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  cosim_event ev;
+  cosim_stamp put, ack;
+  memset(&ack, 0, sizeof ack);
+  cosim_write(sim, 0, COSIM_TIMEOUT, 1000);
+  Lose = 1;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  for (int i = 0; i < 1000 && cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 0; i++)
+    cosim_cycles(sim, 50);
+  Lose = 0;
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+  cosim_cycles(sim, 500);
+  CHECK(host_stamp(sim, 1, &put) && put.kind == COSIM_KIND_PUT && put.retry > 0);
+  for (int i = 0; i < 16 && ack.kind == COSIM_KIND_PUT; i++) host_stamp(sim, 0, &ack);
+  CHECK(ack.kind == COSIM_KIND_ACK && ack.retry == put.retry);
+  cosim_destroy(sim);
+}
+
 /* With all slots under way the next one is in use: its start is refused, and no message is sent again for it */
 static void a_full_ring_takes_no_command(void) {
   cosim *sim = start(2);
@@ -523,6 +544,7 @@ int main(int argc, char **argv) {
   RUN(a_fetch_that_failed_moved_nothing);
   RUN(counters_of_what_did_not_happen);
   RUN(repetitions_are_counted_and_in_time);
+  RUN(an_answer_carries_its_repetition);
   RUN(a_full_ring_takes_no_command);
   RUN(payloads_end_where_they_should);
   RUN(a_stamp_interrupts);
