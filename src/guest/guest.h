@@ -233,8 +233,12 @@ void guest_context_end(guest_context *context);
 void guest_recorder_end(guest_context *context) __attribute__((weak));
 extern guest_context *guest_running; /* of the thread that runs; NULL before the first */
 static inline guest_context *guest_context_now(void) { return guest_running; }
-void guest_openmp_end(struct omp_thread *thread);          /* its workers end */
-void guest_watch_switch(int rank);                         /* who runs now */
+void guest_openmp_end(struct omp_thread *thread); /* its workers end */
+void guest_watch_switch(int rank);                /* who runs now */
+void guest_watch_answer(const void *at); /* to SIGQUIT, if it came; at: in the program, or NULL */
+/* does: what it waits for; NULL: it runs. */
+void guest_each_thread(const pm_world *world,
+                       void (*fn)(int rank, int node, const char *does, const char *more));
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */
 /* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and
    when there is no sweep. Then the child's keys of the platform. */

@@ -16,3 +16,20 @@ void *guest_stack(size_t *bytes) {
   *bytes = pm__current->stack_bytes;
   return pm__current->stack;
 }
+void guest_each_thread(const pm_world *world,
+                       void (*fn)(int rank, int node, const char *does, const char *more)) {
+  char more[160];
+  for (int i = 0; i < world->proc_count; i++)
+    for (const pm_thread *t = world->procs[i]->threads; t; t = t->next_in_proc) {
+      const bool is_blocked = t->state == PM__BLOCKED && t != pm__current;
+      more[0] = 0;
+      if (t->state == PM__ENDED) continue;
+      if (is_blocked && t->describe) t->describe(t, more, sizeof more);
+      fn(i, world->procs[i]->node,
+         t == pm__current ? NULL
+         : !is_blocked    ? "for its turn"
+         : t->what        ? t->what
+                          : "?",
+         more);
+    }
+}

@@ -251,7 +251,8 @@ static void usage(void) {
     for (const guest_option *o = p->options; o && o->name; o++)
       printf("  %s %-*s %s\n", o->name, (int)(16 > strlen(o->name) ? 16 - strlen(o->name) : 0),
              o->value ? o->value : "", o->help);
-  puts("Exit status: the largest of the processes; 100: deadlock, crash, time limit; 2: bad call.");
+  puts("SIGQUIT (Ctrl-\\) says on stderr who waits for what, and the run goes on.\n"
+       "Exit status: the largest of the processes; 100: deadlock, crash, time limit; 2: bad call.");
 }
 const guest_option *guest__option_named(const char *name) {
   for (const guest_part *p = &own; p; p = p == &own ? parts : p->next)

@@ -372,6 +372,7 @@ static void tick(int number, siginfo_t *info, void *context) {
   seen = now;
   /* Libraries that were opened later lie elsewhere in each process: they have no traps, but yield. */
   if (!guest_is_its(at)) return;
+  guest_watch_answer(at);
   pm_catch_up();
   say_if_silent(world, at);
   if (!ticks) return;

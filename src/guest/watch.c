@@ -2,6 +2,7 @@
    not know, in a read of the terminal) blocks all, and nothing in this program could say so. A child
    process looks twice a second whether the launcher uses CPU time or switches; after a second without,
    it names the simulated process, once per block.
+   Who sends SIGQUIT (Ctrl-\) is told who waits for what, and the run goes on.
    It also shows on a terminal how far the simulation is, where the program's output goes elsewhere. What
    remains, nobody knows: programs end when they do. */
 #include "guest.h"
@@ -26,6 +27,7 @@ static volatile struct {
 static const pm_world *watched;
 static pid_t watcher;
 static int off;
+static volatile sig_atomic_t is_asked;
 
 static long field(const char *text,
                   int number) { /* of /proc/PID/stat, behind the name in brackets */
@@ -105,13 +107,41 @@ static void watch(pid_t launcher, progress_line *progress) {
     switches = shared->switches;
   }
 }
+/* ---- who waits for what -------------------------------------------------------------------------------------------- */
+/* The model's lists may be changing when the signal comes: the answer is given at the next switch, or when the clock of the
+   host ticks in the program's own code. */
+static void asked(int number) {
+  (void)number;
+  is_asked = 1;
+}
+static char runs_in[160];
+static void answer_one(int rank, int node, const char *does, const char *more) {
+  fprintf(stderr, "  process %d (node %d) %s%s%s%s\n", rank, node, does ? "waits: " : "runs",
+          does ? does : runs_in, *more ? " " : "", more);
+}
+void guest_watch_answer(const void *at) {
+  if (!is_asked) return;
+  is_asked = 0;
+  memcpy(runs_in, " in ", 5);
+  if (!at || !guest_describe_address(at, runs_in + 4, sizeof runs_in - 4)) *runs_in = 0;
+  fprintf(stderr, "pm_run: at %.3f us:\n", (double)pm_world_now_ns(watched) / 1e3);
+  guest_each_thread(watched, answer_one);
+}
 void guest_watch_switch(int rank) {
+  guest_watch_answer(NULL);
   if (!shared) return;
   shared->switches++;
   shared->rank = rank;
   shared->simulated_ns = pm_world_now_ns(watched);
 }
-static void begin_run(pm_world *world) { watched = world; }
+static void begin_run(pm_world *world) {
+  struct sigaction act;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = asked;
+  act.sa_flags = SA_RESTART;
+  watched = world;
+  sigaction(SIGQUIT, &act, NULL);
+}
 /* Before anything is loaded: a child shares the launcher's memory as it is at its birth. */
 static void begin(pm_world_desc *desc, pm_platform *platform) {
   (void)desc, (void)platform;
@@ -126,6 +156,7 @@ static void begin(pm_world_desc *desc, pm_platform *platform) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NAME, "pm_run watch");
   signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
   progress_line progress; /* a program that prints on the terminal shows itself how far it is */
   progress_begin(&progress, "pm_run", !isatty(1));
   close(0), close(1);

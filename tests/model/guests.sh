@@ -308,6 +308,22 @@ jitter_comes_from_the_seed() {
   for j in , 5, 5,x 5,-1 5,6,7 x; do ! run -n 3 --jitter $j "$guest" && grep '^pm_run: --jitter: ' "$T/err" || return 1; done
 }
 # A lock of the host that nobody opens: named while the run stands still.
+# One process computes for ever, the others wait for it: who asks is told, as often as wanted.
+who_waits_is_told_when_asked() {
+  printf '#include <pmi.h>\n#include <stdio.h>\n#include <unistd.h>\nstatic volatile int turns = 1;\nint compute_on(void) {\n  while (turns) turns = turns %% 1000 + 1;\n  return 0;\n}\nint main(void) {\n  int spawned, rank;\n  PMI_Init(&spawned);\n  PMI_Get_rank(&rank);\n  if (rank == 1) usleep(5);\n  if (rank == 1 && write(1, "begun\\n", 6) == 6) return compute_on();\n  return PMI_Barrier();\n}\n' >"$T/main.c" &&
+    $CC -fPIE -pie -I"$B/include" "$T/main.c" -o "$T/asked" -rdynamic -L"$B/lib" -lpmi || return 1
+  : >"$T/out" && : >"$T/err" # they are looked at before the other process may have made them
+  "$B/pm_run" -n 3 "$T/asked" >"$T/out" 2>"$T/err" &
+  pid=$! asked=0
+  while [ "$(grep -c 'runs in compute_on+0x' "$T/err")" -lt 3 ] && [ $asked -lt 300 ]; do
+    grep -q begun "$T/out" && kill -QUIT $pid
+    sleep 0.1
+    asked=$((asked + 1))
+  done
+  kill $pid
+  wait $pid 2>/dev/null
+  test "$(grep -c '^  process 1 (node 1) runs in compute_on+0x' "$T/err")" -ge 2 && test "$(grep -c '^  process [02] (node .) waits: pm_barrier$' "$T/err")" -ge 4 && grep '^pm_run: at [0-9.]* us:$' "$T/err"
+}
 who_blocks_the_host_is_named() {
   said='pm_run: process 1 blocks the whole run, and has for a second, in flock'
   timeout 300 "$B/pm_run" -n 2 "$B/tests/model/guest_state" block >"$T/out" 2>"$T/err" & blocked=$!
@@ -410,7 +426,7 @@ help_lists_every_option() {
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time waiting_threads_end_with_their_process poll_waits_for_events \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
