@@ -126,7 +126,7 @@ static void a_slot_under_way_keeps_its_command(void) {
   cosim_destroy(sim);
 }
 
-/* A response counts only from the NIC that was asked, and with the message's number */
+/* A response counts only from the NIC that was asked, with the message's number, and for no more than was asked for */
 static void forged_responses_are_not_taken(void) {
   cosim *sim = start(3);
   cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
@@ -138,7 +138,9 @@ static void forged_responses_are_not_taken(void) {
   const cosim_packet other = forge(2, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 8, 0);
   const cosim_packet number = forge(1, 0, 1, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 8, 0);
   const cosim_packet kind = forge(1, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_REPLY, 8, 0);
+  const cosim_packet more = forge(1, 0, 0, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 9, 0);
   cosim_inject(sim, 0, &other), cosim_inject(sim, 0, &number), cosim_inject(sim, 0, &kind);
+  cosim_inject(sim, 0, &more);
   CHECK(!host_event_wait(sim, 0, &ev, 500));
   Lose = 0;
   CHECK(host_event_wait(sim, 0, &ev, 40000) && ev.status == COSIM_OK && ev.peer == 1);
