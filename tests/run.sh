@@ -34,6 +34,8 @@ is_long() { # PROGRAM
   esac
 }
 export OMPI_MCA_ess_singleton_isolated=1 # see tests/mpi/preload_common.sh
+# PMIx 4.2 can lose the word that a process ends (seen in one of some 5,000 runs): 2 s later mpirun takes its end for a wrong one.
+export OMPI_MCA_orte_allowed_exit_without_sync=1
 [ -d /sys/class/infiniband ] || export OMPI_MCA_pml=ob1 # what Open MPI takes in the end without such a network, after a look at others
 mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it

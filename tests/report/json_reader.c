@@ -112,7 +112,7 @@ static nbc_report *random_report(void) {
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
     const nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
-                           random_ns(), random_ns()};
+                           random_ns(), random_ns(), random_ns()};
     nbc_report_pair(r, &pair);
   }
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();
