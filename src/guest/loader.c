@@ -26,12 +26,14 @@ static size_t variable_at[GUEST_VARIABLES];
 
 /* Thread-local variables of the program lie where the launcher's own would: right below the thread
    pointer (variant II of the ELF documents on TLS), because the program's code was compiled to find
-   them at fixed distances from there. The launcher keeps the room free by a common variable, which
-   the linker puts last. A switch of processes copies what lies there out and in. OpenBLAS and METIS together, which
-   PETSc brings, have 89 KiB. */
+   them at fixed distances from there. The launcher keeps the room free by a variable in the section
+   of common ones, which the linker puts last. A switch of processes copies what lies there out and
+   in. OpenBLAS and METIS together, which PETSc brings, have 89 KiB. */
 #if defined(__x86_64__)
 enum { TLS_ROOM = 262144 };
-__asm__(".tls_common guest__tls_room, 262144, 64");
+__asm__(".pushsection .tcommon,\"awT\",@nobits\n.globl guest__tls_room\n"
+        ".type guest__tls_room, @object\n.size guest__tls_room, 262144\n"
+        ".balign 64\nguest__tls_room: .zero 262144\n.popsection\n");
 extern __thread char guest__tls_room[TLS_ROOM];
 static char *tls_block(void) { return (char *)__builtin_thread_pointer() - image.tls_bytes; }
 static int tls_fits(void) {

@@ -38,14 +38,15 @@ pm_run_links_without_mpi() {
     test -s "$T/link" && ! grep 'guest/mpi/' "$T/link" && sh "$T/link" && "$T/pm_run" --help >/dev/null
 }
 # How a program is entered is written in assembler inside of C: which registers that takes must not depend on how it is
-# optimised. The loader alone is compiled anew, for this build's link.
+# optimised, nor by which compiler. The loader alone is compiled anew, for this build's link.
 pm_run_enters_programs_however_it_is_compiled() {
   printf '#include <stdio.h>\nint main(void) { return puts("here") < 0; }\n' >"$T/here.c" && "$CC" "$T/here.c" -o "$T/here" || return 1
   run_make -n -W src/guest/loader.c B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | grep -E -- "-o $B/(guest/loader\.o|pm_run)( |$)" >"$T/commands"
-  for optimised in -O0 -O3; do
-    sed "s|$B/guest/loader\.o|$T/loader.o|g; s| -o $B/pm_run | -o $T/pm_run |; s| -c | $optimised -c |" "$T/commands" >"$T/enter"
-    grep -q -e "$optimised -c src/guest/loader.c -o $T/loader.o" "$T/enter" && sh -e "$T/enter" &&
-      test "$("$T/pm_run" -n 2 "$T/here" | sort -u)" = here || { echo "$optimised"; return 1; }
+  for how in "$CC -O0" "$CC -O3" "${CLANG:-clang} -O2"; do
+    command -v "${how% *}" >/dev/null || continue
+    sed "s|$B/guest/loader\.o|$T/loader.o|g; s| -o $B/pm_run | -o $T/pm_run |; s|^[^ ]* \(.*\) -c |${how% *} \1 ${how#* } -c |" "$T/commands" >"$T/enter"
+    grep -q -e "^${how% *} .*${how#* } -c src/guest/loader.c -o $T/loader.o" "$T/enter" && sh -e "$T/enter" &&
+      test "$("$T/pm_run" -n 2 "$T/here" | sort -u)" = here || { echo "$how"; return 1; }
   done
 }
 cmake_finds_the_package() {
