@@ -343,7 +343,8 @@ install: $(sort $(INSTALL_COMMANDS) $(INSTALL_LIBS)) $(INSTALL_STUBS) $(INSTALL_
 	$(if $(INSTALL_ABI),install -m 644 $(INSTALL_ABI) "$(INTO)/include/portals_model/standard")
 	$(if $(INSTALL_COMMANDS),install -m 755 $(sort $(INSTALL_COMMANDS)) "$(INTO)/bin")
 	$(if $(INSTALL_LIBS),install -m 755 $(sort $(INSTALL_LIBS)) "$(INTO)/lib")
-	@rm -rf $(B)/man && sh docs/man_pages.sh $(B)/man $(VERSION) $(sort $(INSTALL_COMMANDS))
+	@# a command that cannot run here, being another machine's, has no page; all else is installed
+	@rm -rf $(B)/man && sh docs/man_pages.sh $(B)/man $(VERSION) $(sort $(INSTALL_COMMANDS)) || true
 	@for page in $(B)/man/*.1; do [ ! -e $$page ] || install -m 644 $$page "$(INTO)/share/man/man1" || exit 1; done
 	@printf '%s\n' 'prefix=$(PREFIX)' 'Name: nbc_overlap' 'Version: $(VERSION)' \
 	  'Description: See, prove, predict and get the overlap of computation and communication' \

@@ -5,7 +5,7 @@
 folder=$1 version=$2 && shift 2
 mkdir -p "$folder" || exit 1
 command -v help2man >/dev/null || { echo "man pages: no help2man (Debian: help2man)"; exit 0; }
-firsts=
+firsts= missing=0
 for command in "$@"; do
   name=${command##*/}
   case $name in
@@ -17,8 +17,6 @@ for command in "$@"; do
     echo ".so man1/$first.1" >"$folder/$name.1"
     continue
   fi
-  firsts="$firsts
-$source $name"
   case $source in
     bench_rma) what="what one-sided operations cost here" ;;
     bench_nbc) what="nonblocking collectives and progress policies side by side" ;;
@@ -44,7 +42,11 @@ $source $name"
   esac
   if ! help2man -N --no-discard-stderr --version-string="$version" -n "$what" -s 1 -o "$folder/$name.1" "$command" 2>"$folder/errors"; then
     echo "$name: no man page: $(head -1 "$folder/errors")"
-    exit 1
+    missing=1
+    continue
   fi
+  firsts="$firsts
+$source $name"
 done
 rm -f "$folder/errors"
+exit $missing

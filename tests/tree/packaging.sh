@@ -42,8 +42,8 @@ pm_run_links_without_mpi() {
 pm_run_enters_programs_however_it_is_compiled() {
   printf '#include <stdio.h>\nint main(void) { return puts("here") < 0; }\n' >"$T/here.c" && "$CC" "$T/here.c" -o "$T/here" || return 1
   run_make -n -W src/guest/loader.c B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | grep -E -- "-o $B/(guest/loader\.o|pm_run)( |$)" >"$T/commands"
-  for how in "$CC -O0" "$CC -O3" "${CLANG:-clang} -O2"; do
-    command -v "${how% *}" >/dev/null || continue
+  clang=$(command -v "${CLANG:-clang}")
+  for how in "$CC -O0" "$CC -O3" ${clang:+"$clang -O2"}; do
     sed "s|$B/guest/loader\.o|$T/loader.o|g; s| -o $B/pm_run | -o $T/pm_run |; s|^[^ ]* \(.*\) -c |${how% *} \1 ${how#* } -c |" "$T/commands" >"$T/enter"
     grep -q -e "^${how% *} .*${how#* } -c src/guest/loader.c -o $T/loader.o" "$T/enter" && sh -e "$T/enter" &&
       test "$("$T/pm_run" -n 2 "$T/here" | sort -u)" = here || { echo "$how"; return 1; }
