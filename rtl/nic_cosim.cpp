@@ -11,7 +11,12 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-#include "Vnic_top.h"
+#ifdef COSIM_WATCHED // the model with waveforms alone: it watches its buses
+#  include "Vnic_wave.h"
+using Vnic_top = Vnic_wave;
+#else
+#  include "Vnic_top.h"
+#endif
 #include "verilated.h"
 #ifdef COSIM_TWO_MODELS // one without waveforms, as their hooks take time even while none is saved, and one with
 #  include "Vnic_wave.h"

@@ -71,11 +71,13 @@ $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl
 	$(Q)$(call verilate,$(B)/rtl/nic,Vnic_top) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
+# The one with waveforms watches both buses for what AXI forbids, too.
+RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
 $(B)/rtl/wave/Vnic_wave__ALL.a: RTL_OPT := -O1
-$(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(B)/.flags
+$(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(call say,RTL,$@)
 	$(Q)mkdir -p $(B)/rtl
-	$(Q)$(call verilate,$(B)/rtl/wave,Vnic_wave) $(WAVES) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
+	$(Q)$(call verilate,$(B)/rtl/wave,Vnic_wave) $(WAVES) $(COVERED) --assert --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
 	  >$(B)/rtl/wave.log 2>&1 || { tail -30 $(B)/rtl/wave.log; exit 1; }
 # The switches between them
 $(B)/rtl/switched/Vnic_switch__ALL.a: $(SWITCH_SOURCES) $(B)/.flags
@@ -121,18 +123,12 @@ $(eval $(call test,rtl/pci_device,-O0 -D_GNU_SOURCE,rtl/qemu/nic_pci.c $(NIC_LIB
 $(B)/nic_qemu $(B)/tests/rtl/pci_device: rtl/qemu/nic_pci.c rtl/qemu/nic_pci.h $(NIC_LIB)
 NEEDS_rtl += $(B)/nic_qemu
 
-# The same for tests: both buses are watched for what AXI forbids
-RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
-NIC_WATCHED  := $(B)/rtl/watched/libnic_cosim.a
-$(B)/rtl/watched/Vnic_top__ALL.a: RTL_OPT := -O1
-$(B)/rtl/watched/Vnic_top__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
-	$(call say,RTL,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(call verilate,$(@D),Vnic_top) $(COVERED) --assert --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv $(RTL_CHECKERS) \
-	  >$(B)/rtl/watched.log 2>&1 || { tail -30 $(B)/rtl/watched.log; exit 1; }
-$(NIC_WATCHED): $(B)/rtl/watched/Vnic_top__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+# For tests: the model that saves waveforms alone
+NIC_WATCHED := $(B)/rtl/watched/libnic_cosim.a
+$(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
-	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra $(COVERED_FLAGS) -I$(@D) -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED $(COVERED_FLAGS) -I$(B)/rtl/wave -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
 WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print
 $(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
