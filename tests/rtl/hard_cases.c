@@ -327,6 +327,16 @@ static void a_result_answers_only_its_message(void) {
   cosim_destroy(sim);
 }
 
+/* Packets from..to of the payload of message 0 from NIC 0 to NIC 1, each with its number in all bytes; the last ends it */
+static void inject_body(cosim *sim, uint32_t from, uint32_t to, int ends) {
+  for (uint32_t n = from; n <= to; n++) {
+    cosim_packet body = forge(0, 1, 0, REQUEST, n == to && ends ? EOP : 0, 0, 0, 0);
+    body.header |= n << 4;
+    memset(body.data, (int)n, sizeof body.data);
+    body.crc = cosim_packet_crc(&body);
+    cosim_inject(sim, 1, &body);
+  }
+}
 /* A message that is cut to its entry is broken off behind the last byte that is wanted: whether its bytes could be
    written is said of no other message */
 static void errors_of_a_cut_message_are_its_own(void) {
@@ -337,11 +347,7 @@ static void errors_of_a_cut_message_are_its_own(void) {
   host_settle(sim);
   const cosim_packet head = forge(0, 1, 0, REQUEST, SOP, COSIM_KIND_PUT, 256, 8);
   cosim_inject(sim, 1, &head);
-  for (uint32_t n = 1; n <= 3; n += 2) { /* the second one is missing */
-    cosim_packet body = forge(0, 1, 0, REQUEST, 0, 0, 0, 0);
-    body.header |= n << 4, body.crc = cosim_packet_crc(&body);
-    cosim_inject(sim, 1, &body);
-  }
+  inject_body(sim, 1, 1, 0), inject_body(sim, 3, 3, 0); /* the second one is missing */
   cosim_cycles(sim, 1000);
   for (uint64_t match = 9; match >= 7; match -= 2) {
     const cosim_command c = host_command(COSIM_KIND_PUT, 1, match, 0x1000, 64);
@@ -512,6 +518,74 @@ static void payloads_end_where_they_should(void) {
   cosim_destroy(sim);
 }
 
+/* What was matched for the first part of a message is used for its repetition; one that is shorter is none */
+static void a_shorter_repetition_is_not_taken(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  const cosim_packet whole = forge(0, 1, 0, REQUEST, SOP, COSIM_KIND_PUT, 256, 7);
+  const cosim_packet shorter = forge(0, 1, 0, REQUEST, SOP, COSIM_KIND_PUT, 128, 7);
+  cosim_inject(sim, 1, &whole), inject_body(sim, 1, 1, 0);
+  cosim_inject(sim, 1, &shorter), inject_body(sim, 1, 2, 1);
+  cosim_cycles(sim, 1000);
+  CHECK(!host_event(sim, 1, &ev) && cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) == 1);
+  cosim_inject(sim, 1, &whole), inject_body(sim, 1, 4, 1);
+  CHECK(host_event_wait(sim, 1, &ev, 1000) && ev.status == COSIM_OK && ev.moved_bytes == 256);
+  for (int i = 0; i < 256; i++) CHECK(H.memory[1][0x20000 + i] == 1 + i / 64);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) == 1);
+  cosim_destroy(sim);
+}
+
+/* However slow the host is to write and quick to read, an atomic finds what messages before it wrote */
+static void an_atomic_finds_what_was_written_before(void) {
+  cosim_desc d = host_near_desc(2);
+  cosim_event ev;
+  d.host_write_ps = 1000000, d.host_read_ps = 5000;
+  cosim *sim = host_start(&d);
+  const cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_append(sim, 1, 0, &e);
+  host_settle(sim);
+  for (uint64_t i = 0; i < 6; i++) {
+    cosim_command put = host_command(COSIM_KIND_PUT, 1, 7, 0, 8), add = put;
+    uint64_t sum = 0;
+    put.payload = COSIM_PAY_INLINE, put.operand[0] = 1000 * i;
+    add.kind = COSIM_KIND_ATOMIC, add.op = COSIM_OP_SUM, add.size_log2 = 3, add.operand[0] = 7;
+    cosim_submit(sim, 0, (int)(i & 1), &put, NULL), cosim_submit(sim, 0, (int)(i & 1), &add, NULL);
+    for (int n = 0; n < 2; n++) CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    memcpy(&sum, H.memory[1] + 0x20000, 8);
+    CHECK(sum == 1000 * i + 7);
+  }
+  cosim_destroy(sim);
+}
+
+/* An answer that comes while the message is being given up: in whichever cycle, one thing is told of it */
+static void a_message_ends_once(void) {
+  cosim_desc d = host_near_desc(1); /* nobody answers by itself */
+  cosim *sim = host_start(&d);
+  cosim_event ev;
+  int answered = 0, given_up = 0;
+  int64_t takes = 0;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 150), cosim_write(sim, 0, COSIM_RETRIES, 0);
+  cosim_cycles(sim, 100);
+  for (int i = 0; i < 60; i++) {
+    const int slot = i % COSIM_SLOTS; /* slots, and as many of triggers, are looked at in turn */
+    while (cosim_cycle(sim) % (2 * COSIM_SLOTS) != slot) cosim_cycles(sim, 1);
+    const int64_t begin = cosim_cycle(sim);
+    const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 0);
+    cosim_packet ack = forge(1, 0, i, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 0, 0);
+    ack.data[10] = (uint32_t)slot, ack.crc = cosim_packet_crc(&ack);
+    cosim_submit(sim, 0, 0, &c, NULL);
+    if (i) cosim_cycles(sim, takes - 50 + i), cosim_inject(sim, 0, &ack);
+    while (!host_event(sim, 0, &ev) && cosim_cycle(sim) < begin + 1000) cosim_cycles(sim, 1);
+    if (!i) takes = cosim_cycle(sim) - begin;
+    CHECK(ev.status == COSIM_OK || ev.status == COSIM_UNDELIVERABLE);
+    answered += ev.status == COSIM_OK, given_up += ev.status == COSIM_UNDELIVERABLE;
+    CHECK(!host_event_wait(sim, 0, &ev, 150));
+  }
+  CHECK(answered > 4 && given_up > 4 && answered + given_up == 60);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_UNDELIVERED) == (uint64_t)given_up);
+  cosim_destroy(sim);
+}
+
 static void a_stamp_interrupts(void) {
   cosim *sim = start(2);
   const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
@@ -549,6 +623,9 @@ int main(int argc, char **argv) {
   RUN(an_answer_carries_its_repetition);
   RUN(a_full_ring_takes_no_command);
   RUN(payloads_end_where_they_should);
+  RUN(a_shorter_repetition_is_not_taken);
+  RUN(an_atomic_finds_what_was_written_before);
+  RUN(a_message_ends_once);
   RUN(a_stamp_interrupts);
   return TEST_END();
 }
