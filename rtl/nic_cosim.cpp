@@ -24,6 +24,9 @@ using Vnic_top = Vnic_wave;
 #ifdef COSIM_SWITCHES // desc.net
 #  include "Vnic_switch.h"
 #endif
+#ifdef COSIM_MAC // desc.mac
+#  include "Vmac.h"
+#endif
 #ifdef COSIM_TRACE
 #  include <cerrno>
 #  include <fcntl.h>
@@ -212,7 +215,9 @@ struct Wave {
   X(s_axil_wdata) X(s_axil_wstrb) X(s_axil_wvalid) X(s_axil_wready) X(s_axil_bready) \
   X(s_axil_araddr) X(s_axil_arvalid) X(s_axil_arready) X(s_axil_rdata) X(s_axil_rresp) \
   X(s_axil_rvalid) X(s_axil_rready) X(tx_credit_i) X(tx_valid_o) X(tx_first_o) X(tx_half_o) \
-  X(tx_flit_o) X(rx_valid_i) X(rx_first_i) X(rx_vn_i) X(rx_half_i) X(rx_flit_i) X(rx_credit_o)
+  X(tx_flit_o) X(rx_valid_i) X(rx_first_i) X(rx_vn_i) X(rx_half_i) X(rx_flit_i) X(rx_credit_o) \
+  X(time_o) X(tx_hold_i) X(times_outside_i) X(rx_time_i) X(tx_got_i) X(tx_got_pkt_i) \
+  X(tx_got_first_i) X(tx_got_last_i)
 // clang-format on
 struct Pins {
 #define X(pin) decltype(Vnic_top::pin) pin;
@@ -255,9 +260,28 @@ template <class Top> struct Model final : Held<Top>, Pins {
   }
 #endif
 };
+#ifdef COSIM_MAC
+struct MacBeat {
+  int64_t at; // when it is on the stream
+  uint32_t word[8];
+  bool last, broken;
+};
+// What nic_top_mac has beside the NIC, and the way of its frames to the other one
+struct Mac {
+  std::unique_ptr<Vmac> v;
+  int64_t tx_period = 0, rx_period = 0;
+  int64_t tx_edge = 0, rx_edge = 0; // the next ones of its streams' clocks
+  std::vector<MacBeat> out, in;     // frames that are not whole yet
+  std::deque<MacBeat> way;
+  int64_t on_way = 0; // packets that this NIC sent, which neither arrived nor got lost
+};
+#endif
 struct Nic {
   std::unique_ptr<VerilatedContext> context;
   std::unique_ptr<Pins> v;
+#ifdef COSIM_MAC
+  std::unique_ptr<Mac> mac;
+#endif
 #ifdef COSIM_TRACE
   std::unique_ptr<Wave> wave;
 #endif
@@ -349,6 +373,15 @@ struct cosim {
   void take(Nic &n, const cosim_packet &packet, cosim_fault fault);
   bool choose(Nic &n, int index);
   void link_in(Nic &n, int index);
+  void link_credits(Nic &n);
+  bool mac_create(const cosim_mac *mac);
+  bool mac_gives(Nic &n);
+  bool mac_takes(Nic &n, int index);
+#ifdef COSIM_MAC
+  void mac_sends(Nic &n, int index);
+  void mac_frame(Mac &m, int index);
+  void mac_receives(Nic &n, int index);
+#endif
   bool net_create(const cosim_net *net);
   bool net_choose(Nic &n, int index);
   void net_credits(Nic &n);
@@ -624,6 +657,151 @@ void cosim::link_in(Nic &n, int index) {
     for (int i = 0; i < 8; i++) v.rx_flit_i[i] = n.in.data[8 + i];
     if (desc.watch) desc.watch(desc.watch_ctx, index, 1, &n.in, n.in_cycle, cycle);
   }
+}
+
+// Credits that are back at the sender
+void cosim::link_credits(Nic &n) {
+  n.v->tx_credit_i = 0;
+  for (int vn = 0; vn < 4; vn++) {
+    auto &back = n.cable_out >= 0 && n.credit_back[vn].empty()
+                     ? cables[(size_t)n.cable_out].credits[vn]
+                     : n.credit_back[vn]; // with switches: of packets for nobody
+    if (!back.empty() && back.front() <= cycle) n.v->tx_credit_i |= 1 << vn, back.pop_front();
+  }
+}
+
+// ---- Ethernet MACs -------------------------------------------------------------------------
+#ifdef COSIM_MAC
+namespace {
+// The packet in a frame, if it is one with a packet
+bool mac_packet(const std::vector<MacBeat> &frame, cosim_packet &packet) {
+  if (frame.size() != 3 || frame.back().broken || (frame[0].word[3] & 0xFFFF) != 0xB588)
+    return false;
+  packet.header = frame[0].word[6], packet.crc = frame[0].word[7];
+  for (int i = 0; i < 16; i++) packet.data[i] = frame[1 + (size_t)i / 8].word[i % 8];
+  return true;
+}
+} // namespace
+// An edge of the clock with which a MAC takes frames of the NIC
+void cosim::mac_sends(Nic &n, int index) {
+  Mac &m = *n.mac;
+  m.v->m_axis_tready = !waits(n, 30);
+  m.v->eval();
+  if (!m.v->m_axis_tvalid || !m.v->m_axis_tready) return;
+  MacBeat beat = {m.tx_edge, {0}, m.v->m_axis_tlast != 0, false};
+  for (int i = 0; i < 8; i++) beat.word[i] = m.v->m_axis_tdata[i];
+  m.out.push_back(beat);
+  if (beat.last) mac_frame(m, index), m.out.clear();
+}
+// A frame has left. The MAC at the other end marks one whose check sequence is wrong
+void cosim::mac_frame(Mac &m, int index) {
+  cosim_packet packet;
+  cosim_fault fault = COSIM_PASS;
+  if (mac_packet(m.out, packet)) {
+    if (desc.watch)
+      desc.watch(desc.watch_ctx, index, 0, &packet, m.out[0].at / desc.period_ps,
+                 m.out[2].at / desc.period_ps);
+    if (desc.fault) fault = desc.fault(desc.fault_ctx, index, 1 - index, &packet);
+  }
+  if (fault == COSIM_CORRUPT) m.out[1].word[0] ^= 1, m.out[2].broken = true;
+  if (fault == COSIM_CUT) m.out.pop_back(), m.out.back().last = true;
+  if (fault == COSIM_LOSE) m.out.clear();
+  m.on_way -= fault == COSIM_CORRUPT || fault == COSIM_CUT || fault == COSIM_LOSE;
+  for (MacBeat &beat : m.out) {
+    beat.at = m.tx_edge + link * desc.period_ps;
+    m.way.push_back(beat);
+  }
+}
+// An edge of the clock with which it gives frames to the NIC
+void cosim::mac_receives(Nic &n, int index) {
+  Mac &m = *n.mac;
+  std::deque<MacBeat> &way = nics[(size_t)(1 - index)].mac->way;
+  m.v->s_axis_tvalid = !way.empty() && way.front().at <= m.rx_edge && !waits(n, 20);
+  if (m.v->s_axis_tvalid) {
+    MacBeat beat = way.front();
+    way.pop_front();
+    for (int i = 0; i < 8; i++) m.v->s_axis_tdata[i] = beat.word[i];
+    m.v->s_axis_tlast = beat.last, m.v->s_axis_tuser = beat.broken;
+    beat.at = m.rx_edge;
+    m.in.push_back(beat);
+    cosim_packet packet;
+    if (beat.last && mac_packet(m.in, packet) && desc.watch)
+      desc.watch(desc.watch_ctx, index, 1, &packet, m.in[0].at / desc.period_ps,
+                 m.in[2].at / desc.period_ps);
+    if (beat.last) m.in.clear();
+  }
+  m.v->eval();
+}
+#endif
+// What a NIC sees of its MAC: all of it changes with the NIC's own clock. false: it has none
+bool cosim::mac_gives(Nic &n) {
+#ifdef COSIM_MAC
+  if (!n.mac) return false;
+  const Vmac &m = *n.mac->v;
+  Pins &v = *n.v;
+  v.rst_ni = m.up_o, v.times_outside_i = m.times_outside_o;
+  v.tx_hold_i = m.tx_hold_o, v.tx_credit_i = m.tx_credit_o;
+  v.tx_got_i = m.tx_got_o, v.tx_got_pkt_i = m.tx_got_pkt_o;
+  v.tx_got_first_i = m.tx_got_first_o, v.tx_got_last_i = m.tx_got_last_o;
+  v.rx_valid_i = m.rx_valid_o, v.rx_first_i = m.rx_first_o, v.rx_vn_i = m.rx_vn_o;
+  v.rx_half_i = m.rx_half_o, v.rx_flit_i = m.rx_flit_o, v.rx_time_i = m.rx_time_o;
+  return true;
+#else
+  return (void)n, false;
+#endif
+}
+// What it shows in this cycle, the edges of both streams in it, and the one of its own clock at the end
+bool cosim::mac_takes(Nic &n, int index) {
+#ifdef COSIM_MAC
+  if (!n.mac) return false;
+  Mac &m = *n.mac;
+  const Pins &v = *n.v;
+  m.v->time_i = v.time_o, m.v->rx_credit_i = v.rx_credit_o;
+  m.v->tx_valid_i = v.tx_valid_o, m.v->tx_first_i = v.tx_first_o;
+  m.v->tx_half_i = v.tx_half_o, m.v->tx_flit_i = v.tx_flit_o;
+  m.on_way += v.tx_valid_o && !v.tx_first_o;
+  nics[(size_t)(1 - index)].mac->on_way -= v.rx_valid_i && !v.rx_first_i;
+  const int64_t end = (cycle + 1) * desc.period_ps;
+  for (int64_t at; (at = std::min(m.tx_edge, m.rx_edge)) < end;) {
+    const bool tx = m.tx_edge == at, rx = m.rx_edge == at;
+    if (tx) mac_sends(n, index), m.tx_edge += m.tx_period;
+    if (rx) mac_receives(n, index), m.rx_edge += m.rx_period;
+    m.v->mac_tx_clk_i = tx, m.v->mac_rx_clk_i = rx, m.v->eval();
+    m.v->mac_tx_clk_i = m.v->mac_rx_clk_i = 0, m.v->eval();
+  }
+  m.v->clk_i = 1, m.v->eval();
+  m.v->clk_i = 0, m.v->eval();
+  return true;
+#else
+  return (void)n, (void)index, false;
+#endif
+}
+bool cosim::mac_create(const cosim_mac *mac) {
+#ifdef COSIM_MAC
+  if (desc.nic_count != 2 || desc.net) return false;
+  for (int64_t period : mac->period_ps)
+    if (3 * period < 2 * desc.period_ps || period > 16 * desc.period_ps) return false;
+  for (int i = 0; i < 2; i++) {
+    Nic &n = nics[(size_t)i];
+    n.mac.reset(new Mac);
+    Mac &m = *n.mac;
+    m.tx_period = mac->period_ps[i], m.rx_period = mac->period_ps[1 - i];
+    m.tx_edge = m.tx_period / 3, m.rx_edge = m.rx_period / 2;
+    m.v.reset(new Vmac(n.context.get(), "mac"));
+    m.v->mac_to_i = 0x020000000001u - (uint64_t)i, m.v->mac_from_i = 0x020000000000u + (uint64_t)i;
+    m.v->s_axis_tkeep = 0xFFFFFFFFu;
+    for (int k = 0; k < 6; k++) { // reset ends, of all clocks and so of the NIC
+      m.v->rst_ni = k >= 2, m.v->eval();
+      n.v->rst_ni = m.v->up_o, n.v->clk_i = 0, n.v->eval();
+      m.v->clk_i = m.v->mac_tx_clk_i = m.v->mac_rx_clk_i = 1, m.v->eval();
+      n.v->clk_i = 1, n.v->eval();
+      m.v->clk_i = m.v->mac_tx_clk_i = m.v->mac_rx_clk_i = 0, m.v->eval();
+    }
+  }
+  return true;
+#else
+  return (void)mac, false;
+#endif
 }
 
 // ---- what a network must be ----------------------------------------------------------------
@@ -973,14 +1151,7 @@ void cosim::step() {
     mmio_side(n);
     host_side(n, i);
     ptm(n);
-    link_in(n, i);
-    v.tx_credit_i = 0;
-    for (int vn = 0; vn < 4; vn++) {
-      auto &back = n.cable_out >= 0 && n.credit_back[vn].empty()
-                       ? cables[(size_t)n.cable_out].credits[vn]
-                       : n.credit_back[vn]; // with switches: of packets for nobody
-      if (!back.empty() && back.front() <= cycle) v.tx_credit_i |= 1 << vn, back.pop_front();
-    }
+    if (!mac_gives(n)) link_in(n, i), link_credits(n);
     v.clk_i = 0;
     v.eval();
 #ifdef COSIM_TRACE
@@ -992,10 +1163,12 @@ void cosim::step() {
     n.coverage->sample();
 #endif
     // what the NIC offers in this cycle
-    link_out(n, i);
-    for (int vn = 0; vn < 4 && n.cable_in < 0; vn++)
-      if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
-    if (n.cable_in >= 0) net_credits(n);
+    if (!mac_takes(n, i)) {
+      link_out(n, i);
+      for (int vn = 0; vn < 4 && n.cable_in < 0; vn++)
+        if (v.rx_credit_o >> vn & 1 && n.credit[vn] < kLinkDepth) n.credit[vn]++;
+      if (n.cable_in >= 0) net_credits(n);
+    }
     host_takes(n);
     mmio_takes(n);
     if (desc.host.irq && v.irq_o != n.irq) desc.host.irq(desc.host.ctx, i, n.irq = v.irq_o);
@@ -1098,6 +1271,7 @@ cosim *cosim_create(const cosim_desc *desc) {
     for (int k = 0; k < 4; k++) n.v->rst_ni = k >= 3, n.v->clk_i = k & 1, n.v->eval();
   }
   if (desc->net && !sim->net_create(desc->net)) return cosim_destroy(sim), nullptr;
+  if (desc->mac && !sim->mac_create(desc->mac)) return cosim_destroy(sim), nullptr;
   for (int i = 0; i < desc->nic_count; i++) cosim_write(sim, i, COSIM_SELF, (uint32_t)i);
   return sim;
 }
@@ -1106,6 +1280,9 @@ void cosim_destroy(cosim *sim) {
   for (auto &n : sim->nics) {
     sim->end_wave(n);
     n.v->final();
+#ifdef COSIM_MAC
+    if (n.mac) n.mac->v->final();
+#endif
 #ifdef NIC_COVERED
     n.coverage->save(*n.context);
 #endif
@@ -1126,6 +1303,9 @@ int cosim_idle(const cosim *sim) {
         !n.writes.empty() || n.in_flit != 2 || n.waiting || n.again || !n.injected.empty() ||
         !n.again_now.empty())
       return 0;
+#ifdef COSIM_MAC
+    if (n.mac && n.mac->on_way) return 0;
+#endif
   }
   return sim->net_idle();
 }
@@ -1223,7 +1403,8 @@ uint32_t cosim_packet_crc(const cosim_packet *p) {
   return crc;
 }
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet) {
-  if (sim->cables.empty()) sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, 0});
+  if (sim->cables.empty() && !sim->desc.mac)
+    sim->nics[(size_t)nic].injected.push_back(Travel{0, *packet, 0});
 }
 int cosim_trace(cosim *sim, int nic, const char *path, int64_t from_ps, int64_t until_ps) {
 #ifdef COSIM_TRACE

@@ -379,6 +379,16 @@ typedef struct cosim_net {
    the ring of channels in which packets on such ways can wait for each other for good. */
 const char *cosim_net_error(const cosim_net *net, int nic_count, char *text, size_t text_bytes);
 
+/* Two NICs behind Ethernet MACs (rtl/nic_top_mac.sv): packets are frames on AXI streams, which have clocks of their own.
+   What one end sends the other receives with the same clock, link_latency_ps after the frame has left whole. Streams wait
+   as host buses do (stall). Faults happen to frames that hold a packet: they get lost, broken (corrupt) or too short
+   (cut), others are passes. Stamps are those of the streams, and so is what is told to watch: cycles of the NIC's clock in
+   which the first beat and the last one were taken. */
+typedef struct cosim_mac {
+  /* of the stream that each sends by: 2/3 of the NICs' period to 16 of them */
+  int64_t period_ps[2];
+} cosim_mac;
+
 typedef struct cosim_desc {
   int nic_count;           /* 1 to 64; each gets its number as address (COSIM_SELF) */
   int64_t period_ps;       /* of the NIC clock: one flit */
@@ -400,6 +410,8 @@ typedef struct cosim_desc {
   void *watch_ctx;
   bool has_waves;       /* 1: cosim_trace() will be used; costs speed */
   const cosim_net *net; /* NULL: an ideal crossbar. Read by cosim_create() only */
+  /* NULL: none. Only for two NICs without net; libraries that are not made with COSIM_MAC refuse it */
+  const cosim_mac *mac;
 } cosim_desc;
 
 cosim_desc cosim_default(void); /* 2 NICs, 2.88 ns, 200 ns link, BXI-like host */
@@ -444,7 +456,7 @@ void cosim_trigger(cosim *sim, int nic, int klass, int index, int ct, uint64_t t
                    const cosim_command *command);
 uint64_t cosim_counter(cosim *sim, int nic, int counter);
 
-/* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net. */
+/* Puts a packet on a NIC's wire as soon as there is a credit, whatever it holds. Nothing with desc.net or desc.mac. */
 void cosim_inject(cosim *sim, int nic, const cosim_packet *packet);
 /* Saves the waveform of one NIC between two times into a VCD file, or one of FST when path ends in .fst (both for gtkwave):
    all its registers and wires but large memories. 0, or -1: the file cannot be written, there is no such NIC,

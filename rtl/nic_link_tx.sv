@@ -14,6 +14,7 @@ module nic_link_tx import nic_pkg::*; #(
   output logic [Lb-1:0] pick_o,      // the lane whose packet is next, if any
   input  pkt_t         pkt_i,        // that packet
   input  logic [Lanes-1:0] credit_i,
+  input  logic         hold_i,       // begin no packet: what follows has no room
   output logic         valid_o,      // a flit is on the wire
   output logic         first_o,      // it is the first of its packet
   output logic [Lb-1:0] lane_o,
@@ -49,7 +50,7 @@ module nic_link_tx import nic_pkg::*; #(
   logic [Lanes-1:0] arb_grant;
   logic [Lb-1:0] arb_index;
   logic arb_valid;
-  assign free = !busy_q || second_q;
+  assign free = (!busy_q || second_q) && !hold_i;
   assign keep = keep_q && want[lane_q];
   nic_arbiter #(.N(Lanes)) u_arb (
     .clk_i, .rst_ni, .req_i((free && !keep) ? want : '0), .ack_i(1'b1), .grant_o(arb_grant), .valid_o(arb_valid),

@@ -25,6 +25,14 @@ module nic_stamp import nic_pkg::*; #(
   input  logic         rx_got_i,
   input  pkt_hdr_t     rx_hdr_i,
   input  logic [511:0] rx_data_i,
+  // with outside_i the flits' times are those of another clock's streams (nic_mac): what is received brings them along,
+  // those of a packet that was sent come with it, later
+  input  logic         outside_i,
+  input  logic [63:0]  rx_time_i,
+  input  logic         got_i,
+  input  pkt_t         got_pkt_i,
+  input  logic [63:0]  got_first_i,
+  input  logic [63:0]  got_last_i,
   // DMA write client
   output logic         req_valid_o,
   output logic [63:0]  req_addr_o,
@@ -41,31 +49,36 @@ module nic_stamp import nic_pkg::*; #(
   output logic [31:0]  tx_bytes_o,
   output logic [31:0]  rx_bytes_o
 );
-  logic [63:0] rx_first_q, rx_time_q;   // of the packet that is complete now
+  logic [63:0] rx_time, rx_first_q, rx_time_q;   // _q: of the packet that is complete now
+  assign rx_time = outside_i ? rx_time_i : time_i;
   always_ff @(posedge clk_i) begin
-    if (rx_valid_i) rx_time_q <= time_i;
-    if (rx_valid_i && rx_first_i) rx_first_q <= time_i;
+    if (rx_valid_i) rx_time_q <= rx_time;
+    if (rx_valid_i && rx_first_i) rx_first_q <= rx_time;
   end
   // In the cycle after the second flit a new first flit may be on the wire: rx_first_q takes its time at
   // the end of that cycle
 
+  logic tx_got;
+  pkt_t tx_pkt;
   logic [63:0] tx_first_q;
   always_ff @(posedge clk_i) if (tx_valid_i && tx_first_i) tx_first_q <= time_i;
+  assign tx_got = outside_i ? got_i : tx_valid_i && !tx_first_i;
+  assign tx_pkt = outside_i ? got_pkt_i : tx_pkt_i;
 
   stamp_t tx_rec, rx_rec;
   logic [1:0] rec_valid;
   logic [3:0] tx_kind, rx_kind;
   nic_follow #(.Received(1'b0)) u_sent (   // both flits are known when the first leaves
-    .clk_i, .rst_ni, .got_i(tx_valid_i && !tx_first_i), .hdr_i(tx_pkt_i.hdr), .data_i(tx_pkt_i.data),
-    .first_i(tx_first_q), .last_i(time_i), .valid_o(rec_valid[0]), .rec_o(tx_rec), .kind_o(tx_kind),
-    .bytes_o(tx_bytes_o)
+    .clk_i, .rst_ni, .got_i(tx_got), .hdr_i(tx_pkt.hdr), .data_i(tx_pkt.data),
+    .first_i(outside_i ? got_first_i : tx_first_q), .last_i(outside_i ? got_last_i : time_i),
+    .valid_o(rec_valid[0]), .rec_o(tx_rec), .kind_o(tx_kind), .bytes_o(tx_bytes_o)
   );
   nic_follow #(.Received(1'b1)) u_received (
     .clk_i, .rst_ni, .got_i(rx_got_i), .hdr_i(rx_hdr_i), .data_i(rx_data_i), .first_i(rx_first_q),
     .last_i(rx_time_q), .valid_o(rec_valid[1]), .rec_o(rx_rec), .kind_o(rx_kind), .bytes_o(rx_bytes_o)
   );
   assign msg_o   = rec_valid;
-  assign tx_vn_o = tx_pkt_i.hdr.vn;
+  assign tx_vn_o = tx_pkt.hdr.vn;
   assign rx_vn_o = rx_hdr_i.vn;
 
   // ---- two input queues, one output -------------------------------------------------------------------

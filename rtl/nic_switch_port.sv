@@ -53,7 +53,7 @@ module nic_switch_port import nic_pkg::*; #(
   end
   nic_link_tx #(.Credits(Credits), .Lanes(Lanes)) u_tx (
     .clk_i, .rst_ni, .valid_i(out_valid_i), .ready_o(out_ready_o), .pick_o(out_pick_o), .pkt_i(out_i),
-    .credit_i(tx_credit_i), .valid_o(tx_valid_o), .first_o(tx_first_o), .lane_o(tx_lane_o), .half_o(tx_half_o), .flit_o(tx_flit_o),
+    .credit_i(tx_credit_i), .hold_i(1'b0), .valid_o(tx_valid_o), .first_o(tx_first_o), .lane_o(tx_lane_o), .half_o(tx_half_o), .flit_o(tx_flit_o),
     .pkt_o(unused_wire), .stall_o(unused_stall), .sent_o(unused_sent), .sent_sop_o(unused_sop),
     .credit_error_o(error), .idle_o(tx_idle)
   );

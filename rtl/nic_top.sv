@@ -88,7 +88,16 @@ module nic_top import nic_pkg::*; #(
   input  logic [1:0]   rx_vn_i,
   input  logic [31:0]  rx_half_i,
   input  logic [255:0] rx_flit_i,
-  output logic [3:0]   rx_credit_o
+  output logic [3:0]   rx_credit_o,
+  // of a link with clocks of its own (nic_mac); inputs are 0 where it has the NIC's
+  output logic [63:0]  time_o,
+  input  logic         tx_hold_i,
+  input  logic         times_outside_i,
+  input  logic [63:0]  rx_time_i,
+  input  logic         tx_got_i,
+  input  logic [PktBits-1:0] tx_got_pkt_i,
+  input  logic [63:0]  tx_got_first_i,
+  input  logic [63:0]  tx_got_last_i
 );
   // ---- registers ---------------------------------------------------------------------------------------
   logic we, re, ct_room;
@@ -176,6 +185,7 @@ module nic_top import nic_pkg::*; #(
     .adjust_i(adjust), .adjust_val_i(adjust_val), .latch_i(re && addr == RegClockLo),
     .time_o(now), .latched_hi_o(clock_hi), .inc_o(clock_inc), .frac_o(unused_frac)
   );
+  assign time_o = now;
   assign rdata_clock = (addr == RegClockLo) ? now[31:0] : (addr == RegClockHi) ? clock_hi
                                                                               : {8'd0, clock_inc};
 
@@ -195,8 +205,8 @@ module nic_top import nic_pkg::*; #(
   logic [511:0] rx_data;
   nic_link_tx #(.Credits(LinkDepth)) u_link_tx (
     .clk_i, .rst_ni, .valid_i(tx_valid), .ready_o(tx_ready), .pick_o(tx_pick), .pkt_i(tx_pkt[tx_pick]),
-    .credit_i(tx_credit_i), .valid_o(tx_valid_o), .first_o(tx_first_o), .lane_o(tx_vn_o), .half_o(tx_half_o),
-    .flit_o(tx_flit_o), .pkt_o(tx_wire), .stall_o(stall), .sent_o(sent), .sent_sop_o(sent_sop),
+    .credit_i(tx_credit_i), .hold_i(tx_hold_i), .valid_o(tx_valid_o), .first_o(tx_first_o), .lane_o(tx_vn_o),
+    .half_o(tx_half_o), .flit_o(tx_flit_o), .pkt_o(tx_wire), .stall_o(stall), .sent_o(sent), .sent_sop_o(sent_sop),
     .credit_error_o(credit_error), .idle_o(link_idle)
   );
   nic_link_rx #(.Depth(LinkDepth)) u_link_rx (
@@ -332,7 +342,8 @@ module nic_top import nic_pkg::*; #(
     .clk_i, .rst_ni, .time_i(now), .reg_we_i(we && in_stamp), .reg_re_i(re && in_stamp),
     .reg_addr_i(addr[7:0]), .reg_wdata_i(wdata), .reg_rdata_o(rdata_stamp),
     .tx_valid_i(tx_valid_o), .tx_first_i(tx_first_o), .tx_pkt_i(tx_wire), .rx_valid_i,
-    .rx_first_i, .rx_got_i(rx_got), .rx_hdr_i(rx_hdr), .rx_data_i(rx_data),
+    .rx_first_i, .rx_got_i(rx_got), .rx_hdr_i(rx_hdr), .rx_data_i(rx_data), .outside_i(times_outside_i), .rx_time_i,
+    .got_i(tx_got_i), .got_pkt_i(tx_got_pkt_i), .got_first_i(tx_got_first_i), .got_last_i(tx_got_last_i),
     .req_valid_o(wr_valid[5]), .req_addr_o(wr_addr[5 * 64 +: 64]),
     .beat_o(wr_beat[5 * 256 +: 256]), .req_done_i(wr_done[5]), .resp_i(wr_resp[5]),
     .resp_err_i(wr_err), .irq_o(irq_stamp), .host_err_o(stamp_err), .msg_o(msg_done),

@@ -52,9 +52,14 @@ $(eval $(call module_test,floats,nic_falu,rtl/nic_falu.sv,rtl/nic_float.sv,--ass
 # A link between two clocks
 $(eval $(call module_test,crossing,crossing,rtl/nic_pkg.sv tests/rtl/crossing.sv,\
   $(addprefix rtl/nic_,$(addsuffix .sv,cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)),--assert))
-# The link behind an Ethernet MAC, with three clocks
-MAC_SOURCES := $(addprefix rtl/nic_,$(addsuffix .sv,mac_tx mac_rx mac_times cycles cross cross_pulses fifo))
-$(eval $(call module_test,mac,nic_mac,rtl/nic_pkg.sv rtl/nic_mac.sv,$(MAC_SOURCES),--assert))
+# The link behind an Ethernet MAC, with three clocks: nic_top_mac with the pins of its NIC, which is outside
+NIC_PINS    := $(B)/rtl/pins/nic_top.sv
+MAC_SOURCES := $(addprefix rtl/nic_,$(addsuffix .sv,top_mac mac mac_tx mac_rx mac_times cycles cross cross_pulses fifo reset_sync))
+MAC_FLAGS   := -Wno-UNUSED -Wno-UNDRIVEN -Wno-PINMISSING
+$(NIC_PINS): rtl/nic_top.sv
+	$(Q)mkdir -p $(@D)
+	$(Q){ sed '/^);/q' $< && echo endmodule; } >$@
+$(eval $(call module_test,mac,mac,rtl/nic_pkg.sv $(NIC_PINS) tests/rtl/mac.sv,$(MAC_SOURCES),--assert $(MAC_FLAGS)))
 # A switch, a small one: its queues are full soon. Its ports are alike: -O3 would put each into the top module, or, by the
 # optimisation of gates, make each one different, and g++ then sees twice as much, or five times.
 SWITCH_SOURCES := $(addprefix rtl/nic_,$(addsuffix .sv,pkg switch switch_port xbar arbiter link_rx link_tx queue credit crc))
@@ -123,13 +128,14 @@ $(eval $(call test,rtl/pci_device,-O0 -D_GNU_SOURCE,rtl/qemu/nic_pci.c $(NIC_LIB
 $(B)/nic_qemu $(B)/tests/rtl/pci_device: rtl/qemu/nic_pci.c rtl/qemu/nic_pci.h $(NIC_LIB)
 NEEDS_rtl += $(B)/nic_qemu
 
-# For tests: the model that saves waveforms alone
+# For tests: the model that saves waveforms alone, and the MAC, whose model comes with its test
 NIC_WATCHED := $(B)/rtl/watched/libnic_cosim.a
-$(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
+$(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/tests/rtl/mac $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED $(COVERED_FLAGS) -I$(B)/rtl/wave -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
-	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED -DCOSIM_MAC $(COVERED_FLAGS) -I$(B)/rtl/wave -I$(B)/rtl/mac \
+	  -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
+	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/mac/Vmac*.o $(B)/rtl/verilated/*.o 2>/dev/null
 WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print
 $(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
 COVERING_TESTS := $(addprefix $(B)/tests/rtl/,leaf switch $(WATCHED_TESTS))
@@ -154,8 +160,8 @@ $(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
 $(MUTATED)/floats: $(wildcard $(MUTATED)/*.sv) tests/rtl/floats.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_falu $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_falu.sv \
 	  $(CURDIR)/tests/rtl/floats.cpp -o $(abspath $@) >$(MUTATED)/floats.log 2>&1 || { tail -30 $(MUTATED)/floats.log; exit 1; }
-$(MUTATED)/mac: $(wildcard $(MUTATED)/*.sv) tests/rtl/mac.cpp
-	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/mac.dir --top-module nic_mac $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_mac.sv \
+$(MUTATED)/mac: $(wildcard $(MUTATED)/*.sv) $(NIC_PINS) tests/rtl/mac.sv tests/rtl/mac.cpp
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/mac.dir --top-module mac $(MUTATED)/nic_pkg.sv $(NIC_PINS) tests/rtl/mac.sv \
 	  $(CURDIR)/tests/rtl/mac.cpp -o $(abspath $@) >$(MUTATED)/mac.log 2>&1 || { tail -30 $(MUTATED)/mac.log; exit 1; }
 $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/leaf.dir --top-module leaf \
@@ -163,11 +169,11 @@ $(MUTATED)/leaf: $(wildcard $(MUTATED)/*.sv) tests/rtl/leaf.cpp
 $(MUTATED)/switch: $(wildcard $(MUTATED)/*.sv) tests/rtl/switch.cpp
 	$(Q)$(MUTATE) $(SWITCH_SMALL) --exe --Mdir $(MUTATED)/switch.dir \
 	  --top-module nic_switch $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_switch.sv $(CURDIR)/tests/rtl/switch.cpp -o $(abspath $@) >$(MUTATED)/switch.log 2>&1 || { tail -30 $(MUTATED)/switch.log; exit 1; }
-$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(RTL_CHECKERS) $(VERILATED) rtl/nic_cosim.cpp
+$(MUTATED)/libnic.a: $(wildcard $(MUTATED)/*.sv) $(MUTATED)/mac $(RTL_CHECKERS) $(VERILATED) rtl/nic_cosim.cpp
 	$(Q)$(MUTATE) --Mdir $(MUTATED)/nic --top-module nic_top $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_top.sv $(RTL_CHECKERS) \
 	  >$(MUTATED)/nic.log 2>&1 || { tail -30 $(MUTATED)/nic.log; exit 1; }
-	$(Q)g++ $(VERILATOR_FLAGS) -O1 -DNIC_MUTANTS -I$(MUTATED)/nic -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
-	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -DNIC_MUTANTS -DCOSIM_MAC -I$(MUTATED)/nic -I$(MUTATED)/mac.dir -c rtl/nic_cosim.cpp -o $(MUTATED)/nic_cosim.o
+	$(Q)cp $(MUTATED)/nic/Vnic_top__ALL.a $@ && ar rs $@ $(MUTATED)/nic_cosim.o $(MUTATED)/mac.dir/Vmac__ALL.o $(B)/rtl/verilated/*.o 2>/dev/null
 $(addprefix $(MUTATED)/,$(WATCHED_TESTS)): $(MUTATED)/%: tests/rtl/%.c tests/rtl/cosim.h $(MUTATED)/libnic.a
 	$(Q)$(CC) $(STD) -O1 -I. $< -o $@ $(MUTATED)/libnic.a -lstdc++ -pthread -lm
 

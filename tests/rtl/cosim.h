@@ -18,7 +18,8 @@ typedef struct host {
   unsigned wild; /* accesses outside of all memory */
 } host;
 static host H;
-static cosim_stall Stall; /* of the simulations that follow */
+static cosim_stall Stall;     /* of the simulations that follow */
+static const cosim_mac *Macs; /* of those of two NICs; NULL: their own link */
 
 static int host_read(void *ctx, int nic, uint64_t addr, void *buffer, size_t n) {
   host *h = (host *)ctx;
@@ -44,6 +45,7 @@ static cosim_desc host_desc(int nic_count) {
   memset(&H, 0, sizeof H);
   d.nic_count = nic_count;
   d.stall = Stall, d.stall_seed = test_rand();
+  if (nic_count == 2) d.mac = Macs;
   d.host.ctx = &H, d.host.read = host_read, d.host.write = host_write;
   return d;
 }

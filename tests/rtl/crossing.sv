@@ -38,7 +38,7 @@ module crossing import nic_pkg::*; #(
   assign room_o = room[5:0];
   nic_link_tx #(.Credits(Depth)) u_tx (
     .clk_i(a_clk_i), .rst_ni(a_up_o), .valid_i, .ready_o, .pick_o(unused_pick), .pkt_i(pkt),
-    .credit_i(a_credit), .valid_o(a_flit), .first_o(a_first), .lane_o(a_vn), .half_o(a_half), .flit_o(a_data),
+    .credit_i(a_credit), .hold_i(1'b0), .valid_o(a_flit), .first_o(a_first), .lane_o(a_vn), .half_o(a_half), .flit_o(a_data),
     .pkt_o(unused_pkt), .stall_o, .sent_o(unused_sent), .sent_sop_o(unused_sop), .credit_error_o(error_o),
     .idle_o(unused_idle)
   );

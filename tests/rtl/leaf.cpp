@@ -257,6 +257,7 @@ static void link_keeps_lanes_in_order() {
     for (int k = 0; k < 16; k++) t->ltx_data_i[k] = serial * 2654435761u + (uint32_t)k;
     t->ltx_data_i[0] = serial;
     t->ltx_credit_i = credit_wire.front(), credit_wire.pop_front();
+    t->ltx_hold_i = chance(10);
     Flit f = wire.front();
     wire.pop_front();
     t->lrx_valid_i = f.valid, t->lrx_first_i = f.first, t->lrx_vn_i = f.vn, t->lrx_half_i = f.half;
@@ -267,6 +268,7 @@ static void link_keeps_lanes_in_order() {
     settle();
     CHECK(!t->ltx_credit_error_o);
     stalls += t->ltx_stall_o != 0;
+    CHECK(!t->ltx_hold_i || !t->ltx_ready_o); // it begins no packet
     if (t->ltx_ready_o & t->ltx_valid_i) {
       sent[lane].push_back(serial++), offered++;
     }
@@ -309,7 +311,7 @@ static void link_keeps_lanes_in_order() {
   CHECK(offered == got + hurt && crc == hurt && drops == 0 && hurt > 100 && stalls > 100);
   for (auto &queue : sent) CHECK(queue.empty());
   // All 8 credits of a lane are back: eight packets leave without one more return
-  t->lrx_ready_i = 0, t->ltx_credit_i = 0, t->lrx_valid_i = 0;
+  t->lrx_ready_i = 0, t->ltx_credit_i = 0, t->lrx_valid_i = 0, t->ltx_hold_i = 0;
   for (int i = 0, sent_now = 0; i < 60; i++) {
     t->ltx_valid_i = 1;
     settle();

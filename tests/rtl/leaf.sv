@@ -67,6 +67,7 @@ module leaf import nic_pkg::*; (
   input  logic [31:0]  ltx_tag_i,      // header word of the packet offered
   input  logic [511:0] ltx_data_i,
   input  logic [3:0]   ltx_credit_i,
+  input  logic         ltx_hold_i,
   output logic         ltx_valid_o,
   output logic         ltx_first_o,
   output logic [1:0]   ltx_vn_o,
@@ -275,7 +276,7 @@ module leaf import nic_pkg::*; (
   assign tx_pkt = {32'd0, ltx_tag_i, ltx_data_i};
   nic_link_tx #(.Credits(8)) u_ltx (
     .clk_i, .rst_ni, .valid_i(ltx_valid_i), .ready_o(ltx_ready_o), .pick_o(unused_pick), .pkt_i(tx_pkt), .credit_i(ltx_credit_i),
-    .valid_o(ltx_valid_o), .first_o(ltx_first_o), .lane_o(ltx_vn_o), .half_o(ltx_half_o),
+    .hold_i(ltx_hold_i), .valid_o(ltx_valid_o), .first_o(ltx_first_o), .lane_o(ltx_vn_o), .half_o(ltx_half_o),
     .flit_o(ltx_flit_o), .pkt_o(unused_tx_pkt), .stall_o(ltx_stall_o), .sent_o(unused_sent), .sent_sop_o(unused_sop),
     .credit_error_o(ltx_credit_error_o), .idle_o(ltx_idle_o)
   );

@@ -6,7 +6,7 @@
 #include <deque>
 #include <string>
 #include <vector>
-#include "Vnic_mac.h"
+#include "Vmac.h"
 #include "tests/test.h"
 #include "verilated.h"
 
@@ -32,7 +32,7 @@ struct Clock {
   }
 };
 struct End { // one NIC and its MAC
-  Vnic_mac t;
+  Vmac t;
   Clock host, stream;                          // stream: of what it sends
   std::deque<uint64_t> rx_edges;               // of the other end's clock, when they come here
   std::deque<uint64_t> host_edges;             // the last ones
@@ -68,12 +68,14 @@ struct Pairing {
       End &e = end[k];
       e.host = Clock{host + test_below(host / 8 + 1), 1 + test_below(host), drift ? host / drift : 0, test_below(2000)};
       e.stream = Clock{stream + test_below(stream / 8 + 1), 1 + test_below(stream), drift ? stream / drift : 0, test_below(2000)};
-      e.t.rst_ni = e.t.mac_tx_rst_ni = e.t.mac_rx_rst_ni = 1, e.t.eval();
-      e.t.rst_ni = e.t.mac_tx_rst_ni = e.t.mac_rx_rst_ni = 0;
+      e.t.rst_ni = 1, e.t.eval();
+      e.t.rst_ni = 0;
       e.t.mac_to_i = To[!k], e.t.mac_from_i = To[k], e.t.s_axis_tkeep = 0xFFFFFFFFu, e.t.eval();
     }
     run(8);
-    for (End &e : end) e.t.rst_ni = e.t.mac_tx_rst_ni = e.t.mac_rx_rst_ni = 1, e.t.eval();
+    for (End &e : end) e.t.rst_ni = 1, e.t.eval(), e.bad += e.t.up_o; // not before an edge
+    run(4);
+    for (End &e : end) e.bad += !e.t.up_o + !e.t.times_outside_o;
   }
   ~Pairing() {
     for (End &e : end) e.t.final();
@@ -89,7 +91,7 @@ struct Pairing {
 
   // ---- the NIC: what it shows in the cycle that ends with this edge, and what it sees -------------------------
   void host_edge(End &e, End &peer) {
-    Vnic_mac &t = e.t;
+    Vmac &t = e.t;
     t.tx_valid_i = e.busy > 0, t.tx_first_i = e.busy == 2;
     if (e.busy) {
       const unsigned second = e.busy == 1;
@@ -130,7 +132,7 @@ struct Pairing {
     if (e.host_edges.size() > 4000) e.host_edges.pop_front();
   }
   void comes(End &e, End &peer) {
-    Vnic_mac &t = e.t;
+    Vmac &t = e.t;
     const unsigned second = e.flit;
     e.in.half[second] = t.rx_half_o;
     memcpy(e.in.data + 8 * second, &t.rx_flit_o[0], BEAT_BYTES);
@@ -154,7 +156,7 @@ struct Pairing {
 
   // ---- the MAC -----------------------------------------------------------------------------------------------
   void tx_edge(End &e) {
-    Vnic_mac &t = e.t;
+    Vmac &t = e.t;
     t.m_axis_tready = test_below(100) >= stall;
     t.eval();
     Beat b;
@@ -207,7 +209,7 @@ struct Pairing {
     }
   }
   void rx_edge(End &e, End &peer) {
-    Vnic_mac &t = e.t;
+    Vmac &t = e.t;
     t.s_axis_tvalid = !peer.wire.empty() && test_below(100) >= pause;
     if (t.s_axis_tvalid) {
       const Beat b = peer.wire.front();

@@ -44,7 +44,7 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_headers.sv) first='headers lists' ;;
     nic_float.sv | nic_falu.sv) first='floats small_print' ;;
     nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hard_cases triggers two_nics faults_lose_nothing' ;;
-    nic_mac*.sv) first=mac ;;
+    nic_mac*.sv | nic_top_mac.sv) first='mac two_nics' ;;
     nic_switch*.sv | nic_xbar.sv) first='switch leaf' ;;
     *) first='leaf switch' ;;
   esac

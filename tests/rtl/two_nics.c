@@ -122,7 +122,7 @@ static void put_of_any_size(cosim *sim, int klass, uint32_t n, int payload, int 
   cosim_event ev;
   host_fill(from, at, n);
   e.use_once = 1, e.user = 1000 + n;
-  cosim_append(sim, 1 - from, 0, &e);
+  cosim_append(sim, 1 - from, 0, &e), host_settle(sim);
   c.payload = payload, c.user = n, c.want_send = 1, c.hdr_data = n * 3u;
   memcpy(c.operand, H.memory[from] + at, n < 16 ? n : 16);
   cosim_submit(sim, from, klass, &c, payload == COSIM_PAY_PIO ? H.memory[from] + at : NULL);
@@ -137,7 +137,7 @@ static void put_of_any_size(cosim *sim, int klass, uint32_t n, int payload, int 
   CHECK(ev.status == COSIM_OK && ev.user == n);
 }
 static void puts_move_data(void) {
-  cosim_desc d = host_desc(2);
+  cosim_desc d = host_near_desc(2);
   cosim *sim = host_start(&d);
   for (uint32_t n = 0; n <= 16; n++)
     put_of_any_size(sim, (int)(n & 1), n, COSIM_PAY_INLINE, (int)(n >> 1 & 1));
@@ -337,6 +337,7 @@ static void stamps_are_exact(void) {
   d.watch = watch;
   memset(Passed_count, 0, sizeof Passed_count);
   sim = host_start(&d);
+  for (int nic = 0; nic < 2; nic++) cosim_write(sim, nic, COSIM_TIMEOUT, 40000); /* all at once */
   /* the clock runs since reset, some cycles before cycle 0: one reading says how many */
   uint64_t ticks = cosim_read_at(sim, 0, COSIM_CLOCK_LO, &at, NULL);
   ticks |= (uint64_t)cosim_read(sim, 0, COSIM_CLOCK_HI) << 32;
@@ -604,6 +605,63 @@ static void failures_are_told(void) {
   cosim_destroy(sim);
 }
 
+/* Every ninth frame with a packet gets lost, broken or cut: its packet never comes to the NIC, the message is sent
+   again, and all arrives */
+static int Frames;
+static cosim_fault bad_frame(void *ctx, int src, int dst, const cosim_packet *p) {
+  static const cosim_fault faults[] = {COSIM_LOSE, COSIM_CORRUPT, COSIM_CUT};
+  (void)ctx, (void)src, (void)dst, (void)p;
+  return ++Frames % 9 ? COSIM_PASS : faults[Frames / 9 % 3];
+}
+static void bad_frames_are_sent_again(void) {
+  cosim_desc d = host_near_desc(2);
+  d.fault = bad_frame, Frames = 0;
+  cosim *sim = host_start(&d);
+  for (int nic = 0; nic < 2; nic++)
+    cosim_write(sim, nic, COSIM_RETRIES, 15), cosim_write(sim, nic, COSIM_TIMEOUT, 1500);
+  for (uint32_t i = 0; i < 24; i++)
+    put_of_any_size(sim, (int)(i & 1), (uint32_t)test_below(200), COSIM_PAY_DMA, (int)(i >> 1 & 1));
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) +
+            cosim_counter(sim, 0, 16 + COSIM_COUNT_RETRANSMIT) >
+        3);
+  for (uint32_t vn = 0; vn < 4; vn++)
+    CHECK(cosim_counter(sim, 0, (int)(8 * vn) + COSIM_COUNT_CRC) == 0 &&
+          cosim_counter(sim, 1, (int)(8 * vn) + COSIM_COUNT_CRC) == 0);
+  host_settle(sim);
+  CHECK(cosim_idle(sim) && H.wild == 0);
+  cosim_destroy(sim);
+}
+static void macs_that_cannot_be_are_refused(void) {
+  cosim_desc d = host_desc(2);
+  cosim_mac mac = {{d.period_ps, d.period_ps * 2 / 3 - 1}};
+  d.mac = &mac;
+  CHECK(cosim_create(&d) == NULL);
+  mac.period_ps[1] = 16 * d.period_ps + 1;
+  CHECK(cosim_create(&d) == NULL);
+  mac.period_ps[1] = d.period_ps, d.nic_count = 3;
+  CHECK(cosim_create(&d) == NULL);
+}
+/* Packets and stamps through Ethernet MACs: streams as fast as the NIC's link, and of any two rates */
+static void behind_macs(void) {
+  const int64_t period = cosim_default().period_ps;
+  for (int round = 0; round < 2; round++) {
+    cosim_mac mac = {{period * 2 / 3, period * 2 / 3}};
+    for (int i = 0; i < 2 && round; i++)
+      mac.period_ps[i] = period * 2 / 3 + (int64_t)test_below((uint64_t)(2 * period));
+    Stall = round ? COSIM_STALL_RANDOM : COSIM_STALL_NONE, Macs = &mac;
+    if (!test_list)
+      printf("        behind MACs of %lld and %lld ps:\n", (long long)mac.period_ps[0],
+             (long long)mac.period_ps[1]);
+    RUN(puts_move_data);
+    RUN(stamps_are_exact);
+    RUN(bad_frames_are_sent_again);
+    if (round) RUN(gets_and_truncation);
+    if (round) RUN(atomics_match_model);
+  }
+  Macs = NULL;
+  RUN(macs_that_cannot_be_are_refused);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   for (int stall = COSIM_STALL_NONE; stall <= COSIM_STALL_ADVERSE; stall++) {
@@ -626,5 +684,6 @@ int main(int argc, char **argv) {
     RUN(a_sender_without_credits_waits);
     RUN(failures_are_told);
   }
+  behind_macs();
   return TEST_END();
 }
