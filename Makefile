@@ -7,7 +7,7 @@ PREFIX   ?= /usr/local
 CFLAGS   ?= -O2 -g1
 BENCH    ?= .
 CLANG    ?= clang
-WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wconversion$(if $(findstring clang,$(CC)), -Wno-unknown-warning-option)
 STD      := -std=gnu11 -D_GNU_SOURCE
 VERSION  := $(shell sed -n 's/^.define NBC_VERSION_STRING *"\(.*\)"/\1/p' nbc_overlap.h)
 

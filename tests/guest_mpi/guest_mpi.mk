@@ -19,6 +19,14 @@ $(GUEST_MPI_SET)_large: $(GUEST_MPI_FILES) tests/guest_mpi/say.h tests/guest_mpi
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
+# Names of MPI by the other compiler, which pm_run may be made by
+ifneq ($(HAVE_CLANG),)
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/names_by_clang.o
+$(B)/tests/guest_mpi/names_by_clang.o: src/guest/mpi/calls_env.c $(wildcard src/guest/mpi/*.h) $(B)/.flags
+	$(call say,CLANG,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) -O0 $(WARN) -fvisibility=hidden -isystem $(MPICH_INCLUDE) -I. -Isrc/guest -c $< -o $@
+endif
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/random
 $(B)/tests/guest_mpi/random: $(addprefix tests/guest_mpi/,random.c random_more.c random_wide.c random.h) $(B)/.flags
 	$(call say,MPICC,$@)

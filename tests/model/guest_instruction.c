@@ -41,7 +41,7 @@ __attribute__((used)) void never_run(void) {
       OPEN("vpmaskmovd %ymm1, %ymm2, (%rax)") NO("vpbroadcastb (%rax), %ymm1") NO("vfmadd231pd (%rax), %ymm1, %ymm2")
       YES("rep stosb") YES("movsb") YES("rep movsq") NO("repe cmpsb") NO("repne scasb") NO("lodsb") OPEN("syscall") OPEN("rdtsc") OPEN("cpuid") OPEN("fstpl (%rax)")
       OPEN("fstp %st(1)") YES("xaddl %eax, (%rbx)") YES("lock xaddl %eax, (%rbx)") YES("cmpxchg16b (%rbx)") OPEN("fxsave (%rax)") OPEN("stmxcsr (%rax)")
-      OPEN("mov %al, 0x1122334455667788") OPEN("vmovdqu64 %zmm1, (%rax)") YES("mov %rax, %fs:(%rbx)") NO("mov %fs:(%rbx), %rax") OPEN("int3") YES("movbe %eax, (%rbx)")
+      OPEN("movabs %al, 0x1122334455667788") OPEN("vmovdqu64 %zmm1, (%rax)") YES("mov %rax, %fs:(%rbx)") NO("mov %fs:(%rbx), %rax") OPEN("int3") YES("movbe %eax, (%rbx)")
       NO("crc32l (%rbx), %eax") OPEN("enter $8, $0") OPEN("pushf") NO("mfence") NO("lfence") NO("sfence") OPEN("rdrand %eax") OPEN("xbegin never_run")
       YES("cmpxchg %rax, (%rbx)") NO("cmpxchg %rax, %rbx") OPEN("kaddw %k1, %k2, %k3") OPEN("kmovw %k1, %eax") NO("loop 1b")
       NO("xchg %ax, %ax") YES("lock orl $0, (%rsp)") OPEN("int $0x80") OPEN("ldmxcsr (%rax)") YES("cmpxchg8b (%rbx)"));

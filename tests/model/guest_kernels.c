@@ -24,7 +24,8 @@ int main(void) {
   const long t_ns = now_ns();
   const int result = heavy(10, 7, &n, 30);
   printf("%d: heavy %d took %ld ns\n", rank, result, (now_ns() - t_ns) / 1000 * 1000);
-  char *large = malloc(bytes), *small = malloc(1000), *more = calloc(1, bytes);
+  /* a compiler may know what lies in memory that nobody else has seen */
+  char *volatile large = malloc(bytes), *small = malloc(1000), *volatile more = calloc(1, bytes);
   memset(large, rank + 1, bytes);
   memset(small, rank + 1, 1000);
   PMI_Barrier();

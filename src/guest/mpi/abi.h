@@ -18,9 +18,11 @@ _Static_assert(MPI_ERR_TRUNCATE == (int)GM_ERR_TRUNCATE && MPI_ERR_OTHER == (int
                    MPI_ERR_COMM == (int)GM_ERR_COMM && MPI_ERR_INTERN == (int)GM_ERR_INTERN,
                "error classes of the core");
 
-#define GM_PRAGMA(text) _Pragma(#text)
+/* An attribute, not "#pragma weak": clang hides names that the pragma makes, as -fvisibility=hidden says. */
+#define GM_WEAK_NAME(name, function)                                                               \
+  extern __typeof__(function) name __attribute__((weak, alias(#function), visibility("default")));
 #define CALL(name, ...)                                                                            \
-  GM_PRAGMA(weak MPI_##name = PMPI_##name)                                                         \
+  GM_WEAK_NAME(MPI_##name, PMPI_##name)                                                            \
   int PMPI_##name(__VA_ARGS__)
 
 /* What stands at the beginning of every function: counts the time, notes the call. */

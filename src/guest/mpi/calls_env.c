@@ -220,7 +220,7 @@ CALL(Add_error_string, int code, const char *text) {
 }
 /* MPICH's own, which its Fortran library refers to. Classes and codes keep their numbers. */
 #define DELETE_ERROR(what)                                                                         \
-  GM_PRAGMA(weak MPIX_##what = PMPIX_##what)                                                       \
+  GM_WEAK_NAME(MPIX_##what, PMPIX_##what)                                                          \
   int PMPIX_##what(int code) {                                                                     \
     IN_ALWAYS(#what);                                                                              \
     user_code *u = code_of(code);                                                                  \
@@ -400,16 +400,16 @@ CALL(Get_processor_name, char *name, int *length) {
   *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "node%d", pm_process_node(pm_self()));
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Wtime = PMPI_Wtime
+GM_WEAK_NAME(MPI_Wtime, PMPI_Wtime)
 double PMPI_Wtime(void) {
   pm_compute_measured();
   const double t_s = (double)pm_now_ns() / 1e9;
   guest_look_at_clock(); /* who only looks at the clock lets time pass */
   return t_s;
 }
-#pragma weak MPI_Wtick = PMPI_Wtick
+GM_WEAK_NAME(MPI_Wtick, PMPI_Wtick)
 double PMPI_Wtick(void) { return 1e-9; }
-#pragma weak MPI_Pcontrol = PMPI_Pcontrol
+GM_WEAK_NAME(MPI_Pcontrol, PMPI_Pcontrol)
 int PMPI_Pcontrol(const int level, ...) {
   (void)level;
   return MPI_SUCCESS;
@@ -432,9 +432,9 @@ CALL(Free_mem, void *base) {
   free(base);
   return MPI_SUCCESS;
 }
-#pragma weak MPI_Aint_add = PMPI_Aint_add
+GM_WEAK_NAME(MPI_Aint_add, PMPI_Aint_add)
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) { return base + disp; }
-#pragma weak MPI_Aint_diff = PMPI_Aint_diff
+GM_WEAK_NAME(MPI_Aint_diff, PMPI_Aint_diff)
 MPI_Aint PMPI_Aint_diff(MPI_Aint a, MPI_Aint b) { return a - b; }
 CALL(Get_address, const void *location, MPI_Aint *address) {
   NEED_ALWAYS("Get_address", address);
@@ -688,9 +688,9 @@ CALL(Type_delete_attr, MPI_Datatype type, int keyval) {
   FAIL_IF(code, NULL, code);
   return MPI_SUCCESS;
 }
-#pragma weak MPIR_Dup_fn = PMPI_Dup_fn_of_attributes
 int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out,
                               int *flag) __attribute__((visibility("default")));
+GM_WEAK_NAME(MPIR_Dup_fn, PMPI_Dup_fn_of_attributes)
 int PMPI_Dup_fn_of_attributes(MPI_Comm comm, int keyval, void *extra, void *in, void *out,
                               int *flag) {
   (void)comm, (void)keyval, (void)extra;

@@ -544,14 +544,14 @@ CALL(File_sync, MPI_File fh) {
   gm_barrier(p, f->comm);
   return MPI_SUCCESS;
 }
-#  pragma weak MPI_File_c2f = PMPI_File_c2f
+GM_WEAK_NAME(MPI_File_c2f, PMPI_File_c2f)
 MPI_Fint PMPI_File_c2f(MPI_File fh) {
   gm_proc *p = gm_self();
   if (!fh) return 0;
   if (!fh->handle) fh->handle = (int)gm_put(&p->table[GM_T_FILE], fh);
   return fh->handle;
 }
-#  pragma weak MPI_File_f2c = PMPI_File_f2c
+GM_WEAK_NAME(MPI_File_f2c, PMPI_File_f2c)
 MPI_File PMPI_File_f2c(MPI_Fint fh) {
   return fh > 0 ? gm_at(&gm_self()->table[GM_T_FILE], (uint32_t)fh) : NULL;
 }

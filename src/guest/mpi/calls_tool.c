@@ -202,7 +202,7 @@ T_OF_ALL(T_pvar_reset)
 
 /* ---- what MPICH has beside the standard: its Fortran library refers to it ---------------------------------------- */
 #define XCALL(name, ...)                                                                           \
-  GM_PRAGMA(weak MPIX_##name = PMPIX_##name)                                                       \
+  GM_WEAK_NAME(MPIX_##name, PMPIX_##name)                                                          \
   int PMPIX_##name(__VA_ARGS__)
 XCALL(GPU_query_support, int kind, int *flag) {
   (void)kind;
