@@ -2899,6 +2899,7 @@ struct pm_thread {
   pm_thread *next_ready, *next_in_proc;
   /* the second line */
   const char *what;  /* for deadlock reports */
+  int64_t t_ran_ps;  /* last, where it sleeps */
   int64_t t_wake_ps; /* of its timer, while that runs */
   bool (*is_over)(
       const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
@@ -4181,6 +4182,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
 PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
+  t->t_ran_ps = w->now_ps;
   t->timed_out = 0;
   t->takes_cpu = false;
   if (t_ps != PM__FOREVER) {

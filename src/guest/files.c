@@ -1,8 +1,9 @@
-/* Waits for files (poll, select, epoll, reads of pipes and eventfds) and timerfds, in simulated time:
-   a process looks again and again, while time passes, until something is ready. */
+/* Waits for files (poll, select, epoll; reads and writes of pipes, eventfds and streams on them) and timerfds, in
+   simulated time: a process looks again and again, while time passes, until something is ready. */
 #include "guest.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,11 +19,20 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Somebody outside of the simulation may answer, and no simulated time passes until he does. So looks take time of the
+   host when all wait: now and then more of it, some ten seconds in all, before the model calls it a deadlock. */
+static int host_ms(int64_t d_ns) {
+  enum { MOST_MS = 1000 };
+  static unsigned looks;
+  if (d_ns >= 0) return 0;
+  looks = guest_all_wait() ? looks + 1 : 0;
+  return looks & (looks - 1) ? 0 : looks / 4 < MOST_MS ? (int)looks / 4 : MOST_MS;
+}
 /* look: ret > 0 ready, 0 not yet, < 0 error. d_ns < 0: for ever, 0: one look. */
-static int wait_for(int (*look)(void *arg), void *arg, int64_t d_ns) {
+static int wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns) {
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   for (;;) {
-    const int ready = look(arg);
+    const int ready = look(arg, host_ms(d_ns));
     if (ready || (d_ns > 0 && pm_now_ns() >= t_end_ns)) return ready;
     pm_yield();
     if (d_ns == 0) return 0;
@@ -31,16 +41,19 @@ static int wait_for(int (*look)(void *arg), void *arg, int64_t d_ns) {
 static int64_t ns_of(const struct timespec *t) {
   return t ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec : -1;
 }
-static const struct timespec none;
+static struct timespec of_ms(int ms) {
+  return (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
+}
 
 /* ---- poll ------------------------------------------------------------------------------------------------- */
 typedef struct poll_args {
   struct pollfd *files;
   nfds_t count;
 } poll_args;
-static int look_poll(void *arg) {
+static int look_poll(void *arg, int ms) {
   const poll_args *a = (const poll_args *)arg;
-  return (int)syscall(SYS_ppoll, a->files, a->count, &none, NULL, 0);
+  const struct timespec d = of_ms(ms);
+  return (int)syscall(SYS_ppoll, a->files, a->count, &d, NULL, 0);
 }
 static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
   poll_args a = {files, count};
@@ -49,7 +62,7 @@ static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
   return wait_for(look_poll, &a, d_ns);
 }
 int poll(struct pollfd *files, nfds_t count, int ms) {
-  const struct timespec d = {ms / 1000, (long)(ms % 1000) * 1000000};
+  const struct timespec d = of_ms(ms);
   if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
   return poll_ns(files, count, ms < 0 ? -1 : (int64_t)ms * 1000000);
 }
@@ -59,18 +72,27 @@ static int guest_ppoll(struct pollfd *files, nfds_t count, const struct timespec
   return poll_ns(files, count, ns_of(d));
 }
 
+static int guest_poll_chk(struct pollfd *files, nfds_t count, int ms, size_t room) {
+  if (count > room / sizeof *files) abort();
+  return poll(files, count, ms);
+}
+static int guest_ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *d,
+                           const sigset_t *set, size_t room) {
+  if (count > room / sizeof *files) abort();
+  return guest_ppoll(files, count, d, set);
+}
+
 /* ---- select ----------------------------------------------------------------------------------------------- */
 typedef struct select_args {
   int count;
   fd_set *asked[3], wanted[3];
 } select_args;
-static int look_select(void *arg) {
+static int look_select(void *arg, int ms) {
   select_args *a = (select_args *)arg;
-  struct timespec no_wait = {0, 0};
+  struct timespec d = of_ms(ms);
   for (int k = 0; k < 3; k++)
     if (a->asked[k]) *a->asked[k] = a->wanted[k];
-  return (int)syscall(SYS_pselect6, a->count, a->asked[0], a->asked[1], a->asked[2], &no_wait,
-                      NULL);
+  return (int)syscall(SYS_pselect6, a->count, a->asked[0], a->asked[1], a->asked[2], &d, NULL);
 }
 static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
   select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
@@ -96,9 +118,9 @@ typedef struct epoll_args {
   int fd, max;
   struct epoll_event *events;
 } epoll_args;
-static int look_epoll(void *arg) {
+static int look_epoll(void *arg, int ms) {
   const epoll_args *a = (const epoll_args *)arg;
-  return (int)syscall(SYS_epoll_pwait, a->fd, a->events, a->max, 0, NULL, 0);
+  return (int)syscall(SYS_epoll_pwait, a->fd, a->events, a->max, ms, NULL, 0);
 }
 static int guest_epoll_wait(int fd, struct epoll_event *events, int max, int ms) {
   epoll_args a = {fd, max, events};
@@ -116,17 +138,20 @@ static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const
   return wait_for(look_epoll, &a, ns_of(d));
 }
 
-/* ---- reads that may have to wait: pipes, sockets, eventfds; not the terminal's or a file's --------------------- */
-static int may_wait(int fd) {
+/* ---- what may have to wait: pipes, sockets, eventfds; not the terminal's or a file's ---------------------------- */
+bool guest_may_wait(int fd) {
   struct stat s;
   const int flags = fcntl(fd, F_GETFL);
   return (fd > 2 || guest_has_own(guest_now(), fd)) && flags >= 0 && !(flags & O_NONBLOCK) &&
          fstat(fd, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode) && !S_ISCHR(s.st_mode) &&
          !S_ISBLK(s.st_mode);
 }
+bool guest_wait_for_file(int fd, short events, int64_t d_ns) {
+  struct pollfd file = {fd, events, 0};
+  return poll_ns(&file, 1, d_ns) != 0;
+}
 static int wait_to_read(int fd) {
-  struct pollfd file = {fd, POLLIN, 0};
-  if (may_wait(fd)) poll_ns(&file, 1, -1);
+  if (guest_may_wait(fd)) guest_wait_for_file(fd, POLLIN, -1);
   return guest_input(fd);
 }
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
@@ -138,6 +163,21 @@ static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
 static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();
   return guest_read(fd, to, bytes);
+}
+/* A pipe that is ready for one byte takes PIPE_BUF at once. */
+ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
+  const struct iovec all = {(void *)(uintptr_t)from, bytes};
+  struct stat s;
+  size_t sum = 0;
+  if (fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode)) return guest_socket_write(fd, &all, 1);
+  do {
+    const size_t part = bytes - sum < PIPE_BUF ? bytes - sum : PIPE_BUF;
+    guest_wait_for_file(fd, POLLOUT, -1);
+    const ssize_t n = write(fd, (const char *)from + sum, part);
+    if (n < 0) return sum ? (ssize_t)sum : n;
+    sum += (size_t)n;
+  } while (sum < bytes);
+  return (ssize_t)sum;
 }
 static int guest_eventfd_read(int fd, eventfd_t *value) {
   return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
@@ -211,7 +251,7 @@ static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now
   struct pollfd file = {fd, POLLIN, 0};
   if (!t || !now) return errno = t ? EFAULT : EBADF, -1;
   if (before) guest_timerfd_gettime(fd, before);
-  if (look_poll(&(poll_args){&file, 1}) > 0 && read(fd, &expired, sizeof expired) < 0)
+  if (look_poll(&(poll_args){&file, 1}, 0) > 0 && read(fd, &expired, sizeof expired) < 0)
     return -1; /* forgotten */
   const int64_t d_ns = ns_of(&now->it_value);
   t->d_interval_ns = ns_of(&now->it_interval);
@@ -230,6 +270,31 @@ static int guest_close(int fd) {
   }
   return guest_descriptors_leave(fd) ? -1 : close(fd);
 }
+/* ---- streams: libc's own reads and writes would wait on the host --------------------------------------------------- */
+static int descriptor_of(void *cookie) { return (int)(intptr_t)cookie; }
+static ssize_t stream_read(void *cookie, char *to, size_t bytes) {
+  return guest_read(descriptor_of(cookie), to, bytes);
+}
+static ssize_t stream_write(void *cookie, const char *from, size_t bytes) {
+  const ssize_t n = guest_write_waiting(descriptor_of(cookie), from, bytes);
+  return n < 0 ? 0 : n; /* how libc wants to be told */
+}
+static int stream_seek(void *cookie, off64_t *by, int from) {
+  (void)cookie, (void)by, (void)from;
+  return errno = ESPIPE, -1;
+}
+static int stream_close(void *cookie) { return guest_close(descriptor_of(cookie)); }
+FILE *guest_stream_waiting(int fd, const char *mode) {
+  const cookie_io_functions_t io = {stream_read, stream_write, stream_seek, stream_close};
+  const bool is_for_both = strchr(mode, '+') != NULL;
+  const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
+  if (access != O_RDWR && (is_for_both || access != (*mode == 'r' ? O_RDONLY : O_WRONLY)))
+    return errno = EINVAL, NULL;
+  if (strchr(mode, 'e')) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  FILE *stream = fopencookie((void *)(intptr_t)fd, mode, io);
+  if (stream) stream->_fileno = fd; /* fileno() says so */
+  return stream;
+}
 static int guest_pause(void) { /* signals to oneself cannot come meanwhile */
   while (!pm_thread_wait("pause", -1)) {
   }
@@ -237,6 +302,8 @@ static int guest_pause(void) { /* signals to oneself cannot come meanwhile */
 }
 
 __attribute__((constructor)) static void add(void) {
+  GUEST_REPLACE("__poll_chk", guest_poll_chk);
+  GUEST_REPLACE("__ppoll_chk", guest_ppoll_chk);
   GUEST_REPLACE("ppoll", guest_ppoll);
   GUEST_REPLACE("pselect", guest_pselect);
   GUEST_REPLACE("epoll_wait", guest_epoll_wait);

@@ -218,6 +218,14 @@ void guest_descriptors_end(guest *g);
 int guest_descriptors_put(int from, int to); /* as dup2, to 0, 1 or 2; ret to, or -1 */
 int guest_descriptors_leave(int fd);         /* before it is closed: the others keep theirs */
 bool guest_has_own(const guest *g, int fd);  /* 0, 1 or 2 that is not pm_run's */
+/* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */
+bool guest_may_wait(int fd);
+bool guest_wait_for_file(int fd, short events, int64_t d_ns); /* as poll; d_ns < 0: for ever */
+ssize_t guest_write_waiting(int fd, const void *from, size_t bytes); /* to what may have to wait */
+struct iovec;
+ssize_t guest_socket_write(int fd, const struct iovec *pieces, int count);
+FILE *guest_stream_waiting(int fd, const char *mode); /* as fdopen, of what may have to wait */
+bool guest_all_wait(void);    /* nothing but looks in vain has happened for a while */
 int guest_input(int fd);      /* 0 where the input is another's: a descriptor of /dev/null */
 void guest_own_input(int fd); /* ... descriptor 0 itself is /dev/null's from here on */
 void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
@@ -236,9 +244,9 @@ static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread); /* its workers end */
 void guest_watch_switch(int rank);                /* who runs now */
 void guest_watch_answer(const void *at); /* to SIGQUIT, if it came; at: in the program, or NULL */
-/* does: what it waits for; NULL: it runs. */
-void guest_each_thread(const pm_world *world,
-                       void (*fn)(int rank, int node, const char *does, const char *more));
+/* does: what it waits for; NULL: it runs. t_ran_us: when it ran last; < 0: just now, or it looks again and again */
+void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, const char *does,
+                                                         const char *more, double t_ran_us));
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */
 /* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and
    when there is no sweep. Then the child's keys of the platform. */

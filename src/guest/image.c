@@ -225,6 +225,13 @@ int elf_note_mpi(const char *who, const char *name, char *error, size_t bytes) {
   is_own_abi = !found;
   return 1;
 }
+/* Programs of clang and of Intel's compilers bring another OpenMP than GCC's, whose threads are pthreads; half of its
+   functions would be the launcher's. */
+static bool has_own_openmp;
+static void note_openmp(const char *library) {
+  static const char *const own[] = {"libomp.so", "libiomp5.so", NULL};
+  has_own_openmp |= starts(library, own);
+}
 /* What object i needs: ours, shared by all, or one more object. Breadth first, as the dynamic
    linker does: the order of objects is the order in which symbols are looked for. object_add may
    move the array, so the one that asks is copied before. */
@@ -239,6 +246,7 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     const char *name = strings + e->d_un.d_val, *slash = strrchr(name, '/');
     const char *shorter = slash ? slash + 1 : name;
     if (is_ours(shorter) && !elf_note_mpi(who.path, shorter, error, bytes)) return 0;
+    note_openmp(shorter);
     if (is_ours(shorter) || is_known(image, shorter)) continue;
     if (image->program && (is_known(image->program, shorter) || image->is_there(shorter))) continue;
     if (is_shared(shorter)) {
@@ -514,10 +522,16 @@ static void *launchers(void *found) {
   if (!self.dli_fbase) dladdr((void *)(uintptr_t)&variables, &self);
   return found && dladdr(found, &info) && info.dli_fbase == self.dli_fbase ? found : NULL;
 }
+static bool is_of_openmp(const char *name) {
+  static const char *const names[] = {"omp_", "GOMP_", NULL};
+  return starts(name, names);
+}
 void *elf_replaced(const char *name) {
   void *found = guest__replacement(name);
   if (!found && abi) found = abi->find(name);
-  return found || elf_is_nowhere(name) ? found : launchers(dlsym(RTLD_DEFAULT, name));
+  return found || elf_is_nowhere(name) || (has_own_openmp && is_of_openmp(name))
+             ? found
+             : launchers(dlsym(RTLD_DEFAULT, name));
 }
 bool elf_is_nowhere(const char *name) { return abi && abi->is_its(name); }
 /* An indirect function is asked for the one that it stands for, as the dynamic linker does.

@@ -207,7 +207,7 @@ static FILE *guest_fopen(const char *path, const char *mode) {
 }
 static FILE *guest_fdopen(int fd, const char *mode) {
   guest_own_input(fd);
-  return opened(fdopen(fd, mode));
+  return opened(guest_may_wait(fd) ? guest_stream_waiting(fd, mode) : fdopen(fd, mode));
 }
 static FILE *guest_tmpfile(void) { return opened(tmpfile()); }
 static void forget(guest *g, const FILE *stream) {

@@ -16,8 +16,9 @@ void *guest_stack(size_t *bytes) {
   *bytes = pm__current->stack_bytes;
   return pm__current->stack;
 }
-void guest_each_thread(const pm_world *world,
-                       void (*fn)(int rank, int node, const char *does, const char *more)) {
+bool guest_all_wait(void) { return pm__current->proc->world->t_idle_since_ps >= 0; }
+void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, const char *does,
+                                                         const char *more, double t_ran_us)) {
   char more[160];
   for (int i = 0; i < world->proc_count; i++)
     for (const pm_thread *t = world->procs[i]->threads; t; t = t->next_in_proc) {
@@ -30,6 +31,6 @@ void guest_each_thread(const pm_world *world,
          : !is_blocked    ? "for its turn"
          : t->what        ? t->what
                           : "?",
-         more);
+         more, is_blocked && !t->polling ? (double)t->t_ran_ps * 1e-6 : -1);
     }
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,15 +60,25 @@ static void write_lines(int fd, guest *g, const char *text, size_t bytes) {
 static ssize_t guest_write(int fd, const void *text, size_t bytes) {
   guest *g = guest_now();
   pm_catch_up(); /* lines stand in the order of simulated time */
+  if (guest_may_wait(fd)) return guest_write_waiting(fd, text, bytes);
   if (!prefix || (fd != 1 && fd != 2) || guest_has_own(g, fd)) return write(fd, text, bytes);
   if (fd == 1 && g->out) fflush(g->out); /* in the order of the calls, as far as a line goes */
   write_lines(fd, g, (const char *)text, bytes);
   return (ssize_t)bytes;
 }
 static ssize_t guest_writev(int fd, const struct iovec *piece, int count) {
+  const bool may_wait = guest_may_wait(fd);
+  struct stat s;
   ssize_t sum = 0;
-  if (!prefix || (fd != 1 && fd != 2)) return writev(fd, piece, count);
-  for (int i = 0; i < count; i++) sum += guest_write(fd, piece[i].iov_base, piece[i].iov_len);
+  if (may_wait && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode))
+    return guest_socket_write(fd, piece, count); /* all pieces are one datagram */
+  if (!may_wait && (!prefix || (fd != 1 && fd != 2))) return writev(fd, piece, count);
+  for (int i = 0; i < count; i++) {
+    const ssize_t n = guest_write(fd, piece[i].iov_base, piece[i].iov_len);
+    if (n < 0) return sum ? sum : n;
+    sum += n;
+    if ((size_t)n < piece[i].iov_len) break;
+  }
   return sum;
 }
 /* Who asks for the descriptor of a stream writes to it without the stream: iostreams of C++ that are not

@@ -16,7 +16,7 @@
    random numbers, strtok, working directory, umask, locale, signal handlers (crashes, signals to oneself).
    Shared by all, as in threads of one process: the time zone, results in static memory (localtime,
    strerror), other descriptors, file locks. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
-   semaphores, poll, select, epoll and timerfd are of simulated time; gethostname says node0, node1 ...; exit ends one
+   semaphores, poll, select, epoll, timerfd, pipes and sockets are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Commands (system, popen) run on the host in no simulated time. Refused with a
    sentence: fork, exec, posix_spawn, alarm. */

@@ -60,6 +60,7 @@ struct pm_thread {
   pm_thread *next_ready, *next_in_proc;
   /* the second line */
   const char *what;  /* for deadlock reports */
+  int64_t t_ran_ps;  /* last, where it sleeps */
   int64_t t_wake_ps; /* of its timer, while that runs */
   bool (*is_over)(
       const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */

@@ -231,6 +231,7 @@ static void pm__timer_fired(pm_world *w, pm__event *event) {
 PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what) {
   t->state = PM__BLOCKED;
   t->what = what;
+  t->t_ran_ps = w->now_ps;
   t->timed_out = 0;
   t->takes_cpu = false;
   if (t_ps != PM__FOREVER) {

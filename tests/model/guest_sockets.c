@@ -1,0 +1,154 @@
+/* Sockets, pipes and streams between threads and between processes, as a guest of pm_run: who waits lets the others run, and
+   waits take simulated time. On a real machine it runs, too (alone, but for "connections"). Argument: which; a file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
+static void fail(const char *what, int line) {
+  fprintf(stderr, "line %d: %s (%s)\n", line, what, strerror(errno));
+  exit(9);
+}
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+static int64_t t_begin_ms;
+static int takes_ms(int ms) { return now_ms() - t_begin_ms >= ms && now_ms() - t_begin_ms < ms + 4; }
+static pthread_t beside(void *(*fn)(void *), void *arg) {
+  pthread_t thread;
+  t_begin_ms = now_ms();
+  MUST(pthread_create(&thread, NULL, fn, arg) == 0);
+  return thread;
+}
+static void end(pthread_t thread) { MUST(pthread_join(thread, NULL) == 0); }
+
+static void *sends_late(void *ends) {
+  const int fd = ((int *)ends)[1];
+  usleep(5000);
+  MUST(send(fd, "abc", 3, 0) == 3);
+  usleep(5000);
+  MUST(write(fd, "defg", 4) == 4);
+  usleep(5000);
+  MUST(sendto(fd, "hi", 2, 0, NULL, 0) == 2);
+  return NULL;
+}
+static void received(int kind) {
+  const struct timeval d = {0, 5000};
+  int ends[2];
+  char text[16] = "";
+  struct iovec piece = {text + 7, 8};
+  struct msghdr m = {.msg_iov = &piece, .msg_iovlen = 1};
+  MUST(socketpair(AF_UNIX, kind, 0, ends) == 0);
+  pthread_t thread = beside(sends_late, ends);
+  MUST(recv(ends[0], text, sizeof text, 0) == 3 && takes_ms(5));
+  MUST(recvfrom(ends[0], text + 3, sizeof text - 3, 0, NULL, NULL) == 4 && takes_ms(10));
+  MUST(recvmsg(ends[0], &m, 0) == 2 && takes_ms(15) && strcmp(text, "abcdefghi") == 0);
+  end(thread);
+  thread = beside(sends_late, ends);
+  const int all = kind == SOCK_STREAM ? 9 : 3;
+  MUST(recv(ends[0], text, (size_t)all, MSG_WAITALL) == all && takes_ms(kind == SOCK_STREAM ? 15 : 5));
+  end(thread);
+  while (recv(ends[0], text, sizeof text, MSG_DONTWAIT) > 0) {
+  }
+  MUST(errno == EAGAIN && setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &d, sizeof d) == 0);
+  t_begin_ms = now_ms();
+  MUST(recv(ends[0], text, 1, 0) == -1 && errno == EAGAIN && takes_ms(5));
+  MUST(close(ends[1]) == 0 && recv(ends[0], text, 1, 0) == (kind == SOCK_DGRAM ? -1 : 0) && close(ends[0]) == 0);
+}
+enum { MANY = 1 << 20 };
+static char from[MANY], to[MANY];
+static void *reads_slowly(void *ends) {
+  ssize_t n;
+  size_t sum = 0;
+  while (sum < MANY && (n = read(((int *)ends)[0], to + sum, MANY - sum)) > 0) {
+    sum += (size_t)n;
+    usleep(100);
+  }
+  return NULL;
+}
+static void filled(int is_socket, int is_in_pieces) {
+  int ends[2];
+  const struct iovec piece[3] = {{from, 5000}, {from + 5000, 0}, {from + 5000, MANY - 5000}};
+  for (size_t i = 0; i < MANY; i++) from[i] = (char)(i * i >> 7);
+  memset(to, 0, MANY);
+  MUST((is_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends)) == 0);
+  pthread_t thread = beside(reads_slowly, ends);
+  MUST((is_in_pieces ? writev(ends[1], piece, 3) : write(ends[1], from, MANY)) == MANY);
+  end(thread);
+  MUST(memcmp(from, to, MANY) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
+}
+static void *prints_late(void *stream) {
+  usleep(5000);
+  MUST(fputs("a line\nand ", stream) >= 0 && fflush(stream) == 0);
+  usleep(5000);
+  MUST(fputs("a half", stream) >= 0 && fclose(stream) == 0);
+  return NULL;
+}
+static void streams(void) {
+  int ends[2];
+  char line[32];
+  MUST(pipe(ends) == 0 && !fdopen(ends[0], "w") && errno == EINVAL && !fdopen(ends[1], "r+"));
+  FILE *const in = fdopen(ends[0], "r"), *const out = fdopen(ends[1], "w");
+  MUST(in && out && fileno(in) == ends[0] && fileno(out) == ends[1]);
+  MUST(fseek(in, 0, SEEK_SET) == -1 && errno == ESPIPE);
+  pthread_t thread = beside(prints_late, out);
+  MUST(fgets(line, sizeof line, in) && strcmp(line, "a line\n") == 0 && takes_ms(5));
+  MUST(fgets(line, sizeof line, in) && strcmp(line, "and a half") == 0 && takes_ms(10));
+  MUST(!fgets(line, sizeof line, in) && feof(in) && !ferror(in) && fclose(in) == 0);
+  end(thread);
+  MUST(fcntl(ends[0], F_GETFD) == -1 && fcntl(ends[1], F_GETFD) == -1);
+}
+/* The first process answers all others; there is room for one that waits. */
+static void connections(void) {
+  const int rank = atoi(getenv("PMI_RANK")), size = atoi(getenv("PMI_SIZE"));
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "guest_sockets.%ld", (long)getppid());
+  char byte = (char)rank;
+  if (rank) {
+    usleep(1000);
+    MUST(connect(fd, (struct sockaddr *)&name, sizeof name) == 0 && send(fd, &byte, 1, 0) == 1);
+    MUST(recv(fd, &byte, 1, 0) == 1 && byte == 2 * rank && close(fd) == 0);
+    return;
+  }
+  MUST(bind(fd, (struct sockaddr *)&name, sizeof name) == 0 && listen(fd, 0) == 0);
+  for (int i = 1; i < size; i++) {
+    const int one = accept(fd, NULL, NULL);
+    MUST(one >= 0 && recv(one, &byte, 1, 0) == 1);
+    usleep(1000);
+    byte = (char)(2 * byte);
+    MUST(send(one, &byte, 1, 0) == 1 && close(one) == 0);
+  }
+  MUST(close(fd) == 0);
+}
+/* What comes from outside of the simulation is waited for, too. */
+static void outside(const char *path) {
+  if (atoi(getenv("PMI_RANK"))) return;
+  char text[16] = "";
+  const int fd = open(path, O_RDONLY);
+  MUST(fd >= 0 && read(fd, text, sizeof text - 1) == 5 && strcmp(text, "word\n") == 0);
+}
+int main(int argc, char **argv) {
+  const char *which = argc > 1 ? argv[1] : "";
+  if (strcmp(which, "received") == 0) received(SOCK_STREAM), received(SOCK_DGRAM), received(SOCK_SEQPACKET);
+  if (strcmp(which, "filled") == 0) filled(0, 0), filled(0, 1), filled(1, 0), filled(1, 1);
+  if (strcmp(which, "streams") == 0) streams();
+  if (strcmp(which, "connections") == 0) connections();
+  if (strcmp(which, "outside") == 0) outside(argv[2]);
+  printf("%s: right\n", which);
+  return 0;
+}
