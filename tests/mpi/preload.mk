@@ -15,7 +15,7 @@ mpi_build = $(call say,MPICC,$1)$(if $(filter 1,$(V)),,;) OMPI_CC='$(CC)' MPICH_
 define preload_library
 EXAMPLES += $1
 $1: $(PRELOAD_FILES) $(B)/.flags
-	$$(call mpi_build,$1,$2,tools/overlap_preload.c,-shared -fPIC -fexceptions -fvisibility=hidden)
+	$$(call mpi_build,$1,$2,tools/overlap_preload.c,-shared -Xlinker -soname=$$(@F) -fPIC -fexceptions -fvisibility=hidden)
 endef
 # $(call preload_test,NAME,openmpi or mpich)
 define preload_test

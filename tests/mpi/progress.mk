@@ -11,7 +11,7 @@ $(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_F
 	  awk -f tools/progress_preload_calls.awk >$$@
 	$(Q)sed -n 's/^[A-Z]*(\([A-Za-z_]*\),.*/#define MPI_\1 NEXT(\1)/p' $$@ >$$(@D)/progress_names.h
 $(B)/libnbc_progress_$1.so: $(PROGRESS_FILES) nbc_overlap.h $(B)/progress_$1/progress_calls.h
-	$$(call mpi_build,$$@,$2,tools/progress_preload.c tools/progress_preload_coll.c,-shared -fPIC -fexceptions -fvisibility=hidden -Itools -I$(B)/progress_$1)
+	$$(call mpi_build,$$@,$2,tools/progress_preload.c tools/progress_preload_coll.c,-shared -Xlinker -soname=$$(@F) -fPIC -fexceptions -fvisibility=hidden -Itools -I$(B)/progress_$1)
 endef
 $(if $(MPICC_openmpi),$(eval $(call progress_library,mpi,$(MPICC_openmpi))))
 $(if $(MPICC_mpich),$(eval $(call progress_library,mpich,$(MPICC_mpich))))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # make install: what it puts where; a program built only from what was installed.
 . tests/test.sh
-root=$PWD/$T/root
-case $T in /*) root=$T/root ;; esac
+here=$PWD root=$PWD/$T/root
+case $T in /*) here= root=$T/root ;; esac
 make=${MAKE:-make}
 
 installs() { MAKEFLAGS='' "$make" -s install B="$B" CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} DESTDIR="$root" PREFIX=/usr; }
@@ -35,6 +35,17 @@ END
   "$CC" -I"$root/usr/include" -I"$root/usr/include/portals_model" "$T/names.c" -o "$T/names" -L"$root/usr/lib/portals_model" -lportals -lpmi &&
     "$root/usr/bin/pm_run" -n 2 "$T/names"
 }
+# A program may name a preload when it is linked, instead of LD_PRELOAD when it runs: also by its path, and then run anywhere.
+linked_program_reports() { # openmpi or mpich, the library's suffix
+  cat >"$T/linked.c" <<'END'
+#include <mpi.h>
+int main(int argc, char **argv) { return MPI_Init(&argc, &argv) + MPI_Finalize(); }
+END
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
+  (cd "$root/usr" && OMPI_CC=$CC MPICH_CC=$CC "mpicc.$1" "$here/$T/linked.c" -o "$here/$T/linked.$1" "lib/libnbc_overlap_$2.so" "lib/libnbc_progress_$2.so") &&
+    (cd "$T" && mkdir -p "reports.$1" && LD_LIBRARY_PATH="$root/usr/lib" NBC_PROGRESS_SAY=2 NBC_REPORT_DIR="reports.$1" timeout 60 "mpirun.$1" -n 1 "./linked.$1" 2>"said.$1" &&
+      cat "said.$1" && grep -q '"' "reports.$1"/*.json && grep -q 'progress' "said.$1")
+}
 program_of_the_standard_abi_runs() {
   cat >"$T/abi.c" <<'END'
 #include <mpi.h>
@@ -60,6 +71,10 @@ check "headers and commands are there" is_there
 check "a program that links the libraries of names runs" libraries_of_names_are_there
 if [ -e "$root/usr/include/portals_model/standard/mpi.h" ]; then check "a program of MPI's standard ABI builds and runs" program_of_the_standard_abi_runs
 else skip "the standard ABI" "no mpicc.mpich (Debian: libmpich-dev)"; fi
+for mpi in openmpi:mpi mpich:mpich; do
+  if [ -e "$root/usr/lib/libnbc_overlap_${mpi#*:}.so" ]; then check "a program linked with the preloads of ${mpi%:*} reports" linked_program_reports "${mpi%:*}" "${mpi#*:}"
+  else skip "linked preloads" "no mpicc.${mpi%:*} (Debian: libopenmpi-dev libmpich-dev)"; fi
+done
 if command -v help2man >/dev/null; then check "every command has a man page" every_command_has_a_page
 else skip "man pages" "no help2man (Debian: help2man)"; fi
 if command -v pkg-config >/dev/null; then
