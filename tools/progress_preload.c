@@ -54,7 +54,8 @@
    persistent ones may be started in any order. Orders of summation do not depend
    on the order of arrival: results are the same in every run. The MPI's own stay: on intercommunicators,
    on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
-   alive, neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
+   alive, on those made inside a call of the MPI (those of files, and what attributes' functions make),
+   neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
    reductions of derived types; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
    communicator takes two more MPI_Allreduce, or three in programs that ask for MPI_THREAD_MULTIPLE.
 
@@ -120,6 +121,7 @@ static struct {
   int64_t wake_asked_ns;
   bool active
       __attribute__((aligned(128))); /* between Init and Finalize, in this process, with a worker */
+  bool uses_files;                   /* nonblocking operations on files were started */
   bool locked;                       /* MPI_THREAD_SERIALIZED: one lock around every call */
   uint32_t lock;
   int told_level; /* what MPI_Query_thread says; -1: ask the MPI */
@@ -155,6 +157,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
   bool inside;    /* a wrapper is active: other calls come from callbacks, or from the MPI itself */
   bool is_worker; /* what the MPI calls back from there is forwarded */
   int wrappers; /* of ours that this thread is in: its error handlers run when the innermost ends */
+  unsigned grequest_count; /* generalized requests that this thread has made */
   int raised_count;
   struct raised_error raised[MAX_RAISED];
 } me;
@@ -312,6 +315,24 @@ static int64_t known_put(MPI_Request request, bool active);
     RETURN(rc);                                                                                    \
   }
 #define OPENS POSTS
+/* MPICH's files have generalized requests from here, those that the program gets and those that they wait for themselves. */
+#define START_GREQUEST(call_below)                                                                 \
+  ENTER;                                                                                           \
+  const int rc = call_below;                                                                       \
+  c->change = rc == MPI_SUCCESS;                                                                   \
+  me.grequest_count += rc == MPI_SUCCESS;                                                          \
+  RETURN(rc)
+#define GREQUEST(name, parameters, arguments)                                                      \
+  SMALL_DEFINE(name, parameters) { START_GREQUEST(NEXT(name) arguments); }
+#define FILES(name, parameters, arguments)                                                         \
+  SMALL_DEFINE(name, parameters) {                                                                 \
+    ENTER;                                                                                         \
+    const unsigned before = me.grequest_count;                                                     \
+    const int rc = NEXT(name) arguments;                                                           \
+    c->change = rc == MPI_SUCCESS && me.grequest_count == before; /* else counted already */       \
+    if (c->active) __atomic_store_n(&run.uses_files, true, __ATOMIC_RELAXED);                      \
+    RETURN(rc);                                                                                    \
+  }
 #define MAKES(name, parameters, arguments, made)                                                   \
   SMALL_DEFINE(name, parameters) {                                                                 \
     ENTER;                                                                                         \
@@ -323,7 +344,7 @@ static int64_t known_put(MPI_Request request, bool active);
   SMALL_DEFINE(name, parameters) {                                                                 \
     ENTER;                                                                                         \
     const int rc = NEXT(name) arguments;                                                           \
-    if (c->active && rc == MPI_SUCCESS) progress_coll_made(*made);                                 \
+    if (c->active && rc == MPI_SUCCESS) progress_coll_made(*made, me.wrappers == 1);               \
     RETURN(rc);                                                                                    \
   }
 #define OWN(name, parameters, arguments)
@@ -665,9 +686,23 @@ static MPI_Request *without_foreign(const call *c, int count, MPI_Request reques
   }
   return b->mine;
 }
+/* MPICH: operations on a file that all its processes start are collectives on one communicator, and begin when they
+   are tested. So their order is that of the tests, which MPI_Waitall makes one after the other and MPI_Testall does not. */
+static int wait_in_order(const call *c, int count, MPI_Request requests[], MPI_Status statuses[]) {
+  const bool wanted = statuses != MPI_STATUSES_IGNORE;
+  int all = MPI_SUCCESS;
+  for (int i = 0; i < count; i++) {
+    const int rc = wait_one(c, &requests[i], wanted ? &statuses[i] : MPI_STATUS_IGNORE);
+    if (wanted) statuses[i].MPI_ERROR = rc;
+    if (rc) all = MPI_ERR_IN_STATUS;
+  }
+  return all;
+}
 static int wait_all(call *c, int count, MPI_Request requests[], MPI_Status statuses[]) {
   int rc = MPI_SUCCESS, flag = 0, tries = 0;
   if (waitall_is_sound && !must_help(c)) return NEXT(Waitall)(count, requests, statuses);
+  if (waitall_is_sound && __atomic_load_n(&run.uses_files, __ATOMIC_RELAXED))
+    return wait_in_order(c, count, requests, statuses);
   borrowed b;
   MPI_Request *const r = without_foreign(c, count, requests, &b, &rc);
   while (rc == MPI_SUCCESS && !flag) {
@@ -796,6 +831,17 @@ SOME(Waitsome, wait_some)
 SOME(Testsome, test_some)
 #undef SOME
 #undef P_SOME
+
+#ifndef OPEN_MPI /* those that the MPI polls: mpi.h has them as MPIX_... alone */
+DEFINE_X(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,
+                          MPI_Grequest_cancel_function *cancel, MPIX_Grequest_poll_function *poll,
+                          MPIX_Grequest_wait_function *wait, void *state, MPI_Request *request)) {
+  START_GREQUEST(NEXT_X(Grequest_start)(query, release, cancel, poll, wait, state, request));
+}
+DEFINE_X(Grequest_class_allocate, (MPIX_Grequest_class kind, void *state, MPI_Request *request)) {
+  START_GREQUEST(NEXT_X(Grequest_class_allocate)(kind, state, request));
+}
+#endif
 
 DEFINE(Start, (MPI_Request * request)) {
   ENTER;

@@ -88,8 +88,9 @@ typedef struct progress_call {
 /* After MPI_Init, collective over the world: `able` says whether this process has a worker. True: ours. */
 bool progress_coll_begin(bool able);
 void progress_coll_end(void); /* in MPI_Finalize, the worker stopped */
-/* A communicator was made: agrees with its other processes on a number. Collective over it. */
-void progress_coll_made(MPI_Comm comm);
+/* A communicator was made: agrees with its other processes on a number. Collective over it. by_program false: inside a call
+   of the MPI, for that call's own ends; what it starts there stays its own. */
+void progress_coll_made(MPI_Comm comm, bool by_program);
 /* It is about to be freed. disconnect: what is under way on it ends before. */
 void progress_coll_freed(MPI_Comm comm, bool disconnect);
 /* The handle of an operator is about to be freed. True: not now, it is in use; that is done later. */

@@ -4,6 +4,8 @@
 #   LOCAL   nothing: it neither waits nor posts
 #   BLOCKS  the caller makes progress itself: the worker stands aside
 #   POSTS   a request comes back: something is in flight until that is completed
+#   FILES   the same, for an operation on a file
+#   GREQUEST a generalized request comes back
 #   MAKES   a persistent request comes back, named once more as the last: in flight when started
 #   GROWS   a communicator comes back, named once more as the last
 #   OPENS   a window comes back: other processes may want something of this one until it is freed
@@ -74,6 +76,8 @@ function declared(d,    name, parameters, arguments, kind, n, p, i, one) {
   }
   if (name in is_own) kind = "OWN"
   else if (name ~ /_init(_c)?$/ && parameters ~ /MPI_Request/) kind = "MAKES"
+  else if (name == "Grequest_start") kind = "GREQUEST"
+  else if (name ~ /^File_i(read|write)/) kind = "FILES"
   else if (name != "Cancel" && parameters ~ /MPI_Request ?\* ?[a-z_0-9]*(,|$)/) kind = "POSTS"
   else if (name ~ /^Win_(create|create_dynamic|allocate|allocate_shared)(_c)?$/) kind = "OPENS"
   else if (name ~ grows) kind = "GROWS"

@@ -292,7 +292,7 @@ static int take_id(MPI_Comm comm, int rank) {
   }
 }
 
-void progress_coll_made(MPI_Comm comm) {
+void progress_coll_made(MPI_Comm comm, bool by_program) {
   int inter = 0, size = 0, id = -1, flag = 1, all = 0;
   if (!coll.on || comm == MPI_COMM_NULL) return;
   NEXT(Comm_test_inter)(comm, &inter);
@@ -300,7 +300,7 @@ void progress_coll_made(MPI_Comm comm) {
   NEXT(Comm_size)(comm, &size);
   if (size < 2) return;
   /* A process of another world has no list of numbers like ours: all its fellows see that too. */
-  shadow *const s = make_shadow(comm, size);
+  shadow *const s = by_program ? make_shadow(comm, size) : NULL;
   flag = !s ? 0 : s->has_neighbors ? 2 : 1; /* the least of all */
   if (NEXT(Allreduce)(&flag, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) all = 0;
   if (all) id = take_id(comm, s->t.rank);
@@ -1205,7 +1205,7 @@ bool progress_coll_begin(bool able) {
   memset(coll.free_ids, 0xff, sizeof coll.free_ids);
   if (!known_type_count) know_types();
   coll.on = true;
-  progress_coll_made(MPI_COMM_WORLD);
+  progress_coll_made(MPI_COMM_WORLD, true);
   return true;
 }
 

@@ -21,7 +21,7 @@ NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(PATIENT_$2))
 endef
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
-  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
+  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_files progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 $(eval $(call script,mpi/progress))
 # $(call progress_loops,mpi or mpich,openmpi or mpich)
