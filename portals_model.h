@@ -440,7 +440,8 @@ struct pm_carrier;
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
+   that come to it later turn there (see the packet level); where a fat tree's switches send up by load, they do so
+   among the cables that lead there; a message of which one packet finds no way is lost. Rails
    do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
    part all is sent again, over its own NIC. Not at the level rtl.
 
@@ -8316,7 +8317,10 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
 
 static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
-  if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
+  if (pm__is_logical(ni)) {
+    if (!ni->map || id.rank >= ni->map->count) return 1;
+    id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
+  }
   return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
 static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
@@ -11921,20 +11925,32 @@ static int pm__on_rail(const pm__packet *k, uint32_t *link, int count) {
   for (h = 0; h < count; h++) link[h] += k->base;
   return count;
 }
-/* On the way up in a fat tree, at a switch: the least loaded port, on a tie the one of fixed routing. */
+/* Without outages there is no table of who is joined to whom (w->net), and nothing is ever
+   closed. */
+static bool pm__is_closed(const pm_world *w, uint32_t link) {
+  return w->net && pm__link_is_dead(w, link, w->now_ps);
+}
+/* From this hop of the way on nothing is down. */
+static bool pm__is_whole(const pm_world *w, const uint32_t *way, int count, int hop) {
+  while (w->net && hop < count && !pm__is_closed(w, way[hop])) hop++;
+  return !w->net || hop >= count;
+}
+/* On the way up in a fat tree, at a switch: the least loaded port of those that lead there, on a tie the one of
+   fixed routing. */
 static void pm__choose_up(pm_world *w, pm__packet *k, int from, int to) {
   const pm_platform *p = &w->plat;
   const int level = k->hop + 1, ports = (int)p->topo[1 + p->topo[0] + level];
   uint32_t way[PM__ROUTE_MAX + 2];
-  int64_t best_bytes;
+  int64_t best_bytes = PM__FOREVER;
   int port, best = PM__NEVER_CHOSEN;
   k->port[level] = PM__NEVER_CHOSEN;
-  best_bytes = pm__load(w, k->link[level]);
+  if (pm__is_whole(w, k->link, k->link_count, level)) best_bytes = pm__load(w, k->link[level]);
   for (port = 0; port < ports && best_bytes; port++) {
     int64_t bytes;
     k->port[level] = port;
-    pm__fattree_way(p, from, to, k->port, way);
-    bytes = pm__load(w, way[level] + k->base);
+    (void)pm__on_rail(k, way, pm__fattree_way(p, from, to, k->port, way));
+    if (!pm__is_whole(w, way, k->link_count, level)) continue;
+    bytes = pm__load(w, way[level]);
     if (bytes < best_bytes) best_bytes = bytes, best = port;
   }
   k->port[level] = best;
@@ -11955,8 +11971,9 @@ static void pm__choose_detour(pm_world *w, pm__packet *k, int from, int to) {
   if (via >= (from / of < to / of ? from / of : to / of)) via++;
   if (via >= (from / of < to / of ? to / of : from / of)) via++;
   count = pm__on_rail(k, way, pm__dragonfly_way(p, from, to, (int)via, way));
-  if (p->packet_routing == 1 &&
-      pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count)
+  if (!pm__is_whole(w, way, count, 1) ||
+      (p->packet_routing == 1 &&
+       pm__load(w, k->link[1]) * k->link_count <= pm__load(w, way[1]) * count))
     return;
   memcpy(k->link, way, (size_t)count * sizeof *way);
   k->link_count = count;
@@ -11980,11 +11997,6 @@ static void pm__choose(pm_world *w, pm__packet *k) {
   pm__settle_channels(w, k);
 }
 
-/* Without outages there is no table of who is joined to whom (w->net), and nothing is ever
-   closed. */
-static bool pm__is_closed(const pm_world *w, uint32_t link) {
-  return w->net && pm__link_is_dead(w, link, w->now_ps);
-}
 static void pm__take_detour(pm__packet *k, int hop) {
   for (; hop < k->link_count; hop++) k->channel[hop] = PM__DETOUR;
   k->chosen = PM__ROUTE_MAX + 2; /* nothing is left to choose */
@@ -12277,6 +12289,26 @@ static void pm__rest_dies(pm_world *w, pm__message *m) {
   m->way.packet_count = 0;
   pm__all_there(w, m);
 }
+/* The way around what is down has been settled. But where the switches of a fat tree choose by load, and some way as
+   long as the fixed one is whole, they find it by themselves: else all would take the same one of them. */
+static void pm__sets_out_on(pm_world *w, pm__packet *k, const pm__known_way *way) {
+  const pm_platform *p = &w->plat;
+  int i;
+  for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
+  if (way->is_detour && p->topology == PM_TOPO_FATTREE && p->packet_routing) {
+    k->link_count = pm__on_rail(
+        k, k->link,
+        pm__fattree_way(p, pm__nic_node(w, way->from), pm__nic_node(w, way->to), NULL, k->link));
+    if (k->link_count == way->link_count && !pm__is_closed(w, k->link[0])) {
+      pm__settle_channels(w, k);
+      return;
+    }
+  }
+  k->link_count = way->link_count;
+  memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
+  pm__settle_channels(w, k);
+  if (way->is_detour) pm__take_detour(k, 0);
+}
 /* The next packet of a message stands in front of a NIC's link. A message has at most one packet in
    front of its NIC's link: the next one comes when this one sets out. So a long message does not
    fill the queue, and other lanes of the NIC get their turns. */
@@ -12290,7 +12322,6 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
   int64_t t_ps;
   pm__packet *k;
-  int i;
   if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
     pm__rest_dies(w, m);
     return;
@@ -12320,11 +12351,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->bytes = bytes;
   m->way.rest_bytes -= k->bytes;
   m->way.credit_bytes -= k->bytes;
-  for (i = 0; i < PM__TREE_MAX; i++) k->port[i] = PM__NEVER_CHOSEN;
-  k->link_count = way->link_count;
-  memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
-  pm__settle_channels(w, k);
-  if (way->is_detour) pm__take_detour(k, 0);
+  pm__sets_out_on(w, k, way);
   if (pm__is_closed(w, k->link[0]) && !pm__turn(w, k, 0))
     pm__drop(w, k, true);
   else

@@ -75,7 +75,10 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
 
 static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
-  if (pm__is_logical(ni)) return !ni->map || id.rank >= ni->map->count;
+  if (pm__is_logical(ni)) {
+    if (!ni->map || id.rank >= ni->map->count) return 1;
+    id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
+  }
   return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
 static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,

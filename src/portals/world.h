@@ -45,7 +45,8 @@ struct pm_carrier;
    take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
    and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
    on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); a message of which one finds no way is lost. Rails
+   that come to it later turn there (see the packet level); where a fat tree's switches send up by load, they do so
+   among the cables that lead there; a message of which one packet finds no way is lost. Rails
    do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
    part all is sent again, over its own NIC. Not at the level rtl.
 

@@ -70,6 +70,35 @@ static void ranks_body(void *unused) {
 }
 static void entries_for_a_rank_take_only_its_messages(void) { run_world(3, ranks_body, NULL); }
 
+/* A map may name nodes that the machine does not have: what is sent there is refused, as on a physical interface. */
+static void nowhere_body(void *unused) {
+  ptl_handle_ni_t ni;
+  ptl_handle_md_t md_handle;
+  ptl_handle_ct_t ct;
+  unsigned char memory[64] = {0};
+  ptl_process_t map[3] = {pm_process_id(0), {.phys = {7, 0}}, {.phys = {0xFFFFFFF0u, 0}}};
+  ptl_md_t md = {memory, sizeof memory, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
+  if (pm_rank() == 0) {
+    CHECK(PtlSetMap(ni, 3, map) == PTL_OK && PtlMDBind(ni, &md, &md_handle) == PTL_OK && PtlCTAlloc(ni, &ct) == PTL_OK);
+    for (ptl_rank_t to = 1; to < 3; to++) {
+      const ptl_process_t id = {.rank = to};
+      CHECK(PtlPut(md_handle, 0, 8, PTL_NO_ACK_REQ, id, 3, 5, 0, NULL, 0) == PTL_ARG_INVALID);
+      CHECK(PtlGet(md_handle, 0, 8, id, 3, 5, 0, NULL) == PTL_ARG_INVALID);
+      CHECK(PtlTriggeredPut(md_handle, 0, 8, PTL_NO_ACK_REQ, id, 3, 5, 0, NULL, 0, ct, 1) == PTL_ARG_INVALID);
+    }
+  }
+  PtlFini();
+}
+static void maps_may_name_nodes_that_are_not_there(void) {
+  for (int level = 0; level < 3; level++) {
+    const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+    run_world(2, nowhere_body, &(pm_world_desc){.link = levels[level]});
+  }
+}
+
 /* As many entries as the interface said, not one more. */
 static void list_body(void *unused) {
   ptl_handle_ni_t ni;
@@ -181,6 +210,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(no_truncate_counts_the_offset);
   RUN(entries_for_a_rank_take_only_its_messages);
+  RUN(maps_may_name_nodes_that_are_not_there);
   RUN(lists_hold_what_the_interface_said);
   RUN(fetching_needs_the_right_to_get);
   RUN(events_promised_to_messages_under_way_count);
