@@ -70,7 +70,7 @@ module nic_wr_stream #(
   assign spread      = {256'd0, flit} << {off_q, 3'd0};
   assign spread_strb = {32'd0, ~({32{1'b1}} << keep)} << off_q;
   assign abort = abort_i && !pkt_valid && !range_valid;   // all that came before is taken
-  assign take  = pkt_valid && left_q != '0 && room && !flush_q;
+  assign take  = pkt_valid && left_q != '0 && room;   // while flush_q stands nothing is left
   assign emit  = take || (flush_q && room);
   assign beat  = flush_q ? carry_q : (spread[255:0] | carry_q);
   assign strb  = flush_q ? carry_strb_q : (spread_strb[31:0] | carry_strb_q);
@@ -83,7 +83,7 @@ module nic_wr_stream #(
   logic [$clog2(Bursts):0] unused_flags;
   // the range ends with this beat: no carry left behind a last flit, or the flush of the carry
   assign range_end = flush_q || (take && last_flit && spread_strb[63:32] == '0);
-  assign cut   = abort && left_q != '0 && !flush_q && gather_q != '0;   // close what was gathered
+  assign cut   = abort && left_q != '0 && gather_q != '0;   // close what was gathered
   assign close = (emit && (range_end || addr_q[8:5] == 4'hF)) || cut;
   assign room  = fifo_ready && desc_ready && flag_ready;
   nic_fifo #(.Width(288), .Depth(64)) u_beats (
@@ -140,7 +140,7 @@ module nic_wr_stream #(
         carry_q      <= spread[511:256];
         carry_strb_q <= spread_strb[63:32];
       end
-      if (abort && !flush_q && !abort_wait) left_q <= '0;
+      if (abort && !abort_wait) left_q <= '0;
       if (range_load) begin
         addr_q       <= {range_addr[63:5], 5'd0};
         off_q        <= range_addr[4:0];

@@ -413,10 +413,12 @@ struct Memory {
   std::deque<unsigned> answers;
   std::deque<bool> errors;
   unsigned stall = 30;
+  int closed_cycles = 0; // for so long nothing can be written
   bool bad = false;
   void drive() {
-    t->arready_i = chance(100 - stall), t->awready_i = chance(100 - stall),
-    t->wready_i = chance(100 - stall);
+    const bool is_open = closed_cycles-- <= 0;
+    t->arready_i = chance(100 - stall), t->awready_i = is_open && chance(100 - stall),
+    t->wready_i = is_open && chance(100 - stall);
     t->rvalid_i = !reads.empty() && chance(100 - stall);
     if (t->rvalid_i) {
       uint64_t at = reads.front().first;
@@ -509,6 +511,20 @@ static void streams_copy_any_alignment() {
     CHECK(copy(m, all, -1));
     CHECK(host == want);
     for (auto &c : all) CHECK(!c.rd_err && !c.wr_err);
+  }
+}
+// The beats that can wait are used up around the end of a range whose last bytes reach into one more: the next range waits too
+static void ranges_wait_for_the_last_beat() {
+  fresh();
+  Memory m;
+  for (uint32_t more = 0; more < 8; more++) {
+    std::vector<Copy> all = {{0, 32768 + 16, 32 * (60 + more)}, {8192, 40960 + 7, 100}, {9000, 45000, 300}};
+    for (auto &b : host) b = (uint8_t)test_rand();
+    std::vector<uint8_t> want = host;
+    for (auto &c : all) memcpy(&want[c.to], &host[c.from], c.bytes);
+    m.stall = 0, m.closed_cycles = 400;
+    CHECK(copy(m, all, -1));
+    CHECK(host == want);
   }
 }
 static void streams_report_errors_and_abort() {
@@ -972,6 +988,7 @@ int main(int argc, char **argv) {
   RUN(lanes_of_a_link_take_turns);
   RUN(link_receiver_survives_noise);
   RUN(streams_copy_any_alignment);
+  RUN(ranges_wait_for_the_last_beat);
   RUN(streams_report_errors_and_abort);
   RUN(axil_takes_one_access_at_a_time);
   RUN(alu_keeps_to_its_width);
