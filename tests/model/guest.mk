@@ -42,7 +42,7 @@ $(B)/standard/lib/libmpi_abi.so: src/guest/mpi/calls.awk src/guest/mpi/calls.lis
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f $< -v what=names src/guest/mpi/calls.list | sed 's/.*/.globl MPI_&, PMPI_&\n.type MPI_&, %function\n.type PMPI_&, %function\nMPI_&: PMPI_&: .byte 0/' | \
-	  $(CC) -shared -nostdlib -x assembler - -Wl,-soname,libmpi_abi.so.0 -o $@
+	  $(CC) -shared -nostdlib -x assembler - -Wl,-soname,libmpi_abi.so.0 -Wl,-z,noexecstack -o $@
 $(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_ST)) $(ST_WRITTEN): $(B)/guest/standard/numbers.h
 $(patsubst src/guest/%.c,$(B)/guest/%.o,$(GUEST_ST)): LEVEL_CFLAGS += -I$(B)/guest/standard
 $(ST_WRITTEN): $(B)/guest/standard/%.o: $(B)/guest/standard/%.c $(B)/.flags
@@ -74,7 +74,7 @@ $(B)/lib/libpmi.so: NAMES := PMI_
 $(GUEST_LIBS): $(B)/pm_run
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)nm -D --defined-only $< | sed -n 's/^[0-9a-f]* T \($(NAMES)[A-Za-z_0-9]*\)$$/.globl \1\n.type \1, %function\n\1: .byte 0/p' | $(CC) -shared -nostdlib -x assembler - -Wl,-soname,$(@F) -o $@
+	$(Q)nm -D --defined-only $< | sed -n 's/^[0-9a-f]* T \($(NAMES)[A-Za-z_0-9]*\)$$/.globl \1\n.type \1, %function\n\1: .byte 0/p' | $(CC) -shared -nostdlib -x assembler - -Wl,-soname,$(@F) -Wl,-z,noexecstack -o $@
 NEEDS_model += $(GUEST_LIBS)
 $(eval $(call script,model/guests))
 $(eval $(call script,model/bad_machines))

@@ -27,6 +27,11 @@ every_command_has_a_page() { # the further ones of a source lead to the page of 
     grep -q '^\.SH DESCRIPTION' "$root/usr/share/man/$(sed -n 's/^\.so //p' "$page" | grep . || echo "man1/${c##*/}.1")" || { echo "${c##*/}: no page"; return 1; }
   done
 }
+stacks_stay_data() { # one library that does not say so, and every stack of its program can be executed
+  for f in "$root"/usr/lib/*.so "$root"/usr/lib/portals_model/*.so; do
+    [ ! -e "$f" ] || readelf -lW "$f" | grep -q 'GNU_STACK.* RW ' || { echo "$f"; return 1; }
+  done
+}
 libraries_of_names_are_there() { # a program that links them, for pm_run
   cat >"$T/names.c" <<'END'
 #include <portals4.h>
@@ -68,6 +73,7 @@ version_is_the_headers() {
 
 check "make install" installs
 check "headers and commands are there" is_there
+check "no library asks for stacks that can be executed" stacks_stay_data
 check "a program that links the libraries of names runs" libraries_of_names_are_there
 if [ -e "$root/usr/include/portals_model/standard/mpi.h" ]; then check "a program of MPI's standard ABI builds and runs" program_of_the_standard_abi_runs
 else skip "the standard ABI" "no mpicc.mpich (Debian: libmpich-dev)"; fi
