@@ -43,6 +43,7 @@ HAVE_CROSS   := $(and $(QEMU_AARCH64),$(call have,aarch64-linux-gnu-gcc),$(wildc
 DEPS := \
   'clang|clang|second compiler, fuzzers' \
   'file:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a|libclang-rt-dev|make fuzz' \
+  'file:/usr/lib/llvm-*/lib/libomp.so|libomp-dev|test of programs with the OpenMP of clang' \
   'clang-tidy|clang-tidy|make lint' \
   'clang-format|clang-format|make lint' \
   'shellcheck|shellcheck|make lint' \

@@ -80,7 +80,7 @@ $(B)/rtl/nic/Vnic_top__ALL.a: $(RTL_SOURCES) $(B)/.flags
 	$(Q)$(call verilate,$(B)/rtl/nic,Vnic_top) --top-module nic_top rtl/nic_pkg.sv rtl/nic_top.sv \
 	  >$(B)/rtl/nic.log 2>&1 || { tail -30 $(B)/rtl/nic.log; exit 1; }
 # The one with waveforms watches both buses for what AXI forbids, too.
-RTL_CHECKERS := tests/rtl/axi4_check.sv tests/rtl/axil_check.sv tests/rtl/bind.sv
+RTL_CHECKERS := rtl/axi4_check.sv rtl/axil_check.sv rtl/axi_watch.sv
 $(B)/rtl/wave/Vnic_wave__ALL.a: RTL_OPT := -O1
 $(B)/rtl/wave/Vnic_wave__ALL.a: $(RTL_SOURCES) $(RTL_CHECKERS) $(B)/.flags
 	$(call say,RTL,$@)

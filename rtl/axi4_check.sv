@@ -1,5 +1,5 @@
-// The rules of AXI4 that the NIC keeps as a master and its host as a slave, as assertions. Bound to nic_top in
-// every simulated test (bind.sv); in the proof (formal/axi.sv) the rules of the slave are assumptions.
+// The rules of AXI4 that the NIC keeps as a master and its host as a slave, as assertions, bound to nic_top by
+// axi_watch.sv. In the proof (tests/rtl/formal/axi.sv) the rules of the slave are assumptions.
 // A rule of ours is stricter: a burst begins when address and data of the one before are taken.
 module axi4_check (
   input logic         clk_i,

@@ -1,5 +1,5 @@
 // The rules of AXI4-Lite that the NIC keeps as a slave and its host as a master, as assertions; bound like
-// axi4_check. In the proof (formal/axi.sv) the rules of the master are assumptions.
+// axi4_check. In the proof (tests/rtl/formal/axi.sv) the rules of the master are assumptions.
 module axil_check (
   input logic         clk_i,
   input logic         rst_ni,
