@@ -12610,7 +12610,8 @@ struct pm_msg {
   ptl_pt_index_t pt, pt_shown;
   uint64_t piece_bytes; /* the most that one operation moves */
   uint64_t numbers;
-  pm_msg_op *shown; /* operations with an entry on the second portal */
+  uint64_t last_id_before; /* messages up to this one are of an earlier layer */
+  pm_msg_op *shown;        /* operations with an entry on the second portal */
   char *overflow;
   /* with a worker: */
   pm_thread *worker, *holder; /* holder: who handles events and posts, one at a time */
@@ -12653,19 +12654,23 @@ static void pm__msg_tell_now(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint3
 /* From the wire: data is its initiator's, and on the second portal the other side's too. The
    stamp holds the initiator's operation; the other side's is found by the match bits, the number
    of what it shows: a sender's for a fetch, a receiver's for data. On the first portal the
-   receiver is not known yet. */
+   receiver is not known yet.
+   A layer that closed has forgotten its operations, but not the NIC what was under way: their memory
+   may be anything by now. */
 static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
   pm_msg_op *op = (pm_msg_op *)s->user_ptr;
   const uint32_t index = s->is_reply ? PM__MSG_INDEX(s->match_bits) : (uint32_t)s->hdr_data;
-  if (!msg || !s->size_bytes) return; /* announcements and answers move no data */
+  if (!msg || s->id <= msg->last_id_before) return;
+  if (!s->size_bytes) return; /* announcements and answers move no data */
   if (s->pt_index == msg->pt && !s->is_reply)
     pm__msg_tell(msg, op, PM_MSG_ON_WIRE, 0, s->t_begin_ns, s->t_end_ns);
   if (s->pt_index != msg->pt_shown) return;
   pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
   msg = w->procs[op->peer]->msg;
-  for (op = msg ? msg->shown : NULL; op; op = op->next)
+  if (!msg || s->id <= msg->last_id_before) return;
+  for (op = msg->shown; op; op = op->next)
     if (op->number_id == (s->match_bits & PM__MSG_NUMBER)) {
       pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
       return;
@@ -12762,6 +12767,7 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   if (!m) return PM_E_NOMEM;
   if (desc) m->desc = *desc;
   m->proc = p;
+  m->last_id_before = p->world->next_id;
   p->msg = m; /* from now on the world frees it, should it end during one of the calls below */
   p->msg_free = pm__msg_free;
   if (!pm__msg_defaults(m))
@@ -13750,14 +13756,14 @@ typedef struct pm__nbc_op { /* what stands behind one nbc_op */
   pm_msg_op op;             /* first */
   nbc_op *nbc;
   uint64_t xfer_id; /* 0: none */
-  struct pm__nbc_op *next;
+  struct pm__nbc_op *next, *next_made;
 } pm__nbc_op;
 struct pm_nbc {
   nbc_transport t;
   nbc_nic nic;
   pm_msg *msg;
   pm_process *proc;
-  pm__nbc_op *free_ops;
+  pm__nbc_op *free_ops, *made_ops; /* made: all, as those under way go with the endpoint */
   uint64_t xfers, lost;
   nbc_nic_stamp *stamps; /* ring */
   size_t stamps_max, first, used;
@@ -13835,10 +13841,14 @@ static pm__nbc_op *pm__nbc_op_new(pm_nbc *n, nbc_op *nbc, int peer) {
   pm__nbc_op *o = n->free_ops;
   if (o)
     n->free_ops = o->next;
-  else
+  else {
     o = (pm__nbc_op *)PM_MALLOC(sizeof *o);
-  if (!o) return NULL;
-  memset(o, 0, sizeof *o);
+    if (!o) return NULL;
+    o->next_made = n->made_ops;
+    n->made_ops = o;
+  }
+  memset(&o->op, 0, sizeof o->op);
+  o->xfer_id = 0;
   o->op.done = pm__nbc_done;
   o->op.user = n;
   o->nbc = nbc;
@@ -13954,9 +13964,9 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
 PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
   if (!endpoint) return;
   pm_msg_close(endpoint->msg);
-  while (endpoint->free_ops) {
-    pm__nbc_op *o = endpoint->free_ops;
-    endpoint->free_ops = o->next;
+  while (endpoint->made_ops) {
+    pm__nbc_op *o = endpoint->made_ops;
+    endpoint->made_ops = o->next_made;
     PM_FREE(o);
   }
   PM_FREE(endpoint->stamps);

@@ -39,7 +39,8 @@ struct pm_msg {
   ptl_pt_index_t pt, pt_shown;
   uint64_t piece_bytes; /* the most that one operation moves */
   uint64_t numbers;
-  pm_msg_op *shown; /* operations with an entry on the second portal */
+  uint64_t last_id_before; /* messages up to this one are of an earlier layer */
+  pm_msg_op *shown;        /* operations with an entry on the second portal */
   char *overflow;
   /* with a worker: */
   pm_thread *worker, *holder; /* holder: who handles events and posts, one at a time */
@@ -82,19 +83,23 @@ static void pm__msg_tell_now(pm_msg *msg, pm_msg_op *op, pm_msg_step step, uint3
 /* From the wire: data is its initiator's, and on the second portal the other side's too. The
    stamp holds the initiator's operation; the other side's is found by the match bits, the number
    of what it shows: a sender's for a fetch, a receiver's for data. On the first portal the
-   receiver is not known yet. */
+   receiver is not known yet.
+   A layer that closed has forgotten its operations, but not the NIC what was under way: their memory
+   may be anything by now. */
 static void pm__msg_stamp(void *arg, const pm_stamp *s) {
   const pm_world *w = (const pm_world *)arg;
   pm_msg *msg = w->procs[s->initiator_rank]->msg;
   pm_msg_op *op = (pm_msg_op *)s->user_ptr;
   const uint32_t index = s->is_reply ? PM__MSG_INDEX(s->match_bits) : (uint32_t)s->hdr_data;
-  if (!msg || !s->size_bytes) return; /* announcements and answers move no data */
+  if (!msg || s->id <= msg->last_id_before) return;
+  if (!s->size_bytes) return; /* announcements and answers move no data */
   if (s->pt_index == msg->pt && !s->is_reply)
     pm__msg_tell(msg, op, PM_MSG_ON_WIRE, 0, s->t_begin_ns, s->t_end_ns);
   if (s->pt_index != msg->pt_shown) return;
   pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
   msg = w->procs[op->peer]->msg;
-  for (op = msg ? msg->shown : NULL; op; op = op->next)
+  if (!msg || s->id <= msg->last_id_before) return;
+  for (op = msg->shown; op; op = op->next)
     if (op->number_id == (s->match_bits & PM__MSG_NUMBER)) {
       pm__msg_tell(msg, op, PM_MSG_ON_WIRE, index, s->t_begin_ns, s->t_end_ns);
       return;
@@ -191,6 +196,7 @@ PM_API pm_status pm_msg_open(const pm_msg_desc *desc, pm_msg **msg) {
   if (!m) return PM_E_NOMEM;
   if (desc) m->desc = *desc;
   m->proc = p;
+  m->last_id_before = p->world->next_id;
   p->msg = m; /* from now on the world frees it, should it end during one of the calls below */
   p->msg_free = pm__msg_free;
   if (!pm__msg_defaults(m))

@@ -12,14 +12,14 @@ typedef struct pm__nbc_op { /* what stands behind one nbc_op */
   pm_msg_op op;             /* first */
   nbc_op *nbc;
   uint64_t xfer_id; /* 0: none */
-  struct pm__nbc_op *next;
+  struct pm__nbc_op *next, *next_made;
 } pm__nbc_op;
 struct pm_nbc {
   nbc_transport t;
   nbc_nic nic;
   pm_msg *msg;
   pm_process *proc;
-  pm__nbc_op *free_ops;
+  pm__nbc_op *free_ops, *made_ops; /* made: all, as those under way go with the endpoint */
   uint64_t xfers, lost;
   nbc_nic_stamp *stamps; /* ring */
   size_t stamps_max, first, used;
@@ -97,10 +97,14 @@ static pm__nbc_op *pm__nbc_op_new(pm_nbc *n, nbc_op *nbc, int peer) {
   pm__nbc_op *o = n->free_ops;
   if (o)
     n->free_ops = o->next;
-  else
+  else {
     o = (pm__nbc_op *)PM_MALLOC(sizeof *o);
-  if (!o) return NULL;
-  memset(o, 0, sizeof *o);
+    if (!o) return NULL;
+    o->next_made = n->made_ops;
+    n->made_ops = o;
+  }
+  memset(&o->op, 0, sizeof o->op);
+  o->xfer_id = 0;
   o->op.done = pm__nbc_done;
   o->op.user = n;
   o->nbc = nbc;
@@ -216,9 +220,9 @@ PM_API nbc_status pm_nbc_create(const pm_nbc_desc *desc, pm_nbc **endpoint) {
 PM_API void pm_nbc_destroy(pm_nbc *endpoint) {
   if (!endpoint) return;
   pm_msg_close(endpoint->msg);
-  while (endpoint->free_ops) {
-    pm__nbc_op *o = endpoint->free_ops;
-    endpoint->free_ops = o->next;
+  while (endpoint->made_ops) {
+    pm__nbc_op *o = endpoint->made_ops;
+    endpoint->made_ops = o->next_made;
     PM_FREE(o);
   }
   PM_FREE(endpoint->stamps);

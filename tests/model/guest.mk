@@ -109,16 +109,17 @@ $(B)/tests/model/guest_openmp: tests/model/guest_openmp.c $(B)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 -O1 -fopenmp -w $< -o $@
 endif
-# src/guest under sanitizers: pm_run alone is built with them; what it runs, and all else, is this build's. Left out are
+# src/guest under sanitizers: pm_run and pm_replay alone are built with them; what it runs, and all else, is this build's. Left out are
 # checks of crashes, since the sanitizers end such a run themselves, of another allocator, and of NICs in RTL.
 GUESTS_CLEAN  := $(B)/guests_clean
 NOT_CLEAN     := crash_has_a_name|handlers_of_crashes_are_called|a crash|preloaded_allocators_are_everybodys|a maximum knows what goes at once
-GUEST_SCRIPTS := $(addprefix tests/,model/guests.sh $(addprefix guest_mpi/,semantics.sh openmpi.sh standard.sh ends.sh probes.sh folded.sh hides.sh))
+GUEST_SCRIPTS := $(addprefix tests/,model/guests.sh $(addprefix guest_mpi/,semantics.sh openmpi.sh standard.sh ends.sh probes.sh folded.sh hides.sh replay.sh))
 .PHONY: asan-guests fuzz-guests
-asan-guests: $(NEEDS_guest_mpi) $(NEEDS_model) ## programs under a pm_run with AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory B=$(B)/sanitized CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' $(B)/sanitized/bench/pm_run
+asan-guests: $(NEEDS_guest_mpi) $(NEEDS_model) ## programs under pm_run and traces under pm_replay, with AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory B=$(B)/sanitized CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' $(B)/sanitized/bench/pm_run $(B)/sanitized/pm_replay
 	@rm -rf $(GUESTS_CLEAN) && mkdir -p $(GUESTS_CLEAN) && ln -s $(abspath $(wildcard $(B)/*)) $(GUESTS_CLEAN)
 	@rm -f $(GUESTS_CLEAN)/log && ln -sfn $(abspath $(B))/sanitized/bench/pm_run $(GUESTS_CLEAN)/pm_run
+	@ln -sfn $(abspath $(B))/sanitized/pm_replay $(GUESTS_CLEAN)/pm_replay
 	@B=$(GUESTS_CLEAN) ASAN_OPTIONS=detect_leaks=0 TEST_WITHOUT='$(NOT_CLEAN)' sh tests/run.sh $(GUEST_SCRIPTS)
 fuzz-guests: $(NEEDS_guest_mpi) ## random MPI programs with fresh seeds under pm_run beside MPICH, for FUZZ_SECONDS (60)
 	@TEST_TIMEOUT=86400 sh tests/run.sh tests/fuzz/guests.sh

@@ -3,6 +3,15 @@
    says; and the model as a transport of nbc_overlap.h whose NIC knows the truth. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include <stdlib.h>
+static long block_count; /* of the model: what it has and has not given back */
+static void *counted(void *block, bool is_new) {
+  block_count += block && is_new;
+  return block;
+}
+#define PM_MALLOC(size_bytes)       counted(malloc(size_bytes), true)
+#define PM_REALLOC(old, size_bytes) counted(realloc(old, size_bytes), !(old))
+#define PM_FREE(block)              (block_count -= (block) != NULL, free(block))
 #define PM_WITH_NBC
 #include "tests/model/ptl.h"
 
@@ -575,6 +584,75 @@ static void collective_body(void *unused) {
 }
 static void blocking_calls_work_on_the_transport(void) { run_world(9, collective_body, NULL); }
 
+/* ---- a layer that closes with messages under way ---------------------------------------------------- */
+enum { FORGOTTEN_BYTES = 4 << 20 };
+static struct {
+  pm_msg_op old[2], op[2];
+  bool is_second[2]; /* the process has opened its second layer */
+  int told_count, wrong_count;
+} closing;
+static void hears_of_own_operations_only(void *user, const pm_msg_transfer *x) {
+  const bool *is_second = (const bool *)user;
+  closing.told_count += *is_second;
+  closing.wrong_count += *is_second && (x->op == &closing.old[0] || x->op == &closing.old[1]);
+}
+static void exchange_between_two(pm_msg *msg, pm_msg_op *op, void *buffer, size_t bytes) {
+  const int me = pm_rank();
+  CHECK((me ? pm_msg_irecv(msg, buffer, bytes, 0, 1, &op[1])
+            : pm_msg_isend(msg, buffer, bytes, 1, 1, &op[0])) == PM_OK);
+}
+static void two_layers_body(void *unused) {
+  const int me = pm_rank();
+  pm_msg_desc desc = layer;
+  pm_msg *msg;
+  char *big = calloc(1, FORGOTTEN_BYTES), small[64] = "";
+  (void)unused;
+  desc.observe = hears_of_own_operations_only;
+  desc.user = &closing.is_second[me];
+  CHECK(pm_msg_open(&desc, &msg) == PM_OK);
+  exchange_between_two(msg, closing.old, big, FORGOTTEN_BYTES);
+  for (int i = 0; i < 20; i++) { /* its data is on the way: 4 MiB take 0.4 ms */
+    pm_msg_progress(msg);
+    pm_sleep_ns(1000);
+  }
+  CHECK(!closing.old[me].finished);
+  pm_msg_close(msg);
+  closing.is_second[me] = true;
+  CHECK(pm_msg_open(&desc, &msg) == PM_OK);
+  exchange_between_two(msg, closing.op, small, sizeof small);
+  CHECK(pm_msg_wait(msg, &closing.op[me]) == PM_OK);
+  pm_sleep_ns(2000000);
+  pm_barrier();
+  pm_msg_close(msg);
+  free(big);
+}
+static void a_layer_hears_nothing_of_what_an_earlier_one_forgot(void) {
+  for (int way = 0; way < 3; way++) {
+    memset(&closing, 0, sizeof closing);
+    layer_is(way);
+    run_world(2, two_layers_body, NULL);
+    CHECK(closing.told_count > 0 && closing.wrong_count == 0);
+    if (closing.wrong_count) printf("  %s: %d\n", layer_text(), closing.wrong_count);
+  }
+}
+static void forgetful_body(void *unused) {
+  static char buffer[2][100];
+  pm_nbc *endpoint;
+  nbc_op op[2];
+  (void)unused;
+  CHECK(pm_nbc_create(NULL, &endpoint) == NBC_OK);
+  const nbc_transport *t = pm_nbc_transport(endpoint);
+  CHECK(nbc_irecv(t, buffer[t->rank], 100, 1 - t->rank, 7, &op[0]) == NBC_OK); /* never sent */
+  CHECK(nbc_irecv(t, buffer[t->rank], 100, 1 - t->rank, 8, &op[1]) == NBC_OK);
+  pm_barrier();
+  pm_nbc_destroy(endpoint);
+}
+static void an_endpoint_leaves_no_memory_behind(void) {
+  block_count = 0;
+  run_world(2, forgetful_body, NULL);
+  CHECK(block_count == 0);
+}
+
 /* ---- LogGP in, LogGP out: measured through the transport, written, and read by the model again ------ */
 static pm_platform given;
 static nbc_model_loggp measured;
@@ -705,6 +783,8 @@ int main(int argc, char **argv) {
   RUN(exact_overlap_lies_between_the_bounds);
   RUN(rendezvous_needs_a_look_to_overlap);
   RUN(blocking_calls_work_on_the_transport);
+  RUN(a_layer_hears_nothing_of_what_an_earlier_one_forgot);
+  RUN(an_endpoint_leaves_no_memory_behind);
   RUN(loggp_parameters_come_back);
   RUN(loggp_ranges_come_back);
   return TEST_END();
