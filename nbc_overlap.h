@@ -691,10 +691,10 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
    thread per process, the one that attached first, so that nothing counts twice. NIC counters are
    the node's: on a node with several processes, give them to one. */
 typedef struct nbc_counter_source {
-  size_t count;                               /* at most NBC_MAX_COUNTERS */
-  const char *const *names;                   /* borrowed */
-  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false =
-                                                 failed */
+  size_t count;             /* at most NBC_MAX_COUNTERS */
+  const char *const *names; /* borrowed */
+  /* Rising values, all `count` of them. ret false: failed */
+  bool (*read)(void *user, uint64_t *values);
   void *user;
 } nbc_counter_source;
 
@@ -717,15 +717,15 @@ typedef struct nbc_monitor_desc {
   const nbc_clock *clock;            /* copied; NULL = nbc_clock_create with defaults */
   const nbc_table *table_same_node;  /* borrowed until destroy; NULL = 500 ns + n / (5 GB/s) */
   const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
-  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes;
-                                        the */
-  size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
-  size_t ring_events;                /* 0 = 512; rounded up to a power of two */
-  size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
-  size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
-  size_t max_sections;               /* per thread; 0 = 64 */
-  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC
-                                        stamps */
+  /* Ascending upper limits (inclusive) of the size classes; the last class is open. 0 = 256, 4 Ki, 64 Ki,
+     1 Mi, 16 Mi */
+  const uint64_t *class_edges_bytes;
+  size_t class_edge_count;
+  size_t ring_events;   /* 0 = 512; rounded up to a power of two */
+  size_t max_transfers; /* active at once, per thread; 0 = 4096; rounded up likewise */
+  size_t max_cells;     /* (section, kind, class, peer) combinations; 0 = 1024 */
+  size_t max_sections;  /* per thread; 0 = 64 */
+  size_t history_calls; /* calls kept for stamps of the past; 0 = 256, no NIC stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                     /* recorders start switched off */
   bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
@@ -737,8 +737,8 @@ typedef struct nbc_monitor_desc {
   void *on_seen_user;
   /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
   uint32_t peers_same_node, peers_other_node;
-  bool
-      tables_of_messages; /* measured by sends and receives: puts, gets and atomics may be faster */
+  /* The tables were measured by sends and receives: puts, gets and atomics may be faster. */
+  bool tables_of_messages;
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |
@@ -957,13 +957,11 @@ typedef struct nbc_comm_total {
   int64_t waited_ns; /* in the calls that ended them */
 } nbc_comm_total;
 
-typedef struct nbc_counter {
+typedef struct nbc_counter { /* of a NIC, an MPI, … */
   char *name;
   int section_index;
   double value;
-} nbc_counter; /* NIC,
-                                                                                            MPI,
-                                                                                            … */
+} nbc_counter;
 
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */
@@ -1333,8 +1331,8 @@ struct nbc_transport {
   /* Waiting on one transport must drive what the same thread has under way on others of the process, or ranks
      that wait in different orders wait for ever. Progresses those; their errors are theirs. NULL = none */
   void (*others)(void *ctx);
-  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
-                                                  may be NULL */
+  /* A receive that is not matched yet finishes with NBC_E_CANCELLED. May be NULL */
+  nbc_status (*cancel)(void *ctx, nbc_op *op);
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
   /* [size] the node on which each rank runs, a number in 0 ... size - 1; stays while the transport does. NULL = not
      known. With it, collectives cross between nodes once per node where that pays. */
@@ -1357,8 +1355,8 @@ NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_
                              int peer, uint64_t tag, nbc_op *op);
 NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
                              uint64_t tag, nbc_op *op);
-NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's
-                                                                    status */
+/* ret NBC_PENDING or the operation's status */
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op);
 NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns);
 NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
                             int peer, uint64_t tag);
@@ -1473,8 +1471,7 @@ typedef struct nbc_true_stamp {
   uint64_t sequence; /* of the fragment, per world */
   uint64_t size_bytes;
   int64_t t_begin_ns, t_end_ns;
-  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 =
-                                          not */
+  uint64_t send_xfer_id, recv_xfer_id; /* under these the ranks' recorders know it; 0 = not */
 } nbc_true_stamp;
 
 #ifdef NBC_LINES
@@ -1546,9 +1543,9 @@ NBC_API size_t nbc_threads_stamps(nbc_threads *world, nbc_true_stamp *stamps, si
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
   int thread_level; /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
-  uint64_t
-      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks,
-                      which is checked */
+  /* Of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks, which is
+     checked */
+  uint64_t piece_bytes;
   bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
@@ -1709,12 +1706,11 @@ typedef enum nbc_algo {
       NBC_ALGO_COUNT
 } nbc_algo;
 
-NBC_API const char *nbc_coll_name(nbc_coll coll);                    /* "bcast"; "?" */
-NBC_API const char *nbc_algo_name(nbc_algo algo);                    /* "binomial"; "?" */
-NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
-                                                                          NBC_E_NOT_FOUND */
-NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
-                                                                          NBC_E_NOT_FOUND */
+NBC_API const char *nbc_coll_name(nbc_coll coll); /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo); /* "binomial"; "?" */
+/* ret NBC_OK | NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);
 
 /* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from
    sources[k], goes to targets[k]; -1: nobody, the block stays as it is. The rank itself may be
@@ -2175,8 +2171,8 @@ typedef struct nbc_coll_args {
   int radix;
   int window_count;
   const nbc_neighbors *neighbors; /* neighbor_...; read in the call only */
-  void *
-      operator_user; /* for an operator of nbc_comm_operator, in place of the one given there; or NULL */
+  /* For an operator of nbc_comm_operator, in place of the one given there; or NULL */
+  void *operator_user;
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait
@@ -6189,7 +6185,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 158 "src/overlap/report.h"
+#line 156 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -9848,7 +9844,7 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 57 "src/transport/packets.h"
+#line 56 "src/transport/packets.h"
 #endif
 /* How it works, in the order of the code below.
 
@@ -10658,8 +10654,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
       desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
       (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
                            desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
-      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real
-                                                                              time */
+      (desc->dma && desc->clock &&
+       desc->clock->source == NBC_CLOCK_USER)) /* which sleeps in real time */
     return NBC_E_INVAL;
   return NBC_OK;
 }
@@ -11438,8 +11434,7 @@ typedef struct nbc__mpi {
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare, *spare_large;
   MPI_Request ring_requests[NBC__MPI_RING];
-  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
-                                              yet */
+  int ring_first, ring_count, stale_count; /* stale: before the first, not yet started again */
   MPI_Request *requests;                   /* active; owners, indices and statuses belong to it */
   nbc__mpi_owner *owners;
   int *indices;
@@ -11965,9 +11960,9 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
-  /* Closes the gaps. Here, before `done` runs: a callback may post, which adds at the end. */
-  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
-                                                             now */
+  /* Closes the gaps: completed ones are MPI_REQUEST_NULL now. Here, before `done` runs: a callback may
+     post, which adds at the end. */
+  for (i = 0; done_count > 0 && i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) {
       m->owners[kept_count] = m->owners[i];
       m->requests[kept_count++] = m->requests[i];
@@ -12697,7 +12692,7 @@ NBC_API void nbc_shmem_destroy(nbc_transport *t) {
 #endif
 #ifndef NBC_NO_COLL
 #ifdef NBC_LINES
-#line 199 "src/coll/schedule.h"
+#line 198 "src/coll/schedule.h"
 #endif
 /* ---- the builder: nodes in program order, dependencies found from the bytes they touch ----- */
 /* An algorithm below reads like a sequential program. As in a processor that executes out of order,
@@ -12740,8 +12735,8 @@ typedef struct nbc__sched_builder {
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
   nbc_slice in, out; /* input and result of this rank */
-  const int *
-      group; /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
+  /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
+  const int *group;
   uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
 
@@ -15749,9 +15744,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
     p->posted[i] = true;
     if (!p->posted[other]) return NBC_OK; /* whoever comes second moves the data */
     const size_t send = node->type == NBC_NODE_SEND ? i : other, recv = send == i ? other : i;
-    const nbc_node *const from = nbc__sched_world_node(&p->w, send), *const to =
-                                                                         nbc__sched_world_node(
-                                                                             &p->w, recv);
+    const nbc_node *const from = nbc__sched_world_node(&p->w, send);
+    const nbc_node *const to = nbc__sched_world_node(&p->w, recv);
     if (node->size_bytes)
       memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
              nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),
@@ -16264,8 +16258,7 @@ struct nbc_progress {
   uint32_t comm_count;                 /* under the lock, as all that follows */
   nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
   uint32_t users[NBC__PROG_MAX_TRANSPORTS];
-  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it
-                                                  works */
+  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of it ended with; 0 = it works */
   int transport_count;
   uint64_t moved_count;      /* completions and launches: what makes a poll busy */
   nbc__prog_work *submitted; /* atomic: a stack, the newest first */
@@ -16347,9 +16340,8 @@ NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /*
   p->failed[i] = p->failed[p->transport_count];
 }
 
-NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under
-                                                                                             the
-                                                                                             lock */
+/* Under the lock. */
+NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) {
   for (int i = 0; i < p->transport_count; i++)
     if (p->transports[i] == t) return p->failed[i];
   return NBC_OK;
@@ -17015,9 +17007,8 @@ static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args
 static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *args,
                                           const nbc_schedule *s) {
   const char *const name = nbc_coll_name(args->coll);
-  const unsigned char *const send = (const unsigned char *)args->send, *const recv =
-                                                                           (const unsigned char *)
-                                                                               args->recv;
+  const unsigned char *const send = (const unsigned char *)args->send;
+  const unsigned char *const recv = (const unsigned char *)args->recv;
   if (s->send_bytes && !send)
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: send: must not be NULL", name);
   if (s->recv_bytes && !recv)

@@ -353,8 +353,8 @@ typedef struct pm_platform {
 #undef PM__X
   pm_topology_kind topology;
   int64_t topo[16];
-  const pm_link
-      *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  const pm_link *links;
   int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];
@@ -492,8 +492,8 @@ typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
   pm_link_model link;
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
-  const pm_link_phase
-      *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
+  /* Changes of link on the way, by time; not copied; may be NULL */
+  const pm_link_phase *link_phases;
   int link_phase_count;
   pm_semantics semantics;
   pm_faults faults;
@@ -515,8 +515,8 @@ typedef struct pm_world_desc {
      calls the process has made; 0 = none. Symmetrical programs that answer each other at the same moment, for ever,
      end with it as on real machines. Not negative */
   int64_t call_noise_ns;
-  void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
-                                                   NULL */
+  /* Another thread (pm_thread_self) runs now. May be NULL */
+  void (*switched)(void *user, pm_process *to);
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
@@ -1610,8 +1610,8 @@ typedef struct pm_link_bin {
      messages, which take their turn, go beside long ones */
   double use_ratio;
   double flow_count; /* long transfers that shared it, on average (flow level) */
-  double
-      queue_bytes; /* that waited in front of it, on average: packets; at the flow level short messages */
+  /* That waited in front of it, on average: packets; at the flow level short messages */
+  double queue_bytes;
 } pm_link_bin;
 /* ret how many bins there are, 0 without link_use or of no link; writes at most max, none to NULL */
 PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max);

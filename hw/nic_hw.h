@@ -261,12 +261,12 @@ typedef struct nic_info {
 typedef struct nic_machine nic_machine;
 
 typedef struct nic_find_desc {
-  const char
-      *sysfs_root; /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
+  /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
+  const char *sysfs_root;
   const char *dev_root;  /* NULL = "/dev" */
   const char *proc_root; /* NULL = "/proc" on this machine, none with another sysfs_root */
-  const char
-      *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
+  /* A machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
+  const char *dump_path;
   bool all_pci;   /* all PCI devices, not only those that look like NICs */
   bool no_libpci; /* PCI from sysfs files even where libpci is built in */
 } nic_find_desc;
@@ -514,8 +514,8 @@ typedef struct nic_registers nic_registers;
 typedef struct nic_registers_desc {
   const nic_map *map; /* NULL = the device's own */
   const nic_bus *bus; /* copied, closed by nic_registers_close; NULL = the BAR's file in sysfs */
-  bool
-      allow_clearing; /* read counters that reading clears; never done when a driver owns the NIC */
+  /* Read counters that reading clears; never done when a driver owns the NIC */
+  bool allow_clearing;
 } nic_registers_desc;
 
 /* Opens the registers of a NIC; machine may be NULL when desc names map and bus. desc, host may be
@@ -581,9 +581,9 @@ typedef struct nic_stamp {
   uint32_t key_count; /* sent: UDP: which datagram, from 0; TCP: bytes before the last one */
   int64_t t_before_ns, t_after_ns; /* host time, by the kernel; it happened between */
   int64_t t_real_ns;               /* as the kernel stamped it: CLOCK_REALTIME */
-  uint64_t
-      ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps. An arrival may have
-                     both: then it is of the NIC's kind, and the kernel's times are filled as well */
+  /* NIC's clock, ns of its time scale; 0 for the kernel's stamps. An arrival may have both: then
+     it is of the NIC's kind, and the kernel's times are filled as well */
+  uint64_t ticks;
 } nic_stamp;
 
 typedef struct nic_stamping nic_stamping;
@@ -681,8 +681,8 @@ typedef struct nic_clock_desc {
   nic_registers *registers;   /* read this instead; borrowed until close */
   bool system;                /* CLOCK_REALTIME instead */
   nic_reading_kind best_kind; /* do not use a better one; 0 = any */
-  int64_t
-      precise_err_ns; /* how far apart PRECISE may capture the two; the kernel does not say: 0 = 100 ns */
+  /* How far apart PRECISE may capture the two; the kernel does not say: 0 = 100 ns */
+  int64_t precise_err_ns;
   const nic_system *kernel; /* copied; NULL = the real one */
 } nic_clock_desc;
 typedef struct nic_clock_info {

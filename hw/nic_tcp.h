@@ -54,10 +54,10 @@ typedef struct nic_tcp_desc {
   /* PTP clock of the NIC that carries all streams: sends get its stamps. Borrowed until destroy;
      meanwhile its host time is the transport's. NULL = the kernel's stamps */
   nic_clock *clock_of_nic;
-  uint64_t
-      max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
-  double
-      pace_bytes_per_s; /* the kernel paces each stream, as a link would; 0 = as fast as it goes */
+  /* Kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
+  uint64_t max_early_bytes;
+  /* The kernel paces each stream, as a link would; 0 = as fast as it goes */
+  double pace_bytes_per_s;
   int64_t connect_limit_ns; /* 0 = 30 s */
   int64_t close_limit_ns;   /* of nic_tcp_destroy; 0 = 10 s */
   /* 0: a silent connection with nothing on its way counts as broken after 60 s. Else after this time,
@@ -149,8 +149,8 @@ enum {
 typedef struct nic__tcp_head {
   uint32_t magic, kind;
   uint64_t tag, size_bytes, sequence;
-  uint64_t
-      consumed_bytes; /* of what came the other way and waited here: so much in all is free again */
+  /* Of what came the other way and waited here: so much in all is free again */
+  uint64_t consumed_bytes;
   uint32_t slot, reserved; /* of an announced message, at its sender */
 } nic__tcp_head;
 /* The true times of one message, CLOCK_REALTIME of the sender. */
@@ -179,8 +179,8 @@ typedef struct nic__tcp_early { /* a message that came before its receive */
   struct nic__tcp_early *next;
   nic__tcp_head head; /* of kind ANNOUNCE: without data */
   uint64_t got_bytes;
-  nbc_op *
-      own; /* to this rank itself, and too long to be kept: the send, whose buffer holds the data */
+  /* To this rank itself, and too long to be kept: the send, whose buffer holds the data */
+  nbc_op *own;
   char *data; /* right behind */
 } nic__tcp_early;
 

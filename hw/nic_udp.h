@@ -38,18 +38,18 @@ typedef struct nic_udp_desc {
   const nbc_clock *clock;       /* copied; NULL = nbc_clock_create with defaults */
   bool no_stamps;
   uint32_t datagram_bytes; /* 256 to 65000; 0 = 1400, which every Ethernet carries in one piece */
-  uint64_t
-      max_early_bytes; /* kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
+  /* Kept for receives not posted yet, per peer; 0 = 64 MiB; at least 4 KiB */
+  uint64_t max_early_bytes;
   double pace_bytes_per_s;  /* per peer; 0 = as fast as it goes */
   int64_t connect_limit_ns; /* 0 = 30 s */
   int64_t close_limit_ns;   /* of nic_udp_destroy; 0 = 10 s */
-  int64_t
-      silence_limit_ns; /* a host that vanished without a word is gone after this; 0 = a minute */
+  /* A host that vanished without a word is gone after this; 0 = a minute */
+  int64_t silence_limit_ns;
   const char *token, *job; /* see nic_meet.h */
   bool open_to_all;
-  const uint16_t
-      *via_ports; /* size; not 0: the datagrams for this peer go to this port of 127.0.0.1,
-                                to somebody who passes them on (tests of loss) */
+  /* Size; not 0: the datagrams for this peer go to this port of 127.0.0.1, to somebody who
+     passes them on (tests of loss) */
+  const uint16_t *via_ports;
 } nic_udp_desc;
 
 typedef struct nic_udp_stats {
@@ -125,8 +125,8 @@ typedef struct nic__udp_head {
   uint8_t key[16];
   uint64_t number; /* of the datagram; ACK: all below it were taken */
   uint64_t message, tag, size_bytes, offset_bytes;
-  uint64_t
-      consumed_bytes; /* of what came the other way and waited here: so much in all is free again */
+  /* Of what came the other way and waited here: so much in all is free again */
+  uint64_t consumed_bytes;
   uint32_t place, reply; /* of an announced message: at its sender; at its receiver */
   uint64_t taken[NIC__UDP_WINDOW / 64]; /* ACK: those from number on, one bit each */
 } nic__udp_head;

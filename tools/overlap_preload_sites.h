@@ -18,8 +18,8 @@ typedef struct site { /* one line of the cache */
   uint64_t count;
   int64_t total_ns, max_ns;
   const site_place *where;
-  int32_t
-      through; /* the caller is the MPI itself: distance of the next return address; 0: it is not */
+  /* The caller is the MPI itself: distance of the next return address; 0: it is not */
+  int32_t through;
 } __attribute__((aligned(64))) site;
 
 typedef struct sites {

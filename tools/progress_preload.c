@@ -357,8 +357,8 @@ static int64_t known_put(MPI_Request request, bool active);
 typedef struct persistent {
   MPI_Request request;
   bool active; /* started, and not yet completed */
-  struct running
-      *ours; /* a collective of ours: `request` stands for `current` while it is active */
+  /* A collective of ours: `request` stands for `current` while it is active */
+  struct running *ours;
   MPI_Request current;
   bool is_foreign; /* a collective that stays the MPI's */
 } persistent;

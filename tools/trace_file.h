@@ -40,12 +40,13 @@ enum {
    size_bytes. Told when it has moved: then also what it was the reading before, if that was not told. */
 typedef struct trace_record {
   int64_t begin_ns, end_ns;
-  uint64_t
-      id; /* call: its place; section: its name; transfer, NIC stamp: the transfer, its thread above bit 40 */
+  /* Call: its place; section: its name; transfer, NIC stamp: the transfer, its thread above bit
+     40 */
+  uint64_t id;
   uint64_t size_bytes; /* call, section: the thread */
-  int64_t
-      xfer_ns; /* transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times; call:
-                  the thread's computation up to it */
+  /* Transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times;
+     call: the thread's computation up to it */
+  int64_t xfer_ns;
   int64_t min_overlap_ns, max_overlap_ns;
   int32_t partner; /* rank in the world; -1: not known, or several */
   uint8_t what, kind, peer, case_of;

@@ -52,8 +52,8 @@ typedef struct nic_pci_desc {
 typedef struct nic_pci_counts {
   uint64_t config_reads, config_writes, bar_reads, bar_writes, memory_maps, resets;
   uint64_t bytes_read, bytes_written; /* of the guest's memory, by the NIC */
-  uint64_t
-      refused; /* accesses outside of BAR or memory, or while the guest had them switched off */
+  /* Accesses outside of BAR or memory, or while the guest had them switched off */
+  uint64_t refused;
 } nic_pci_counts;
 
 nic_pci_desc nic_pci_default(void); /* one NIC without socket, slower by NIC_PCI_SLOWER */

@@ -18,8 +18,7 @@ struct nbc_progress {
   uint32_t comm_count;                 /* under the lock, as all that follows */
   nbc_transport *transports[NBC__PROG_MAX_TRANSPORTS];
   uint32_t users[NBC__PROG_MAX_TRANSPORTS];
-  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of the transport ended with; 0 = it
-                                                  works */
+  nbc_status failed[NBC__PROG_MAX_TRANSPORTS]; /* what progress of it ended with; 0 = it works */
   int transport_count;
   uint64_t moved_count;      /* completions and launches: what makes a poll busy */
   nbc__prog_work *submitted; /* atomic: a stack, the newest first */
@@ -101,9 +100,8 @@ NBC__PRIVATE void nbc__prog_detach(nbc_progress *p, const nbc_transport *t) { /*
   p->failed[i] = p->failed[p->transport_count];
 }
 
-NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) { /* under
-                                                                                             the
-                                                                                             lock */
+/* Under the lock. */
+NBC__PRIVATE nbc_status nbc__prog_failed(const nbc_progress *p, const nbc_transport *t) {
   for (int i = 0; i < p->transport_count; i++)
     if (p->transports[i] == t) return p->failed[i];
   return NBC_OK;

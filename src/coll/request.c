@@ -340,9 +340,8 @@ static nbc_status nbc__coll_check_call(nbc_comm *comm, const nbc_coll_args *args
 static nbc_status nbc__coll_check_buffers(nbc_comm *comm, const nbc_coll_args *args,
                                           const nbc_schedule *s) {
   const char *const name = nbc_coll_name(args->coll);
-  const unsigned char *const send = (const unsigned char *)args->send, *const recv =
-                                                                           (const unsigned char *)
-                                                                               args->recv;
+  const unsigned char *const send = (const unsigned char *)args->send;
+  const unsigned char *const recv = (const unsigned char *)args->recv;
   if (s->send_bytes && !send)
     return nbc__status_fail(&comm->err, NBC_E_INVAL, 0, "%s: send: must not be NULL", name);
   if (s->recv_bytes && !recv)

@@ -65,8 +65,8 @@ typedef struct nbc_coll_args {
   int radix;
   int window_count;
   const nbc_neighbors *neighbors; /* neighbor_...; read in the call only */
-  void *
-      operator_user; /* for an operator of nbc_comm_operator, in place of the one given there; or NULL */
+  /* For an operator of nbc_comm_operator, in place of the one given there; or NULL */
+  void *operator_user;
 } nbc_coll_args;
 
 /* Starts a collective. Without a progress engine it goes on inside nbc_coll_test and nbc_coll_wait

@@ -102,12 +102,11 @@ typedef enum nbc_algo {
       NBC_ALGO_COUNT
 } nbc_algo;
 
-NBC_API const char *nbc_coll_name(nbc_coll coll);                    /* "bcast"; "?" */
-NBC_API const char *nbc_algo_name(nbc_algo algo);                    /* "binomial"; "?" */
-NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll); /* NBC_OK |
-                                                                          NBC_E_NOT_FOUND */
-NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo); /* NBC_OK |
-                                                                          NBC_E_NOT_FOUND */
+NBC_API const char *nbc_coll_name(nbc_coll coll); /* "bcast"; "?" */
+NBC_API const char *nbc_algo_name(nbc_algo algo); /* "binomial"; "?" */
+/* ret NBC_OK | NBC_E_NOT_FOUND */
+NBC_API nbc_status nbc_coll_parse(const char *name, nbc_coll *coll);
+NBC_API nbc_status nbc_algo_parse(const char *name, nbc_algo *algo);
 
 /* With whom a rank exchanges in neighbor_allgather and neighbor_alltoall: block k comes from
    sources[k], goes to targets[k]; -1: nobody, the block stays as it is. The rank itself may be
@@ -237,8 +236,8 @@ typedef struct nbc__sched_builder {
   int32_t *window;                 /* the last sends, when they are bounded */
   int window_count, window_next;
   nbc_slice in, out; /* input and result of this rank */
-  const int *
-      group; /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
+  /* TWO_LEVEL: who takes part now, d.rank and d.size are those among them; NULL = all */
+  const int *group;
   uint64_t *recv_at, *send_at; /* where packed blocks of different lengths begin, in elements */
 } nbc__sched_builder;
 

@@ -194,9 +194,8 @@ static nbc_status nbc__sched_prove_node(nbc__sched_proof *p, size_t i) {
     p->posted[i] = true;
     if (!p->posted[other]) return NBC_OK; /* whoever comes second moves the data */
     const size_t send = node->type == NBC_NODE_SEND ? i : other, recv = send == i ? other : i;
-    const nbc_node *const from = nbc__sched_world_node(&p->w, send), *const to =
-                                                                         nbc__sched_world_node(
-                                                                             &p->w, recv);
+    const nbc_node *const from = nbc__sched_world_node(&p->w, send);
+    const nbc_node *const to = nbc__sched_world_node(&p->w, recv);
     if (node->size_bytes)
       memcpy(nbc__sched_bytes(p, p->w.rank_of[recv], to->u.msg.buffer),
              nbc__sched_bytes(p, p->w.rank_of[send], from->u.msg.buffer),

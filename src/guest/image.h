@@ -41,8 +41,8 @@ struct elf_image {
   size_t bytes;
   size_t variables_at; /* block of libc's variables, behind the objects */
   size_t tls_bytes, tls_align;
-  uint32_t
-      *moved; /* where words lie that hold an address inside of the image, in units of 4 bytes */
+  /* Where words lie that hold an address inside of the image, in units of 4 bytes */
+  uint32_t *moved;
   size_t moved_count, moved_max;
   struct {
     size_t at, bytes;

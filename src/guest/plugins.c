@@ -16,8 +16,8 @@
 typedef struct plugin plugin;
 struct plugin { /* what one dlopen brought: the library, and what it needs and was not there */
   elf_image image;
-  const elf_image *
-      *others; /* of its image: all that were loaded before it and are global or needed */
+  /* Of its image: all that were loaded before it and are global or needed */
+  const elf_image **others;
   bool is_global, has_begun;
   const pm_thread *begins; /* the thread that runs its constructors; NULL: they have run */
   plugin *next, *before;

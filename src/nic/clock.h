@@ -25,8 +25,8 @@ typedef struct nic_clock_desc {
   nic_registers *registers;   /* read this instead; borrowed until close */
   bool system;                /* CLOCK_REALTIME instead */
   nic_reading_kind best_kind; /* do not use a better one; 0 = any */
-  int64_t
-      precise_err_ns; /* how far apart PRECISE may capture the two; the kernel does not say: 0 = 100 ns */
+  /* How far apart PRECISE may capture the two; the kernel does not say: 0 = 100 ns */
+  int64_t precise_err_ns;
   const nic_system *kernel; /* copied; NULL = the real one */
 } nic_clock_desc;
 typedef struct nic_clock_info {

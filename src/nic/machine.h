@@ -86,12 +86,12 @@ typedef struct nic_info {
 typedef struct nic_machine nic_machine;
 
 typedef struct nic_find_desc {
-  const char
-      *sysfs_root; /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
+  /* NULL = "/sys"; another folder: a recorded tree, no questions to the kernel */
+  const char *sysfs_root;
   const char *dev_root;  /* NULL = "/dev" */
   const char *proc_root; /* NULL = "/proc" on this machine, none with another sysfs_root */
-  const char
-      *dump_path; /* a machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
+  /* A machine recorded by `lspci -xxxx` or `nicstat --record`; NULL = this one */
+  const char *dump_path;
   bool all_pci;   /* all PCI devices, not only those that look like NICs */
   bool no_libpci; /* PCI from sysfs files even where libpci is built in */
 } nic_find_desc;

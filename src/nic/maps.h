@@ -67,8 +67,8 @@ typedef struct nic_registers nic_registers;
 typedef struct nic_registers_desc {
   const nic_map *map; /* NULL = the device's own */
   const nic_bus *bus; /* copied, closed by nic_registers_close; NULL = the BAR's file in sysfs */
-  bool
-      allow_clearing; /* read counters that reading clears; never done when a driver owns the NIC */
+  /* Read counters that reading clears; never done when a driver owns the NIC */
+  bool allow_clearing;
 } nic_registers_desc;
 
 /* Opens the registers of a NIC; machine may be NULL when desc names map and bus. desc, host may be

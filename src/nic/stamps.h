@@ -27,9 +27,9 @@ typedef struct nic_stamp {
   uint32_t key_count; /* sent: UDP: which datagram, from 0; TCP: bytes before the last one */
   int64_t t_before_ns, t_after_ns; /* host time, by the kernel; it happened between */
   int64_t t_real_ns;               /* as the kernel stamped it: CLOCK_REALTIME */
-  uint64_t
-      ticks; /* NIC's clock, ns of its time scale; 0 for the kernel's stamps. An arrival may have
-                     both: then it is of the NIC's kind, and the kernel's times are filled as well */
+  /* NIC's clock, ns of its time scale; 0 for the kernel's stamps. An arrival may have both: then
+     it is of the NIC's kind, and the kernel's times are filled as well */
+  uint64_t ticks;
 } nic_stamp;
 
 typedef struct nic_stamping nic_stamping;

@@ -75,10 +75,10 @@
    thread per process, the one that attached first, so that nothing counts twice. NIC counters are
    the node's: on a node with several processes, give them to one. */
 typedef struct nbc_counter_source {
-  size_t count;                               /* at most NBC_MAX_COUNTERS */
-  const char *const *names;                   /* borrowed */
-  bool (*read)(void *user, uint64_t *values); /* rising values, all `count` of them; false =
-                                                 failed */
+  size_t count;             /* at most NBC_MAX_COUNTERS */
+  const char *const *names; /* borrowed */
+  /* Rising values, all `count` of them. ret false: failed */
+  bool (*read)(void *user, uint64_t *values);
   void *user;
 } nbc_counter_source;
 
@@ -101,15 +101,15 @@ typedef struct nbc_monitor_desc {
   const nbc_clock *clock;            /* copied; NULL = nbc_clock_create with defaults */
   const nbc_table *table_same_node;  /* borrowed until destroy; NULL = 500 ns + n / (5 GB/s) */
   const nbc_table *table_other_node; /* borrowed until destroy; NULL = 2 us + n / (10 GB/s) */
-  const uint64_t *class_edges_bytes; /* ascending upper limits (inclusive) of the size classes;
-                                        the */
-  size_t class_edge_count;           /* last class is open. 0 = 256, 4 Ki, 64 Ki, 1 Mi, 16 Mi */
-  size_t ring_events;                /* 0 = 512; rounded up to a power of two */
-  size_t max_transfers;              /* active at once, per thread; 0 = 4096; rounded up likewise */
-  size_t max_cells;                  /* (section, kind, class, peer) combinations; 0 = 1024 */
-  size_t max_sections;               /* per thread; 0 = 64 */
-  size_t history_calls;              /* calls remembered for stamps of the past; 0 = 256, no NIC
-                                        stamps */
+  /* Ascending upper limits (inclusive) of the size classes; the last class is open. 0 = 256, 4 Ki, 64 Ki,
+     1 Mi, 16 Mi */
+  const uint64_t *class_edges_bytes;
+  size_t class_edge_count;
+  size_t ring_events;   /* 0 = 512; rounded up to a power of two */
+  size_t max_transfers; /* active at once, per thread; 0 = 4096; rounded up likewise */
+  size_t max_cells;     /* (section, kind, class, peer) combinations; 0 = 1024 */
+  size_t max_sections;  /* per thread; 0 = 64 */
+  size_t history_calls; /* calls kept for stamps of the past; 0 = 256, no NIC stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
   bool start_off;                     /* recorders start switched off */
   bool grow_transfers;   /* max_transfers is where it begins: doubled when full (allocates) */
@@ -121,8 +121,8 @@ typedef struct nbc_monitor_desc {
   void *on_seen_user;
   /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
   uint32_t peers_same_node, peers_other_node;
-  bool
-      tables_of_messages; /* measured by sends and receives: puts, gets and atomics may be faster */
+  /* The tables were measured by sends and receives: puts, gets and atomics may be faster. */
+  bool tables_of_messages;
 } nbc_monitor_desc;
 
 /* ret NBC_OK | NBC_E_INVAL (edges not ascending, too many; too many counters) | NBC_E_CLOCK |

@@ -76,13 +76,11 @@ typedef struct nbc_comm_total {
   int64_t waited_ns; /* in the calls that ended them */
 } nbc_comm_total;
 
-typedef struct nbc_counter {
+typedef struct nbc_counter { /* of a NIC, an MPI, … */
   char *name;
   int section_index;
   double value;
-} nbc_counter; /* NIC,
-                                                                                            MPI,
-                                                                                            … */
+} nbc_counter;
 
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */

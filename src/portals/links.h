@@ -15,8 +15,8 @@ typedef struct pm_link_bin {
      messages, which take their turn, go beside long ones */
   double use_ratio;
   double flow_count; /* long transfers that shared it, on average (flow level) */
-  double
-      queue_bytes; /* that waited in front of it, on average: packets; at the flow level short messages */
+  /* That waited in front of it, on average: packets; at the flow level short messages */
+  double queue_bytes;
 } pm_link_bin;
 /* ret how many bins there are, 0 without link_use or of no link; writes at most max, none to NULL */
 PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max);

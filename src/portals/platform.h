@@ -151,8 +151,8 @@ typedef struct pm_platform {
 #undef PM__X
   pm_topology_kind topology;
   int64_t topo[16];
-  const pm_link
-      *links; /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  /* PM_TOPO_FILE; owned by the caller, or by the platform after pm_platform_read */
+  const pm_link *links;
   int64_t link_count;
   int noise_count; /* a mixture of so many modes, see pm_kernel; 0 = none */
   pm_mode noise[PM_MODES_MAX];

@@ -97,8 +97,8 @@ typedef struct pm_world_desc {
   const pm_platform *platform; /* required; copied */
   pm_link_model link;
   const struct pm_carrier *carrier; /* needed for PM_LINK_CARRIER; must live as long as the world */
-  const pm_link_phase
-      *link_phases; /* changes of link on the way, by time; not copied; may be NULL */
+  /* Changes of link on the way, by time; not copied; may be NULL */
+  const pm_link_phase *link_phases;
   int link_phase_count;
   pm_semantics semantics;
   pm_faults faults;
@@ -120,8 +120,8 @@ typedef struct pm_world_desc {
      calls the process has made; 0 = none. Symmetrical programs that answer each other at the same moment, for ever,
      end with it as on real machines. Not negative */
   int64_t call_noise_ns;
-  void (*switched)(void *user, pm_process *to); /* another thread (pm_thread_self) runs now; may be
-                                                   NULL */
+  /* Another thread (pm_thread_self) runs now. May be NULL */
+  void (*switched)(void *user, pm_process *to);
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);

@@ -58,8 +58,8 @@ struct nbc_transport {
   /* Waiting on one transport must drive what the same thread has under way on others of the process, or ranks
      that wait in different orders wait for ever. Progresses those; their errors are theirs. NULL = none */
   void (*others)(void *ctx);
-  nbc_status (*cancel)(void *ctx, nbc_op *op); /* receive not matched yet: finishes NBC_E_CANCELLED;
-                                                  may be NULL */
+  /* A receive that is not matched yet finishes with NBC_E_CANCELLED. May be NULL */
+  nbc_status (*cancel)(void *ctx, nbc_op *op);
   nbc_peer (*peer_class)(void *ctx, int peer); /* NULL = unknown */
   /* [size] the node on which each rank runs, a number in 0 ... size - 1; stays while the transport does. NULL = not
      known. With it, collectives cross between nodes once per node where that pays. */
@@ -82,8 +82,8 @@ NBC_API nbc_status nbc_isend(const nbc_transport *t, const void *buffer, uint64_
                              int peer, uint64_t tag, nbc_op *op);
 NBC_API nbc_status nbc_irecv(const nbc_transport *t, void *buffer, uint64_t size_bytes, int peer,
                              uint64_t tag, nbc_op *op);
-NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op); /* NBC_PENDING or the operation's
-                                                                    status */
+/* ret NBC_PENDING or the operation's status */
+NBC_API nbc_status nbc_test(const nbc_transport *t, nbc_op *op);
 NBC_API nbc_status nbc_wait(const nbc_transport *t, nbc_op *op, int64_t limit_ns);
 NBC_API nbc_status nbc_send(const nbc_transport *t, const void *buffer, uint64_t size_bytes,
                             int peer, uint64_t tag);

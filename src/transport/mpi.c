@@ -76,8 +76,7 @@ typedef struct nbc__mpi {
   nbc__transport_fifo any, submitted, done; /* receives for any peer; waiting for main; finished */
   nbc__mpi_packet *ring[NBC__MPI_RING], *spare, *spare_large;
   MPI_Request ring_requests[NBC__MPI_RING];
-  int ring_first, ring_count, stale_count; /* stale: those before the first, not started again
-                                              yet */
+  int ring_first, ring_count, stale_count; /* stale: before the first, not yet started again */
   MPI_Request *requests;                   /* active; owners, indices and statuses belong to it */
   nbc__mpi_owner *owners;
   int *indices;
@@ -603,9 +602,9 @@ static nbc_status nbc__mpi_test_requests(nbc__mpi *m) {
       nbc__transport_push(&m->done, owner->op);
     }
   }
-  /* Closes the gaps. Here, before `done` runs: a callback may post, which adds at the end. */
-  for (i = 0; done_count > 0 && i < m->active_count; i++) /* completed ones are MPI_REQUEST_NULL
-                                                             now */
+  /* Closes the gaps: completed ones are MPI_REQUEST_NULL now. Here, before `done` runs: a callback may
+     post, which adds at the end. */
+  for (i = 0; done_count > 0 && i < m->active_count; i++)
     if (m->requests[i] != MPI_REQUEST_NULL) {
       m->owners[kept_count] = m->owners[i];
       m->requests[kept_count++] = m->requests[i];

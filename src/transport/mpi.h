@@ -33,9 +33,9 @@
 #ifdef NBC_WITH_MPI
 typedef struct nbc_mpi_desc {
   int thread_level; /* what the program counts on: MPI_THREAD_SINGLE ... _MULTIPLE */
-  uint64_t
-      piece_bytes; /* of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks,
-                      which is checked */
+  /* Of long messages' data; 0 = 1 GiB; at most 2 GiB - 1; the same in all ranks, which is
+     checked */
+  uint64_t piece_bytes;
   bool messages_only; /* no shared memory between ranks of a node */
 } nbc_mpi_desc;
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without

@@ -664,8 +664,8 @@ NBC__PRIVATE nbc_status nbc__packets_defaults(nbc_threads_desc *desc) {
       desc->link_latency_ns < 0 || desc->link_latency_ns > 3600 * (int64_t)1000000000 ||
       (desc->processes && (desc->dma || desc->protocol == NBC_PROTOCOL_DIRECT_READ ||
                            desc->large == NBC_PROTOCOL_DIRECT_READ)) ||
-      (desc->dma && desc->clock && desc->clock->source == NBC_CLOCK_USER)) /* it sleeps in real
-                                                                              time */
+      (desc->dma && desc->clock &&
+       desc->clock->source == NBC_CLOCK_USER)) /* which sleeps in real time */
     return NBC_E_INVAL;
   return NBC_OK;
 }

@@ -49,8 +49,7 @@ typedef struct nbc_true_stamp {
   uint64_t sequence; /* of the fragment, per world */
   uint64_t size_bytes;
   int64_t t_begin_ns, t_end_ns;
-  uint64_t send_xfer_id, recv_xfer_id; /* ids under which the two ranks' recorders know it; 0 =
-                                          not */
+  uint64_t send_xfer_id, recv_xfer_id; /* under these the ranks' recorders know it; 0 = not */
 } nbc_true_stamp;
 
 /* ---- for later pieces ---- */

@@ -20,8 +20,8 @@ struct ADIOI_FileD {
   gm_comm *comm;
   int fd, amode, handle;
   bool is_atomic;
-  const char
-      *representation; /* "external32": what is written is turned, what is read turned back */
+  /* "external32": what is written is turned, what is read turned back */
+  const char *representation;
   char *path;
   int64_t disp, at; /* of the view in bytes; individual pointer in etypes */
   gm_type *etype, *filetype;

@@ -120,9 +120,9 @@ typedef struct gm_options {
   uint64_t eager_bytes;
   double io_bytes_per_s; /* of a file, per process */
   int64_t io_latency_ns;
-  ptl_pt_index_t
-      first_pt; /* portal of messages; fetches are on the next, windows on the one after it. A
-                              table of portals is as long as its largest index */
+  /* Portal of messages; fetches are on the next, windows on the one after it. A table of portals
+     is as long as its largest index */
+  ptl_pt_index_t first_pt;
   const nbc_choice *choice; /* of algorithms; NULL: ours */
 } gm_options;
 extern gm_options gm_set;

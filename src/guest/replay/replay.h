@@ -58,8 +58,8 @@ typedef struct rp_op {
 typedef struct rp_rank {
   rp_op *op;
   uint32_t count, max, slots;
-  uint64_t *
-      numbers; /* of collectives with a count per rank: counts is the place of the first; sends first */
+  /* Of collectives with a count per rank: counts is the place of the first; sends first */
+  uint64_t *numbers;
   uint32_t number_count, number_max;
   gm_group **group; /* of communicators; 0 is the world */
   uint32_t *context;
