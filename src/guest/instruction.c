@@ -240,13 +240,18 @@ static uintptr_t segment_of(const instruction *i) {
   if (i->segment) syscall(SYS_arch_prctl, i->segment == 0x64 ? GET_FS : GET_GS, &base);
   return base;
 }
-/* Where ModRM points to. ret 0: it is a register */
+static uintptr_t displacement_of(const unsigned char *at) {
+  int32_t d;
+  memcpy(&d, at, sizeof d);
+  return (uintptr_t)(intptr_t)d;
+}
+/* Where ModRM points to. Behind the instruction nothing is read: a program's text may end there.
+   ret 0: it is a register */
 static uintptr_t operand_of(const instruction *i, const ucontext_t *c) {
   const unsigned char *at = i->at;
   const int mod = *at >> 6, rm = *at & 7;
   uintptr_t where = segment_of(i);
   int base = rm | (i->rex & 1) << 3;
-  int32_t far;
   if (mod == 3) return 0;
   at++;
   if (rm == 4) {
@@ -255,15 +260,14 @@ static uintptr_t operand_of(const instruction *i, const ucontext_t *c) {
     base = (*at & 7) | (i->rex & 1) << 3;
     at++;
   }
-  memcpy(&far, at, sizeof far);
   if (mod == 0 && (base & 7) == 5) {
-    if (rm == 5) where += (uintptr_t)at + sizeof far + (uintptr_t)immediate_bytes(i);
-    return where + (uintptr_t)(intptr_t)far;
+    if (rm == 5) where += (uintptr_t)at + sizeof(int32_t) + (uintptr_t)immediate_bytes(i);
+    return where + displacement_of(at);
   }
   where += value_of(c, base);
   return mod == 0   ? where
          : mod == 1 ? where + (uintptr_t)(intptr_t)(signed char)*at
-                    : where + (uintptr_t)(intptr_t)far;
+                    : where + displacement_of(at);
 }
 /* Memory that the instruction at c's place may write: *bytes from *where on, none if 0; perhaps less. ret 0: that is
    not known, or it calls the system */

@@ -243,14 +243,14 @@ static void full_list_body(void *unused) {
 }
 static void appends_ahead_keep_their_places(void) { run_world(2, full_list_body, NULL); }
 static void ends_body(void *unused) {
-  side *s = (side *)calloc(1, sizeof *s);
+  static side sides[2]; /* what is put later is read later */
+  side *s = &sides[pm_rank()];
   (void)unused;
   side_open(s, PTL_NI_MATCHING, 0, 0);
   pm_run_ahead(true);
   pm_sleep_ns(1000);
   put(s, 1 - pm_rank(), 8, PTL_NO_ACK_REQ, 2, 0, 0);
   pm_run_ahead(false); /* and returns, or leaves */
-  free(s);
   if (pm_rank()) pm_exit(0);
 }
 static void what_is_ahead_of_the_end_takes_place(void) {
@@ -298,6 +298,9 @@ static void exits_body(void *unused) {
   pm_eq_serve(s.eq, &not_yet, exits_in_handler, NULL, &e);
 }
 static void a_handler_that_ends_the_process_ends_the_run(void) {
+#ifdef PM__ASAN
+  SKIP("the address sanitizer reports crashes itself");
+#endif
   pm_platform p = pm_platform_bxi2(2);
   pm_world_desc desc = {0};
   pm_world *w = NULL;

@@ -2,6 +2,7 @@
    assembler makes the instructions; none of them runs. Elsewhere everything may. */
 #include "tests/test.h"
 #include "src/guest/instruction.c"
+#include <sys/mman.h>
 
 #if defined(__x86_64__)
 typedef struct entry {
@@ -65,7 +66,7 @@ static void what_may_write_is_known(void) {
     CHECK_STR(effect_on_memory(e->code, &c) == e->stores ? "" : e->text, "");
   CHECK(count > 140);
 }
-/* Where; next is the end of the instruction. */
+/* Where; next is the end of the instruction. Each stands at the end of a page, and the next one cannot be read. */
 static void where_it_writes_is_known(void) {
   static const struct {
     unsigned char code[12];
@@ -76,6 +77,8 @@ static void where_it_writes_is_known(void) {
             {{0x41, 0xC6, 0x07, 0x01}, 0x10000, 0, 4},                                  /* movb $1, (%r15) */
             {{0x43, 0x89, 0x44, 0x65, 0xF0}, 0x2FFF0, 0, 5},                            /* mov %eax, -16(%r13,%r12,2) */
             {{0x89, 0x04, 0x8D, 0x00, 0x02, 0x00, 0x00}, 0x40200, 0, 7},                /* mov %eax, 512(,%rcx,4) */
+            {{0x48, 0x89, 0x03}, 0x10000, 0, 3},                                        /* mov %rax, (%rbx) */
+            {{0x48, 0x89, 0x04, 0x24}, 0x10000, 0, 4},                                  /* mov %rax, (%rsp) */
             {{0x50}, 0xFFF8, 0, 1},                                                     /* push %rax */
             {{0xE8, 0, 0, 0, 0}, 0xFFF8, 0, 5},                                         /* call */
             {{0xF3, 0xAA}, 0x10000, 0, 2},                                              /* rep stosb */
@@ -84,13 +87,20 @@ static void where_it_writes_is_known(void) {
             {{0x66, 0x81, 0x2D, 0x40, 0, 0, 0, 1, 1}, 0, 0x40, 9},                      /* subw $257, 64(%rip) */
             {{0x48, 0xC7, 0x05, 0xC0, 0xFF, 0xFF, 0xFF, 1, 1, 1, 1}, 0, -0x40, 11},     /* movq $..., -64(%rip) */
             {{0xC5, 0xFE, 0x7F, 0x4B, 0x20}, 0x10020, 0, 5}};                           /* vmovdqu %ymm1, 32(%rbx) */
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *const pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char *const end = pages + page;
+  CHECK(pages != MAP_FAILED && mprotect(end, page, PROT_NONE) == 0);
   const ucontext_t c = somewhere();
   for (size_t k = 0; k < sizeof is / sizeof *is; k++) {
+    unsigned char *const code = end - is[k].length;
     uintptr_t where = 0;
     size_t bytes = 0;
-    CHECK(guest_stores(is[k].code, &c, &where, &bytes) && bytes >= 8);
-    CHECK(where == (is[k].at ? (uintptr_t)is[k].at : (uintptr_t)is[k].code + (uintptr_t)is[k].length + (uintptr_t)is[k].from_next));
+    memcpy(code, is[k].code, (size_t)is[k].length);
+    CHECK(guest_stores(code, &c, &where, &bytes) && bytes >= 8);
+    CHECK(where == (is[k].at ? (uintptr_t)is[k].at : (uintptr_t)end + (uintptr_t)is[k].from_next));
   }
+  munmap(pages, 2 * page);
 }
 /* Variables of a thread lie in a segment. */
 static __thread volatile long of_thread;
