@@ -1304,9 +1304,11 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
   PM_CARGO_GET, /* bytes of the target come back */
-  PM_CARGO_ATOMIC, /* one integer, float, double or complex float, computed by the carrier at the target */
+  /* One integer, float, double or complex number of two of these, computed by the carrier at the target. Swaps that
+     compare complex doubles are EXCHANGE. */
+  PM_CARGO_ATOMIC,
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
-  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: other fetching atomics */
 } pm_cargo_kind;
 typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
@@ -1322,11 +1324,12 @@ typedef struct pm_cargo {
   bool tells_sent;   /* pm_cargo_sent is expected */
   int element_bytes; /* of ATOMIC and FETCH, with the next */
   bool is_signed;
-  bool is_float, is_complex; /* is_complex: two floats; is_float is set too */
+  bool is_float, is_complex; /* is_complex: two floats or doubles; is_float is set too */
   ptl_op_t operation;
-  uint64_t operand_value, compare_value; /* element_bytes of each count */
+  uint64_t operand_value, compare_value; /* element_bytes of each count, up to 8 */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
+  uint64_t operand_imaginary; /* of a complex double, whose real part operand_value is */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
@@ -10190,7 +10193,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->ends);
 }
 #ifdef NBC_LINES
-#line 151 "src/portals/wire.h"
+#line 154 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -11457,13 +11460,14 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One number, as a NIC computes it. */
+/* One number, as a NIC computes it: two complex doubles do not fit into its message. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,      PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,      PTL_UINT64_T,
-                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX};
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,       PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,       PTL_UINT64_T,
+                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
          m->what.length == pm__type_bytes(m->what.type) &&
+         (m->what.type != PTL_DOUBLE_COMPLEX || m->what.op <= PTL_SWAP) &&
          memchr(types, m->what.type, sizeof types) != NULL;
 }
 /* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
@@ -11506,9 +11510,10 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
     c.element_bytes = (int)m->what.length;
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
-    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX;
+    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX || m->what.type == PTL_DOUBLE_COMPLEX;
     c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
+    pm_cargo_payload(&c, 8, &c.operand_imaginary, sizeof c.operand_imaginary);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }
   return c;
@@ -11594,7 +11599,7 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
 }
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
   pm__message *m = pm__cargo_open(cargo);
-  unsigned char now[8];
+  unsigned char now[16];
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
   if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
   if (m->what.mlength == m->what.length &&
@@ -11602,8 +11607,9 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
     memcpy(now, value, (size_t)m->what.length);
     pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
   } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    unsigned char operand[8];
-    memcpy(operand, &cargo->operand_value, sizeof operand);
+    unsigned char operand[16];
+    memcpy(operand, &cargo->operand_value, 8);
+    memcpy(operand + 8, &cargo->operand_imaginary, 8);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     pm__atomic(m, operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;

@@ -201,14 +201,14 @@ enum {
 typedef struct cosim_command {
   int kind, dst, pt, op; /* COSIM_KIND_..., op: COSIM_OP_... */
   int ctx, dst_pid;      /* whose command it is, COSIM_CTX; the process that is meant */
-  int size_log2;         /* of an atomic's element */
+  int size_log2;         /* of an atomic's element; 4: two doubles */
   bool is_signed;
-  bool is_float, is_complex; /* it is a float or double; or two floats, both are set then */
+  bool is_float, is_complex; /* it is a float or double; or two of them, both are set then */
   int payload;               /* of a put: COSIM_PAY_... */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;                    /* host buffer: DMA payload, reply data */
-  /* Inline payload; or value and compare operand; or for a counter's success and failure */
+  /* Inline payload; or value and compare operand, or a value of 16 bytes; or for a counter's success and failure */
   uint64_t operand[2];
   uint64_t user; /* 48 bits: comes back in events and stamps */
   int eq, ct;    /* where initiator's events go; ct < 0: none */
@@ -235,7 +235,7 @@ static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   v[0] = ((uint64_t)c->kind & 15) | ((uint64_t)c->ctx & 15) << 4 | ((uint64_t)c->pt & 255) << 8 |
          ((uint64_t)c->dst & 63) << 16 | (uint64_t)(c->is_float != 0) << 22 |
          (uint64_t)(c->is_complex != 0) << 23 |
-         ((uint64_t)(c->is_signed != 0) << 2 | ((uint64_t)c->size_log2 & 3)) << 24 |
+         ((uint64_t)(c->is_signed != 0) << 2 | ((uint64_t)c->size_log2 & 7)) << 24 |
          ((uint64_t)c->op & 31) << 27 | (uint64_t)c->size_bytes << 32;
   v[2] = (c->offset & 0xFFFFFFFFFFFFu) | (uint64_t)c->dst_pid << 48;
   v[1] = c->match, v[3] = c->hdr_data, v[4] = c->addr;

@@ -1,24 +1,24 @@
-// Operation of an atomic on one float, double or float complex: codes as in REGISTERS.md. Comparisons and swaps take two
-// cycles, a sum or product eight, the product of two complex numbers (four products, then their difference and sum,
-// each rounded) twenty. A comparison with what is no number does not hold.
+// Operation of an atomic on one float, double or complex number of two of them: codes as in REGISTERS.md. Comparisons and
+// swaps take two cycles, a sum or product eight, the product of two complex numbers (four products, then their difference
+// and sum, each rounded) twenty. A comparison with what is no number does not hold; complex doubles are not compared.
 module nic_falu (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        start_i,      // inputs stay as they are until done_o
   input  logic [4:0]  op_i,
   input  logic        dbl_i,
-  input  logic        complex_i,    // two floats, the real part in the low half
-  input  logic [63:0] old_i,
-  input  logic [63:0] operand_i,
+  input  logic        complex_i,    // two of them, the real part in the low half
+  input  logic [127:0] old_i,
+  input  logic [127:0] operand_i,
   input  logic [63:0] compare_i,
   output logic        done_o,
-  output logic [63:0] new_o
+  output logic [127:0] new_o
 );
   typedef enum logic [1:0] {Idle, Issue, Wait, Done} state_t;
   state_t state_q;
   logic [2:0] issued_q, got_q;
-  logic [31:0] part_q [4];
-  logic [63:0] r_q;
+  logic [63:0] part_q [4];
+  logic [127:0] r_q;
   logic is_sum, is_prod, second_q, valid, out_valid, mul, sub;
   logic [2:0] count;
   logic [63:0] a, b, out;
@@ -36,8 +36,8 @@ module nic_falu (
   endfunction
   logic [64:0] old_at, operand_at, compare_at;
   logic more, less, clean, cclean, swaps, equal, high_equal, cless, cequal;
-  assign old_at     = place(old_i, dbl_i);
-  assign operand_at = place(operand_i, dbl_i);
+  assign old_at     = place(old_i[63:0], dbl_i);
+  assign operand_at = place(operand_i[63:0], dbl_i);
   assign compare_at = place(compare_i, dbl_i);
   assign clean      = !nan(old_i[62:0], dbl_i) && !nan(operand_i[62:0], dbl_i);
   assign less       = clean && operand_at < old_at;
@@ -69,17 +69,16 @@ module nic_falu (
   assign valid   = state_q == Issue;
   assign mul     = is_prod && !second_q;
   assign sub     = second_q && issued_q == 3'd0;
+  function automatic logic [63:0] part(input logic [127:0] v, input logic high, input logic dbl);
+    part = dbl ? (high ? v[127:64] : v[63:0]) : {32'd0, high ? v[63:32] : v[31:0]};
+  endfunction
   always_comb begin
-    a = old_i;
-    b = operand_i;
-    if (complex_i) begin
-      // re re, im im, re im, im re
-      a = {32'd0, issued_q[0] ? old_i[63:32] : old_i[31:0]};
-      b = {32'd0, (issued_q == 3'd1 || issued_q == 3'd2) ? operand_i[63:32] : operand_i[31:0]};
-    end
+    // of complex numbers re re, im im, re im, im re
+    a = part(old_i, complex_i && issued_q[0], dbl_i);
+    b = part(operand_i, complex_i && (issued_q == 3'd1 || issued_q == 3'd2), dbl_i);
     if (second_q) begin
-      a = {32'd0, issued_q[0] ? part_q[2] : part_q[0]};
-      b = {32'd0, issued_q[0] ? part_q[3] : part_q[1]};
+      a = issued_q[0] ? part_q[2] : part_q[0];
+      b = issued_q[0] ? part_q[3] : part_q[1];
     end
   end
   nic_float u_float (
@@ -121,10 +120,10 @@ module nic_falu (
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) r_q <= swaps ? operand_i : old_i;
     if (out_valid) begin
-      part_q[got_q[1:0]] <= out[31:0];
-      if (!complex_i) r_q <= out;
-      else if (got_q[0]) r_q[63:32] <= out[31:0];
-      else r_q[31:0] <= out[31:0];
+      part_q[got_q[1:0]] <= out;
+      if (!got_q[0]) r_q[63:0] <= out;
+      else if (dbl_i) r_q[127:64] <= out;
+      else r_q[63:32] <= out[31:0];
     end
   end
 endmodule

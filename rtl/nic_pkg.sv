@@ -49,7 +49,7 @@ package nic_pkg;
     logic [127:0] imm;       // payload up to 16 bytes; operand {compare, value}; old value
     logic [47:0]  user;      // message id of the initiator, for events and stamps
     logic [3:0]   retry;     // 0 when sent for the first time
-    logic         is_complex;  // an atomic's element: two floats,
+    logic         is_complex;  // an atomic's element: two floats or doubles,
     logic         is_float;    // or one float or double
     logic [1:0]   ni;        // kind of interface: matching, logical
     logic [7:0]   slot;      // initiator's command slot
@@ -64,7 +64,7 @@ package nic_pkg;
     logic [7:0]   pt;
     logic [3:0]   status;
     logic [4:0]   aop;
-    logic [2:0]   dtype;     // {signed, log2 of the size in bytes}
+    logic [2:0]   dtype;     // {signed, log2 of the size in bytes}; of a complex number: that log2
     kind_t        kind;
   } msg_t;
 
@@ -157,14 +157,15 @@ package nic_pkg;
   } cmd_t;
 
   // Which atomics there are: of one element; minimum to product, and with a fetch swaps. Integers also have logic; complex
-  // numbers have no order
-  function automatic logic atomic_legal(input logic fetch, input logic [4:0] aop, input logic [1:0] size, input logic is_float,
+  // numbers have no order, and with the operand of a complex double no other one to compare with fits into a message
+  function automatic logic atomic_legal(input logic fetch, input logic [4:0] aop, input logic [2:0] dtype, input logic is_float,
                                         input logic is_complex, input logic [31:0] length);
     logic known;
     if (!is_float) known = !is_complex && aop <= (fetch ? 5'd17 : 5'd9);
-    else if (is_complex) known = size == 2'd3 && (aop == 5'd2 || aop == 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd12));
-    else known = size[1] && (aop <= 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd16));
-    atomic_legal = known && length == (32'd1 << size);
+    else if (is_complex) known = (dtype == 3'd3 || dtype == 3'd4) &&
+                                 (aop == 5'd2 || aop == 5'd3 || (fetch && aop >= 5'd10 && aop <= (dtype[2] ? 5'd10 : 5'd12)));
+    else known = dtype[1] && (aop <= 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd16));
+    atomic_legal = known && length == (32'd1 << (is_complex ? dtype : {1'b0, dtype[1:0]}));
   endfunction
 
   // ---- contexts -----------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ package nic_pkg;
     logic [31:0] length;
     logic [63:0] offset;
     logic [63:0] imm;
-    logic        fetch;    // the old value travels in imm
+    logic        fetch;    // the old value travels: its first 8 bytes in imm, the others in addr
     logic [47:0] user;
     logic [63:0] addr;
     logic [3:0]  retry;

@@ -86,8 +86,8 @@ module nic_rx_req import nic_pkg::*; #(
   logic clear;            // a peer is to be forgotten: first in the set
   logic [Peers-1:0] clear_q;
   logic [5:0] clear_peer, gone_q;
-  logic [63:0] old_q;
-  logic [63:0] imm_q;    // old value of a fetching atomic
+  logic [127:0] old_q;
+  logic [127:0] imm_q;   // old value of a fetching atomic
   logic [RspBits-1:0] hist_mem [History];
   logic [RspBits-1:0] hist_data_q;
   logic [7-WindowBits:0] hist_seq [History];   // above the bits that are its place
@@ -102,11 +102,12 @@ module nic_rx_req import nic_pkg::*; #(
   assign hdr = pkt_i.hdr;
 
   // ---- the message that is looked at ----------------------------------------------------------------
-  logic has_body, legal, fetch, atomic;
+  logic has_body, legal, fetch, atomic, wide;
   logic [31:0] last;
   assign has_body   = !hdr_q.eop;
   assign fetch      = msg_q.kind == KindFetch;
   assign atomic     = msg_q.kind == KindAtomic || fetch;
+  assign wide       = msg_q.is_complex && msg_q.dtype[2];   // its element has 16 bytes
   assign last       = (msg_q.length - 32'd1) >> 6;
   always_comb begin
     unique case (msg_q.kind)
@@ -114,7 +115,7 @@ module nic_rx_req import nic_pkg::*; #(
                                 : msg_q.length <= 32'd16;
       KindGet: legal = !has_body && msg_q.length <= 32'(MaxBytes);
       KindAtomic, KindFetch:
-        legal = !has_body && atomic_legal(fetch, msg_q.aop, msg_q.dtype[1:0], msg_q.is_float, msg_q.is_complex, msg_q.length);
+        legal = !has_body && atomic_legal(fetch, msg_q.aop, msg_q.dtype, msg_q.is_float, msg_q.is_complex, msg_q.length);
       default: legal = 1'b0;
     endcase
   end
@@ -173,20 +174,21 @@ module nic_rx_req import nic_pkg::*; #(
                        (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
 
   // ---- host ---------------------------------------------------------------------------------------------
-  logic [63:0] alu_new, alu_old, beat_word;
+  logic [63:0] alu_new, alu_old;
+  logic [127:0] beat_word;   // from the element on
   logic [4:0] in_beat;
   assign in_beat   = res_q.start[4:0];
-  assign beat_word = 64'(beat_i >> {in_beat, 3'd0});
+  assign beat_word = 128'(beat_i >> {in_beat, 3'd0});
   nic_alu u_alu (
-    .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q), .operand_i(msg_q.imm[63:0]),
+    .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q[63:0]), .operand_i(msg_q.imm[63:0]),
     .compare_i(msg_q.imm[127:64]), .new_o(alu_new), .old_o(alu_old)
   );
   logic float_done;
-  logic [63:0] float_new;
+  logic [127:0] float_new;
   nic_falu u_falu (
-    .clk_i, .rst_ni, .start_i(state_q == Float), .op_i(msg_q.aop), .dbl_i(msg_q.dtype[0] && !msg_q.is_complex),
-    .complex_i(msg_q.is_complex), .old_i(old_q), .operand_i(msg_q.imm[63:0]), .compare_i(msg_q.imm[127:64]),
-    .done_o(float_done), .new_o(float_new)
+    .clk_i, .rst_ni, .start_i(state_q == Float), .op_i(msg_q.aop),
+    .dbl_i(wide || (msg_q.dtype[0] && !msg_q.is_complex)), .complex_i(msg_q.is_complex), .old_i(old_q),
+    .operand_i(msg_q.imm), .compare_i(msg_q.imm[127:64]), .done_o(float_done), .new_o(float_new)
   );
   assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.status == StOk && res_q.mlength != '0 &&
                        wr_ready_range_i) || state_q == Compute;
@@ -194,7 +196,7 @@ module nic_rx_req import nic_pkg::*; #(
   assign wr_len_o   = res_q.mlength;
   assign wr_abort_o = state_q == Abort && !whole;
   assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
-  assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? {448'd0, old_q} : {384'd0, msg_q.imm};
+  assign wr_data_o  = (state_q == Body) ? pkt_i.data : {384'd0, atomic ? old_q : msg_q.imm};
   // an atomic reads what all messages before it wrote
   assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Float || state_q == Compute ||
                                 state_q == Feed || state_q == Wait);
@@ -229,10 +231,10 @@ module nic_rx_req import nic_pkg::*; #(
     rsp.status = res_q.status;
     rsp.length = res_q.mlength;
     rsp.offset = res_q.offset;
-    rsp.imm    = imm_q;
+    rsp.imm    = imm_q[63:0];
     rsp.fetch  = fetch;
     rsp.user   = msg_q.user;
-    rsp.addr   = res_q.start;
+    rsp.addr   = fetch ? imm_q[127:64] : res_q.start;
     rsp.retry  = msg_q.retry;
   end
 
@@ -432,8 +434,8 @@ module nic_rx_req import nic_pkg::*; #(
         end
         Float: if (float_done) state_q <= Compute;   // where the result still is
         Compute: begin
-          if (fetch) imm_q <= alu_old;
-          old_q   <= msg_q.is_float ? float_new : alu_new;
+          if (fetch) imm_q <= wide ? old_q : {64'd0, alu_old};
+          old_q   <= msg_q.is_float ? float_new : {64'd0, alu_new};
           state_q <= Feed;
         end
         Finish: if (deliver) begin

@@ -153,7 +153,7 @@ module nic_tx_req import nic_pkg::*; #(
       KindPut: legal = size_ok;
       KindGet: legal = nxt.length <= 32'(MaxBytes);
       KindAtomic, KindFetch:
-        legal = atomic_legal(nxt.kind == KindFetch, nxt.aop, nxt.dtype[1:0], nxt.is_float, nxt.is_complex, nxt.length);
+        legal = atomic_legal(nxt.kind == KindFetch, nxt.aop, nxt.dtype, nxt.is_float, nxt.is_complex, nxt.length);
       default: legal = 1'b0;
     endcase
     legal = legal && nxt_ctx.enable;

@@ -48,7 +48,7 @@ module nic_tx_rsp import nic_pkg::*; (
   always_comb begin
     msg        = '0;
     msg.kind   = rsp_q.kind;
-    msg.imm    = {64'd0, rsp_q.imm};
+    msg.imm    = {rsp_q.fetch ? rsp_q.addr : 64'd0, rsp_q.imm};
     msg.user   = rsp_q.user;
     msg.retry  = rsp_q.retry;
     msg.slot   = rsp_q.slot;
@@ -119,6 +119,4 @@ module nic_tx_rsp import nic_pkg::*; (
       endcase
     end
   end
-  logic unused;
-  assign unused = ^rsp_q.addr;
 endmodule

@@ -14,7 +14,8 @@
 
    What the NIC in RTL does: every put, get and atomic is one of its commands (one per 4 MiB), with
    inline, PIO or DMA payload. It reads the payload from the initiator's memory, cuts it into packets
-   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, float, double or complex float, reads
+   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, float, double or complex number
+   of two of these (swaps that compare complex doubles are the model's: a message has no room for both), reads
    what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
    times of the first and last flit at the pins of the NICs.
    Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
@@ -669,7 +670,7 @@ static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsign
     c.is_float = cargo->is_float, c.is_complex = cargo->is_complex;
     while (1 << c.size_log2 < cargo->element_bytes) c.size_log2++;
     c.operand[0] = cargo->operand_value;
-    c.operand[1] = cargo->compare_value;
+    c.operand[1] = cargo->element_bytes > 8 ? cargo->operand_imaginary : cargo->compare_value;
   }
   return c;
 }

@@ -53,13 +53,14 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One number, as a NIC computes it. */
+/* One number, as a NIC computes it: two complex doubles do not fit into its message. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,      PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,      PTL_UINT64_T,
-                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX};
+  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,       PTL_UINT16_T,
+                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,       PTL_UINT64_T,
+                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX};
   return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
          m->what.length == pm__type_bytes(m->what.type) &&
+         (m->what.type != PTL_DOUBLE_COMPLEX || m->what.op <= PTL_SWAP) &&
          memchr(types, m->what.type, sizeof types) != NULL;
 }
 /* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
@@ -102,9 +103,10 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
     c.element_bytes = (int)m->what.length;
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
-    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX;
+    c.is_complex = m->what.type == PTL_FLOAT_COMPLEX || m->what.type == PTL_DOUBLE_COMPLEX;
     c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
     pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
+    pm_cargo_payload(&c, 8, &c.operand_imaginary, sizeof c.operand_imaginary);
     memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
   }
   return c;
@@ -190,7 +192,7 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
 }
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
   pm__message *m = pm__cargo_open(cargo);
-  unsigned char now[8];
+  unsigned char now[16];
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
   if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
   if (m->what.mlength == m->what.length &&
@@ -198,8 +200,9 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
     memcpy(now, value, (size_t)m->what.length);
     pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
   } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    unsigned char operand[8];
-    memcpy(operand, &cargo->operand_value, sizeof operand);
+    unsigned char operand[16];
+    memcpy(operand, &cargo->operand_value, 8);
+    memcpy(operand + 8, &cargo->operand_imaginary, 8);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     pm__atomic(m, operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;

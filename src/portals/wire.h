@@ -33,9 +33,11 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
 typedef enum pm_cargo_kind {
   PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
   PM_CARGO_GET, /* bytes of the target come back */
-  PM_CARGO_ATOMIC, /* one integer, float, double or complex float, computed by the carrier at the target */
+  /* One integer, float, double or complex number of two of these, computed by the carrier at the target. Swaps that
+     compare complex doubles are EXCHANGE. */
+  PM_CARGO_ATOMIC,
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
-  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: fetching atomics of other types */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: other fetching atomics */
 } pm_cargo_kind;
 typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
@@ -51,11 +53,12 @@ typedef struct pm_cargo {
   bool tells_sent;   /* pm_cargo_sent is expected */
   int element_bytes; /* of ATOMIC and FETCH, with the next */
   bool is_signed;
-  bool is_float, is_complex; /* is_complex: two floats; is_float is set too */
+  bool is_float, is_complex; /* is_complex: two floats or doubles; is_float is set too */
   ptl_op_t operation;
-  uint64_t operand_value, compare_value; /* element_bytes of each count */
+  uint64_t operand_value, compare_value; /* element_bytes of each count, up to 8 */
   uint64_t size_bytes;                   /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
+  uint64_t operand_imaginary; /* of a complex double, whose real part operand_value is */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut

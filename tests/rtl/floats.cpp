@@ -1,4 +1,4 @@
-// Atomics on floats, doubles and complex floats, bit for bit as this machine computes them: random numbers of all sizes,
+// Atomics on floats, doubles and complex numbers of both, bit for bit as this machine computes them: random numbers of all sizes,
 // near each other, subnormal, zeros of both signs, infinities. What is no number is kept as rtl/REGISTERS.md says, whatever
 // this machine's compiler makes of a sum of two: the first of them, made quiet; where none comes in, the negative one.
 #include <cmath>
@@ -16,14 +16,23 @@ static void cycle() {
   unit->clk_i = 1, unit->eval();
   cycles++;
 }
-static uint64_t run(int op, bool is_double, bool is_complex, uint64_t was, uint64_t operand, uint64_t compare) {
+struct Wide {
+  uint64_t half[2];
+};
+static Wide run(int op, bool is_double, bool is_complex, Wide was, Wide operand, uint64_t compare) {
+  Wide r;
   unit->op_i = (unsigned char)op, unit->dbl_i = is_double, unit->complex_i = is_complex;
-  unit->old_i = was, unit->operand_i = operand, unit->compare_i = compare, unit->start_i = 1;
+  memcpy(&unit->old_i[0], &was, sizeof was), memcpy(&unit->operand_i[0], &operand, sizeof operand);
+  unit->compare_i = compare, unit->start_i = 1;
   for (cycles = 0; cycles < 40 && !unit->done_o;) cycle();
   CHECK(unit->done_o);
-  const uint64_t r = unit->new_o;
+  memcpy(&r, &unit->new_o[0], sizeof r);
   unit->start_i = 0, cycle();
   return r;
+}
+// Of one number: whatever lies beside it
+static uint64_t run(int op, bool is_double, uint64_t was, uint64_t operand, uint64_t compare) {
+  return run(op, is_double, false, {{was, test_rand()}}, {{operand, test_rand()}}, compare).half[0];
 }
 static void reset() {
 #ifdef NIC_MUTANTS // mutate.sh
@@ -99,7 +108,7 @@ template <class T, class U, int F> struct Number {
     for (int i = 0; i < count; i++) {
       const int op = ops[test_below(sizeof ops / sizeof *ops)];
       const U was = draw(), operand = near(was), compare = near(was);
-      const U got = (U)run(op, is_double, false, was, operand, compare), is = want(op, was, operand, compare);
+      const U got = (U)run(op, is_double, was, operand, compare), is = want(op, was, operand, compare);
       CHECK(cycles <= 9);
       both += is_nan(was) && is_nan(operand), made += !is_nan(was) && !is_nan(operand) && is_nan(got);
       if (got == is) continue;
@@ -110,36 +119,46 @@ template <class T, class U, int F> struct Number {
     }
     CHECK(both > 100 && made > 100);
   }
+  static Wide both(const U *parts) {
+    Wide w = {{test_rand(), test_rand()}};
+    memcpy(&w, parts, 2 * sizeof *parts);
+    return w;
+  }
+  static void complexes(bool is_double, int count) { // doubles are not compared
+    static const int ops[] = {COSIM_OP_SUM, COSIM_OP_PROD, COSIM_OP_SWAP, COSIM_OP_CSWAP, COSIM_OP_CSWAP_NE};
+    const U sign = (U)1 << (8 * sizeof(U) - 1);
+    for (int i = 0; i < count; i++) {
+      const int op = ops[test_below(is_double ? 3 : 5)];
+      U t[2], o[2], c[2], is[2], got[2];
+      for (int k = 0; k < 2; k++) t[k] = draw(), o[k] = near(t[k]), c[k] = test_below(3) ? t[k] : draw();
+      const Wide r = run(op, is_double, true, both(t), both(o), both(c).half[0]);
+      CHECK(cycles <= 21);
+      const bool equal = of(c[0]) == of(t[0]) && of(c[1]) == of(t[1]);
+      memcpy(got, &r, sizeof got);
+      if (op == COSIM_OP_PROD) {
+        U p[4];
+        for (int k = 0; k < 4; k++) p[k] = want(COSIM_OP_PROD, t[k & 1], o[k == 1 || k == 2], 0);
+        is[0] = want(COSIM_OP_SUM, p[0], is_nan(p[1]) ? p[1] : p[1] ^ sign, 0);
+        is[1] = want(COSIM_OP_SUM, p[2], p[3], 0);
+      }
+      for (int k = 0; k < 2; k++) {
+        if (op == COSIM_OP_SUM) is[k] = want(op, t[k], o[k], 0);
+        if (op > COSIM_OP_PROD) is[k] = op == COSIM_OP_SWAP || (op == COSIM_OP_CSWAP) == equal ? o[k] : t[k];
+        if (got[k] != is[k])
+          printf("  operation %d, part %d: %llx %llx and %llx %llx: %llx, not %llx\n", op, k, (unsigned long long)t[0],
+                 (unsigned long long)t[1], (unsigned long long)o[0], (unsigned long long)o[1], (unsigned long long)got[k],
+                 (unsigned long long)is[k]);
+        CHECK(got[k] == is[k]);
+      }
+    }
+  }
 };
 typedef Number<float, uint32_t, 23> Float;
 typedef Number<double, uint64_t, 52> Double;
 static void floats() { reset(), Float::several(false, 60000); }
 static void doubles() { reset(), Double::several(true, 60000); }
-static void complex_floats_take_turns() {
-  static const int ops[] = {COSIM_OP_SUM, COSIM_OP_PROD, COSIM_OP_SWAP, COSIM_OP_CSWAP, COSIM_OP_CSWAP_NE};
-  reset();
-  for (int i = 0; i < 20000; i++) {
-    const int op = ops[test_below(5)];
-    uint32_t t[2], o[2], c[2], is[2], got[2];
-    for (int k = 0; k < 2; k++) t[k] = Float::draw(), o[k] = Float::near(t[k]), c[k] = test_below(3) ? t[k] : Float::draw();
-    const uint64_t r = run(op, false, true, t[0] | (uint64_t)t[1] << 32, o[0] | (uint64_t)o[1] << 32, c[0] | (uint64_t)c[1] << 32);
-    CHECK(cycles <= 21);
-    const bool equal = Float::of(c[0]) == Float::of(t[0]) && Float::of(c[1]) == Float::of(t[1]);
-    got[0] = (uint32_t)r, got[1] = (uint32_t)(r >> 32);
-    if (op == COSIM_OP_PROD) {
-      uint32_t p[4];
-      for (int k = 0; k < 4; k++) p[k] = Float::want(COSIM_OP_PROD, t[k & 1], o[k == 1 || k == 2], 0);
-      is[0] = Float::want(COSIM_OP_SUM, p[0], Float::is_nan(p[1]) ? p[1] : p[1] ^ 0x80000000u, 0);
-      is[1] = Float::want(COSIM_OP_SUM, p[2], p[3], 0);
-    }
-    for (int k = 0; k < 2; k++) {
-      if (op == COSIM_OP_SUM) is[k] = Float::want(op, t[k], o[k], 0);
-      if (op > COSIM_OP_PROD) is[k] = op == COSIM_OP_SWAP || (op == COSIM_OP_CSWAP) == equal ? o[k] : t[k];
-      if (got[k] != is[k]) printf("  operation %d, part %d: %x %x and %x %x: %x, not %x\n", op, k, t[0], t[1], o[0], o[1], got[k], is[k]);
-      CHECK(got[k] == is[k]);
-    }
-  }
-}
+static void complex_floats_take_turns() { reset(), Float::complexes(false, 20000); }
+static void complex_doubles_take_turns() { reset(), Double::complexes(true, 20000); }
 // Bits that leave the unit at the right are not forgotten: (1 + 2^-26) (1 - 2^-26 + 2^-52) is 1 + 2^-78, and so much of
 // 2^-1075 more than half of the least number.
 static void a_tail_behind_all_bits_rounds_up() {
@@ -147,8 +166,8 @@ static void a_tail_behind_all_bits_rounds_up() {
   const uint64_t a = Double::bits(std::ldexp(1 + std::ldexp(1.0, -26), -537)),
                  b = Double::bits(std::ldexp(1 - std::ldexp(1.0, -26) + std::ldexp(1.0, -52), -538)),
                  half = Double::bits(std::ldexp(1.0, -537)), even = Double::bits(std::ldexp(1.0, -538));
-  CHECK(run(COSIM_OP_PROD, true, false, a, b, 0) == 1);
-  CHECK(run(COSIM_OP_PROD, true, false, half, even, 0) == 0);
+  CHECK(run(COSIM_OP_PROD, true, a, b, 0) == 1);
+  CHECK(run(COSIM_OP_PROD, true, half, even, 0) == 0);
 }
 
 int main(int argc, char **argv) {
@@ -156,6 +175,7 @@ int main(int argc, char **argv) {
   RUN(floats);
   RUN(doubles);
   RUN(complex_floats_take_turns);
+  RUN(complex_doubles_take_turns);
   RUN(a_tail_behind_all_bits_rounds_up);
   delete unit;
   return TEST_END();

@@ -183,9 +183,18 @@ static void illegal_atomics_change_nothing(void) {
       cosim_inject(sim, 1, &p);
     }
   }
+  for (uint32_t i = 0; i < 8; i++) { /* complex numbers: log2 of 0 to 7; doubles that are compared */
+    const uint32_t log2 = i == 3 || i == 4 ? 4 : i, op = i == 3 ? 11 : i == 4 ? 12 : 2;
+    cosim_packet p = forge(0, 1, 0, REQUEST, SOP | EOP, COSIM_KIND_FETCH, 1u << log2, 7);
+    p.data[0] |= log2 << 4 | op << 7;
+    p.data[10] = 3u << 10;
+    p.data[12] = p.data[14] = 0xFFFFFFFFu;
+    p.crc = cosim_packet_crc(&p);
+    cosim_inject(sim, 1, &p);
+  }
   cosim_cycles(sim, 4000);
   for (int i = 0; i < 64; i++) CHECK(H.memory[1][0x20000 + i] == 0x33);
-  CHECK(!host_event(sim, 1, &ev) && cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) == 22 + 14);
+  CHECK(!host_event(sim, 1, &ev) && cosim_counter(sim, 1, COSIM_COUNT_BAD_MSG) == 22 + 14 + 8);
   cosim_destroy(sim);
 }
 

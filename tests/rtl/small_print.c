@@ -6,10 +6,12 @@
 #include "tests/rtl/cosim.h"
 
 static int Lose_answers;
+static uint32_t Beside; /* in the last reply's header, behind a value of 8 bytes */
 static int Cut;  /* so many packets of data */
 static int Slow; /* data of the class compute: 1 us from packet to packet */
 static cosim_fault fault(void *ctx, int src, int dst, const cosim_packet *p) {
   (void)ctx, (void)src, (void)dst;
+  if (p->header & 2 && (p->data[0] & 15) == COSIM_KIND_REPLY) Beside = p->data[14] | p->data[15];
   if (Lose_answers && p->header >> 2 & 1) return COSIM_LOSE;
   if (Cut > 0 && !(p->header >> 2 & 1)) return Cut--, COSIM_CUT;
   return Slow && !(p->header >> 2 & 3) ? COSIM_DELAY : COSIM_PASS;
@@ -356,6 +358,7 @@ static void atomics_on_floats_are_rounded_as_here(void) {
     CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.type == COSIM_EV_REPLY && ev.status == COSIM_OK);
     CHECK(host_event_wait(sim, 1, &ev, 5000) && ev.type == COSIM_EV_FETCH);
     CHECK(memcmp(at, want, 8) == 0 && memcmp(H.memory[0] + 0x3000, was, c.size_bytes) == 0);
+    CHECK(Beside == 0);
   }
   c.size_bytes = 8, c.size_log2 = 3, c.is_complex = 0, c.offset = 0;
   for (size_t i = 0; i < sizeof special / sizeof *special;
@@ -375,6 +378,100 @@ static void atomics_on_floats_are_rounded_as_here(void) {
   cosim_destroy(sim);
 }
 
+/* Complex doubles of whole numbers, so exact: x becomes what there is, with by the operation */
+static void compute_complex(int op, double *x, const double *with) {
+  const double was[2] = {x[0], x[1]};
+  for (int k = 0; k < 2; k++)
+    x[k] = op == COSIM_OP_SUM    ? was[k] + with[k]
+           : op == COSIM_OP_SWAP ? with[k]
+           : k                   ? was[0] * with[1] + was[1] * with[0]
+                                 : was[0] * with[0] - was[1] * with[1];
+}
+static cosim_command complex_command(int kind, int op, uint64_t to) {
+  cosim_command c = host_command(kind, 1, 7, to, 16);
+  c.op = op, c.size_log2 = 4, c.is_float = c.is_complex = 1;
+  return c;
+}
+static void complex_doubles_are_elements_of_16_bytes(void) {
+  static const int ops[] = {COSIM_OP_SUM, COSIM_OP_PROD, COSIM_OP_SWAP};
+  static const struct {
+    int fetches, op, log2, size_bytes, offset;
+  } no[] = {{1, COSIM_OP_CSWAP, 4, 16, 16}, {1, COSIM_OP_CSWAP_NE, 4, 16, 16},
+            {1, COSIM_OP_MSWAP, 4, 16, 16}, {1, COSIM_OP_MIN, 4, 16, 16},
+            {0, COSIM_OP_SWAP, 4, 16, 16},  {0, COSIM_OP_SUM, 4, 8, 16},
+            {0, COSIM_OP_SUM, 4, 32, 32},   {0, COSIM_OP_SUM, 5, 32, 32},
+            {0, COSIM_OP_SUM, 4, 16, 8},    {0, COSIM_OP_SUM, 4, 16, 56}};
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_event ev;
+  unsigned char want[64];
+  cosim_append(sim, 1, 0, &e);
+  cosim_cycles(sim, 200);
+  host_fill(1, 0x20000, 64);
+  memcpy(want, H.memory[1] + 0x20000, 64);
+  for (int i = 0; i < 30; i++) {
+    const int op = ops[i % 3], fetches = op == COSIM_OP_SWAP || test_below(2);
+    const uint32_t at = 16 * (uint32_t)test_below(4), to = 0x3000 + (uint32_t)test_below(50);
+    const double with[2] = {(double)test_below(1 << 20), -(double)test_below(1 << 20)};
+    double x[2] = {(double)test_below(1 << 20), (double)test_below(1 << 20)};
+    unsigned char was[18];
+    cosim_command c =
+        complex_command(fetches ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, op, to);
+    memcpy(H.memory[1] + 0x20000 + at, x, 16);
+    memcpy(was, H.memory[0] + to - 1, 18), memcpy(was + 1, fetches ? (void *)x : was + 1, 16);
+    compute_complex(op, x, with), memcpy(want + at, x, 16);
+    c.offset = at, memcpy(c.operand, with, 16);
+    if (i % 7 == 3) { /* released by a counter; its answer comes from what the target keeps */
+      cosim_trigger(sim, 0, i & 1, i, 2, (uint64_t)i, &c);
+      Lose_answers = 1;
+      cosim_write(sim, 0, COSIM_CT + 32 * 2, (uint32_t)i);
+      CHECK(host_event_wait(sim, 1, &ev, 5000) && ev.status == COSIM_OK);
+      cosim_cycles(sim, 500);
+      Lose_answers = 0;
+      CHECK(host_event_wait(sim, 0, &ev, 20000));
+    } else {
+      cosim_submit(sim, 0, i & 1, &c, NULL);
+      CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.status == COSIM_OK);
+      CHECK(host_event_wait(sim, 1, &ev, 5000));
+    }
+    CHECK(ev.status == COSIM_OK && ev.moved_bytes == 16);
+    CHECK(memcmp(H.memory[1] + 0x20000, want, 64) == 0);
+    CHECK(memcmp(H.memory[0] + to - 1, was, 18) == 0);
+  }
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) >= 4);
+  for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+    cosim_command c =
+        complex_command(no[i].fetches ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, no[i].op, 0x3000);
+    c.size_log2 = no[i].log2, c.size_bytes = (uint32_t)no[i].size_bytes;
+    c.offset = (uint64_t)no[i].offset;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    CHECK(host_event_wait(sim, 0, &ev, 5000) && ev.status == COSIM_OPERATION);
+    CHECK(memcmp(H.memory[1] + 0x20000, want, 64) == 0);
+  }
+  cosim_destroy(sim);
+}
+/* Halves never come from two of them: both classes of two NICs add to one */
+static void complex_doubles_are_added_one_after_the_other(void) {
+  cosim *sim = start(3);
+  cosim_entry e = host_entry(0x20000, 64, 7);
+  cosim_event ev;
+  double x[2];
+  cosim_append(sim, 2, 0, &e);
+  cosim_cycles(sim, 1000);
+  for (int i = 0; i < 32; i++) {
+    cosim_command c = complex_command(COSIM_KIND_ATOMIC, COSIM_OP_SUM, 0);
+    const double with[2] = {1, i};
+    c.dst = 2, c.offset = 48, memcpy(c.operand, with, 16);
+    cosim_submit(sim, i & 1, i >> 1 & 1, &c, NULL);
+  }
+  for (int i = 0; i < 32; i++)
+    CHECK(host_event_wait(sim, i & 1, &ev, 20000) && ev.status == COSIM_OK);
+  memcpy(x, H.memory[2] + 0x20000 + 48, 16);
+  CHECK_NEAR(x[0], 32, 0);
+  CHECK_NEAR(x[1], 31 * 16, 0);
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(counters_at_work_are_not_idle);
@@ -389,5 +486,7 @@ int main(int argc, char **argv) {
   RUN(messages_pass_an_append_that_waits);
   RUN(a_slot_is_free_after_its_last_repetition);
   RUN(atomics_on_floats_are_rounded_as_here);
+  RUN(complex_doubles_are_elements_of_16_bytes);
+  RUN(complex_doubles_are_added_one_after_the_other);
   return TEST_END();
 }
