@@ -5832,6 +5832,7 @@ typedef struct pm__operation {
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
+  bool is_unheld; /* its descriptor was given back when it started: see pm__give_back */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
@@ -7075,12 +7076,13 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
     }
 }
 /* Nothing new is let in, and what runs may finish.
-   PtlPTDisable returns when no message that has matched is being written any more. Each such
-   message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
+   PtlPTDisable returns when no message that has matched is being written any more, and all that a carrier's lists
+   are asked for has been told. Each of these ends by itself, so this does; another thread may close the interface
+   meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_of(ni, index);
   pt->enabled = 0;
-  while (ni->refs && pt->in_flight) pm__poll_pause();
+  while (ni->refs && (pt->in_flight || *pm__list_op_of(ni, pt))) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
    Headers that are left do not count: nobody will ask for them. */
@@ -8282,7 +8284,7 @@ PM__PRIVATE void pm__initiator_sent(pm__message *m) {
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
-  m->what.md->unsent--;
+  if (!m->what.is_unheld) m->what.md->unsent--;
   pm__initiator_event(m, m->what.md, PTL_EVENT_SEND, fail);
   pm__initiator_count(m, m->what.md, PTL_MD_EVENT_CT_SEND, fail, m->what.length);
 }
@@ -8438,6 +8440,16 @@ PM__PRIVATE void pm__keep(pm__message *m) {
   else
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
+/* Of a descriptor that tells nobody of anything no program can know when it may be released: as soon as the payload
+   has been read, or there is none. GASNet's barriers release theirs right after puts of no bytes. */
+static void pm__give_back(pm__message *m) {
+  const unsigned int counted = PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
+  const ptl_md_t *md = &m->what.md->md;
+  if (m->what.kind == PM__GET || md->eq_handle != PTL_EQ_NONE || (md->options & counted)) return;
+  if (m->what.length && !m->what.is_early_send && !m->what.kept) return;
+  m->what.is_unheld = 1;
+  m->what.md->unsent--;
+}
 /* An operation starts: from a call, or from a counter. */
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
@@ -8453,6 +8465,7 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
     m->what.is_early_send = !pm__is_fetch(m) && !m->cargo.is_triggered;
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
+  pm__give_back(m);
   m->what.from->uncopied_count += pm__is_uncopied(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.message_count++;
@@ -9061,7 +9074,7 @@ PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_
 /* ---- library and interfaces -------------------------------------------------------------------- */
 PM_API int PtlInit(void) {
   if (!pm__current) return PTL_FAIL;
-  pm__current->proc->init_count++;
+  if (!pm__current->proc->init_count++) pm__current->proc->aborted = 0; /* it begins anew */
   return PTL_OK;
 }
 

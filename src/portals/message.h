@@ -13,6 +13,7 @@ typedef struct pm__operation {
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
+  bool is_unheld; /* its descriptor was given back when it started: see pm__give_back */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,

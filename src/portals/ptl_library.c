@@ -2,7 +2,7 @@
 /* ---- library and interfaces -------------------------------------------------------------------- */
 PM_API int PtlInit(void) {
   if (!pm__current) return PTL_FAIL;
-  pm__current->proc->init_count++;
+  if (!pm__current->proc->init_count++) pm__current->proc->aborted = 0; /* it begins anew */
   return PTL_OK;
 }
 

@@ -86,12 +86,13 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
     }
 }
 /* Nothing new is let in, and what runs may finish.
-   PtlPTDisable returns when no message that has matched is being written any more. Each such
-   message ends by itself, so this does; another thread may close the interface meanwhile (refs). */
+   PtlPTDisable returns when no message that has matched is being written any more, and all that a carrier's lists
+   are asked for has been told. Each of these ends by itself, so this does; another thread may close the interface
+   meanwhile (refs). */
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_of(ni, index);
   pt->enabled = 0;
-  while (ni->refs && pt->in_flight) pm__poll_pause();
+  while (ni->refs && (pt->in_flight || *pm__list_op_of(ni, pt))) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
    Headers that are left do not count: nobody will ask for them. */

@@ -37,7 +37,7 @@ PM__PRIVATE void pm__initiator_sent(pm__message *m) {
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
   if (!pm__from_is_alive(m)) return;
-  m->what.md->unsent--;
+  if (!m->what.is_unheld) m->what.md->unsent--;
   pm__initiator_event(m, m->what.md, PTL_EVENT_SEND, fail);
   pm__initiator_count(m, m->what.md, PTL_MD_EVENT_CT_SEND, fail, m->what.length);
 }
@@ -193,6 +193,16 @@ PM__PRIVATE void pm__keep(pm__message *m) {
   else
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
+/* Of a descriptor that tells nobody of anything no program can know when it may be released: as soon as the payload
+   has been read, or there is none. GASNet's barriers release theirs right after puts of no bytes. */
+static void pm__give_back(pm__message *m) {
+  const unsigned int counted = PTL_MD_EVENT_CT_SEND | PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY;
+  const ptl_md_t *md = &m->what.md->md;
+  if (m->what.kind == PM__GET || md->eq_handle != PTL_EQ_NONE || (md->options & counted)) return;
+  if (m->what.length && !m->what.is_early_send && !m->what.kept) return;
+  m->what.is_unheld = 1;
+  m->what.md->unsent--;
+}
 /* An operation starts: from a call, or from a counter. */
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   if (!m->what.id) m->what.id = ++w->next_id;
@@ -208,6 +218,7 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
     m->what.is_early_send = !pm__is_fetch(m) && !m->cargo.is_triggered;
   } else if (m->what.kind != PM__GET && (m->what.md->md.options & PTL_MD_VOLATILE))
     pm__keep(m);
+  pm__give_back(m);
   m->what.from->uncopied_count += pm__is_uncopied(m);
   if (m->what.kind != PM__GET) w->stats.sent_bytes += m->what.length;
   w->stats.message_count++;

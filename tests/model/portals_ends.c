@@ -195,6 +195,34 @@ static void release_body(void *unused) {
 }
 static void release_after_send_waits_for_the_last_use(void) { at_every_count(release_body); }
 
+/* A descriptor without queue and counter: who put nothing, or so little that it has been read, may release it at once. */
+static void mute_release_body(void *unused) {
+  static const ptl_size_t lengths[] = {0, 8, 64};
+  static unsigned char there[4096];
+  side s_, *s = &s_;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  append(s, entry(there, 4096, 0, PUT_GET | QUIET), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0)
+    for (int k = 0; k < 3; k++) {
+      ptl_md_t md = {s->memory, 4096, 0, PTL_EQ_NONE, PTL_CT_NONE};
+      ptl_handle_md_t h;
+      memset(s->memory, 7 + k, sizeof s->memory);
+      CHECK(PtlMDBind(s->ni, &md, &h) == PTL_OK && PtlPut(h, 0, lengths[k], PTL_NO_ACK_REQ, pm_process_id(pm_size() - 1), 3, 0, 0, NULL, 0) == PTL_OK);
+      CHECK(PtlMDRelease(h) == PTL_OK && PtlMDRelease(h) == PTL_ARG_INVALID);
+      memset(s->memory, 1, sizeof s->memory);
+      pm_sleep_ns(100000);
+    }
+  if (pm_rank() == pm_size() - 1)
+    for (int k = 0; k < 3; k++) {
+      CHECK(EXPECT(s, PUT).mlength == lengths[k] && (!k || there[lengths[k] - 1] == 7 + k));
+    }
+  pm_barrier();
+  side_close(s);
+}
+static void mute_descriptors_go_when_they_have_been_read(void) { at_every_count(mute_release_body); }
+
 static void handles_body(void *unused) {
   side s_, *s = &s_;
   ptl_handle_ni_t other;
@@ -261,6 +289,10 @@ static void abort_body(void *unused) {
   CHECK(PtlEQWait(s->eq, &e) == PTL_ABORTED && PtlEQPoll(&s->eq, 1, 0, &e, &which) == PTL_ABORTED);
   CHECK(PtlCTWait(s->ct, 1, &v) == PTL_ABORTED && PtlCTPoll(&s->ct, &test, 1, 0, &v, &which) == PTL_ABORTED);
   PtlFini();
+  side_open(s, PTL_NI_MATCHING, 0, 0); /* a new beginning */
+  CHECK(PtlCTInc(s->ct, (ptl_ct_event_t){2, 0}) == PTL_OK && PtlCTWait(s->ct, 1, &v) == PTL_OK && v.success == 2);
+  CHECK(PtlEQPoll(&s->eq, 1, 0, &e, &which) == PTL_EQ_EMPTY);
+  side_close(s);
 }
 static void after_abort_stale_handles_say_so_too(void) { run_world(1, abort_body, NULL); }
 
@@ -388,6 +420,7 @@ int main(int argc, char **argv) {
   RUN(limits_have_least_values);
   RUN(volatile_payload_is_copied_whatever_its_size);
   RUN(release_after_send_waits_for_the_last_use);
+  RUN(mute_descriptors_go_when_they_have_been_read);
   RUN(counters_of_others_are_refused);
   RUN(headers_are_taken_until_min_free);
   RUN(after_abort_stale_handles_say_so_too);

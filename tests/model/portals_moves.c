@@ -91,8 +91,8 @@ static void portals_body(void *unused) {
   md = (ptl_md_t){s->memory, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
   CHECK(PtlMDBind(s->ni, &md, &mh) == PTL_OK);
   CHECK(PtlPut(mh, 0, 1, PTL_ACK_REQ, self, 3, 0, 0, NULL, 0) == PTL_ARG_INVALID && PtlPut(mh, 0, 1, PTL_CT_ACK_REQ, self, 3, 0, 0, NULL, 0) == PTL_ARG_INVALID);
-  CHECK(PtlPut(mh, 0, 1, PTL_OC_ACK_REQ, self, 3, 0, 0, NULL, 0) == PTL_OK);
-  CHECK(PtlMDRelease(mh) == PTL_ARG_INVALID); /* under way */
+  CHECK(PtlPut(mh, 0, 1, PTL_OC_ACK_REQ, self, 3, 0, 0, NULL, 0) == PTL_OK && PtlGet(mh, 0, 1, self, 3, 0, 0, NULL) == PTL_OK);
+  CHECK(PtlMDRelease(mh) == PTL_ARG_INVALID); /* the get is under way */
   pm_sleep_ns(100000);
   CHECK(PtlMDRelease(mh) == PTL_OK && PtlMDRelease(mh) == PTL_ARG_INVALID);
   CHECK(PtlEQFree(s->eq) == PTL_OK && PtlCTFree(s->ct) == PTL_OK && PtlMDRelease(s->md) == PTL_OK && PtlPTFree(s->ni, 3) == PTL_OK);
