@@ -56,7 +56,8 @@
    on communicators from MPI_Comm_idup, MPI_Intercomm_create or a spawn, on the 1025th and further ones
    alive, on those made inside a call of the MPI (those of files, and what attributes' functions make),
    neighbourhoods in which two processes are neighbours twice (a periodic dimension of 1 or 2),
-   reductions of derived types; and the blocking ones. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
+   reductions of derived types; and the blocking ones, unless NBC_BLOCKING=ours: then MPI_Bcast and its kind
+   run as their nonblocking sisters do, and the call drives them until they are over. Needed: a worker in every process, MPI_THREAD_MULTIPLE. Making a
    communicator takes two more MPI_Allreduce, or three in programs that ask for MPI_THREAD_MULTIPLE.
 
    WHAT IS IN FLIGHT: requests from the call that returns them to the one that completes or frees them
@@ -112,6 +113,7 @@ enum policy { DEDICATED, TIMER, IDLE, NONE };
 static const char *const policy_names[] = {"dedicated", "timer", "idle", "none"};
 
 #define ONE_IN_FLIGHT ((int64_t)1 << 32)
+enum { WAKES_KEPT = 256 };
 
 static struct {
   /* Low half: program threads inside the MPI. High half: requests and windows in flight. */
@@ -133,9 +135,10 @@ static struct {
   pthread_t worker;
   MPI_Comm comm; /* the worker's own: what it probes */
   int64_t period_ns;
-  uint64_t poll_count, wake_count;
-  int64_t wake_ns[256]; /* the last ones */
-  uint32_t tables_lock; /* of the two tables below */
+  uint64_t poll_count, wake_count, step_count;
+  int64_t wake_ns[WAKES_KEPT], step_ns[WAKES_KEPT]; /* the last ones */
+  uint32_t poll_lock;                               /* of `never` */
+  uint32_t tables_lock;                             /* of the two tables below */
 } run = {.told_level = -1, .pid = -1, .say = 1, .core = -1};
 
 /* An error that the MPI told us while it was inside a call (progress_preload_errors.h). */
@@ -229,9 +232,10 @@ typedef struct call {
   int64_t change; /* of what is in flight */
 } call;
 
-static void wake_worker(void) {
-  if (!__atomic_exchange_n(&run.asleep, 0, __ATOMIC_SEQ_CST)) return;
-  __atomic_store_n(&run.wake_asked_ns, now_ns(), __ATOMIC_RELAXED);
+/* True: the worker sleeps, and is the caller's to wake. */
+static bool takes_sleeper(void) { return __atomic_exchange_n(&run.asleep, 0, __ATOMIC_SEQ_CST); }
+static void wake_sleeper(int64_t asked_ns) {
+  __atomic_store_n(&run.wake_asked_ns, asked_ns, __ATOMIC_RELAXED);
   syscall(SYS_futex, &run.asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -252,15 +256,17 @@ static inline bool enter(call *c) {
 }
 
 static int run_handlers(int rc);
+static void first_step(bool nested);
 
 /* Runs once at the end of every wrapper, also when an error handler throws a C++ exception through it. */
 static inline void leave(call *c) {
   if (!c->active) return;
   c->active = false;
-  me.wrappers--;
   if (run.locked && !c->nested) spin_unlock(&run.lock);
   __atomic_fetch_add(&run.flight, c->change * ONE_IN_FLIGHT - !c->nested, __ATOMIC_SEQ_CST);
-  if (c->change > 0 && __atomic_load_n(&run.asleep, __ATOMIC_SEQ_CST)) wake_worker();
+  if (c->change > 0 && UNLIKELY(__atomic_load_n(&run.asleep, __ATOMIC_SEQ_CST)))
+    first_step(c->nested);
+  me.wrappers--;
   if (!c->nested) me.inside = false;
 }
 /* The MPI has been left, and the lock: now handlers of the program may do what they like. */
@@ -927,6 +933,12 @@ DEFINE(Win_free, (MPI_Win * win)) {
   if (c->active && rc == MPI_SUCCESS && !is_ours) known_is_foreign(*request);                      \
   if (made && rc == MPI_SUCCESS) rc = known_is_ours(*request, made);                               \
   RETURN(rc);
+#define RUN_COLLECTIVE(kind_, call_below, ...)                                                     \
+  ENTER;                                                                                           \
+  int rc = MPI_SUCCESS;                                                                            \
+  const progress_call whole = {.kind = PROGRESS_##kind_, .comm = comm, __VA_ARGS__};               \
+  if (!c->active || !progress_coll_run(&whole, &rc)) rc = call_below;                              \
+  RETURN(rc);
 #define ICOLL(name, kind_, parameters, arguments, ...)                                             \
   ICOLL_(name, kind_, parameters, arguments, __VA_ARGS__)
 #define ICOLL_(name, kind_, parameters, arguments, ...)                                            \
@@ -943,6 +955,16 @@ DEFINE(Win_free, (MPI_Win * win)) {
 #define N(i, p)    i
 #include "progress_preload_icoll.h"
 DEFINE(Ibarrier, (TAIL)){START_COLLECTIVE(BARRIER, NEXT(Ibarrier)(A_TAIL), .root = 0)}
+#undef N
+#undef THE_CALL
+#undef TAIL
+#undef A_TAIL
+#define THE_CALL RUN_COLLECTIVE
+#define TAIL     MPI_Comm comm
+#define A_TAIL   comm
+#define N(i, p)  p
+#include "progress_preload_icoll.h"
+DEFINE(Barrier, (TAIL)){RUN_COLLECTIVE(BARRIER, NEXT(Barrier)(A_TAIL), .root = 0)}
 #undef N
 #undef THE_CALL
 #undef TAIL
@@ -982,6 +1004,15 @@ DEFINE_X(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_T
 #  define TAIL     MPI_Comm comm, MPI_Request *request
 #  define A_TAIL   comm, request
 #  define N(i, p)  i##_c
+#  include "progress_preload_icoll.h"
+#  undef N
+#  undef THE_CALL
+#  undef TAIL
+#  undef A_TAIL
+#  define THE_CALL RUN_COLLECTIVE
+#  define TAIL     MPI_Comm comm
+#  define A_TAIL   comm
+#  define N(i, p)  p##_c
 #  include "progress_preload_icoll.h"
 #endif
 DEFINE(Comm_free, (MPI_Comm * comm)) {

@@ -98,6 +98,9 @@ bool progress_coll_op_freed(MPI_Op op);
 bool progress_has_threads(void); /* of the program may several be inside the MPI? */
 /* Starts it as ours. False: the MPI shall do it; all processes come to the same answer. */
 bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc);
+/* Runs a blocking one as ours, and waits for its end. False as above. */
+bool progress_coll_run(const progress_call *call, int *rc);
+bool progress_coll_blocking(void); /* are those ours? */
 /* Makes a persistent one and *request that stands for it, a persistent request of the MPI that is never started.
    *ours false: the MPI shall make it. NULL and ours: *rc is an error. */
 struct running *progress_coll_init(const progress_call *call, MPI_Request *request, int *rc,

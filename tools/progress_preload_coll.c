@@ -66,6 +66,8 @@ typedef struct running { /* a collective under way, or a persistent one */
   int error_class;
   foreign_op by;
   bool persistent, under_way;
+  bool waited;       /* a blocking one: no request, its caller waits until */
+  uint32_t over;     /* atomic */
   bool sides_differ; /* what this process sends itself has another length than what it receives */
   bool dying,
       gone; /* persistent: its handle was freed while it ran; and the MPI has freed the last request of it */
@@ -80,6 +82,7 @@ typedef struct running { /* a collective under way, or a persistent one */
 
 static struct {
   bool on;
+  bool blocking; /* those that the program waits for in the call, too */
   bool by_file;
   nbc_choice choice;
   nbc_transport *world;
@@ -1009,32 +1012,54 @@ static running *describe(const progress_call *given, bool persistent, nbc_coll_a
 }
 
 /* From here on the worker and those who wait look after it. Under the lock. */
-static int launch(running *r, MPI_Request *handle) {
-  const int rc = NEXT(Grequest_start)(query, release, refuse_cancel, r, &r->handle);
-  *handle = r->handle;
+static void enlist(running *r) {
   r->under_way = true;
   r->on->active_count++;
   coll.started_count++;
   r->next = coll.first;
   coll.first = r;
   __atomic_add_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
+}
+static int launch(running *r, MPI_Request *handle) {
+  const int rc = NEXT(Grequest_start)(query, release, refuse_cancel, r, &r->handle);
+  *handle = r->handle;
+  enlist(r);
   return rc;
+}
+/* NULL: the MPI shall do it, or *status is an error. Under the lock. */
+static running *begin(const progress_call *call, nbc_status *status) {
+  nbc_coll_args args;
+  running *const r = describe(call, false, &args, status);
+  if (!r || !(*status = nbc_coll_start_new(r->on->comm, &args, &r->request))) return r;
+  abandon(r);
+  return NULL;
 }
 
 bool progress_coll_start(const progress_call *call, MPI_Request *request, int *rc) {
-  nbc_coll_args args;
   nbc_status status;
   if (!coll.on || !request) return false;
   coll_lock();
-  running *const r = describe(call, false, &args, &status);
-  if (r && (status = nbc_coll_start_new(r->on->comm, &args, &r->request))) {
-    abandon(r);
-  } else if (r) {
-    *rc = launch(r, request);
-  }
+  running *const r = begin(call, &status);
+  if (r) *rc = launch(r, request);
   coll_unlock();
   if (!status) return r != NULL;
   *rc = fail(call, error_class_of(status));
+  return true;
+}
+
+bool progress_coll_run(const progress_call *call, int *rc) {
+  nbc_status status;
+  if (!coll.on || !coll.blocking) return false;
+  coll_lock();
+  running *const r = begin(call, &status);
+  if (r) r->waited = true, enlist(r);
+  coll_unlock();
+  if (!r && !status) return false;
+  int error_class = error_class_of(status);
+  for (int tries = 0; r && !__atomic_load_n(&r->over, __ATOMIC_ACQUIRE); progress_coll_poll())
+    if (++tries > 100) sched_yield(); /* more processes than cores: the others must work */
+  if (r) error_class = r->error_class, free_running(r);
+  *rc = error_class ? fail(call, error_class) : MPI_SUCCESS;
   return true;
 }
 
@@ -1105,10 +1130,11 @@ void progress_coll_release(struct running *r, bool active, MPI_Request *current)
   coll_unlock();
 }
 
+bool progress_coll_blocking(void) { return coll.blocking; }
 uint64_t progress_coll_count(void) { return coll.started_count; }
 int progress_coll_active(void) { return __atomic_load_n(&coll.active_count, __ATOMIC_ACQUIRE); }
 
-/* All its data is in place. From MPI_Grequest_complete on r may be gone, or started again. */
+/* All its data is in place. From MPI_Grequest_complete, or from `over`, on r may be gone, or started again. */
 static void complete(running *r) {
   const MPI_Request handle = r->handle;
   MPI_Op op = r->by.op;
@@ -1121,7 +1147,10 @@ static void complete(running *r) {
   coll_unlock();
   if (frees_op) NEXT(Op_free)(&op);
   if (!r->persistent) free_types(r);
-  NEXT(Grequest_complete)(handle);
+  if (r->waited)
+    __atomic_store_n(&r->over, 1, __ATOMIC_RELEASE);
+  else
+    NEXT(Grequest_complete)(handle);
   /* Only now: who finds none under way calls the MPI's own wait, and MPICH's MPI_Waitall ends the program when it
      meets a generalized request that is not complete beside MPI_REQUEST_NULL. */
   __atomic_sub_fetch(&coll.active_count, 1, __ATOMIC_RELEASE);
@@ -1178,7 +1207,9 @@ static bool packs_raw(void) {
 }
 
 bool progress_coll_begin(bool able) {
+  static const char *const mpi_ours[] = {"mpi", "ours"};
   const char *const value = progress_setting("NBC_COLLECTIVES");
+  const bool blocking = progress_choice("NBC_BLOCKING", mpi_ours, 2, 0) == 1;
   nbc_error err = {NBC_OK, 0, ""};
   int rank = 0, good, all = 0;
   if (!value || strcmp(value, "mpi") == 0) return false;
@@ -1188,7 +1219,7 @@ bool progress_coll_begin(bool able) {
     progress_say("NBC_COLLECTIVES=%.100s: neither mpi nor ours nor a table: %s", value, err.text);
     able = false;
   }
-  good = able && packs_raw();
+  good = !able || !packs_raw() ? 0 : blocking ? 2 : 1;
   NEXT(Allreduce)(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (!all) {
     if (rank == 0)
@@ -1204,6 +1235,7 @@ bool progress_coll_begin(bool able) {
   NEXT(Comm_group)(MPI_COMM_WORLD, &coll.world_group);
   memset(coll.free_ids, 0xff, sizeof coll.free_ids);
   if (!known_type_count) know_types();
+  coll.blocking = all == 2;
   coll.on = true;
   progress_coll_made(MPI_COMM_WORLD, true);
   return true;

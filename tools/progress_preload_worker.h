@@ -19,11 +19,13 @@ static char never_buffer;
 
 static void poll_mpi(void) {
   int flag = 0;
-  if (run.locked && !spin_try(&run.lock)) return;
-  NEXT(Test)(&never, &flag, MPI_STATUS_IGNORE);
-  test_adopted();
-  if (run.locked) spin_unlock(&run.lock);
-  run.poll_count++;
+  if (!spin_try(&run.poll_lock)) return; /* a request is one thread's at a time */
+  if (!run.locked || spin_try(&run.lock)) {
+    NEXT(Test)(&never, &flag, MPI_STATUS_IGNORE);
+    if (me.is_worker) test_adopted(), run.poll_count++;
+    if (run.locked) spin_unlock(&run.lock);
+  }
+  spin_unlock(&run.poll_lock);
 }
 
 static bool begin_never(void) {
@@ -46,6 +48,21 @@ static void nap(int64_t ns) {
   nanosleep(&t, NULL);
 }
 
+/* Who posts something while the worker sleeps looks in itself, once, and then wakes it: what has come already (the
+   announcement of a long message, others' parts of a collective) is answered at once, however long the machine takes to
+   wake a thread; the system call alone is longer than the look. Of data that is no more than what short messages hold.
+   nested: inside the MPI, which may hold locks. */
+static void first_step(bool nested) {
+  if (!takes_sleeper()) return;
+  const int64_t t_ns = now_ns();
+  if (!nested) {
+    poll_mpi();
+    progress_coll_poll();
+    run.step_ns[run.step_count++ % WAKES_KEPT] = now_ns() - t_ns;
+  }
+  wake_sleeper(t_ns);
+}
+
 /* Until something is in flight. Who posts looks at `asleep` after its addition to `flight`, we look at
    `flight` after having set `asleep`: one of the two sees the other. */
 static void sleep_until_posted(void) {
@@ -60,9 +77,7 @@ static void sleep_until_posted(void) {
   }
   if (__atomic_exchange_n(&run.asleep, 0, __ATOMIC_SEQ_CST)) return; /* woke by itself */
   const int64_t asked_ns = __atomic_load_n(&run.wake_asked_ns, __ATOMIC_RELAXED);
-  if (asked_ns && !stopping())
-    run.wake_ns[run.wake_count++ % (sizeof run.wake_ns / sizeof *run.wake_ns)] =
-        now_ns() - asked_ns;
+  if (asked_ns && !stopping()) run.wake_ns[run.wake_count++ % WAKES_KEPT] = now_ns() - asked_ns;
 }
 
 static void rest_between_polls(void) {
@@ -473,7 +488,7 @@ static bool start_worker(void) {
 static void stop_worker(int64_t limit_ns) {
   if (getpid() != run.pid || !__atomic_exchange_n(&run.active, false, __ATOMIC_SEQ_CST)) return;
   __atomic_store_n(&run.stop, true, __ATOMIC_SEQ_CST);
-  wake_worker();
+  if (takes_sleeper()) wake_sleeper(now_ns());
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += (time_t)(limit_ns / 1000000000);
@@ -486,17 +501,20 @@ static int by_size(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
+static int64_t median_of(int64_t ns[WAKES_KEPT], uint64_t count) {
+  const size_t n = count < WAKES_KEPT ? (size_t)count : WAKES_KEPT;
+  qsort(ns, n, sizeof *ns, by_size);
+  return n ? ns[n / 2] : 0;
+}
 static void say_what_it_did(int64_t cpu_ns, int64_t wall_ns, int64_t left_count) {
-  const size_t room = sizeof run.wake_ns / sizeof *run.wake_ns;
-  const size_t n = run.wake_count < room ? run.wake_count : room;
-  qsort(run.wake_ns, n, sizeof *run.wake_ns, by_size);
   progress_say(
       "rank %d: worker on core %d polled %llu times, was woken %llu times (median %lld ns "
-      "after the post), used "
+      "after the post; who posted had looked in after %lld ns), used "
       "%.6f s of %.3f s; %lld requests and windows still in flight; %llu collectives were ours",
       run.rank, run.core, (unsigned long long)run.poll_count, (unsigned long long)run.wake_count,
-      n ? (long long)run.wake_ns[n / 2] : 0LL, (double)cpu_ns * 1e-9, (double)wall_ns * 1e-9,
-      (long long)left_count, (unsigned long long)progress_coll_count());
+      (long long)median_of(run.wake_ns, run.wake_count),
+      (long long)median_of(run.step_ns, run.step_count), (double)cpu_ns * 1e-9,
+      (double)wall_ns * 1e-9, (long long)left_count, (unsigned long long)progress_coll_count());
 }
 
 static int64_t start_ns;
@@ -596,7 +614,9 @@ static void start(int granted) {
   if (run.rank) return;
   progress_say("%s worker: %s; %s%s%s", policy_names[run.policy], text, level_name(granted),
                run.locked ? ": every MPI call goes through one lock" : "",
-               ours ? "; nonblocking collectives are ours" : "");
+               !ours                      ? ""
+               : progress_coll_blocking() ? "; collectives are ours, blocking ones too"
+                                          : "; nonblocking collectives are ours");
   look_who_is_below();
 }
 

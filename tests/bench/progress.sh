@@ -2,6 +2,7 @@
 # progress_idle_cpu_<mpi>: share of a core that the worker uses while nothing is in flight for a second;
 # progress_wake_ns_<mpi>: from a post to the sleeping worker's first instruction, median of 200; one process; peer: the
 # machine's own floor, a thread that sleeps, is woken by the same system call alone and looks on as long, in turns with it.
+# progress_step_ns_<mpi>: in the same runs, until who posted had itself looked in at the MPI.
 # progress_<pattern>_<who>_<mpi>: overhead ratio of tests/bench/progress_loops.c, two processes: the MPI alone (mpi),
 # with MPICH's asynchronous thread (async), with the progress preload (ours), with its collectives too
 # (ours-coll). progress_<pattern>_sim_<policy>: the same program on 16 simulated nodes with cores enough, under
@@ -30,8 +31,11 @@ for mpi in openmpi mpich; do
     share=$(run $mpi "$library" 1 idle 2>&1 | sed -n 's/.* used \([0-9.]*\) s of \([0-9.]*\) s.*/\1 \2/p' | awk '{ printf "%.5f", $1 / $2 }')
     [ -n "$share" ] && line progress_idle_cpu_$mpi "$share" ratio
   fi
-  if wanted progress_wake_ns_$mpi; then
-    run $mpi "$library" 1 wake 2>&1 | sed -n 's/.*median \([0-9]*\) ns after the post.*/ours \1/p; s/^bare /bare /p' | awk -v name=progress_wake_ns_$mpi '
+  if wanted progress_wake_ns_$mpi progress_step_ns_$mpi; then
+    run $mpi "$library" 1 wake >"$B/bench/progress.wake" 2>&1
+    step=$(sed -n 's/.*had looked in after \([0-9]*\) ns.*/\1/p' "$B/bench/progress.wake")
+    [ -n "$step" ] && line progress_step_ns_$mpi "$step" ns
+    wanted progress_wake_ns_$mpi && sed -n 's/.*median \([0-9]*\) ns after the post.*/ours \1/p; s/^bare /bare /p' "$B/bench/progress.wake" | awk -v name=progress_wake_ns_$mpi '
       { is[$1] = $2 }
       END { if (is["ours"] && is["bare"]) printf "{\"bench\":\"%s\",\"value\":%d,\"unit\":\"ns\",\"peer\":%d,\"ratio\":%.3g,\"peer_name\":\"a bare futex wake\"}\n",
               name, is["ours"], is["bare"], is["ours"] / is["bare"] }'

@@ -7,7 +7,7 @@ $(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_F
 	@mkdir -p $$(@D)
 	$(Q)printf '#include <mpi.h>\n' | $(mpi_cc) $2 -E -P -x c - >$$@.i
 	$(Q){ sed -n 's/^\(DEFINE\|SOME\|CREATES_HANDLER\)(\([A-Za-z_]*\),.*/OWNED \2/p' tools/progress_preload*.[ch]; \
-	  sed -n 's/^ICOLL(N(\([A-Za-z_]*\), \([A-Za-z_]*\)).*/OWNED \1\nOWNED \1_c\nOWNED \2_init\nOWNED \2_init_c/p' tools/progress_preload_icoll.h; cat $$@.i; } | \
+	  sed -n 's/^ICOLL(N(\([A-Za-z_]*\), \([A-Za-z_]*\)).*/OWNED \1\nOWNED \1_c\nOWNED \2_init\nOWNED \2_init_c\nOWNED \2\nOWNED \2_c/p' tools/progress_preload_icoll.h; cat $$@.i; } | \
 	  awk -f tools/progress_preload_calls.awk >$$@
 	$(Q)sed -n 's/^[A-Z]*(\([A-Za-z_]*\),.*/#define MPI_\1 NEXT(\1)/p' $$@ >$$(@D)/progress_names.h
 $(B)/libnbc_progress_$1.so: $(PROGRESS_FILES) nbc_overlap.h $(B)/progress_$1/progress_calls.h
@@ -21,7 +21,10 @@ NEEDS_mpi += $(B)/tests/mpi/$1.$2
 $(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(PATIENT_$2))
 endef
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
-  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_files progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
+  $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_files progress_first_step progress_level progress_sessions,$(eval $(call progress_test,$t,$m))))
+# the same checks of the blocking collectives
+$(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),$(eval NEEDS_mpi += $(B)/tests/mpi/progress_blocking.$m)\
+  $(eval $(call mpi_program,$(B)/tests/mpi/progress_blocking.$m,tests/mpi/progress_collectives.c,$(MPICC_$m),$(TEST_FLAGS) $(PATIENT_$m) -DTEST_BLOCKING)))
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 $(eval $(call script,mpi/progress))
 # $(call progress_loops,mpi or mpich,openmpi or mpich)

@@ -46,6 +46,26 @@ collectives() { # MPI PROCESSES SETTINGS...: results, and that they were ours
   then ok "$m, $n processes, $*${after:+, late ends}: collectives are ours and right"
   else bad "$m, $n processes, $*${after:+, late ends}: collectives"; grep -v 'rank [1-9]' "$work/collectives" | head -20; fi
 }
+blocking() { # MPI PROCESSES SETTINGS...: blocking collectives: results, and whose they were
+  m=$1 n=$2
+  shift 2
+  for whose in ours mpi; do
+    progress $m $n NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours NBC_BLOCKING=$whose "$@" "$B/tests/mpi/progress_blocking.$m" >"$work/blocking" 2>&1
+    count=$(grep -c '[1-9][0-9]* collectives were ours' "$work/blocking")
+    if [ $whose = ours ]; then wanted=$n; else wanted=0; fi
+    if grep -qx "$n processes checked, 0 checks failed" "$work/blocking" && [ "$count" = $wanted ] && [ "$(grep -c 'blocking ones too' "$work/blocking")" = $((wanted > 0)) ]
+    then ok "$m, $n processes, $*: blocking collectives of $whose are right"
+    else bad "$m, $n processes, $*: blocking collectives of $whose"; head -20 "$work/blocking"; fi
+  done
+}
+first_step() { # MPI: what has come before a post is answered in it, though nobody wakes the worker
+  after=" $B/tests/mpi/progress_no_wake.$1.so"
+  rm -f "$work/step"
+  progress $1 4 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_first_step.$1" "$work/step" >"$work/first_step" 2>&1
+  after=
+  if grep -qx "4 processes checked, 0 checks failed" "$work/first_step"; then ok "$1: who posts takes the first step"
+  else bad "$1: who posts takes no step"; head -20 "$work/first_step"; fi
+}
 persistent() { # MPI PROCESSES SETTINGS...: persistent collectives and neighbourhoods: results, and that they were ours
   m=$1 n=$2
   shift 2
@@ -266,6 +286,8 @@ all() {
   for n in 1 9 2 3; do collectives $1 $n NBC_PROGRESS=timer NBC_COLLECTIVES=ours; done
   nothing_left $1 3 collectives NBC_COLLECTIVES=ours
   late_ends $1
+  blocking $1 3 NBC_PROGRESS=timer
+  first_step $1
   for n in 2 5 9 3; do persistent $1 $n NBC_PROGRESS=timer; done
   nothing_left $1 3 persistent NBC_COLLECTIVES=ours
   persistent $1 4 NBC_PROGRESS=idle
