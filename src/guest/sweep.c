@@ -9,9 +9,14 @@
    last key changes fastest. The table has tabs between its columns: the keys, exit status, simulated
    microseconds, messages, CPU seconds of the run, and the last line that the program wrote (of a run that
    failed: why). Exit status: the largest of the runs. --jobs N runs at once (the cores that this command
-   may use); --sweep-part I/N takes each N-th combination from I on: one part per job of a batch system,
-   whose tables joined are the whole. */
-#include "guest.h"
+   may use).
+
+   Over several machines: --sweep-part I/N takes each N-th combination from I on; "job" asks the launcher
+   (mpirun, srun, nic_run) for I and N. --sweep-table FILE is one table of all parts, and is gone on with where
+   it was left (sweep_table.c):
+
+     mpirun -n 64 --map-by node pm_run --sweep seed=1,2,3,4 --sweep-part job --sweep-table t.txt ./program */
+#include "sweep.h"
 #include "tools/progress_line.h"
 #include <errno.h>
 #include <sched.h>
@@ -29,7 +34,8 @@ static struct {
   int value_count;
 } keys[KEYS];
 static int key_count, jobs, part_index, part_count = 1;
-static int row; /* of this run, in a child */
+static const char *table; /* a file; NULL: standard output */
+static int row;           /* of this run, in a child */
 static FILE *to_parent;
 
 static void add_key(const char *option, const char *text) {
@@ -57,10 +63,35 @@ static void add_key(const char *option, const char *text) {
 static void set_jobs(const char *option, const char *text) {
   jobs = (int)guest_number(option, text, 1, 4096);
 }
+static void set_table(const char *option, const char *text) {
+  if (!*text) guest_refuse("%s: a file's name expected", option);
+  table = text;
+}
+/* The part that the launcher of a job says. Slurm says it in its batch scripts too, as the first of all. */
+static void set_part_of_job(const char *option) {
+  static const char *const names[][2] = {{"NBC_RANK", "NBC_SIZE"},
+                                         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                         {"PMI_RANK", "PMI_SIZE"},
+                                         {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *rank = getenv(names[i][0]), *size = getenv(names[i][1]);
+    if (!rank || !size) continue;
+    part_count = (int)guest_number(names[i][1], size, 1, 1000000000);
+    part_index = (int)guest_number(names[i][0], rank, 0, part_count - 1);
+    return;
+  }
+  guest_refuse(
+      "%s: no launcher: none of NBC_RANK, OMPI_COMM_WORLD_RANK, PMI_RANK and SLURM_PROCID is set",
+      option);
+}
 static void set_part(const char *option, const char *text) {
   char index[16];
   const char *slash = strchr(text, '/');
-  if (!slash) guest_refuse("%s: I/N with I from 0 to N - 1 expected", option);
+  if (strcmp(text, "job") == 0) {
+    set_part_of_job(option);
+    return;
+  }
+  if (!slash) guest_refuse("%s: I/N with I from 0 to N - 1, or job expected", option);
   snprintf(index, sizeof index, "%.*s", (int)(slash - text < 15 ? slash - text : 15), text);
   part_count = (int)guest_number(option, slash + 1, 1, 1000000000);
   part_index = (int)guest_number(option, index, 0, part_count - 1);
@@ -77,6 +108,12 @@ static int run_count(void) {
 static const char *value_of(int key, int of_row) {
   for (int k = key_count - 1; k > key; k--) of_row /= keys[k].value_count;
   return keys[key].value[of_row % keys[key].value_count];
+}
+void guest__sweep_keys(FILE *out) {
+  for (int k = 0; k < key_count; k++) fprintf(out, "%s\t", keys[k].key);
+}
+void guest__sweep_values(FILE *out, int of_row) {
+  for (int k = 0; k < key_count; k++) fprintf(out, "%s\t", value_of(k, of_row));
 }
 /* The text with each {key} replaced; the text itself where there is none. */
 static char *replaced(char *text) {
@@ -219,11 +256,16 @@ static void run_ended(run *r) {
   fclose(r->out), fclose(r->err), fclose(r->told);
   r->is_done = 1;
 }
-static void print_row(run *r, int number) {
-  for (int k = 0; k < key_count; k++) printf("%s\t", value_of(k, number));
-  printf("%d\t%s\t%.3f\t%s\n", r->status, r->figures, r->cpu_s, r->line);
-  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
-  free(r->line), free(r->figures);
+static void put_row(run *r, int number) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = table ? open_memstream(&text, &bytes) : stdout;
+  if (!out) guest_refuse("out of memory");
+  guest__sweep_values(out, number);
+  fprintf(out, "%d\t%s\t%.3f\t%s\n", r->status, r->figures, r->cpu_s, r->line);
+  if (table ? fclose(out) : fflush(out)) guest_refuse("output is lost: %s", strerror(errno));
+  if (table) guest__table_add(number, text);
+  free(text), free(r->line), free(r->figures);
 }
 static void wait_for_one(run *runs, int count) {
   struct rusage used;
@@ -238,43 +280,60 @@ static void wait_for_one(run *runs, int count) {
       run_ended(&runs[i]);
     }
 }
-/* Returns in a child, with its options set and its arguments replaced, or without --sweep. */
-void guest__sweep(int argc, char **argv, int at) {
-  cpu_set_t cores;
-  int begun = 0, printed = 0, running = 0, worst = 0;
-  if (!key_count) return;
-  const int count = run_count(), mine = (count - part_index + part_count - 1) / part_count;
+static void check_keys(int argc, char **argv) {
   for (int k = 0; k < key_count; k++)
     if (!option_of(keys[k].key) && !is_platform_key(keys[k].key) &&
         !is_in_words(keys[k].key, argc - 1, argv + 1))
       guest_refuse("--sweep: %s: neither an option, nor a key of the platform, nor {%s} in the "
                    "arguments",
                    keys[k].key, keys[k].key);
+}
+/* Begins the table. ret how many rows are to be run, which ones in todo: those of this part that the table lacks */
+static int rows_to_run(int count, int **todo) {
+  bool *has = table ? guest__table_begin(table, count) : NULL;
+  int mine = 0;
+  *todo = (int *)malloc((size_t)count * sizeof **todo);
+  if (!*todo) guest_refuse("out of memory");
+  for (int i = part_index; i < count; i += part_count)
+    if (!has || !has[i]) (*todo)[mine++] = i;
+  free(has);
+  if (table) return mine;
+  guest__sweep_keys(stdout);
+  printf("status\tsimulated_us\tmessages\tcpu_s\toutput\n");
+  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
+  return mine;
+}
+/* Returns in a child, with its options set and its arguments replaced, or without --sweep. */
+void guest__sweep(int argc, char **argv, int at) {
+  cpu_set_t cores;
+  int begun = 0, written = 0, running = 0, worst = 0, *todo;
+  if (!key_count) return;
+  check_keys(argc, argv);
+  const int mine = rows_to_run(run_count(), &todo);
   signal(SIGCHLD, SIG_DFL); /* ignored by who started us: then the ends of runs could not be told */
   if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
   run *runs = (run *)calloc((size_t)mine + 1, sizeof *runs);
   if (!runs) guest_refuse("out of memory");
-  for (int k = 0; k < key_count; k++) printf("%s\t", keys[k].key);
-  printf("status\tsimulated_us\tmessages\tcpu_s\toutput\n");
-  if (fflush(stdout)) guest_refuse("output is lost: %s", strerror(errno));
   progress_line line; /* where the rows themselves cannot be seen */
-  progress_begin(&line, "pm_run", !isatty(1));
-  while (printed < mine) {
-    progress_show(&line, "runs", printed, mine);
+  progress_begin(&line, "pm_run", table || !isatty(1));
+  while (written < mine) {
+    progress_show(&line, "runs", written, mine);
     if (begun < mine && running < jobs) {
-      row = part_index + begun * part_count;
+      row = todo[begun];
       begin_run(&runs[begun]);
       if (to_parent) break;
       begun++, running++;
       continue;
     }
     wait_for_one(runs, begun);
-    for (running = 0; printed < begun && runs[printed].is_done; printed++) {
-      if (runs[printed].status > worst) worst = runs[printed].status;
-      print_row(&runs[printed], part_index + printed * part_count);
+    for (running = 0; written < begun && runs[written].is_done; written++) {
+      if (runs[written].status > worst) worst = runs[written].status;
+      put_row(&runs[written], todo[written]);
     }
-    for (int i = printed; i < begun; i++) running += !runs[i].is_done;
+    for (int i = written; i < begun; i++) running += !runs[i].is_done;
   }
+  free(todo);
+  if (!to_parent && table) guest__table_end();
   if (!to_parent) progress_end(&line), exit(worst);
   for (int i = 1; i < argc; i++) {
     char *const whole = replaced(argv[i]);
@@ -294,7 +353,10 @@ static const guest_option options[] = {
      "a run for each value of an option, of a platform's key, or of {KEY} in the arguments; a "
      "table",
      add_key},
-    {"--sweep-part", "I/N", "each N-th of its runs from I on (0/1)", set_part},
+    {"--sweep-part", "I/N",
+     "each N-th of its runs from I on (0/1); job: as the launcher of this process says", set_part},
+    {"--sweep-table", "FILE", "the table, of all parts of a sweep; gone on with where it was left",
+     set_table},
     {"--jobs", "N", "runs of a sweep at once (all cores)", set_jobs},
     {NULL, NULL, NULL, NULL}};
 static guest_part part = {.name = "sweep", .options = options, .finish = finish};

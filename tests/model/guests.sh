@@ -399,6 +399,24 @@ sweep_makes_a_table() {
   for bad in n n= n=1,,2 nonsense=3; do ! run --sweep "$bad" "$guest" && grep '^pm_run: --sweep: ' "$T/err" || return 1; done
   for bad in 3/3 1 x/2; do ! run --sweep n=1 --sweep-part "$bad" "$guest" && grep '^pm_run: --sweep-part: ' "$T/err" || return 1; done
 }
+sweep_over_a_job_is_one_table() {
+  set -- --sweep n=3,5,4 --sweep level=flow,loggp --jobs 1
+  run "$@" "$guest" && cut -f 1-5,7- "$T/out" >"$T/wanted" && rm -f "$T/table" || return 1
+  for i in 2 0 1; do NBC_RANK=$i NBC_SIZE=3 timeout 300 "$B/pm_run" "$@" --sweep-part job --sweep-table "$T/table" "$guest" 2>"$T/err.$i" & done
+  wait
+  cut -f 1-5,7- "$T/table" | diff - "$T/wanted" && test "$(cat "$T"/err.? | grep -c 'rows are there$')" = 2 || return 1
+  # whole: not written over; another sweep's, or none: not touched
+  cp "$T/table" "$T/kept"
+  ! run "$@" --sweep-table "$T/table" "$guest" && grep 'this table is whole already' "$T/err" && ! run --sweep n=3,4,5 --sweep-table "$T/table" "$guest" &&
+    grep 'is no table of this sweep' "$T/err" && cmp "$T/table" "$T/kept" || return 1
+  # killed: rows that are there stay as they are, the first of two, half a line does not count
+  { printf 'row\t' && head -1 "$T/kept"; sed -n '4s/^/2\t/p; 6s/^/4\t/p' "$T/kept" | sed 's/round/ROUND/'; sed -n '4s/^/2\t/p' "$T/kept"; printf '1\t3\tlog'; } >"$T/table"
+  run "$@" --sweep-table "$T/table" "$guest" && test "$(grep -c ROUND "$T/table")" = 2 && cut -f 1-5,7- "$T/table" | sed 's/ROUND/round/' | diff - "$T/wanted" || return 1
+  { printf 'row\t' && head -1 "$T/kept"; printf '2\t4\tflow\t0\t1\t1\t1\tof other values\n'; } >"$T/table"
+  ! run "$@" --sweep-table "$T/table" "$guest" && grep 'is the table of another sweep: 2' "$T/err" || return 1
+  rm "$T/table" && ! (trap '' XFSZ && ulimit -f 0 && timeout 300 "$B/pm_run" "$@" --sweep-table "$T/table" "$guest" 2>&1) | grep 'output is lost' >/dev/null && return 1
+  ! env -u NBC_RANK -u OMPI_COMM_WORLD_RANK -u PMI_RANK -u SLURM_PROCID "$B/pm_run" "$@" --sweep-part job "$guest" 2>"$T/err" && grep '^pm_run: --sweep-part: no launcher' "$T/err"
+}
 matrix_has_every_pair() {
   for level in flow loggp; do
     run -n 5 --level $level --matrix "$T/matrix.csv" "$guest" ring && printf 'from,to,transfers,bytes\n0,1,1,8\n1,2,1,8\n2,3,1,8\n3,4,1,8\n4,0,1,8\n' | diff - "$T/matrix.csv" || return 1
@@ -433,13 +451,13 @@ shows_how_far_it_is() {
 }
 help_lists_every_option() {
   run --help || return 1
-  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --jobs --links --matrix; do grep -q -e " $o " "$T/out" || return 1; done
+  for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --sweep-table --jobs --links --matrix; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time waiting_threads_end_with_their_process poll_waits_for_events sockets_wait_in_simulated_time streams_wait_in_simulated_time what_comes_from_outside_is_waited_for \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called quick_exit_calls_its_handlers cancelled_threads_are_named getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table sweep_over_a_job_is_one_table links_are_drawn matrix_has_every_pair shows_how_far_it_is help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
