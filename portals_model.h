@@ -3068,20 +3068,24 @@ struct pm_world {
   /* shared links */
   struct pm__link *links;
   int link_count, net_link_count;
-  bool pci_is_wide; /* no flow is held down by PCI roots, so none crosses them */
+  bool pci_is_wide;      /* no flow is held down by PCI roots, so none crosses them */
+  int narrow_link_count; /* so many links before the last of a way lead to its node alone */
   struct pm__flow *free_flows, *flows_made;
-  struct pm__end *ends;
+  struct pm__flow **flow; /* by their numbers */
+  int64_t *ends;          /* of flows, a tree: see flow.c */
   uint32_t ends_max, flow_made_count;
   pm__event flow_end;    /* of the flows that end first */
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
-  bool solve_is_due;     /* when nothing else happens now */
-  int links_max;         /* with those behind link_count, which are limits of single flows */
+  int64_t t_aside_ps;    /* the same, while it stands beside the heap; its order there */
+  uint64_t aside_order;
+  bool solve_is_due; /* when nothing else happens now */
+  int links_max;     /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
   struct pm__due *due; /* a heap, least level first */
   uint32_t
       *touched; /* links of which what holds now is to be looked at when all levels are found */
-  int due_count, due_max, touched_count, touched_max;
-  struct pm__flow *fresh; /* without a rate yet */
+  int due_count, touched_count; /* each link once at most: there is room for all */
+  struct pm__flow *fresh;       /* without a rate yet */
   double same_ratio;
   /* Portals */
   struct pm__map *maps;
@@ -3108,6 +3112,7 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
+  uint32_t *tree_rows; /* of a fat tree: see pm__tree_way */
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   uint32_t way_factor;
@@ -3158,7 +3163,7 @@ PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap i
 static inline int64_t pm__next_ps(pm_world *w) {
   if (w->solve_is_due) return w->now_ps;
   if (w->has_gap) pm__gap_close(w);
-  return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
+  return w->heap_count && w->heap[1].t_ps < w->t_aside_ps ? w->heap[1].t_ps : w->t_aside_ps;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
@@ -3249,10 +3254,44 @@ PM__PRIVATE __thread pm_thread *pm__current;
 PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
+/* Ways of a fat tree without a division. A row per node: for each level the first cable above its switch, or itself,
+   that port 0 of D-mod-K would take at the left edge of the tree, and what the node as a destination adds to that (see
+   pm__fattree_way): from the source's switch that is the cable up, from its own the one down. Links are twice
+   that, and one more on the way down, which the second number holds: it is never 0 in a row that has been made. */
+PM__APART static void pm__tree_row(const pm_platform *p, int64_t node, uint32_t *row) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t span = 1, width = 1, first = 0, branch = 0, l;
+  for (l = 0; l < h; l++) {
+    const int64_t port = node / width % up[l];
+    row[2 * l] = (uint32_t)(2 * (first + node / span * width * up[l]));
+    row[2 * l + 1] = (uint32_t)(2 * (branch * up[l] + port) + 1);
+    first += p->node_count / span * width * up[l];
+    branch += port * width;
+    span *= m[l];
+    width *= up[l];
+  }
+}
+static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
+  const int h = (int)w->plat.topo[0];
+  uint32_t *const from = w->tree_rows + (size_t)src * 2 * (size_t)h, *const to = w->tree_rows +
+                                                                                 (size_t)dst * 2 *
+                                                                                     (size_t)h;
+  int n = 0, top = 1, l;
+  if (!from[1]) pm__tree_row(&w->plat, src, from);
+  if (!to[1]) pm__tree_row(&w->plat, dst, to);
+  while (top < h && from[2 * top] != to[2 * top]) top++;
+  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
+  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
+  return n;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
-  const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
-                                                     pm__nic_node(w, dst), out, latency_ps);
-  int h;
+  const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);
+  int n, h;
+  if (w->tree_rows) {
+    n = pm__tree_way(w, from, to, out);
+    *latency_ps = (w->plat.wire_latency_ns + (n - 1) * w->plat.switch_latency_ns) * PM__PS;
+  } else
+    n = pm__way(&w->plat, w->graph, from, to, out, latency_ps);
   for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
@@ -3306,6 +3345,12 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   w->stats.memory_bytes += w->way_max * sizeof *w->ways;
+  if (w->plat.topology == PM_TOPO_FATTREE) {
+    const size_t row_bytes = 2 * (size_t)w->plat.topo[0] * sizeof *w->tree_rows;
+    w->tree_rows = (uint32_t *)pm__zalloc((size_t)w->plat.node_count * row_bytes);
+    w->stats.memory_bytes += (size_t)w->plat.node_count * row_bytes;
+    if (!w->tree_rows) return false;
+  }
   return w->ways != NULL;
 }
 PM__PRIVATE void pm__ways_free(pm_world *w) {
@@ -3313,6 +3358,7 @@ PM__PRIVATE void pm__ways_free(pm_world *w) {
   for (i = 0; w->ways && i < w->way_max; i++)
     if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
   PM_FREE(w->ways);
+  PM_FREE(w->tree_rows);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));
@@ -3326,6 +3372,7 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
 static inline void pm__unschedule(pm_world *w, pm__event *event) {
   if (event->pos) pm__unschedule_it(w, event);
 }
+PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no flow ends */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE void pm__step(pm_world *w);
@@ -3520,6 +3567,27 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   w->heap[pos].event = next;
   next->pos = pos;
 }
+/* The end of the flows that end first is another time with nearly every flow that comes or goes. So it stands
+   beside the heap, with an order as if it stood there. Where events of one time share a place in the heap that
+   place has the order of the oldest of them: the end of flows stands among them then. */
+PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
+  if (t_ps == w->t_flow_end_ps) return;
+  w->t_flow_end_ps = t_ps;
+  pm__unschedule(w, &w->flow_end);
+  w->future_count -= w->t_aside_ps != PM__FOREVER;
+  w->t_aside_ps = PM__FOREVER;
+  if (t_ps == PM__FOREVER) return;
+  if (w->shares_times) {
+    pm__schedule(w, &w->flow_end, t_ps);
+    return;
+  }
+  w->t_aside_ps = t_ps;
+  w->aside_order = w->order++;
+  w->future_count++;
+}
+static bool pm__flows_end_next(const pm_world *w) {
+  return !w->heap_count || pm__before(&w->heap[1], w->t_aside_ps, w->aside_order) == 0;
+}
 /* A carrier has messages under way: time may only pass through it. */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
@@ -3548,10 +3616,18 @@ PM__PRIVATE void pm__step(pm_world *w) {
   if (w->has_gap) pm__gap_close(w);
   /* After all that happens at this time, and before time moves: rates are found once, however many
      flows came and went. */
-  if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
+  if (w->solve_is_due && w->t_aside_ps > w->now_ps &&
+      (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
     w->solve_is_due = false;
     w->future_count--;
     pm__solve_now(w);
+    return;
+  }
+  if (w->t_aside_ps != PM__FOREVER && pm__flows_end_next(w)) {
+    w->now_ps = w->t_aside_ps;
+    w->t_aside_ps = PM__FOREVER;
+    w->future_count--;
+    pm__flows_end(w, &w->flow_end);
     return;
   }
   event = w->heap[1].event;
@@ -5075,7 +5151,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
-  w->t_flow_end_ps = PM__FOREVER;
+  w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {
@@ -9350,54 +9426,58 @@ typedef struct pm__feed {
 typedef struct pm__fed {
   uint32_t link, at;
 } pm__fed;
+/* Who feeds a link that many flows cross, and whom a link feeds: see flow.c. */
+typedef struct pm__feeds {
+  pm__feed *feed;
+  pm__fed *fed;
+  int feed_count, feed_max, fed_count, fed_max;
+} pm__feeds;
+/* 128 bytes: two lines of the cache, and its place is found by a shift. */
 typedef struct pm__link {
   double cap;
   double level;    /* rate of all flows that it holds down; PM__FREE: there are none */
   double lone_cap; /* of these flows: no lone link of theirs carries less */
-  pm__feed *feeds;
-  pm__fed *feds;
-  int feed_count, feed_max, fed_count, fed_max;
+  pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
-  int held_count, held_max;
-  pm__flow *first;    /* whose end is in the tree of ends */
+  int count, held_count;
+  int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
+  bool is_queued, is_touched, keeps_feeds;
+  /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
   int64_t t_ps;
-  pm__crossing *flows;
-  int count, max;
-  bool is_queued, is_touched;
-  uint32_t next_free; /* of the links that are a flow's own limit */
+  pm__flow *first; /* whose end is in the tree of ends */
+  int max, held_max;
+  pm__feeds *feeds;   /* NULL: never needed */
   int64_t t_busy_ps;  /* with messages that are no flows */
+  uint32_t next_free; /* of the links that are a flow's own limit */
+  uint32_t fill[3];
 } pm__link;
 enum { PM__NEAR = 9 };
-#define PM__NO_LINK 0xFFFFFFFFu
-#define PM__FREE    1e300
+#define PM__NO_LINK   0xFFFFFFFFu
+#define PM__FREE      1e300
+#define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
 struct pm__flow {
-  double end_bytes; /* what its bottleneck will have moved of each flow when this one ends */
-  double seen_bytes, remaining_bytes; /* when its use was noted last; when nothing moves it */
-  int64_t t_seen_ps;
-  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: no rate yet */
-  uint32_t held_at;    /* place in its heap */
-  uint32_t number;     /* among those made: its place in the tree of ends */
+  double end_bytes;       /* what its bottleneck will have moved of each flow when this one ends */
+  double remaining_bytes; /* when nothing moves it */
+  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: no rate yet */
+  uint32_t held_at;       /* place in its heap */
+  uint32_t number;        /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far; /* NULL: never needed */
-  int from, to;  /* NICs */
+  uint32_t *far;     /* NULL: never needed */
+  double seen_bytes; /* when its use was noted last */
+  int64_t t_seen_ps;
+  int from, to; /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
   pm__flow *next, *next_made;
 };
-/* When flows end: a tree of which each node is the earlier one of its two children (of equal ones the
-   left); 1 is the root, flow k is leaf max + k. Only the root is in the future of the world. */
-typedef struct pm__end {
-  int64_t t_ps; /* PM__FOREVER: it does not flow */
-  pm__flow *flow;
-} pm__end;
 typedef struct pm__due { /* a link whose level is to be found anew */
   double level;
   uint32_t link;
@@ -9436,15 +9516,42 @@ static bool pm__pci_is_wide(const pm_world *w) {
   return p->nic_count == 1 && !p->pci_half_duplex && p->topology != PM_TOPO_FILE &&
          p->pci_bytes_per_s > (double)cables * p->link_bytes_per_s * pm__payload_ratio(p);
 }
+/* Down a fat tree that has as many switches on a level as nodes below, each link on the way down leads to one node
+   alone (D-mod-K): all that crosses it crosses that node's own link too, which carries no more, and others
+   besides. So it never holds a flow down, and none need cross it. ret on how many levels, from the nodes up */
+static int pm__narrow_levels(const pm_platform *p) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t span = 1, width = up[0];
+  int l;
+  if (p->topology != PM_TOPO_FATTREE) return 0;
+  for (l = 1; l < h; l++) {
+    span *= m[l - 1];
+    width *= up[l];
+    if (width < span) break;
+  }
+  return l - 1;
+}
+/* Room for so many links, and for each of them among those that are looked at. ret 0: out of memory */
+static int pm__links_room(pm_world *w, int max) {
+  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *due, *touched;
+  if (links) w->links = (pm__link *)links;
+  due = PM_REALLOC(w->due, (size_t)max * sizeof *w->due);
+  if (due) w->due = (pm__due *)due;
+  touched = PM_REALLOC(w->touched, (size_t)max * sizeof *w->touched);
+  if (touched) w->touched = (uint32_t *)touched;
+  if (!links || !due || !touched) return 0;
+  pm__clear(w->links + w->links_max, (size_t)(max - w->links_max) * sizeof *w->links);
+  w->links_max = max;
+  return 1;
+}
 PM__PRIVATE int pm__links_make(pm_world *w) {
   const pm_platform *p = &w->plat;
   const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
                 per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
-  w->links = (pm__link *)pm__zalloc((size_t)all * sizeof *w->links);
-  if (!w->links) return 0;
+  if (!pm__links_room(w, (int)all)) return 0;
   w->net_link_count = (int)net;
-  w->link_count = w->links_max = (int)all;
+  w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
   for (i = 0; i < net; i++)
     w->links[i].cap = (w->graph ? w->graph->bytes_per_s[i % rail / 2] : p->link_bytes_per_s) *
@@ -9454,7 +9561,10 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
         (i - net) % per_node + 1 == per_node ? p->intra_bytes_per_s : p->pci_bytes_per_s;
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
   w->pci_is_wide = pm__pci_is_wide(w);
-  w->stats.memory_bytes += (size_t)all * sizeof *w->links;
+  /* Links that fail and links whose use is kept have to know all that crosses them. */
+  if (!w->desc.link_use && !w->desc.faults.outage_count)
+    w->narrow_link_count = pm__narrow_levels(p);
+  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
   return 1;
 }
 
@@ -9471,63 +9581,47 @@ static void pm__flow_used(pm_world *w, pm__flow *f, double moved_bytes) {
   f->t_seen_ps = w->now_ps;
 }
 /* ---- when flows end ------------------------------------------------------------------------------ */
-/* A tournament: node i holds the earlier one of its children 2 i and 2 i + 1, flow k is leaf max +
-   k. A rate that changes plays its leaf's matches again, log2 max of them, and nothing moves, where
-   a heap would move events about. Growing doubles the leaves and plays all matches anew. */
+/* A tournament: node i holds the earlier one of the times of its children 2 i and 2 i + 1, flow k is leaf max +
+   k (PM__FOREVER: it does not flow). A rate that changes plays its leaf's matches again, log2 max of them, and
+   nothing moves, where a heap would move events about. Growing doubles the leaves and plays all matches anew. */
 static int pm__ends_grow(pm_world *w) {
   const uint32_t max = w->ends_max ? 2 * w->ends_max : 1;
-  pm__end *ends = (pm__end *)pm__zalloc(2 * (size_t)max * sizeof *ends);
+  int64_t *ends = (int64_t *)PM_MALLOC(2 * (size_t)max * sizeof *ends);
+  pm__flow **flow = (pm__flow **)PM_REALLOC(w->flow, max * sizeof *flow);
   uint32_t i;
-  if (!ends) return 0;
-  for (i = max; i < 2 * max; i++) {
-    if (i - max < w->ends_max)
-      ends[i] = w->ends[i - max + w->ends_max];
-    else
-      ends[i].t_ps = PM__FOREVER;
+  if (flow) w->flow = flow;
+  if (!ends || !flow) {
+    PM_FREE(ends);
+    return 0;
   }
-  for (i = max - 1; i; i--)
-    ends[i] = ends[ends[2 * i + 1].t_ps < ends[2 * i].t_ps ? 2 * i + 1 : 2 * i];
+  for (i = 0; i < max; i++)
+    ends[max + i] = i < w->ends_max ? w->ends[w->ends_max + i] : PM__FOREVER;
+  for (i = max - 1; i; i--) ends[i] = ends[2 * i + 1] < ends[2 * i] ? ends[2 * i + 1] : ends[2 * i];
   PM_FREE(w->ends);
   w->ends = ends;
   w->ends_max = max;
   return 1;
 }
-static void pm__ends_set(pm_world *w, pm__flow *f, int64_t t_ps) {
-  pm__end *const ends = w->ends;
+static void pm__ends_set(pm_world *w, const pm__flow *f, int64_t t_ps) {
+  int64_t *const ends = w->ends;
   uint32_t i = w->ends_max + f->number;
-  ends[i].t_ps = t_ps;
-  ends[i].flow = f;
-  while (i /=
-         2) { /* member by member: a copy of both at once would wait for what was just written */
-    const pm__end *const first = &ends[2 * i + (ends[2 * i + 1].t_ps < ends[2 * i].t_ps)];
-    pm__flow *const flow = first->flow;
-    t_ps = first->t_ps;
-    /* What stays as it was here stays as it was above. */
-    if (ends[i].flow == flow && ends[i].t_ps == t_ps) return;
-    ends[i].t_ps = t_ps;
-    ends[i].flow = flow;
+  for (;; i /= 2) {
+    if (ends[i] == t_ps) return; /* what stays as it was here stays as it was above */
+    ends[i] = t_ps;
+    if (i == 1) return;
+    if (ends[i ^ 1] < t_ps) t_ps = ends[i ^ 1];
   }
+}
+/* Of several that end first the one with the lowest number. */
+static pm__flow *pm__ends_first(const pm_world *w) {
+  const int64_t *const ends = w->ends;
+  uint32_t i = 1;
+  while (i < w->ends_max) i = 2 * i + (ends[2 * i] != ends[1]);
+  return w->flow[i - w->ends_max];
 }
 /* The first ends are in the future of the world, and nowhere else. */
-static void pm__ends_next(pm_world *w) {
-  const int64_t t_ps = w->ends[1].t_ps;
-  if (t_ps == w->t_flow_end_ps) return;
-  w->t_flow_end_ps = t_ps;
-  if (t_ps == PM__FOREVER)
-    pm__unschedule(w, &w->flow_end);
-  else
-    pm__schedule(w, &w->flow_end, t_ps);
-}
-static void pm__link_touched(pm_world *w, uint32_t link) {
-  void *array = w->touched;
-  if (w->links[link].is_touched) return;
-  if (w->touched_count >= w->touched_max) {
-    if (!pm__grow(&array, &w->touched_max, w->touched_count + 1, sizeof *w->touched)) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
-      return;
-    }
-    w->touched = (uint32_t *)array;
-  }
+static void pm__ends_next(pm_world *w) { pm__flow_end_at(w, w->ends[1]); }
+static inline void pm__link_touched(pm_world *w, uint32_t link) {
   w->links[link].is_touched = true;
   w->touched[w->touched_count++] = link;
 }
@@ -9536,13 +9630,13 @@ static void pm__link_touched(pm_world *w, uint32_t link) {
    them all: a flow ends when the clock shows a mark that stays as it is however often the rate changes. A link
    keeps its flows in a heap by their marks; only the end of the first one is in the tree. bytes =
    bytes/s * ps * 1e-12. */
-static void pm__link_advance(pm_world *w, uint32_t link) {
+static inline void pm__link_advance(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   if (l->t_ps != w->now_ps) {
     if (l->held_count) l->moved_bytes += pm__times(l->rate * (double)(w->now_ps - l->t_ps), 1e-12);
     l->t_ps = w->now_ps;
   }
-  pm__link_touched(w, link);
+  if (!l->is_touched) pm__link_touched(w, link);
 }
 static bool pm__ends_before(const pm__flow *a, const pm__flow *b) {
   return a->end_bytes < b->end_bytes || (a->end_bytes <= b->end_bytes && a->number < b->number);
@@ -9652,70 +9746,96 @@ PM__PRIVATE double pm__flow_rate(const pm_world *w, const pm__flow *f) {
 }
 
 /* ---- who feeds whom -------------------------------------------------------------------------------
-   A link shares what those of its flows leave that others hold down. Of these it needs only how many
-   each other link holds down: a list that is never longer than that of its flows, and much shorter
-   where flows are many.
+   A link shares what those of its flows leave that others hold down. How many each other link holds
+   down is all it needs of these: where flows are many it keeps that in a list (keeps_feeds), which is
+   never longer than that of its flows, and mostly much shorter. Few flows it asks one by one, as that
+   takes less than such a list; then the link that holds one of them down only counts how often its flows cross
+   such links (few_count).
    A link that only one flow crosses is lone: it shares nothing, so it keeps no such list, and is no more
    than a limit. The link that holds its flow down remembers the lowest of these limits (lone_cap), and
    need not look at them while its level is below. */
+enum { PM__FEW_FLOWS = 8 };
 /* The shorter one of both lists is looked through. */
-static int pm__feed_find(const pm_world *w, uint32_t from, uint32_t link) {
-  const pm__link *a = &w->links[from], *b = &w->links[link];
+static int pm__feed_find(const pm__feeds *a, const pm__feeds *b, uint32_t from, uint32_t link) {
   int i;
   if (b->feed_count <= a->fed_count) {
     for (i = 0; i < b->feed_count; i++)
-      if (b->feeds[i].from == from) return i;
+      if (b->feed[i].from == from) return i;
   } else
     for (i = 0; i < a->fed_count; i++)
-      if (a->feds[i].link == link) return (int)a->feds[i].at;
+      if (a->fed[i].link == link) return (int)a->fed[i].at;
   return -1;
+}
+/* Lists with room for one more on each side. ret false: out of memory */
+static bool pm__feeds_room(pm__link *from, pm__link *link) {
+  void *feed, *fed;
+  bool is_good;
+  if (!from->feeds) from->feeds = (pm__feeds *)pm__zalloc(sizeof *from->feeds);
+  if (!link->feeds) link->feeds = (pm__feeds *)pm__zalloc(sizeof *link->feeds);
+  if (!from->feeds || !link->feeds) return false;
+  feed = link->feeds->feed;
+  fed = from->feeds->fed;
+  is_good =
+      (link->feeds->feed_count < link->feeds->feed_max ||
+       pm__grow(&feed, &link->feeds->feed_max, link->feeds->feed_count + 1, sizeof(pm__feed))) &&
+      (from->feeds->fed_count < from->feeds->fed_max ||
+       pm__grow(&fed, &from->feeds->fed_max, from->feeds->fed_count + 1, sizeof(pm__fed)));
+  link->feeds->feed = (pm__feed *)feed;
+  from->feeds->fed = (pm__fed *)fed;
+  return is_good;
 }
 /* One flow more that crosses `link` is held down by `from`. */
 static void pm__feed_add(pm_world *w, uint32_t from, uint32_t link) {
-  pm__link *a = &w->links[from], *b = &w->links[link];
-  const int at = pm__feed_find(w, from, link);
-  void *feeds = b->feeds, *feds = a->feds;
+  pm__feeds *a = w->links[from].feeds, *b = w->links[link].feeds;
+  const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
   if (at >= 0) {
-    b->feeds[at].count++;
+    b->feed[at].count++;
     return;
   }
-  if (b->feed_count >= b->feed_max &&
-      !pm__grow(&feeds, &b->feed_max, b->feed_count + 1, sizeof *b->feeds)) {
+  if (!pm__feeds_room(&w->links[from], &w->links[link])) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
     return;
   }
-  b->feeds = (pm__feed *)feeds;
-  if (a->fed_count >= a->fed_max &&
-      !pm__grow(&feds, &a->fed_max, a->fed_count + 1, sizeof *a->feds)) {
-    pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
-    return;
-  }
-  a->feds = (pm__fed *)feds;
-  b->feeds[b->feed_count].from = from;
-  b->feeds[b->feed_count].count = 1;
-  b->feeds[b->feed_count].at = (uint32_t)a->fed_count;
-  a->feds[a->fed_count].link = link;
-  a->feds[a->fed_count++].at = (uint32_t)b->feed_count++;
+  a = w->links[from].feeds;
+  b = w->links[link].feeds;
+  b->feed[b->feed_count].from = from;
+  b->feed[b->feed_count].count = 1;
+  b->feed[b->feed_count].at = (uint32_t)a->fed_count;
+  a->fed[a->fed_count].link = link;
+  a->fed[a->fed_count++].at = (uint32_t)b->feed_count++;
 }
 static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
-  pm__link *a = &w->links[from], *b = &w->links[link];
-  const int at = pm__feed_find(w, from, link);
+  pm__feeds *a = w->links[from].feeds, *b = w->links[link].feeds;
+  const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
   uint32_t place;
-  if (at < 0 || --b->feeds[at].count) return;
+  if (at < 0 || --b->feed[at].count) return;
   /* The last ones of both lists take the places that become free, and their partners are told. */
-  place = b->feeds[at].at;
+  place = b->feed[at].at;
   if (place != (uint32_t)--a->fed_count) {
-    a->feds[place] = a->feds[a->fed_count];
-    w->links[a->feds[place].link].feeds[a->feds[place].at].at = place;
+    a->fed[place] = a->fed[a->fed_count];
+    w->links[a->fed[place].link].feeds->feed[a->fed[place].at].at = place;
   }
   if (at != --b->feed_count) {
-    b->feeds[at] = b->feeds[b->feed_count];
-    w->links[b->feeds[at].from].feds[b->feeds[at].at].at = (uint32_t)at;
+    b->feed[at] = b->feed[b->feed_count];
+    w->links[b->feed[at].from].feeds->fed[b->feed[at].at].at = (uint32_t)at;
   }
 }
 static bool pm__is_lone(const pm__link *l) { return l->count == 1; }
 static void pm__limit_by(pm__link *l, double cap) {
   if (cap < l->lone_cap) l->lone_cap = cap;
+}
+/* One flow more, or less, of a link that is not lone is held down by `from`. */
+static inline void pm__holds_here(pm_world *w, uint32_t from, uint32_t link) {
+  if (w->links[link].keeps_feeds)
+    pm__feed_add(w, from, link);
+  else
+    w->links[from].few_count++;
+}
+static inline void pm__holds_no_more_here(pm_world *w, uint32_t from, uint32_t link) {
+  if (w->links[link].keeps_feeds)
+    pm__feed_drop(w, from, link);
+  else
+    w->links[from].few_count--;
 }
 static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
   int h;
@@ -9726,7 +9846,7 @@ static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
     if (pm__is_lone(l))
       pm__limit_by(&w->links[to], l->cap);
     else
-      pm__feed_add(w, to, f->link[h]);
+      pm__holds_here(w, to, f->link[h]);
   }
 }
 static void pm__detach(pm_world *w, pm__flow *f) {
@@ -9735,19 +9855,37 @@ static void pm__detach(pm_world *w, pm__flow *f) {
   pm__hold_no_more(w, f);
   for (h = 0; h < f->link_count; h++)
     if (f->link[h] != from && !pm__is_lone(&w->links[f->link[h]]))
-      pm__feed_drop(w, from, f->link[h]);
+      pm__holds_no_more_here(w, from, f->link[h]);
 }
 /* A second flow crosses the link. */
 static void pm__no_more_lone(pm_world *w, uint32_t link) {
   const uint32_t from = w->links[link].flows[0].flow->bottleneck;
-  if (from != link && from != PM__NO_LINK) pm__feed_add(w, from, link);
+  if (from != link && from != PM__NO_LINK) pm__holds_here(w, from, link);
 }
 /* All flows but one have left the link. */
 static void pm__becomes_lone(pm_world *w, uint32_t link) {
   const uint32_t from = w->links[link].flows[0].flow->bottleneck;
   if (from == link || from == PM__NO_LINK) return;
-  pm__feed_drop(w, from, link);
+  pm__holds_no_more_here(w, from, link);
   pm__limit_by(&w->links[from], w->links[link].cap);
+}
+static void pm__others_feed(pm_world *w, uint32_t link, bool is_so) {
+  const pm__link *l = &w->links[link];
+  int i;
+  for (i = 0; i < l->count; i++) {
+    const uint32_t from = l->flows[i].flow->bottleneck;
+    if (from == link || from == PM__NO_LINK) continue;
+    if (is_so)
+      pm__holds_here(w, from, link);
+    else
+      pm__holds_no_more_here(w, from, link);
+  }
+}
+/* Its flows have become many, or few again. */
+PM__APART static void pm__keep_feeds(pm_world *w, uint32_t link, bool keeps_feeds) {
+  pm__others_feed(w, link, false);
+  w->links[link].keeps_feeds = keeps_feeds;
+  pm__others_feed(w, link, true);
 }
 
 /* ---- the solver -----------------------------------------------------------------------------------
@@ -9762,25 +9900,19 @@ static void pm__becomes_lone(pm_world *w, uint32_t link) {
 static bool pm__due_before(pm__due a, pm__due b) {
   return a.level < b.level || (a.level <= b.level && a.link < b.link);
 }
-static void pm__due_add(pm_world *w, uint32_t link) {
+static void pm__due_put(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  void *array = w->due;
   pm__due due;
   int i;
-  if (l->is_queued) return;
-  if (w->due_count >= w->due_max) {
-    if (!pm__grow(&array, &w->due_max, w->due_count + 1, sizeof *w->due)) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: links");
-      return;
-    }
-    w->due = (pm__due *)array;
-  }
   l->is_queued = true;
   due.level = l->level < PM__FREE ? l->level : l->cap / (l->count + 1);
   due.link = link;
   for (i = w->due_count++; i && pm__due_before(due, w->due[(i - 1) / 2]); i = (i - 1) / 2)
     w->due[i] = w->due[(i - 1) / 2];
   w->due[i] = due;
+}
+static inline void pm__due_add(pm_world *w, uint32_t link) {
+  if (!w->links[link].is_queued) pm__due_put(w, link);
 }
 static uint32_t pm__due_take(pm_world *w) {
   const uint32_t link = w->due[0].link;
@@ -9805,50 +9937,73 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   w->future_count++;
 }
 /* Flows that `from` held down are held down by `to` from now on, which they cross too. */
-static void pm__take_over(pm_world *w, uint32_t from, uint32_t to, uint32_t count) {
+static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
   const pm__link *l = &w->links[to];
   int k, h;
-  for (k = 0; k < l->count && count; k++) {
+  for (k = 0; k < l->count && w->links[from].held_count; k++) {
     pm__flow *f = l->flows[k].flow;
     if (f->bottleneck != from) continue;
-    count--;
     pm__detach(w, f);
     pm__attach(w, f, to);
     for (h = 0; h < f->link_count; h++)
       if (f->link[h] != to && !pm__is_lone(&w->links[f->link[h]])) pm__due_add(w, f->link[h]);
   }
 }
+/* What others leave of the link; most: the highest of their levels. */
+static double pm__left(const pm_world *w, const pm__link *l, uint32_t link, double *most) {
+  double left = l->cap, highest = 0;
+  int i;
+  if (l->keeps_feeds)
+    for (i = 0; l->feeds && i < l->feeds->feed_count; i++) {
+      const double level = w->links[l->feeds->feed[i].from].level;
+      left -= pm__times((double)l->feeds->feed[i].count, level);
+      if (level > highest) highest = level;
+    }
+  else
+    for (i = 0; i < l->count; i++) {
+      const uint32_t from = l->flows[i].flow->bottleneck;
+      if (from == link) continue;
+      left -= w->links[from].level;
+      if (w->links[from].level > highest) highest = w->links[from].level;
+    }
+  *most = highest;
+  return left;
+}
 /* Whose flows the link has to take over: of those that are faster the fastest, then any of the same level and a
-   higher number. -1: nobody's */
-static int pm__too_fast(const pm_world *w, uint32_t link, double level) {
+   higher number. PM__NO_LINK: nobody's */
+static uint32_t pm__too_fast(const pm_world *w, uint32_t link, double level) {
   const pm__link *l = &w->links[link];
   const double low = level * (1 - w->same_ratio);
   double most = level > 0 ? level * (1 + w->same_ratio) : level;
-  int i, at = -1, same = -1;
-  for (i = 0; i < l->feed_count; i++) {
-    const double other = w->links[l->feeds[i].from].level;
+  const int count = !l->keeps_feeds ? l->count : l->feeds ? l->feeds->feed_count : 0;
+  uint32_t at = PM__NO_LINK, same = PM__NO_LINK;
+  int i;
+  for (i = 0; i < count; i++) {
+    const uint32_t from = l->keeps_feeds ? l->feeds->feed[i].from : l->flows[i].flow->bottleneck;
+    const double other = w->links[from].level;
+    if (from == link) continue;
     if (other > most) {
       most = other;
-      at = i;
-    } else if (other > low && l->feeds[i].from > link)
-      same = i;
+      at = from;
+    } else if (other > low && from > link)
+      same = from;
   }
-  return at >= 0 ? at : same;
+  return at != PM__NO_LINK ? at : same;
 }
 /* The level that the link's flows have with the levels of others as they are now; PM__FREE: it has room for
    all of them. Each round takes over flows from one link more, so the loop ends. */
 static double pm__level(pm_world *w, uint32_t link) {
   const pm__link *l = &w->links[link];
   for (;;) {
-    double left = l->cap, level;
-    int i, at;
-    for (i = 0; i < l->feed_count; i++)
-      left -= pm__times((double)l->feeds[i].count, w->links[l->feeds[i].from].level);
+    double most, level;
+    const double left = pm__left(w, l, link, &most);
+    uint32_t from;
     if (!l->held_count && left >= -w->same_ratio * l->cap) return PM__FREE;
     level = l->held_count ? left / l->held_count : -1;
-    at = pm__too_fast(w, link, level);
-    if (at < 0) return level;
-    pm__take_over(w, l->feeds[at].from, link, l->feeds[at].count);
+    if (most <= level * (1 - w->same_ratio)) return level;
+    from = pm__too_fast(w, link, level);
+    if (from == PM__NO_LINK) return level;
+    pm__take_over(w, from, link);
     if (w->stopped) return PM__FREE;
   }
 }
@@ -9874,17 +10029,32 @@ static double pm__lone_level(pm_world *w, uint32_t link) {
   const uint32_t from = l->flows[0].flow->bottleneck;
   if (from != link) {
     if (w->links[from].level <= l->cap * (1 + w->same_ratio)) return PM__FREE;
-    pm__take_over(w, from, link, 1);
+    pm__take_over(w, from, link);
   }
   return l->cap;
 }
-/* The level, and who has to be looked at since it is another one now: links that hold others of their flows down,
-   and links with room when these flows become faster. */
+/* It is another level now: links that hold others of its flows down have to be looked at, and links with room when
+   these flows have become faster. */
+static void pm__level_told(pm_world *w, uint32_t link, bool is_lower) {
+  const pm__link *l = &w->links[link];
+  int i, h;
+  for (i = 0; l->feeds && i < l->feeds->fed_count; i++) {
+    const uint32_t fed = l->feeds->fed[i].link;
+    if (w->links[fed].held_count || !is_lower) pm__due_add(w, fed);
+  }
+  for (i = 0; l->few_count && i < l->held_count; i++) {
+    const pm__flow *f = l->held[i];
+    for (h = 0; h < f->link_count; h++) {
+      const pm__link *other = &w->links[f->link[h]];
+      if (other == l || pm__is_lone(other) || other->keeps_feeds) continue;
+      if (other->held_count || !is_lower) pm__due_add(w, f->link[h]);
+    }
+  }
+}
 static void pm__level_find(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   const double before = l->level;
   double level;
-  int i;
   if (!l->count) {
     l->level = PM__FREE;
     return;
@@ -9893,12 +10063,9 @@ static void pm__level_find(pm_world *w, uint32_t link) {
   if (level > l->lone_cap && l->held_count) pm__lone_look(w, l, level);
   if (fabs(level - before) <= 1e-2 * w->same_ratio * before) return;
   l->level = level;
-  if (l->held_count) pm__link_advance(w, link);
-  for (i = 0; i < l->fed_count; i++) {
-    const pm__link *other = &w->links[l->feds[i].link];
-    if (!other->held_count && level < before) continue;
-    pm__due_add(w, l->feds[i].link);
-  }
+  if (!l->held_count) return;
+  pm__link_advance(w, link);
+  pm__level_told(w, link, level < before);
 }
 /* A first guess for a flow that is new. */
 static uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
@@ -9958,14 +10125,9 @@ static uint32_t pm__limit_take(pm_world *w, double cap) {
     w->free_limit = w->links[link].next_free;
   else {
     link = (uint32_t)w->link_count + w->limit_count;
-    if ((int)link >= w->links_max) {
-      const int more = 16 + (int)w->limit_count / 2;
-      void *array = PM_REALLOC(w->links, ((size_t)w->links_max + (size_t)more) * sizeof *w->links);
-      if (!array) return PM__NO_LINK;
-      w->links = (pm__link *)array;
-      memset(w->links + w->links_max, 0, (size_t)more * sizeof *w->links);
-      w->links_max += more;
-    }
+    if ((int)link >= w->links_max &&
+        !pm__links_room(w, w->links_max + 16 + (int)w->limit_count / 2))
+      return PM__NO_LINK;
     w->limit_count++;
   }
   w->links[link].cap = cap;
@@ -9982,18 +10144,23 @@ static void pm__flow_leave_links(pm_world *w, pm__flow *f) {
   const uint32_t held_by = f->bottleneck;
   int h;
   if (held_by != PM__NO_LINK)
-    pm__detach(w, f);
+    pm__hold_no_more(w, f);
   else
     pm__no_more_fresh(w, f);
   for (h = 0; h < f->link_count; h++) {
-    pm__link *l = &w->links[f->link[h]];
-    const pm__crossing last = l->flows[--l->count];
+    const uint32_t link = f->link[h];
+    pm__link *l = &w->links[link];
+    const pm__crossing last = l->flows[l->count - 1];
+    if (!pm__is_lone(l) && held_by != link && held_by != PM__NO_LINK)
+      pm__holds_no_more_here(w, held_by, link);
+    l->count--;
     /* The last of the link's list takes the place that becomes free, and is told its new place:
        O(1) per link. */
     l->flows[f->place[h]] = last;
     last.flow->place[last.hop] = f->place[h];
-    if (pm__is_lone(l)) pm__becomes_lone(w, f->link[h]);
-    if (l->held_count) pm__link_touch(w, f->link[h]);
+    if (pm__is_lone(l)) pm__becomes_lone(w, link);
+    if (l->keeps_feeds && l->count <= PM__FEW_FLOWS / 2) pm__keep_feeds(w, link, false);
+    if (l->held_count) pm__link_touch(w, link);
   }
   if (f->is_limited) pm__limit_free(w, f->link[--f->link_count]);
   f->is_limited = false;
@@ -10013,12 +10180,16 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   (void)event;
   w->t_flow_end_ps = PM__FOREVER;
   /* None, perhaps: this event may be left over from before other flows changed. */
-  while (w->ends[1].t_ps <= w->now_ps && !w->stopped) pm__flow_end(w, w->ends[1].flow);
+  while (w->ends[1] <= w->now_ps && !w->stopped) pm__flow_end(w, pm__ends_first(w));
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for three more. ret 0: out of memory */
-static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
-  const int links = way ? way->link_count : 0;
+static int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
+  int links = way ? way->link_count : 0, left_out = 0;
+  if (w->narrow_link_count && links > 2) {
+    left_out = links / 2 - 1;
+    if (left_out > w->narrow_link_count) left_out = w->narrow_link_count;
+  }
   f->link = f->near_link;
   f->place = f->near_place;
   if (links + 3 > PM__NEAR) { /* one more: its limit */
@@ -10028,7 +10199,8 @@ static int pm__flow_take_way(pm__flow *f, const pm__known_way *way) {
     f->place = f->far + PM__ROUTE_MAX + 3;
   }
   if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
-  f->link_count = (uint16_t)links;
+  if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
+  f->link_count = (uint16_t)(links - left_out);
   f->bottleneck = PM__NO_LINK;
   return 1;
 }
@@ -10042,9 +10214,10 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     if (!f) return NULL;
     f->next_made = w->flows_made;
     w->flows_made = f;
-    f->number = w->flow_made_count++;
+    f->number = w->flow_made_count;
+    w->flow[w->flow_made_count++] = f;
   }
-  if (!pm__flow_take_way(f, way)) {
+  if (!pm__flow_take_way(w, f, way)) {
     f->next = w->free_flows;
     w->free_flows = f;
     return NULL;
@@ -10054,12 +10227,11 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
 /* The flow's links are filled in. A limit that is lower than they are is a link that the flow has for itself.
    ret 0: out of memory */
 PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) {
-  double narrow = 1e300;
   int h, alone = 1;
-  for (h = 0; h < f->link_count; h++)
-    if (w->links[f->link[h]].cap < narrow) narrow = w->links[f->link[h]].cap;
   f->remaining_bytes = bytes;
-  f->is_limited = cap < narrow;
+  f->is_limited = cap < PM__UNLIMITED || !f->link_count;
+  for (h = 0; h < f->link_count && f->is_limited; h++)
+    f->is_limited = cap < w->links[f->link[h]].cap;
   if (f->is_limited) {
     const uint32_t limit = pm__limit_take(w, cap);
     if (limit == PM__NO_LINK) return 0;
@@ -10083,6 +10255,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     if (l->count == 1) continue;
     alone = 0;
     if (l->count == 2) pm__no_more_lone(w, f->link[h]);
+    if (l->count > PM__FEW_FLOWS && !l->keeps_feeds) pm__keep_feeds(w, f->link[h], true);
   }
   w->stats.flow_count++;
   if (alone) {
@@ -10122,7 +10295,7 @@ PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, doub
     world->stranded = f;
     return PM_OK;
   }
-  return f->link_count > 0 && pm__flow_go(world, f, size_bytes, 1e18) ? PM_OK : PM_E_NOMEM;
+  return f->link_count > 0 && pm__flow_go(world, f, size_bytes, PM__UNLIMITED) ? PM_OK : PM_E_NOMEM;
 }
 /* What flowed over the link is lost with it; plain flows keep what they have carried. */
 PM__PRIVATE void pm__link_failed(pm_world *w, uint32_t link) {
@@ -10169,7 +10342,7 @@ PM__PRIVATE void pm__stranded_go(pm_world *w) {
       w->stranded = f;
       continue;
     }
-    if (!pm__flow_take_way(f, way) || !pm__flow_go(w, f, f->remaining_bytes, 1e18))
+    if (!pm__flow_take_way(w, f, way) || !pm__flow_go(w, f, f->remaining_bytes, PM__UNLIMITED))
       pm_world_fail(w, PM_E_NOMEM, "out of memory: flow");
   }
 }
@@ -10178,10 +10351,30 @@ PM_API double pm_link_bytes_per_s(const pm_world *world, int link) {
              ? world->links[link].cap / pm__payload_ratio(&world->plat)
              : 0;
 }
+/* Of a link that flows leave out, see pm__narrow_levels: of all flows those whose ways lead over it. */
+static int pm__narrow_rates(pm_world *w, uint32_t link, double *bytes_per_s, int max) {
+  uint32_t way[PM__ROUTE_MAX + 2], i;
+  int64_t latency_ps;
+  int n = 0, h;
+  for (i = 0; i < w->flow_made_count; i++) {
+    const pm__flow *f = w->flow[i];
+    const pm__link *first = f->link_count ? &w->links[f->link[0]] : NULL;
+    if (!first || (int)f->place[0] >= first->count || first->flows[f->place[0]].flow != f) continue;
+    h = f->link[0] < (uint32_t)w->net_link_count ? pm__route(w, f->from, f->to, way, &latency_ps)
+                                                 : 0;
+    while (h > 0 && way[h - 1] != link) h--;
+    if (h <= 0) continue;
+    if (bytes_per_s && n < max) bytes_per_s[n] = pm__flow_rate(w, f);
+    n++;
+  }
+  return n;
+}
 PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max) {
   int i, n;
   if (!world || link < 0 || link >= world->link_count) return 0;
   n = world->links[link].count;
+  if (!n && world->narrow_link_count && link < world->net_link_count)
+    return pm__narrow_rates(world, (uint32_t)link, bytes_per_s, max);
   for (i = 0; bytes_per_s && i < n && i < max; i++)
     bytes_per_s[i] = pm__flow_rate(world, world->links[link].flows[i].flow);
   return n;
@@ -10196,14 +10389,18 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   }
   for (i = 0; w->links && i < w->links_max; i++) {
     PM_FREE(w->links[i].flows);
-    PM_FREE(w->links[i].feeds);
-    PM_FREE(w->links[i].feds);
+    if (w->links[i].feeds) {
+      PM_FREE(w->links[i].feeds->feed);
+      PM_FREE(w->links[i].feeds->fed);
+      PM_FREE(w->links[i].feeds);
+    }
     PM_FREE(w->links[i].held);
   }
   PM_FREE(w->links);
   PM_FREE(w->due);
   PM_FREE(w->touched);
   PM_FREE(w->ends);
+  PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
 #line 154 "src/portals/wire.h"
@@ -10874,7 +11071,7 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   const double window = (double)w->plat.link_credit_bytes,
                rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
                round_trip_s = 2e-12 * (double)latency_ps;
-  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
+  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return PM__UNLIMITED;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
@@ -10897,7 +11094,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     return pm__flow_go(w, f, bytes, w->plat.intra_bytes_per_s);
   }
   if (w->plat.no_pci)
-    cap = 1e18;
+    cap = PM__UNLIMITED;
   else if (!w->pci_is_wide) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */

@@ -33,54 +33,58 @@ typedef struct pm__feed {
 typedef struct pm__fed {
   uint32_t link, at;
 } pm__fed;
+/* Who feeds a link that many flows cross, and whom a link feeds: see flow.c. */
+typedef struct pm__feeds {
+  pm__feed *feed;
+  pm__fed *fed;
+  int feed_count, feed_max, fed_count, fed_max;
+} pm__feeds;
+/* 128 bytes: two lines of the cache, and its place is found by a shift. */
 typedef struct pm__link {
   double cap;
   double level;    /* rate of all flows that it holds down; PM__FREE: there are none */
   double lone_cap; /* of these flows: no lone link of theirs carries less */
-  pm__feed *feeds;
-  pm__fed *feds;
-  int feed_count, feed_max, fed_count, fed_max;
+  pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
-  int held_count, held_max;
-  pm__flow *first;    /* whose end is in the tree of ends */
+  int count, held_count;
+  int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
+  bool is_queued, is_touched, keeps_feeds;
+  /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
   int64_t t_ps;
-  pm__crossing *flows;
-  int count, max;
-  bool is_queued, is_touched;
-  uint32_t next_free; /* of the links that are a flow's own limit */
+  pm__flow *first; /* whose end is in the tree of ends */
+  int max, held_max;
+  pm__feeds *feeds;   /* NULL: never needed */
   int64_t t_busy_ps;  /* with messages that are no flows */
+  uint32_t next_free; /* of the links that are a flow's own limit */
+  uint32_t fill[3];
 } pm__link;
 enum { PM__NEAR = 9 };
-#define PM__NO_LINK 0xFFFFFFFFu
-#define PM__FREE    1e300
+#define PM__NO_LINK   0xFFFFFFFFu
+#define PM__FREE      1e300
+#define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
 struct pm__flow {
-  double end_bytes; /* what its bottleneck will have moved of each flow when this one ends */
-  double seen_bytes, remaining_bytes; /* when its use was noted last; when nothing moves it */
-  int64_t t_seen_ps;
-  uint32_t bottleneck; /* link that holds the rate down, or PM__NO_LINK: no rate yet */
-  uint32_t held_at;    /* place in its heap */
-  uint32_t number;     /* among those made: its place in the tree of ends */
+  double end_bytes;       /* what its bottleneck will have moved of each flow when this one ends */
+  double remaining_bytes; /* when nothing moves it */
+  uint32_t bottleneck;    /* link that holds the rate down, or PM__NO_LINK: no rate yet */
+  uint32_t held_at;       /* place in its heap */
+  uint32_t number;        /* among those made: its place in the tree of ends */
   uint16_t link_count;
   bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
-  uint32_t *far; /* NULL: never needed */
-  int from, to;  /* NICs */
+  uint32_t *far;     /* NULL: never needed */
+  double seen_bytes; /* when its use was noted last */
+  int64_t t_seen_ps;
+  int from, to; /* NICs */
   void (*done)(pm_world *world, void *arg);
   void *arg;
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
   pm__flow *next, *next_made;
 };
-/* When flows end: a tree of which each node is the earlier one of its two children (of equal ones the
-   left); 1 is the root, flow k is leaf max + k. Only the root is in the future of the world. */
-typedef struct pm__end {
-  int64_t t_ps; /* PM__FOREVER: it does not flow */
-  pm__flow *flow;
-} pm__end;
 typedef struct pm__due { /* a link whose level is to be found anew */
   double level;
   uint32_t link;

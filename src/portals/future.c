@@ -186,6 +186,27 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   w->heap[pos].event = next;
   next->pos = pos;
 }
+/* The end of the flows that end first is another time with nearly every flow that comes or goes. So it stands
+   beside the heap, with an order as if it stood there. Where events of one time share a place in the heap that
+   place has the order of the oldest of them: the end of flows stands among them then. */
+PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
+  if (t_ps == w->t_flow_end_ps) return;
+  w->t_flow_end_ps = t_ps;
+  pm__unschedule(w, &w->flow_end);
+  w->future_count -= w->t_aside_ps != PM__FOREVER;
+  w->t_aside_ps = PM__FOREVER;
+  if (t_ps == PM__FOREVER) return;
+  if (w->shares_times) {
+    pm__schedule(w, &w->flow_end, t_ps);
+    return;
+  }
+  w->t_aside_ps = t_ps;
+  w->aside_order = w->order++;
+  w->future_count++;
+}
+static bool pm__flows_end_next(const pm_world *w) {
+  return !w->heap_count || pm__before(&w->heap[1], w->t_aside_ps, w->aside_order) == 0;
+}
 /* A carrier has messages under way: time may only pass through it. */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
@@ -214,10 +235,18 @@ PM__PRIVATE void pm__step(pm_world *w) {
   if (w->has_gap) pm__gap_close(w);
   /* After all that happens at this time, and before time moves: rates are found once, however many
      flows came and went. */
-  if (w->solve_is_due && (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
+  if (w->solve_is_due && w->t_aside_ps > w->now_ps &&
+      (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
     w->solve_is_due = false;
     w->future_count--;
     pm__solve_now(w);
+    return;
+  }
+  if (w->t_aside_ps != PM__FOREVER && pm__flows_end_next(w)) {
+    w->now_ps = w->t_aside_ps;
+    w->t_aside_ps = PM__FOREVER;
+    w->future_count--;
+    pm__flows_end(w, &w->flow_end);
     return;
   }
   event = w->heap[1].event;

@@ -5,10 +5,44 @@ PM__PRIVATE __thread pm_thread *pm__current;
 PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
+/* Ways of a fat tree without a division. A row per node: for each level the first cable above its switch, or itself,
+   that port 0 of D-mod-K would take at the left edge of the tree, and what the node as a destination adds to that (see
+   pm__fattree_way): from the source's switch that is the cable up, from its own the one down. Links are twice
+   that, and one more on the way down, which the second number holds: it is never 0 in a row that has been made. */
+PM__APART static void pm__tree_row(const pm_platform *p, int64_t node, uint32_t *row) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t span = 1, width = 1, first = 0, branch = 0, l;
+  for (l = 0; l < h; l++) {
+    const int64_t port = node / width % up[l];
+    row[2 * l] = (uint32_t)(2 * (first + node / span * width * up[l]));
+    row[2 * l + 1] = (uint32_t)(2 * (branch * up[l] + port) + 1);
+    first += p->node_count / span * width * up[l];
+    branch += port * width;
+    span *= m[l];
+    width *= up[l];
+  }
+}
+static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
+  const int h = (int)w->plat.topo[0];
+  uint32_t *const from = w->tree_rows + (size_t)src * 2 * (size_t)h, *const to = w->tree_rows +
+                                                                                 (size_t)dst * 2 *
+                                                                                     (size_t)h;
+  int n = 0, top = 1, l;
+  if (!from[1]) pm__tree_row(&w->plat, src, from);
+  if (!to[1]) pm__tree_row(&w->plat, dst, to);
+  while (top < h && from[2 * top] != to[2 * top]) top++;
+  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
+  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
+  return n;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
-  const int rail = pm__nic_rail(w, src), n = pm__way(&w->plat, w->graph, pm__nic_node(w, src),
-                                                     pm__nic_node(w, dst), out, latency_ps);
-  int h;
+  const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);
+  int n, h;
+  if (w->tree_rows) {
+    n = pm__tree_way(w, from, to, out);
+    *latency_ps = (w->plat.wire_latency_ns + (n - 1) * w->plat.switch_latency_ns) * PM__PS;
+  } else
+    n = pm__way(&w->plat, w->graph, from, to, out, latency_ps);
   for (h = 0; rail && h < n; h++) out[h] += (uint32_t)rail * pm__rail_links(w);
   return n;
 }
@@ -62,6 +96,12 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
   w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
   w->stats.memory_bytes += w->way_max * sizeof *w->ways;
+  if (w->plat.topology == PM_TOPO_FATTREE) {
+    const size_t row_bytes = 2 * (size_t)w->plat.topo[0] * sizeof *w->tree_rows;
+    w->tree_rows = (uint32_t *)pm__zalloc((size_t)w->plat.node_count * row_bytes);
+    w->stats.memory_bytes += (size_t)w->plat.node_count * row_bytes;
+    if (!w->tree_rows) return false;
+  }
   return w->ways != NULL;
 }
 PM__PRIVATE void pm__ways_free(pm_world *w) {
@@ -69,6 +109,7 @@ PM__PRIVATE void pm__ways_free(pm_world *w) {
   for (i = 0; w->ways && i < w->way_max; i++)
     if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
   PM_FREE(w->ways);
+  PM_FREE(w->tree_rows);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
   return pm__whole_ps(pm__times(bytes / bytes_per_s, 1e12));

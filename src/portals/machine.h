@@ -225,20 +225,24 @@ struct pm_world {
   /* shared links */
   struct pm__link *links;
   int link_count, net_link_count;
-  bool pci_is_wide; /* no flow is held down by PCI roots, so none crosses them */
+  bool pci_is_wide;      /* no flow is held down by PCI roots, so none crosses them */
+  int narrow_link_count; /* so many links before the last of a way lead to its node alone */
   struct pm__flow *free_flows, *flows_made;
-  struct pm__end *ends;
+  struct pm__flow **flow; /* by their numbers */
+  int64_t *ends;          /* of flows, a tree: see flow.c */
   uint32_t ends_max, flow_made_count;
   pm__event flow_end;    /* of the flows that end first */
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
-  bool solve_is_due;     /* when nothing else happens now */
-  int links_max;         /* with those behind link_count, which are limits of single flows */
+  int64_t t_aside_ps;    /* the same, while it stands beside the heap; its order there */
+  uint64_t aside_order;
+  bool solve_is_due; /* when nothing else happens now */
+  int links_max;     /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
   struct pm__due *due; /* a heap, least level first */
   uint32_t
       *touched; /* links of which what holds now is to be looked at when all levels are found */
-  int due_count, due_max, touched_count, touched_max;
-  struct pm__flow *fresh; /* without a rate yet */
+  int due_count, touched_count; /* each link once at most: there is room for all */
+  struct pm__flow *fresh;       /* without a rate yet */
   double same_ratio;
   /* Portals */
   struct pm__map *maps;
@@ -265,6 +269,7 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
+  uint32_t *tree_rows; /* of a fat tree: see pm__tree_way */
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   uint32_t way_factor;
@@ -315,7 +320,7 @@ PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap i
 static inline int64_t pm__next_ps(pm_world *w) {
   if (w->solve_is_due) return w->now_ps;
   if (w->has_gap) pm__gap_close(w);
-  return w->heap_count ? w->heap[1].t_ps : PM__FOREVER;
+  return w->heap_count && w->heap[1].t_ps < w->t_aside_ps ? w->heap[1].t_ps : w->t_aside_ps;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */

@@ -168,7 +168,7 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t la
   const double window = (double)w->plat.link_credit_bytes,
                rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
                round_trip_s = 2e-12 * (double)latency_ps;
-  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return 1e18;
+  if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return PM__UNLIMITED;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
@@ -191,7 +191,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     return pm__flow_go(w, f, bytes, w->plat.intra_bytes_per_s);
   }
   if (w->plat.no_pci)
-    cap = 1e18;
+    cap = PM__UNLIMITED;
   else if (!w->pci_is_wide) {
     f->link[f->link_count++] = pm__node_resource(w, from, PM__PCI_READ);
     /* half duplex: reads and writes of a node are one resource, which a flow must not hold twice */

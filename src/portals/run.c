@@ -517,7 +517,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
-  w->t_flow_end_ps = PM__FOREVER;
+  w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {

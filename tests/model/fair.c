@@ -1,4 +1,4 @@
-/* Fair sharing against the definition: random worlds (topologies, few flows and many, limits of single flows, ways of no
+/* Fair sharing against the definition: random worlds (topologies, trees full and pruned, few flows and many, limits of single flows, ways of no
    link, joins, leaves, cables that fail and are repaired), rates at random moments beside max-min filling in long
    double, and the end of each flow beside a simulation that fills anew whenever anything changes. */
 #include "tests/model/pieces.h"
@@ -188,6 +188,10 @@ static pm_platform machine(int which, char *text, size_t bytes) {
   case 1: snprintf(text, bytes, "node_count 16\ntopology fattree\ntopo 2 4 4 1 %d\n", 1 + (int)test_below(4)); break;
   case 2: snprintf(text, bytes, "node_count 20\ntopology torus\ntopo 2 4 5\n"); break;
   case 3: snprintf(text, bytes, "node_count 36\ntopology dragonfly\ntopo 9 2 2 4\n"); break;
+  case 4:
+    snprintf(text, bytes, "node_count 16\ntopology fattree\ntopo 3 4 2 2 %d %d %d\n", 1 + (int)test_below(2), 1 + (int)test_below(4),
+             1 + (int)test_below(4));
+    break;
   default: { /* a ring of nodes that are routers, with links of all speeds, and chords */
     int used = snprintf(text, bytes, "node_count 8\ntopology file\n");
     for (int i = 0; i < 12; i++) {
@@ -288,7 +292,7 @@ static void worst_is_small(void) {
 }
 static void random_worlds(int rounds, bool is_calm) {
   worst_rate = worst_end_ps = 0;
-  for (int round = 0; round < test_rounds(rounds); round++) one_world(round % 5, is_calm);
+  for (int round = 0; round < test_rounds(rounds); round++) one_world(round % 6, is_calm);
   worst_is_small();
 }
 /* What few worlds show: here a level rose above the limit of a flow, fell again before that limit took the flow over, and rose
@@ -308,6 +312,64 @@ static void limits_are_remembered(void) {
 }
 static void rates_and_ends_are_those_of_the_definition(void) { random_worlds(200, true); }
 static void rates_and_ends_are_right_when_cables_fail(void) { random_worlds(100, false); }
+/* Events of one time happen in the order in which they became known, the end of a flow among them. */
+static char happened[4];
+static int64_t t_end_ps;
+static void flow_is_over(void *letter) {
+  strcat(happened, letter);
+  t_end_ps = world->now_ps;
+}
+static void before_it(pm_world *w, pm__event *event) { (void)w, (void)event, strcat(happened, "b"); }
+static void after_it(pm_world *w, pm__event *event) { (void)w, (void)event, strcat(happened, "a"); }
+static void know_after(void *event) { pm__schedule(world, (pm__event *)event, t_end_ps); }
+static void the_end_of_a_flow_has_its_place_among_events_of_its_time(void) {
+  const pm_platform p = pm_platform_bxi2(3);
+  for (int k = 0; k < 3; k++) { /* k 0: when does it end? 2: where events of a time share a place */
+    pm__event before = {.fn = before_it}, after = {.fn = after_it};
+    world = make(&p, NULL, 0);
+    happened[0] = 0;
+    world->shares_times = k == 2;
+    world->order = 1; /* at 0 it is judged whether that is worth it */
+    if (k) pm__schedule(world, &before, t_end_ps);
+    if (k) CHECK(pm_call_at(world, 1, know_after, &after) == PM_OK);
+    CHECK(pm_flow_start(world, 0, 1, 1e6, flow_is_over, "f") == PM_OK);
+    CHECK(pm_world_run(world) == PM_OK);
+    CHECK(!strcmp(happened, k ? "bfa" : "f") && world->future_count == 0);
+    pm_world_destroy(world);
+  }
+}
+/* Links down a full tree that lead to one node alone know of no flow; asked for their rates they say what flows there. */
+static void rates_are_told_of_links_that_lead_to_one_node(void) {
+  enum { DEEP = 27 };
+  for (int up = 1; up <= 3; up++) { /* 1: one link for all nodes below a switch */
+    pm_platform p = pm_platform_bxi2(DEEP);
+    p.topology = PM_TOPO_FATTREE;
+    const int64_t topo[] = {3, 3, 3, 3, 1, up, up};
+    memcpy(p.topo, topo, sizeof topo);
+    pm_world *w = make(&p, NULL, 0);
+    CHECK(w->narrow_link_count == (up == 1 ? 0 : up == 2 ? 0 : 2));
+    for (int from = 1; from < DEEP; from++) CHECK(pm_flow_start(w, from, from % 5 ? 0 : 1, 1e6, NULL, NULL) == PM_OK);
+    CHECK(pm_flow_start(w, 0, 9, 1e6, NULL, NULL) == PM_OK);
+    pm__solve_now(w);
+    for (int link = 0; link < pm_link_count(w); link++) {
+      double rates[DEEP], sum = 0;
+      int wanted = 0;
+      for (int from = 1; from < DEEP; from++) {
+        uint32_t way[PM__ROUTE_MAX];
+        const int n = pm_route(w, from, from % 5 ? 0 : 1, way, PM__ROUTE_MAX, NULL);
+        for (int h = 0; h < n; h++) wanted += way[h] == (uint32_t)link;
+      }
+      uint32_t way[PM__ROUTE_MAX];
+      for (int n = pm_route(w, 0, 9, way, PM__ROUTE_MAX, NULL); n > 0; n--) wanted += way[n - 1] == (uint32_t)link;
+      CHECK(pm_link_rates(w, link, NULL, 0) == wanted);
+      CHECK(pm_link_rates(w, link, rates, DEEP) == wanted);
+      for (int i = 0; i < wanted; i++) sum += rates[i];
+      CHECK(!wanted || (sum > 0 && sum <= pm_link_bytes_per_s(w, link) * pm__payload_ratio(&p) * (1 + 1e-12)));
+    }
+    w->solve_is_due = false, w->future_count--;
+    pm_world_destroy(w);
+  }
+}
 /* No caller does it. If one did, the solver must not look for a level for ever. */
 static void a_flow_that_crosses_a_link_twice_is_refused(void) {
   const pm_platform p = pm_platform_bxi2(4);
@@ -390,6 +452,8 @@ int main(int argc, char **argv) {
   RUN(rates_and_ends_are_those_of_the_definition);
   RUN(rates_and_ends_are_right_when_cables_fail);
   RUN(limits_are_remembered);
+  RUN(the_end_of_a_flow_has_its_place_among_events_of_its_time);
+  RUN(rates_are_told_of_links_that_lead_to_one_node);
   RUN(a_flow_that_crosses_a_link_twice_is_refused);
   RUN(pci_is_left_out_where_it_holds_nobody_down);
   return TEST_END();

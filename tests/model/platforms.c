@@ -145,8 +145,13 @@ static void ways_are_sound(const pm_platform *p) {
   uint32_t *first = calloc((size_t)n, sizeof *first), *last = calloc((size_t)n, sizeof *last);
   for (int a = 0; a < n; a++)
     for (int b = 0; b < n; b++) {
-      uint32_t way[64], back[64];
-      int64_t latency_ns = -1, latency_back_ns = -1;
+      uint32_t way[64], back[64], plain[64];
+      int64_t latency_ns = -1, latency_back_ns = -1, plain_ps = -1;
+      if (p->topology != PM_TOPO_FILE) { /* a tree's by its definition, not by its table */
+        const int plain_hops = pm__way(p, NULL, a, b, plain, &plain_ps);
+        CHECK(pm_route(w, a, b, way, 64, &latency_ns) == plain_hops && latency_ns * 1000 == plain_ps);
+        CHECK(!memcmp(way, plain, (size_t)plain_hops * sizeof *way));
+      }
       if (a == b) continue;
       const int hops = pm_route(w, a, b, way, 64, &latency_ns),
                 hops_back = pm_route(w, b, a, back, 64, &latency_back_ns);
@@ -179,6 +184,7 @@ static void ways_of_every_topology_are_sound(void) {
       {PM_TOPO_FATTREE, 16, {2, 4, 4, 1, 2}},
       {PM_TOPO_FATTREE, 27, {3, 3, 3, 3, 1, 3, 3}},
       {PM_TOPO_FATTREE, 24, {3, 2, 3, 4, 2, 1, 2}},
+      {PM_TOPO_FATTREE, 24, {3, 2, 3, 4, 2, 3, 2}},
       {PM_TOPO_TORUS, 27, {3, 3, 3, 3}},
       {PM_TOPO_TORUS, 20, {2, 4, 5}},
       {PM_TOPO_DRAGONFLY, 36, {9, 2, 2, 4}},
