@@ -89,7 +89,12 @@ static inline gm_comm *comm_of(gm_proc *p, MPI_Comm h) {
   if (h == MPI_COMM_SELF) return p->self;
   return (gm_comm *)gm_find(p, GM_T_COMM, h);
 }
-gm_type *type_of(gm_proc *p, MPI_Datatype h); /* NULL: none */
+extern gm_type *gm_basic_types[256];                /* by the last byte of their handles */
+gm_type *gm_type_found(gm_proc *p, MPI_Datatype h); /* any type. NULL: none */
+static inline gm_type *type_of(gm_proc *p, MPI_Datatype h) {
+  gm_type *t = gm_basic_types[h & 0xFF];
+  return t && t->handle == h ? t : gm_type_found(p, h);
+}
 gm_op *op_of(gm_proc *p, MPI_Op h);
 typedef struct gm_group_ref {
   gm_group *group;

@@ -70,10 +70,9 @@ static bool is_light(const gm_msg *m) {
   return !r->packed && !r->at_end && !r->is_freed;
 }
 /* Where the bytes of a buffer lie, packed first when they lie apart. */
-static void *plain(gm_req *r, bool is_send) {
+static void *packed(gm_req *r, bool is_send) {
   const gm_type *t = r->type;
   const uint64_t bytes = t->size * r->count;
-  if (GM_IS_PLAIN(t) || (r->count <= 1 && t->is_dense)) return (char *)r->user + t->true_lb;
   r->packed = malloc(bytes ? bytes : 1);
   if (!r->packed) gm_fatal("out of memory: %llu bytes for MPI", (unsigned long long)bytes);
   if (is_send) {
@@ -81,6 +80,11 @@ static void *plain(gm_req *r, bool is_send) {
     gm_busy_bytes((double)bytes);
   }
   return r->packed;
+}
+static inline void *plain(gm_req *r, bool is_send) {
+  const gm_type *t = r->type;
+  if (GM_IS_PLAIN(t) || (r->count <= 1 && t->is_dense)) return (char *)r->user + t->true_lb;
+  return packed(r, is_send);
 }
 /* Buffers of messages: what stands in one waits to be sent. A flush waits for what was there when it was called:
    messages have numbers. */
@@ -289,9 +293,11 @@ static int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag,
   return peer < 0 || peer >= gm_peers(c)->size ? MPI_ERR_RANK : GM_OK;
 }
 /* ret NULL: an error was raised, *code says what the call returns */
-static gm_req *make(gm_proc *p, const char *name, gm_req *stack, gm_req_kind kind, int mode,
-                    const void *buffer, int64_t count, MPI_Datatype type, int peer, int tag,
-                    MPI_Comm comm, int *code) {
+static inline __attribute__((always_inline)) gm_req *make(gm_proc *p, const char *name,
+                                                          gm_req *stack, gm_req_kind kind, int mode,
+                                                          const void *buffer, int64_t count,
+                                                          MPI_Datatype type, int peer, int tag,
+                                                          MPI_Comm comm, int *code) {
   gm_comm *c = comm_of(p, comm);
   gm_type *t = type_of(p, type);
   gm_req *r = stack;

@@ -78,7 +78,8 @@ static const known types[] = {K(MPI_CHAR, CHAR, 1, 1),
                               K(MPIX_C_FLOAT16, F16, 2, 2)};
 #  undef K
 enum { TYPES = sizeof types / sizeof *types };
-static gm_type *basic[256],
+gm_type *gm_basic_types[256];
+static gm_type
     *pairs[5]; /* by the low byte of the handle; shared by all processes: they never change */
 static gm_type *make_basic(const known *k) {
   gm_type *t = gm_type_basic(k->kind, (uint64_t)k->size, k->align);
@@ -92,12 +93,14 @@ static gm_type *make_basic(const known *k) {
 }
 static void make_types(void) {
   for (int i = 0; i < TYPES; i++) {
-    gm_type **at = ((unsigned)types[i].handle >> 24) == 0x8Cu ? &pairs[types[i].handle & 0xFF]
-                                                              : &basic[types[i].handle & 0xFF];
+    gm_type **at = ((unsigned)types[i].handle >> 24) == 0x8Cu
+                       ? &pairs[types[i].handle & 0xFF]
+                       : &gm_basic_types[types[i].handle & 0xFF];
     *at = make_basic(&types[i]);
   }
   /* one of them has a gap inside: packed like a structure */
-  const gm_part parts[2] = {{0, 1, basic[MPI_SHORT & 0xFF]}, {4, 1, basic[MPI_INT & 0xFF]}};
+  const gm_part parts[2] = {{0, 1, gm_basic_types[MPI_SHORT & 0xFF]},
+                            {4, 1, gm_basic_types[MPI_INT & 0xFF]}};
   gm_type *t = pairs[MPI_SHORT_INT & 0xFF];
   t->part = gm_alloc(sizeof parts);
   memcpy(t->part, parts, sizeof parts);
@@ -106,10 +109,10 @@ static void make_types(void) {
   t->is_dense = 0;
   t->true_ub = 8;
 }
-gm_type *type_of(gm_proc *p, MPI_Datatype h) {
-  if (!basic[0x0D]) make_types();
+gm_type *gm_type_found(gm_proc *p, MPI_Datatype h) {
+  if (!gm_basic_types[0x0D]) make_types();
   if (((unsigned)h & 0xFF000000u) == 0x4C000000u) {
-    gm_type *t = basic[h & 0xFF];
+    gm_type *t = gm_basic_types[h & 0xFF];
     return t && t->handle == h ? t : NULL;
   }
   if (((unsigned)h & 0xFFFFFF00u) == 0x8C000000u && (h & 0xFF) < 5) return pairs[h & 0xFF];

@@ -41,7 +41,6 @@ gm_group *gm_group_make(int size, const int *ranks) {
   buckets[hash % BUCKETS] = g;
   return g;
 }
-int gm_group_world(const gm_group *g, int rank) { return g->rank ? g->rank[rank] : rank; }
 static const int *sorting;
 static int by_rank(const void *a, const void *b) {
   const int x = sorting[*(const int *)a], y = sorting[*(const int *)b];
@@ -123,8 +122,7 @@ static void topo_free(gm_topo *t) {
   free(t->out_weights);
   free(t);
 }
-void gm_comm_unref(gm_comm *c) {
-  if (!c || --c->refs) return;
+void gm_comm_free(gm_comm *c) {
   *c->link = c->next;
   if (c->next) c->next->link = c->link;
   for (int i = 0; i < GM_PLANS; i++) nbc_schedule_free(c->plan[i].schedule);

@@ -77,26 +77,28 @@ enum {
 /* ---- messages (progress.c) ---------------------------------------------------------------------- */
 /* One send or receive of bytes. The caller's, untouched until it is done. */
 struct gm_msg {
+  /* who is to be told: stays when it is started again */
   void (*done)(
       gm_msg *msg); /* called when it ends, by who handles events: may post, may not wait */
   void *user;
+  bool (*is_light)(
+      const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
+                                         process, since nothing of the program's is called; NULL: it does */
+  nbc_recorder *owner;    /* of the thread that asked for it; NULL: to be found out */
   uint32_t user_id;
+  /* the rest begins anew, see prepare() */
   bool is_done;
-  int error, source, tag; /* source: rank in the world */
+  bool is_send, is_sync, is_posted, has_met, asks; /* asks: to be told whether it was early */
+  int error, source, tag;                          /* source: rank in the world */
   uint64_t bytes;
   /* of progress.c */
   void *buffer;
   uint64_t limit_bytes;
   uint32_t context, slot;
   int peer, want_tag, waits, pieces_seen;
-  bool is_send, is_sync, is_posted, has_met, asks; /* asks: to be told whether it was early */
-  bool (*is_light)(
-      const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
-                                         process, since nothing of the program's is called; NULL: it does */
   ptl_handle_any_t handle;
   gm_msg *next;
-  uint64_t xfer_id;    /* in the report */
-  nbc_recorder *owner; /* of the thread that asked for it; NULL: to be found out */
+  uint64_t xfer_id; /* in the report */
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
@@ -237,11 +239,22 @@ static inline void gm_zero(void *object, size_t bytes) {
   __asm__("" : "+r"(bytes)); /* not known to the compiler */
   memset(object, 0, bytes);
 }
-uint32_t gm_put(gm_table *t, void *item);
+uint32_t gm_table_grow(gm_table *t); /* ret a new slot, its last */
+/* Slot 0 is never used, so that it can mean "none". */
+static inline uint32_t gm_put(gm_table *t, void *item) {
+  const uint32_t first = t->first_free, i = first ? first : gm_table_grow(t);
+  if (first) t->first_free = t->free_next[i];
+  t->item[i] = item;
+  return i;
+}
 static inline void *gm_at(const gm_table *t, uint32_t index) { /* NULL: none */
   return index < t->count ? t->item[index] : NULL;
 }
-void gm_drop(gm_table *t, uint32_t index);
+static inline void gm_drop(gm_table *t, uint32_t index) {
+  t->item[index] = NULL;
+  t->free_next[index] = t->first_free;
+  t->first_free = index;
+}
 
 /* ---- datatypes (type.c) -------------------------------------------------------------------------- */
 typedef enum gm_kind { /* of basic types */
@@ -311,8 +324,13 @@ gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align);
 gm_type *gm_type_list(const gm_part *parts, uint64_t count);
 gm_type *gm_type_vector(uint64_t count, uint64_t blocklen, int64_t stride_bytes, gm_type *child);
 gm_type *gm_type_resized(gm_type *old, int64_t lb, int64_t extent);
-void gm_type_ref(gm_type *t);
-void gm_type_unref(gm_type *t);
+void gm_type_free(gm_type *t);
+static inline void gm_type_ref(gm_type *t) {
+  if (!t->is_static) t->refs++;
+}
+static inline void gm_type_unref(gm_type *t) {
+  if (!t->is_static && !--t->refs) gm_type_free(t);
+}
 /* From count elements at buffer to packed bytes, and back; at most max_bytes. ret bytes moved */
 uint64_t gm_pack(const void *buffer, uint64_t count, const gm_type *t, void *packed);
 uint64_t gm_unpack(void *buffer, uint64_t count, const gm_type *t, const void *packed,
@@ -373,8 +391,10 @@ struct gm_group { /* shared by all processes: the same ranks, the same object */
 gm_group *gm_group_make(int size, const int *ranks); /* NULL: 0 ... size-1 */
 gm_group *gm_group_keep(gm_group *g);
 void gm_group_leave(gm_group *g);
-int gm_group_world(const gm_group *g, int rank); /* world's rank of a member */
-int gm_group_find(gm_group *g, int world_rank);  /* GM_UNDEFINED: not in it */
+static inline int gm_group_world(const gm_group *g, int rank) { /* world's rank of a member */
+  return g->rank ? g->rank[rank] : rank;
+}
+int gm_group_find(gm_group *g, int world_rank); /* GM_UNDEFINED: not in it */
 /* Who shares a node with whom: of each member the first one on its node. NULL: two levels are none, for all are on
    one node or all on nodes of their own, or there are more than GM_LEVELS members: a process's plan then takes time
    that grows with their number, and is not kept. */
@@ -420,7 +440,10 @@ struct gm_comm {
 #define GM_CONTEXTS 8
 #define GM_PARTS    4
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context);
-void gm_comm_unref(gm_comm *c);
+void gm_comm_free(gm_comm *c);
+static inline void gm_comm_unref(gm_comm *c) {
+  if (c && !--c->refs) gm_comm_free(c);
+}
 static inline gm_group *gm_peers(const gm_comm *c) { return c->remote ? c->remote : c->local; }
 /* A new context, made by one process (0 for the others), and agreed by all members. */
 int64_t gm_context_new(gm_proc *p, bool is_maker);

@@ -72,25 +72,13 @@ void *gm_grow(void *array, uint32_t *max, uint32_t need, size_t size) {
   *max = more;
   return p;
 }
-/* Slot 0 is never used, so that it can mean "none". */
-uint32_t gm_put(gm_table *t, void *item) {
-  uint32_t i = t->first_free;
-  if (i) {
-    t->first_free = t->free_next[i];
-  } else {
-    uint32_t max = t->max;
-    i = t->count ? t->count : 1;
-    t->item = gm_grow(t->item, &max, i + 1, sizeof *t->item);
-    t->free_next = gm_grow(t->free_next, &t->max, i + 1, sizeof *t->free_next);
-    t->count = i + 1;
-  }
-  t->item[i] = item;
+uint32_t gm_table_grow(gm_table *t) {
+  uint32_t max = t->max;
+  const uint32_t i = t->count ? t->count : 1;
+  t->item = gm_grow(t->item, &max, i + 1, sizeof *t->item);
+  t->free_next = gm_grow(t->free_next, &t->max, i + 1, sizeof *t->free_next);
+  t->count = i + 1;
   return i;
-}
-void gm_drop(gm_table *t, uint32_t index) {
-  t->item[index] = NULL;
-  t->free_next[index] = t->first_free;
-  t->first_free = index;
 }
 
 /* ---- processes -------------------------------------------------------------------------------------- */
@@ -363,7 +351,7 @@ static void settle(gm_proc *p, gm_msg *m) {
   if (m->done) m->done(m);
 }
 /* ret 0: the NIC has no room now */
-static int post_send(gm_proc *p, gm_msg *m) {
+static inline int post_send(gm_proc *p, gm_msg *m) {
   /* Context above, tag below: a receive of any tag ignores the lower half. The source is no part of
      the bits, the NIC compares the process. */
   const uint64_t bits = (uint64_t)m->context << 32 | (uint32_t)m->want_tag;
@@ -411,7 +399,7 @@ static void told(gm_proc *p, gm_msg *m) {
   p->self_moving -= m->asks;
   m->asks = false;
 }
-static int post_recv(gm_proc *p, gm_msg *m) {
+static inline int post_recv(gm_proc *p, gm_msg *m) {
   ptl_me_t me =
       entry(m->buffer, m->limit_bytes,
             (uint64_t)m->context << 32 | (m->want_tag == GM_ANY_TAG ? 0 : (uint32_t)m->want_tag),
@@ -433,19 +421,22 @@ static int post_recv(gm_proc *p, gm_msg *m) {
 int gm_room(const gm_proc *p) { return pm_append_room(p->ni, p->pt); }
 /* MPI orders what one process sends and receives: while one message waits for room in the NIC, all
    later ones wait behind it. */
-static void post(gm_proc *p, gm_msg *m) {
-  if (!p->late) {
-    const bool was_ahead = p->runs_ahead && pm_run_ahead(true);
-    const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
-    if (p->runs_ahead) pm_run_ahead(was_ahead);
-    if (ok) return;
-  }
+static void wait_for_room(gm_proc *p, gm_msg *m) {
   m->next = NULL;
   if (p->late)
     p->late_tail->next = m;
   else
     p->late = m;
   p->late_tail = m;
+}
+static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m)) {
+  int ok = 0;
+  if (!p->late) {
+    const bool was_ahead = p->runs_ahead && pm_run_ahead(true);
+    ok = by(p, m);
+    if (p->runs_ahead) pm_run_ahead(was_ahead);
+  }
+  if (!ok) wait_for_room(p, m);
 }
 static void post_late(gm_proc *p) {
   /* is_handling: posting may find a message that came early, whose event comes here again. */
@@ -459,18 +450,14 @@ static void post_late(gm_proc *p) {
   }
 }
 /* Who is to be told survives: persistent requests start the same message again. */
-static void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context, int tag) {
-  void (*done)(gm_msg *) = m->done;
-  void *user = m->user;
-  const uint32_t user_id = m->user_id;
-  bool (*is_light)(const gm_msg *) = m->is_light;
-  nbc_recorder *owner = m->owner;
-  gm_zero(m, sizeof *m);
-  m->is_light = is_light;
-  m->owner = owner;
-  m->done = done;
-  m->user = user;
-  m->user_id = user_id;
+static inline void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
+                           int tag) {
+  m->is_done = m->is_send = m->is_sync = m->is_posted = m->has_met = m->asks = false;
+  m->error = m->source = m->waits = m->pieces_seen = 0;
+  m->slot = 0;
+  m->handle = 0;
+  m->bytes = m->xfer_id = 0;
+  m->next = NULL;
   m->buffer = buffer;
   m->limit_bytes = bytes;
   m->peer = peer;
@@ -484,12 +471,12 @@ void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int pee
   m->bytes = bytes;
   m->source = p->rank;
   m->is_sync = is_sync || bytes > gm_set.eager_bytes;
-  post(p, m);
+  post(p, m, post_send);
 }
 void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
               int tag) {
   prepare(m, buffer, bytes, peer, context, tag);
-  post(p, m);
+  post(p, m, post_recv);
 }
 /* A send is never cancelled, which MPI allows; a receive is as long as the NIC gives its entry back,
    which it does not once a message has matched it. */
@@ -585,21 +572,20 @@ static void answered(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
   p->self_moving -= !m->is_send && m->is_sync && m->source == p->rank;
   settle(p, m);
 }
-static void event(gm_proc *p, const ptl_event_t *e) {
+/* One that had come before its receive has been found. */
+static void found_early(gm_proc *p, const ptl_event_t *e) {
+  if (gm_rank_of(e->initiator) == p->rank) p->self_early--;
+}
+/* Of the message that it is about. */
+static inline void event_of(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
   p->event_count++;
-  if (e->type == PTL_EVENT_PUT_OVERFLOW && gm_rank_of(e->initiator) == p->rank) p->self_early--;
-  /* Messages have even addresses; a probe's is made odd. */
-  gm_msg *m = e->user_ptr;
-  if ((uintptr_t)m & 1) {
-    searched((gm_probe *)(void *)((char *)e->user_ptr - 1), e);
-    return;
-  }
   switch (e->type) {
   case PTL_EVENT_PUT:
     if (e->pt_index == p->pt) met(p, m, e->hdr_data, e->match_bits, e->initiator, NULL, 0);
     break;
   case PTL_EVENT_LINK: told(p, m); break;
   case PTL_EVENT_PUT_OVERFLOW:
+    found_early(p, e);
     told(p, m);
     met(p, m, e->hdr_data, e->match_bits, e->initiator, e->start, e->mlength);
     if (e->mlength) early_free(e->start, e->mlength);
@@ -624,11 +610,21 @@ static void event(gm_proc *p, const ptl_event_t *e) {
   }
   if (p->late) post_late(p);
 }
+/* Messages have even addresses; a probe's is made odd. */
+static void event(gm_proc *p, const ptl_event_t *e) {
+  if (!((uintptr_t)e->user_ptr & 1)) {
+    event_of(p, e->user_ptr, e);
+    return;
+  }
+  p->event_count++;
+  if (e->type == PTL_EVENT_PUT_OVERFLOW) found_early(p, e);
+  searched((gm_probe *)(void *)((char *)e->user_ptr - 1), e);
+}
 
 /* The same outside of the stack of the process, for what can be: ret 0: it cannot. */
 static int light(void *proc, const ptl_event_t *e) {
   gm_proc *p = proc;
-  const gm_msg *m = e->user_ptr;
+  gm_msg *m = e->user_ptr;
   if (p->late || p->record || ((uintptr_t)m & 1) || e->ni_fail_type) return 0;
   switch (e->type) {
   case PTL_EVENT_PUT:
@@ -644,7 +640,7 @@ static int light(void *proc, const ptl_event_t *e) {
   default: return 0; /* user_ptr is no message */
   }
   if (!m->is_light || !m->is_light(m)) return 0;
-  event(p, e);
+  event_of(p, m, e);
   return 1;
 }
 

@@ -28,11 +28,7 @@ gm_type *gm_type_basic(gm_kind kind, uint64_t size, int align) {
 }
 /* Basic types are shared by all processes and live as long as the run (is_static). A derived type
    holds its children: MPI_Type_free of a child leaves types made of it as they are (5.1.9). */
-void gm_type_ref(gm_type *t) {
-  if (!t->is_static) t->refs++;
-}
-void gm_type_unref(gm_type *t) {
-  if (t->is_static || --t->refs) return;
+void gm_type_free(gm_type *t) {
   const uint64_t parts = t->part ? t->part_count : 0;
   for (uint64_t i = 0; i < parts; i++) gm_type_unref(t->part[i].child);
   for (int i = 0; i < t->type_count; i++) gm_type_unref(t->types[i]);
