@@ -81,13 +81,15 @@
    Every function of the MPI is wrapped, from the MPI's own header (progress_preload_calls.awk): MPI_X and
    PMPI_X are defined, and the next PMPI_X in link order is called; so C, C++ and the three Fortran
    bindings pass here, and any number of PMPI tools may lie on top (before this library in
-   LD_PRELOAD). Per call that communicates: two atomic additions on one word. */
+   LD_PRELOAD). Programs may load their MPI with dlopen. Per call that communicates: two atomic additions on one word. */
 #include "progress_preload.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -189,8 +191,28 @@ static void spin_lock(uint32_t *lock) {
 static bool spin_try(uint32_t *lock) { return !__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); }
 static void spin_unlock(uint32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 
+/* A program that loads the MPI itself, without RTLD_GLOBAL (Python's mpi4py, or a plugin), calls us, who stand before
+   all, and the MPI is not among what comes next. */
+static int is_mpi_library(struct dl_phdr_info *about, size_t bytes, void *path) {
+  const char *const slash = strrchr(about->dlpi_name, '/');
+  const char *const base = slash ? slash + 1 : about->dlpi_name;
+  (void)bytes;
+  if (strncmp(base, "libmpich.so", 11) != 0 && strncmp(base, "libmpi.so", 9) != 0) return 0;
+  snprintf((char *)path, PATH_MAX, "%s", about->dlpi_name);
+  return 1;
+}
+static void *find_below(const char *name) {
+  static void *loaded;
+  char path[PATH_MAX] = "";
+  void *const function = dlsym(RTLD_NEXT, name);
+  if (function) return function;
+  if (!loaded && dl_iterate_phdr(is_mpi_library, path))
+    loaded = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  return loaded ? dlsym(loaded, name) : NULL;
+}
+
 void *progress_next(const char *name) {
-  void *function = dlsym(RTLD_NEXT, name);
+  void *const function = find_below(name);
   if (function) return function;
   fprintf(stderr, "nbc_progress: the MPI library has no %s\n", name);
   abort();

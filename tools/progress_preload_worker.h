@@ -543,7 +543,7 @@ static bool is_our_mpi(void) {
 #else
   const char *ours = "MPICH";
 #endif
-  if (!dlsym(RTLD_NEXT, "PMPI_Get_library_version")) return false;
+  if (!find_below("PMPI_Get_library_version")) return false;
   NEXT(Get_library_version)(text, &length);
   text[strcspn(text, ",\n")] = 0;
   if (strncmp(text, ours, strlen(ours)) == 0) return true;

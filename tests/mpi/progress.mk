@@ -26,6 +26,12 @@ $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),$(eval NEEDS_mpi += $(B)/tests/mpi/progress_blocking.$m)\
   $(eval $(call mpi_program,$(B)/tests/mpi/progress_blocking.$m,tests/mpi/progress_collectives.c,$(MPICC_$m),$(TEST_FLAGS) $(PATIENT_$m) -DTEST_BLOCKING)))
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
+# a program that loads its MPI
+NEEDS_mpi += $(B)/tests/mpi/progress_host
+$(B)/tests/mpi/progress_host: tests/mpi/progress_host.c $(B)/.flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) $< -o $@ $(LDFLAGS) -ldl
 $(eval $(call script,mpi/progress))
 # $(call progress_loops,mpi or mpich,openmpi or mpich)
 define progress_loops

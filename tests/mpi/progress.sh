@@ -261,6 +261,11 @@ both() { # MPI: ends, sessions and spawned processes with the preload that measu
   unset NBC_REPORT_DIR
   before=
 }
+plugin() { # MPI: a program that loads its MPI for itself alone
+  progress $1 2 NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_host" "$B/tests/mpi/progress_plugin.$1.so" >"$work/plugin" 2>&1
+  if grep -qx "2 processes checked, 0 checks failed" "$work/plugin" && [ "$(grep -c ' 1 collectives were ours' "$work/plugin")" = 2 ]
+  then ok "$1: a program that loads its MPI"; else bad "$1: a program that loads its MPI"; head -20 "$work/plugin"; fi
+}
 languages() {
   for f in preload_cxx preload_fortran_mpif preload_fortran_use preload_fortran_f08; do
     if [ -x "$B/tests/mpi/$f.$1" ]; then same $1 2 $f; else skip "$1: $f: no compiler"; fi
@@ -325,6 +330,7 @@ all() {
   [ $1 = openmpi ] && same $1 1 preload_spawn # Debian's MPICH has no spawn
   sessions $1
   languages $1
+  plugin $1
   with_measuring $1
   both $1
 }
