@@ -87,7 +87,7 @@ $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLA
 # Both headers are compiled piece by piece (src/*.list), once per compiler and set of flags, so that a
 # changed line costs its piece; programs link the libraries of the objects and leave their own copy out,
 # but for those that look at private parts or bring their own allocator. What runs the model for its speed
-# (pm_run, benches), and examples, have it in one file, as users do.
+# (pm_run, benches) has it in one file, as users do.
 # $(call pieces_of,LIST): the pieces with code, ROOM/NAME each
 pieces_of = $(patsubst src/%.c,%,$(wildcard $(patsubst %,src/%.c,$(shell sed -n 's|^\([a-z_0-9]*/[a-z_0-9]*\) *$$|\1|p' src/$1.list))))
 PIECES   := $(call pieces_of,nbc_overlap)
@@ -130,7 +130,7 @@ mpi_cc    = OMPI_CC='$$(CC)' OSHMEM_CC='$$(CC)' MPICH_CC='$$(CC)'
 USERS    := $(shell grep -LE '^.*(nbc__|define NBC_MALLOC|failing_malloc.h|clock/simnet.h)' \
               $$(grep -lE 'define NBC_OVERLAP_IMPLEMENTATION|overlap/sim.h"' examples/*.c tools/*.c src/guest/*.c hw/*.c tests/*/*.c))
 PM_USERS := $(shell grep -LE 'pm__|nbc__|define PM_(MALLOC|HOST_CPU_NS|USE_UCONTEXT|ASSERT)' \
-              $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' tools/*.c tests/model/*.c tests/rtl/*.c))
+              $$(grep -lE 'define PORTALS_MODEL_IMPLEMENTATION|"ptl.h"|model/ptl.h"' examples/*.c tools/*.c tests/model/*.c tests/rtl/*.c))
 # Tests that look inside are made of pieces: of a header's own, or of the .c file with the functions they mean
 INSIDERS := $(shell grep -lE '^.include "(src/|tests/(model/)?pieces)' tests/*/*.c)
 PM_INSIDERS := $(shell grep -lE '^.include "(src/portals/|tests/model/pieces)' tests/model/*.c)

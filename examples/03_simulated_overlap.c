@@ -18,6 +18,7 @@
    message is announced and then fetched by its receiver; who never looks before the wait starts the
    fetch too late to hide anything. */
 #define NBC_OVERLAP_IMPLEMENTATION
+#include <stdlib.h>
 #include "nbc_overlap.h"
 #define PORTALS_MODEL_IMPLEMENTATION
 #define PM_WITH_NBC
