@@ -193,7 +193,7 @@ static void spin_unlock(uint32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_REL
 
 /* A program that loads the MPI itself, without RTLD_GLOBAL (Python's mpi4py, or a plugin), calls us, who stand before
    all, and the MPI is not among what comes next. */
-static int is_mpi_library(struct dl_phdr_info *about, size_t bytes, void *path) {
+static int take_mpi_library(struct dl_phdr_info *about, size_t bytes, void *path) {
   const char *const slash = strrchr(about->dlpi_name, '/');
   const char *const base = slash ? slash + 1 : about->dlpi_name;
   (void)bytes;
@@ -206,7 +206,7 @@ static void *find_below(const char *name) {
   char path[PATH_MAX] = "";
   void *const function = dlsym(RTLD_NEXT, name);
   if (function) return function;
-  if (!loaded && dl_iterate_phdr(is_mpi_library, path))
+  if (!loaded && dl_iterate_phdr(take_mpi_library, path))
     loaded = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   return loaded ? dlsym(loaded, name) : NULL;
 }
