@@ -629,6 +629,38 @@ static bool lay_out(const progress_side *side, int blocks, bool raw, layout *l) 
   return true;
 }
 
+typedef struct place {
+  uint64_t at, end;
+} place;
+static int by_place(const void *a, const void *b) {
+  const place *const x = (const place *)a, *const y = (const place *)b;
+  return (x->at > y->at) - (x->at < y->at);
+}
+/* Blocks that come to one place: forbidden where something is written twice, but programs do it, and the MPIs let them. A
+   schedule would write one after the other, in an order that those who send do not know: nobody would end. So such
+   go through memory of ours. Mostly blocks lie one behind the other, in one direction. */
+static bool blocks_meet(const layout *l, int blocks) {
+  bool up = true, down = true, meet = false;
+  int n = 0;
+  for (int i = 0, last = -1; i < blocks; i++) {
+    if (!l->bytes[i]) continue;
+    up = up && (last < 0 || l->at[last] + l->bytes[last] <= l->at[i]);
+    down = down && (last < 0 || l->at[i] + l->bytes[i] <= l->at[last]);
+    last = i;
+    n++;
+  }
+  if (up || down || !l->raw) return false;
+  place *const places = malloc((size_t)n * sizeof *places);
+  if (!places) return true;
+  n = 0;
+  for (int i = 0; i < blocks; i++)
+    if (l->bytes[i]) places[n++] = (place){l->at[i], l->at[i] + l->bytes[i]};
+  qsort(places, (size_t)n, sizeof *places, by_place);
+  for (int i = 1; i < n; i++) meet = meet || places[i].at < places[i - 1].end;
+  free(places);
+  return meet;
+}
+
 /* Blocks that go lie between those that come: in one array, say. Then what goes is packed. */
 static bool interlaced(const progress_side *send, const layout *out, int sends,
                        const progress_side *recv, const layout *in, int recvs) {
@@ -880,6 +912,10 @@ static bool describe_move(const shadow *s, const progress_call *call, running *r
   args->neighbors = among_neighbors(call->kind) ? &s->neighbors : NULL;
   if (!recv_in_place && !lay_out(&call->recv, recvs, side_is_raw(&call->recv, recvs), &in))
     return false;
+  if (many_recvs && in.bytes && blocks_meet(&in, recvs)) {
+    free(in.bytes);
+    if (!lay_out(&call->recv, recvs, false, &in)) return false;
+  }
   if (!send_in_place && !lay_out(&call->send, sends, side_is_raw(&call->send, sends), &out))
     return free(in.bytes), false;
   if (!send_in_place && !recv_in_place &&

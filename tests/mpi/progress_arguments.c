@@ -161,6 +161,25 @@ static void sides(void) {
   }
 }
 
+/* Blocks that come to one place are forbidden, but not refused: some block is there at the end, and there is an end. */
+static void one_place(void) {
+  enum { BLOCK = 16384 };
+  int *const out = malloc((size_t)size * BLOCK * sizeof *out), *const in = malloc((BLOCK + MAX_SIZE) * sizeof *in);
+  int counts[MAX_SIZE], at[MAX_SIZE], from[MAX_SIZE];
+  for (int how = 0; how < 3; how++) { /* one place; places that overlap; the same exchanged */
+    MPI_Request r;
+    for (int p = 0; p < size; p++) counts[p] = BLOCK, at[p] = how ? size - p : 0, from[p] = p * BLOCK;
+    for (int i = 0; i < size * BLOCK; i++) out[i] = rank;
+    for (int i = 0; i < BLOCK + MAX_SIZE; i++) in[i] = -1;
+    if (how == 2) MPI_Ialltoallv(out, counts, from, MPI_INT, in, counts, at, MPI_INT, comm, &r);
+    else MPI_Iallgatherv(out, BLOCK, MPI_INT, in, counts, at, MPI_INT, comm, &r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    for (int i = how ? size : 0; i < BLOCK; i++) good(in[i] >= 0 && in[i] < size, "blocks that come to one place", in[i]);
+  }
+  free(out);
+  free(in);
+}
+
 int main(int argc, char **argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -175,6 +194,7 @@ int main(int argc, char **argv) {
   overlapping();
   lengths();
   sides();
+  one_place();
   MPI_Comm_free(&comm);
   MPI_Reduce(&failed, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes checked, %d checks failed\n", size, all);
