@@ -206,7 +206,7 @@ synth: ## yosys: resources of the NIC on a Xilinx 7 series, about six minutes; n
 	@echo "synthesis of the whole NIC: about six minutes of CPU time; beside it, seconds each (PLACE=alu: three minutes), placed: $(PLACE)"
 	@sh rtl/synth.sh $(PLACE)
 .PHONY: prove-rtl
-prove-rtl: ## proofs of queue, credits and reliability window for runs of any length, by SAT and by SMT solver
+prove-rtl: ## proofs for runs of any length: what make check proves, triggers, lists, the whole window, and by an SMT solver
 	@SMT=1 sh tests/rtl/proofs.sh
 LINT_NEEDS += lint-rtl
 .PHONY: lint-rtl

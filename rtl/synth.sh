@@ -1,8 +1,8 @@
 #!/bin/sh
-# synth.sh MODULE...: what an FPGA would need. First the whole NIC on a Xilinx 7 series by yosys: look-up tables
+# synth.sh MODULE...: what an FPGA would need. First the whole NIC behind its MAC on a Xilinx 7 series by yosys: look-up tables
 # as logic and as memory (a RAM64M takes four of their sites) and both together, block RAMs of 36 Kbit
 # (one of 18 is half of it), flip-flops, carry chains, multipliers, per module (without those inside it)
-# and in all. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
+# and in all, and without the MAC. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
 # clock that it reaches there between registers; - when it does not fit. SECONDS_MAX: CPU seconds for each step (1200).
 B=${B:-build}
 dir=$B/rtl/synth
@@ -22,13 +22,14 @@ command -v yosys >/dev/null || { echo "synth: yosys is missing (Debian: yosys)";
 # shellcheck disable=SC3045 # dash, bash and busybox know it
 limited() { (ulimit -t "$limit" && exec "$@"); }
 whole() {
-  if ! limited yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_xilinx -family xc7 -top nic_top; \
-      tee -o $dir/xc7.stat stat" >"$dir/xc7.log" 2>&1; then
-    echo "nic_top is not synthesised: $(grep -m1 ERROR "$dir/xc7.log" || echo "not in $limit s of CPU time"): see $dir/xc7.log"
+  if ! limited yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_xilinx -family xc7 -top nic_top_mac; \
+      tee -o $dir/xc7.nic stat -top nic_top; tee -o $dir/xc7.stat stat" >"$dir/xc7.log" 2>&1; then
+    echo "nic_top_mac is not synthesised: $(grep -m1 ERROR "$dir/xc7.log" || echo "not in $limit s of CPU time"): see $dir/xc7.log"
     return 1
   else
     awk '
       function row(name) {
+        if (!name || FILENAME ~ /nic$/ && name !~ /^all/) { delete v; return }   # of the NIC without its MAC: the sum
         printf "%-34s %8d %8d %8d %6.1f %8d %8d %6d\n", name, v["LUT"], v["RAM"], v["LUT"] + v["RAM"], v["RAMB"], v["FF"], v["CARRY4"], v["DSP"]
         delete v
       }
@@ -42,9 +43,9 @@ whole() {
       function weight(c) { return sites(c) ? sites(c) : c ~ /^RAMB18/ ? 0.5 : 1 }
       BEGIN { printf "%-34s %8s %8s %8s %6s %8s %8s %6s\n", "module on Xilinx 7 series", "logic", "memory", "LUTs", "RAMB36", "FF", "CARRY4", "DSP" }
       /^=== / {
-        if (name) row(name)
+        row(name)
         name = $2
-        if (name == "design") { name = "all of nic_top"; next }
+        if (name == "design") { name = "all of " (FILENAME ~ /nic$/ ? "nic_top" : "nic_top_mac"); next }
         # $paramod\nic_fifo\Width=... or $paramod$hash\nic_class
         if (match(name, /nic_[a-z_]+/)) name = substr(name, RSTART, RLENGTH) substr(width(name), 1)
         next
@@ -60,7 +61,7 @@ whole() {
       }
       function number(b,   i, n) { for (i = 1; i <= length(b); i++) n = 2 * n + substr(b, i, 1); return n + 0 }
       kind($1) != "" { v[kind($1)] += $2 * weight($1) }
-      END { row(name) }' "$dir/xc7.stat"
+      END { row(name) }' "$dir/xc7.stat" "$dir/xc7.nic"
   fi
 }
 

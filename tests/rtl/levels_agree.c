@@ -252,6 +252,65 @@ static void the_nic_computes_like_the_model(void) {
              unit_ns + (double)platform.pio_fence_ns, 40);
 }
 
+/* Random calls on complex doubles, three at once: one element is the NIC's, two of them, swaps that compare, what ends
+   beyond the entry or lies across its words are the model's. The same bytes and events as without a NIC. Each has
+   32 bytes of its own: the model orders no swap behind what is still being written. */
+static void complex_call(const port *p, int i, uint64_t x) {
+  static const int ops[] = {PTL_SUM, PTL_PROD, PTL_SWAP, PTL_CSWAP, PTL_CSWAP_NE};
+  static const ptl_size_t skips[] = {0, 0, 0, 0, 16, 16, 8, 5};
+  const ptl_op_t op = (ptl_op_t)ops[x % 5];
+  const ptl_size_t at = 128 * (ptl_size_t)i, got = at + 64, skip = skips[x >> 16 & 7];
+  const ptl_size_t offset = 32 * (ptl_size_t)i + skip;
+  const ptl_size_t n = op < PTL_CSWAP && x >> 8 & 1 && (!skip || i == 2) ? 32 : 16;
+  const ptl_process_t to = pm_process_id(1);
+  void *const user = (void *)(uintptr_t)(i + 1);
+  uint64_t parts[4];
+  for (int k = 0; k < 4; k++) parts[k] = operand_of(PTL_DOUBLE_COMPLEX, x = mix(x));
+  memcpy(W.own[0] + at, parts, sizeof parts);
+  if (x & 1) memcpy(parts, (char *)W.words[1] + offset % 81, 16); /* what may be there */
+  if (op >= PTL_SWAP)
+    CHECK(PtlSwap(p->md, got, p->md, at, n, to, 4, 0, offset, user, x, parts, op,
+                  PTL_DOUBLE_COMPLEX) == PTL_OK);
+  else if (x & 2)
+    CHECK(PtlFetchAtomic(p->md, got, p->md, at, n, to, 4, 0, offset, user, x, op,
+                         PTL_DOUBLE_COMPLEX) == PTL_OK);
+  else
+    CHECK(PtlAtomic(p->md, at, n, PTL_ACK_REQ, to, 4, 0, offset, user, x, op, PTL_DOUBLE_COMPLEX) ==
+          PTL_OK);
+}
+static void complex_body(void *unused) {
+  port p = port_open();
+  uint64_t x = W.seed;
+  (void)unused;
+  for (int round = 0; round < 30 && pm_rank() == 0; round++) {
+    for (int k = 0; k < WORDS; k++) W.words[1][k] = operand_of(PTL_DOUBLE_COMPLEX, x = mix(x));
+    memset(W.own[0], 0, 512);
+    for (int i = 0; i < 3; i++) complex_call(&p, i, x = mix(x));
+    for (int left = 3; left;) {
+      ptl_event_t e;
+      CHECK(PtlEQWait(p.eq, &e) == PTL_OK);
+      if (e.type == PTL_EVENT_SEND) continue;
+      W.stamps += mix((uint64_t)(uintptr_t)e.user_ptr ^ (uint64_t)e.type << 8 ^ e.mlength << 16 ^
+                      (uint64_t)e.ni_fail_type << 32);
+      left--;
+    }
+    W.stamps = mix(W.stamps ^ hash_of(W.words[1], sizeof W.words[1]) ^ hash_of(W.own[0], 512));
+  }
+  port_close(&p);
+}
+static void random_calls_on_complex_doubles_agree(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const uint64_t seed = test_rand();
+  uint64_t first = 0;
+  for (int level = 0; level < LEVELS; level += 2) {
+    memset(&W, 0, sizeof W);
+    W.seed = seed;
+    run_level(&platform, level, complex_body, NULL);
+    if (!level) first = W.stamps;
+    CHECK(W.stamps == first);
+  }
+}
+
 /* Truncation, no match, a dead link: told as at the other levels. */
 static void refusals_body(void *unused) {
   port p = port_open();
@@ -603,6 +662,7 @@ int main(int argc, char **argv) {
   RUN(levels_change_while_messages_are_under_way);
   RUN(nothing_is_lost_under_faults);
   RUN(the_nic_computes_like_the_model);
+  RUN(random_calls_on_complex_doubles_agree);
   RUN(failures_are_told_as_elsewhere);
   RUN(stamps_are_in_order);
   RUN(collectives_are_right_on_all_levels);

@@ -2,8 +2,9 @@
 # Proofs by temporal induction (yosys' own SAT solver): queue, credit loop, reliability window, crossbar, turns, buses. They hold for
 # runs of any length, not to some depth; the length of the induction is shown. For each a copy with a
 # planted error must fail, so that a proof that proves nothing is noticed. The window is one of 8 messages here, a tenth of
-# the work. With SMT=1 that of 32, which the NIC has, is proved (a minute), and queue and credit loop are proved again by an
-# SMT solver (z3, a minute; of the window it does not see the end).
+# the work. With SMT=1 that of 32, which the NIC has, is proved (a minute), so are counters with triggers and the lists of
+# entries (a minute each, made small), and queue and credit loop are proved again by an SMT solver (z3, a minute; of the
+# window it does not see the end).
 B=${B:-build}
 out=$B/rtl/formal
 mkdir -p "$out"
@@ -19,14 +20,22 @@ read_in() {
   echo "read_verilog -sv -formal -DFORMAL -DSYNTHESIS $*; \
     $(case $top in nic_fifo | nic_queue | nic_cross) echo "chparam -set Width 4 -set Depth 4 $top;" ;; \
       window) echo "chparam -set W ${window_messages:-8} $top;" ;; esac) hierarchy -top $top; proc; \
+    $(case $top in nic_ct) printf "delete -port nic_ct/%s; " beat_o req_addr_o strb_o ct_rdata_o trg_rdata_o ;; \
+      nic_lme) printf "delete -port nic_lme/%s; " valid_o in_use_o res_o ev_o headers_o ;; esac) \
     memory_map; $(if [ "$top" = nic_cross ]; then echo clk2fflogic; else echo async2sync; fi); chformal -cover -remove; flatten; opt -full;"
+}
+# small NAME: nic_NAME with what formal/NAME.sv says about it, as small as formal/NAME.sed makes it, in one file
+small() {
+  { sed '/^package /d; /^endpackage/d' rtl/nic_pkg.sv; sed '/^endmodule/d' "rtl/nic_$1.sv"; cat "tests/rtl/formal/$1.sv"; } |
+    sed -f "tests/rtl/formal/$1.sed" >"$out/$1_small.sv"
+  cat tests/rtl/formal/any_queue.sv >>"$out/$1_small.sv"
 }
 # limited SECONDS COMMAND...: of processor time, each process; a machine may be busy
 limited() { cpu_s=$1; shift; prlimit --cpu="$cpu_s" "$@"; }
 # prove LOG TOP FILE...
 prove() {
   log=$1; shift
-  limited 250 yosys -p "$(read_in "$@") sat -verify -tempinduct -prove-asserts -set-assumes -seq 1 -maxsteps 5" >"$log" 2>&1 &&
+  limited 250 yosys -p "$(read_in "$@") sat -verify -tempinduct -prove-asserts -set-assumes -seq 1 -maxsteps ${steps_max:-5}" >"$log" 2>&1 &&
     grep -q 'Induction step proven: SUCCESS' "$log"
 }
 # smt LOG TOP FILE...: the same by z3, from the beginning for so many steps and by induction
@@ -67,6 +76,7 @@ breaks() {
   for a in "$@"; do [ "$a" = "$file" ] && a=$out/broken.sv; args="$args $a"; done
   if cmp -s "$file" "$out/broken.sv"; then failed=$((failed + 1)); echo "FAILED  nothing planted: $name"
   elif $prover "$out/broken.log" $args; then failed=$((failed + 1)); echo "FAILED  not noticed: $name"
+  elif ! grep -qE 'proof did fail|Status: FAILED' "$out/broken.log"; then failed=$((failed + 1)); echo "FAILED  no answer: $name: $(tail -1 "$out/broken.log")"
   else passed=$((passed + 1)); echo "noticed $name"; fi
 }
 window='window tests/rtl/formal/window.sv rtl/nic_tx_window.sv rtl/nic_rx_window.sv'
@@ -98,6 +108,23 @@ holds "buses: no rule of AXI4 broken by a write, none of AXI4-Lite by the regist
 breaks "write data that wait for AWREADY" 's/assign m_axi_wvalid  = valid \&\& /&addr_done_q \&\& /' rtl/nic_dma_wr.sv $buses
 breaks "read data that change before they are taken" 's/assign s_axil_rdata   = rdata_q/assign s_axil_rdata   = rdata_i/' rtl/nic_axil.sv $buses
 if [ -n "$SMT" ]; then
+  steps_max=1
+  small ct
+  triggers="nic_ct $out/ct_small.sv rtl/nic_arbiter.sv"
+  holds "triggers: none lost, none released twice, in order of threshold, none late; counts are what was added" $triggers
+  breaks "trigger that goes before one of the same threshold" 's/assign sooner  = op_value </assign sooner  = op_value <=/' "$out/ct_small.sv" $triggers
+  breaks "trigger given over one that waits" 's/ \&\& !valid_q\[op_at\];/;/' "$out/ct_small.sv" $triggers
+  breaks "trigger that is late after a CTInc" 's/Execute: state_q <= Check;/Execute: state_q <= Idle;/' "$out/ct_small.sv" $triggers
+  breaks "trigger that stays at the head of its list" 's/fires) head_mem\[ct_q\] <= next_out_q/fires) head_mem[ct_q] <= cur_q/' "$out/ct_small.sv" $triggers
+  breaks "count while a list is looked at" 's/assign count_ready_o = state_q == Idle \&\& /assign count_ready_o = /' "$out/ct_small.sv" $triggers
+  small lme
+  lists="nic_lme $out/lme_small.sv"
+  holds "lists: each entry in one place, in order of appending; a message takes the first that it fits, or there is none" $lists
+  breaks "search that ends before the last entry" 's/last_q     <= fetch_q == end_q/last_q     <= next_mem[fetch_q] == end_q/' "$out/lme_small.sv" $lists
+  breaks "entry that leaves and is its neighbour's still" 's/else if (state_q == Cut \&\& !is_tail) prev_mem/else if (0) prev_mem/' "$out/lme_small.sv" $lists
+  breaks "entry that leaves and is its list's first still" 's/else if (state_q == Cut \&\& is_head) head_mem/else if (0) head_mem/' "$out/lme_small.sv" $lists
+  breaks "entry appended where one is" 's/(valid_q\[op_at\] || op_used)/op_used/' "$out/lme_small.sv" $lists
+  steps_max=
   window_messages=32
   holds "window of 32 messages" $window
   again "queue, by z3" nic_fifo rtl/nic_fifo.sv
