@@ -51,7 +51,7 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
   for test in $first $(echo small_print floats mac leaf switch ct hard_cases lists headers triggers two_nics hostile_input faults_lose_nothing | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     # shellcheck disable=SC3045 # dash and bash have it
     # CPU time: a test that a busy machine holds up has noticed nothing
-    (ulimit -t 150 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1 || { by=$test; break; }
+    (ulimit -t 60 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1 || { by=$test; break; }
   done
   tried=$((tried + 1))
   if [ -n "$by" ]; then
