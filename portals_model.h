@@ -3030,6 +3030,7 @@ struct pm_world {
   struct pm__graph *graph; /* of a platform with links from a file */
   pm_status status;
   int running, stopped;
+  bool is_plain; /* nothing fails, no carrier: events alone let time pass */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
@@ -3040,7 +3041,8 @@ struct pm_world {
   bool shares_times; /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
-  pm__event *recent[1 << PM__RECENT_BITS]; /* by time: its youngest ring, if that is known */
+  pm__event
+      *recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -3459,7 +3461,7 @@ PM__APART PM__PRIVATE void pm__gap_close(pm_world *w) {
   last = &w->heap[w->heap_count--];
   if (w->heap_count) pm__heap_down(w, 1, last->t_ps, last->order, last->event);
 }
-/* Where the youngest ring of that time would be known. A ring that has lost its place to another time gets
+/* Where the last event of the youngest ring of that time would be known. A ring that has lost its place to another time gets
    no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
    or where few of them have the same time: that is tried again now and then. */
 enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
@@ -3483,21 +3485,23 @@ static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
    the first one goes, the next takes its place with the order of the first: older than that of
    every ring of this time made later. */
 static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
-  pm__event *first = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
-  return first && w->heap[first->pos].t_ps == t_ps ? first : NULL;
+  const pm__event *last = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
+  return last && w->heap[last->next->pos].t_ps == t_ps ? last->next : NULL;
 }
-/* The first event of a ring that was known is another one now; NULL: the ring is gone, or elsewhere. */
-static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *next) {
-  pm__event **recent = pm__recent_of(w, w->heap[first->pos].t_ps);
-  if (*recent == first) *recent = next;
+/* A ring is known by its last event: that stays when the first one goes, as it does each time. Now it is another
+   one; NULL: the ring is gone, or elsewhere. */
+static void pm__ring_ends_with(pm_world *w, int64_t t_ps, const pm__event *last, pm__event *now) {
+  pm__event **recent = pm__recent_of(w, t_ps);
+  if (*recent == last) *recent = now;
 }
 
-static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
+static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
   event->pos = PM__BEHIND;
   event->previous = first->previous;
   event->next = first;
   first->previous->next = event;
   first->previous = event;
+  *pm__recent_of(w, t_ps) = event;
   w->future_count++;
   w->rings_found++;
 }
@@ -3524,11 +3528,11 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
-    pm__ring_join(w, first, event);
+    pm__ring_join(w, first, event, t_ps);
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
-    if (w->shares_times) pm__ring_becomes(w, event, NULL);
+    if (w->shares_times) pm__ring_ends_with(w, w->heap[event->pos].t_ps, event, NULL);
     pm__heap_move(w, event->pos, t_ps, order, event);
   } else if (!pm__schedule_new(w, event, t_ps, order))
     return;
@@ -3547,7 +3551,7 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   }
   first = event->pos ? NULL : pm__ring_at(w, t_ps);
   if (first)
-    pm__ring_join(w, first, event);
+    pm__ring_join(w, first, event, t_ps);
   else
     pm__schedule_alone(w, event, t_ps, order);
 }
@@ -3555,7 +3559,8 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
   pm__event *next = event->next;
   w->future_count--;
-  if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
+  if (w->shares_times && next->pos != PM__BEHIND) /* it was the last */
+    pm__ring_ends_with(w, w->heap[next->pos].t_ps, event, next == event ? NULL : event->previous);
   event->pos = 0;
   /* Alone at its time: the last of the heap takes its place. Of a ring the rest stays, the next one
      first. */
@@ -3637,11 +3642,11 @@ PM__PRIVATE void pm__step(pm_world *w) {
   next = event->next;
   w->now_ps = w->heap[1].t_ps;
   w->future_count--;
-  if (w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
-  if (next == event)
+  if (next == event) {
+    if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
     w->has_gap = true;
-  else {
+  } else {
     event->previous->next = next;
     next->previous = event->previous;
     w->heap[1].event = next;
@@ -4254,10 +4259,19 @@ PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   t->polling = t->counts_idle = 0;
   pm__make_ready(w, t);
 }
+/* A thread that is ahead needs no turn of its own where nobody else has one: whatever the loop would do
+   first is done. */
 static void pm__timer_fired(pm_world *w, pm__event *event) {
   pm_thread *t = (pm_thread *)event;
   t->timed_out = 1;
-  pm__resume(w, t);
+  if (!t->is_ahead || !w->is_plain || w->ready_head || w->stopped) {
+    pm__resume(w, t);
+    return;
+  }
+  w->idle_count -= t->counts_idle;
+  t->polling = t->counts_idle = 0;
+  t->state = PM__READY;
+  if (!pm__goes_ahead(w, t)) pm__make_ready(w, t);
 }
 /* Sleepers that are idle count apart (idle_count): when the future holds nothing but timers of
    threads that only look for messages, nothing can come any more, and the world can tell a
@@ -4323,12 +4337,12 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
    running.
    This saves one of two switches per event: the thread would see its event, sleep for the cost, and
-   run again. The same is looked at and slept for, at the same time and in the same order, so
+   run again (is_over is set). The same is looked at and slept for, at the same time and in the same order, so
    results do not change. When the thread was woken in vain it runs, and asks for this anew.
    ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
-  const bool is_over = t->is_over && t->is_over(t);
+  const bool is_over = t->is_over(t);
   t->is_over = NULL;
   if (!is_over) return false;
   t->has_paid = true;
@@ -4902,7 +4916,7 @@ static int pm__may_go_on(pm_world *w) {
 }
 /* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
 static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->future_count > (uint32_t)w->idle_count && !w->net && !w->has_lives &&
+  return w->is_plain && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
          pm__next_ps(w) <= t_last_ps;
 }
 static void pm__loop(pm_world *w) {
@@ -4918,13 +4932,14 @@ static void pm__loop(pm_world *w) {
         t->is_parked = true;
         continue;
       }
-      if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
+      if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
+          !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (w->is_carrying && pm__carry(w)) {
-      continue;
-    } else if (!w->stopped && pm__goes_on(w, t_last_ps)) {
+    } else if (pm__goes_on(w, t_last_ps)) {
       w->t_idle_since_ps = -1;
       pm__step(w);
+    } else if (w->is_carrying && pm__carry(w)) {
+      continue;
     } else if (pm__may_go_on(w))
       pm__step(w);
     else
@@ -5016,6 +5031,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   pm__rails_check(world);
   world->running = 1;
   world->t_idle_since_ps = -1;
+  world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
   pm__running = world;
   if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN
@@ -6102,7 +6118,8 @@ PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
 
 /* The running process, when it has called PtlInit. */
 PM__PRIVATE pm_process *pm__inited(void) {
-  pm_compute_measured();
+  if (!pm__current || !pm__current->defers || pm__current->proc->world->desc.compute_ratio > 0)
+    pm_compute_measured(); /* else it has nothing to do */
   return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
 }
 PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
@@ -9082,17 +9099,18 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t) {
 /* ---- calls --------------------------------------------------------------------------------------- */
 /* Asked for while it is on, as in handlers, it stays on: only where it begins are the conditions
    looked at. */
+PM__APART static bool pm__ahead_make(pm_thread *t) {
+  t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
+  if (!t->ahead) return false;
+  t->proc->world->stats.memory_bytes += sizeof *t->ahead;
+  return true;
+}
 PM_API bool pm_run_ahead(bool is_ahead) {
   pm_thread *t = pm__current;
-  bool before;
-  if (!t) return false;
-  before = t->defers;
-  if (is_ahead && !before && (!pm__may_run_ahead(t) || t->is_ahead)) return false;
-  if (is_ahead && !t->ahead) {
-    t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
-    if (!t->ahead) return false;
-    t->proc->world->stats.memory_bytes += sizeof *t->ahead;
-  }
+  const bool before = t && t->defers;
+  if (!t || before == is_ahead) return before;
+  if (is_ahead && (!pm__may_run_ahead(t) || t->is_ahead || (!t->ahead && !pm__ahead_make(t))))
+    return false;
   t->defers = is_ahead;
   return before;
 }

@@ -283,17 +283,18 @@ PM__PRIVATE void pm__ahead_free(pm_thread *t) {
 /* ---- calls --------------------------------------------------------------------------------------- */
 /* Asked for while it is on, as in handlers, it stays on: only where it begins are the conditions
    looked at. */
+PM__APART static bool pm__ahead_make(pm_thread *t) {
+  t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
+  if (!t->ahead) return false;
+  t->proc->world->stats.memory_bytes += sizeof *t->ahead;
+  return true;
+}
 PM_API bool pm_run_ahead(bool is_ahead) {
   pm_thread *t = pm__current;
-  bool before;
-  if (!t) return false;
-  before = t->defers;
-  if (is_ahead && !before && (!pm__may_run_ahead(t) || t->is_ahead)) return false;
-  if (is_ahead && !t->ahead) {
-    t->ahead = (struct pm__ahead *)pm__zalloc(sizeof *t->ahead);
-    if (!t->ahead) return false;
-    t->proc->world->stats.memory_bytes += sizeof *t->ahead;
-  }
+  const bool before = t && t->defers;
+  if (!t || before == is_ahead) return before;
+  if (is_ahead && (!pm__may_run_ahead(t) || t->is_ahead || (!t->ahead && !pm__ahead_make(t))))
+    return false;
   t->defers = is_ahead;
   return before;
 }

@@ -75,7 +75,7 @@ PM__APART PM__PRIVATE void pm__gap_close(pm_world *w) {
   last = &w->heap[w->heap_count--];
   if (w->heap_count) pm__heap_down(w, 1, last->t_ps, last->order, last->event);
 }
-/* Where the youngest ring of that time would be known. A ring that has lost its place to another time gets
+/* Where the last event of the youngest ring of that time would be known. A ring that has lost its place to another time gets
    no more events: a younger one follows it. Not worth it in worlds that never have more than a few events,
    or where few of them have the same time: that is tried again now and then. */
 enum { PM__FEW_EVENTS = 16, PM__RINGS_TRY = 1 << 10, PM__RINGS_PAUSE = 1 << 15 };
@@ -99,21 +99,23 @@ static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
    the first one goes, the next takes its place with the order of the first: older than that of
    every ring of this time made later. */
 static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
-  pm__event *first = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
-  return first && w->heap[first->pos].t_ps == t_ps ? first : NULL;
+  const pm__event *last = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
+  return last && w->heap[last->next->pos].t_ps == t_ps ? last->next : NULL;
 }
-/* The first event of a ring that was known is another one now; NULL: the ring is gone, or elsewhere. */
-static void pm__ring_becomes(pm_world *w, const pm__event *first, pm__event *next) {
-  pm__event **recent = pm__recent_of(w, w->heap[first->pos].t_ps);
-  if (*recent == first) *recent = next;
+/* A ring is known by its last event: that stays when the first one goes, as it does each time. Now it is another
+   one; NULL: the ring is gone, or elsewhere. */
+static void pm__ring_ends_with(pm_world *w, int64_t t_ps, const pm__event *last, pm__event *now) {
+  pm__event **recent = pm__recent_of(w, t_ps);
+  if (*recent == last) *recent = now;
 }
 
-static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event) {
+static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
   event->pos = PM__BEHIND;
   event->previous = first->previous;
   event->next = first;
   first->previous->next = event;
   first->previous = event;
+  *pm__recent_of(w, t_ps) = event;
   w->future_count++;
   w->rings_found++;
 }
@@ -140,11 +142,11 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     first = pm__ring_at(w, t_ps); /* it may have been the event itself */
   }
   if (first) {
-    pm__ring_join(w, first, event);
+    pm__ring_join(w, first, event, t_ps);
     return;
   }
   if (event->pos) { /* alone: it moves with its place in the heap */
-    if (w->shares_times) pm__ring_becomes(w, event, NULL);
+    if (w->shares_times) pm__ring_ends_with(w, w->heap[event->pos].t_ps, event, NULL);
     pm__heap_move(w, event->pos, t_ps, order, event);
   } else if (!pm__schedule_new(w, event, t_ps, order))
     return;
@@ -163,7 +165,7 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   }
   first = event->pos ? NULL : pm__ring_at(w, t_ps);
   if (first)
-    pm__ring_join(w, first, event);
+    pm__ring_join(w, first, event, t_ps);
   else
     pm__schedule_alone(w, event, t_ps, order);
 }
@@ -171,7 +173,8 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
   pm__event *next = event->next;
   w->future_count--;
-  if (pos != PM__BEHIND && w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
+  if (w->shares_times && next->pos != PM__BEHIND) /* it was the last */
+    pm__ring_ends_with(w, w->heap[next->pos].t_ps, event, next == event ? NULL : event->previous);
   event->pos = 0;
   /* Alone at its time: the last of the heap takes its place. Of a ring the rest stays, the next one
      first. */
@@ -253,11 +256,11 @@ PM__PRIVATE void pm__step(pm_world *w) {
   next = event->next;
   w->now_ps = w->heap[1].t_ps;
   w->future_count--;
-  if (w->shares_times) pm__ring_becomes(w, event, next == event ? NULL : next);
   event->pos = 0;
-  if (next == event)
+  if (next == event) {
+    if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
     w->has_gap = true;
-  else {
+  } else {
     event->previous->next = next;
     next->previous = event->previous;
     w->heap[1].event = next;

@@ -184,6 +184,7 @@ struct pm_world {
   struct pm__graph *graph; /* of a platform with links from a file */
   pm_status status;
   int running, stopped;
+  bool is_plain; /* nothing fails, no carrier: events alone let time pass */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
@@ -194,7 +195,8 @@ struct pm_world {
   bool shares_times; /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
-  pm__event *recent[1 << PM__RECENT_BITS]; /* by time: its youngest ring, if that is known */
+  pm__event
+      *recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */

@@ -56,7 +56,8 @@ PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
 
 /* The running process, when it has called PtlInit. */
 PM__PRIVATE pm_process *pm__inited(void) {
-  pm_compute_measured();
+  if (!pm__current || !pm__current->defers || pm__current->proc->world->desc.compute_ratio > 0)
+    pm_compute_measured(); /* else it has nothing to do */
   return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
 }
 PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {

@@ -265,7 +265,7 @@ static int pm__may_go_on(pm_world *w) {
 }
 /* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
 static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->future_count > (uint32_t)w->idle_count && !w->net && !w->has_lives &&
+  return w->is_plain && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
          pm__next_ps(w) <= t_last_ps;
 }
 static void pm__loop(pm_world *w) {
@@ -281,13 +281,14 @@ static void pm__loop(pm_world *w) {
         t->is_parked = true;
         continue;
       }
-      if (t->state == PM__READY && !pm__pays(w, t) && !(t->is_ahead && pm__goes_ahead(w, t)))
+      if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
+          !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (w->is_carrying && pm__carry(w)) {
-      continue;
-    } else if (!w->stopped && pm__goes_on(w, t_last_ps)) {
+    } else if (pm__goes_on(w, t_last_ps)) {
       w->t_idle_since_ps = -1;
       pm__step(w);
+    } else if (w->is_carrying && pm__carry(w)) {
+      continue;
     } else if (pm__may_go_on(w))
       pm__step(w);
     else
@@ -379,6 +380,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   pm__rails_check(world);
   world->running = 1;
   world->t_idle_since_ps = -1;
+  world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
   pm__running = world;
   if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN

@@ -220,10 +220,19 @@ PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t) {
   t->polling = t->counts_idle = 0;
   pm__make_ready(w, t);
 }
+/* A thread that is ahead needs no turn of its own where nobody else has one: whatever the loop would do
+   first is done. */
 static void pm__timer_fired(pm_world *w, pm__event *event) {
   pm_thread *t = (pm_thread *)event;
   t->timed_out = 1;
-  pm__resume(w, t);
+  if (!t->is_ahead || !w->is_plain || w->ready_head || w->stopped) {
+    pm__resume(w, t);
+    return;
+  }
+  w->idle_count -= t->counts_idle;
+  t->polling = t->counts_idle = 0;
+  t->state = PM__READY;
+  if (!pm__goes_ahead(w, t)) pm__make_ready(w, t);
 }
 /* Sleepers that are idle count apart (idle_count): when the future holds nothing but timers of
    threads that only look for messages, nothing can come any more, and the world can tell a
@@ -289,12 +298,12 @@ PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
 /* A thread that would run now just to find that its event is there and to pay for it: it pays without
    running.
    This saves one of two switches per event: the thread would see its event, sleep for the cost, and
-   run again. The same is looked at and slept for, at the same time and in the same order, so
+   run again (is_over is set). The same is looked at and slept for, at the same time and in the same order, so
    results do not change. When the thread was woken in vain it runs, and asks for this anew.
    ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
-  const bool is_over = t->is_over && t->is_over(t);
+  const bool is_over = t->is_over(t);
   t->is_over = NULL;
   if (!is_over) return false;
   t->has_paid = true;

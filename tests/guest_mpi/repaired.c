@@ -551,6 +551,21 @@ static void to_oneself(void) {
   free(to);
   free(room);
 }
+/* What stands before an unknown request is as it was, and can be waited for. */
+static void unknown_among_them(void) {
+  int in = -1, out = me, error, class;
+  MPI_Request r[3], none;
+  memcpy(&none, &(MPI_Comm){W}, sizeof none);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
+  MPI_Irecv(&in, 1, MPI_INT, (me + n - 1) % n, 9, W, &r[0]);
+  MPI_Isend(&out, 1, MPI_INT, (me + 1) % n, 9, W, &r[1]);
+  r[2] = none;
+  error = MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+  MPI_Error_class(error, &class);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  say("unknown among them: %d, then %d", class == MPI_ERR_REQUEST, in);
+  MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -577,4 +592,5 @@ void test_repaired(void) {
   windows_and_nothing();
   last_used_code();
   to_oneself();
+  unknown_among_them();
 }

@@ -284,7 +284,8 @@ int gm_check_type(const gm_type *t, int64_t count) {
   if (count < 0) return MPI_ERR_COUNT;
   return !t || !t->is_committed ? MPI_ERR_TYPE : GM_OK;
 }
-static int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag, bool is_send) {
+static inline int check(gm_comm *c, const gm_type *t, int64_t count, int peer, int tag,
+                        bool is_send) {
   const int bad = gm_check_type(t, count);
   if (!c) return MPI_ERR_COMM;
   if (bad) return bad;
@@ -340,9 +341,10 @@ static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, co
   if (kind == REQ_RECV) gm_req_status(&r, status);
   return r.error ? gm_raise(p, r.comm, r.error, name) : MPI_SUCCESS;
 }
-static int starting(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
-                    int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                    MPI_Request *request, bool is_persistent) {
+/* Inside of each function that starts a message: what it says of it is known then. */
+static inline __attribute__((always_inline)) int starting(
+    gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer, int64_t count,
+    MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request, bool is_persistent) {
   int code;
   gm_req *r = make(p, name, NULL, kind, mode, buffer, count, type, peer, tag, comm, &code);
   if (!r) return code;
@@ -438,27 +440,37 @@ static int finish_all(gm_proc *p, int count, MPI_Request *requests, MPI_Status *
   }
   return error;
 }
-/* One flag for all: who runs ahead goes on once, at the end. */
-static void wait_for_all(gm_proc *p, int count, const MPI_Request *requests) {
+/* One flag for all: who runs ahead goes on once, at the end. ret false: one is unknown, nobody has waited */
+static bool wait_ahead(gm_proc *p, int count, const MPI_Request *requests) {
   gm_all all = {0, 0};
   for (int i = 0; i < count; i++) {
     gm_req *r = req_of(p, requests[i]);
-    if (is_idle(r) || r->done || r->all) continue;
-    if (!p->runs_ahead) {
-      gm_wait(p, &r->done);
-      continue;
+    if (!r && requests[i] != MPI_REQUEST_NULL) {
+      while (--i >= 0)
+        if ((r = req_of(p, requests[i])) && r->all == &all) r->all = NULL;
+      return false;
     }
+    if (is_idle(r) || r->done || r->all) continue;
     r->all = &all;
     all.left++;
   }
   if (all.left) gm_wait(p, &all.is_over);
+  return true;
+}
+static bool wait_for_all(gm_proc *p, int count, const MPI_Request *requests) {
+  if (p->runs_ahead) return wait_ahead(p, count, requests);
+  if (!all_known(p, count, requests)) return false;
+  for (int i = 0; i < count; i++) {
+    gm_req *r = req_of(p, requests[i]);
+    if (!is_idle(r) && !r->done) gm_wait(p, &r->done);
+  }
+  return true;
 }
 CALL(Waitall, int count, MPI_Request requests[], MPI_Status statuses[]) {
   IN("Waitall");
   NEED(NULL, (count <= 0 || requests) && (count <= 0 || statuses));
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
-  FAIL_IF(!all_known(p, count, requests), NULL, MPI_ERR_REQUEST);
-  wait_for_all(p, count, requests);
+  FAIL_IF(!wait_for_all(p, count, requests), NULL, MPI_ERR_REQUEST);
   const int error = finish_all(p, count, requests, statuses);
   FAIL_IF(error, NULL, error);
   return MPI_SUCCESS;

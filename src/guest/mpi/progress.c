@@ -40,6 +40,7 @@ static struct {
   int rank;
 } * places; /* hash of process ids */
 static uint64_t places_mask;
+static ptl_process_t *ids; /* of all ranks */
 
 void gm_fatal(const char *format, ...) {
   char text[600];
@@ -103,8 +104,9 @@ static void find_places(void) {
   while (max < 4u * (uint64_t)pm_size()) max *= 2;
   places = gm_alloc(max * sizeof *places);
   places_mask = max - 1;
+  ids = gm_alloc((size_t)pm_size() * sizeof *ids);
   for (int r = 0; r < pm_size(); r++) {
-    const ptl_process_t id = pm_process_id(r);
+    const ptl_process_t id = ids[r] = pm_process_id(r);
     const uint64_t key = ((uint64_t)id.phys.nid << 32 | id.phys.pid) + 1;
     uint64_t i = place_hash(key) & places_mask;
     while (places[i].id) i = (i + 1) & places_mask;
@@ -368,8 +370,8 @@ static inline int post_send(gm_proc *p, gm_msg *m) {
       hdr |= m->slot;
       gm_record_send(p, m);
     }
-    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, ack, pm_process_id(m->peer),
-               p->pt, bits, 0, m, hdr))
+    if (PtlPut(p->md, (ptl_size_t)(uintptr_t)m->buffer, m->bytes, ack, ids[m->peer], p->pt, bits, 0,
+               m, hdr))
       gm_fatal("a put of %llu bytes to process %d was refused", (unsigned long long)m->bytes,
                m->peer);
     return 1;
@@ -405,7 +407,7 @@ static inline int post_recv(gm_proc *p, gm_msg *m) {
             (uint64_t)m->context << 32 | (m->want_tag == GM_ANY_TAG ? 0 : (uint32_t)m->want_tag),
             PTL_ME_OP_PUT | ONCE);
   if (m->want_tag == GM_ANY_TAG) me.ignore_bits = 0xFFFFFFFFu;
-  if (m->peer >= 0) me.match_id = pm_process_id(m->peer);
+  if (m->peer >= 0) me.match_id = ids[m->peer];
   m->is_posted = 1;
   if (p->record && !m->xfer_id) gm_record_recv(p, m);
   if (p->self_early && (m->peer == p->rank || m->peer == GM_ANY_SOURCE)) {
@@ -577,7 +579,8 @@ static void found_early(gm_proc *p, const ptl_event_t *e) {
   if (gm_rank_of(e->initiator) == p->rank) p->self_early--;
 }
 /* Of the message that it is about. */
-static inline void event_of(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
+static inline __attribute__((always_inline)) void event_of(gm_proc *p, gm_msg *m,
+                                                           const ptl_event_t *e) {
   p->event_count++;
   switch (e->type) {
   case PTL_EVENT_PUT:
