@@ -73,6 +73,31 @@ APART static bool grow_transfers(void) {
   return true;
 }
 
+/* Field by field: so the compiler keeps `x`, which callers make, in registers. A copy of the whole would be made of
+   wide readings of memory just written in small pieces, for which a processor waits. */
+static inline void fill(transfer *t, const transfer *x) {
+  t->key = x->key;
+  t->id = x->id;
+  t->send_id = x->send_id;
+  t->size_bytes = x->size_bytes;
+  t->owner = x->owner;
+  t->comm = x->comm;
+  t->comm_made = x->comm_made;
+  t->dest = x->dest;
+  t->tag = x->tag;
+  t->comp_ns = x->comp_ns;
+  t->target = x->target;
+  t->tally = x->tally;
+  t->kind = x->kind;
+  t->peer = x->peer;
+  t->receives = x->receives;
+  t->persistent = x->persistent;
+  t->cancelling = x->cancelling;
+  t->leaves = x->leaves;
+  t->unseen = x->unseen;
+  t->send_unseen = x->send_unseen;
+}
+
 /* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
 static inline transfer *put(const transfer *x, uint32_t slot) {
   uint32_t index = pool_free;
@@ -87,7 +112,7 @@ static inline transfer *put(const transfer *x, uint32_t slot) {
     return NULL;
   }
   transfer *const t = &pool[index];
-  *t = *x;
+  fill(t, x);
   t->next = 0;
   t->tail = index;
   if (slots[slot]) {
