@@ -130,6 +130,9 @@ run-hpl: $(B)/pm_run ## HPL of hpcc under pm_run, kernels as models; N= NB= P= Q
 	@B=$(B) sh tools/run_guests.sh hpl
 run-study: $(B)/pm_run $(B)/bench_nbc $(B)/dedicated_core ## collectives and HPL on 16 to 256 simulated nodes: none, timer, dedicated, and the model; NODES= HPL=no
 	@B=$(B) sh tools/run_study.sh
+BENCHES += tests/bench/loggopsim.sh
+PRINTS_loggopsim := model_doubling_
+tests/bench/loggopsim.sh: $(B)/bench/model ;
 BENCHES += tests/bench/guest_start.sh
 PRINTS_guest_start := guest_start_
 tests/bench/guest_start.sh: $(B)/pm_run ;
