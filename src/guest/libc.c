@@ -263,6 +263,7 @@ void guest_libc_end(guest *g) {
 static bool is_ignored(int number) {
   return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
 }
+static void deliver_pending(void);
 static void deliver(int number) {
   guest_libc *l = state();
   struct sigaction *a = &l->actions[number], now = *a;
@@ -292,6 +293,7 @@ static void deliver(int number) {
   else
     now.sa_handler(number);
   l->blocked = before;
+  deliver_pending(); /* what the handler raised again comes when it has returned */
 }
 static void deliver_pending(void) {
   guest_libc *l = state();
@@ -510,6 +512,8 @@ __attribute__((constructor)) static void add_more(void) {
   GUEST_REPLACE("raise", guest_raise);
   GUEST_REPLACE("gsignal", guest_raise);
   GUEST_REPLACE("sigaction", guest_sigaction);
+  /* the overlap preload goes around those who watch sigaction */
+  GUEST_REPLACE("__sigaction", guest_sigaction);
   GUEST_REPLACE("signal", guest_signal);
   GUEST_REPLACE("sysv_signal", guest_signal);
   GUEST_REPLACE("__sysv_signal", guest_signal);

@@ -126,6 +126,16 @@ overlap_preload_runs_inside() {
     simulated 4 "$set" messages && cmp "$T/simulated" "$T/first" && test "$(ls "$T/seen" | wc -l)" = 4 && # looks at the simulated clock take longer and longer: no measure of the tool's own time
     ! grep -h '"tool_ns":[1-9]' "$T"/seen/*.json && "$B/overlap_report" --no-html "$T/seen" >"$T/text" && grep -c 'MPI' "$T/text"
 }
+# Its signals are the simulated process's, not pm_run's: one that switches it off and on, and those that end a process,
+# which leaves its report and then ends as it would without.
+overlap_preload_sees_signals() {
+  rm -rf "$T/seen" && mkdir "$T/seen" && NBC_SIGNAL=USR2 NBC_REPORT_DIR=$T/seen simulated 1 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" signal &&
+    grep -q '"kind":"iprobe","count":1030,' "$T"/seen/*.json || { echo "switched"; return 1; }
+  for how in 'term ended by signal 15' 'abort ended by signal 6' 'segv crashed.*SIGSEGV'; do
+    rm -rf "$T/seen" && mkdir "$T/seen" && ! NBC_REPORT_DIR=$T/seen simulated 2 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_ends.mpich" "${how%% *}" &&
+      grep -q "${how#* }" "$T/err" && test "$(ls "$T/seen" | wc -l)" = 1 || { echo "$how"; cat "$T/err"; return 1; }
+  done
+}
 # Each call is a span in its process's track: one after the other, and the run takes the same time.
 calls_are_in_the_trace() {
   timeout 300 "$B/pm_run" -n 3 "$set" messages 2>"$T/plain" >/dev/null && timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.csv" "$set" messages 2>"$T/err" >/dev/null && cmp "$T/plain" "$T/err" &&
@@ -191,6 +201,7 @@ check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside
 check "the overlap preload runs inside" overlap_preload_runs_inside
+check "the overlap preload sees signals inside" overlap_preload_sees_signals
 check "threads may all call MPI" threads_may_all_call
 check "calls cost what the file says" calls_cost_what_the_file_says
 finish
