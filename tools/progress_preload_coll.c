@@ -588,6 +588,23 @@ static bool side_is_raw(const progress_side *side, int blocks) {
   return true;
 }
 
+/* MPICH 4.0 refuses MPI_BOTTOM in MPI_Pack and MPI_Unpack: addresses of `type` counted from somewhere else. */
+static void pack_absolute(int count, MPI_Datatype type, unsigned char *to, int bytes, bool out) {
+  static unsigned char anchor;
+  MPI_Aint from_anchor = 0;
+  MPI_Datatype moved;
+  int position = 0;
+  NEXT(Get_address)(&anchor, &from_anchor);
+  from_anchor = -from_anchor;
+  NEXT(Type_create_hindexed)(1, &count, &from_anchor, type, &moved);
+  NEXT(Type_commit)(&moved);
+  if (out)
+    NEXT(Unpack)(to, bytes, &position, &anchor, 1, moved, MPI_COMM_SELF);
+  else
+    NEXT(Pack)(&anchor, 1, moved, to, bytes, &position, MPI_COMM_SELF);
+  NEXT(Type_free)(&moved);
+}
+
 /* Elements in pieces that PMPI_Pack can count. */
 static void pack(const void *from, int64_t count, MPI_Datatype type, unsigned char *to, bool out) {
   const int64_t one = size_of(type), extent = (int64_t)extent_of(type);
@@ -596,7 +613,9 @@ static void pack(const void *from, int64_t count, MPI_Datatype type, unsigned ch
     const int64_t n = count - at < most ? count - at : most > 0 ? most : 1;
     int position = 0;
     unsigned char *const memory = (unsigned char *)(uintptr_t)from + at * extent;
-    if (out)
+    if (!memory)
+      pack_absolute((int)n, type, to + at * one, (int)(n * one), out);
+    else if (out)
       NEXT(Unpack)(to + at * one, (int)(n * one), &position, memory, (int)n, type, MPI_COMM_SELF);
     else
       NEXT(Pack)(memory, (int)n, type, to + at * one, (int)(n * one), &position, MPI_COMM_SELF);
@@ -618,12 +637,16 @@ static bool lay_out(const progress_side *side, int blocks, bool raw, layout *l) 
   l->bytes = calloc(2 * (size_t)(blocks + 1), sizeof *l->bytes);
   if (!l->bytes) return false;
   l->at = l->bytes + blocks + 1;
-  for (int i = 0; l->raw && i < blocks; i++)
-    if (place_of(side, i) < l->first)
-      l->first = place_of(side, i); /* displacements may be negative */
+  bool found = false; /* the lowest: displacements may be negative, or addresses from MPI_BOTTOM */
   for (int i = 0; i < blocks; i++) {
+    const int64_t at = place_of(side, i);
     l->bytes[i] = (uint64_t)bytes_of(side, i);
-    l->at[i] = l->raw ? (uint64_t)(place_of(side, i) - l->first) : l->total;
+    if (!raw || !l->bytes[i] || (found && at >= l->first)) continue;
+    l->first = at;
+    found = true;
+  }
+  for (int i = 0; i < blocks; i++) {
+    if (!raw || l->bytes[i]) l->at[i] = raw ? (uint64_t)(place_of(side, i) - l->first) : l->total;
     l->total += l->bytes[i];
   }
   return true;

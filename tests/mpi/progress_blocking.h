@@ -24,3 +24,4 @@
 #define MPI_Iallgatherv(...)           NOW8(MPI_Allgatherv, __VA_ARGS__)
 #define MPI_Ialltoallv(...)            NOW9(MPI_Alltoallv, __VA_ARGS__)
 #define MPI_Ialltoallw(...)            NOW9(MPI_Alltoallw, __VA_ARGS__)
+#define MPI_Ineighbor_alltoallw(...)   NOW9(MPI_Neighbor_alltoallw, __VA_ARGS__)

@@ -163,6 +163,41 @@ static void derived(int n) {
   free(out), free(in);
 }
 
+/* Buffers that begin nowhere: addresses stand in the types, or, among neighbours, in the displacements. */
+static void from_bottom(int n) {
+  MPI_Request r;
+  int *o = ints(n * size, 0), *in = ints(n * size, -1), *ones = ints(size, 1), *zeros = ints(size, 0), topology;
+  MPI_Datatype *out_types = malloc((size_t)size * sizeof(MPI_Datatype)), *in_types = malloc((size_t)size * sizeof(MPI_Datatype));
+  for (int p = 0; p < size; p++) {
+    MPI_Aint at;
+    for (int i = 0; i < n; i++) o[p * n + i] = rank * 9 + p;
+    MPI_Get_address(o + p * n, &at);
+    MPI_Type_create_hindexed(1, &n, &at, MPI_INT, &out_types[p]);
+    MPI_Type_commit(&out_types[p]);
+    MPI_Get_address(in + p * n, &at);
+    MPI_Type_create_hindexed(1, &n, &at, MPI_INT, &in_types[p]);
+    MPI_Type_commit(&in_types[p]);
+  }
+  MPI_Ialltoallw(MPI_BOTTOM, ones, zeros, out_types, MPI_BOTTOM, ones, zeros, in_types, comm, &r);
+  done(&r);
+  for (int p = 0; p < size; p++) {
+    CHECK(all_are(in + p * n, n, p * 9 + rank, 0));
+    MPI_Type_free(&out_types[p]);
+    MPI_Type_free(&in_types[p]);
+  }
+  MPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART && size > 2) {
+    const int counts[2] = {n, n};
+    const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    MPI_Aint from[2], to[2];
+    for (int k = 0; k < 2; k++) MPI_Get_address(o + k * n, &from[k]), MPI_Get_address(in + k * n, &to[k]);
+    MPI_Ineighbor_alltoallw(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to, types, comm, &r);
+    done(&r);
+    CHECK(all_are(in, n, (rank + size - 1) % size * 9 + 1, 0) && all_are(in + n, n, (rank + 1) % size * 9, 0));
+  }
+  free(o), free(in), free(ones), free(zeros), free(out_types), free(in_types);
+}
+
 /* 2x2 matrices modulo a prime: associative, does not commute. */
 typedef unsigned char matrix[4];
 static void multiply(void *in, void *inout, int *n, MPI_Datatype *type) {
@@ -292,6 +327,7 @@ static void everything(MPI_Comm on) {
   reductions(1), reductions(5000);
   lengths(2, 0), lengths(700, 1);
   derived(1), derived(900);
+  from_bottom(1), from_bottom(700);
   own_operators(1), own_operators(600);
   other_types();
   many();
