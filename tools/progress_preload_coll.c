@@ -210,13 +210,11 @@ static bool find_neighbors(MPI_Comm comm, int size, nbc_neighbors *n) {
   return true;
 }
 
-/* Local. NULL: a process outside of our world, or no memory. */
 static void reduce_by_mpi(void *dst, const void *left, const void *right, uint64_t count,
                           nbc_type type, void *user);
-
-static shadow *make_shadow(MPI_Comm comm, int size) {
+/* Local. NULL: a process outside of our world, then *inside is false, or no memory. */
+static shadow *make_shadow(MPI_Comm comm, int size, bool *inside) {
   MPI_Group group;
-  bool inside = true;
   shadow *const s = calloc(1, sizeof *s);
   int *const ranks = malloc(2 * (size_t)size * sizeof *ranks);
   if (!s || !ranks) return free(s), free(ranks), (shadow *)NULL;
@@ -224,8 +222,8 @@ static shadow *make_shadow(MPI_Comm comm, int size) {
   NEXT(Comm_group)(comm, &group);
   NEXT(Group_translate_ranks)(group, size, ranks + size, coll.world_group, ranks);
   NEXT(Group_free)(&group);
-  for (int i = 0; i < size; i++) inside = inside && ranks[i] >= 0;
-  if (!inside) return free(s), free(ranks), (shadow *)NULL;
+  for (int i = 0; i < size; i++) *inside = *inside && ranks[i] >= 0;
+  if (!*inside) return free(s), free(ranks), (shadow *)NULL;
   s->handle = comm;
   s->world_rank = ranks;
   s->t = *coll.world;
@@ -302,8 +300,11 @@ void progress_coll_made(MPI_Comm comm, bool by_program) {
   if (inter) return;
   NEXT(Comm_size)(comm, &size);
   if (size < 2) return;
-  /* A process of another world has no list of numbers like ours: all its fellows see that too. */
-  shadow *const s = by_program ? make_shadow(comm, size) : NULL;
+  /* A process of another world has no list of numbers like ours, and may not be preloaded at all. Each sees processes of
+     another world than its own then: nobody needs to ask. */
+  bool inside = true;
+  shadow *const s = by_program ? make_shadow(comm, size, &inside) : NULL;
+  if (!inside) return;
   flag = !s ? 0 : s->has_neighbors ? 2 : 1; /* the least of all */
   if (NEXT(Allreduce)(&flag, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) all = 0;
   if (all) id = take_id(comm, s->t.rank);

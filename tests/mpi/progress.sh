@@ -266,6 +266,10 @@ plugin() { # MPI: a program that loads its MPI for itself alone
   if grep -qx "2 processes checked, 0 checks failed" "$work/plugin" && [ "$(grep -c ' 1 collectives were ours' "$work/plugin")" = 2 ]
   then ok "$1: a program that loads its MPI"; else bad "$1: a program that loads its MPI"; head -20 "$work/plugin"; fi
 }
+merge() { # MPI: one communicator with processes of another world, which are not preloaded
+  progress $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple NBC_COLLECTIVES=ours "$B/tests/mpi/progress_merge.$1" >"$work/merge" 2>&1
+  if grep -qx "3 processes checked, 0 checks failed" "$work/merge"; then ok "$1: a communicator with another world"; else bad "$1: a communicator with another world"; head -20 "$work/merge"; fi
+}
 languages() {
   for f in preload_cxx preload_fortran_mpif preload_fortran_use preload_fortran_f08; do
     if [ -x "$B/tests/mpi/$f.$1" ]; then same $1 2 $f; else skip "$1: $f: no compiler"; fi
@@ -327,7 +331,7 @@ all() {
   for p in preload_forms preload_threads; do same $1 2 $p; done
   every $1
   for w in none exit _exit quick_exit abort mpi_abort abort_in_handler abort_in_operator abort_in_attribute alarms term segv fork; do end $1 $w; done
-  [ $1 = openmpi ] && same $1 1 preload_spawn # Debian's MPICH has no spawn
+  [ $1 = openmpi ] && same $1 1 preload_spawn && merge $1 # Debian's MPICH has no spawn
   sessions $1
   languages $1
   plugin $1
