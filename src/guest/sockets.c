@@ -55,8 +55,49 @@ static ssize_t guest_recvfrom_chk(int fd, void *to, size_t bytes, size_t room, i
   if (bytes > room) abort();
   return guest_recvfrom(fd, to, bytes, flags, from, from_bytes);
 }
+/* Descriptors and the like come with the first bytes, and end what is taken at once. */
 static ssize_t guest_recvmsg(int fd, struct msghdr *m, int flags) {
-  return is_to_wait(fd, flags) && !has_come(fd, POLLIN) ? -1 : recvmsg(fd, m, flags);
+  if (!is_to_wait(fd, flags)) return recvmsg(fd, m, flags);
+  if (!has_come(fd, POLLIN)) return -1;
+  const bool wants_all = flags & MSG_WAITALL && !(flags & MSG_PEEK) && is_stream(fd);
+  ssize_t sum = recvmsg(fd, m, wants_all ? flags & ~MSG_WAITALL : flags), n = sum;
+  if (!wants_all || sum <= 0 || m->msg_controllen) return sum;
+  for (size_t i = 0; i < m->msg_iovlen; i++) {
+    const struct iovec *piece = &m->msg_iov[i];
+    if ((size_t)n >= piece->iov_len) { /* has come with the first bytes */
+      n -= (ssize_t)piece->iov_len;
+      continue;
+    }
+    const size_t rest = piece->iov_len - (size_t)n;
+    const ssize_t more = guest_recv(fd, (char *)piece->iov_base + n, rest, flags);
+    if (more > 0) sum += more;
+    if (more < (ssize_t)rest) break; /* the end, or what the next call will say */
+    n = 0;
+  }
+  return sum;
+}
+/* As the host's: the limit is looked at when a message has come, and what is left of it is written back. */
+static int guest_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+                          struct timespec *limit) {
+  if (!is_to_wait(fd, flags)) return recvmmsg(fd, messages, count, flags, limit);
+  const int64_t t_end_ns =
+      limit ? pm_now_ns() + (int64_t)limit->tv_sec * 1000000000 + limit->tv_nsec : INT64_MAX;
+  int64_t left_ns = 1;
+  unsigned i = 0;
+  while (i < count && left_ns > 0) {
+    const bool is_enough = flags & MSG_WAITFORONE && i > 0;
+    const ssize_t n = guest_recvmsg(fd, &messages[i].msg_hdr,
+                                    (flags & ~MSG_WAITFORONE) | (is_enough ? MSG_DONTWAIT : 0));
+    if (n < 0) break;
+    messages[i++].msg_len = (unsigned)n;
+    if (limit) left_ns = t_end_ns - pm_now_ns();
+  }
+  if (limit && i) {
+    if (left_ns < 0) left_ns = 0;
+    limit->tv_sec = (time_t)(left_ns / 1000000000);
+    limit->tv_nsec = (long)(left_ns % 1000000000);
+  }
+  return i || !count ? (int)i : -1;
 }
 
 /* ---- sending: a stream takes all, in as many parts as there is room for -------------------------------------- */
@@ -101,6 +142,15 @@ static ssize_t guest_sendto(int fd, const void *from, size_t bytes, int flags,
 static ssize_t guest_send(int fd, const void *from, size_t bytes, int flags) {
   return guest_sendto(fd, from, bytes, flags, NULL, 0);
 }
+static int guest_sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags) {
+  unsigned i = 0;
+  for (; i < count; i++) {
+    const ssize_t n = guest_sendmsg(fd, &messages[i].msg_hdr, flags);
+    if (n < 0) break;
+    messages[i].msg_len = (unsigned)n;
+  }
+  return i || !count ? (int)i : -1;
+}
 ssize_t guest_socket_write(int fd, const struct iovec *pieces, int count) {
   const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
                            .msg_iovlen = (size_t)count};
@@ -140,11 +190,13 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("recv", guest_recv);
   GUEST_REPLACE("recvfrom", guest_recvfrom);
   GUEST_REPLACE("recvmsg", guest_recvmsg);
+  GUEST_REPLACE("recvmmsg", guest_recvmmsg);
   GUEST_REPLACE("__recv_chk", guest_recv_chk);
   GUEST_REPLACE("__recvfrom_chk", guest_recvfrom_chk);
   GUEST_REPLACE("send", guest_send);
   GUEST_REPLACE("sendto", guest_sendto);
   GUEST_REPLACE("sendmsg", guest_sendmsg);
+  GUEST_REPLACE("sendmmsg", guest_sendmmsg);
   GUEST_REPLACE("accept", guest_accept);
   GUEST_REPLACE("accept4", guest_accept4);
   GUEST_REPLACE("connect", guest_connect);

@@ -69,6 +69,51 @@ static void received(int kind) {
   MUST(recv(ends[0], text, 1, 0) == -1 && errno == EAGAIN && takes_ms(5));
   MUST(close(ends[1]) == 0 && recv(ends[0], text, 1, 0) == (kind == SOCK_DGRAM ? -1 : 0) && close(ends[0]) == 0);
 }
+/* In two pieces of memory until both are full; several messages by one call, all, the first, or as many as begin in
+   time. */
+static void received_in_pieces(void) {
+  int ends[2];
+  char text[16] = "";
+  struct iovec piece[2] = {{text, 4}, {text + 4, 5}};
+  struct msghdr m = {.msg_iov = piece, .msg_iovlen = 2};
+  MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  pthread_t thread = beside(sends_late, ends);
+  MUST(recvmsg(ends[0], &m, MSG_WAITALL) == 9 && takes_ms(15) && strcmp(text, "abcdefghi") == 0);
+  end(thread);
+  thread = beside(sends_late, ends);
+  piece[1].iov_len = 9;
+  usleep(20000);
+  MUST(close(ends[1]) == 0 && recvmsg(ends[0], &m, MSG_WAITALL) == 9); /* no more comes */
+  end(thread);
+  MUST(close(ends[0]) == 0);
+}
+static void received_together(int kind) {
+  int ends[2];
+  char text[3][8];
+  struct iovec piece[3];
+  struct mmsghdr m[3];
+  struct timespec limit = {0, 8000000};
+  memset(m, 0, sizeof m);
+  for (int i = 0; i < 3; i++) {
+    piece[i] = (struct iovec){text[i], 8};
+    m[i].msg_hdr = (struct msghdr){.msg_iov = &piece[i], .msg_iovlen = 1};
+  }
+  MUST(socketpair(AF_UNIX, kind, 0, ends) == 0);
+  pthread_t thread = beside(sends_late, ends);
+  MUST(recvmmsg(ends[0], m, 3, 0, NULL) == 3 && takes_ms(15));
+  MUST(m[0].msg_len == 3 && m[1].msg_len == 4 && m[2].msg_len == 2 && memcmp(text[1], "defg", 4) == 0);
+  end(thread);
+  thread = beside(sends_late, ends);
+  MUST(recvmmsg(ends[0], m, 3, MSG_WAITFORONE, NULL) == 1 && takes_ms(5));
+  MUST(recvmmsg(ends[0], m, 2, 0, NULL) == 2 && takes_ms(15));
+  end(thread);
+  thread = beside(sends_late, ends);
+  MUST(recvmmsg(ends[0], m, 3, 0, &limit) == 2 && takes_ms(10) && !limit.tv_sec && !limit.tv_nsec);
+  MUST(recvmmsg(ends[0], m, 1, 0, NULL) == 1 && takes_ms(15));
+  end(thread);
+  MUST(sendmmsg(ends[1], m, 1, 0) == 1 && m[0].msg_len == 8 && recv(ends[0], text[0], 8, 0) == 8);
+  MUST(close(ends[0]) == 0 && close(ends[1]) == 0);
+}
 enum { MANY = 1 << 20 };
 static char from[MANY], to[MANY];
 static void *reads_slowly(void *ends) {
@@ -145,6 +190,7 @@ static void outside(const char *path) {
 int main(int argc, char **argv) {
   const char *which = argc > 1 ? argv[1] : "";
   if (strcmp(which, "received") == 0) received(SOCK_STREAM), received(SOCK_DGRAM), received(SOCK_SEQPACKET);
+  if (strcmp(which, "received") == 0) received_in_pieces(), received_together(SOCK_DGRAM), received_together(SOCK_SEQPACKET);
   if (strcmp(which, "filled") == 0) filled(0, 0), filled(0, 1), filled(1, 0), filled(1, 1);
   if (strcmp(which, "streams") == 0) streams();
   if (strcmp(which, "connections") == 0) connections();
