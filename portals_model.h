@@ -2860,21 +2860,23 @@ typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
 typedef struct pm__event pm__event;
 
-/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. Events of one
-   time stand in a ring, in the order in which they were scheduled; the first one alone is in the heap:
-   processes in lockstep do much at the same time. */
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
+   stand in a row; of the others those of one time stand in a ring, in the order in which they were scheduled, and
+   the first one alone is in the heap: processes in lockstep do much at the same time. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
   pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
-  uint32_t pos;               /* in the heap; PM__BEHIND: not the first one; 0: not queued */
+  uint32_t
+      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; 0: not queued */
 };
 #define PM__BEHIND 0xFFFFFFFFu
+#define PM__SOON   0xFFFFFFFEu
 typedef struct pm__slot {
   int64_t t_ps;
   uint64_t order; /* of two rings of the same time the older one comes first */
   pm__event *event;
 } pm__slot;
-enum { PM__RECENT_BITS = 9 };
+enum { PM__RECENT_BITS = 9, PM__SOON_MOST = 16 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
@@ -3035,6 +3037,8 @@ struct pm_world {
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
   uint64_t order;
+  pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
+  uint32_t soon_count;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
   bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
@@ -3165,10 +3169,17 @@ static inline uint32_t pm__round(uint32_t place, uint32_t length) {
 }
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
-static inline int64_t pm__next_ps(pm_world *w) {
-  if (w->solve_is_due) return w->now_ps;
+/* The next one of those that stand in the row or the heap; NULL: none. */
+static inline const pm__slot *pm__first(pm_world *w) {
+  if (w->soon_count) return &w->soon[w->soon_count - 1];
   if (w->has_gap) pm__gap_close(w);
-  return w->heap_count && w->heap[1].t_ps < w->t_aside_ps ? w->heap[1].t_ps : w->t_aside_ps;
+  return w->heap_count ? &w->heap[1] : NULL;
+}
+static inline int64_t pm__next_ps(pm_world *w) {
+  const pm__slot *first;
+  if (w->solve_is_due) return w->now_ps;
+  first = pm__first(w);
+  return first && first->t_ps < w->t_aside_ps ? first->t_ps : w->t_aside_ps;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
@@ -3380,7 +3391,7 @@ static inline void pm__unschedule(pm_world *w, pm__event *event) {
 PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no flow ends */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
-PM__PRIVATE void pm__step(pm_world *w);
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
 #ifdef NBC_LINES
 #line 1 "src/portals/future.c"
 #endif
@@ -3538,13 +3549,54 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     return;
   if (w->shares_times) *pm__recent_of(w, t_ps) = event;
 }
-/* Puts the event into the future, or moves it there. Not before now. */
-PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
-  const uint64_t order = w->order++;
+/* ---- the next few events: a row, the next one last ------------------------------------------------ */
+/* Most events cause others that follow soon: these come and go at the end of the row, and the heap sees only those
+   that are not among the next few. An event that comes later than what is in the heap, or at its time, is none of
+   them; so none in the row is after any in the heap. */
+static inline bool pm__is_soon(const pm_world *w, int64_t t_ps) {
+  return !w->has_gap && (!w->heap_count || t_ps < w->heap[1].t_ps);
+}
+/* The latest of the row goes into the heap, where it stands alone: a ring has the order of its first event, and the
+   end of flows may stand between that and what would join it. */
+PM__APART static bool pm__soon_spill(pm_world *w) {
+  const pm__slot latest = w->soon[0];
+  if (!pm__heap_has_room(w)) return false;
+  memmove(&w->soon[0], &w->soon[1], --w->soon_count * sizeof *w->soon);
+  latest.event->previous = latest.event->next = latest.event;
+  pm__heap_up(w, ++w->heap_count, latest.t_ps, latest.order, latest.event);
+  return true;
+}
+static inline void pm__soon_put(pm_world *w, pm__event *event, int64_t t_ps, uint64_t order) {
+  pm__slot *at = &w->soon[w->soon_count++];
+  for (; at > w->soon && at[-1].t_ps <= t_ps; at--) {
+    at->t_ps = at[-1].t_ps;
+    at->order = at[-1].order;
+    at->event = at[-1].event;
+  }
+  at->t_ps = t_ps;
+  at->order = order;
+  at->event = event;
+  event->pos = PM__SOON;
+  w->future_count++;
+}
+static void pm__soon_drop(pm_world *w, pm__event *event) {
+  uint32_t i = w->soon_count - 1;
+  while (w->soon[i].event != event) i--;
+  memmove(&w->soon[i], &w->soon[i + 1], (--w->soon_count - i) * sizeof *w->soon);
+  event->pos = 0;
+  w->future_count--;
+}
+PM__APART static void pm__schedule_any(pm_world *w, pm__event *event, int64_t t_ps,
+                                       uint64_t order) {
   pm__event *first;
-  PM_ASSERT(t_ps >= w->now_ps);
-  if (t_ps > PM__END) t_ps = PM__END;
   if (order % PM__RINGS_TRY == 0) pm__rings_judge(w);
+  if (event->pos && (event->pos == PM__SOON || (w->soon_count && t_ps < w->soon[0].t_ps)))
+    pm__unschedule(w, event);
+  if (!event->pos && pm__is_soon(w, t_ps) &&
+      (w->soon_count < PM__SOON_MOST || t_ps < w->soon[0].t_ps)) {
+    if (w->soon_count < PM__SOON_MOST || pm__soon_spill(w)) pm__soon_put(w, event, t_ps, order);
+    return;
+  }
   if (!w->shares_times && !event->pos && w->heap_count < PM__FEW_EVENTS) {
     (void)pm__schedule_new(w, event, t_ps, order); /* no ring is looked for */
     return;
@@ -3555,9 +3607,23 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   else
     pm__schedule_alone(w, event, t_ps, order);
 }
+/* Puts the event into the future, or moves it there. Not before now. */
+PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
+  const uint64_t order = w->order++;
+  PM_ASSERT(t_ps >= w->now_ps);
+  if (t_ps > PM__END) t_ps = PM__END;
+  if (!event->pos && order % PM__RINGS_TRY && w->soon_count < PM__SOON_MOST && pm__is_soon(w, t_ps))
+    pm__soon_put(w, event, t_ps, order);
+  else
+    pm__schedule_any(w, event, t_ps, order);
+}
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
   pm__event *next = event->next;
+  if (pos == PM__SOON) {
+    pm__soon_drop(w, event);
+    return;
+  }
   w->future_count--;
   if (w->shares_times && next->pos != PM__BEHIND) /* it was the last */
     pm__ring_ends_with(w, w->heap[next->pos].t_ps, event, next == event ? NULL : event->previous);
@@ -3593,9 +3659,6 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
   w->aside_order = w->order++;
   w->future_count++;
 }
-static bool pm__flows_end_next(const pm_world *w) {
-  return !w->heap_count || pm__before(&w->heap[1], w->t_aside_ps, w->aside_order) == 0;
-}
 /* A carrier has messages under way: time may only pass through it. */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
@@ -3617,43 +3680,55 @@ static void pm__step_comes(const pm__event *next) {
   __builtin_prefetch((const char *)next + 64);
   __builtin_prefetch(next->next);
 }
-/* The next step of the simulation: time jumps to it. */
-PM__PRIVATE void pm__step(pm_world *w) {
-  pm__event *event, *next;
-  w->stats.event_count++;
-  if (w->has_gap) pm__gap_close(w);
-  /* After all that happens at this time, and before time moves: rates are found once, however many
-     flows came and went. */
-  if (w->solve_is_due && w->t_aside_ps > w->now_ps &&
-      (!w->heap_count || w->heap[1].t_ps > w->now_ps)) {
-    w->solve_is_due = false;
-    w->future_count--;
-    pm__solve_now(w);
-    return;
-  }
-  if (w->t_aside_ps != PM__FOREVER && pm__flows_end_next(w)) {
-    w->now_ps = w->t_aside_ps;
-    w->t_aside_ps = PM__FOREVER;
-    w->future_count--;
-    pm__flows_end(w, &w->flow_end);
-    return;
-  }
-  event = w->heap[1].event;
-  next = event->next;
-  w->now_ps = w->heap[1].t_ps;
-  w->future_count--;
-  event->pos = 0;
-  if (next == event) {
-    if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
-    w->has_gap = true;
-  } else {
+/* The next event of the heap leaves it, at its time. */
+static pm__event *pm__heap_take(pm_world *w) {
+  pm__event *const event = w->heap[1].event, *const next = event->next;
+  if (next != event) {
     event->previous->next = next;
     next->previous = event->previous;
     w->heap[1].event = next;
     next->pos = 1;
     pm__step_comes(next);
+    return event;
   }
+  if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
+  if (w->heap_count > 1)
+    w->has_gap = true;
+  else
+    w->heap_count = 0;
+  return event;
+}
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+  const pm__slot *first = pm__first(w);
+  const bool is_event = first && pm__before(first, w->t_aside_ps, w->aside_order);
+  const int64_t t_ps = is_event ? first->t_ps : w->t_aside_ps;
+  pm__event *event;
+  /* After all that happens at this time, and before time moves: rates are found once, however many
+     flows came and went. */
+  if (w->solve_is_due && t_ps > w->now_ps) {
+    w->stats.event_count++;
+    w->solve_is_due = false;
+    w->future_count--;
+    pm__solve_now(w);
+    return true;
+  }
+  if (t_ps > t_last_ps) return false;
+  w->stats.event_count++;
+  w->future_count--;
+  w->now_ps = t_ps;
+  if (!is_event) {
+    w->t_aside_ps = PM__FOREVER;
+    pm__flows_end(w, &w->flow_end);
+    return true;
+  }
+  if (w->soon_count)
+    event = w->soon[--w->soon_count].event;
+  else
+    event = pm__heap_take(w);
+  event->pos = 0;
   event->fn(w, event);
+  return true;
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/outages.h"
@@ -4914,10 +4989,16 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
-/* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
-static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->is_plain && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-         pm__next_ps(w) <= t_last_ps;
+/* The usual case of pm__may_go_on, as long as no thread may run: something happens that is more than a pause, and in
+   time. ret whether it did */
+static bool pm__steps(pm_world *w, int64_t t_last_ps) {
+  bool has_stepped = false;
+  if (!w->is_plain) return false;
+  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
+         pm__step(w, t_last_ps))
+    has_stepped = true;
+  if (has_stepped) w->t_idle_since_ps = -1;
+  return has_stepped;
 }
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
@@ -4935,14 +5016,11 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (pm__goes_on(w, t_last_ps)) {
-      w->t_idle_since_ps = -1;
-      pm__step(w);
+    } else if (pm__steps(w, t_last_ps)) {
+      continue;
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
-    } else if (pm__may_go_on(w))
-      pm__step(w);
-    else
+    } else if (!pm__may_go_on(w) || !pm__step(w, PM__FOREVER))
       break;
   }
   if (!w->stopped && w->live_threads) pm__deadlock(w);
@@ -5058,6 +5136,8 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
+  for (i = 0; i < w->soon_count; i++)
+    if (w->soon[i].event->fn == pm__call_now) PM_FREE(w->soon[i].event);
   if (w->has_gap) pm__gap_close(w);
   for (i = 1; i <= w->heap_count; i++) {
     pm__event *first = w->heap[i].event, *event = first, *next;
@@ -11228,6 +11308,10 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
 static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
+  if (!lane->head && !lane->is_busy && !w->has_lives) { /* it need not stand in line */
+    pm__job_start(w, lane, m);
+    return;
+  }
   m->next = NULL;
   if (lane->head)
     lane->tail->next = m;

@@ -11,4 +11,4 @@ static inline void pm__unschedule(pm_world *w, pm__event *event) {
 PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no flow ends */
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
-PM__PRIVATE void pm__step(pm_world *w);
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);

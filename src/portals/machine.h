@@ -14,21 +14,23 @@ typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
 typedef struct pm__event pm__event;
 
-/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. Events of one
-   time stand in a ring, in the order in which they were scheduled; the first one alone is in the heap:
-   processes in lockstep do much at the same time. */
+/* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
+   stand in a row; of the others those of one time stand in a ring, in the order in which they were scheduled, and
+   the first one alone is in the heap: processes in lockstep do much at the same time. */
 struct pm__event {
   void (*fn)(pm_world *world, pm__event *event);
   pm__event *previous, *next; /* of the ring; of the first one, previous is the last one */
-  uint32_t pos;               /* in the heap; PM__BEHIND: not the first one; 0: not queued */
+  uint32_t
+      pos; /* in the heap; PM__BEHIND: not the first one; PM__SOON: in the row; 0: not queued */
 };
 #define PM__BEHIND 0xFFFFFFFFu
+#define PM__SOON   0xFFFFFFFEu
 typedef struct pm__slot {
   int64_t t_ps;
   uint64_t order; /* of two rings of the same time the older one comes first */
   pm__event *event;
 } pm__slot;
-enum { PM__RECENT_BITS = 9 };
+enum { PM__RECENT_BITS = 9, PM__SOON_MOST = 16 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
 
@@ -189,6 +191,8 @@ struct pm_world {
   /* present and future */
   int64_t now_ps, t_idle_since_ps;
   uint64_t order;
+  pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
+  uint32_t soon_count;
   pm__slot *heap;                              /* from 1 on */
   uint32_t heap_count, heap_max, future_count; /* future_count: all events */
   bool has_gap;      /* place 1 of the heap is that of the event that happens now: it is gone */
@@ -319,10 +323,17 @@ static inline uint32_t pm__round(uint32_t place, uint32_t length) {
 }
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
-static inline int64_t pm__next_ps(pm_world *w) {
-  if (w->solve_is_due) return w->now_ps;
+/* The next one of those that stand in the row or the heap; NULL: none. */
+static inline const pm__slot *pm__first(pm_world *w) {
+  if (w->soon_count) return &w->soon[w->soon_count - 1];
   if (w->has_gap) pm__gap_close(w);
-  return w->heap_count && w->heap[1].t_ps < w->t_aside_ps ? w->heap[1].t_ps : w->t_aside_ps;
+  return w->heap_count ? &w->heap[1] : NULL;
+}
+static inline int64_t pm__next_ps(pm_world *w) {
+  const pm__slot *first;
+  if (w->solve_is_due) return w->now_ps;
+  first = pm__first(w);
+  return first && first->t_ps < w->t_aside_ps ? first->t_ps : w->t_aside_ps;
 }
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */

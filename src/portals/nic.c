@@ -304,6 +304,10 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
 static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
+  if (!lane->head && !lane->is_busy && !w->has_lives) { /* it need not stand in line */
+    pm__job_start(w, lane, m);
+    return;
+  }
   m->next = NULL;
   if (lane->head)
     lane->tail->next = m;

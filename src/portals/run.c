@@ -263,10 +263,16 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
-/* The usual case of pm__may_go_on: something will happen that is more than a pause, and in time. */
-static bool pm__goes_on(pm_world *w, int64_t t_last_ps) {
-  return w->is_plain && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-         pm__next_ps(w) <= t_last_ps;
+/* The usual case of pm__may_go_on, as long as no thread may run: something happens that is more than a pause, and in
+   time. ret whether it did */
+static bool pm__steps(pm_world *w, int64_t t_last_ps) {
+  bool has_stepped = false;
+  if (!w->is_plain) return false;
+  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
+         pm__step(w, t_last_ps))
+    has_stepped = true;
+  if (has_stepped) w->t_idle_since_ps = -1;
+  return has_stepped;
 }
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
@@ -284,14 +290,11 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (pm__goes_on(w, t_last_ps)) {
-      w->t_idle_since_ps = -1;
-      pm__step(w);
+    } else if (pm__steps(w, t_last_ps)) {
+      continue;
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
-    } else if (pm__may_go_on(w))
-      pm__step(w);
-    else
+    } else if (!pm__may_go_on(w) || !pm__step(w, PM__FOREVER))
       break;
   }
   if (!w->stopped && w->live_threads) pm__deadlock(w);
@@ -407,6 +410,8 @@ static void pm__call_now(pm_world *w, pm__event *event) {
 }
 static void pm__calls_free(pm_world *w) { /* that never came */
   uint32_t i;
+  for (i = 0; i < w->soon_count; i++)
+    if (w->soon[i].event->fn == pm__call_now) PM_FREE(w->soon[i].event);
   if (w->has_gap) pm__gap_close(w);
   for (i = 1; i <= w->heap_count; i++) {
     pm__event *first = w->heap[i].event, *event = first, *next;

@@ -49,6 +49,11 @@ static void nothing(pm_world *w, pm__event *e) {
   (void)e;
 }
 static int64_t time_of(const pm_world *w, const pm__event *e) {
+  uint32_t i = 0;
+  if (e->pos == PM__SOON) {
+    while (w->soon[i].event != e) i++;
+    return w->soon[i].t_ps;
+  }
   while (e->pos == PM__BEHIND) e = e->previous;
   return w->heap[e->pos].t_ps;
 }
@@ -69,12 +74,83 @@ static void moved_and_removed_events_keep_the_order(void) {
     for (int k = 0; k < N; k++)
       if (t_ps[k] >= 0) queued++, first = t_ps[k] < first ? t_ps[k] : first;
     CHECK(w->future_count == queued);
-    if (queued) CHECK(w->heap[1].t_ps == first);
+    CHECK(pm__next_ps(w) == (queued ? first : INT64_MAX));
     for (int k = 0; k < N; k++)
       CHECK((e[k].pos == 0) == (t_ps[k] < 0) && (!e[k].pos || time_of(w, &e[k]) == t_ps[k]));
   }
   for (int k = 0; k < N; k++) pm__unschedule(w, &e[k]);
   pm_world_destroy(w);
+}
+
+/* Each event happens when all before it have happened, those of one time in the order in which they were put there:
+   few of them and many, of few times and many, moved and taken away, where times are shared or not; among them the
+   end of flows, which stands aside. */
+typedef struct queued {
+  pm__event event; /* first */
+  int64_t t_ps;    /* -1: it is not there */
+  uint64_t order;
+} queued;
+static pm__event *happened_last;
+static void happens(pm_world *w, pm__event *e) {
+  (void)w;
+  happened_last = e;
+}
+static void events_happen_in_their_order(void) {
+  enum { MOST = 100 };
+  static queued q[MOST];
+  for (int round = 0; round < test_rounds(300); round++) {
+    pm_world *w = world_of(1, NULL);
+    const int count = 2 + (int)test_below(test_below(2) ? MOST - 1 : 20);
+    const uint64_t times = 1 + test_below(test_below(2) ? 8 : 400), takes = 1 + test_below(4);
+    uint64_t order = 0;
+    w->order = 1; /* so that sharing is not judged at once */
+    w->shares_times = (bool)test_below(2);
+    for (int i = 0; i < count; i++) q[i] = (queued){.event = {.fn = happens}, .t_ps = -1};
+    for (int step = 0; step < 1500; step++) {
+      queued *e = &q[test_below((uint64_t)count)], *first = NULL;
+      int64_t t_ps = w->now_ps + (int64_t)test_below(times);
+      const bool is_taken = test_below(8) == 0;
+      if (test_below(4) < takes) { /* else one happens */
+        if (e == &q[0]) { /* moved to where it is, it keeps its order */
+          if (is_taken) t_ps = PM__FOREVER;
+          if (t_ps != w->t_flow_end_ps) e->order = order++;
+          w->flow_end.fn = happens;
+          pm__flow_end_at(w, t_ps);
+          e->t_ps = t_ps == PM__FOREVER ? -1 : t_ps;
+        } else if (is_taken) {
+          pm__unschedule(w, &e->event);
+          e->t_ps = -1;
+        } else {
+          pm__schedule(w, &e->event, t_ps);
+          e->t_ps = t_ps, e->order = order++;
+        }
+        if (test_below(4) == 0) (void)pm__next_ps(w);
+        continue;
+      }
+      for (int i = 0; i < count; i++)
+        if (q[i].t_ps >= 0 && (!first || q[i].t_ps < first->t_ps || (q[i].t_ps == first->t_ps && q[i].order < first->order))) first = &q[i];
+      if (!first) continue;
+      CHECK(pm__next_ps(w) == first->t_ps);
+      happened_last = NULL;
+      if (first == &q[0] && w->t_aside_ps != PM__FOREVER) { /* it would look for flows */
+        const pm__slot *next = pm__first(w);
+        CHECK(!next || next->t_ps > w->t_aside_ps || (next->t_ps == w->t_aside_ps && next->order > w->aside_order));
+        w->now_ps = w->t_aside_ps;
+        pm__flow_end_at(w, PM__FOREVER);
+      } else {
+        CHECK(first->t_ps == w->now_ps || !pm__step(w, first->t_ps - 1));
+        CHECK(pm__step(w, first->t_ps));
+        CHECK(happened_last == (first == &q[0] ? &w->flow_end : &first->event));
+        if (first == &q[0]) w->t_flow_end_ps = PM__FOREVER;
+      }
+      CHECK(w->now_ps == first->t_ps);
+      first->t_ps = -1;
+    }
+    for (int i = 1; i < count; i++) pm__unschedule(w, &q[i].event);
+    pm__flow_end_at(w, PM__FOREVER);
+    CHECK(w->future_count == 0);
+    pm_world_destroy(w);
+  }
 }
 
 /* ---- processes -------------------------------------------------------------------------------- */
@@ -624,6 +700,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(events_come_in_order_of_time_then_of_scheduling);
   RUN(moved_and_removed_events_keep_the_order);
+  RUN(events_happen_in_their_order);
   RUN(registers_and_time_survive_switches);
   RUN(barrier_waits_for_the_last_of_thousands);
   RUN(threads_run_side_by_side);
