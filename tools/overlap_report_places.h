@@ -85,7 +85,16 @@ static bool names_all_functions(const char *module) {
   return does;
 }
 
-/* Two lines per address: function; file:line. "??" where there is no debugging information. */
+/* A whole line, of which as much is kept as there is room for: the rest of a long one is not the next line. */
+static bool read_whole_line(FILE *in, char *text, size_t room) {
+  if (!fgets(text, (int)room, in)) return false;
+  for (int c = 0; !strchr(text, '\n') && c != '\n' && c != EOF;) c = getc(in);
+  text[strcspn(text, "\n")] = 0;
+  return true;
+}
+
+/* Two lines per address: function; file:line. "??" where there is no debugging information. Names of C++ with all
+   their parameters may be thousands of characters long. */
 static void ask_addr2line(place *const *of, size_t count) {
   char function[400], line[600];
   int from, status;
@@ -93,10 +102,10 @@ static void ask_addr2line(place *const *of, size_t count) {
   if (pid < 0) return;
   FILE *in = (FILE *)must(fdopen(from, "r"));
   const bool knows_all = names_all_functions(of[0]->site->module);
-  for (size_t i = 0;
-       i < count && fgets(function, sizeof function, in) && fgets(line, sizeof line, in); i++) {
-    function[strcspn(function, "\n")] = 0;
-    line[strcspn(line, "\n ")] = 0;
+  for (size_t i = 0; i < count && read_whole_line(in, function, sizeof function) &&
+                     read_whole_line(in, line, sizeof line);
+       i++) {
+    line[strcspn(line, " ")] = 0;
     const bool knows_line = strncmp(line, "??", 2) != 0;
     if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all)) continue;
     snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function,

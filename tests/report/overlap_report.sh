@@ -43,6 +43,15 @@ stripped_module() {
   status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module' "$T/out" && strip "$T/module.so" &&
     status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
 }
+# Names longer than any room for them, as C++ has: the next place is still the next place.
+long_names() {
+  name=$(printf 'long_%0900d' 0) && printf '__attribute__((noinline)) int %s(int x) { return x + 1; }\n__attribute__((noinline)) int short_one(int x) { return x + 2; }\n' "$name" >"$T/long.c" &&
+    $CC -fPIC -shared -O1 -g -o "$T/long.so" "$T/long.c" && first=$((0x$(nm "$T/long.so" | sed -n 's/ T long_.*$//p') + 1)) && second=$((0x$(nm "$T/long.so" | sed -n 's/ T short_one$//p') + 1)) && copy || return 1
+  for f in "$T/copy"/*.json; do
+    sed 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"'"$T"'/long.so","offset":'$first',"count":3,"total_ns":9000,"max_ns":3000},{"call":"MPI_Test","module":"'"$T"'/long.so","offset":'$second',"count":3,"total_ns":8000,"max_ns":3000}],&|' "$f" >"$T/site.json" && mv "$T/site.json" "$f"
+  done
+  status 0 "$report" --no-html "$T/copy" && grep 'MPI_Wait .* long_0*.* (long.c:1)$' "$T/out" && grep 'MPI_Test .* short_one (long.c:2)$' "$T/out"
+}
 # A large exchange is one blocking call; only of a small one it can be that it came before.
 exchanges() {
   "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): blocking calls" &&
@@ -154,6 +163,7 @@ check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
 check "a stripped module's exports are no places" stripped_module
+check "places behind one with a long name are right" long_names
 check "a large exchange is a blocking call, a small one may have come before" exchanges
 check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off
