@@ -237,21 +237,36 @@ static void post(char *buffer, int bytes, bool strided, int peer, int tag, MPI_R
   if (strided) MPI_Type_free(&type);
 }
 
-/* Does a send of `bytes` end while no receive is posted? Asked together by both; the first one knows. */
+/* Does a send of `bytes` end while no receive is posted? Asked together by both; the first one knows. "No" is
+   certain: the other one has answered PINGS words that were sent behind it, so it has been in its MPI since that came.
+   Without them a receiver that waits for its core looks as if it were not ready: Open MPI's short messages lie in
+   shared memory then, but end when they are fetched. */
+enum { PINGS = 32, PING = -1 };
+static bool is_eager_to(char *buffer, int bytes, int peer) { /* by the second one */
+  for (int word;;) {
+    MPI_Recv(&word, 1, MPI_INT, peer, 3, world, MPI_STATUS_IGNORE);
+    if (word == PING) {
+      MPI_Send(&word, 1, MPI_INT, peer, 3, world);
+      continue;
+    }
+    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 2, world, MPI_STATUS_IGNORE); /* posted only now */
+    return word != 0;
+  }
+}
 static bool is_eager(const nbc_clock *clock, char *buffer, int bytes, bool strided, int peer,
                      bool first) {
-  int over = 0;
-  if (!first) { /* posts the receive when the other one has seen enough */
-    MPI_Recv(&over, 1, MPI_INT, peer, 3, world, MPI_STATUS_IGNORE);
-    MPI_Recv(buffer, bytes, MPI_BYTE, peer, 2, world, MPI_STATUS_IGNORE);
-    return over != 0;
-  }
+  if (!first) return is_eager_to(buffer, bytes, peer);
+  int over = 0, pings = 0, word = PING;
   MPI_Request request, told;
   post(buffer, bytes, strided, peer, 2, &request);
   const int64_t end_ns = nbc_clock_now_ns(clock) + 30000000;
-  for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns);
-       tests++) /* also when it was interrupted */
+  for (int tests = 0; !over && (tests < 200 || nbc_clock_now_ns(clock) < end_ns); tests++) {
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+    if (over || pings == PINGS) continue;
+    MPI_Send(&word, 1, MPI_INT, peer, 3, world);
+    MPI_Recv(&word, 1, MPI_INT, peer, 3, world, MPI_STATUS_IGNORE);
+    pings++;
+  }
   const int answer = over;
   MPI_Isend(&answer, 1, MPI_INT, peer, 3, world, &told);
   if (!over) MPI_Wait(&request, MPI_STATUS_IGNORE);

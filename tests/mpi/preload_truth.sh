@@ -107,6 +107,15 @@ short_link() { # mpi
   then ok "$1: a link that there was no time for with several was measured with one at most"
   else bad "$1: no time for several: $(cat "$reports/out" "$reports/several.txt")"; fi
 }
+# A receiver that waits for its core, as on a busy machine, makes no send less eager: who believes a size too small
+# takes what came before its receive for what moved in it.
+absent() { # mpi
+  reports=$work/$1.absent
+  mkdir "$reports"
+  SLOW_ANSWERS=1 slow_table "$1" 2 --tail
+  if awk '/^eager_bytes/ { e = $2 } END { exit !(e >= 1024) }' "$reports/out"; then ok "$1: sends to who is late are eager: $(head -1 "$reports/out")"
+  else bad "$1: sends to who is late are not eager: $(cat "$reports/out")"; fi
+}
 # A table says what it was measured with; the report made with it repeats a disturbance.
 table() { # mpi
   reports=$work/$1.table
@@ -276,7 +285,7 @@ communicators() { # mpi
   done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
-each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; behind "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || short_link "$1"; }
+each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; behind "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || { short_link "$1"; absent "$1"; }; }
 if [ -n "$TEST_ONLY" ]; then # "few_repeats mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
   set -- $TEST_ONLY
