@@ -81,9 +81,6 @@
      ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
      no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
-     A fetching atomic or a swap computes when it is matched, a put or other atomic when it is written,
-     a PCI write later. So one that comes that short after them on the same bytes misses them, and they
-     go over it, which max_waw_ordered_size forbids: wait for the ACK. At the RTL level the NIC keeps the order.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
      PM_E_TIME_LIMIT. Where all that a world does for d_poll_deadlock_ns is looking in vain, the pauses of
@@ -5972,6 +5969,7 @@ struct pm__ni {
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
+  pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
@@ -6007,7 +6005,8 @@ typedef struct pm__operation {
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
-  bool is_unheld; /* its descriptor was given back when it started: see pm__give_back */
+  bool is_unheld;  /* its descriptor was given back when it started: see pm__give_back */
+  bool is_written; /* its data is in the target's memory, see pm__target_waits */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
@@ -6024,7 +6023,8 @@ typedef struct pm__operation {
   ptl_pt_index_t pt;
   pm__me *me;
   pm__header *header;
-  uint32_t looked_at;  /* list entries */
+  struct pm__message *next_write; /* of the target's interface, see pm__target_waits */
+  uint32_t looked_at;             /* list entries */
   unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
@@ -6087,10 +6087,11 @@ typedef struct pm__call_step { /* of a call that moves data; zeroed at first */
 } pm__call_step;
 PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call);
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
-/* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
-   entry took it); its data and events reach the target's memory; the initiator's buffer may be written
-   again; acknowledgement or reply is there, the operation is over. */
+/* NIC, wire and carriers answer with five verbs. The request is at the target's list engines (ret 1: an
+   entry took it); its data is on its way to the target's memory, if that takes time; its data and events reach that; the
+   initiator's buffer may be written again; acknowledgement or reply is there, the operation is over. */
 PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__target_waits(pm__message *m);
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__initiator_sent(pm__message *m);
 PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m);
@@ -8310,6 +8311,55 @@ PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
              t_end_ps, pm__nic_node(w, from_nic), pm__nic_node(w, to_nic), bytes);
 }
+/* ---- data on its way to memory ----------------------------------------------------------------- */
+/* A NIC's reads do not pass its writes (on PCI a read pushes them ahead), so what is matched later sees what was matched
+   before it, though that is still being written: puts and gets of a pair are ordered so as well as atomics on one
+   word, whoever they are of. */
+PM__PRIVATE void pm__target_waits(pm__message *m) {
+  pm__ni *ni = m->what.to;
+  if ((m->what.kind != PM__PUT && m->what.kind != PM__ATOMIC) || !m->what.mlength) return;
+  m->what.next_write = NULL;
+  if (ni->writes)
+    ni->writes_last->what.next_write = m;
+  else
+    ni->writes = m;
+  ni->writes_last = m;
+}
+/* Mostly the first one: the writes of a NIC end in order, those of several rails do not. */
+static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
+  pm__message **at = &ni->writes, *previous = NULL;
+  for (; *at && *at != m; at = &previous->what.next_write) previous = *at;
+  if (!*at) return;
+  *at = m->what.next_write;
+  if (ni->writes_last == m) ni->writes_last = previous;
+}
+static void pm__write(pm_world *w, pm__message *m) {
+  if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
+  if (m->what.kind == PM__PUT) {
+    if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
+  } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
+    unsigned char operand[PM__ATOMIC_BYTES];
+    pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    pm__atomic(m, operand, m->what.mlength);
+  }
+  m->what.is_written = true;
+}
+static bool pm__may_overlap(const pm__message *a, const pm__message *b) {
+  const uintptr_t at_a = (uintptr_t)a->what.start, at_b = (uintptr_t)b->what.start;
+  if ((a->what.me->me.options | b->what.me->me.options) & PTL_IOVEC) return true;
+  return at_a < at_b + b->what.mlength && at_b < at_a + a->what.mlength;
+}
+/* Before m reads. Up to the last one that m must see all are written, as they may overlap each other. */
+static void pm__writes_before(pm_world *w, const pm__ni *ni, const pm__message *m) {
+  const pm__message *last = NULL;
+  pm__message *i;
+  for (i = ni->writes; i; i = i->what.next_write)
+    if (pm__may_overlap(i, m)) last = i;
+  for (i = ni->writes; last; i = i->what.next_write) {
+    pm__write(w, i);
+    if (i == last) last = NULL;
+  }
+}
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
 PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
@@ -8329,6 +8379,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  if (ni->writes && (pm__is_get(m) || pm__is_fetch(m))) pm__writes_before(w, ni, m);
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */
@@ -8366,15 +8417,8 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   /* An interface that was closed and opened again is another one, at the same address: epochs tell
      them apart. */
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
-  if (m->what.mlength && pm__has_payload(m)) {
-    if (m->what.kind == PM__PUT) {
-      if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
-    } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
-      unsigned char operand[PM__ATOMIC_BYTES];
-      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-      pm__atomic(m, operand, m->what.mlength);
-    }
-  }
+  pm__write(w, m);
+  if (ni->writes) pm__waits_no_more(ni, m);
   if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
   pt = pm__pt_of(ni, m->what.pt);
@@ -9373,6 +9417,7 @@ static void pm__ni_close(pm__ni *ni) {
   ni->pt_last = 0;
   ni->map = NULL;
   ni->rank = PTL_RANK_ANY;
+  ni->writes = ni->writes_last = NULL;
   ni->epoch++;
   for (t = ni->proc->threads; t; t = t->next_in_proc)
     if (t->waits_for_ptl) pm__resume(ni->proc->world, t);
@@ -11456,7 +11501,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
               m->what.mlength);
-    if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
+    if (m->what.kind != PM__GET) {
+      pm__target_waits(m);
+      pm__written_at(w, m, m->way.t_done_ps);
+    }
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
   if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;

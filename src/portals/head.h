@@ -81,9 +81,6 @@
      ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
      no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
-     A fetching atomic or a swap computes when it is matched, a put or other atomic when it is written,
-     a PCI write later. So one that comes that short after them on the same bytes misses them, and they
-     go over it, which max_waw_ordered_size forbids: wait for the ACK. At the RTL level the NIC keeps the order.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
      PM_E_TIME_LIMIT. Where all that a world does for d_poll_deadlock_ns is looking in vain, the pauses of

@@ -13,7 +13,8 @@ typedef struct pm__operation {
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
   bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
-  bool is_unheld; /* its descriptor was given back when it started: see pm__give_back */
+  bool is_unheld;  /* its descriptor was given back when it started: see pm__give_back */
+  bool is_written; /* its data is in the target's memory, see pm__target_waits */
   pm__ni *from, *to;
   uint32_t from_epoch, to_epoch;
   ptl_process_t target,
@@ -30,7 +31,8 @@ typedef struct pm__operation {
   ptl_pt_index_t pt;
   pm__me *me;
   pm__header *header;
-  uint32_t looked_at;  /* list entries */
+  struct pm__message *next_write; /* of the target's interface, see pm__target_waits */
+  uint32_t looked_at;             /* list entries */
   unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
@@ -93,10 +95,11 @@ typedef struct pm__call_step { /* of a call that moves data; zeroed at first */
 } pm__call_step;
 PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call);
 PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m);
-/* NIC, wire and carriers answer with four verbs. The request is at the target's list engines (ret 1: an
-   entry took it); its data and events reach the target's memory; the initiator's buffer may be written
-   again; acknowledgement or reply is there, the operation is over. */
+/* NIC, wire and carriers answer with five verbs. The request is at the target's list engines (ret 1: an
+   entry took it); its data is on its way to the target's memory, if that takes time; its data and events reach that; the
+   initiator's buffer may be written again; acknowledgement or reply is there, the operation is over. */
 PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m);
+PM__PRIVATE void pm__target_waits(pm__message *m);
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__initiator_sent(pm__message *m);
 PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m);

@@ -452,7 +452,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),
               m->what.mlength);
-    if (m->what.kind != PM__GET) pm__written_at(w, m, m->way.t_done_ps);
+    if (m->what.kind != PM__GET) {
+      pm__target_waits(m);
+      pm__written_at(w, m, m->way.t_done_ps);
+    }
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
   if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;

@@ -532,6 +532,7 @@ struct pm__ni {
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
+  pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
   ptl_sr_value_t status[PTL_SR_LAST];
   pm__map *map;
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */

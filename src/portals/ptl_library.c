@@ -124,6 +124,7 @@ static void pm__ni_close(pm__ni *ni) {
   ni->pt_last = 0;
   ni->map = NULL;
   ni->rank = PTL_RANK_ANY;
+  ni->writes = ni->writes_last = NULL;
   ni->epoch++;
   for (t = ni->proc->threads; t; t = t->next_in_proc)
     if (t->waits_for_ptl) pm__resume(ni->proc->world, t);

@@ -227,6 +227,55 @@ PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message
   pm__record(w, kind, m->what.id, m->what.from->proc->rank, to ? to->rank : -1, t_begin_ps,
              t_end_ps, pm__nic_node(w, from_nic), pm__nic_node(w, to_nic), bytes);
 }
+/* ---- data on its way to memory ----------------------------------------------------------------- */
+/* A NIC's reads do not pass its writes (on PCI a read pushes them ahead), so what is matched later sees what was matched
+   before it, though that is still being written: puts and gets of a pair are ordered so as well as atomics on one
+   word, whoever they are of. */
+PM__PRIVATE void pm__target_waits(pm__message *m) {
+  pm__ni *ni = m->what.to;
+  if ((m->what.kind != PM__PUT && m->what.kind != PM__ATOMIC) || !m->what.mlength) return;
+  m->what.next_write = NULL;
+  if (ni->writes)
+    ni->writes_last->what.next_write = m;
+  else
+    ni->writes = m;
+  ni->writes_last = m;
+}
+/* Mostly the first one: the writes of a NIC end in order, those of several rails do not. */
+static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
+  pm__message **at = &ni->writes, *previous = NULL;
+  for (; *at && *at != m; at = &previous->what.next_write) previous = *at;
+  if (!*at) return;
+  *at = m->what.next_write;
+  if (ni->writes_last == m) ni->writes_last = previous;
+}
+static void pm__write(pm_world *w, pm__message *m) {
+  if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
+  if (m->what.kind == PM__PUT) {
+    if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
+  } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
+    unsigned char operand[PM__ATOMIC_BYTES];
+    pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    pm__atomic(m, operand, m->what.mlength);
+  }
+  m->what.is_written = true;
+}
+static bool pm__may_overlap(const pm__message *a, const pm__message *b) {
+  const uintptr_t at_a = (uintptr_t)a->what.start, at_b = (uintptr_t)b->what.start;
+  if ((a->what.me->me.options | b->what.me->me.options) & PTL_IOVEC) return true;
+  return at_a < at_b + b->what.mlength && at_b < at_a + a->what.mlength;
+}
+/* Before m reads. Up to the last one that m must see all are written, as they may overlap each other. */
+static void pm__writes_before(pm_world *w, const pm__ni *ni, const pm__message *m) {
+  const pm__message *last = NULL;
+  pm__message *i;
+  for (i = ni->writes; i; i = i->what.next_write)
+    if (pm__may_overlap(i, m)) last = i;
+  for (i = ni->writes; last; i = i->what.next_write) {
+    pm__write(w, i);
+    if (i == last) last = NULL;
+  }
+}
 /* The request is at the target's list engines. Matches it, works out what it takes and, for what
    sends something back, reads it; the writing ends at pm__target_finish. ret 1: an entry took it */
 PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
@@ -246,6 +295,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
+  if (ni->writes && (pm__is_get(m) || pm__is_fetch(m))) pm__writes_before(w, ni, m);
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */
@@ -283,15 +333,8 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   /* An interface that was closed and opened again is another one, at the same address: epochs tell
      them apart. */
   if (ni->epoch != m->what.to_epoch) return; /* closed meanwhile */
-  if (m->what.mlength && pm__has_payload(m)) {
-    if (m->what.kind == PM__PUT) {
-      if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
-    } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
-      unsigned char operand[PM__ATOMIC_BYTES];
-      pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-      pm__atomic(m, operand, m->what.mlength);
-    }
-  }
+  pm__write(w, m);
+  if (ni->writes) pm__waits_no_more(ni, m);
   if (ni->proc->memory_waiters && m->what.mlength) pm__wake_memory_waiters(ni->proc);
   was_firing = pm__fires_hold(w);
   pt = pm__pt_of(ni, m->what.pt);

@@ -427,6 +427,105 @@ static void atomics_body(void *unused) {
 }
 static void atomics_compute_what_they_should(void) { alone(atomics_body); }
 
+/* ---- order of data ----------------------------------------------------------------------------- */
+/* What a process puts, adds and reads back at the last one, without waiting in between: reads see what was sent before. */
+enum { ROOM = 512, AT_WORD = 448 };
+static unsigned char held[4][ROOM];
+typedef struct reader {
+  side s;
+  ptl_handle_md_t out, back;
+  ptl_process_t to;
+  ptl_size_t base, count; /* replies so far */
+  unsigned char sent[ROOM], came[ROOM];
+} reader;
+static void reader_get(reader *r, ptl_size_t at, ptl_size_t bytes) {
+  CHECK(!PtlGet(r->back, at, bytes, r->to, 3, 0, r->base + at, NULL));
+}
+static void reader_put(reader *r, ptl_size_t at, ptl_size_t bytes) {
+  CHECK(!PtlPut(r->out, at, bytes, PTL_NO_ACK_REQ, r->to, 3, 0, r->base + at, NULL, 0));
+}
+static void reader_wait(reader *r) {
+  ptl_ct_event_t v;
+  CHECK(!PtlCTWait(r->s.ct, ++r->count, &v) && !v.failure);
+}
+static void reader_word(reader *r, uint64_t first, uint64_t second, int kind) {
+  uint64_t was, is, five = 5, hundred = 100;
+  memset(r->sent + AT_WORD, 0, 8);
+  reader_put(r, AT_WORD, 8);
+  reader_get(r, AT_WORD, 8);
+  reader_wait(r);
+  memcpy(r->sent + AT_WORD, &five, 8);
+  memcpy(r->sent + AT_WORD + 8, &hundred, 8);
+  const ptl_size_t at = r->base + AT_WORD;
+  if (kind & 1)
+    reader_put(r, AT_WORD, 8);
+  else
+    CHECK(!PtlAtomic(r->out, AT_WORD, 8, PTL_NO_ACK_REQ, r->to, 3, 0, at, NULL, 0, PTL_SUM, PTL_UINT64_T));
+  if (kind & 2)
+    CHECK(!PtlSwap(r->back, AT_WORD, r->out, AT_WORD + 8, 8, r->to, 3, 0, at, NULL, 0, NULL, PTL_SWAP, PTL_UINT64_T));
+  else
+    CHECK(!PtlFetchAtomic(r->back, AT_WORD, r->out, AT_WORD + 8, 8, r->to, 3, 0, at, NULL, 0, PTL_SUM, PTL_UINT64_T));
+  reader_wait(r);
+  memcpy(&was, r->came + AT_WORD, 8);
+  reader_get(r, AT_WORD, 8);
+  reader_wait(r);
+  memcpy(&is, r->came + AT_WORD, 8);
+  CHECK(was == first && is == second);
+  if (was != first || is != second) printf("  kind %d: was %d, is %d\n", kind, (int)was, (int)is);
+}
+static void reader_overlaps(reader *r) { /* the second put's first bytes stay, though only its last ones are read at once */
+  unsigned char wanted[16];
+  memset(r->sent, 1, 12);
+  reader_put(r, 0, 12);
+  memset(r->sent + 64, 2, 8);
+  CHECK(!PtlPut(r->out, 64, 8, PTL_NO_ACK_REQ, r->to, 3, 0, r->base + 8, NULL, 0));
+  reader_get(r, 12, 4);
+  reader_wait(r);
+  CHECK(r->came[12] == 2 && r->came[15] == 2);
+  pm_sleep_ns(100000);
+  reader_get(r, 0, 16);
+  reader_wait(r);
+  memset(wanted, 1, 8);
+  memset(wanted + 8, 2, 8);
+  CHECK(!memcmp(r->came, wanted, 16));
+}
+static void readers_body(void *unused) {
+  static reader readers[4];
+  const int last = pm_size() - 1;
+  reader *r = &readers[pm_rank()];
+  (void)unused;
+  memset(r, 0, sizeof *r);
+  side_open(&r->s, PTL_NI_MATCHING, 0, 0);
+  append(&r->s, entry(held, sizeof held, 0, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST, NULL);
+  ptl_md_t out = {r->sent, ROOM, PTL_MD_EVENT_SUCCESS_DISABLE, r->s.eq, PTL_CT_NONE},
+           back = {r->came, ROOM, PTL_MD_EVENT_SUCCESS_DISABLE | PTL_MD_EVENT_CT_REPLY, r->s.eq, r->s.ct};
+  CHECK(!PtlMDBind(r->s.ni, &out, &r->out) && !PtlMDBind(r->s.ni, &back, &r->back));
+  r->to = pm_process_id(last);
+  r->base = (ptl_size_t)pm_rank() * ROOM;
+  pm_barrier();
+  for (int round = 0; round < 40 && pm_rank() < last; round++) {
+    const ptl_size_t bytes = 1 + test_below(AT_WORD);
+    for (ptl_size_t i = 0; i < bytes; i++) r->sent[i] = (unsigned char)test_below(256);
+    reader_put(r, 0, bytes);
+    reader_get(r, 0, bytes);
+    reader_wait(r);
+    CHECK(!memcmp(r->sent, r->came, bytes));
+    reader_word(r, 5, round & 2 ? 100 : 105, round & 3);
+    reader_overlaps(r);
+  }
+  pm_barrier();
+  side_close(&r->s);
+}
+static void reads_see_what_was_sent_before(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_world_desc desc = {.platform = &p};
+  run_world(2, readers_body, &desc);
+  p.nic_count = 2, p.procs_per_node_count = 2; /* two rails, whose writes end in any order */
+  run_world(4, readers_body, &desc);
+  p.nic_count = 1, p.nic_match_ns = 50;
+  run_world(4, readers_body, &desc);
+}
+
 static uint64_t counter_word;
 static void counters_body(void *unused) {
   side s_, *s = &s_;
@@ -548,6 +647,7 @@ int main(int argc, char **argv) {
   RUN(all_memory_is_addressed_absolutely);
   RUN(logical_interfaces_speak_of_ranks);
   RUN(atomics_compute_what_they_should);
+  RUN(reads_see_what_was_sent_before);
   RUN(concurrent_fetch_adds_lose_nothing);
   RUN(triggered_operations_fire_in_order);
   RUN(every_move_can_be_triggered);
