@@ -2,6 +2,7 @@
 # Real programs under pm_run: hpcc whole, and its HPL with kernels as models, 64 processes.
 #   make run-guests        hpcc: HPL, PTRANS, RandomAccess, FFT, latencies; what it says of its own results
 #   make run-hpl           HPL alone: simulated GFlop/s, CPU time and memory of the simulation
+#   (bench guest_hpl)      hpl-smpi: the same HPL on SimGrid's SMPI; PLATFORM= HOSTS= SMPI_RUN=
 #   HPCC=FOLDER            the source of hpcc 1.5.0; without it, Debian's source package is fetched (apt-get source)
 #   PM_RUN="--progress timer ..."  more options of pm_run, for run-hpl
 #   N=8000 NB=128 P=8 Q=8  of run-hpl;  DGEMM=1.029e-11 seconds per m n k
@@ -52,9 +53,10 @@ run_hpcc() {
   echo "checks passed: $(grep -c PASSED hpccoutf.txt), failed: $(grep -c FAILED hpccoutf.txt || :)"
   grep -q '^Success=1' hpccoutf.txt
 }
-# HPL of hpcc reads the first lines of hpccinf.txt; its main program is one call.
-run_hpl() {
-  cd "$work" && rm -f hpccoutf.txt
+hpl_flags="-O2 -w -DAdd_ -DStringSunStyle -DF77_INTEGER=int -DHPL_COPY_L -I$here/hpl/include -I$here/include"
+# HPL of hpcc reads the first lines of hpccinf.txt; its main program is one call. Written in the current folder, with the kernels.
+write_hpl() {
+  rm -f hpccoutf.txt
   cat >xhpl.c <<'C'
 #include <hpl.h>
 #define PANEL_ARGS(X)                                                                              \
@@ -78,8 +80,6 @@ int main(int argc, char **argv) {
   return MPI_Finalize();
 }
 C
-  mpicc.mpich -O2 -w -DAdd_ -DStringSunStyle -DF77_INTEGER=int -DHPL_COPY_L -I"$here/hpl/include" -I"$here/include" xhpl.c "$here/hpl/lib/simulated/libhpl.a" \
-    -Wl,--wrap=HPL_pdpanel_init -lblas -lm -o xhpl
   sed "6s/.*/${N:-8000} Ns/; 8s/.*/${NB:-128} NBs/; 11s/.*/${P:-8} Ps/; 12s/.*/${Q:-8} Qs/; s/.*DEPTHs.*/${DEPTH:-1} DEPTHs/" "$here/_hpccinf.txt" >hpccinf.txt
   printf 'dgemm_ m=*3 n=*4 k=*5 mnk=%s one=2e-7\ndtrsm_ m=*5 n=*6 k=*5 mnk=%s one=2e-7\nHPL_pdmatgen\n' "${DGEMM:-1.029e-11}" "${DGEMM:-1.029e-11}" >kernels
   if [ -n "${FOLD:-}" ]; then # seconds per element: of memory's speed
@@ -101,17 +101,60 @@ K
     done >>kernels
     for f in dlaswp04N dlaswp04T; do echo "HPL_$f m=2 n=3 mn=8e-10"; done >>kernels
   fi
+}
+tell_simulated() { awk '/^W[RC]/ { print "simulated: N", $2, "NB", $3, "grid", $4 "x" $5, $6, "s", $7, "GFlop/s" }' hpccoutf.txt; }
+run_hpl() {
+  cd "$work" && write_hpl
+  # shellcheck disable=SC2086 # words
+  mpicc.mpich $hpl_flags xhpl.c "$here/hpl/lib/simulated/libhpl.a" -Wl,--wrap=HPL_pdpanel_init -lblas -lm -o xhpl
   # shellcheck disable=SC2086 # two words
   /usr/bin/time -f '%U s + %S s of CPU time, %M KB' "$pm_run" --stack 64 -n "$((${P:-8} * ${Q:-8}))" --kernels kernels ${FOLD:+--fold $FOLD} ${PM_RUN:-} ./xhpl 2>run.err || {
     cat run.err >&2
     exit 1
   }
   grep -v 'was not called' run.err >&2
-  awk '/^W[RC]/ { print "simulated: N", $2, "NB", $3, "grid", $4 "x" $5, $6, "s", $7, "GFlop/s" }' hpccoutf.txt
+  tell_simulated
+}
+# Each line of kernels as a function that the linker puts before HPL's or BLAS's: it takes as long, by SMPI's account. All
+# arguments are whole numbers and pointers, as pm_run counts them; what idamax_ finds is a row by chance.
+stubs_for_smpi() {
+  awk 'function size(text) { return !text ? "1.0" : text ~ /^\*/ ? "(double)*(int *)a" substr(text, 2) : "(double)(int)a" text }
+    BEGIN { print "#include <smpi/smpi.h>\n#include <stdlib.h>" }
+    { split("", is)
+      for (i = 2; i <= NF; i++) { split($i, half, "="); is[half[1]] = half[2] }
+      printf "long __wrap_%s(long a1, long a2, long a3, long a4, long a5, long a6) {\n", $1
+      printf "  const double m = %s, n = %s, k = %s;\n", size(is["m"]), size(is["n"]), size(is["k"])
+      printf "  smpi_execute_benched(%s * m * n * k + %s * m * n + %s);\n", is["mnk"] + 0, is["mn"] + 0, is["one"] + 0
+      print "  return " (is["result"] == "any" ? "1 + rand() % (long)m" : "0") ";\n}" }' kernels
+}
+# The same HPL and kernels on SimGrid's SMPI, nothing folded; PLATFORM: a machine for SimGrid with a host per process, whose names
+# HOSTS lists. Time between calls does not pass, as under pm_run.
+run_hpl_smpi() {
+  command -v smpicc >/dev/null && command -v smpirun >/dev/null || stop "smpicc is missing (Debian: libsimgrid-dev)"
+  [ -f "${PLATFORM:-}" ] && [ -f "${HOSTS:-}" ] || stop "hpl-smpi: PLATFORM=FILE HOSTS=FILE?"
+  PLATFORM=$(realpath "$PLATFORM") HOSTS=$(realpath "$HOSTS")
+  mkdir -p "$work/smpi" && cd "$work/smpi" && write_hpl && stubs_for_smpi >stubs.c
+  if [ ! -f objects/HPL_slamch.o ]; then
+    rm -rf objects && mkdir objects
+    # shellcheck disable=SC2086,SC2046 # words
+    (cd objects && smpicc $hpl_flags -fcommon -fPIC -c $(find "$here/hpl/src" "$here/hpl/testing" -name 'HPL_*.c') "$here/src/io.c" "$here/src/noopt.c" "$here/src/HPL_slamch.c") >build.log 2>&1 ||
+      { rm -rf objects && stop "HPL does not build with smpicc: see $work/smpi/build.log"; }
+  fi
+  # shellcheck disable=SC2086,SC2046 # words
+  smpicc $hpl_flags -fPIC xhpl.c stubs.c objects/*.o -Wl,--wrap=HPL_pdpanel_init $(sed 's/ .*//; s/^/-Wl,--wrap=/' kernels) -lblas -lm -o xhpl
+  # shellcheck disable=SC2086 # words
+  /usr/bin/time -f '%U s + %S s of CPU time, %M KB' smpirun -np "$((${P:-8} * ${Q:-8}))" -platform "$PLATFORM" -hostfile "$HOSTS" --cfg=smpi/host-speed:1Gf --cfg=smpi/simulate-computation:no \
+    --log=root.thres:critical ${SMPI_RUN:-} ./xhpl >run.out 2>run.err || {
+    cat run.err >&2
+    exit 1
+  }
+  cat run.err >&2
+  tell_simulated
 }
 case ${1:-} in
 hpcc) run_hpcc ;;
 hpl) run_hpl ;;
-*) stop "hpcc or hpl?" ;;
+hpl-smpi) run_hpl_smpi ;;
+*) stop "hpcc, hpl or hpl-smpi?" ;;
 esac
 cd "$root"

@@ -65,6 +65,11 @@ ifneq ($(GUEST_MPI_SET),)
 BENCHES += tests/bench/guest_mpi.sh
 tests/bench/guest_mpi.sh: $(B)/pm_run $(B)/bench/guest_app.mpich $(if $(call have,smpicc),$(B)/bench/guest_app.smpi) ;
 PRINTS_guest_mpi := guest_ring_ guest_allreduce_
+ifneq ($(HAVE_EXPAT),)
+BENCHES += tests/bench/guest_hpl.sh
+tests/bench/guest_hpl.sh: $(B)/pm_run $(B)/simgrid_platform ;
+PRINTS_guest_hpl := guest_hpl_
+endif
 $(B)/bench/guest_app.%: tests/bench/guest_app.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
