@@ -1,9 +1,10 @@
-/* Waits for files (poll, select, epoll; reads and writes of pipes, eventfds and streams on them) and timerfds, in
+/* Waits for files (poll, select, epoll; opens of FIFOs; reads and writes of pipes, eventfds and streams on them) and timerfds, in
    simulated time: a process looks again and again, while time passes, until something is ready. */
 #include "guest.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,6 +165,60 @@ static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
 static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();
   return guest_read(fd, to, bytes);
+}
+/* ---- FIFOs: who opens one waits until the other side has opened it, too -------------------------------------------- */
+static bool is_fifo(int folder, const char *path, int flags) {
+  struct stat s;
+  struct statfs of;
+  if (!path || fstatat(folder, path, &s, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) != 0 ||
+      !S_ISFIFO(s.st_mode))
+    return false;
+  const int fd = openat(folder, path, O_PATH | O_CLOEXEC);
+  const bool is_pipe = fstatfs(fd, &of) == 0 && of.f_type == PIPEFS_MAGIC; /* /dev/stdin: is open */
+  if (fd >= 0) close(fd);
+  return fd >= 0 && !is_pipe;
+}
+typedef struct fifo_args {
+  int folder, flags, fd, scratch[2];
+  const char *path;
+} fifo_args;
+/* Opens for writing fail until somebody reads. */
+static int look_for_reader(void *arg, int ms) {
+  fifo_args *a = (fifo_args *)arg;
+  const struct timespec d = of_ms(ms);
+  a->fd = openat(a->folder, a->path, a->flags | O_NONBLOCK);
+  if (a->fd >= 0) return 1;
+  if (errno != ENXIO) return -1;
+  if (ms) nanosleep(&d, NULL);
+  return 0;
+}
+/* A writer may be there, have gone, or have left something. What is there is not read: without a writer a copy of it
+   has no bytes, with one there is nothing yet. */
+static int look_for_writer(void *arg, int ms) {
+  const fifo_args *a = (const fifo_args *)arg;
+  poll_args file = {&(struct pollfd){a->fd, POLLIN, 0}, 1};
+  if (tee(a->fd, a->scratch[1], 1, SPLICE_F_NONBLOCK) != 0) return 1;
+  return look_poll(&file, ms);
+}
+int guest_open_waiting(int folder, const char *path, int flags, mode_t mode) {
+  fifo_args a = {folder, flags & ~(O_CREAT | O_EXCL), -1, {-1, -1}, path};
+  const int access = flags & O_ACCMODE;
+  if (flags & (O_NONBLOCK | O_PATH | O_EXCL) || access == O_RDWR || !pm_self() ||
+      !is_fifo(folder, path, flags))
+    return openat(folder, path, flags, mode);
+  if (access == O_WRONLY) {
+    if (wait_for(look_for_reader, &a, -1) < 0) return -1;
+  } else {
+    if (pipe2(a.scratch, O_CLOEXEC) != 0) return -1;
+    a.fd = openat(folder, path, a.flags | O_NONBLOCK);
+    const int error_number = errno;
+    if (a.fd >= 0) wait_for(look_for_writer, &a, -1);
+    close(a.scratch[0]), close(a.scratch[1]);
+    errno = error_number;
+    if (a.fd < 0) return -1;
+  }
+  fcntl(a.fd, F_SETFL, fcntl(a.fd, F_GETFL) & ~O_NONBLOCK);
+  return a.fd;
 }
 /* A pipe that is ready for one byte takes PIPE_BUF at once. */
 ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {

@@ -218,6 +218,8 @@ void guest_descriptors_end(guest *g);
 int guest_descriptors_put(int from, int to); /* as dup2, to 0, 1 or 2; ret to, or -1 */
 int guest_descriptors_leave(int fd);         /* before it is closed: the others keep theirs */
 bool guest_has_own(const guest *g, int fd);  /* 0, 1 or 2 that is not pm_run's */
+/* openat; of a FIFO that nobody has open at its other side it waits in simulated time. */
+int guest_open_waiting(int folder, const char *path, int flags, mode_t mode);
 /* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */
 bool guest_may_wait(int fd);
 bool guest_wait_for_file(int fd, short events, int64_t d_ns); /* as poll; d_ns < 0: for ever */

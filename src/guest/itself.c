@@ -96,7 +96,7 @@ static int guest_open(const char *path, int flags, ...) {
   const mode_t mode = mode_of(flags, args);
   va_end(args);
   const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
-  return own >= 0 ? own : open(path, flags, mode);
+  return own >= 0 ? own : guest_open_waiting(AT_FDCWD, path, flags, mode);
 }
 static int guest_openat(int folder, const char *path, int flags, ...) {
   va_list args;
@@ -104,7 +104,7 @@ static int guest_openat(int folder, const char *path, int flags, ...) {
   const mode_t mode = mode_of(flags, args);
   va_end(args);
   const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
-  return own >= 0 ? own : openat(folder, path, flags, mode);
+  return own >= 0 ? own : guest_open_waiting(folder, path, flags, mode);
 }
 static ssize_t guest_readlinkat(int folder, const char *path, char *to, size_t bytes) {
   if (!is_program(path)) return readlinkat(folder, path, to, bytes);

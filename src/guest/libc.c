@@ -201,8 +201,20 @@ static FILE *opened_by(FILE *stream, int (*close)(FILE *)) {
   return stream;
 }
 static FILE *opened(FILE *stream) { return opened_by(stream, fclose); }
+/* A FIFO is opened in simulated time; libc's own open would wait on the host. */
+static FILE *open_fifo(const char *path, const char *mode) {
+  const int access = *mode == 'r' ? O_RDONLY : *mode == 'a' ? O_WRONLY | O_APPEND : O_WRONLY;
+  const int fd =
+      guest_open_waiting(AT_FDCWD, path, access | (strchr(mode, 'e') ? O_CLOEXEC : 0), 0);
+  FILE *stream = fd < 0 ? NULL : guest_stream_waiting(fd, mode);
+  if (fd >= 0 && !stream) close(fd);
+  return stream;
+}
 static FILE *guest_fopen(const char *path, const char *mode) {
+  struct stat s;
   const int own = *mode == 'r' ? guest_open_itself(path) : -1;
+  if (own < 0 && !strchr(mode, '+') && stat(path, &s) == 0 && S_ISFIFO(s.st_mode))
+    return opened(open_fifo(path, mode));
   return opened(own >= 0 ? fdopen(own, mode) : fopen(path, mode));
 }
 static FILE *guest_fdopen(int fd, const char *mode) {

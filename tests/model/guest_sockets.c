@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -187,6 +188,48 @@ static void outside(const char *path) {
   const int fd = open(path, O_RDONLY);
   MUST(fd >= 0 && read(fd, text, sizeof text - 1) == 5 && strcmp(text, "word\n") == 0);
 }
+/* A FIFO opens when both sides have opened it, whoever is first; the path is made here. */
+static char fifo_path[4096];
+static void *writes_fifo_late(void *text) {
+  usleep(5000);
+  const int fd = open(fifo_path, O_WRONLY);
+  MUST(fd >= 0 && fcntl(fd, F_GETFL) == (fcntl(fd, F_GETFL) & ~O_NONBLOCK));
+  if (text) MUST(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+  MUST(close(fd) == 0);
+  return NULL;
+}
+static void *reads_fifo_late(void *arg) {
+  char text[16] = "";
+  usleep(5000);
+  FILE *in = fopen(fifo_path, "r");
+  MUST(in && fgets(text, sizeof text, in) && strcmp(text, "line\n") == 0 && fclose(in) == 0);
+  return arg;
+}
+static void fifo_is_read(void *text) {
+  char got[16] = "";
+  pthread_t thread = beside(writes_fifo_late, text);
+  const int fd = open(fifo_path, O_RDONLY);
+  MUST(fd >= 0 && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && takes_ms(5));
+  MUST(read(fd, got, sizeof got - 1) == (text ? (ssize_t)strlen(text) : 0) &&
+       (!text || strcmp(got, text) == 0));
+  end(thread);
+  MUST(read(fd, got, 1) == 0 && close(fd) == 0);
+}
+static void fifos(const char *folder) {
+  snprintf(fifo_path, sizeof fifo_path, "%s/fifo.%s", folder,
+           getenv("PMI_RANK") ? getenv("PMI_RANK") : "0");
+  unlink(fifo_path);
+  MUST(mkfifo(fifo_path, 0600) == 0);
+  fifo_is_read("word");
+  fifo_is_read(NULL);
+  pthread_t thread = beside(reads_fifo_late, NULL);
+  FILE *out = fopen(fifo_path, "w");
+  MUST(out && takes_ms(5) && fputs("line\n", out) >= 0 && fclose(out) == 0);
+  end(thread);
+  MUST(open(fifo_path, O_WRONLY | O_NONBLOCK) < 0 && errno == ENXIO);
+  const int both = open(fifo_path, O_RDWR), alone = open(fifo_path, O_RDONLY | O_NONBLOCK);
+  MUST(both >= 0 && alone >= 0 && close(both) == 0 && close(alone) == 0 && unlink(fifo_path) == 0);
+}
 int main(int argc, char **argv) {
   const char *which = argc > 1 ? argv[1] : "";
   if (strcmp(which, "received") == 0) received(SOCK_STREAM), received(SOCK_DGRAM), received(SOCK_SEQPACKET);
@@ -194,6 +237,7 @@ int main(int argc, char **argv) {
   if (strcmp(which, "filled") == 0) filled(0, 0), filled(0, 1), filled(1, 0), filled(1, 1);
   if (strcmp(which, "streams") == 0) streams();
   if (strcmp(which, "connections") == 0) connections();
+  if (strcmp(which, "fifos") == 0) fifos(argv[2]);
   if (strcmp(which, "outside") == 0) outside(argv[2]);
   printf("%s: right\n", which);
   return 0;
