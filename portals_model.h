@@ -3127,6 +3127,7 @@ struct pm_world {
   void *stamp_arg;
   /* constants of the platform */
   int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
   uint64_t wire_payload;                      /* the last one asked for, and what it takes */
   int64_t d_wire_ps;
 };
@@ -3190,8 +3191,15 @@ static inline int pm__nic_rail(const pm_world *w, int nic) {
 static inline uint32_t pm__rail_links(const pm_world *w) {
   return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
 }
-/* The same, remembered: valid until another way is asked for. */
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
+PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to);
+/* The same, remembered: valid until another way is asked for. The ways from a node lie side by side: many
+   processes that talk to few others displace none of each other's, and find theirs in one place. */
+static inline const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
+  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
+  return way;
+}
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
@@ -3316,12 +3324,14 @@ PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int coun
     way->link = far;
   } else if (!way->link)
     way->link = way->near;
-  memcpy(way->link, link, (size_t)count * sizeof *link);
+  if (way->link != link) memcpy(way->link, link, (size_t)count * sizeof *link);
   way->link_count = count;
   return true;
 }
-PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
-  uint32_t link[PM__ROUTE_MAX + 2];
+PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+  uint32_t far[PM__ROUTE_MAX + 2];
+  /* The ways of a low tree are short enough to be made where they stay. */
+  uint32_t *const link = w->tree_rows && 2 * w->plat.topo[0] <= PM__WAY_NEAR ? way->near : far;
   const int count = pm__route(w, from, to, link, &way->latency_ps);
   way->from = from;
   way->to = to;
@@ -3336,14 +3346,6 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
   }
   way->is_detour = w->net && pm__way_now(w, way);
   way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
-}
-/* The ways from a node lie side by side: many processes that talk to few others displace none of each
-   other's, and find theirs in one place. */
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
-  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
-  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
-  return way;
 }
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
@@ -3695,8 +3697,8 @@ static pm__event *pm__heap_take(pm_world *w) {
     w->heap_count = 0;
   return event;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+/* Whatever comes next. */
+PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   const pm__slot *first = pm__first(w);
   const bool is_event = first && pm__before(first, w->t_aside_ps, w->aside_order);
   const int64_t t_ps = is_event ? first->t_ps : w->t_aside_ps;
@@ -3723,6 +3725,23 @@ PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
     event = w->soon[--w->soon_count].event;
   else
     event = pm__heap_take(w);
+  event->pos = 0;
+  event->fn(w, event);
+  return true;
+}
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. Mostly it is the next of
+   the row, and takes no more than that needs. */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+  const pm__slot *const first = &w->soon[w->soon_count ? w->soon_count - 1 : 0];
+  pm__event *event;
+  if (!w->soon_count || first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
+      !pm__before(first, w->t_aside_ps, w->aside_order))
+    return pm__step_any(w, t_last_ps);
+  w->stats.event_count++;
+  w->future_count--;
+  w->now_ps = first->t_ps;
+  event = first->event;
+  w->soon_count--;
   event->pos = 0;
   event->fn(w, event);
   return true;
@@ -6199,9 +6218,11 @@ PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
 
 /* The running process, when it has called PtlInit. */
 PM__PRIVATE pm_process *pm__inited(void) {
-  if (!pm__current || !pm__current->defers || pm__current->proc->world->desc.compute_ratio > 0)
+  pm_thread *const t = pm__current;
+  if (!t) return NULL;
+  if ((t->has_steps && !t->defers) || t->proc->world->desc.compute_ratio > 0)
     pm_compute_measured(); /* else it has nothing to do */
-  return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
+  return t->proc->init_count ? t->proc : NULL;
 }
 PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
   pm__ni *ni = p->ni[h >> 27 & 3];
@@ -10571,6 +10592,8 @@ static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
+/* How long the last bytes and the event behind them take over PCI, without its latency. */
+PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
 PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
 static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
@@ -10670,6 +10693,10 @@ PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
                                     pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w) { return w->d_event_ps; }
+PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes) {
+  return pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
+                      w->plat.pci_flow_bytes_per_s);
+}
 PM__PRIVATE double pm__wire_bytes(const pm_world *w,
                                   uint64_t payload) { /* whole link packets with their headers */
   const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
@@ -10690,6 +10717,9 @@ PM__PRIVATE void pm__wire_constants(pm_world *w) {
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
+  w->d_packet_fetch_ps = pm__later(p->pci_latency_ns * PM__PS,
+                                   pm__pci_ps(w, (double)p->pci_packet_bytes)); /* there and back */
+  w->d_packet_write_ps = pm__write_ps(w, (uint64_t)p->pci_packet_bytes);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
@@ -11086,8 +11116,7 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
-  if (bytes > (uint64_t)w->plat.pci_packet_bytes)
-    bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  if (bytes >= (uint64_t)w->plat.pci_packet_bytes) return w->d_packet_fetch_ps; /* then pipelined */
   return pm__later(w->plat.pci_latency_ns * PM__PS,
                    pm__pci_ps(w, (double)bytes)); /* there and back */
 }
@@ -11493,10 +11522,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
     m->way.t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->way.t_done_ps = pm__later(
-          t_ps + w->plat.pci_latency_ns * PM__PS,
-          pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
-                       w->plat.pci_flow_bytes_per_s));
+      m->way.t_done_ps =
+          pm__later(t_ps + w->plat.pci_latency_ns * PM__PS,
+                    bytes == (uint64_t)w->plat.pci_packet_bytes ? w->d_packet_write_ps
+                                                                : pm__write_ps(w, bytes));
     if (pm__waits_for_write(w, m, bytes)) m->way.t_done_ps += w->plat.pci_latency_ns * PM__PS;
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),

@@ -301,8 +301,8 @@ static pm__event *pm__heap_take(pm_world *w) {
     w->heap_count = 0;
   return event;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+/* Whatever comes next. */
+PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   const pm__slot *first = pm__first(w);
   const bool is_event = first && pm__before(first, w->t_aside_ps, w->aside_order);
   const int64_t t_ps = is_event ? first->t_ps : w->t_aside_ps;
@@ -329,6 +329,23 @@ PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
     event = w->soon[--w->soon_count].event;
   else
     event = pm__heap_take(w);
+  event->pos = 0;
+  event->fn(w, event);
+  return true;
+}
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. Mostly it is the next of
+   the row, and takes no more than that needs. */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+  const pm__slot *const first = &w->soon[w->soon_count ? w->soon_count - 1 : 0];
+  pm__event *event;
+  if (!w->soon_count || first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
+      !pm__before(first, w->t_aside_ps, w->aside_order))
+    return pm__step_any(w, t_last_ps);
+  w->stats.event_count++;
+  w->future_count--;
+  w->now_ps = first->t_ps;
+  event = first->event;
+  w->soon_count--;
   event->pos = 0;
   event->fn(w, event);
   return true;

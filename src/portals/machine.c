@@ -54,12 +54,14 @@ PM__PRIVATE bool pm__way_take(pm__known_way *way, const uint32_t *link, int coun
     way->link = far;
   } else if (!way->link)
     way->link = way->near;
-  memcpy(way->link, link, (size_t)count * sizeof *link);
+  if (way->link != link) memcpy(way->link, link, (size_t)count * sizeof *link);
   way->link_count = count;
   return true;
 }
-PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
-  uint32_t link[PM__ROUTE_MAX + 2];
+PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to) {
+  uint32_t far[PM__ROUTE_MAX + 2];
+  /* The ways of a low tree are short enough to be made where they stay. */
+  uint32_t *const link = w->tree_rows && 2 * w->plat.topo[0] <= PM__WAY_NEAR ? way->near : far;
   const int count = pm__route(w, from, to, link, &way->latency_ps);
   way->from = from;
   way->to = to;
@@ -74,14 +76,6 @@ PM__APART static void pm__way_find(pm_world *w, pm__known_way *way, int from, in
   }
   way->is_detour = w->net && pm__way_now(w, way);
   way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
-}
-/* The ways from a node lie side by side: many processes that talk to few others displace none of each
-   other's, and find theirs in one place. */
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
-  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
-  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
-  return way;
 }
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {

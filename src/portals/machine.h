@@ -284,6 +284,7 @@ struct pm_world {
   void *stamp_arg;
   /* constants of the platform */
   int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
   uint64_t wire_payload;                      /* the last one asked for, and what it takes */
   int64_t d_wire_ps;
 };
@@ -347,8 +348,15 @@ static inline int pm__nic_rail(const pm_world *w, int nic) {
 static inline uint32_t pm__rail_links(const pm_world *w) {
   return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
 }
-/* The same, remembered: valid until another way is asked for. */
-PM__PRIVATE const pm__known_way *pm__known(pm_world *w, int from, int to);
+PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to);
+/* The same, remembered: valid until another way is asked for. The ways from a node lie side by side: many
+   processes that talk to few others displace none of each other's, and find theirs in one place. */
+static inline const pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
+  if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
+  return way;
+}
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);

@@ -37,8 +37,7 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
 static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
-  if (bytes > (uint64_t)w->plat.pci_packet_bytes)
-    bytes = (uint64_t)w->plat.pci_packet_bytes; /* then pipelined */
+  if (bytes >= (uint64_t)w->plat.pci_packet_bytes) return w->d_packet_fetch_ps; /* then pipelined */
   return pm__later(w->plat.pci_latency_ns * PM__PS,
                    pm__pci_ps(w, (double)bytes)); /* there and back */
 }
@@ -444,10 +443,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
       bytes = (uint64_t)w->plat.pci_packet_bytes; /* the last packet */
     m->way.t_done_ps = t_ps;
     if (!inside && !w->plat.no_pci)
-      m->way.t_done_ps = pm__later(
-          t_ps + w->plat.pci_latency_ns * PM__PS,
-          pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
-                       w->plat.pci_flow_bytes_per_s));
+      m->way.t_done_ps =
+          pm__later(t_ps + w->plat.pci_latency_ns * PM__PS,
+                    bytes == (uint64_t)w->plat.pci_packet_bytes ? w->d_packet_write_ps
+                                                                : pm__write_ps(w, bytes));
     if (pm__waits_for_write(w, m, bytes)) m->way.t_done_ps += w->plat.pci_latency_ns * PM__PS;
     n->t_done_ps = m->way.t_done_ps = pm__max_ps(m->way.t_done_ps, n->t_done_ps);
     pm__trace(w, PM_TRACE_PAYLOAD_WRITE, m, t_ps, m->way.t_done_ps, pm__to_node(m), pm__to_node(m),

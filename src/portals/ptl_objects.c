@@ -56,9 +56,11 @@ PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
 
 /* The running process, when it has called PtlInit. */
 PM__PRIVATE pm_process *pm__inited(void) {
-  if (!pm__current || !pm__current->defers || pm__current->proc->world->desc.compute_ratio > 0)
+  pm_thread *const t = pm__current;
+  if (!t) return NULL;
+  if ((t->has_steps && !t->defers) || t->proc->world->desc.compute_ratio > 0)
     pm_compute_measured(); /* else it has nothing to do */
-  return pm__current && pm__current->proc->init_count ? pm__current->proc : NULL;
+  return t->proc->init_count ? t->proc : NULL;
 }
 PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
   pm__ni *ni = p->ni[h >> 27 & 3];

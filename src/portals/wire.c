@@ -61,6 +61,10 @@ PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes) {
                                     pm__bytes_ps(bytes, w->plat.pci_flow_bytes_per_s));
 }
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w) { return w->d_event_ps; }
+PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes) {
+  return pm__bytes_ps((double)bytes + (w->plat.no_pci_commands ? 0 : (double)w->plat.event_bytes),
+                      w->plat.pci_flow_bytes_per_s);
+}
 PM__PRIVATE double pm__wire_bytes(const pm_world *w,
                                   uint64_t payload) { /* whole link packets with their headers */
   const uint64_t packet = (uint64_t)w->plat.link_packet_bytes;
@@ -81,6 +85,9 @@ PM__PRIVATE void pm__wire_constants(pm_world *w) {
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
+  w->d_packet_fetch_ps = pm__later(p->pci_latency_ns * PM__PS,
+                                   pm__pci_ps(w, (double)p->pci_packet_bytes)); /* there and back */
+  w->d_packet_write_ps = pm__write_ps(w, (uint64_t)p->pci_packet_bytes);
 }
 /* The target's memory is done with at t_ps. */
 PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {

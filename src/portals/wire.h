@@ -171,6 +171,8 @@ static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
 PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m);
 PM__PRIVATE int64_t pm__pci_ps(const pm_world *w, double bytes);
 PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
+/* How long the last bytes and the event behind them take over PCI, without its latency. */
+PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
 PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
 static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
