@@ -336,6 +336,25 @@ static void a_result_answers_only_its_message(void) {
   cosim_destroy(sim);
 }
 
+/* The confirmation of a result gets lost; when the result comes again nothing waits for it, and it is confirmed again:
+   else it would be kept until the window has moved on */
+static void a_lost_confirmation_is_repeated(void) {
+  cosim *sim = start(2);
+  cosim_event ev;
+  const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0x1000, 8);
+  const cosim_packet again = forge(0, 1, 0, REQUEST, SOP | EOP, COSIM_KIND_PUT, 8, 7);
+  Lose = 4;
+  cosim_submit(sim, 0, 0, &c, NULL);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+  cosim_cycles(sim, 1000);
+  CHECK(cosim_read(sim, 1, COSIM_UNCONFIRMED) == 1);
+  Lose = 0;
+  cosim_inject(sim, 1, &again);
+  cosim_cycles(sim, 1500);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) == 1 && cosim_read(sim, 1, COSIM_UNCONFIRMED) == 0);
+  cosim_destroy(sim);
+}
+
 /* Packets from..to of the payload of message 0 from NIC 0 to NIC 1, each with its number in all bytes; the last ends it */
 static void inject_body(cosim *sim, uint32_t from, uint32_t to, int ends) {
   for (uint32_t n = from; n <= to; n++) {
@@ -623,6 +642,7 @@ int main(int argc, char **argv) {
   RUN(values_beyond_their_range_are_cut_or_refused);
   RUN(idle_means_that_all_is_told);
   RUN(a_result_answers_only_its_message);
+  RUN(a_lost_confirmation_is_repeated);
   RUN(errors_of_a_cut_message_are_its_own);
   RUN(an_answered_message_is_not_given_up);
   RUN(no_byte_behind_a_buffer_leaves);

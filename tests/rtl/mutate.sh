@@ -26,12 +26,12 @@ for f in rtl/nic_*.sv; do
       if (file == "nic_pkg.sv") sub(/package nic_pkg;\n/, "&  int mutant;\n", text)
       if (file == "nic_top.sv" || file == "nic_ct.sv" || file == "nic_falu.sv" || file == "nic_mac.sv" || file == "nic_switch.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
       printf "%s", text
-    }' tests/rtl/mutants "$f" >"$dir/$(basename "$f").new" || exit 1
-  cmp -s "$dir/$(basename "$f").new" "$dir/$(basename "$f")" || mv "$dir/$(basename "$f").new" "$dir/$(basename "$f")"
+    }' tests/rtl/mutants "$f" >"$dir/$(basename "$f").$$" || exit 1
+  cmp -s "$dir/$(basename "$f").$$" "$dir/$(basename "$f")" || mv "$dir/$(basename "$f").$$" "$dir/$(basename "$f")"
 done
-{ sed '$d' tests/rtl/leaf.sv && printf '%s\n' '  initial if ($value$plusargs("mutant=%d", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;' endmodule; } >"$dir/leaf.sv.new"
-cmp -s "$dir/leaf.sv.new" "$dir/leaf.sv" || mv "$dir/leaf.sv.new" "$dir/leaf.sv"
-rm -f "$dir"/*.new
+{ sed '$d' tests/rtl/leaf.sv && printf '%s\n' '  initial if ($value$plusargs("mutant=%d", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;' endmodule; } >"$dir/leaf.sv.$$"
+cmp -s "$dir/leaf.sv.$$" "$dir/leaf.sv" || mv "$dir/leaf.sv.$$" "$dir/leaf.sv"
+rm -f "$dir"/*.$$
 [ "$1" = --check ] && exit 0   # every OLD stands where it is said, once
 make -s mutated-rtl || exit 1
 [ "$1" = --build ] && exit 0
@@ -43,7 +43,8 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_lme.sv | nic_lops.sv) first='headers lists hard_cases leaf' ;;
     nic_headers.sv) first='headers lists' ;;
     nic_float.sv | nic_falu.sv) first='floats small_print' ;;
-    nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hostile_input triggers hard_cases small_print' ;;
+    nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hostile_input triggers hard_cases small_print two_nics faults_lose_nothing' ;;
+    nic_stamp.sv) first='two_nics hard_cases' ;;
     nic_mac*.sv | nic_top_mac.sv) first='mac two_nics' ;;
     nic_switch*.sv | nic_xbar.sv) first='switch leaf' ;;
     *) first='leaf small_print' ;;
@@ -51,7 +52,9 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
   for test in $first $(echo ct mac floats hostile_input switch triggers leaf hard_cases small_print lists headers faults_lose_nothing two_nics | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     # shellcheck disable=SC3045 # dash and bash have it
     # CPU time: a test that a busy machine holds up has noticed nothing
-    (ulimit -t 60 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1 || { by=$test; break; }
+    (ulimit -t 60 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1
+    code=$?
+    [ $code -eq 0 ] || { by="$test$([ $code -lt 128 ] || echo ", which crashed or did not end")"; break; }
   done
   tried=$((tried + 1))
   if [ -n "$by" ]; then
