@@ -283,9 +283,9 @@ struct pm_world {
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
   /* constants of the platform */
-  int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
-  uint64_t wire_payload;                      /* the last one asked for, and what it takes */
+  uint64_t wire_payload;                        /* the last one asked for, and what it takes */
   int64_t d_wire_ps;
 };
 
