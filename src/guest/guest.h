@@ -76,6 +76,7 @@ struct guest {
   struct guest_exit *exits, *quick_exits; /* handlers of exit and quick_exit, the last first */
   struct guest_libc *libc;                /* made when it is needed, see libc.c */
   struct guest_file *files;               /* opened by it and not closed */
+  FILE *waiting_input;                    /* its stdin since it was a pipe; NULL: not so */
   struct waiter *last;                    /* who waits for its threads */
   struct waiter *futexes;                 /* its threads that wait by the system call */
   struct {

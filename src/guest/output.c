@@ -104,7 +104,14 @@ static ssize_t err_stream(void *unused, const char *text, size_t bytes) {
 bool guest_output_is_nothing(const FILE *stream) { return stream == nothing; }
 int guest_output_nothing(void) { return fileno(nothing); }
 void guest_output_input(void) {
-  FILE **in = (FILE **)guest_variable_at(guest_now(), GUEST_STDIN);
+  guest *g = guest_now();
+  FILE **in = (FILE **)guest_variable_at(g, GUEST_STDIN);
+  if (*in == g->waiting_input && *in) return; /* reads what 0 is now */
+  /* A pipe is waited for in simulated time; not when something was read ahead, which the program is to have first. */
+  if (guest_may_wait(0) && (*in == nothing || (*in)->_IO_read_ptr == (*in)->_IO_read_end)) {
+    FILE *waiting = guest_stream_waiting(0, "r");
+    if (waiting) *in = stdin = g->waiting_input = waiting;
+  }
   if (*in == nothing) *in = stdin = fdopen(0, "r");
 }
 void guest_output_begin(int with_prefix) {

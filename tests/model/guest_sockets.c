@@ -230,6 +230,26 @@ static void fifos(const char *folder) {
   const int both = open(fifo_path, O_RDWR), alone = open(fifo_path, O_RDONLY | O_NONBLOCK);
   MUST(both >= 0 && alone >= 0 && close(both) == 0 && close(alone) == 0 && unlink(fifo_path) == 0);
 }
+/* stdin is what dup2 puts at 0, a pipe, too. */
+static void *writes_input_late(void *end) {
+  static const char text[] = "word\nmore\nend\n";
+  usleep(5000);
+  MUST(write(*(int *)end, text, sizeof text - 1) == sizeof text - 1 && close(*(int *)end) == 0);
+  return NULL;
+}
+static void input(void) {
+  for (int i = 0; i < 2; i++) {
+    int ends[2];
+    char text[16] = "";
+    MUST(pipe(ends) == 0 && dup2(ends[0], 0) == 0 && close(ends[0]) == 0);
+    clearerr(stdin);
+    pthread_t thread = beside(writes_input_late, &ends[1]);
+    MUST(fgets(text, sizeof text, stdin) && strcmp(text, "word\n") == 0 && takes_ms(5));
+    MUST(scanf("%15s", text) == 1 && strcmp(text, "more") == 0 && getchar() == '\n');
+    MUST(getchar() == 'e' && getchar() == 'n' && getchar() == 'd' && getchar() == '\n' && getchar() == EOF);
+    end(thread);
+  }
+}
 int main(int argc, char **argv) {
   const char *which = argc > 1 ? argv[1] : "";
   if (strcmp(which, "received") == 0) received(SOCK_STREAM), received(SOCK_DGRAM), received(SOCK_SEQPACKET);
@@ -237,6 +257,7 @@ int main(int argc, char **argv) {
   if (strcmp(which, "filled") == 0) filled(0, 0), filled(0, 1), filled(1, 0), filled(1, 1);
   if (strcmp(which, "streams") == 0) streams();
   if (strcmp(which, "connections") == 0) connections();
+  if (strcmp(which, "input") == 0) input();
   if (strcmp(which, "fifos") == 0) fifos(argv[2]);
   if (strcmp(which, "outside") == 0) outside(argv[2]);
   printf("%s: right\n", which);
