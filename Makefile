@@ -300,7 +300,9 @@ comma    := ,
 prints    = $(subst $(eval) ,$(comma),$(strip $(PRINTS_$(basename $(notdir $1)))))
 ASKED     = $(shell sh tests/bench/asked.sh '$(BENCH)' $(foreach b,$(BENCHES),$b$(addprefix =,$(call prints,$b))))
 bench: $(if $(filter bench,$(MAKECMDGOALS)),$(ASKED)) ## one JSON object per line; BENCH=regex builds and runs those that match
-	@for b in $(ASKED); do "$$b" '$(BENCH)' || exit 1; done
+	@code=0; for b in $(ASKED); do \
+	  case $$b in *.sh) sh "$$b" '$(BENCH)' ;; *) "$$b" '$(BENCH)' ;; esac || { echo "$$b failed" >&2; code=1; }; \
+	done; exit $$code
 
 asan: $(call asan_of,%) ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@sh tests/run.sh $^

@@ -94,6 +94,12 @@ help_names_every_target() { # the contract of the make targets
     grep -qE "^ +$target " "$T/help" || { echo "make help does not name $target"; return 1; }
   done
 }
+benches_go_on() { # scripts run whatever their mode is, and after one that fails come the others
+  printf 'echo one\nexit 1\n' >"$T/one.sh" && printf 'echo two of "$*"\n' >"$T/two.sh"
+  ! make -s bench ASKED="$T/one.sh $T/two.sh" BENCH=x >"$T/benches" 2>"$T/benches.err" &&
+    [ "$(cat "$T/benches")" = "one
+two of x" ] && grep -q "one.sh failed" "$T/benches.err"
+}
 one_version() { # in the macros, as text and number, the heads, CITATION, the newest entries of the change logs
   {
     sed -nE 's/^.define (NBC|PM)_VERSION_STRING "(.*)"/\2/p' nbc_overlap.h portals_model.h
@@ -122,5 +128,6 @@ check "every test is in a fragment" tests_are_listed
 check "every example is built" examples_are_built
 check "every C file says what it is" files_say_what_they_are
 check "make help names the targets" help_names_every_target
+check "benches are run as scripts, to the last one" benches_go_on
 check "one version everywhere" one_version
 finish
