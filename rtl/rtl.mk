@@ -202,8 +202,8 @@ endif
 RTL_PLACED := fifo queue arbiter clock credit axil rx_window
 PLACE      ?= $(RTL_PLACED)
 .PHONY: synth
-synth: ## yosys: resources of the NIC on a Xilinx 7 series, about six minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
-	@echo "synthesis of the whole NIC: about six minutes of CPU time; beside it, seconds each (PLACE=alu: three minutes), placed: $(PLACE)"
+synth: ## yosys: resources and longest paths of the NIC on a Xilinx 7 series, about ten minutes; nextpnr: clock rates of PLACE="MODULE..." on an iCE40
+	@echo "synthesis of the whole NIC: about ten minutes of CPU time; beside it, seconds each (PLACE=alu: three minutes), placed: $(PLACE)"
 	@sh rtl/synth.sh $(PLACE)
 .PHONY: prove-rtl
 prove-rtl: ## proofs for runs of any length: what make check proves, triggers, lists, the whole window, and by an SMT solver

@@ -2,7 +2,8 @@
 # synth.sh MODULE...: what an FPGA would need. First the whole NIC behind its MAC on a Xilinx 7 series by yosys: look-up tables
 # as logic and as memory (a RAM64M takes four of their sites) and both together, block RAMs of 36 Kbit
 # (one of 18 is half of it), flip-flops, carry chains, multipliers, per module (without those inside it)
-# and in all, and without the MAC. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
+# and in all, and without the MAC; and of each module the longest path between its registers and ports, by the cells' times alone
+# (yosys sta): wires take about as long again, and paths that go through several modules are those of the modules together. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
 # clock that it reaches there between registers; - when it does not fit. SECONDS_MAX: CPU seconds for each step (1200).
 B=${B:-build}
 dir=$B/rtl/synth
@@ -23,14 +24,15 @@ command -v yosys >/dev/null || { echo "synth: yosys is missing (Debian: yosys)";
 limited() { (ulimit -t "$limit" && exec "$@"); }
 whole() {
   if ! limited yosys -p "read_verilog -sv -DSYNTHESIS $dir/nic.sv; synth_xilinx -family xc7 -top nic_top_mac; \
-      tee -o $dir/xc7.nic stat -top nic_top; tee -o $dir/xc7.stat stat" >"$dir/xc7.log" 2>&1; then
+      tee -o $dir/xc7.nic stat -top nic_top; tee -o $dir/xc7.stat stat; read_verilog -lib -specify +/xilinx/cells_sim.v; \
+      tee -o $dir/xc7.sta sta" >"$dir/xc7.log" 2>&1; then
     echo "nic_top_mac is not synthesised: $(grep -m1 ERROR "$dir/xc7.log" || echo "not in $limit s of CPU time"): see $dir/xc7.log"
     return 1
   else
     awk '
       function row(name) {
         if (!name || FILENAME ~ /nic$/ && name !~ /^all/) { delete v; return }   # of the NIC without its MAC: the sum
-        printf "%-34s %8d %8d %8d %6.1f %8d %8d %6d\n", name, v["LUT"], v["RAM"], v["LUT"] + v["RAM"], v["RAMB"], v["FF"], v["CARRY4"], v["DSP"]
+        printf "%-34s %8d %8d %8d %6.1f %8d %8d %6d %7s\n", name, v["LUT"], v["RAM"], v["LUT"] + v["RAM"], v["RAMB"], v["FF"], v["CARRY4"], v["DSP"], longest[module]
         delete v
       }
       function kind(c) {
@@ -41,10 +43,13 @@ whole() {
         return c ~ /^SRL/ ? 1 : c ~ /^RAM(32|64)M$/ ? 4 : c ~ /^RAM(32|64)X1D/ ? 2 : c ~ /^RAM(32|64)X1S/ ? 1 : c ~ /^RAM128X1D/ ? 4 : c ~ /^RAM128X1S/ ? 2 : c ~ /^RAM256X1S/ ? 4 : 0
       }
       function weight(c) { return sites(c) ? sites(c) : c ~ /^RAMB18/ ? 0.5 : 1 }
-      BEGIN { printf "%-34s %8s %8s %8s %6s %8s %8s %6s\n", "module on Xilinx 7 series", "logic", "memory", "LUTs", "RAMB36", "FF", "CARRY4", "DSP" }
+      BEGIN { printf "%-34s %8s %8s %8s %6s %8s %8s %6s %7s\n", "module on Xilinx 7 series", "logic", "memory", "LUTs", "RAMB36", "FF", "CARRY4", "DSP", "path ns" }
+      /^Latest arrival time in / { gsub(/\047/, "", $5); longest[$5] = sprintf("%.1f", $NF / 1000) }
+      FILENAME ~ /sta$/ { next }
       /^=== / {
         row(name)
-        name = $2
+        name = module = $2
+        gsub(/\047/, "", module)
         if (name == "design") { name = "all of " (FILENAME ~ /nic$/ ? "nic_top" : "nic_top_mac"); next }
         # $paramod\nic_fifo\Width=... or $paramod$hash\nic_class
         if (match(name, /nic_[a-z_]+/)) name = substr(name, RSTART, RLENGTH) substr(width(name), 1)
@@ -61,7 +66,7 @@ whole() {
       }
       function number(b,   i, n) { for (i = 1; i <= length(b); i++) n = 2 * n + substr(b, i, 1); return n + 0 }
       kind($1) != "" { v[kind($1)] += $2 * weight($1) }
-      END { row(name) }' "$dir/xc7.stat" "$dir/xc7.nic"
+      END { row(name) }' "$dir/xc7.sta" "$dir/xc7.stat" "$dir/xc7.nic"
   fi
 }
 

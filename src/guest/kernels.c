@@ -7,6 +7,7 @@
      idamax_ m=*1 one=1e-7 result=any            # one of 1 ... m
      dgemm_ node=3 m=*3 n=*4 k=*5 mnk=1.4e-11    # on node 3
 
+   Of lines with node= as many may stand as there are nodes, beside one without.
    m, n, k: argument number (1 is the first; arguments that are floating-point values are not counted),
    "*": a pointer to an int, as in Fortran. Times in seconds: mnk, mn, mk, nk, one, each times the sizes
    that its name says (M-0: one; M-1: mnk and one; M-2: all). Noise: sigma (N-1), sigma_mnk ...
@@ -29,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KERNELS_MAX = 64, SIZES = 3, THUNK_BYTES = 32 };
+enum { SIZES = 3, THUNK_BYTES = 32, THUNKS_PER_PAGE = 4096 / THUNK_BYTES };
 typedef struct sample { /* of a size class, its first call */
   double sizes[SIZES], seconds;
 } sample;
@@ -37,7 +38,10 @@ typedef struct kernel {
   char name[96];
   int argument[SIZES]; /* from 1; 0: 1 */
   bool is_pointer[SIZES];
-  int node;       /* -1: all */
+  int node; /* -1: all */
+  int *
+      of_node; /* of a line without node: the lines of the same function for each node, -1: this one */
+  int node_count;
   int64_t result; /* -1: one of 1 ... m */
   pm_kernel model;
   long calls;
@@ -47,7 +51,7 @@ typedef struct kernel {
   sample *samples;
   int sample_count;
 } kernel;
-static kernel kernels[KERNELS_MAX];
+static kernel *kernels;
 static int kernel_count;
 static const char *models_path; /* --measure-kernels; NULL: nothing is measured */
 static double compute_ratio = 1;
@@ -183,10 +187,11 @@ static bool is_measured(const kernel *k) {
 
 static int64_t kernel_called(size_t index, const uintptr_t *arguments, double *vectors) {
   kernel *k = &kernels[index];
-  /* A line for this node overrules the line without one, whichever stands first in the file. */
-  for (int i = 0; i < kernel_count; i++) /* the line of its node */
-    if (kernels[i].node == pm_process_node(pm_self()) && strcmp(kernels[i].name, k->name) == 0)
-      k = &kernels[i];
+  /* One look, as programs call small kernels millions of times. */
+  if (k->node_count) {
+    const int node = pm_process_node(pm_self());
+    if (node < k->node_count && k->of_node[node] >= 0) k = &kernels[k->of_node[node]];
+  }
   double sizes[SIZES];
   for (int i = 0; i < SIZES; i++) sizes[i] = (double)size_of(k, i, arguments);
   if (sizes[0] <= 0 || sizes[1] <= 0 ||
@@ -240,7 +245,8 @@ static int set_key(kernel *k, const char *key, const char *value) {
       return !*end && k->argument[i] >= 1 && k->argument[i] <= 32;
     }
   if (strcmp(key, "node") == 0)
-    return k->node = (int)strtol(value, &end, 10), *value && !*end && k->node >= 0;
+    return k->node = (int)strtol(value, &end, 10),
+           *value && !*end && k->node >= 0 && k->node < 1 << 24;
   if (strcmp(key, "result") == 0) {
     k->result = strcmp(value, "any") == 0 ? -1 : strtol(value, &end, 10);
     return *value && (k->result < 0 ? strcmp(value, "any") == 0 : !*end);
@@ -254,15 +260,20 @@ static int set_key(kernel *k, const char *key, const char *value) {
   mode->sigma_ratio = value_of(end + 1, &end);
   return !*end;
 }
+/* What is called in place of a function: it tells the common entry which kernel is meant, since all functions
+   share that. Thunks must be where code may be run, so they have pages of their own. */
 static void *thunk(int index) {
 #if defined(__x86_64__)
   static unsigned char *page;
-  if (!page)
-    page =
-        (unsigned char *)mmap(NULL, KERNELS_MAX * THUNK_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static int used = THUNKS_PER_PAGE;
+  if (used == THUNKS_PER_PAGE) {
+    page = (unsigned char *)mmap(NULL, THUNKS_PER_PAGE * THUNK_BYTES,
+                                 PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                                 -1, 0);
+    used = 0;
+  }
   if (page == MAP_FAILED) guest_refuse("--kernels: %s", strerror(errno));
-  unsigned char *at = page + index * THUNK_BYTES;
+  unsigned char *at = page + used++ * THUNK_BYTES;
   const char *common = guest__kernel_common;
   const uint32_t number = (uint32_t)index;
   memcpy(at, "\xB8\0\0\0\0\x49\xBB\0\0\0\0\0\0\0\0\x41\xFF\xE3",
@@ -275,6 +286,19 @@ static void *thunk(int index) {
   guest_refuse("--kernels: for x86-64 only");
 #endif
 }
+/* Only reading adds kernels: nothing keeps an address of one before all files are read. Thunks know them by
+   their number. */
+static kernel *one_more(void) {
+  static int room;
+  if (kernel_count == room) {
+    room += room + 64;
+    kernel *more = (kernel *)realloc(kernels, (size_t)room * sizeof *more);
+    if (!more) guest_refuse("--kernels: out of memory");
+    kernels = more;
+  }
+  memset(&kernels[kernel_count], 0, sizeof *kernels);
+  return &kernels[kernel_count++];
+}
 static void read_kernels(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[1024];
@@ -283,9 +307,7 @@ static void read_kernels(const char *option, const char *path) {
     char *rest = line, *word;
     line[strcspn(line, "#\n")] = 0;
     if ((word = strtok_r(line, " \t\r", &rest)) == NULL) continue;
-    if (kernel_count == KERNELS_MAX)
-      guest_refuse("%s: %s: more than %d lines", option, path, KERNELS_MAX);
-    kernel *k = &kernels[kernel_count];
+    kernel *k = one_more();
     k->node = -1;
     if (strlen(word) >= sizeof k->name)
       guest_refuse("%s: %s, line %d: name too long", option, path, n);
@@ -296,10 +318,36 @@ static void read_kernels(const char *option, const char *path) {
       if (!value || !set_key(k, word, value))
         guest_refuse("%s: %s, line %d: %s: not understood", option, path, n, word);
     }
-    if (k->node < 0) guest_replace(k->name, thunk(kernel_count));
-    kernel_count++;
+    if (k->node < 0) guest_replace(k->name, thunk(kernel_count - 1));
   }
   fclose(in);
+}
+/* A line for a node overrules the line without one, whichever stands first. */
+static void add_line_of_node(kernel *all, int line) {
+  const int node = kernels[line].node;
+  if (node >= all->node_count) {
+    const int count = node + 1 > 2 * all->node_count ? node + 1 : 2 * all->node_count;
+    int *more = (int *)realloc(all->of_node, (size_t)count * sizeof *more);
+    if (!more) guest_refuse("--kernels: out of memory");
+    for (int i = all->node_count; i < count; i++) more[i] = -1;
+    all->of_node = more;
+    all->node_count = count;
+  }
+  all->of_node[node] = line;
+}
+static void find_lines_of_nodes(void) {
+  for (int line = 0; line < kernel_count; line++) {
+    bool is_found = kernels[line].node < 0;
+    for (int i = 0; i < kernel_count && kernels[line].node >= 0; i++)
+      if (kernels[i].node < 0 && strcmp(kernels[i].name, kernels[line].name) == 0) {
+        add_line_of_node(&kernels[i], line);
+        is_found = true;
+      }
+    if (!is_found)
+      guest_refuse("--kernels: %s is a model on node %d; of other nodes nothing is said: a line "
+                   "without node= is missing",
+                   kernels[line].name, kernels[line].node);
+  }
 }
 /* Functions of the program itself are left at their first instruction. */
 static void patch_program(pm_world *world) {
@@ -324,6 +372,7 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   if (desc->compute_ratio > 0) compute_ratio = desc->compute_ratio;
   if (models_path && !kernel_count)
     guest_refuse("--measure-kernels: --kernels FILE names the functions");
+  find_lines_of_nodes();
 }
 static const guest_option options[] = {
     {"--measure-kernels", "FILE",

@@ -1,8 +1,9 @@
 #!/bin/sh
 # guest_hpl_N: CPU seconds (user and system, the start of 64 processes included) that pm_run takes for the real HPL of order N, 8 x 8,
 # NB 128, where dgemm, dtrsm and the making of the matrix are models and all else computes; peer: SimGrid's SMPI, where it is
-# installed, with the same source, models and machine (one switch, 12.5 GB/s, 300 ns a cable, flow models both; computation
-# between calls takes no time; a probe in vain takes 1 us in SMPI, eager to 4,096 bytes as here). guest_hpl_folded_N: pm_run with
+# installed, with the same source, models and machine: one switch, 12.5 GB/s, 300 ns a cable, nothing else costs time (SMPI without
+# its factors of a TCP network, pm_run without NIC, PCI and calls), flow models both; computation
+# between calls takes no time; a probe in vain takes 20 ns, messages are eager to 4,096 bytes in both. guest_hpl_folded_N: pm_run with
 # memory folded and all kernels and copies as models, SMPI with the same models and no folding, which it can do for changed
 # sources only. ..._memory: the largest resident size; folded: what pm_run counts at its end with each page once.
 # ..._simulated: what HPL says it took. ratio: ours by the peer's.
@@ -14,12 +15,15 @@ platform() {
   printf '%s\n' "<?xml version='1.0'?>" '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">' \
     "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"node-\" suffix=\"\" radical=\"0-63\" speed=\"1Gf\" bw=\"12.5GBps\" lat=\"300ns\"/></platform>" >"$T/c.xml"
   awk 'BEGIN { for (i = 0; i < 64; i++) print "node-" i }' >"$T/hosts"
-  "$B/simgrid_platform" "$T/c.xml" >"$T/c.platform" 2>"$T/platform.err"
+  "$B/simgrid_platform" "$T/c.xml" 2>"$T/platform.err" |
+    awk '/^(switch_latency|pci_latency|nic_(put|get|response)|cpu_(command|append|event))_ns / { $2 = 0 }
+      /^no_pci(_commands)? / { $2 = 1 } { print }' >"$T/c.platform"
 }
+same='--cfg=network/model:CM02 --cfg=network/latency-factor:1 --cfg=network/bandwidth-factor:1 --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0'
 run() { # WHERE KIND: seconds of CPU, MB and simulated seconds, in $T/WHERE.figures
   rm -f "$T/$1.figures"
   FOLD=$fold N=$n NB=128 P=8 Q=8 PM_RUN="--platform $(realpath "$T/c.platform")" PLATFORM=$T/c.xml HOSTS=$T/hosts \
-    SMPI_RUN='--cfg=smpi/iprobe:1e-6 --cfg=smpi/test:1e-6 --cfg=smpi/async-small-thresh:4096 --cfg=smpi/send-is-detached-thresh:4096' \
+    SMPI_RUN="$same --cfg=smpi/iprobe:2e-8 --cfg=smpi/test:2e-8 --cfg=smpi/async-small-thresh:4096 --cfg=smpi/send-is-detached-thresh:4096" \
     sh tools/run_guests.sh "$2" >"$T/$1.out" 2>"$T/$1.err" || { sed "s/^/guest_hpl: /" "$T/$1.err" >&2; return 1; }
   cat "$T/$1.out" "$T/$1.err" | awk -v n="$n" '/of CPU time,/ { cpu = $1 + $4; if (!once) mb = $9 / 1000 } # pages counted once come before
     /memory at the end:/ { mb = $6; once = 1 }

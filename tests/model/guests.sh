@@ -359,6 +359,10 @@ kernels_are_models() {
   for k in 'heavy result=x' 'heavy result=' 'heavy m' 'heavy m=x' 'heavy m=*0' 'heavy mode=1,2' 'heavy nonsense=1'; do
     echo "$k" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: .*line 1: ' "$T/err" || return 1
   done
+  # each node of many has a line of its own, in any order
+  { for i in $(seq 199 -1 0); do echo "heavy node=$i one=$((i + 1))e-6"; done && echo 'heavy one=1'; } >"$T/kernels" && run -n 200 --kernels "$T/kernels" "$B/tests/model/guest_kernels" &&
+    test "$(sed -n 's/^\([0-9]*\): heavy 0 took \([0-9]*\)000 ns$/\1 \2/p' "$T/out" | awk '$2 == $1 + 1' | wc -l)" = 200 || return 1
+  echo 'heavy node=1 one=1' >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: heavy is a model on node 1; ' "$T/err" || return 1
   echo 'no_such_function one=1' >"$T/kernels" && run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep 'no_such_function: was not called' "$T/err"
 }
 memory_is_folded() {
