@@ -520,6 +520,10 @@ typedef struct pm_world_desc {
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
+  /* Where bytes are that the process has at an address, whoever runs: asked when a message moves them, for the first of
+     what lies together. For programs whose variables are at the address only while their process runs. May be NULL:
+     at the address */
+  void *(*memory_at)(void *user, const pm_process *process, void *address);
   /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
   void (*died)(void *user, pm_process *process);
   void *user; /* given back to all of them */
@@ -771,9 +775,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_EQ_EMPTY, 4)                                                                               \
   X(PTL_FAIL, 5)                                                                                   \
   X(PTL_IGNORED, 6)                                                                                \
-  X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10)                \
-      X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)         \
-          X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_IN_USE, 7)                                                                                 \
+  X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)             \
+      X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)        \
+          X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -893,8 +898,8 @@ enum {
   X(ATOMIC)                                                                                        \
   X(ATOMIC_OVERFLOW)                                                                               \
   X(FETCH_ATOMIC)                                                                                  \
-  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
-      X(AUTO_FREE) X(SEARCH)
+  X(FETCH_ATOMIC_OVERFLOW)                                                                         \
+  X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -1164,6 +1169,13 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 
 
 #ifdef NBC_LINES
+#line 1 "src/portals/ptl_memory.h"
+#endif
+/* Memory in one or more pieces, and the arithmetic of atomics. */
+
+
+
+#ifdef NBC_LINES
 #line 1 "src/portals/ptl_objects.h"
 #endif
 /* Handles, library and interfaces, identity. */
@@ -1184,18 +1196,11 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 
 
 
-#ifdef NBC_LINES
-#line 1 "src/portals/ptl_memory.h"
-#endif
-/* Memory in one or more pieces, and the arithmetic of atomics. */
-
-
 
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_target.h"
 #endif
 /* What happens at the target of an operation. */
-
 
 
 
@@ -5864,7 +5869,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 413 "src/portals/ptl.h"
+#line 414 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -5918,9 +5923,10 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
-  pm__eq *eq;         /* see pm__eq_if */
-  uint32_t in_flight; /* operations that will still tell of something */
-  uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
+  pm__eq *eq;              /* see pm__eq_if */
+  uint32_t in_flight;      /* operations that will still tell of something */
+  uint32_t unsent;         /* those of them whose SEND or REPLY is to come */
+  const pm_process *whose; /* of whose memory desc.memory_at tells; NULL: it is where it says */
 } pm__md;
 typedef struct pm__me {
   pm__object o;
@@ -5932,7 +5938,8 @@ typedef struct pm__me {
   unsigned char list;
   bool linked, auto_unlinked;
   bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
-  int carried; /* 1 + the carrier's number of it; 0: none */
+  int carried;                /* 1 + the carrier's number of it; 0: none */
+  const pm_process *whose;    /* as of a descriptor */
 } pm__me;
 /* An append or a search that the carrier's lists do first. */
 typedef struct pm__list_op {
@@ -5984,7 +5991,7 @@ struct pm__ni {
   ptl_handle_ni_t handle;
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS]; /* see PM__POOL */
+  pm__pool pool[PM__KINDS];  /* see PM__POOL */
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
@@ -6137,6 +6144,277 @@ PM__PRIVATE void pm__carrier_due(pm__trigger *t);
 PM__PRIVATE void pm__carrier_cancel(pm__ct *ct);
 /* ... and the packet level: this job sets out at t_ps. Its first packet may not come earlier. */
 PM__PRIVATE void pm__packet_send(pm_world *w, pm__message *m, int64_t t_ps);
+#ifdef NBC_LINES
+#line 6 "src/portals/ptl_memory.h"
+#endif
+typedef struct pm__cursor {
+  char *at;                /* next byte */
+  uint64_t left;           /* of this piece */
+  const ptl_iovec_t *next; /* NULL: one piece */
+  const pm_process *whose; /* see pm__reached; NULL: the address is good */
+} pm__cursor;
+PM__PRIVATE void *pm__reached(const pm_process *whose, void *address);
+PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options);
+PM__PRIVATE void *pm__cursor_start(pm__cursor c);
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE pm__cursor pm__flat(void *start);
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
+PM__PRIVATE pm__cursor pm__payload(pm__message *m);
+PM__PRIVATE uint64_t pm__type_bytes(int type);
+PM__PRIVATE bool pm__op_is_legal(int op, int type);
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
+#ifdef NBC_LINES
+#line 1 "src/portals/ptl_memory.c"
+#endif
+
+/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
+/* Addresses are the program's own, which events tell, until bytes are moved; tables of pieces are
+   looked at where they are reached (pm__table). */
+PM__PRIVATE void *pm__reached(const pm_process *whose, void *address) {
+  const pm_world_desc *d = whose ? &whose->world->desc : NULL;
+  return d ? d->memory_at(d->user, whose, address) : address;
+}
+PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options) {
+  return options & PTL_IOVEC ? pm__reached(whose, start) : start;
+}
+static pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
+                                uint64_t offset) {
+  pm__cursor c;
+  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  c.whose = whose;
+  if (!(options & PTL_IOVEC)) {
+    c.at = (char *)((uintptr_t)start + (uintptr_t)offset); /* start may be NULL: all memory */
+    c.left = UINT64_MAX;
+    c.next = NULL;
+    return c;
+  }
+  while (offset && offset >= v->iov_len) offset -= v++->iov_len;
+  c.at = offset ? (char *)v->iov_base + offset : NULL;
+  c.left =
+      offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
+  c.next = offset ? v + 1 : v;
+  return c;
+}
+static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
+  while (!c->left) {
+    c->at = (char *)c->next->iov_base;
+    c->left = c->next->iov_len;
+    c->next++;
+  }
+  return want < c->left ? want : c->left;
+}
+/* Where the first byte lies; there must be one. */
+PM__PRIVATE void *pm__cursor_start(pm__cursor c) {
+  (void)pm__cursor_piece(&c, 1);
+  return c.at;
+}
+PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
+  while (bytes) {
+    uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
+    memmove(pm__reached(to.whose, to.at), pm__reached(from.whose, from.at), (size_t)n);
+    to.at += n, to.left -= n;
+    from.at += n, from.left -= n;
+    bytes -= n;
+  }
+}
+/* The bytes of a put or get, unless the world's owner has moved them. */
+PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+  if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
+      w->desc.moved(w->desc.user, to.at, from.at, bytes))
+    return;
+  pm__copy(to, from, bytes);
+}
+PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
+PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+  return pm__cursor_at(md->whose, md->md.start, md->md.options, offset);
+}
+PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
+  const pm__me *me = m->what.me;
+  return pm__cursor_at(me->whose, me->me.start, me->me.options, m->what.offset_used);
+}
+/* What is sent: the copy when there is one, else the initiator's memory as it is now. */
+PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
+  return m->cargo.wire      ? pm__flat(m->cargo.wire)
+         : m->what.kept     ? pm__flat(m->what.kept)
+         : m->what.has_copy ? pm__flat(m->what.copy)
+                            : pm__md_cursor(m->what.md, m->what.local_offset);
+}
+
+/* ---- atomics ----------------------------------------------------------------------------------- */
+PM__PRIVATE uint64_t pm__type_bytes(int type) {
+  static const unsigned char bytes[] = {
+      1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
+  return bytes[type];
+}
+PM__PRIVATE bool pm__op_is_legal(int op, int type) {
+  const bool is_complex =
+      type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
+  const bool is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
+  if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
+  if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
+  if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
+  return 1;
+}
+/* Of two that are no numbers the target's is kept: a processor keeps its first operand, and a compiler chooses which
+   that is. */
+#define PM__PLUS(T, a, b)  ((T)((a) + ((a) <= (a) ? (b) : (T)0)))
+#define PM__TIMES(T, a, b) ((T)((a) * ((a) <= (a) ? (b) : (T)1)))
+/* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
+#define PM__ARITHMETIC(T)                                                                          \
+  case PTL_MIN:                                                                                    \
+    if (o < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_MAX:                                                                                    \
+    if (o > t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                      \
+  case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                    \
+  case PTL_SWAP: t = o; break;                                                                     \
+  case PTL_CSWAP_LE:                                                                               \
+    if (c <= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_LT:                                                                               \
+    if (c < t) t = o;                                                                              \
+    break;                                                                                         \
+  case PTL_CSWAP_GE:                                                                               \
+    if (c >= t) t = o;                                                                             \
+    break;                                                                                         \
+  case PTL_CSWAP_GT:                                                                               \
+    if (c > t) t = o;                                                                              \
+    break
+/* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
+#define PM__INTEGER(name, T, U)                                                                    \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+    case PTL_MIN:                                                                                  \
+      if (o < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_MAX:                                                                                  \
+      if (o > t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
+    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
+    case PTL_LOR: t = (T)(t || o); break;                                                          \
+    case PTL_LAND: t = (T)(t && o); break;                                                         \
+    case PTL_BOR: t = (T)(t | o); break;                                                           \
+    case PTL_BAND: t = (T)(t & o); break;                                                          \
+    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
+    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
+    case PTL_SWAP: t = o; break;                                                                   \
+    case PTL_CSWAP:                                                                                \
+      if (c == t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_NE:                                                                             \
+      if (c != t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LE:                                                                             \
+      if (c <= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_LT:                                                                             \
+      if (c < t) t = o;                                                                            \
+      break;                                                                                       \
+    case PTL_CSWAP_GE:                                                                             \
+      if (c >= t) t = o;                                                                           \
+      break;                                                                                       \
+    case PTL_CSWAP_GT:                                                                             \
+      if (c > t) t = o;                                                                            \
+      break;                                                                                       \
+    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__INTEGER(int8, int8_t, unsigned)
+PM__INTEGER(uint8, uint8_t, unsigned)
+PM__INTEGER(int16, int16_t, unsigned)
+PM__INTEGER(uint16, uint16_t, unsigned)
+PM__INTEGER(int32, int32_t, uint32_t)
+PM__INTEGER(uint32, uint32_t, uint32_t)
+PM__INTEGER(int64, int64_t, uint64_t)
+PM__INTEGER(uint64, uint64_t, uint64_t)
+#undef PM__INTEGER
+/* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
+   == on reals have nothing to say. */
+#define PM__REAL(name, T)                                                                          \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t, o, c;                                                                                     \
+    memcpy(&t, target, sizeof t);                                                                  \
+    memcpy(&o, source, sizeof o);                                                                  \
+    memcpy(&c, operand, sizeof c);                                                                 \
+    switch (op) {                                                                                  \
+      PM__ARITHMETIC(T);                                                                           \
+    case PTL_CSWAP:                                                                                \
+      if (c <= t && c >= t) t = o;                                                                 \
+      break;                                                                                       \
+    default:                                                                                       \
+      if (!(c <= t && c >= t)) t = o;                                                              \
+      break; /* CSWAP_NE */                                                                        \
+    }                                                                                              \
+    memcpy(target, &t, sizeof t);                                                                  \
+  }
+PM__REAL(float, float)
+PM__REAL(double, double)
+PM__REAL(long_double, long double)
+#undef PM__REAL
+#undef PM__ARITHMETIC
+/* The four products are rounded each, in memory: no compiler joins them with a sum (see pm__times). */
+#define PM__COMPLEX(name, T)                                                                       \
+  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
+    T t[2], o[2], c[2];                                                                            \
+    volatile T product[4];                                                                         \
+    int equal;                                                                                     \
+    memcpy(t, target, sizeof t);                                                                   \
+    memcpy(o, source, sizeof o);                                                                   \
+    memcpy(c, operand, sizeof c);                                                                  \
+    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
+    switch (op) {                                                                                  \
+    case PTL_SUM: t[0] = PM__PLUS(T, t[0], o[0]), t[1] = PM__PLUS(T, t[1], o[1]); break;           \
+    case PTL_PROD:                                                                                 \
+      product[0] = PM__TIMES(T, t[0], o[0]);                                                       \
+      product[1] = PM__TIMES(T, t[1], o[1]);                                                       \
+      product[2] = PM__TIMES(T, t[0], o[1]);                                                       \
+      product[3] = PM__TIMES(T, t[1], o[0]);                                                       \
+      t[0] = product[0] - product[1];                                                              \
+      t[1] = PM__PLUS(T, product[2], product[3]);                                                  \
+      break;                                                                                       \
+    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
+      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
+      break;                                                                                       \
+    }                                                                                              \
+    memcpy(target, t, sizeof t);                                                                   \
+  }
+PM__COMPLEX(float_complex, float)
+PM__COMPLEX(double_complex, double)
+PM__COMPLEX(long_double_complex, long double)
+#undef PM__COMPLEX
+#undef PM__PLUS
+#undef PM__TIMES
+
+/* Applies the message's operation to the target's memory, whole items only; operand holds what was
+   sent. In pieces of memory the items are gathered and scattered. */
+PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+  static void (*const apply[])(int, void *, const void *, const void *) = {
+      pm__atomic_int8,          pm__atomic_uint8,
+      pm__atomic_int16,         pm__atomic_uint16,
+      pm__atomic_int32,         pm__atomic_uint32,
+      pm__atomic_float,         pm__atomic_int64,
+      pm__atomic_uint64,        pm__atomic_double,
+      pm__atomic_float_complex, pm__atomic_double_complex,
+      pm__atomic_long_double,   pm__atomic_long_double_complex};
+  const uint64_t item = pm__type_bytes(m->what.type);
+  unsigned char target[PM__ATOMIC_BYTES];
+  uint64_t at;
+  bytes -= bytes % item;
+  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
+  for (at = 0; at < bytes; at += item)
+    apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
+  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
+}
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_objects.h"
 #endif
@@ -7155,7 +7433,7 @@ PM_API int PtlCTInc(ptl_handle_ct_t ct_handle, ptl_ct_event_t increment) {
   return PTL_OK;
 }
 #ifdef NBC_LINES
-#line 6 "src/portals/ptl_lists.h"
+#line 7 "src/portals/ptl_lists.h"
 #endif
 /* NULL: not allocated. Of an allocated one; it never moves. */
 PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
@@ -7340,6 +7618,8 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
   o->md = *md;
+  o->whose = p->world->desc.memory_at ? p : NULL;
+  o->md.start = pm__table(o->whose, md->start, md->options);
   o->eq = pm__eq_at(ni, md->eq_handle);
   *md_handle = o->o.handle;
   return PTL_OK;
@@ -7573,6 +7853,8 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
   pm__me *me = (pm__me *)pm__pool_new(ni, PM__H_ME);
   if (!me) return NULL;
   me->me = *entry;
+  me->whose = ni->proc->world->desc.memory_at ? ni->proc : NULL;
+  me->me.start = pm__table(me->whose, entry->start, entry->options);
   me->pt = index;
   me->list = list;
   me->user_ptr = user_ptr;
@@ -7832,263 +8114,7 @@ PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
   return pm__unlink(p, me_handle);
 }
 #ifdef NBC_LINES
-#line 6 "src/portals/ptl_memory.h"
-#endif
-typedef struct pm__cursor {
-  char *at;                /* next byte */
-  uint64_t left;           /* of this piece */
-  const ptl_iovec_t *next; /* NULL: one piece */
-} pm__cursor;
-PM__PRIVATE void *pm__cursor_start(pm__cursor c);
-PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
-PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
-PM__PRIVATE pm__cursor pm__flat(void *start);
-PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
-PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
-PM__PRIVATE pm__cursor pm__payload(pm__message *m);
-PM__PRIVATE uint64_t pm__type_bytes(int type);
-PM__PRIVATE bool pm__op_is_legal(int op, int type);
-PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
-#ifdef NBC_LINES
-#line 1 "src/portals/ptl_memory.c"
-#endif
-
-/* ---- memory: plain or in pieces ---------------------------------------------------------------- */
-static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
-  pm__cursor c;
-  const ptl_iovec_t *v = (const ptl_iovec_t *)start;
-  if (!(options & PTL_IOVEC)) {
-    c.at = (char *)((uintptr_t)start + (uintptr_t)offset); /* start may be NULL: all memory */
-    c.left = UINT64_MAX;
-    c.next = NULL;
-    return c;
-  }
-  while (offset && offset >= v->iov_len) offset -= v++->iov_len;
-  c.at = offset ? (char *)v->iov_base + offset : NULL;
-  c.left =
-      offset ? v->iov_len - offset : 0; /* at a piece's edge: the next is looked at when needed */
-  c.next = offset ? v + 1 : v;
-  return c;
-}
-static uint64_t pm__cursor_piece(pm__cursor *c, uint64_t want) {
-  while (!c->left) {
-    c->at = (char *)c->next->iov_base;
-    c->left = c->next->iov_len;
-    c->next++;
-  }
-  return want < c->left ? want : c->left;
-}
-/* Where the first byte lies; there must be one. */
-PM__PRIVATE void *pm__cursor_start(pm__cursor c) {
-  (void)pm__cursor_piece(&c, 1);
-  return c.at;
-}
-PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
-  while (bytes) {
-    uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
-    memmove(to.at, from.at, (size_t)n);
-    to.at += n, to.left -= n;
-    from.at += n, from.left -= n;
-    bytes -= n;
-  }
-}
-/* The bytes of a put or get, unless the world's owner has moved them. */
-PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
-  if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
-      w->desc.moved(w->desc.user, to.at, from.at, bytes))
-    return;
-  pm__copy(to, from, bytes);
-}
-PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
-PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
-  return pm__cursor_at(md->md.start, md->md.options, offset);
-}
-PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
-  return pm__cursor_at(m->what.me->me.start, m->what.me->me.options, m->what.offset_used);
-}
-/* What is sent: the copy when there is one, else the initiator's memory as it is now. */
-PM__PRIVATE pm__cursor pm__payload(pm__message *m) {
-  return m->cargo.wire      ? pm__flat(m->cargo.wire)
-         : m->what.kept     ? pm__flat(m->what.kept)
-         : m->what.has_copy ? pm__flat(m->what.copy)
-                            : pm__md_cursor(m->what.md, m->what.local_offset);
-}
-
-/* ---- atomics ----------------------------------------------------------------------------------- */
-PM__PRIVATE uint64_t pm__type_bytes(int type) {
-  static const unsigned char bytes[] = {
-      1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
-  return bytes[type];
-}
-PM__PRIVATE bool pm__op_is_legal(int op, int type) {
-  const bool is_complex =
-      type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX || type == PTL_LONG_DOUBLE_COMPLEX;
-  const bool is_real = type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
-  if (op < 0 || op >= PTL_OP_LAST || type < 0 || type >= PTL_DATATYPE_LAST) return 0;
-  if (is_complex) return op == PTL_SUM || op == PTL_PROD || (op >= PTL_SWAP && op <= PTL_CSWAP_NE);
-  if (is_real) return !(op >= PTL_LOR && op <= PTL_BXOR) && op != PTL_MSWAP;
-  return 1;
-}
-/* Of two that are no numbers the target's is kept: a processor keeps its first operand, and a compiler chooses which
-   that is. */
-#define PM__PLUS(T, a, b)  ((T)((a) + ((a) <= (a) ? (b) : (T)0)))
-#define PM__TIMES(T, a, b) ((T)((a) * ((a) <= (a) ? (b) : (T)1)))
-/* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
-#define PM__ARITHMETIC(T)                                                                          \
-  case PTL_MIN:                                                                                    \
-    if (o < t) t = o;                                                                              \
-    break;                                                                                         \
-  case PTL_MAX:                                                                                    \
-    if (o > t) t = o;                                                                              \
-    break;                                                                                         \
-  case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                      \
-  case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                    \
-  case PTL_SWAP: t = o; break;                                                                     \
-  case PTL_CSWAP_LE:                                                                               \
-    if (c <= t) t = o;                                                                             \
-    break;                                                                                         \
-  case PTL_CSWAP_LT:                                                                               \
-    if (c < t) t = o;                                                                              \
-    break;                                                                                         \
-  case PTL_CSWAP_GE:                                                                               \
-    if (c >= t) t = o;                                                                             \
-    break;                                                                                         \
-  case PTL_CSWAP_GT:                                                                               \
-    if (c > t) t = o;                                                                              \
-    break
-/* Integers wrap: sums and products are formed in a type that may (U, wide enough not to be promoted). */
-#define PM__INTEGER(name, T, U)                                                                    \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t, o, c;                                                                                     \
-    memcpy(&t, target, sizeof t);                                                                  \
-    memcpy(&o, source, sizeof o);                                                                  \
-    memcpy(&c, operand, sizeof c);                                                                 \
-    switch (op) {                                                                                  \
-    case PTL_MIN:                                                                                  \
-      if (o < t) t = o;                                                                            \
-      break;                                                                                       \
-    case PTL_MAX:                                                                                  \
-      if (o > t) t = o;                                                                            \
-      break;                                                                                       \
-    case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
-    case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
-    case PTL_LOR: t = (T)(t || o); break;                                                          \
-    case PTL_LAND: t = (T)(t && o); break;                                                         \
-    case PTL_BOR: t = (T)(t | o); break;                                                           \
-    case PTL_BAND: t = (T)(t & o); break;                                                          \
-    case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
-    case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
-    case PTL_SWAP: t = o; break;                                                                   \
-    case PTL_CSWAP:                                                                                \
-      if (c == t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_NE:                                                                             \
-      if (c != t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_LE:                                                                             \
-      if (c <= t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_LT:                                                                             \
-      if (c < t) t = o;                                                                            \
-      break;                                                                                       \
-    case PTL_CSWAP_GE:                                                                             \
-      if (c >= t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_GT:                                                                             \
-      if (c > t) t = o;                                                                            \
-      break;                                                                                       \
-    default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
-    }                                                                                              \
-    memcpy(target, &t, sizeof t);                                                                  \
-  }
-PM__INTEGER(int8, int8_t, unsigned)
-PM__INTEGER(uint8, uint8_t, unsigned)
-PM__INTEGER(int16, int16_t, unsigned)
-PM__INTEGER(uint16, uint16_t, unsigned)
-PM__INTEGER(int32, int32_t, uint32_t)
-PM__INTEGER(uint32, uint32_t, uint32_t)
-PM__INTEGER(int64, int64_t, uint64_t)
-PM__INTEGER(uint64, uint64_t, uint64_t)
-#undef PM__INTEGER
-/* Equality written as not less and not greater: NaN is equal to nothing, and compilers that warn of
-   == on reals have nothing to say. */
-#define PM__REAL(name, T)                                                                          \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t, o, c;                                                                                     \
-    memcpy(&t, target, sizeof t);                                                                  \
-    memcpy(&o, source, sizeof o);                                                                  \
-    memcpy(&c, operand, sizeof c);                                                                 \
-    switch (op) {                                                                                  \
-      PM__ARITHMETIC(T);                                                                           \
-    case PTL_CSWAP:                                                                                \
-      if (c <= t && c >= t) t = o;                                                                 \
-      break;                                                                                       \
-    default:                                                                                       \
-      if (!(c <= t && c >= t)) t = o;                                                              \
-      break; /* CSWAP_NE */                                                                        \
-    }                                                                                              \
-    memcpy(target, &t, sizeof t);                                                                  \
-  }
-PM__REAL(float, float)
-PM__REAL(double, double)
-PM__REAL(long_double, long double)
-#undef PM__REAL
-#undef PM__ARITHMETIC
-/* The four products are rounded each, in memory: no compiler joins them with a sum (see pm__times). */
-#define PM__COMPLEX(name, T)                                                                       \
-  static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
-    T t[2], o[2], c[2];                                                                            \
-    volatile T product[4];                                                                         \
-    int equal;                                                                                     \
-    memcpy(t, target, sizeof t);                                                                   \
-    memcpy(o, source, sizeof o);                                                                   \
-    memcpy(c, operand, sizeof c);                                                                  \
-    equal = c[0] <= t[0] && c[0] >= t[0] && c[1] <= t[1] && c[1] >= t[1];                          \
-    switch (op) {                                                                                  \
-    case PTL_SUM: t[0] = PM__PLUS(T, t[0], o[0]), t[1] = PM__PLUS(T, t[1], o[1]); break;           \
-    case PTL_PROD:                                                                                 \
-      product[0] = PM__TIMES(T, t[0], o[0]);                                                       \
-      product[1] = PM__TIMES(T, t[1], o[1]);                                                       \
-      product[2] = PM__TIMES(T, t[0], o[1]);                                                       \
-      product[3] = PM__TIMES(T, t[1], o[0]);                                                       \
-      t[0] = product[0] - product[1];                                                              \
-      t[1] = PM__PLUS(T, product[2], product[3]);                                                  \
-      break;                                                                                       \
-    default: /* SWAP, CSWAP, CSWAP_NE */                                                           \
-      if (op == PTL_SWAP || (op == PTL_CSWAP) == equal) t[0] = o[0], t[1] = o[1];                  \
-      break;                                                                                       \
-    }                                                                                              \
-    memcpy(target, t, sizeof t);                                                                   \
-  }
-PM__COMPLEX(float_complex, float)
-PM__COMPLEX(double_complex, double)
-PM__COMPLEX(long_double_complex, long double)
-#undef PM__COMPLEX
-#undef PM__PLUS
-#undef PM__TIMES
-
-/* Applies the message's operation to the target's memory, whole items only; operand holds what was
-   sent. In pieces of memory the items are gathered and scattered. */
-PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
-  static void (*const apply[])(int, void *, const void *, const void *) = {
-      pm__atomic_int8,          pm__atomic_uint8,
-      pm__atomic_int16,         pm__atomic_uint16,
-      pm__atomic_int32,         pm__atomic_uint32,
-      pm__atomic_float,         pm__atomic_int64,
-      pm__atomic_uint64,        pm__atomic_double,
-      pm__atomic_float_complex, pm__atomic_double_complex,
-      pm__atomic_long_double,   pm__atomic_long_double_complex};
-  const uint64_t item = pm__type_bytes(m->what.type);
-  unsigned char target[PM__ATOMIC_BYTES];
-  uint64_t at;
-  bytes -= bytes % item;
-  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
-  for (at = 0; at < bytes; at += item)
-    apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
-  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
-}
-#ifdef NBC_LINES
-#line 7 "src/portals/ptl_target.h"
+#line 6 "src/portals/ptl_target.h"
 #endif
 PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */

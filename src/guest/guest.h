@@ -170,10 +170,19 @@ void guest_say_once(const char *what, const char *text);
 /* Reads the program and what it needs; ends pm_run with a clear text when it cannot run. */
 void guest_load(const char *path, int copies);
 char *guest_load_copy(int rank); /* ret its image */
+/* What a program means by an offset in its image. */
+char *guest_address(const guest *g, size_t offset);
+/* A program at a fixed address (fixed.c): told before it is bound, for each process, at each switch. */
+struct elf_image;
+void guest_fixed_load(const struct elf_image *image, int processes);
+bool guest_fixed_copy(int rank, char *base);
+void guest_fixed_switch(int rank);
+bool guest_is_fixed(const void *address);
+bool guest_has_fixed(void); /* whether the program is one */
 /* Inside of a process: constructors, main, exit. */
 __attribute__((noreturn)) void guest_enter(guest *g);
 void guest_run_destructors(guest *g);    /* .fini_array of all, after the atexit handlers */
-bool guest_is_code(const void *address); /* of what all processes have a copy of */
+bool guest_is_code(const void *address); /* of what each process has a copy of for itself */
 bool guest_is_its(const void *address);  /* ... or of what the running process opened by dlopen */
 int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);

@@ -96,7 +96,7 @@ enum elf_place elf_place_of(const char *name) {
 static int read_all(int fd, void *to, size_t bytes, size_t from) {
   return pread(fd, to, bytes, (off_t)from) == (ssize_t)bytes;
 }
-static bool header_is_good(elf_object *o, char *error, size_t bytes) {
+static bool header_is_good(elf_object *o, bool may_be_fixed, char *error, size_t bytes) {
   const ElfW(Ehdr) *h = &o->header;
   struct stat s;
   o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
@@ -112,13 +112,11 @@ static bool header_is_good(elf_object *o, char *error, size_t bytes) {
         o->path);
   if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != MACHINE)
     return fail(error, bytes, "%s: made for another machine", o->path);
-  /* A fixed address is there once, and each process needs a copy at its own. */
-  if (h->e_type == ET_EXEC)
-    return fail(error, bytes,
-                "%s: linked to a fixed address; link it with -pie (and compile with -fPIE)",
-                o->path);
-  if (h->e_type != ET_DYN || h->e_phentsize != sizeof(ElfW(Phdr)) || h->e_phnum > PARTS_MAX ||
-      !h->e_phnum)
+  o->is_fixed = h->e_type == ET_EXEC;
+  if (o->is_fixed && !may_be_fixed)
+    return fail(error, bytes, "%s: a program, linked to a fixed address, is no library", o->path);
+  if ((h->e_type != ET_DYN && !o->is_fixed) || h->e_phentsize != sizeof(ElfW(Phdr)) ||
+      h->e_phnum > PARTS_MAX || !h->e_phnum)
     return fail(error, bytes, "%s: not an executable or shared object", o->path);
   o->parts = (ElfW(Phdr) *)calloc(h->e_phnum, sizeof *o->parts);
   if (!o->parts || !read_all(o->fd, o->parts, h->e_phnum * sizeof *o->parts, h->e_phoff))
@@ -306,7 +304,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
   for (; preloads && *preloads; preloads++)
     object_add(image, *preloads, *preloads)->is_preloaded = 1;
   for (int i = 0; i < image->object_count; i++)
-    if (!header_is_good(&image->objects[i], error, error_bytes) ||
+    if (!header_is_good(&image->objects[i], i == 0 && !image->program, error, error_bytes) ||
         !follow(image, i, error, error_bytes))
       return 0;
   for (int i = 0; i < image->object_count; i++) {
@@ -350,25 +348,30 @@ static bool is_text(const ElfW(Phdr) * p) { return p->p_type == PT_LOAD && !(p->
    have the rights of code, and are one mapping with it where they are neighbours. A part with a
    tail that the file does not fill cannot have a neighbour in the same mapping: bytes of the file
    would stand where zeros belong. */
+int elf_map_text_of(const elf_object *o, char *where) {
+  for (int k = 0; k < o->header.e_phnum; k++) {
+    const ElfW(Phdr) *p = &o->parts[k];
+    if (!is_text(p) || !p->p_filesz) continue;
+    const uintptr_t from = down(p->p_vaddr);
+    const size_t offset = p->p_offset - (p->p_vaddr - from);
+    uintptr_t to = up(p->p_vaddr + p->p_filesz);
+    while (k + 1 < o->header.e_phnum && is_text(p + 1) &&
+           (p + 1)->p_offset - (p + 1)->p_vaddr == offset - from && down((p + 1)->p_vaddr) >= to &&
+           p->p_filesz == p->p_memsz) {
+      p++, k++;
+      to = up(p->p_vaddr + p->p_filesz);
+    }
+    if (mmap((void *)((uintptr_t)where + from), to - from, PROT_READ | PROT_EXEC,
+             MAP_PRIVATE | MAP_FIXED, o->fd, (off_t)offset) == MAP_FAILED)
+      return 0;
+  }
+  return 1;
+}
+/* A copy has no text of a program that is at a fixed address: it runs there, and its tables are read in the first image. */
 int elf_map_text(const elf_image *image, char *base) {
   for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
-    for (int k = 0; k < o->header.e_phnum; k++) {
-      const ElfW(Phdr) *p = &o->parts[k];
-      if (!is_text(p) || !p->p_filesz) continue;
-      const uintptr_t from = down(p->p_vaddr);
-      const size_t offset = p->p_offset - (p->p_vaddr - from);
-      uintptr_t to = up(p->p_vaddr + p->p_filesz);
-      while (k + 1 < o->header.e_phnum && is_text(p + 1) &&
-             (p + 1)->p_offset - (p + 1)->p_vaddr == offset - from &&
-             down((p + 1)->p_vaddr) >= to && p->p_filesz == p->p_memsz) {
-        p++, k++;
-        to = up(p->p_vaddr + p->p_filesz);
-      }
-      if (mmap(base + o->at + from, to - from, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-               o->fd, (off_t)offset) == MAP_FAILED)
-        return 0;
-    }
+    if ((!o->is_fixed || base == image->base) && !elf_map_text_of(o, base + o->at)) return 0;
   }
   return 1;
 }
@@ -376,6 +379,10 @@ int elf_map_text(const elf_image *image, char *base) {
 /* ---- symbols ------------------------------------------------------------------------------------------------ */
 static char *at(const elf_image *image, const elf_object *o, uintptr_t address) {
   return image->base + o->at + address;
+}
+/* What a reference to it is bound to. */
+static char *bound_at(const elf_image *image, const elf_object *o, uintptr_t address) {
+  return o->is_fixed ? (char *)address : at(image, o, address);
 }
 size_t elf_dynamic(const elf_object *o, int64_t tag) {
   for (const ElfW(Dyn) *e = o->dynamic; e->d_tag; e++)
@@ -538,7 +545,7 @@ bool elf_is_nowhere(const char *name) { return abi && abi->is_its(name); }
    It runs in the launcher, in the first image: what it chooses is right for all copies, since they
    run on the same processor. */
 static char *from_object(const elf_image *image, target *t) {
-  char *address = at(image, t->object, t->symbol->st_value);
+  char *address = bound_at(image, t->object, t->symbol->st_value);
   if (ELF64_ST_TYPE(t->symbol->st_info) == STT_GNU_IFUNC) {
     char *(*resolve)(void);
     memcpy(&resolve, &address, sizeof resolve);
@@ -751,11 +758,11 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
   if (r->r_offset < o->low || r->r_offset > o->high - (type == R_DESC ? 16 : 8))
     return fail(error, bytes, "%s: a relocation lies outside of it", o->path);
   switch (type) {
-  case R_REL: put(image, word, at(image, o, (uintptr_t)r->r_addend)); return 1;
+  case R_REL: put(image, word, bound_at(image, o, (uintptr_t)r->r_addend)); return 1;
   /* Runs a function of the image: its own relocations must be done, so these come in the second
      round. */
   case R_IREL: {
-    char *(*resolve)(void), *address = at(image, o, (uintptr_t)r->r_addend);
+    char *(*resolve)(void), *address = bound_at(image, o, (uintptr_t)r->r_addend);
     memcpy(&resolve, &address, sizeof resolve);
     put(image, word, resolve());
     return 1;
@@ -823,12 +830,12 @@ static void bind_packed(
   for (size_t n = elf_dynamic(o, 36) ? elf_dynamic(o, 35) / 8 : 0; n; n--, word++) {
     if (!(*word & 1)) {
       where = (uint64_t *)(void *)at(image, o, *word);
-      put(image, (char *)where, at(image, o, *where));
+      put(image, (char *)where, bound_at(image, o, *where));
       where++;
       continue;
     }
     for (int i = 0; i < 63; i++)
-      if (*word >> (i + 1) & 1) put(image, (char *)(where + i), at(image, o, where[i]));
+      if (*word >> (i + 1) & 1) put(image, (char *)(where + i), bound_at(image, o, where[i]));
     where += 63;
   }
 }

@@ -31,6 +31,8 @@ typedef struct elf_object { /* pointers lead into the first image */
   size_t tls_at, tls_bytes; /* 0 bytes: none; its data begin so far below the thread pointer */
   const char *run_path, *r_path;
   bool is_preloaded, is_symbolic;
+  bool
+      is_fixed; /* the program's addresses are where it runs, in all copies of the image (fixed.c) */
 } elf_object;
 
 typedef struct elf_image elf_image;
@@ -67,6 +69,8 @@ int elf_answers_to(const elf_object *object,
                    const char *name); /* as needed, or as it calls itself */
 /* Maps the parts that are never written of all objects at base. ret 0: errno */
 int elf_map_text(const elf_image *image, char *base);
+/* Of one object, at where its own address 0 is. ret 0: errno */
+int elf_map_text_of(const elf_object *object, char *where);
 /* Binds the first image. ret 0: error says why not */
 int elf_bind(elf_image *image, char *error, size_t error_bytes);
 /* Offset of a symbol of the program or its libraries in the image; 0: none. */

@@ -144,8 +144,20 @@ static int mappings_allowed(void) {
 /* Text and data are two mappings of each file; a file with many parts takes one more. */
 static int mappings_each(void) {
   int n = 0;
-  for (int i = 0; i < image.object_count; i++) n += 2 + (image.objects[i].header.e_phnum > 16);
+  for (int i = 0; i < image.object_count; i++)
+    n += 2 - image.objects[i].is_fixed + (image.objects[i].header.e_phnum > 16);
   return n;
+}
+/* Where a process has an object's own address 0; a program at a fixed address: where it says. */
+static char *base_of(const guest *g, const elf_object *o) {
+  return o->is_fixed ? NULL : g->image + o->at;
+}
+/* Addresses that the program is told must be those that it compares them with: in its own code they stand as the
+   linker wrote them. */
+char *guest_address(const guest *g, size_t offset) {
+  const elf_object *o = &image.objects[0];
+  return o->is_fixed && offset - o->at - o->low < o->high - o->low ? (char *)(offset - o->at)
+                                                                   : g->image + offset;
 }
 /* Programs may expect that their own variables lie below all memory that they ask for, as the kernel
    places them; and the same addresses in every run make runs the same. */
@@ -207,6 +219,7 @@ void guest_load(const char *path, int processes) {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (image.base == MAP_FAILED || !elf_map_text(&image, image.base))
     guest_refuse("%s: %s", path, strerror(errno));
+  if (image.objects[0].is_fixed) guest_fixed_load(&image, processes);
   if (!elf_bind(&image, error, sizeof error)) guest_refuse("%s", error);
   tls_most = image.tls_bytes;
   if (elf_calls_dlopen() && tls_fits() && tls_most + TLS_LATER <= TLS_ROOM) tls_most += TLS_LATER;
@@ -221,6 +234,10 @@ void guest_load(const char *path, int processes) {
   packed = mappings_each() * (double)processes > mappings_allowed() * 0.25
                ? 1 + processes / (mappings_allowed() / 4)
                : 0;
+  if (packed && image.objects[0].is_fixed)
+    guest_refuse("%s: linked to a fixed address: at most %d processes here (vm.max_map_count); "
+                 "link it with -pie",
+                 path, (int)(mappings_allowed() * 0.25 / mappings_each()));
   region = reserve(image.bytes * (size_t)copies);
   if (region == MAP_FAILED)
     guest_refuse("%s: %d copies of %zu KiB of address space: %s", path, copies, image.bytes / 1024,
@@ -275,7 +292,8 @@ char *guest_load_copy(int rank) {
   /* Every process's own mappings: text from the files, data from the pattern. In a packed image
      both are there already. */
   if (!packed) {
-    if (!elf_map_text(&image, base)) guest_refuse("process %d: %s", rank, strerror(errno));
+    if (!elf_map_text(&image, base) || (image.objects[0].is_fixed && !guest_fixed_copy(rank, base)))
+      guest_refuse("process %d: %s", rank, strerror(errno));
     copy_data(base);
   }
   /* Addresses were written for image.base: each word that holds one is told the distance. Words are
@@ -302,7 +320,7 @@ static void call_all(guest *g, const elf_object *o, int64_t table, int64_t bytes
 }
 static void call_one(guest *g, const elf_object *o, int64_t tag) {
   initialiser *fn;
-  char *address = g->image + o->at + elf_dynamic(o, tag);
+  char *address = (char *)((uintptr_t)base_of(g, o) + elf_dynamic(o, tag));
   memcpy(&fn, &address, sizeof fn);
   if (elf_dynamic(o, tag)) fn(g->argc, g->argv, *(char ***)guest_variable_at(g, GUEST_ENVIRON));
 }
@@ -378,7 +396,8 @@ void guest_enter(guest *g) {
      shared object has only main. */
   bool is_program = false;
   for (int k = 0; k < o->header.e_phnum; k++) is_program |= o->parts[k].p_type == PT_INTERP;
-  if (is_program && o->header.e_entry) start(g, g->image + o->at + o->header.e_entry, envp);
+  if (is_program && o->header.e_entry)
+    start(g, (char *)((uintptr_t)base_of(g, o) + o->header.e_entry), envp);
   char *address = g->image + main_at;
   memcpy(&entry, &address, sizeof entry);
   libc_start_main(entry, g->argc, g->argv);
@@ -404,6 +423,7 @@ bool guest_is_code(const void *address) {
 }
 static const elf_object *object_of(const void *address, char **base) {
   const char *a = (const char *)address;
+  if (guest_is_fixed(address)) return *base = NULL, &image.objects[0];
   if (!region || a < region || a >= region + image.bytes * (size_t)copies)
     return plugin_object_at(address, base);
   const size_t x = (size_t)(a - region) % image.bytes;
@@ -421,7 +441,7 @@ bool guest_is_its(const void *address) {
 }
 void *guest_symbol(const guest *g, const char *name) {
   const size_t at = elf_find(&image, name);
-  return at ? g->image + at : NULL;
+  return at ? guest_address(g, at) : NULL;
 }
 /* Functions in the file's table of symbols, which strip removes, else in those it offers to others: calls
    seen until it returns 1. */
@@ -464,7 +484,7 @@ static void *in_process(const guest *g, const elf_object *o, const char *name) {
   /* (Of the process that runs now: its thread-local variables are in their place while it runs.) */
   if (ELF64_ST_TYPE(s->st_info) == STT_TLS)
     return tls_block() + image.tls_bytes - o->tls_at + s->st_value;
-  char *address = g->image + o->at + s->st_value;
+  char *address = (char *)((uintptr_t)base_of(g, o) + s->st_value);
   if (ELF64_ST_TYPE(s->st_info) != STT_GNU_IFUNC) return address;
   /* A function whose form is chosen at run time (IFUNC): its address is what this function says. */
   void *(*resolve)(void);
@@ -616,7 +636,7 @@ static struct link_map *map_of(const elf_object *o, char *base) {
   state *const s = state_now();
   const bool is_first = !s->first;
   for (int i = 0; i < image.object_count && is_first; i++)
-    map_add(s, &image.objects[i], guest_now()->image + image.objects[i].at);
+    map_add(s, &image.objects[i], base_of(guest_now(), &image.objects[i]));
   known_map *m = s->first;
   while (m && m->object != o) m = (known_map *)(void *)m->map.l_next;
   if (!m) map_add(s, o, base);
@@ -703,7 +723,7 @@ static int guest_iterate(int (*fn)(struct dl_phdr_info *, size_t, void *), void 
   if (!g) return dl_iterate_phdr(fn, arg);
   plugins_each(count_object, &t);
   for (int i = 0; i < image.object_count && !code; i++)
-    code = tell_object(&image.objects[i], g->image + image.objects[i].at, &t);
+    code = tell_object(&image.objects[i], base_of(g, &image.objects[i]), &t);
   if (!code) code = plugins_each(tell_object, &t);
   return code ? code : dl_iterate_phdr(tell_shared, &t);
 }
@@ -782,17 +802,17 @@ int guest_patch_function(const char *name, const void *target, guest_patch *patc
   if (fd < 0) return 0;
   memcpy(code + 2, &target, sizeof target);
   patch->at = o->at + at;
-  memcpy(patch->was, guest_at(0)->image + patch->at, sizeof patch->was);
+  memcpy(patch->was, guest_address(guest_at(0), patch->at), sizeof patch->was);
   memcpy(patch->is, code, sizeof patch->is);
   for (int rank = 0; rank < copies; rank++)
-    if (pwrite(fd, code, sizeof code, (off_t)(uintptr_t)(guest_at(rank)->image + o->at + at)) !=
+    if (pwrite(fd, code, sizeof code, (off_t)(uintptr_t)guest_address(guest_at(rank), patch->at)) !=
         (ssize_t)sizeof code)
       guest_refuse("%s: %s", name, strerror(errno));
   close(fd);
   return 1;
 }
 void *guest_patch_set(const guest_patch *patch, bool is_there) {
-  char *const address = guest_now()->image + patch->at;
+  char *const address = guest_address(guest_now(), patch->at);
   const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
   if (fd < 0 || pwrite(fd, is_there ? patch->is : patch->was, GUEST_PATCH_BYTES,
                        (off_t)(uintptr_t)address) != GUEST_PATCH_BYTES)

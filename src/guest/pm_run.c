@@ -8,7 +8,7 @@
              given; 100 when the run itself failed (deadlock, crash, time limit), with who and when
              on stderr and the trace written; 2 for a bad call, a full disk.
 
-   The program is an ordinary executable (PIE, dynamically linked, any language) or a shared object
+   The program is an ordinary executable (dynamically linked, any language) or a shared object
    with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
@@ -356,7 +356,6 @@ static void make_guests(pm_world *world, int argc, char **argv) {
   guest_bytes = (guest_bytes + 63) / 64 * 64;
   guests = (char *)calloc((size_t)s.processes, guest_bytes);
   if (!guests) guest_refuse("out of memory");
-  guest_load(argv[0], s.processes);
   for (int i = 0; i < s.processes; i++) {
     guest *g = guest_at(i);
     g->argc = argc;
@@ -450,6 +449,7 @@ int main(int argc, char **argv) {
     }
   if (wave.nics && !rtl) guest_refuse("--wave: only --level rtl has NICs to look into");
 #endif
+  guest_load(argv[at], s.processes);
   for (guest_part *p = parts; p; p = p->next)
     if (p->settings) p->settings(&s.desc, &platform);
   const pm_status made = pm_world_create(&s.desc, &world);

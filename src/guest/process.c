@@ -11,6 +11,7 @@ void guest_switched(void *unused, pm_process *to) {
   guest_context *c = g->thread_count ? guest_context_of(g, pm_thread_self()) : &g->first;
   const size_t tls_bytes = guest_tls_bytes();
   (void)unused;
+  guest_fixed_switch(pm_process_rank(to));
   if (guest_running) guest_running->error_number = errno;
   if (tls_bytes) {
     const size_t from = guest_tls_most() - tls_bytes;

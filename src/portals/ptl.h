@@ -25,9 +25,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_EQ_EMPTY, 4)                                                                               \
   X(PTL_FAIL, 5)                                                                                   \
   X(PTL_IGNORED, 6)                                                                                \
-  X(PTL_IN_USE, 7) X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10)                \
-      X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)         \
-          X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_IN_USE, 7)                                                                                 \
+  X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)             \
+      X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)        \
+          X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -147,8 +148,8 @@ enum {
   X(ATOMIC)                                                                                        \
   X(ATOMIC_OVERFLOW)                                                                               \
   X(FETCH_ATOMIC)                                                                                  \
-  X(FETCH_ATOMIC_OVERFLOW) X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK)           \
-      X(AUTO_FREE) X(SEARCH)
+  X(FETCH_ATOMIC_OVERFLOW)                                                                         \
+  X(REPLY) X(SEND) X(ACK) X(PT_DISABLED) X(LINK) X(AUTO_UNLINK) X(AUTO_FREE) X(SEARCH)
 enum {
 #define PM__X(name) PTL_EVENT_##name,
   PTL_EVENT_LIST(PM__X)
@@ -462,9 +463,10 @@ typedef struct pm__ct {
 typedef struct pm__md {
   pm__object o;
   ptl_md_t md;
-  pm__eq *eq;         /* see pm__eq_if */
-  uint32_t in_flight; /* operations that will still tell of something */
-  uint32_t unsent;    /* those of them whose SEND or REPLY is to come */
+  pm__eq *eq;              /* see pm__eq_if */
+  uint32_t in_flight;      /* operations that will still tell of something */
+  uint32_t unsent;         /* those of them whose SEND or REPLY is to come */
+  const pm_process *whose; /* of whose memory desc.memory_at tells; NULL: it is where it says */
 } pm__md;
 typedef struct pm__me {
   pm__object o;
@@ -476,7 +478,8 @@ typedef struct pm__me {
   unsigned char list;
   bool linked, auto_unlinked;
   bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
-  int carried; /* 1 + the carrier's number of it; 0: none */
+  int carried;                /* 1 + the carrier's number of it; 0: none */
+  const pm_process *whose;    /* as of a descriptor */
 } pm__me;
 /* An append or a search that the carrier's lists do first. */
 typedef struct pm__list_op {
@@ -528,7 +531,7 @@ struct pm__ni {
   ptl_handle_ni_t handle;
   ptl_rank_t rank;
   ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS]; /* see PM__POOL */
+  pm__pool pool[PM__KINDS];  /* see PM__POOL */
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   int pt_last, header_count, trigger_count;
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */

@@ -152,6 +152,8 @@ PM_API int PtlMDBind(ptl_handle_ni_t ni_handle, const ptl_md_t *md, ptl_handle_m
   o = (pm__md *)pm__pool_new(ni, PM__H_MD);
   if (!o) return PTL_NO_SPACE;
   o->md = *md;
+  o->whose = p->world->desc.memory_at ? p : NULL;
+  o->md.start = pm__table(o->whose, md->start, md->options);
   o->eq = pm__eq_at(ni, md->eq_handle);
   *md_handle = o->o.handle;
   return PTL_OK;
@@ -385,6 +387,8 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
   pm__me *me = (pm__me *)pm__pool_new(ni, PM__H_ME);
   if (!me) return NULL;
   me->me = *entry;
+  me->whose = ni->proc->world->desc.memory_at ? ni->proc : NULL;
+  me->me.start = pm__table(me->whose, entry->start, entry->options);
   me->pt = index;
   me->list = list;
   me->user_ptr = user_ptr;

@@ -1,6 +1,7 @@
 /* Portal table, memory descriptors, list entries and unexpected headers. */
 #pragma once
 #include "ptl_events.h"
+#include "ptl_memory.h"
 
 /* ---- for later pieces ---- */
 /* NULL: not allocated. Of an allocated one; it never moves. */

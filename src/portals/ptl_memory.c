@@ -1,8 +1,19 @@
 #include "ptl_memory.h"
 /* ---- memory: plain or in pieces ---------------------------------------------------------------- */
-static pm__cursor pm__cursor_at(void *start, unsigned int options, uint64_t offset) {
+/* Addresses are the program's own, which events tell, until bytes are moved; tables of pieces are
+   looked at where they are reached (pm__table). */
+PM__PRIVATE void *pm__reached(const pm_process *whose, void *address) {
+  const pm_world_desc *d = whose ? &whose->world->desc : NULL;
+  return d ? d->memory_at(d->user, whose, address) : address;
+}
+PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options) {
+  return options & PTL_IOVEC ? pm__reached(whose, start) : start;
+}
+static pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
+                                uint64_t offset) {
   pm__cursor c;
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
+  c.whose = whose;
   if (!(options & PTL_IOVEC)) {
     c.at = (char *)((uintptr_t)start + (uintptr_t)offset); /* start may be NULL: all memory */
     c.left = UINT64_MAX;
@@ -32,7 +43,7 @@ PM__PRIVATE void *pm__cursor_start(pm__cursor c) {
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
   while (bytes) {
     uint64_t n = pm__cursor_piece(&to, pm__cursor_piece(&from, bytes));
-    memmove(to.at, from.at, (size_t)n);
+    memmove(pm__reached(to.whose, to.at), pm__reached(from.whose, from.at), (size_t)n);
     to.at += n, to.left -= n;
     from.at += n, from.left -= n;
     bytes -= n;
@@ -45,12 +56,13 @@ PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor fro
     return;
   pm__copy(to, from, bytes);
 }
-PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(start, 0, 0); }
+PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
-  return pm__cursor_at(md->md.start, md->md.options, offset);
+  return pm__cursor_at(md->whose, md->md.start, md->md.options, offset);
 }
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
-  return pm__cursor_at(m->what.me->me.start, m->what.me->me.options, m->what.offset_used);
+  const pm__me *me = m->what.me;
+  return pm__cursor_at(me->whose, me->me.start, me->me.options, m->what.offset_used);
 }
 /* What is sent: the copy when there is one, else the initiator's memory as it is now. */
 PM__PRIVATE pm__cursor pm__payload(pm__message *m) {

@@ -7,7 +7,10 @@ typedef struct pm__cursor {
   char *at;                /* next byte */
   uint64_t left;           /* of this piece */
   const ptl_iovec_t *next; /* NULL: one piece */
+  const pm_process *whose; /* see pm__reached; NULL: the address is good */
 } pm__cursor;
+PM__PRIVATE void *pm__reached(const pm_process *whose, void *address);
+PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options);
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);

@@ -1,7 +1,6 @@
 /* What happens at the target of an operation. */
 #pragma once
 #include "ptl_lists.h"
-#include "ptl_memory.h"
 
 /* ---- for later pieces ---- */
 PM__PRIVATE bool pm__is_fetch(const pm__message *m);

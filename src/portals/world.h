@@ -125,6 +125,10 @@ typedef struct pm_world_desc {
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
+  /* Where bytes are that the process has at an address, whoever runs: asked when a message moves them, for the first of
+     what lies together. For programs whose variables are at the address only while their process runs. May be NULL:
+     at the address */
+  void *(*memory_at)(void *user, const pm_process *process, void *address);
   /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
   void (*died)(void *user, pm_process *process);
   void *user; /* given back to all of them */

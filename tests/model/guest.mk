@@ -55,6 +55,7 @@ $(GUEST_OBJECTS): $(B)/guest/%.o: src/guest/%.c $(B)/.flags
 -include $(GUEST_OBJECTS:%=%.d)
 EXAMPLES += $(B)/pm_run
 GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o) $(if $(GUEST_ST),$(ST_WRITTEN))
+-include $(addsuffix .d,$(B)/guest/ompi/wrappers.o $(ST_WRITTEN))
 $(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a | $(if $(GUEST_ST),$(B)/standard/include/mpi.h $(B)/standard/lib/libmpi_abi.so)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm

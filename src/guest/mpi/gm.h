@@ -116,7 +116,8 @@ typedef struct gm_options {
   gm_progress progress;
   const char *report, *program; /* folder, or NULL; name for it */
   int computes;                 /* CPU time of the host counts */
-  bool is_traced;               /* calls go into the trace */
+  bool is_fixed;     /* a process's variables are at their addresses only while it runs itself */
+  bool is_traced;    /* calls go into the trace */
   int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;

@@ -54,6 +54,7 @@ static const guest_option options[] = {
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   const int64_t cores = platform->cores_per_node_count / guest_per_node();
   gm_set.computes = desc->compute_ratio > 0;
+  gm_set.is_fixed = guest_has_fixed();
   gm_set.is_traced = desc->trace != 0;
   if (gm_set.progress != GM_DEDICATED) return;
   if (cores < 2)

@@ -328,7 +328,7 @@ int gm_open(gm_proc *p) {
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
   for (int i = 0; i < EARLY_BLOCKS && !bad; i++)
     bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
-  p->runs_ahead = !gm_set.progress && !gm_set.computes && !p->record;
+  p->runs_ahead = !gm_set.progress && !gm_set.computes && !p->record && !gm_set.is_fixed;
   p->is_open = 1;
   return bad ? GM_ERR_INTERN : GM_OK;
 }

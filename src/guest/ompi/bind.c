@@ -72,7 +72,7 @@ static void bound(size_t (*offset_of)(const char *name)) {
 }
 static void *row_address(int i) {
   const guest *g = guest_now();
-  return g && place && place[i] ? g->image + place[i] : (char *)&om_variable[i];
+  return g && place && place[i] ? guest_address(g, place[i]) : (char *)&om_variable[i];
 }
 void *om_null_request(void) { return row_address(request_row); }
 void *om_predefined(int kind, int handle) {

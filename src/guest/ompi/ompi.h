@@ -67,9 +67,11 @@ void *om_null_request(void);
 int om_of_number(int kind, int number); /* from Fortran's number to a handle */
 int om_number_of(int kind, int handle);
 
-/* A number is what it is; NULL is no handle in either ABI. */
+/* A number is what it is; NULL is no handle in either ABI. Only a program at a fixed address has variables below 4 GiB,
+   and none of our numbers, of 0x44000000 and more, is an address of one that is smaller than 1 GiB. */
 static inline int om_in(const void *handle) {
-  return (uintptr_t)handle >> 32 ? *(const int *)handle : (int)(uintptr_t)handle;
+  return (uintptr_t)handle >> 32 || guest_is_fixed(handle) ? *(const int *)handle
+                                                           : (int)(uintptr_t)handle;
 }
 static inline void *om_out(int kind, int handle) {
   if (kind == K_req && handle == MPI_REQUEST_NULL) return om_null_request();
