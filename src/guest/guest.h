@@ -169,6 +169,8 @@ void guest_say_once(const char *what, const char *text);
 /* ---- the loader --------------------------------------------------------------------------------------- */
 /* Reads the program and what it needs; ends pm_run with a clear text when it cannot run. */
 void guest_load(const char *path, int copies);
+/* A script's argv becomes that of the program that runs it; else argv. Kept for the run. */
+char **guest_script(int *argc, char **argv);
 char *guest_load_copy(int rank); /* ret its image */
 /* What a program means by an offset in its image. */
 char *guest_address(const guest *g, size_t offset);

@@ -8,8 +8,8 @@
              given; 100 when the run itself failed (deadlock, crash, time limit), with who and when
              on stderr and the trace written; 2 for a bad call, a full disk.
 
-   The program is an ordinary executable (dynamically linked, any language) or a shared object
-   with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
+   The program is an ordinary executable (dynamically linked, any language), a script of one (of Python, R ...), or a
+   shared object with a main. What it needs of Portals, PMI and MPI it finds here, whatever library it was linked
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), descriptors 0 to 2, exit handlers,
@@ -449,13 +449,15 @@ int main(int argc, char **argv) {
     }
   if (wave.nics && !rtl) guest_refuse("--wave: only --level rtl has NICs to look into");
 #endif
-  guest_load(argv[at], s.processes);
+  int program_argc = argc - at;
+  char **program_argv = guest_script(&program_argc, argv + at);
+  guest_load(program_argv[0], s.processes);
   for (guest_part *p = parts; p; p = p->next)
     if (p->settings) p->settings(&s.desc, &platform);
   const pm_status made = pm_world_create(&s.desc, &world);
   if (made) guest_refuse("the simulated machine: %s", *why ? why : pm_status_text(made));
   guest_output_begin(s.prefix);
-  make_guests(world, argc - at, argv + at);
+  make_guests(world, program_argc, program_argv);
   for (guest_part *p = parts; p; p = p->next)
     if (p->begin) p->begin(world);
   if (s.spin_ms) guest_spin_begin(s.spin_ms);

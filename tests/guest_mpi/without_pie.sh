@@ -51,6 +51,20 @@ is_no_library() {
 python_as_it_is() {
   simulated -n 3 "$python" -c 'import sys; x = [i for i in range(1000)]; print("sum", sum(x), len(sys.modules) > 10)' && test "$(grep -c '^sum 499500 True$' "$T/out")" = 3
 }
+# As the kernel runs it: with one argument of the first line, or those that env splits.
+scripts_run() {
+  i=0
+  for first in "$python" "$python -u" "/usr/bin/env python3" "/usr/bin/env -S python3 -u -I"; do
+    i=$((i + 1))
+    printf '#!%s\nimport sys\nprint("script", sys.argv[1:], len(sys.argv[0]) > 3, sys.flags.isolated)\n' "$first" >"$T/script$i.py"
+    wanted=0 && [ $i = 4 ] && wanted=1
+    simulated -n 2 "$T/script$i.py" a 'b c' && test "$(grep -cx "script \['a', 'b c'\] True $wanted" "$T/out")" = 2 || { echo "$first"; return 1; }
+  done
+  printf '#!%s\nprint("outer")\n' "$T/script1.py" >"$T/nested.py"
+  simulated -n 1 "$T/nested.py" && grep -x "script \['.*nested.py'\] True 0" "$T/out" || return 1
+  printf '#!/bin/sh\ntrue\n' >"$T/shell" && ! simulated -n 1 "$T/shell" && grep "shell: not a program (a script of sh must call pm_run" "$T/err" &&
+    printf '#!\n' >"$T/nobody" && ! simulated -n 1 "$T/nobody" && grep 'nobody: its first line names no program' "$T/err"
+}
 check "a program at a fixed address prints the same, in the same time" with_mpich
 if [ -x "${set}_openmpi_fixed" ]; then check "made by Open MPI, too" with_openmpi
 else skip "Open MPI's at a fixed address" "no Open MPI (Debian: libopenmpi-dev)"; fi
@@ -60,6 +74,8 @@ check "libraries know the program by its own addresses" libraries_know_it
 check "more processes than mappings are refused" as_many_as_mappings
 check "such a program is no library" is_no_library
 python=$(command -v /usr/bin/python3)
-if [ -n "$python" ] && is_fixed "$python"; then check "Debian's python3 runs as it is" python_as_it_is
+if [ -n "$python" ] && is_fixed "$python"; then
+  check "Debian's python3 runs as it is" python_as_it_is
+  check "scripts run by the program that they name" scripts_run
 else skip "python3 as it is" "no python3 at a fixed address"; fi
 finish

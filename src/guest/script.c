@@ -1,0 +1,69 @@
+/* A script: run as the kernel does, by the program that its first line names, with the script's path and its arguments:
+
+     #!/usr/bin/python3 -u           one argument at most, which may hold blanks
+     #!/usr/bin/env python3          env only looks where that is, so it is left out
+     #!/usr/bin/env -S python3 -u    ... and splits what follows
+
+   Shells are refused: what they do is to start other programs. */
+#include "guest.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NESTED_MAX = 4, WORDS_MAX = 16 };
+static const char *name_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+/* The first line behind "#!", or false: no script. */
+static bool first_line(const char *path, char *line, int bytes) {
+  FILE *in = fopen(path, "re");
+  const bool is_script =
+      in && getc(in) == '#' && getc(in) == '!' && fgets(line, bytes, in) && strchr(line, '\n');
+  if (in) fclose(in);
+  return is_script;
+}
+static void refuse_shells(const char *script, const char *program) {
+  static const char *const shells[] = {"sh",  "bash", "dash", "ksh", "zsh",
+                                       "csh", "tcsh", "fish", NULL};
+  for (int i = 0; shells[i]; i++)
+    if (strcmp(name_of(program), shells[i]) == 0)
+      guest_refuse("%s: not a program (a script of %s must call pm_run, not the other way round)",
+                   script, shells[i]);
+}
+/* ret how many words: the program, then its arguments */
+static int words_of(char *line, char **words) {
+  char *rest;
+  int count = 0;
+  words[0] = strtok_r(line, " \t\n", &rest);
+  if (!words[0]) return 0;
+  rest += strspn(rest, " \t");
+  rest[strcspn(rest, "\n")] = 0;
+  for (size_t n = strlen(rest); n && strchr(" \t\r", rest[n - 1]); n--) rest[n - 1] = 0;
+  if (strcmp(name_of(words[0]), "env") != 0) {
+    words[1] = rest;
+    return *rest ? 2 : 1;
+  }
+  if (strncmp(rest, "-S", 2) == 0) rest += 2;
+  for (char *more, *word = strtok_r(rest, " \t", &more); word && count < WORDS_MAX;
+       word = strtok_r(NULL, " \t", &more))
+    words[count++] = word;
+  return count;
+}
+char **guest_script(int *argc, char **argv) {
+  for (int nested = 0; nested < NESTED_MAX; nested++) {
+    char line[256], *words[WORDS_MAX];
+    if (!first_line(argv[0], line, sizeof line)) return argv;
+    char *const kept = strdup(line);
+    const int count = kept ? words_of(kept, words) : 0;
+    char **all = (char **)calloc((size_t)(*argc + count) + 1, sizeof *all);
+    if (!kept || !all) guest_refuse("out of memory");
+    if (!count) guest_refuse("%s: its first line names no program", argv[0]);
+    refuse_shells(argv[0], words[0]);
+    memcpy(all, words, (size_t)count * sizeof *all);
+    memcpy(all + count, argv, (size_t)*argc * sizeof *all);
+    *argc += count;
+    argv = all;
+  }
+  guest_refuse("%s: a script of a script of a script ...", argv[0]);
+}
