@@ -281,9 +281,10 @@ static int options(int argc, char **argv) {
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
-/* What launchers tell their processes, as SLURM names it. NBC_SHARED_MEMORY: messages that go past the
+/* What launchers tell their processes, as SLURM, Open MPI and MPICH name it: Debian's h5py asks for these two to know
+   whether MPI is used at all. NBC_SHARED_MEMORY: messages that go past the
    simulated MPI would take no time. */
-enum { OWN_VARIABLES = 24, OWN_BYTES = 1024 };
+enum { OWN_VARIABLES = 32, OWN_BYTES = 1536 };
 static void environment(const guest *g, char **list, char *room) {
   const int rank = pm_process_rank(g->process), node = rank / s.per_node,
             nodes = (s.processes + s.per_node - 1) / s.per_node;
@@ -308,12 +309,19 @@ static void environment(const guest *g, char **list, char *room) {
               {"SLURM_JOB_ID", 1},
               {"SLURM_JOBID", 1},
               {"SLURM_TASKS_PER_NODE", here},
+              {"OMPI_COMM_WORLD_RANK", rank},
+              {"OMPI_COMM_WORLD_SIZE", s.processes},
+              {"OMPI_COMM_WORLD_LOCAL_RANK", rank - first},
+              {"OMPI_COMM_WORLD_LOCAL_SIZE", here},
+              {"OMPI_COMM_WORLD_NODE_RANK", rank - first},
+              {"MPI_LOCALRANKID", rank - first},
+              {"MPI_LOCALNRANKS", here},
               {"NBC_SHARED_MEMORY", 0}};
   char *const end = room + OWN_BYTES;
   char **to = list;
   for (char **e = environ; *e; e++)
     if (strncmp(*e, "SLURM_", 6) != 0 && strncmp(*e, "PMI_", 4) != 0 &&
-        strncmp(*e, "PMIX_", 5) != 0)
+        strncmp(*e, "PMIX_", 5) != 0 && strncmp(*e, "OMPI_COMM_WORLD_", 16) != 0)
       *to++ = *e;
   for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
     *to++ = room;

@@ -42,6 +42,8 @@ static void environment(void) {
   char name[32], text[32], *again;
   snprintf(text, sizeof text, "%d", rank);
   MUST(strcmp(getenv("NBC_SHARED_MEMORY"), "0") == 0); /* messages past the simulated MPI take no time */
+  MUST(strcmp(getenv("OMPI_COMM_WORLD_RANK"), text) == 0 && atoi(getenv("OMPI_COMM_WORLD_SIZE")) == size);
+  MUST(atoi(getenv("MPI_LOCALNRANKS")) == atoi(getenv("OMPI_COMM_WORLD_LOCAL_SIZE")) && atoi(getenv("MPI_LOCALRANKID")) == atoi(getenv("SLURM_LOCALID")));
   MUST(strcmp(getenv("PMI_RANK"), text) == 0 && strcmp(getenv("SLURM_PROCID"), text) == 0 && atoi(getenv("SLURM_NTASKS")) == size);
   MUST(setenv("OWN", text, 1) == 0 && setenv("OWN", "none", 0) == 0);
   PMI_Barrier();
