@@ -1732,7 +1732,7 @@ typedef struct nbc_schedule_desc {
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
      reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
-     packed */
+     packed; blocks that are received must not overlap */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative; /* keep operands in rank order */
@@ -14962,6 +14962,41 @@ static nbc_status nbc__sched_check_counts(const uint64_t *counts, const uint64_t
   return NBC_OK;
 }
 
+/* What is received must have a place of its own, as MPI demands: two messages that write one byte would wait for each other,
+   in another order at each rank, for ever. Lists go upwards mostly, which one look shows; others are sorted. */
+typedef struct nbc__sched_place {
+  uint64_t from, to;
+  int block;
+} nbc__sched_place;
+static int nbc__sched_place_order(const void *a, const void *b) {
+  const nbc__sched_place *const x = (const nbc__sched_place *)a, *const y =
+                                                                     (const nbc__sched_place *)b;
+  return x->from < y->from ? -1 : x->from > y->from;
+}
+static nbc_status nbc__sched_check_places(const uint64_t *counts, const uint64_t *displs,
+                                          int blocks, nbc_error *err) {
+  nbc_status status = NBC_OK;
+  uint64_t end = 0;
+  int i, count = 0;
+  for (i = 0; displs && counts && i < blocks && (!counts[i] || displs[i] >= end); i++)
+    if (counts[i]) end = displs[i] + counts[i];
+  if (!displs || !counts || i == blocks) return NBC_OK;
+  nbc__sched_place *const place = (nbc__sched_place *)NBC_MALLOC((size_t)blocks * sizeof *place);
+  if (!place) return nbc__status_fail(err, NBC_E_NOMEM, 0, "out of memory");
+  for (i = 0; i < blocks; i++) {
+    const nbc__sched_place one = {displs[i], displs[i] + counts[i], i};
+    if (counts[i]) place[count++] = one;
+  }
+  qsort(place, (size_t)count, sizeof *place, nbc__sched_place_order);
+  for (i = 1; i < count && !status; i++)
+    if (place[i].from < place[i - 1].to)
+      status = nbc__status_fail(
+          err, NBC_E_INVAL, 0, "recv_displs[%d] = %llu: blocks %d and %d are received in one place",
+          place[i].block, (unsigned long long)place[i].from, place[i - 1].block, place[i].block);
+  NBC_FREE(place);
+  return status;
+}
+
 static nbc_status nbc__sched_check_list(const int *ranks, int count, const nbc_schedule_desc *d,
                                         const char *name, nbc_error *err) {
   if (count < 0 || (count && !ranks))
@@ -15028,6 +15063,11 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
                             recv && !d->recv_counts ? "recv" : "send");
   status = nbc__sched_check_counts(recv ? d->recv_counts : NULL, d->recv_displs,
                                    nbc__sched_recv_blocks(d), d->elem_bytes, "recv_counts", err);
+  if (!status && recv &&
+      (about->gets == NBC__COLL_BLOCKS || about->gets == NBC__COLL_ROOT_BLOCKS ||
+       about->gets == NBC__COLL_SOURCE_BLOCKS))
+    status =
+        nbc__sched_check_places(d->recv_counts, d->recv_displs, nbc__sched_recv_blocks(d), err);
   if (!status)
     status = nbc__sched_check_counts(send ? d->send_counts : NULL, d->send_displs,
                                      nbc__sched_send_blocks(d), d->elem_bytes, "send_counts", err);

@@ -128,7 +128,7 @@ typedef struct nbc_schedule_desc {
   uint64_t count;
   /* gatherv at the root, allgatherv, alltoallv: recv; scatterv at the root, alltoallv: send;
      reduce_scatter: recv counts. `size` entries, or one per neighbour; displacements NULL =
-     packed */
+     packed; blocks that are received must not overlap */
   const uint64_t *send_counts, *send_displs, *recv_counts, *recv_displs;
   bool in_place;        /* input in the receive buffer (scatter: the root keeps its own block) */
   bool not_commutative; /* keep operands in rank order */

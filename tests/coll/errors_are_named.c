@@ -43,6 +43,39 @@ static bool refused(const nbc_coll_args *args, nbc_status status, const char *sa
   return good;
 }
 
+/* Two messages to one place would wait for each other for ever. In which order places are listed does not matter, nor where
+   a block of nothing is. */
+static void blocks_in_one_place_are_refused(void) {
+  static const uint64_t counts[SIZE] = {3, 2, 4};
+  static const uint64_t meet[][SIZE] = {{0, 2, 10}, {10, 0, 1}, {4, 20, 1}, {5, 5, 20}};
+  static const uint64_t apart[][SIZE] = {{0, 3, 5}, {6, 4, 0}, {10, 0, 20}};
+  nbc_coll_args a = {.send = in[1], .recv = out[1], .count = 2, .type = NBC_TYPE_INT32, .recv_counts = counts, .root = 1};
+  open_world(false, 0);
+  for (size_t i = 0; i < sizeof meet / sizeof *meet; i++) {
+    a.recv_displs = meet[i];
+    a.coll = NBC_COLL_ALLGATHERV;
+    CHECK(refused(&a, NBC_E_INVAL, "are received in one place"));
+    a.coll = NBC_COLL_GATHERV;
+    CHECK(refused(&a, NBC_E_INVAL, "are received in one place"));
+  }
+  a.recv_displs = meet[1];
+  CHECK(refused(&a, NBC_E_INVAL, "recv_displs[2] = 1: blocks 1 and 2 are received in one place"));
+  for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+    static const uint64_t with_none[SIZE] = {3, 0, 4}, inside[SIZE] = {0, 1, 3};
+    nbc_request *requests[SIZE];
+    nbc_status ends[SIZE];
+    for (int r = 0; r < SIZE; r++) {
+      nbc_coll_args b = {.coll = NBC_COLL_ALLGATHERV, .send = in[r], .recv = out[r], .type = NBC_TYPE_INT32, .recv_counts = counts, .recv_displs = apart[i]};
+      if (!i) b.recv_counts = with_none, b.recv_displs = inside;
+      b.count = b.recv_counts[r];
+      CHECK(nbc_coll_start_new(comms[r], &b, &requests[r]) == NBC_OK);
+    }
+    drive(requests, ends, SIZE);
+    for (int r = 0; r < SIZE; r++) CHECK(ends[r] == NBC_OK);
+  }
+  close_world();
+}
+
 static void wrong_arguments_are_refused(void) {
   open_world(false, 0);
   const nbc_coll_args good = {.coll = NBC_COLL_REDUCE,
@@ -425,6 +458,7 @@ static void environment_is_checked(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(wrong_arguments_are_refused);
+  RUN(blocks_in_one_place_are_refused);
   RUN(sixteen_operators_and_no_more);
   RUN(an_operator_gets_what_its_call_gives);
   RUN(neighbors_are_checked);
