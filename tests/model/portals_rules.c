@@ -316,6 +316,26 @@ static void disabling_waits_for_what_runs(void) {
   if (!IS_ON_RTL) run_world(2, disable_body, NULL);
 }
 
+/* Searches that a carrier's lists are still at are over when the call returns, and told of. */
+static void search_and_disable_body(void *unused) {
+  enum { SEARCHES = 6 };
+  side s_, *s = &s_;
+  ptl_event_t e;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SEND_DISABLE);
+  append(s, entry(s->memory, 1000, 1, PUT_GET | QUIET), PTL_OVERFLOW_LIST, NULL);
+  pm_barrier();
+  put(s, 1 - pm_rank(), 8, PTL_NO_ACK_REQ, 1, 0, 0);
+  EXPECT(s, PUT);
+  const ptl_me_t me = entry(s->memory, 8, 1, PUT_GET | PTL_ME_USE_ONCE);
+  for (int i = 0; i < SEARCHES; i++) CHECK(PtlMESearch(s->ni, s->pt, &me, PTL_SEARCH_ONLY, NULL) == PTL_OK);
+  CHECK(PtlPTDisable(s->ni, s->pt) == PTL_OK);
+  for (int i = 0; i < SEARCHES; i++) CHECK(PtlEQGet(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_SEARCH);
+  CHECK(PtlEQGet(s->eq, &e) == PTL_EQ_EMPTY);
+  side_close(s);
+}
+static void disabling_waits_for_searches(void) { run_world(2, search_and_disable_body, NULL); }
+
 static int flow_control, muted;
 static void no_slot_body(void *unused) {
   side s_, *s = &s_;
@@ -783,6 +803,7 @@ int main(int argc, char **argv) {
   RUN(second_map_follows_the_option);
   RUN(table_follows_its_options);
   RUN(disabling_waits_for_what_runs);
+  RUN(disabling_waits_for_searches);
   RUN(no_room_for_a_header_drops_or_disables);
   RUN(other_implementations_are_options);
   RUN(frees_interrupt_waiters_when_told_to);
