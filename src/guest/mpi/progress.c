@@ -27,13 +27,15 @@ gm_options gm_set = {.progress = GM_IN_CALLS,
 #define NUMBER    ((uint64_t)0xFFFFFF)
 #define SIZE(hdr) ((hdr) >> 24 & 0x7FFFFFFFFFu)
 #define ONCE      (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
-enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 20, PAGE = 4096 };
+enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 20, PAGE = 4096, GROUP = 16, IDLE_MAX = 4096 };
 #define EARLY_BYTES                                                                                \
   ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
 
 static gm_proc **procs;
 static char *early_of_all;   /* blocks of all processes, one mapping */
 static uint16_t *early_used; /* bytes of each page that were copied out */
+static uint16_t *early_idle; /* of each group: the pages that are empty and not given back yet */
+static int early_idle_count; /* at most IDLE_MAX of all processes together */
 static double copy_bytes_per_ns;
 static struct {
   uint64_t id;
@@ -152,6 +154,24 @@ static int early_block(gm_proc *p, char *start) {
   me.min_free = gm_set.eager_bytes;
   return PtlMEAppend(p->ni, p->pt, &me, PTL_OVERFLOW_LIST, start, &h);
 }
+static void page_goes_back(uint64_t page) {
+  madvise(early_of_all + page * PAGE, PAGE, MADV_DONTNEED);
+  early_idle[page / GROUP] &= (uint16_t) ~(1u << page % GROUP);
+  early_idle_count--;
+}
+/* A call of the system costs as much as some messages, so pages go back by groups; each by itself where
+   there are too many incomplete groups. */
+static void page_is_empty(uint64_t page) {
+  const uint64_t group = page / GROUP;
+  early_idle[group] |= (uint16_t)(1u << page % GROUP);
+  early_idle_count++;
+  if (early_idle[group] == (1u << GROUP) - 1) {
+    madvise(early_of_all + group * GROUP * PAGE, (size_t)GROUP * PAGE, MADV_DONTNEED);
+    early_idle[group] = 0;
+    early_idle_count -= GROUP;
+  } else if (early_idle_count > IDLE_MAX)
+    page_goes_back(page);
+}
 /* Pages whose bytes have all been copied out go back: a block is used from its beginning to its
    end, never twice before AUTO_FREE, so a page whose used bytes add up to its size holds nothing
    any more. */
@@ -162,12 +182,20 @@ static void early_free(char *from, uint64_t bytes) {
     const uint64_t page = at / PAGE, room = PAGE - at % PAGE, n = bytes < room ? bytes : room;
     early_used[page] = (uint16_t)(early_used[page] + n);
     if (early_used[page] >= PAGE) {
-      madvise(early_of_all + page * PAGE, PAGE, MADV_DONTNEED);
+      page_is_empty(page);
       early_used[page] = 0;
     }
     at += n;
     bytes -= n;
   }
+}
+/* The block will be written again: no page of it counts as empty from now on. Its last page mostly is
+   not full, so its last group is not complete. */
+static int block_again(gm_proc *p, char *start) {
+  const uint64_t first = (uint64_t)(start - early_of_all) / PAGE, end = first + EARLY_BYTES / PAGE;
+  for (uint64_t page = first; !gm_nowhere && page < end; page++)
+    if (early_idle[page / GROUP] >> page % GROUP & 1) page_goes_back(page);
+  return early_block(p, start);
 }
 static void open_all(void) {
   const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
@@ -177,7 +205,9 @@ static void open_all(void) {
   find_places();
   early_of_all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   early_used = mmap(NULL, pages * sizeof *early_used, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (early_of_all == MAP_FAILED || (void *)early_used == MAP_FAILED)
+  early_idle = mmap(NULL, pages / GROUP * sizeof *early_idle, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (early_of_all == MAP_FAILED || (void *)early_used == MAP_FAILED ||
+      (void *)early_idle == MAP_FAILED)
     gm_fatal("no address space for early messages of %d processes", pm_size());
 }
 
@@ -603,7 +633,7 @@ static inline __attribute__((always_inline)) void event_of(gm_proc *p, gm_msg *m
   /* All headers of this block are gone and their events were taken before this one, so all that
        lay in it was copied out: the block begins anew. */
   case PTL_EVENT_AUTO_FREE:
-    if (p->is_open && early_block(p, e->user_ptr)) gm_fatal("no room for early messages");
+    if (p->is_open && block_again(p, e->user_ptr)) gm_fatal("no room for early messages");
     break;
   case PTL_EVENT_PT_DISABLED:
     gm_fatal("too many messages came before their receives: more than the NIC has headers for, or "
