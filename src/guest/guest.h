@@ -12,6 +12,7 @@
 #ifndef GUEST_H_INCLUDED
 #define GUEST_H_INCLUDED
 #include <dlfcn.h>
+#include <signal.h>
 #include <ucontext.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -266,6 +267,11 @@ const guest_option *guest__option_named(const char *name); /* NULL: unknown */
    when there is no sweep. Then the child's keys of the platform. */
 void guest__sweep(int argc, char **argv, int at);
 void guest__sweep_platform(pm_platform *p);
+/* The time-stamp counter, see counter.c: when pm_run lets go of it (false) and keeps it again */
+bool guest_counter_keep(bool is_wanted);                          /* ret how it was */
+bool guest_counter_faulted(const siginfo_t *info, ucontext_t *c); /* ret 0: it is another fault */
+bool guest_counter_stopped(ucontext_t *c);                        /* ... trap */
+void guest_catch_faults(int number);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);
 #pragma GCC visibility pop

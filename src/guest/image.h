@@ -90,6 +90,8 @@ bool elf_is_nowhere(const char *name);
 /* Values of DT_INIT, DT_INIT_ARRAY ...: offsets in the image; 0 for those that are missing. */
 size_t elf_dynamic(const elf_object *object, int64_t tag);
 
+void guest_counter_scan(const elf_image *image); /* bound; see counter.c */
+
 /* ---- plugins.c: what a process loads by dlopen --------------------------------------------------------- */
 typedef struct guest guest;
 /* caller: who asks, whose folders are searched. mode: dlopen's. ret a handle; NULL: plugin_fail has said why,

@@ -326,6 +326,7 @@ static struct sigaction models[65];
 static const char *handling_at; /* a frame of the handler that runs, or has jumped away */
 static void faulted(int number, siginfo_t *info, void *context) {
   const char here = 0;
+  if (number == SIGSEGV && guest_counter_faulted(info, (ucontext_t *)context)) return;
   const guest *g = guest_now();
   struct sigaction *a = g && g->libc ? &g->libc->actions[number] : NULL;
   /* A fault of the handler itself lies deeper; after a jump the next one lies where the last one lay. */
@@ -346,7 +347,7 @@ static void faulted(int number, siginfo_t *info, void *context) {
     now.sa_handler(number);
   handling_at = NULL;
 }
-static void catch_faults(int number) {
+void guest_catch_faults(int number) {
   struct sigaction ours;
   const bool is_fault =
       number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
@@ -363,7 +364,7 @@ static int guest_sigaction(int number, const struct sigaction *now, struct sigac
   const struct sigaction old = *a;
   if (now) {
     *a = *now;
-    if (now->sa_handler != SIG_DFL && now->sa_handler != SIG_IGN) catch_faults(number);
+    if (now->sa_handler != SIG_DFL && now->sa_handler != SIG_IGN) guest_catch_faults(number);
   }
   if (before) *before = old;
   return 0;
@@ -426,9 +427,11 @@ static int guest_uname(struct utsname *u) {
 typedef struct inherited {
   char **environment;
   sighandler_t on_pipe;
+  bool has_no_counter;
 } inherited;
 static inherited lend(void) {
-  const inherited before = {environ, signal(SIGPIPE, SIG_DFL)}; /* the launcher ignores it */
+  const inherited before = {environ, signal(SIGPIPE, SIG_DFL), /* the launcher ignores it */
+                            guest_counter_keep(false)};
   guest_own_input(0);
   environ = *environ_at();
   return before;
@@ -437,6 +440,7 @@ static void take_back(const inherited *before) {
   const int error_number = errno;
   environ = before->environment;
   signal(SIGPIPE, before->on_pipe);
+  guest_counter_keep(before->has_no_counter);
   errno = error_number;
 }
 static int guest_system(const char *command) {

@@ -221,6 +221,7 @@ void guest_load(const char *path, int processes) {
     guest_refuse("%s: %s", path, strerror(errno));
   if (image.objects[0].is_fixed) guest_fixed_load(&image, processes);
   if (!elf_bind(&image, error, sizeof error)) guest_refuse("%s", error);
+  guest_counter_scan(&image);
   tls_most = image.tls_bytes;
   if (elf_calls_dlopen() && tls_fits() && tls_most + TLS_LATER <= TLS_ROOM) tls_most += TLS_LATER;
   if (!elf_find(&image, "main") && !image.objects[0].header.e_entry)

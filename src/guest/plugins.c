@@ -151,6 +151,7 @@ static int load(plugin *p, const char *path, char *error, size_t bytes) {
     return 0;
   }
   if (!place_variables(&p->image, error, bytes) || !elf_bind(&p->image, error, bytes)) return 0;
+  guest_counter_scan(&p->image);
   for (int i = 0; i < p->image.object_count; i++) { /* processes share one table of open files */
     close(p->image.objects[i].fd);
     p->image.objects[i].fd = -1;

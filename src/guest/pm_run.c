@@ -468,10 +468,11 @@ int main(int argc, char **argv) {
   make_guests(world, program_argc, program_argv);
   for (guest_part *p = parts; p; p = p->next)
     if (p->begin) p->begin(world);
-  if (s.spin_ms) guest_spin_begin(s.spin_ms);
+  guest_spin_begin(s.spin_ms);
   FILE *const in = stdin, *const out = stdout;
   const pm_status status = pm_world_run(world);
   guest_spin_end();
+  guest_counter_keep(false);
   stdin = in;
   stdout = out;
   guest_libc_switch(NULL);

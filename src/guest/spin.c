@@ -41,7 +41,8 @@ static uint64_t progress(const pm_world *world) {
 }
 /* It may wait for what is under way: time passes until something happens, or for long. With nothing
    under way it can only wait for somebody who is ready to run, or computes: then the others have a turn,
-   and what a long computation pays for it is a nanosecond. Who was found at this place before
+   and what a long computation pays for it is a nanosecond, or where the process has other threads, which may be in a
+   pause between looks, as long as the longest of these. Who was found at this place before
    (is_known) waits for what is delivered to itself, though no longer than some per cent of the CPU time that
    it took until now: so a computation pays less than it would if computing took time. */
 static void let_others_run(const pm_world *world, bool is_known) {
@@ -54,7 +55,7 @@ static void let_others_run(const pm_world *world, bool is_known) {
     is_delivered = pm_yield_for(0);
     i++;
   }
-  if (!i) pm_compute_ns(1);
+  if (!i) pm_compute_ns(guest_now()->thread_count ? guest_platform()->cpu_poll_max_ns : 1);
 }
 /* Nobody has called anything for long: a computation, or a wait without an end. */
 static void say_if_silent(const pm_world *world, const unsigned char *at) {
@@ -301,6 +302,10 @@ static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
   const int error = errno;
   unsigned char *const at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1;
+  if (guest_counter_stopped(c)) {
+    errno = error;
+    return;
+  }
   if (info->si_code == TRAP_TRACE) {
     if (searching)
       search_on(c);
@@ -392,6 +397,7 @@ void guest_spin_begin(int spin_ms) {
   memset(&act, 0, sizeof act);
   spin_ticks_max = spin_ms / TICK_MS > 2 ? spin_ms / TICK_MS : 2;
   traps_begin();
+  if (!spin_ms) return;
   act.sa_sigaction = tick;
   act.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
   sigaction(SIGVTALRM, &act, NULL);
