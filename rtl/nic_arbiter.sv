@@ -32,7 +32,7 @@ module nic_arbiter #(
 
   always_comb begin
     index_o = '0;
-    for (int unsigned i = 0; i < N; i++) if (grant_o[i]) index_o = Bits'(i);
+    for (int unsigned i = 0; i < N; i++) if (grant_o[i]) index_o = index_o | Bits'(i);  // there is one
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

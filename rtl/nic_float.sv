@@ -97,11 +97,16 @@ module nic_float (
 
   // ---- 4, 5: the first bit to its place, or as far as the exponent goes ------------------------------------------
   logic [6:0] zeros, zeros4_q;
+  logic [W:0] from_left, first;
   logic sticky5_q, sticky5;
   logic [12:0] right;
   always_comb begin
-    zeros = 7'(W);
-    for (int unsigned i = 0; i < W; i++) if (m3_q[i]) zeros = 7'(W - 1 - i);
+    // The highest 1, from the left; behind all bits stands one more. A carry finds it, its number is an or of bits.
+    for (int unsigned i = 0; i < W; i++) from_left[i] = m3_q[W - 1 - i];
+    from_left[W] = 1'b1;
+    first = from_left & (~from_left + (W + 1)'(1));
+    zeros = '0;
+    for (int unsigned i = 0; i <= W; i++) if (first[i]) zeros = zeros | 7'(i);
   end
   assign lowest = way4_q.dbl ? -13'sd1022 : -13'sd126;
   assign room   = exp4_q - lowest;    // so many places to the left

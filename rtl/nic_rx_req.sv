@@ -84,7 +84,7 @@ module nic_rx_req import nic_pkg::*; #(
   logic [7:0] idx_q;
   logic skip_q;          // the rest of the last message is not needed
   logic clear;            // a peer is to be forgotten: first in the set
-  logic [Peers-1:0] clear_q;
+  logic [Peers-1:0] clear_q, clear_first;
   logic [5:0] clear_peer, gone_q;
   logic [127:0] old_q;
   logic [127:0] imm_q;   // old value of a fetching atomic
@@ -94,9 +94,11 @@ module nic_rx_req import nic_pkg::*; #(
   logic [$clog2(History):0] pending_q;
 
   assign clear = clear_q != '0;
+  // The lowest: a carry finds it, its number is an or of bits. One choice behind the other would be 64 of them.
+  assign clear_first = clear_q & (~clear_q + Peers'(1));
   always_comb begin
     clear_peer = '0;
-    for (int unsigned p = 0; p < Peers; p++) if (clear_q[Peers - 1 - p]) clear_peer = 6'(Peers - 1 - p);
+    for (int unsigned p = 0; p < Peers; p++) if (clear_first[p]) clear_peer = clear_peer | 6'(p);
   end
 
   assign hdr = pkt_i.hdr;

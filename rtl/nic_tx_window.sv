@@ -46,16 +46,16 @@ module nic_tx_window #(
   assign d_at    = done_seq_i - d_base;
   assign d_known = d_at < d_used;
   assign d_map   = done_q[done_peer_i] | (Window'(d_known) << d_at[$clog2(Window)-1:0]);
+  // The lowest that is not done, as one bit; bit Window: all are. A carry finds it, then its number is an or of bits:
+  // counting one by one would be Window adders behind each other.
+  logic [Window:0] d_stop;
+  assign d_stop = ~{1'b0, d_map} & ({1'b0, d_map} + 1'b1);
   always_comb begin
-    logic run;
-    run     = 1'b1;
     d_count = '0;
-    for (int unsigned i = 0; i < Window; i++) begin
-      run = run && d_map[i];
-      if (run) d_count = d_count + 1'b1;
-    end
-    d_slid = d_map >> d_count;
+    for (int unsigned i = 0; i <= Window; i++)
+      if (d_stop[i]) d_count = d_count | ($clog2(Window) + 1)'(i);
   end
+  assign d_slid = d_map >> d_count;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
