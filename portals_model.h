@@ -8593,7 +8593,7 @@ static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t
     if (!ni->map || id.rank >= ni->map->count) return 1;
     id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
   }
-  return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
+  return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
 static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
                              ptl_size_t length) {
@@ -8637,7 +8637,8 @@ static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   if ((md->options & PTL_MD_VOLATILE) && m->what.length > m->what.from->limits.max_volatile_size)
     return 1;
   return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) ||
-         (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
+         (ack == PTL_CT_ACK_REQ &&
+          (md->ct_handle == PTL_CT_NONE || md->ct_handle == PTL_INVALID_HANDLE));
 }
 static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
@@ -9376,16 +9377,28 @@ static void pm__clamp_limits(ptl_ni_limits_t *l) {
   l->features = pm__limits.features;
 }
 
+static bool pm__is_open(const pm_process *p) {
+  for (int i = 0; i < 4; i++)
+    if (p->ni[i] && p->ni[i]->refs) return true;
+  return false;
+}
+/* All interfaces of a process share one, and it stays when the last of them closes: whoever opens one again with
+   PTL_PID_ANY is found where it was. Until then another process of the node may ask for it, and the process for another. */
 static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
+  const bool had_pid = p->has_pid;
+  const uint32_t before = p->pid;
+  pm_process *holder;
   uint32_t pid = wanted;
-  if (p->has_pid) return PTL_OK; /* all interfaces share one */
-  if (wanted == PTL_PID_ANY) {
+  if (wanted != PTL_PID_ANY && wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
+  if (had_pid && (wanted == PTL_PID_ANY || wanted == before || pm__is_open(p))) return PTL_OK;
+  if (wanted == PTL_PID_ANY)
     for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
-  } else {
-    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
-    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
-  }
-  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
+  holder = pm__process_by_pid(w, (uint32_t)p->node, pid);
+  if (holder && pm__is_open(holder)) return PTL_PID_IN_USE;
+  if (!pm__pid_take(w, p, pid)) return PTL_NO_SPACE;
+  if (holder) holder->has_pid = false;
+  if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
+  return PTL_OK;
 }
 
 static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {

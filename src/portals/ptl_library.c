@@ -36,16 +36,28 @@ static void pm__clamp_limits(ptl_ni_limits_t *l) {
   l->features = pm__limits.features;
 }
 
+static bool pm__is_open(const pm_process *p) {
+  for (int i = 0; i < 4; i++)
+    if (p->ni[i] && p->ni[i]->refs) return true;
+  return false;
+}
+/* All interfaces of a process share one, and it stays when the last of them closes: whoever opens one again with
+   PTL_PID_ANY is found where it was. Until then another process of the node may ask for it, and the process for another. */
 static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
+  const bool had_pid = p->has_pid;
+  const uint32_t before = p->pid;
+  pm_process *holder;
   uint32_t pid = wanted;
-  if (p->has_pid) return PTL_OK; /* all interfaces share one */
-  if (wanted == PTL_PID_ANY) {
+  if (wanted != PTL_PID_ANY && wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
+  if (had_pid && (wanted == PTL_PID_ANY || wanted == before || pm__is_open(p))) return PTL_OK;
+  if (wanted == PTL_PID_ANY)
     for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
-  } else {
-    if (wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
-    if (pm__process_by_pid(w, (uint32_t)p->node, pid)) return PTL_PID_IN_USE;
-  }
-  return pm__pid_take(w, p, pid) ? PTL_OK : PTL_NO_SPACE;
+  holder = pm__process_by_pid(w, (uint32_t)p->node, pid);
+  if (holder && pm__is_open(holder)) return PTL_PID_IN_USE;
+  if (!pm__pid_take(w, p, pid)) return PTL_NO_SPACE;
+  if (holder) holder->has_pid = false;
+  if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
+  return PTL_OK;
 }
 
 static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {

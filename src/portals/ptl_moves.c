@@ -79,7 +79,7 @@ static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t
     if (!ni->map || id.rank >= ni->map->count) return 1;
     id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
   }
-  return (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
+  return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
 static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
                              ptl_size_t length) {
@@ -123,7 +123,8 @@ static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   if ((md->options & PTL_MD_VOLATILE) && m->what.length > m->what.from->limits.max_volatile_size)
     return 1;
   return (ack == PTL_ACK_REQ && md->eq_handle == PTL_EQ_NONE) ||
-         (ack == PTL_CT_ACK_REQ && md->ct_handle == PTL_CT_NONE);
+         (ack == PTL_CT_ACK_REQ &&
+          (md->ct_handle == PTL_CT_NONE || md->ct_handle == PTL_INVALID_HANDLE));
 }
 static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
