@@ -129,6 +129,14 @@ static int guest_openat(int folder, const char *path, int flags, ...) {
   const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
   return own >= 0 ? own : guest_open_waiting(folder, path, flags, mode);
 }
+/* As -D_FORTIFY_SOURCE and old programs call it */
+static int guest_open_2(const char *path, int flags) { return guest_open(path, flags, 0); }
+static int guest_openat_2(int folder, const char *path, int flags) {
+  return guest_openat(folder, path, flags, 0);
+}
+static int guest_creat(const char *path, mode_t mode) {
+  return guest_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 static ssize_t guest_readlinkat(int folder, const char *path, char *to, size_t bytes) {
   if (!is_program(path)) return readlinkat(folder, path, to, bytes);
   const size_t all = strlen(guest_program());
@@ -247,6 +255,12 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("open64", guest_open);
   GUEST_REPLACE("openat", guest_openat);
   GUEST_REPLACE("openat64", guest_openat);
+  GUEST_REPLACE("__open_2", guest_open_2);
+  GUEST_REPLACE("__open64_2", guest_open_2);
+  GUEST_REPLACE("__openat_2", guest_openat_2);
+  GUEST_REPLACE("__openat64_2", guest_openat_2);
+  GUEST_REPLACE("creat", guest_creat);
+  GUEST_REPLACE("creat64", guest_creat);
   GUEST_REPLACE("readlink", guest_readlink);
   GUEST_REPLACE("readlinkat", guest_readlinkat);
   GUEST_REPLACE("__readlink_chk", guest_readlink_chk);

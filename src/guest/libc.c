@@ -202,19 +202,23 @@ static FILE *opened_by(FILE *stream, int (*close)(FILE *)) {
 }
 static FILE *opened(FILE *stream) { return opened_by(stream, fclose); }
 /* A FIFO is opened in simulated time; libc's own open would wait on the host. */
-static FILE *open_fifo(const char *path, const char *mode) {
+static bool is_fifo(const char *path, const char *mode) {
+  struct stat s;
+  return path && !strchr(mode, '+') && stat(path, &s) == 0 && S_ISFIFO(s.st_mode);
+}
+static int open_fifo(const char *path, const char *mode) {
   const int access = *mode == 'r' ? O_RDONLY : *mode == 'a' ? O_WRONLY | O_APPEND : O_WRONLY;
-  const int fd =
-      guest_open_waiting(AT_FDCWD, path, access | (strchr(mode, 'e') ? O_CLOEXEC : 0), 0);
+  return guest_open_waiting(AT_FDCWD, path, access | (strchr(mode, 'e') ? O_CLOEXEC : 0), 0);
+}
+static FILE *fopen_fifo(const char *path, const char *mode) {
+  const int fd = open_fifo(path, mode);
   FILE *stream = fd < 0 ? NULL : guest_stream_waiting(fd, mode);
   if (fd >= 0 && !stream) close(fd);
   return stream;
 }
 static FILE *guest_fopen(const char *path, const char *mode) {
-  struct stat s;
   const int own = *mode == 'r' ? guest_open_itself(path) : -1;
-  if (own < 0 && !strchr(mode, '+') && stat(path, &s) == 0 && S_ISFIFO(s.st_mode))
-    return opened(open_fifo(path, mode));
+  if (own < 0 && is_fifo(path, mode)) return opened(fopen_fifo(path, mode));
   return opened(own >= 0 ? fdopen(own, mode) : fopen(path, mode));
 }
 static FILE *guest_fdopen(int fd, const char *mode) {
@@ -243,21 +247,37 @@ static int guest_fclose(FILE *stream) {
   errno = error_number;
   return code;
 }
-/* Of a stream that the launcher or other processes need: the file takes the place of its descriptor. */
+/* A stream of libc's stays one, with a FIFO, too: it has been opened here and stays so until libc has opened it. */
+static FILE *freopen_of_libc(const char *path, const char *mode, FILE *stream) {
+  const guest *g = guest_now();
+  const bool is_waiting = is_fifo(path, mode);
+  const int open_now = is_waiting ? open_fifo(path, mode) : -1;
+  if (is_waiting && open_now < 0) return fclose(stream), NULL;
+  const int both = is_waiting ? open(path, O_RDWR | O_CLOEXEC) : -1;
+  FILE *same = freopen(path, mode, stream);
+  if (both >= 0) close(both);
+  if (open_now >= 0) close(open_now);
+  const int fd = same ? fileno(same) : -1;
+  if (guest_has_own(g, fd)) guest_descriptors_put(fd, fd);
+  return same;
+}
+/* Of a stream that the launcher or other processes need: the file takes the place of its descriptor. So it does of an
+   input that is a FIFO, or was a pipe, which is read in simulated time by a stream that libc cannot open again. */
 static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
   const guest *g = guest_now();
   const int to = stream == g->out ? 1 : stream == stderr ? 2 : 0;
-  if (!to && !guest_output_is_nothing(stream)) {
-    FILE *same = freopen(path, mode, stream);
-    const int fd = same ? fileno(same) : -1;
-    if (guest_has_own(g, fd)) guest_descriptors_put(fd, fd);
-    return same;
-  }
+  const bool is_waiting = is_fifo(path, mode);
+  const bool is_input = stream == stdin && (is_waiting || stream == g->waiting_input);
+  if (!to && !guest_output_is_nothing(stream) && !is_input)
+    return freopen_of_libc(path, mode, stream);
   fflush(stream);
   if (!path) return stream; /* but another mode */
-  FILE *file = fopen(path, mode);
-  const bool is_there = file && guest_descriptors_put(fileno(file), to) == to;
+  FILE *file = is_waiting ? NULL : fopen(path, mode);
+  const int fd = is_waiting ? open_fifo(path, mode) : file ? fileno(file) : -1;
+  const bool is_there = fd >= 0 && guest_descriptors_put(fd, to) == to;
   if (file) fclose(file);
+  if (is_waiting && fd >= 0) close(fd);
+  if (is_there && !to) clearerr(stdin);
   return !is_there ? NULL : to ? stream : stdin;
 }
 void guest_libc_end(guest *g) {
