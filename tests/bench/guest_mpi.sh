@@ -2,8 +2,8 @@
 # guest_ring_P: messages of 1 KiB per CPU second that pm_run simulates for an ordinary MPI program; guest_allreduce_P:
 # sums of 1 KiB over P processes per CPU second; guest_allreduce_mpich_P: the same with MPICH's choice of algorithms on
 # both sides, so that both send as many messages (without, SMPI reduces and broadcasts, 2 (P - 1) messages a sum where
-# ours are P log2 P). Where SimGrid's SMPI is installed, ..._smpi is the same program and
-# number of processes there (one switch, flow models both), and ..._ratio says how many times faster pm_run is.
+# ours are P log2 P). Where SimGrid's SMPI is installed, peer is the same program and
+# number of processes there (one switch, flow models both), and ratio says how many times faster pm_run is.
 # CPU seconds are user and system, start of the processes included; the median of 3.
 B=${B:-build} regex=${1:-.}
 app=$B/bench/guest_app
@@ -25,14 +25,14 @@ for kind in ring allreduce allreduce_mpich; do
   [ $kind = allreduce_mpich ] && ours_chooses='--collectives mpich' theirs_chooses='--cfg=smpi/coll-selector:mpich'
   for p in 64 256 1024; do
     name=guest_${kind}_$p
-    printf '%s\n' "$name" "${name}_smpi" "${name}_ratio" | grep -qE -- "$regex" || continue
+    printf '%s\n' "$name" | grep -qE -- "$regex" || continue
     if [ $kind = ring ]; then rounds=$((100000 / p)) work=$((rounds * p)); else rounds=$((6000 / p)) work=$rounds; fi
     ours=$(median "$B/pm_run" $ours_chooses --stack 64 -n "$p" "$app.mpich" "${kind%_mpich}" "$rounds")
-    [ -n "$ours" ] && awk -v n="$name" -v w="$work" -v s="$ours" 'BEGIN { printf "{\"bench\":\"%s\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n", n, w / s }'
-    [ -x "$app.smpi" ] && command -v smpirun >/dev/null || continue
-    platform "$p"
-    theirs=$(median timeout 300 smpirun -np "$p" -platform "$T/$p.xml" -hostfile "$T/$p.hosts" --cfg=smpi/host-speed:1Gf --log=root.thres:critical $theirs_chooses "$app.smpi" "${kind%_mpich}" "$rounds")
-    [ -n "$ours" ] && [ -n "$theirs" ] && awk -v n="$name" -v w="$work" -v s="$theirs" -v o="$ours" 'BEGIN {
-      printf "{\"bench\":\"%s_smpi\",\"value\":%.0f,\"unit\":\"1/CPU s\"}\n{\"bench\":\"%s_ratio\",\"value\":%.2f,\"unit\":\"ratio\"}\n", n, w / s, n, s / o }'
+    theirs=
+    [ ! -x "$app.smpi" ] || ! command -v smpirun >/dev/null || { platform "$p" && theirs=$(median timeout 300 smpirun -np "$p" -platform "$T/$p.xml" -hostfile "$T/$p.hosts" --cfg=smpi/host-speed:1Gf --log=root.thres:critical $theirs_chooses "$app.smpi" "${kind%_mpich}" "$rounds"); }
+    [ -z "$ours" ] || awk -v n="$name" -v w="$work" -v s="$theirs" -v o="$ours" 'BEGIN {
+      printf "{\"bench\":\"%s\",\"value\":%.0f,\"unit\":\"1/CPU s\"", n, w / o
+      if (s) printf ",\"peer\":%.4g,\"ratio\":%.2f,\"peer_name\":\"SMPI\"", w / s, s / o
+      print "}" }'
   done
 done
