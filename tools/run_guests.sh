@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
 C
   sed "6s/.*/${N:-8000} Ns/; 8s/.*/${NB:-128} NBs/; 11s/.*/${P:-8} Ps/; 12s/.*/${Q:-8} Qs/; s/.*DEPTHs.*/${DEPTH:-1} DEPTHs/" "$here/_hpccinf.txt" >hpccinf.txt
   printf 'dgemm_ m=*3 n=*4 k=*5 mnk=%s one=2e-7\ndtrsm_ m=*5 n=*6 k=*5 mnk=%s one=2e-7\nHPL_pdmatgen\n' "${DGEMM:-1.029e-11}" "${DGEMM:-1.029e-11}" >kernels
-  if [ -n "${FOLD:-}" ]; then # seconds per element: of memory's speed
+  # dcopy_ is run: HPL_pdmxswp passes on by it which row is the pivot. Seconds per element: of memory's speed
+  if [ -n "${FOLD:-}" ]; then
     cat >>kernels <<'K'
 idamax_ m=*1 mnk=2e-10 one=1e-7 result=any
 dger_ m=*1 n=*2 mn=4e-10 one=1e-7

@@ -3,7 +3,9 @@
 # NB 128, where dgemm, dtrsm and the making of the matrix are models and all else computes; peer: SimGrid's SMPI, where it is
 # installed, with the same source, models and machine: one switch, 12.5 GB/s, 300 ns a cable, nothing else costs time (SMPI without
 # its factors of a TCP network, pm_run without NIC, PCI and calls), flow models both; computation
-# between calls takes no time; a probe in vain takes 20 ns, messages are eager to 4,096 bytes in both. guest_hpl_folded_N: pm_run with
+# between calls takes no time; a probe in vain takes 20 ns, messages are eager to 4,096 bytes in both. Unlike: pauses between probes
+# grow in another way, so with 20 ns SMPI makes twice as many and takes 1.4 times as long as with 1 us, where its simulated times
+# are a third above pm_run's. guest_hpl_folded_N: pm_run with
 # memory folded and all kernels and copies as models, SMPI with the same models and no folding, which it can do for changed
 # sources only. ..._memory: the largest resident size; folded: what pm_run counts at its end with each page once.
 # ..._simulated: what HPL says it took. ratio: ours by the peer's.
