@@ -49,6 +49,8 @@ typedef struct pm__link {
   int count, held_count;
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
   bool is_queued, is_touched, keeps_feeds;
+  double
+      room; /* that keeps feeds and holds nobody down: at least so much is left of it; 0: not known */
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
@@ -58,7 +60,7 @@ typedef struct pm__link {
   pm__feeds *feeds;   /* NULL: never needed */
   int64_t t_busy_ps;  /* with messages that are no flows */
   uint32_t next_free; /* of the links that are a flow's own limit */
-  uint32_t fill[3];
+  uint32_t fill;
 } pm__link;
 enum { PM__NEAR = 9 };
 #define PM__NO_LINK   0xFFFFFFFFu
