@@ -439,6 +439,108 @@ static void order_body(void *unused) {
 }
 static void triggers_of_one_threshold_happen_as_posted(void) { on_each_level(1, order_body); }
 
+/* ---- every operation on every type, in small numbers that all types have ---------------------------- */
+typedef struct number {
+  int re, im;
+} number;
+static void number_put(void *at, int type, number n) {
+#define ONE(T)     memcpy(at, &(T){(T)n.re}, sizeof(T))
+#define COMPLEX(T) memcpy(at, (T[2]){(T)n.re, (T)n.im}, 2 * sizeof(T))
+  switch (type) {
+  case PTL_INT8_T:
+  case PTL_UINT8_T: ONE(uint8_t); break;
+  case PTL_INT16_T:
+  case PTL_UINT16_T: ONE(uint16_t); break;
+  case PTL_INT32_T:
+  case PTL_UINT32_T: ONE(uint32_t); break;
+  case PTL_INT64_T:
+  case PTL_UINT64_T: ONE(uint64_t); break;
+  case PTL_FLOAT: ONE(float); break;
+  case PTL_DOUBLE: ONE(double); break;
+  case PTL_LONG_DOUBLE: ONE(long double); break;
+  case PTL_FLOAT_COMPLEX: COMPLEX(float); break;
+  case PTL_DOUBLE_COMPLEX: COMPLEX(double); break;
+  default: COMPLEX(long double); break;
+  }
+}
+static bool number_is(const void *at, int type, number n, size_t bytes) {
+  unsigned char wanted[32] = {0};
+  memcpy(wanted, at, bytes); /* what a long double leaves out is its own */
+  number_put(wanted, type, n);
+  if (type != PTL_LONG_DOUBLE && type != PTL_LONG_DOUBLE_COMPLEX)
+    return memcmp(wanted, at, bytes) == 0;
+  long double is[2] = {0}, wants[2] = {0};
+  memcpy(is, at, bytes), memcpy(wants, wanted, bytes);
+  return is[0] >= wants[0] && is[0] <= wants[0] && is[1] >= wants[1] && is[1] <= wants[1];
+}
+static number result_of(int op, number t, number o, number c) {
+  const bool same = c.re == t.re && c.im == t.im;
+  switch (op) {
+  case PTL_MIN: return o.re < t.re ? o : t;
+  case PTL_MAX: return o.re > t.re ? o : t;
+  case PTL_SUM: return (number){t.re + o.re, t.im + o.im};
+  case PTL_PROD: return (number){t.re * o.re - t.im * o.im, t.re * o.im + t.im * o.re};
+  case PTL_LOR: return (number){t.re || o.re, 0};
+  case PTL_LAND: return (number){t.re && o.re, 0};
+  case PTL_BOR: return (number){t.re | o.re, 0};
+  case PTL_BAND: return (number){t.re & o.re, 0};
+  case PTL_LXOR: return (number){!t.re != !o.re, 0};
+  case PTL_BXOR: return (number){t.re ^ o.re, 0};
+  case PTL_SWAP: return o;
+  case PTL_CSWAP: return same ? o : t;
+  case PTL_CSWAP_NE: return same ? t : o;
+  case PTL_CSWAP_LE: return c.re <= t.re ? o : t;
+  case PTL_CSWAP_LT: return c.re < t.re ? o : t;
+  case PTL_CSWAP_GE: return c.re >= t.re ? o : t;
+  case PTL_CSWAP_GT: return c.re > t.re ? o : t;
+  default: return (number){(t.re & ~c.re) | (o.re & c.re), 0};
+  }
+}
+static void types_body(void *unused) {
+  side s_, *s = &s_, i_, *i = &i_;
+  static const size_t width[] = {
+      1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, sizeof(long double), 2 * sizeof(long double)};
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  part_queues(s, i, PTL_MD_EVENT_SEND_DISABLE);
+  append(s, entry(s->memory, 64, 0, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE), PTL_PRIORITY_LIST,
+         NULL);
+  for (int type = 0; type < PTL_DATATYPE_LAST; type++)
+    for (int op = 0; op < PTL_OP_LAST; op++) {
+      const bool is_complex = type == PTL_FLOAT_COMPLEX || type == PTL_DOUBLE_COMPLEX ||
+                              type == PTL_LONG_DOUBLE_COMPLEX;
+      const size_t item = width[type], items = op > PTL_SWAP ? 1 : 64 / item;
+      number t[64], o[64], c = {1 + (int)test_below(3), is_complex ? (int)test_below(2) : 0};
+      unsigned char operand[32] = {0};
+      for (size_t k = 0; k < items; k++) {
+        t[k] = (number){(int)test_below(4), is_complex ? (int)test_below(2) : 0},
+        o[k] = (number){(int)test_below(11), is_complex ? (int)test_below(9) : 0};
+        number_put(s->memory + k * item, type, t[k]),
+            number_put(s->memory + 1024 + k * item, type, o[k]);
+      }
+      number_put(operand, type, c);
+      const int code =
+          op < PTL_SWAP ? PtlFetchAtomic(s->md, 2048, s->md, 1024, items * item, pm_process_id(0),
+                                         3, 0, 0, NULL, 0, (ptl_op_t)op, (ptl_datatype_t)type)
+                        : PtlSwap(s->md, 2048, s->md, 1024, items * item, pm_process_id(0), 3, 0, 0,
+                                  NULL, 0, operand, (ptl_op_t)op, (ptl_datatype_t)type);
+      const bool is_real =
+          is_complex || type == PTL_FLOAT || type == PTL_DOUBLE || type == PTL_LONG_DOUBLE;
+      const bool is_logic = (op >= PTL_LOR && op <= PTL_BXOR) || op == PTL_MSWAP,
+                 has_order =
+                     op == PTL_MIN || op == PTL_MAX || (op > PTL_CSWAP_NE && op < PTL_MSWAP);
+      CHECK(code ==
+            ((is_real && is_logic) || (is_complex && has_order) ? PTL_ARG_INVALID : PTL_OK));
+      if (code) continue;
+      CHECK(EXPECT(i, REPLY).mlength == items * item);
+      for (size_t k = 0; k < items; k++)
+        CHECK(number_is(s->memory + 2048 + k * item, type, t[k], item) &&
+              number_is(s->memory + k * item, type, result_of(op, t[k], o[k], c), item));
+    }
+  side_close(s);
+}
+static void every_operation_is_right_on_every_type(void) { on_each_level(1, types_body); }
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(who_opens_again_may_have_another_id);
@@ -450,5 +552,6 @@ int main(int argc, char **argv) {
   RUN(pieces_are_filled_one_after_the_other);
   RUN(messages_stay_among_interfaces_of_a_kind);
   RUN(triggers_of_one_threshold_happen_as_posted);
+  RUN(every_operation_is_right_on_every_type);
   return TEST_END();
 }
