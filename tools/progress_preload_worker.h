@@ -58,7 +58,9 @@ static void first_step(bool nested) {
   if (!nested) {
     poll_mpi();
     progress_coll_poll();
-    run.step_ns[run.step_count++ % WAKES_KEPT] = now_ns() - t_ns;
+    /* Of two threads one takes the sleeper; the worker may sleep again before the first has looked. */
+    const uint64_t step = __atomic_fetch_add(&run.step_count, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&run.step_ns[step % WAKES_KEPT], now_ns() - t_ns, __ATOMIC_RELAXED);
   }
   wake_sleeper(t_ns);
 }
