@@ -310,7 +310,18 @@ static int64_t eager_bytes(const nbc_clock *clock, char *buffer, int peer, bool 
 }
 
 /* ---- the tail of a send that has ended ---- */
-enum { TAIL_ROUNDS = 5, TAIL_NAP_NS = 3000000, TAIL_NAPS = 60, SAMPLE = 1024, LOOKS = 4096 };
+enum {
+  TAIL_ROUNDS = 5,
+  TAIL_TRIES = 40,
+  TAIL_NAP_NS = 3000000,
+  TAIL_NAPS = 60,
+  SAMPLE = 1024,
+  LOOKS = 4096
+};
+typedef struct sender_end { /* told to the receiver */
+  int64_t d_ns;
+  int64_t is_good; /* see rarely_sent */
+} sender_end;
 /* How many of so many bytes have come, of what is looked at: strided, they lie in twice the memory, and the first
    of eight is never left out. */
 static int received_bytes(const volatile char *buffer, int bytes, bool strided) {
@@ -340,14 +351,14 @@ static long missing_at(int64_t t_ns, int bytes) {
   return look_count == LOOKS ? bytes - looks[LOOKS - 1].bytes : 0;
 }
 
-/* The receiver looks, naps and looks again; then it tells the other rank how much came only by its last look, and
-   how much was missing when that one's send ended. */
-static void rarely_received(const nbc_clock *clock, char *buffer, int bytes, bool strided,
+/* The receiver looks, naps and looks again; then it tells the other rank how much came only by its last look, whether
+   it napped to the end, and how much was missing when that one's send ended. ret whether the round counts */
+static bool rarely_received(const nbc_clock *clock, char *buffer, int bytes, bool strided,
                             int peer) {
   const struct timespec nap = {0, TAIL_NAP_NS};
   MPI_Request request;
-  int over = 0, before = 0;
-  int64_t end_ns = 0;
+  int over = 0, before = 0, naps = 0;
+  sender_end end = {0, 0};
   char go = 0;
   MPI_Datatype type = strided ? strided_type(bytes) : MPI_BYTE;
   memset(buffer, 0, (size_t)bytes << strided);
@@ -356,55 +367,71 @@ static void rarely_received(const nbc_clock *clock, char *buffer, int bytes, boo
   if (strided) MPI_Type_free(&type);
   MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
   const int64_t start_ns = nbc_clock_now_ns(clock);
-  for (int i = 0; !over; i++) {
-    if (i < TAIL_NAPS) nanosleep(&nap, NULL);
+  for (; !over; naps++) {
+    if (naps < TAIL_NAPS) nanosleep(&nap, NULL);
     before = received_bytes(buffer, bytes, strided);
     keep_look(nbc_clock_now_ns(clock) - start_ns, before);
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);
   }
-  const long last = bytes - before;
-  MPI_Send(&last, 1, MPI_LONG, peer, 10, world);
-  MPI_Recv(&end_ns, 1, MPI_INT64_T, peer, 10, world, MPI_STATUS_IGNORE);
-  const long missing = missing_at(end_ns, bytes);
+  const long last[2] = {bytes - before, naps <= TAIL_NAPS};
+  MPI_Send(last, 2, MPI_LONG, peer, 10, world);
+  MPI_Recv(&end, 2, MPI_INT64_T, peer, 10, world, MPI_STATUS_IGNORE);
+  const long missing = missing_at(end.d_ns, bytes);
   MPI_Send(&missing, 1, MPI_LONG, peer, 10, world);
+  return end.is_good != 0;
 }
-/* The sender: in *last what came by the receiver's last look, 0 when that was when the send ended. */
-static void rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int peer, long *last,
+/* The sender: in *last what came by the receiver's last look, 0 when that was when the send ended.
+   A sender that waited for its core sees the end of its send late, when more has come: the round does not count. Nor
+   does one that was away for half of the time, if the receiver did not nap to the end: it took what came at once. */
+static bool rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int peer, long *last,
                         long *missing) {
   MPI_Request request;
+  int over = 0;
+  long told[2];
   char go = 0;
   memset(buffer, 1, (size_t)bytes);
   MPI_Sendrecv(&go, 1, MPI_CHAR, peer, 9, &go, 1, MPI_CHAR, peer, 9, world, MPI_STATUS_IGNORE);
   const int64_t start_ns = nbc_clock_now_ns(clock);
   MPI_Isend(buffer, bytes, MPI_BYTE, peer, 8, world, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  const int64_t end_ns = nbc_clock_now_ns(clock), d_ns = end_ns - start_ns;
-  MPI_Recv(last, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
-  if (nbc_clock_now_ns(clock) - end_ns <= TAIL_NAP_NS / 3) *last = 0;
-  MPI_Send(&d_ns, 1, MPI_INT64_T, peer, 10, world);
+  int64_t end_ns = nbc_clock_now_ns(clock), gap_ns = 0, away_ns = 0;
+  while (!over) {
+    MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+    const int64_t now_ns = nbc_clock_now_ns(clock);
+    gap_ns = now_ns - end_ns;
+    if (gap_ns > TAIL_NAP_NS / 3) away_ns += gap_ns;
+    end_ns = now_ns;
+  }
+  sender_end end = {end_ns - start_ns, 0};
+  MPI_Recv(told, 2, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
+  *last = nbc_clock_now_ns(clock) - end_ns <= TAIL_NAP_NS / 3 ? 0 : told[0];
+  end.is_good = gap_ns <= TAIL_NAP_NS / 3 && (told[1] || 2 * away_ns < end.d_ns);
+  MPI_Send(&end, 2, MPI_INT64_T, peer, 10, world);
   MPI_Recv(missing, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
+  return end.is_good != 0;
 }
 
 /* The longest tail of some rounds: of what came by the last look, and, because little comes at each look of a slow
    network, of what was missing. A round that was disturbed counts as one with a tail, so two must agree, and of what
-   rests on both ranks' times most; not all, because where a disturbed round sees none there may be one. */
+   rests on both ranks' times most; not all, because where a disturbed round sees none there may be one.
+   ret -1: in too few rounds the sender had its core when its send ended, so nothing is known */
 static long tail_of(const nbc_clock *clock, char *buffer, int bytes, bool strided, int peer,
                     bool first) {
   long most_last = 0, most_missing = 0;
-  int with_last = 0, with_missing = 0;
-  for (int i = 0; i < TAIL_ROUNDS; i++) {
+  int with_last = 0, with_missing = 0, rounds = 0;
+  for (int tries = 0; tries < TAIL_TRIES && rounds < TAIL_ROUNDS; tries++) {
     long last = 0, missing = 0;
-    if (first)
-      rarely_sent(clock, buffer, bytes, peer, &last, &missing);
-    else
-      rarely_received(clock, buffer, bytes, strided, peer);
+    if (!(first ? rarely_sent(clock, buffer, bytes, peer, &last, &missing)
+                : rarely_received(clock, buffer, bytes, strided, peer)))
+      continue;
+    rounds++;
     with_last += last > 0;
     with_missing += missing > 0;
     if (last > most_last) most_last = last;
     if (missing > most_missing) most_missing = missing;
   }
+  if (2 * rounds < TAIL_ROUNDS) return -1;
   if (with_last < 2) most_last = 0;
-  if (2 * with_missing < TAIL_ROUNDS) most_missing = 0;
+  if (2 * with_missing < rounds) most_missing = 0;
   return most_last > most_missing ? most_last : most_missing;
 }
 
@@ -423,7 +450,7 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
     for (int bytes = largest >> strided; bytes > eager; bytes /= 8) {
       const long tail = tail_of(clock, buffer, bytes, strided, peer, first);
       if (tail > most) most = tail;
-      if (2 * tail >= largest >> strided) limit_seen = false;
+      if (tail < 0 || 2 * tail >= largest >> strided) limit_seen = false;
     }
   return limit_seen ? 2 * (int64_t)most : INT64_MAX;
 }

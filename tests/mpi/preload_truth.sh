@@ -244,12 +244,32 @@ tails() { # mpi
   else bad "$1: --tail: $(cat "$work/$1.tail")"; fi
   (sed 's/^/# /' "$work/$1.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/$1.tail.txt"
   tail_of "$1" "shared memory" NBC_TABLE="$work/$1.tail.txt"
-  [ "$1" = openmpi ] || return
+  [ "$1" = openmpi ] || { stopped "$1" "$command"; return; }
   (export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp && run openmpi 2 "$command" --tail) >"$work/tcp.tail" 2>&1
   if grep -Eq '^tail_bytes [1-9][0-9]{5,}$' "$work/tcp.tail"; then ok "openmpi: TCP: $(tail -1 "$work/tcp.tail") may follow a send's end"
   else bad "openmpi: TCP: --tail: $(cat "$work/tcp.tail")"; fi
   (sed 's/^/# /' "$work/tcp.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/tcp.tail.txt"
   tail_of openmpi "TCP" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp NBC_TABLE="$work/tcp.tail.txt"
+}
+# A sender that waits for its core sees its sends end late, when more has come: what may follow their end is not less for that
+# (or nothing is known of it).
+stopped() { # mpi COMMAND
+  cat >"$work/stops" <<'S'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] || exec "$@"
+"$@" &
+program=$!
+while kill -STOP $program 2>/dev/null; do
+  sleep 0.05
+  kill -CONT $program 2>/dev/null || break
+  sleep 0.004
+done &
+wait $program
+S
+  run "$1" 2 sh "$work/stops" "$2" --tail >"$work/$1.stopped" 2>&1
+  if cat "$work/$1.tail" "$work/$1.stopped" | awk '/^tail_bytes/ { t[++n] = $2 } END { exit !(n == 2 && 2 * t[2] >= t[1]) }'
+  then ok "$1: a sender that is stopped again and again leaves no shorter tail: $(tail -1 "$work/$1.stopped")"
+  else bad "$1: a sender that is stopped: $(cat "$work/$1.tail" "$work/$1.stopped")"; fi
 }
 # What came before a collective was posted was not hidden behind what was computed after it: no minimum.
 come() { # mpi
