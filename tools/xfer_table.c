@@ -320,7 +320,7 @@ enum {
 };
 typedef struct sender_end { /* told to the receiver */
   int64_t d_ns;
-  int64_t is_good; /* see rarely_sent */
+  int64_t good; /* see rarely_sent */
 } sender_end;
 /* How many of so many bytes have come, of what is looked at: strided, they lie in twice the memory, and the first
    of eight is never left out. */
@@ -378,7 +378,7 @@ static bool rarely_received(const nbc_clock *clock, char *buffer, int bytes, boo
   MPI_Recv(&end, 2, MPI_INT64_T, peer, 10, world, MPI_STATUS_IGNORE);
   const long missing = missing_at(end.d_ns, bytes);
   MPI_Send(&missing, 1, MPI_LONG, peer, 10, world);
-  return end.is_good != 0;
+  return end.good != 0;
 }
 /* The sender: in *last what came by the receiver's last look, 0 when that was when the send ended.
    A sender that waited for its core sees the end of its send late, when more has come: the round does not count. Nor
@@ -404,10 +404,10 @@ static bool rarely_sent(const nbc_clock *clock, char *buffer, int bytes, int pee
   sender_end end = {end_ns - start_ns, 0};
   MPI_Recv(told, 2, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
   *last = nbc_clock_now_ns(clock) - end_ns <= TAIL_NAP_NS / 3 ? 0 : told[0];
-  end.is_good = gap_ns <= TAIL_NAP_NS / 3 && (told[1] || 2 * away_ns < end.d_ns);
+  end.good = gap_ns <= TAIL_NAP_NS / 3 && (told[1] || 2 * away_ns < end.d_ns);
   MPI_Send(&end, 2, MPI_INT64_T, peer, 10, world);
   MPI_Recv(missing, 1, MPI_LONG, peer, 10, world, MPI_STATUS_IGNORE);
-  return end.is_good != 0;
+  return end.good != 0;
 }
 
 /* The longest tail of some rounds: of what came by the last look, and, because little comes at each look of a slow
