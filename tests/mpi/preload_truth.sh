@@ -252,7 +252,7 @@ tails() { # mpi
   tail_of openmpi "TCP" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp NBC_TABLE="$work/tcp.tail.txt"
 }
 # A sender that waits for its core sees its sends end late, when more has come: what may follow their end is not less for that
-# (or nothing is known of it).
+# (or nothing is known of it, as on a busy machine even without stops).
 stopped() { # mpi COMMAND
   cat >"$work/stops" <<'S'
 #!/bin/sh
@@ -267,7 +267,7 @@ done &
 wait $program
 S
   run "$1" 2 sh "$work/stops" "$2" --tail >"$work/$1.stopped" 2>&1
-  if cat "$work/$1.tail" "$work/$1.stopped" | awk '/^tail_bytes/ { t[++n] = $2 } END { exit !(n == 2 && 2 * t[2] >= t[1]) }'
+  if cat "$work/$1.tail" "$work/$1.stopped" | awk '/^tail_bytes/ { t[++n] = $2 } END { exit !(n == 2 && (t[1] > 1e18 || 2 * t[2] >= t[1])) }'
   then ok "$1: a sender that is stopped again and again leaves no shorter tail: $(tail -1 "$work/$1.stopped")"
   else bad "$1: a sender that is stopped: $(cat "$work/$1.tail" "$work/$1.stopped")"; fi
 }
