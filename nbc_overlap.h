@@ -344,7 +344,7 @@ typedef struct nbc_summary {
    ret NBC_OK | NBC_E_INVAL (count 0, NaN or infinite values, confidence not in 0..1) */
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out);
-/* Quantile q (0..1) of ascending values. count >= 1. */
+/* Quantile q (0..1) of ascending values; of none: 0. */
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q);
 
 /* One measurement t1 Icollective t2 Compute t3 Wait t4 and its references [R §4.1]. All in ns. */
@@ -1889,7 +1889,7 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
 
 /* One line per node: index, operation, slices, "after" list. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out);
-/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_IO */
+/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_RANGE (size) | NBC_E_IO */
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out);
 
@@ -1900,7 +1900,8 @@ typedef struct nbc_loggp {
   double reduce_per_byte_ns, copy_per_byte_ns;
 } nbc_loggp;
 /* Time at which each rank (may be NULL) and the last rank finish, when all start at 0.
-   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_NOMEM */
+   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_RANGE (size below 1, a field of the model
+   negative or not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);
@@ -2540,7 +2541,7 @@ typedef struct nbc_measure_desc {
   nbc_repeat repeat;
   nbc_start start;
   int64_t window_ns;     /* the first one; then twice what the slowest rank needs; 0 = 50 us */
-  int64_t window_max_ns; /* 0 = 1 s */
+  int64_t window_max_ns; /* 0 = 1 s; at most one hour */
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
 } nbc_measure_desc;
 
@@ -2596,7 +2597,7 @@ typedef struct nbc_model_desc {
   double tolerance_ratio; /* deviations from a line that need no explanation; 0 = 0.01 */
 } nbc_model_desc;
 
-/* Fits samples in any order, any number per size. O(sizes^3).
+/* Fits samples in any order, any number per size; desc NULL = as all 0. O(sizes^3).
    ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err
    names it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
@@ -2605,7 +2606,7 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
    ret NBC_OK | NBC_E_INVAL (no value, one not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise);
 /* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the
-   nearest). */
+   nearest); of a model without ranges NULL, and 0. */
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes);
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 
@@ -3629,7 +3630,7 @@ NBC__PRIVATE int nbc__stats_order(const void *a, const void *b) {
 }
 
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
-  if (!sorted) return 0;
+  if (!sorted || count == 0) return 0;
   if (!(q > 0)) return sorted[0];
   if (q >= 1) return sorted[count - 1];
   const double place = q * (double)(count - 1);
@@ -3675,7 +3676,7 @@ NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *c
 
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out) {
-  if (!out) return NBC_E_INVAL;
+  if (!values || !out) return NBC_E_INVAL;
   double sum = 0;
   memset(out, 0, sizeof *out);
   if (confidence_ratio == 0) confidence_ratio = 0.95;
@@ -14770,8 +14771,8 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
   const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
-  const size_t count =
-      table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  size_t count = table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  if (count > NBC_CHOICE_MAX_RULES) count = NBC_CHOICE_MAX_RULES; /* filled by hand */
   const uint64_t size_bytes = nbc__sched_choice_bytes(desc);
   for (size_t i = 0; i < count; i++) {
     const nbc_choice_rule *const r = &rules[i];
@@ -14874,7 +14875,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 }
 
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
-  if (!table || !out) return NBC_E_INVAL;
+  if (!table || !out || table->rule_count > NBC_CHOICE_MAX_RULES) return NBC_E_INVAL;
   fprintf(out,
           "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
   for (size_t i = 0; i < table->rule_count; i++) {
@@ -15186,7 +15187,7 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule) {
   NBC_FREE(schedule);
 }
 #ifdef NBC_LINES
-#line 32 "src/coll/price.h"
+#line 33 "src/coll/price.h"
 #endif
 /* ---- all ranks together: who sends to whom ------------------------------------------------- */
 /* Nodes of all ranks in one flat numbering, with the other side of each message. */
@@ -15340,6 +15341,7 @@ NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
                                               const nbc_schedule *const *schedules, int size,
                                               nbc_error *err) {
   memset(w, 0, sizeof *w);
+  if (size < 1) return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..", size);
   w->schedules = schedules;
   w->size = size;
   w->first = (size_t *)NBC_MALLOC(((size_t)size + 1) * sizeof *w->first);
@@ -15378,6 +15380,9 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out) {
   if (!schedules || !out) return NBC_E_INVAL;
+  if (size < 1) return NBC_E_RANGE;
+  for (int r = 0; r < size; r++)
+    if (!schedules[r]) return NBC_E_INVAL;
   fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
           nbc_algo_name(schedules[0]->algo));
   for (int r = 0; r < size; r++) {
@@ -15542,6 +15547,15 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
   return NBC_OK;
 }
 
+/* Times that are none would not order events, and run for ever. */
+static bool nbc__sched_is_price(const nbc_loggp *m) {
+  const double costs[] = {m->latency_ns,      m->overhead_ns,        m->gap_ns,
+                          m->gap_per_byte_ns, m->reduce_per_byte_ns, m->copy_per_byte_ns};
+  for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+    if (!(costs[i] >= 0 && costs[i] < 1e300)) return false;
+  return true;
+}
+
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
@@ -15552,9 +15566,14 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
                                             const nbc_loggp *model, const nbc_loggp *inside,
                                             const int *nodes, double *rank_end_ns, double *end_ns,
                                             nbc_error *err) {
-  if (!schedules || (nodes && !inside))
+  if (!schedules || !model || !end_ns || (nodes && !inside))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
-                            schedules ? "inside" : "schedules");
+                            !schedules ? "schedules"
+                            : !model   ? "model"
+                            : !end_ns  ? "end_ns"
+                                       : "inside");
+  if (!nbc__sched_is_price(model) || (nodes && !nbc__sched_is_price(inside)))
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "model: a field is negative or not finite");
   for (int i = 0; nodes && i < size; i++)
     if (nodes[i] < 0 || nodes[i] >= size)
       return nbc__status_fail(err, NBC_E_RANGE, 0, "nodes[%d]: %d is not in 0..%d", i, nodes[i],
@@ -15988,7 +16007,9 @@ static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
 
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
                                        const nbc_schedule_desc *descs, int size, nbc_error *err) {
-  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
+  if (!schedules || !descs)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
+                            schedules ? "descs" : "schedules");
   if (size < 1 || size > 64)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
   nbc__sched_proof p;
@@ -19689,8 +19710,9 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
   if (d.window_max_ns == 0) d.window_max_ns = d.window_ns > 1000000000 ? d.window_ns : 1000000000;
   if (d.window_ns == 0) d.window_ns = d.window_max_ns < 50000 ? d.window_max_ns : 50000;
   if (d.limit_ns == 0) d.limit_ns = INT64_C(30000000000);
-  if (!sync || !fn || d.window_ns < 0 || d.window_max_ns < d.window_ns || d.limit_ns < 0 ||
-      (int)d.start < 0 || d.start > NBC_START_BARRIER)
+  if (!sync || !fn || d.window_ns < 0 || d.window_max_ns < d.window_ns ||
+      d.window_max_ns > INT64_C(3600000000000) || d.limit_ns < 0 || (int)d.start < 0 ||
+      d.start > NBC_START_BARRIER)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "a field of desc is out of its range");
   nbc_status status = nbc__measure_begin(&run, &d.repeat, nbc__sync_local_now(sync));
   if (status != NBC_OK)
@@ -19887,8 +19909,8 @@ static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *
 
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
-  if (!time_ns || !model)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
+  if (!size_bytes || !time_ns || !model)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "size_bytes, time_ns and model: must not be NULL");
   /* Relative accuracy that is asked for: noise smaller than this is not looked at, or one range
      would be cut at every irregularity of a quiet machine. */
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
@@ -19931,15 +19953,15 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
 }
 
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes) {
-  if (!model) return NULL;
+  if (!model || model->range_count < 1 || model->range_count > NBC_MODEL_MAX_RANGES) return NULL;
   int r = model->range_count - 1;
   while (r > 0 && size_bytes < model->ranges[r].first_bytes) r--;
   return &model->ranges[r];
 }
 
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
-  if (!model) return 0;
   const nbc_model_range *range = nbc_model_range_of(model, size_bytes);
+  if (!range) return 0;
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
 
@@ -20476,7 +20498,7 @@ static void nbc__model_write_range(uint64_t first_bytes, const nbc_model_loggp_r
   fputc('\n', out);
 }
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
-  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1 || l->range_count > NBC_MODEL_MAX_RANGES) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
@@ -20507,7 +20529,7 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
-  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1 || l->range_count > NBC_MODEL_MAX_RANGES) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   fprintf(
       out,

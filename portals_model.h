@@ -1262,7 +1262,7 @@ PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_
 /* ============================================================================================== */
 /* A transfer of so many bytes between nodes over the platform's way (of rail 0), sharing its links with all
    others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
-   not included), outside any process. For studies of the network alone.
+   not included), outside any process; done may be NULL. For studies of the network alone.
    ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg);

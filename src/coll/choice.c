@@ -110,8 +110,8 @@ NBC_API void nbc_choose(const nbc_choice *table, nbc_schedule_desc *desc) {
   if (!desc) return;
   if (desc->algo != NBC_ALGO_AUTO) return;
   const nbc_choice_rule *const rules = table ? table->rules : nbc__sched_rules;
-  const size_t count =
-      table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  size_t count = table ? table->rule_count : sizeof nbc__sched_rules / sizeof *nbc__sched_rules;
+  if (count > NBC_CHOICE_MAX_RULES) count = NBC_CHOICE_MAX_RULES; /* filled by hand */
   const uint64_t size_bytes = nbc__sched_choice_bytes(desc);
   for (size_t i = 0; i < count; i++) {
     const nbc_choice_rule *const r = &rules[i];
@@ -214,7 +214,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
 }
 
 NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
-  if (!table || !out) return NBC_E_INVAL;
+  if (!table || !out || table->rule_count > NBC_CHOICE_MAX_RULES) return NBC_E_INVAL;
   fprintf(out,
           "# collective max_ranks max_bytes algorithm segment_bytes radix (0 = any, default)\n");
   for (size_t i = 0; i < table->rule_count; i++) {

@@ -129,6 +129,7 @@ NBC__PRIVATE nbc_status nbc__sched_world_open(nbc__sched_world *w,
                                               const nbc_schedule *const *schedules, int size,
                                               nbc_error *err) {
   memset(w, 0, sizeof *w);
+  if (size < 1) return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..", size);
   w->schedules = schedules;
   w->size = size;
   w->first = (size_t *)NBC_MALLOC(((size_t)size + 1) * sizeof *w->first);
@@ -167,6 +168,9 @@ NBC__PRIVATE nbc_status nbc__sched_stuck(const nbc__sched_world *w, size_t i, nb
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out) {
   if (!schedules || !out) return NBC_E_INVAL;
+  if (size < 1) return NBC_E_RANGE;
+  for (int r = 0; r < size; r++)
+    if (!schedules[r]) return NBC_E_INVAL;
   fprintf(out, "digraph \"%s %s\" {\n  node [shape=box];\n", nbc_coll_name(schedules[0]->coll),
           nbc_algo_name(schedules[0]->algo));
   for (int r = 0; r < size; r++) {
@@ -331,6 +335,15 @@ static nbc_status nbc__sched_price_run(nbc__sched_pricing *p, nbc_error *err) {
   return NBC_OK;
 }
 
+/* Times that are none would not order events, and run for ever. */
+static bool nbc__sched_is_price(const nbc_loggp *m) {
+  const double costs[] = {m->latency_ns,      m->overhead_ns,        m->gap_ns,
+                          m->gap_per_byte_ns, m->reduce_per_byte_ns, m->copy_per_byte_ns};
+  for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+    if (!(costs[i] >= 0 && costs[i] < 1e300)) return false;
+  return true;
+}
+
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err) {
@@ -341,9 +354,14 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
                                             const nbc_loggp *model, const nbc_loggp *inside,
                                             const int *nodes, double *rank_end_ns, double *end_ns,
                                             nbc_error *err) {
-  if (!schedules || (nodes && !inside))
+  if (!schedules || !model || !end_ns || (nodes && !inside))
     return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
-                            schedules ? "inside" : "schedules");
+                            !schedules ? "schedules"
+                            : !model   ? "model"
+                            : !end_ns  ? "end_ns"
+                                       : "inside");
+  if (!nbc__sched_is_price(model) || (nodes && !nbc__sched_is_price(inside)))
+    return nbc__status_fail(err, NBC_E_RANGE, 0, "model: a field is negative or not finite");
   for (int i = 0; nodes && i < size; i++)
     if (nodes[i] < 0 || nodes[i] >= size)
       return nbc__status_fail(err, NBC_E_RANGE, 0, "nodes[%d]: %d is not in 0..%d", i, nodes[i],

@@ -6,7 +6,7 @@
 
 /* One line per node: index, operation, slices, "after" list. ret NBC_OK | NBC_E_IO */
 NBC_API nbc_status nbc_schedule_print(const nbc_schedule *schedule, FILE *out);
-/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_IO */
+/* All ranks as one Graphviz graph, messages dashed. ret NBC_OK | NBC_E_RANGE (size) | NBC_E_IO */
 NBC_API nbc_status nbc_schedule_print_dot(const nbc_schedule *const *schedules, int size,
                                           FILE *out);
 
@@ -17,7 +17,8 @@ typedef struct nbc_loggp {
   double reduce_per_byte_ns, copy_per_byte_ns;
 } nbc_loggp;
 /* Time at which each rank (may be NULL) and the last rank finish, when all start at 0.
-   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_NOMEM */
+   ret NBC_OK | NBC_E_STATE (deadlock: err names a rank and node) | NBC_E_RANGE (size below 1, a field of the model
+   negative or not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_price(const nbc_schedule *const *schedules, int size,
                                       const nbc_loggp *model, double *rank_end_ns, double *end_ns,
                                       nbc_error *err);

@@ -398,7 +398,9 @@ static nbc_status nbc__sched_prove(nbc__sched_proof *p, nbc_error *err) {
 
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
                                        const nbc_schedule_desc *descs, int size, nbc_error *err) {
-  if (!schedules) return nbc__status_fail(err, NBC_E_INVAL, 0, "schedules: must not be NULL");
+  if (!schedules || !descs)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: must not be NULL",
+                            schedules ? "descs" : "schedules");
   if (size < 1 || size > 64)
     return nbc__status_fail(err, NBC_E_RANGE, 0, "size: %d is not in 1..64", size);
   nbc__sched_proof p;

@@ -11,7 +11,7 @@ NBC__PRIVATE int nbc__stats_order(const void *a, const void *b) {
 }
 
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q) {
-  if (!sorted) return 0;
+  if (!sorted || count == 0) return 0;
   if (!(q > 0)) return sorted[0];
   if (q >= 1) return sorted[count - 1];
   const double place = q * (double)(count - 1);
@@ -57,7 +57,7 @@ NBC__PRIVATE size_t nbc__stats_rank(size_t n, double confidence_ratio, double *c
 
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out) {
-  if (!out) return NBC_E_INVAL;
+  if (!values || !out) return NBC_E_INVAL;
   double sum = 0;
   memset(out, 0, sizeof *out);
   if (confidence_ratio == 0) confidence_ratio = 0.95;

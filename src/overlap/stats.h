@@ -19,7 +19,7 @@ typedef struct nbc_summary {
    ret NBC_OK | NBC_E_INVAL (count 0, NaN or infinite values, confidence not in 0..1) */
 NBC_API nbc_status nbc_summarize(double *values, size_t count, double confidence_ratio,
                                  nbc_summary *out);
-/* Quantile q (0..1) of ascending values. count >= 1. */
+/* Quantile q (0..1) of ascending values; of none: 0. */
 NBC_API double nbc_quantile(const double *sorted, size_t count, double q);
 
 /* One measurement t1 Icollective t2 Compute t3 Wait t4 and its references [R §4.1]. All in ns. */

@@ -527,8 +527,9 @@ NBC_API nbc_status nbc_measure(nbc_sync *sync, const nbc_measure_desc *desc, nbc
   if (d.window_max_ns == 0) d.window_max_ns = d.window_ns > 1000000000 ? d.window_ns : 1000000000;
   if (d.window_ns == 0) d.window_ns = d.window_max_ns < 50000 ? d.window_max_ns : 50000;
   if (d.limit_ns == 0) d.limit_ns = INT64_C(30000000000);
-  if (!sync || !fn || d.window_ns < 0 || d.window_max_ns < d.window_ns || d.limit_ns < 0 ||
-      (int)d.start < 0 || d.start > NBC_START_BARRIER)
+  if (!sync || !fn || d.window_ns < 0 || d.window_max_ns < d.window_ns ||
+      d.window_max_ns > INT64_C(3600000000000) || d.limit_ns < 0 || (int)d.start < 0 ||
+      d.start > NBC_START_BARRIER)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "a field of desc is out of its range");
   nbc_status status = nbc__measure_begin(&run, &d.repeat, nbc__sync_local_now(sync));
   if (status != NBC_OK)

@@ -91,7 +91,7 @@ typedef struct nbc_measure_desc {
   nbc_repeat repeat;
   nbc_start start;
   int64_t window_ns;     /* the first one; then twice what the slowest rank needs; 0 = 50 us */
-  int64_t window_max_ns; /* 0 = 1 s */
+  int64_t window_max_ns; /* 0 = 1 s; at most one hour */
   int64_t limit_ns;      /* a rank that never answers; 0 = 30 s */
 } nbc_measure_desc;
 

@@ -182,8 +182,8 @@ static nbc_status nbc__model_group(nbc__model_work *w, const nbc__model_sample *
 
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
                                  const nbc_model_desc *desc, nbc_model *model, nbc_error *err) {
-  if (!time_ns || !model)
-    return nbc__status_fail(err, NBC_E_INVAL, 0, "time_ns and model: must not be NULL");
+  if (!size_bytes || !time_ns || !model)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "size_bytes, time_ns and model: must not be NULL");
   /* Relative accuracy that is asked for: noise smaller than this is not looked at, or one range
      would be cut at every irregularity of a quiet machine. */
   const int max_ranges = desc && desc->max_ranges ? desc->max_ranges : (int)NBC_MODEL_MAX_RANGES;
@@ -226,15 +226,15 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
 }
 
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes) {
-  if (!model) return NULL;
+  if (!model || model->range_count < 1 || model->range_count > NBC_MODEL_MAX_RANGES) return NULL;
   int r = model->range_count - 1;
   while (r > 0 && size_bytes < model->ranges[r].first_bytes) r--;
   return &model->ranges[r];
 }
 
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes) {
-  if (!model) return 0;
   const nbc_model_range *range = nbc_model_range_of(model, size_bytes);
+  if (!range) return 0;
   return range->base_ns + range->per_byte_ns * (double)size_bytes;
 }
 
@@ -771,7 +771,7 @@ static void nbc__model_write_range(uint64_t first_bytes, const nbc_model_loggp_r
   fputc('\n', out);
 }
 NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out) {
-  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1 || l->range_count > NBC_MODEL_MAX_RANGES) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   const nbc_model_loggp_range *low = &l->ranges[0], *high = &l->ranges[l->range_count - 1];
   fprintf(out, "# LogGP as measured: o_s %.1f ns, o_r %.1f ns\n", low->send_overhead_ns,
@@ -802,7 +802,7 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
 }
 
 NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *l, FILE *out) {
-  if (!l || !out || l->range_count < 1) return NBC_E_INVAL;
+  if (!l || !out || l->range_count < 1 || l->range_count > NBC_MODEL_MAX_RANGES) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   fprintf(
       out,

@@ -41,7 +41,7 @@ typedef struct nbc_model_desc {
   double tolerance_ratio; /* deviations from a line that need no explanation; 0 = 0.01 */
 } nbc_model_desc;
 
-/* Fits samples in any order, any number per size. O(sizes^3).
+/* Fits samples in any order, any number per size; desc NULL = as all 0. O(sizes^3).
    ret NBC_OK | NBC_E_INVAL (no sample, a time not positive or not finite, desc out of range: err
    names it) | NBC_E_FULL (more than NBC_MODEL_MAX_SIZES different sizes) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_ns, size_t count,
@@ -50,7 +50,7 @@ NBC_API nbc_status nbc_model_fit(const uint64_t *size_bytes, const double *time_
    ret NBC_OK | NBC_E_INVAL (no value, one not finite) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_model_fit_noise(const double *values, size_t count, nbc_model_noise *noise);
 /* The line of the range that size_bytes lies in (between two ranges: the lower; beyond: the
-   nearest). */
+   nearest); of a model without ranges NULL, and 0. */
 NBC_API const nbc_model_range *nbc_model_range_of(const nbc_model *model, uint64_t size_bytes);
 NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 

@@ -163,7 +163,7 @@ static void an_error_ends_it_everywhere(void) {
 }
 
 static nbc_status bad_descs(nbc_transport *t, void *user) {
-  const nbc_measure_desc bad[] = {{.window_ns = -1}, {.window_ns = 2, .window_max_ns = 1}, {.limit_ns = -1}, {.start = (nbc_start)2}, {.repeat = {.min_count = -1}},
+  const nbc_measure_desc bad[] = {{.window_ns = -1}, {.window_ns = INT64_MAX}, {.window_max_ns = INT64_MAX}, {.window_ns = 2, .window_max_ns = 1}, {.limit_ns = -1}, {.start = (nbc_start)2}, {.repeat = {.min_count = -1}},
                                   {.repeat = {.min_count = 5, .max_count = 4}}, {.repeat = {.ci_ratio = -1}},
                                   {.repeat = {.confidence_ratio = 1}}, {.repeat = {.time_limit_ns = -1}},
                                   {.repeat = {.max_count = 20000000}}};
@@ -548,6 +548,10 @@ static void bad_samples_are_named(void) {
     ns[7] = wrong[i];
     CHECK(nbc_model_fit(sizes, ns, 10, NULL, &f, &err) == NBC_E_INVAL && strstr(err.text, "sample 7"));
   }
+  f.range_count = 0; /* what a failed fit leaves */
+  CHECK(!nbc_model_range_of(&f, 1) && nbc_model_time_ns(&f, 1) == 0);
+  f.range_count = NBC_MODEL_MAX_RANGES + 1;
+  CHECK(!nbc_model_range_of(&f, 1) && nbc_model_time_ns(&f, 1) == 0);
   ns[7] = 100;
   sizes[9] = UINT64_MAX; /* a size of any magnitude */
   CHECK(nbc_model_fit(sizes, ns, 10, NULL, &f, &err) == NBC_OK && isfinite(nbc_model_time_ns(&f, UINT64_MAX)));

@@ -51,6 +51,7 @@ static void quantiles_interpolate(void) {
   CHECK_NEAR(nbc_quantile(v, 4, 0.5), 3, 1e-12);
   CHECK_NEAR(nbc_quantile(v, 1, 0.7), 1, 0);
   CHECK_NEAR(nbc_quantile(v, 5, -1), 1, 0);
+  CHECK_NEAR(nbc_quantile(v, 0, 1), 0, 0);
   CHECK_NEAR(nbc_quantile(v, 5, 2), 16, 0);
   CHECK_NEAR(nbc_quantile(v, 5, (double)NAN), 1, 0);
 }

@@ -309,6 +309,31 @@ static void gaps_reductions_and_copies_are_priced(void) {
   drop(1);
 }
 
+static void what_is_no_model_or_no_size_is_refused(void) {
+  const nbc_loggp m = {1000, 10, 500, 0.1, 0.25, 0.5};
+  const double wrong[] = {-1, (double)NAN, (double)INFINITY};
+  static nbc_choice table;
+  nbc_error err;
+  double end_ns;
+  const nbc_schedule *const *s = (const nbc_schedule *const *)schedules;
+  build(NBC_COLL_REDUCE, NBC_ALGO_LINEAR, 2, 4000, 0);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t field = 0; field < sizeof m / sizeof m.gap_ns; field++) {
+      nbc_loggp bad = m;
+      ((double *)&bad)[field] = wrong[i];
+      CHECK(nbc_schedule_price(s, 2, &bad, NULL, &end_ns, &err) == NBC_E_RANGE && strstr(err.text, "model"));
+    }
+  for (int size = -1; size < 1; size++) {
+    CHECK(nbc_schedule_price(s, size, &m, NULL, &end_ns, &err) == NBC_E_RANGE && strstr(err.text, "size"));
+    CHECK(nbc_schedule_print_dot(s, size, stdout) == NBC_E_RANGE);
+  }
+  CHECK(nbc_schedule_print_dot(s, 3, stdout) == NBC_E_INVAL); /* there is no third */
+  drop(2);
+  nbc_choice_default(&table);
+  table.rule_count = NBC_CHOICE_MAX_RULES + 1;
+  CHECK(nbc_choice_write(&table, stdout) == NBC_E_INVAL);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(schedules_print_as_text);
@@ -322,5 +347,6 @@ int main(int argc, char **argv) {
   RUN(choice_is_read_and_followed);
   RUN(bad_choices_are_named);
   RUN(gaps_reductions_and_copies_are_priced);
+  RUN(what_is_no_model_or_no_size_is_refused);
   return TEST_END();
 }
