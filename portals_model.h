@@ -385,7 +385,8 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
 PM_API void pm_platform_free(pm_platform *platform);
-/* Writes what pm_platform_read reads back to the same platform. */
+/* Writes what pm_platform_read reads back to the same platform. ret PM_OK | PM_E_IO | PM_E_PLATFORM: a count is
+   beyond its array, or there is no such topology */
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 /* Checks every field and that all nodes reach each other. error as above. */
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
@@ -2041,7 +2042,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 192 "src/portals/platform.h"
+#line 193 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2435,11 +2436,22 @@ static void pm__loggp_write(const pm_loggp_range *r, FILE *out) {
             pm__real_text(r->noise[i].sigma_ratio, real[2]));
   fprintf(out, "\n");
 }
+/* Filled by hand: what is counted is there. */
+static bool pm__is_written_whole(const pm_platform *p) {
+  int i;
+  if ((unsigned)p->topology > PM_TOPO_FILE || p->noise_count > PM_MODES_MAX ||
+      p->loggp_range_count > PM_LOGGP_RANGES_MAX || (p->link_count > 0 && !p->links))
+    return false;
+  for (i = 0; i < p->loggp_range_count; i++)
+    if (p->loggp_range[i].noise_count > PM_MODES_MAX) return false;
+  return true;
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
   int64_t k;
   if (!p || !out) return PM_E_INVAL;
+  if (!pm__is_written_whole(p)) return PM_E_PLATFORM;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
           pm__topology_names[p->topology]);
   if (p->topo[0]) {
@@ -13786,6 +13798,7 @@ static double pm__normal(pm_world *world) {
 PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
   double all = 0, at, ratio;
   int i;
+  if (count > PM_MODES_MAX) count = PM_MODES_MAX; /* a kernel filled by hand */
   for (i = 0; i < count; i++) all += modes[i].weight_ratio;
   at = all * pm__ratio(world);
   for (i = 0; i < count - 1 && at >= modes[i].weight_ratio; i++) at -= modes[i].weight_ratio;

@@ -41,6 +41,7 @@ static double pm__normal(pm_world *world) {
 PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world) {
   double all = 0, at, ratio;
   int i;
+  if (count > PM_MODES_MAX) count = PM_MODES_MAX; /* a kernel filled by hand */
   for (i = 0; i < count; i++) all += modes[i].weight_ratio;
   at = all * pm__ratio(world);
   for (i = 0; i < count - 1 && at >= modes[i].weight_ratio; i++) at -= modes[i].weight_ratio;

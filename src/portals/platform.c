@@ -356,11 +356,22 @@ static void pm__loggp_write(const pm_loggp_range *r, FILE *out) {
             pm__real_text(r->noise[i].sigma_ratio, real[2]));
   fprintf(out, "\n");
 }
+/* Filled by hand: what is counted is there. */
+static bool pm__is_written_whole(const pm_platform *p) {
+  int i;
+  if ((unsigned)p->topology > PM_TOPO_FILE || p->noise_count > PM_MODES_MAX ||
+      p->loggp_range_count > PM_LOGGP_RANGES_MAX || (p->link_count > 0 && !p->links))
+    return false;
+  for (i = 0; i < p->loggp_range_count; i++)
+    if (p->loggp_range[i].noise_count > PM_MODES_MAX) return false;
+  return true;
+}
 PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   char real[3][40];
   int i;
   int64_t k;
   if (!p || !out) return PM_E_INVAL;
+  if (!pm__is_written_whole(p)) return PM_E_PLATFORM;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
           pm__topology_names[p->topology]);
   if (p->topo[0]) {

@@ -183,7 +183,8 @@ PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platfo
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);
 PM_API void pm_platform_free(pm_platform *platform);
-/* Writes what pm_platform_read reads back to the same platform. */
+/* Writes what pm_platform_read reads back to the same platform. ret PM_OK | PM_E_IO | PM_E_PLATFORM: a count is
+   beyond its array, or there is no such topology */
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 /* Checks every field and that all nodes reach each other. error as above. */
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);

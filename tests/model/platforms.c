@@ -113,6 +113,25 @@ static void fractions_are_read_and_written(void) { /* also in another locale: te
   CHECK(again.noise[0].mean_ratio == 1.25 && again.noise[0].sigma_ratio == 0.1);
 }
 
+static void counts_beyond_their_arrays_are_refused(void) {
+  const pm_platform good = pm_platform_bxi2(2);
+  pm_platform bad[7];
+  pm_kernel k = {0};
+  pm_world_desc desc = {0};
+  pm_world *w;
+  k.one_s = 1, desc.platform = &good;
+  for (int i = 0; i < 7; i++) bad[i] = good;
+  bad[0].topology = (pm_topology_kind)5, bad[1].topology = (pm_topology_kind)-1;
+  bad[2].noise_count = PM_MODES_MAX + 1, bad[3].loggp_range_count = PM_LOGGP_RANGES_MAX + 1;
+  bad[4].loggp_range_count = 1, bad[4].loggp_range[0].noise_count = PM_MODES_MAX + 1;
+  bad[5].link_count = 1, bad[6].topology = PM_TOPO_FILE, bad[6].link_count = 1;
+  for (int i = 0; i < 7; i++) CHECK(pm_platform_write(&bad[i], stdout) == PM_E_PLATFORM);
+  CHECK(pm_world_create(&desc, &w) == PM_OK);
+  for (int i = 0; i < 4; i++) k.modes[i].weight_ratio = k.modes[i].mean_ratio = 1;
+  for (k.mode_count = PM_MODES_MAX; k.mode_count < 100; k.mode_count++) CHECK(pm_kernel_draw_s(&k, w, 1, 1, 1) == 1);
+  pm_world_destroy(w);
+}
+
 /* Random bytes and damaged platforms: never a crash, never a platform that fails its own check. */
 static void random_text_is_survived(void) {
   static const char good[] =
@@ -242,6 +261,7 @@ int main(int argc, char **argv) {
   RUN(bad_lines_are_named);
   RUN(what_is_written_is_read_back);
   RUN(fractions_are_read_and_written);
+  RUN(counts_beyond_their_arrays_are_refused);
   RUN(random_text_is_survived);
   RUN(ways_of_every_topology_are_sound);
   RUN(ways_from_a_file_are_shortest);
