@@ -8115,16 +8115,19 @@ PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__search(ni, index, &copy, search_op, user_ptr) : PTL_ARG_INVALID;
 }
-PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
-PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
+/* Entries of both kinds of interface have one kind of handle. */
+static int pm__unlink_of(ptl_handle_any_t handle, bool is_matching) {
   PM__PROCESS(p);
   pm__ni *ni;
   const pm__me *me;
   pm__cpu(p->world->plat.cpu_append_ns);
-  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, me_handle, &ni)) && me->is_asked)
+  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, handle, &ni)) && me->is_asked)
     pm__poll_pause();
-  return pm__unlink(p, me_handle);
+  if (me && pm__is_matching(ni) != is_matching) return PTL_ARG_INVALID;
+  return pm__unlink(p, handle);
 }
+PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return pm__unlink_of(le_handle, false); }
+PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) { return pm__unlink_of(me_handle, true); }
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_target.h"
 #endif
@@ -9402,7 +9405,8 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
   pm_process *holder;
   uint32_t pid = wanted;
   if (wanted != PTL_PID_ANY && wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
-  if (had_pid && (wanted == PTL_PID_ANY || wanted == before || pm__is_open(p))) return PTL_OK;
+  if (had_pid && (wanted == PTL_PID_ANY || wanted == before)) return PTL_OK;
+  if (had_pid && pm__is_open(p)) return PTL_ARG_INVALID;
   if (wanted == PTL_PID_ANY)
     for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
   holder = pm__process_by_pid(w, (uint32_t)p->node, pid);

@@ -49,7 +49,8 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
   pm_process *holder;
   uint32_t pid = wanted;
   if (wanted != PTL_PID_ANY && wanted > PTL_PID_MAX) return PTL_ARG_INVALID;
-  if (had_pid && (wanted == PTL_PID_ANY || wanted == before || pm__is_open(p))) return PTL_OK;
+  if (had_pid && (wanted == PTL_PID_ANY || wanted == before)) return PTL_OK;
+  if (had_pid && pm__is_open(p)) return PTL_ARG_INVALID;
   if (wanted == PTL_PID_ANY)
     for (pid = p->local_index; pm__process_by_pid(w, (uint32_t)p->node, pid);) pid++;
   holder = pm__process_by_pid(w, (uint32_t)p->node, pid);

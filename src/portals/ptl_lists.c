@@ -637,13 +637,16 @@ PM_API int PtlMESearch(ptl_handle_ni_t ni_handle, ptl_pt_index_t index, const pt
   pm__cpu(p->world->plat.cpu_append_ns);
   return ni->refs ? pm__search(ni, index, &copy, search_op, user_ptr) : PTL_ARG_INVALID;
 }
-PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return PtlMEUnlink(le_handle); }
-PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) {
+/* Entries of both kinds of interface have one kind of handle. */
+static int pm__unlink_of(ptl_handle_any_t handle, bool is_matching) {
   PM__PROCESS(p);
   pm__ni *ni;
   const pm__me *me;
   pm__cpu(p->world->plat.cpu_append_ns);
-  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, me_handle, &ni)) && me->is_asked)
+  while ((me = (const pm__me *)pm__find_any(p, PM__H_ME, handle, &ni)) && me->is_asked)
     pm__poll_pause();
-  return pm__unlink(p, me_handle);
+  if (me && pm__is_matching(ni) != is_matching) return PTL_ARG_INVALID;
+  return pm__unlink(p, handle);
 }
+PM_API int PtlLEUnlink(ptl_handle_le_t le_handle) { return pm__unlink_of(le_handle, false); }
+PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) { return pm__unlink_of(me_handle, true); }

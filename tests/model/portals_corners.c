@@ -64,6 +64,39 @@ static void again_body(void *unused) {
     PtlFini();
   }
 }
+static void shared_body(void *unused) {
+  const unsigned int kinds[] = {PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL,
+                                PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_NI_NO_MATCHING | PTL_NI_LOGICAL};
+  ptl_handle_ni_t ni[4], other;
+  ptl_process_t id;
+  (void)unused;
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, kinds[0], 40, NULL, NULL, &ni[0]) == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, kinds[0], 41, NULL, NULL, &other) == PTL_OK && other == ni[0]); /* asks for nothing new */
+  for (int k = 1; k < 4; k++) {
+    CHECK(PtlNIInit(PTL_IFACE_DEFAULT, kinds[k], 41, NULL, NULL, &ni[k]) == PTL_ARG_INVALID);
+    CHECK(PtlNIInit(PTL_IFACE_DEFAULT, kinds[k], k % 2 ? PTL_PID_ANY : 40, NULL, NULL, &ni[k]) == PTL_OK);
+    CHECK(PtlGetPhysId(ni[k], &id) == PTL_OK && id.phys.pid == 40);
+  }
+  for (int k = 3; k >= 0; k--) CHECK(PtlNIFini(ni[k]) == PTL_OK);
+  PtlFini();
+}
+static void another_id_beside_an_open_interface_is_refused(void) { on_each_level(1, shared_body); }
+static void unlink_body(void *unused) {
+  side m_, *m = &m_, n_, *n = &n_;
+  ptl_handle_me_t mh;
+  ptl_handle_le_t lh;
+  (void)unused;
+  side_open(m, PTL_NI_MATCHING, 0, 0), side_open(n, PTL_NI_NO_MATCHING, 0, 0);
+  const ptl_me_t me = entry(m->memory, 8, 0, PTL_ME_OP_PUT);
+  const ptl_le_t le = {n->memory, 8, PTL_CT_NONE, PTL_UID_ANY, PTL_LE_OP_PUT};
+  CHECK(PtlMEAppend(m->ni, m->pt, &me, PTL_PRIORITY_LIST, NULL, &mh) == PTL_OK &&
+        PtlLEAppend(n->ni, n->pt, &le, PTL_PRIORITY_LIST, NULL, &lh) == PTL_OK);
+  EXPECT(m, LINK), EXPECT(n, LINK);
+  CHECK(PtlLEUnlink(mh) == PTL_ARG_INVALID && PtlMEUnlink(lh) == PTL_ARG_INVALID);
+  CHECK(PtlMEUnlink(mh) == PTL_OK && PtlLEUnlink(lh) == PTL_OK);
+  side_close(n), side_close(m);
+}
+static void entries_of_the_other_kind_are_not_unlinked(void) { on_each_level(1, unlink_body); }
 static void who_opens_again_may_have_another_id(void) { on_each_level(1, again_body); }
 static void handed_on_body(void *unused) {
   ptl_handle_ni_t ni;
@@ -544,6 +577,8 @@ static void every_operation_is_right_on_every_type(void) { on_each_level(1, type
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(who_opens_again_may_have_another_id);
+  RUN(another_id_beside_an_open_interface_is_refused);
+  RUN(entries_of_the_other_kind_are_not_unlinked);
   RUN(an_id_is_free_when_its_owner_has_closed);
   RUN(targets_that_cannot_be_are_refused);
   RUN(every_bad_argument_is_refused);
