@@ -234,21 +234,16 @@ static void read_fault(const char *text, int line) {
 static void read_faults(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[512];
+  int n = 0;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
   faults_path = path;
-  for (int n = 1; memset(line, 1, sizeof line), fgets(line, sizeof line, in); n++) {
-    if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n')
-      refuse_line(path, n, "longer than %d letters", (int)sizeof line - 2);
-    /* fgets leaves no sign of a zero but what stands behind it. */
-    if (!feof(in) && !strchr(line, '\n')) refuse_line(path, n, "a letter of code 0");
-    line[strcspn(line, "#\n")] = 0;
+  while (guest_line(option, path, in, line, sizeof line, &n)) {
     const char *const first = line + strspn(line, " \t\r");
     if (strncmp(first, "outage", 6) == 0 && (!first[6] || strchr(" \t\r", first[6])))
       read_outage(first + 6, n);
     else
       read_fault(first, n);
   }
-  if (ferror(in)) guest_refuse("%s: %s: %s", option, path, strerror(errno)); /* a folder, too */
   fclose(in);
   if (faults.loss_ratio + faults.corrupt_ratio > 1)
     guest_refuse("%s: %s: loss_ratio and corrupt_ratio are more than 1 together", option, path);

@@ -302,10 +302,10 @@ static kernel *one_more(void) {
 static void read_kernels(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[1024];
+  int n = 0;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
-  for (int n = 1; fgets(line, sizeof line, in); n++) {
+  while (guest_line(option, path, in, line, sizeof line, &n)) {
     char *rest = line, *word;
-    line[strcspn(line, "#\n")] = 0;
     if ((word = strtok_r(line, " \t\r", &rest)) == NULL) continue;
     kernel *k = one_more();
     k->node = -1;

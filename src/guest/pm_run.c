@@ -134,6 +134,22 @@ void guest_abort(int status, const char *text) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------- */
+bool guest_line(const char *option, const char *path, FILE *in, char *line, size_t max_bytes,
+                int *number) {
+  memset(line, 1, max_bytes);
+  if (!fgets(line, (int)max_bytes, in)) {
+    if (ferror(in)) guest_refuse("%s: %s: %s", option, path, strerror(errno)); /* a folder, too */
+    return false;
+  }
+  ++*number;
+  if (strlen(line) == max_bytes - 1 && line[max_bytes - 2] != '\n')
+    guest_refuse("%s: %s, line %d: longer than %zu letters", option, path, *number, max_bytes - 2);
+  /* fgets leaves no sign of a zero but what stands behind it. */
+  if (!feof(in) && !strchr(line, '\n'))
+    guest_refuse("%s: %s, line %d: a letter of code 0", option, path, *number);
+  line[strcspn(line, "#\n")] = 0;
+  return true;
+}
 int64_t guest_number(const char *option, const char *text, int64_t least, int64_t most) {
   char *end = NULL;
   errno = 0;

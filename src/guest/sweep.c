@@ -34,6 +34,7 @@ static struct {
   int value_count;
 } keys[KEYS];
 static int key_count, jobs, part_index, part_count = 1;
+static const char *given; /* the last option that means nothing without --sweep */
 static const char *table; /* a file; NULL: standard output */
 static int row;           /* of this run, in a child */
 static FILE *to_parent;
@@ -62,10 +63,11 @@ static void add_key(const char *option, const char *text) {
 }
 static void set_jobs(const char *option, const char *text) {
   jobs = (int)guest_number(option, text, 1, 4096);
+  given = option;
 }
 static void set_table(const char *option, const char *text) {
   if (!*text) guest_refuse("%s: a file's name expected", option);
-  table = text;
+  table = text, given = option;
 }
 /* The part that the launcher of a job says. Slurm says it in its batch scripts too, as the first of all. */
 static void set_part_of_job(const char *option) {
@@ -87,6 +89,7 @@ static void set_part_of_job(const char *option) {
 static void set_part(const char *option, const char *text) {
   char index[16];
   const char *slash = strchr(text, '/');
+  given = option;
   if (strcmp(text, "job") == 0) {
     set_part_of_job(option);
     return;
@@ -307,6 +310,7 @@ static int rows_to_run(int count, int **todo) {
 void guest__sweep(int argc, char **argv, int at) {
   cpu_set_t cores;
   int begun = 0, written = 0, running = 0, worst = 0, *todo;
+  if (!key_count && given) guest_refuse("%s: there is no --sweep", given);
   if (!key_count) return;
   check_keys(argc, argv);
   const int mine = rows_to_run(run_count(), &todo);

@@ -30,7 +30,10 @@ platforms_are_refused_by_line() {
     platform 'topology torus\nnode_count 1000000\ntopo 1 1000000\n' 'topo: '
 }
 files_that_are_none() {
-  for f in "$T" /proc/self/mem "$T/none" /dev/zero; do refused "$f: " --platform "$f" && refused "$f" --faults "$f" || return 1; done
+  for f in "$T" /proc/self/mem "$T/none" /dev/zero; do
+    refused "$f: " --platform "$f" || return 1
+    for o in --faults --kernels --lib-cost; do refused "$o: $f" $o "$f" || return 1; done
+  done
   refused "/proc/self/mem: " --platform /proc/self/mem
 }
 # Each host at a switch of its own: names are found without looking through all of them.
@@ -54,6 +57,18 @@ faults_are_refused_by_line_and_field() {
     fault 'loss_ratio -0.1' '1: loss_ratio: "-0.1": not a number' && fault 'loss_ratio 0.1 0.2' '1: loss_ratio: one number' && fault 'loss_ratio' '1: loss_ratio: one number' &&
     fault 'loss_ratio 0\0001\nloss_ratio 0' '1: a letter of code 0'
 }
+lines_are_whole() {
+  for o in '--kernels heavy one=1' '--lib-cost MPI_Send 1'; do
+    printf '#\n%s\0001\n' "${o#* }" >"$T/lines" && refused "${o%% *}: $T/lines, line 2: a letter of code 0" "${o%% *}" "$T/lines" || return 1
+    printf '%s %2000s\n' "${o#* }" 1 >"$T/lines" && refused "${o%% *}: $T/lines, line 1: longer than" "${o%% *}" "$T/lines" || return 1
+  done
+}
+options_of_a_sweep_want_one() {
+  for o in '--jobs 2' '--sweep-part 0/1' "--sweep-table $T/t"; do
+    # shellcheck disable=SC2086 # an option and its value
+    refused "${o%% *}: there is no --sweep" $o || return 1
+  done
+}
 sweeps_are_refused_by_key() {
   refused '--sweep: n: given twice' --sweep n=1,2 --sweep n=3 && refused '--sweep: sweep: is of the sweep' --sweep sweep=1 && refused '--sweep: jobs: is of the sweep' --sweep jobs=1 &&
     refused '--sweep: seed: a control character' --sweep 'seed=1	2' && refused '--sweep-part' --sweep n=1 --sweep-part 99999999999/100000000000 &&
@@ -71,5 +86,5 @@ ignored_children_are_seen() {
   env --ignore-signal=CHLD true 2>/dev/null || return 0
   timeout 60 env --ignore-signal=CHLD "$B/pm_run" --sweep n=1,2 "$guest" >"$T/out" 2>"$T/err" && test "$(wc -l <"$T/out")" = 3
 }
-for t in platforms_are_refused_by_line files_that_are_none many_names_are_read a_million_hosts_are_read faults_are_refused_by_line_and_field sweeps_are_refused_by_key a_slow_row_keeps_no_files ignored_children_are_seen; do check "$t" $t; done
+for t in platforms_are_refused_by_line files_that_are_none many_names_are_read a_million_hosts_are_read faults_are_refused_by_line_and_field lines_are_whole options_of_a_sweep_want_one sweeps_are_refused_by_key a_slow_row_keeps_no_files ignored_children_are_seen; do check "$t" $t; done
 finish

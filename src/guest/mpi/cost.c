@@ -13,14 +13,13 @@ static uint32_t count, max;
 static int64_t other_ns;
 int gm_has_costs;
 
-static void read_line(const char *path, int number, char *line) {
+static void read_line(const char *path, int number, const char *line) {
   char name[64], more[2];
   long long d_ns;
-  line[strcspn(line, "#\n")] = 0;
   const int n = sscanf(line, " %63s %lld %1s", name, &d_ns, more);
   if (n <= 0) return;
   if (n != 2 || strncmp(name, "MPI_", 4) != 0 || d_ns < 0 || d_ns > 1000000000000)
-    guest_refuse("--lib-cost: %s: line %d: MPI_Name NANOSECONDS expected", path, number);
+    guest_refuse("--lib-cost: %s, line %d: MPI_Name NANOSECONDS expected", path, number);
   if (strcmp(name, "MPI_*") == 0) {
     other_ns = d_ns;
     return;
@@ -34,8 +33,8 @@ void gm_costs_read(const char *path) {
   FILE *in = fopen(path, "r");
   int number = 0;
   if (!in) guest_refuse("--lib-cost: %s: %s", path, strerror(errno));
-  while (fgets(line, sizeof line, in)) read_line(path, ++number, line);
-  if (ferror(in)) guest_refuse("--lib-cost: %s: %s", path, strerror(errno));
+  while (guest_line("--lib-cost", path, in, line, sizeof line, &number))
+    read_line(path, number, line);
   fclose(in);
   gm_has_costs = 1;
 }
