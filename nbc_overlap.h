@@ -735,7 +735,8 @@ typedef struct nbc_monitor_desc {
      thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
   void (*on_seen)(void *user, const nbc_seen *seen);
   void *on_seen_user;
-  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
+  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known, or more than one
+     thread of a process may move them at once. */
   uint32_t peers_same_node, peers_other_node;
   /* The tables were measured by sends and receives: puts, gets and atomics may be faster. */
   bool tables_of_messages;
@@ -4204,7 +4205,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 258 "src/overlap/monitor.h"
+#line 259 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)

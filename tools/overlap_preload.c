@@ -47,7 +47,7 @@
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
                       leave files of their own. Set it for all processes; default 0
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
-                      MPI_Comm_split_type and one MPI_Bcast inside MPI_Init, so ALL processes of a
+                      MPI_Comm_split_type and one MPI_Allreduce inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
                       when only some programs of a world are preloaded.
 
@@ -203,17 +203,28 @@ static bool is_our_mpi(void) {
   return false;
 }
 
-/* Who shares our node, and a name for this run: start time and process id of rank 0. */
+/* What the MPI says, not what was asked for: by its own settings MPI_Init may give more. */
+static bool several_threads_may_call(void) {
+  static int (*real_Query_thread)(int *);
+  int level = MPI_THREAD_SINGLE;
+  return REAL(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+}
+
+/* Who shares our node, a name for this run (start time and process id of rank 0), and whether several threads of a
+   process may move messages at once. */
 static void meet_the_world(void) {
-  struct {
-    long long t_s, pid;
-  } id = {(long long)time(NULL), (long long)getpid()};
+  enum { TIME, PID, THREADS, FACTS };
+  long long of_all[FACTS], mine[FACTS] = {0, 0, run.multiple};
+  if (run.rank == 0) mine[TIME] = (long long)time(NULL), mine[PID] = (long long)getpid();
   MPI_Comm node;
   MPI_Group group;
   int count = 0, own = -1;
   PMPI_Comm_group(MPI_COMM_WORLD, &run.world_group);
-  if (PMPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
-    snprintf(run.run_name, sizeof run.run_name, "%s.%lld-%lld", run.program, id.t_s, id.pid);
+  if (PMPI_Allreduce(mine, of_all, FACTS, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS) {
+    snprintf(run.run_name, sizeof run.run_name, "%s.%lld-%lld", run.program, of_all[TIME],
+             of_all[PID]);
+    run.one_thread_each = !of_all[THREADS];
+  }
   if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) !=
       MPI_SUCCESS)
     return;
@@ -305,7 +316,8 @@ static nbc_status make_monitor(bool start_off) {
   desc.max_transfers = 1024;
   desc.grow_transfers = true;
   desc.tables_of_messages = true;
-  for (int i = 0; run.same_node && i < run.size; i++)
+  /* Each of several threads may move as much as one process of the table's could: as if all were others. */
+  for (int i = 0; run.same_node && run.one_thread_each && i < run.size; i++)
     *(run.same_node[i] ? &desc.peers_same_node : &desc.peers_other_node) += i != run.rank;
   desc.start_off = start_off;
   if (setting_trace()) desc.on_seen = trace_seen, trace.counters = desc.counters;
@@ -325,13 +337,6 @@ static nbc_status make_monitor(bool start_off) {
   return status;
 }
 
-/* What the MPI says, not what was asked for: by its own settings MPI_Init may give more. */
-static bool several_threads_may_call(void) {
-  static int (*real_Query_thread)(int *);
-  int level = MPI_THREAD_SINGLE;
-  return REAL(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
-}
-
 /* After MPI_Init, before the program goes on. */
 SMALL static void start(void) {
   static const char *const on_off[] = {"0", "1", "later"}, *const yes_no[] = {"0", "1"};
@@ -346,6 +351,7 @@ SMALL static void start(void) {
   run.speaks = run.rank == 0;
   const int on = setting_choice("NBC_ON", on_off, 3, 1);
   if (on == 0) return;
+  run.multiple = several_threads_may_call();
   run.text = setting_choice("NBC_TEXT", yes_no, 2, 0) == 1;
   setting_folder();
   if (setting_choice("NBC_PEERS", yes_no, 2, 1) == 1) meet_the_world();
@@ -361,7 +367,6 @@ SMALL static void start(void) {
   if (!chosen) return;
   run.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   run.pid = getpid();
-  run.multiple = several_threads_may_call();
   run.switched_on = on == 1;
   run.epoch = 1;
   if (make_monitor(on == 2) != NBC_OK || !prepare_report_file()) return;

@@ -27,6 +27,7 @@ static struct {
   MPI_Group world_group;
   MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
   bool gathers;
+  bool one_thread_each;      /* no process of the world has MPI_THREAD_MULTIPLE */
   unsigned char *same_node;  /* per rank of the world; NULL = not known */
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */

@@ -119,7 +119,8 @@ typedef struct nbc_monitor_desc {
      thread that drains: not in the order of their times. It must not call the monitor. NULL: none */
   void (*on_seen)(void *user, const nbc_seen *seen);
   void *on_seen_user;
-  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known. */
+  /* Processes that a recorder's transfers can be with, on its node and on others; 0: not known, or more than one
+     thread of a process may move them at once. */
   uint32_t peers_same_node, peers_other_node;
   /* The tables were measured by sends and receives: puts, gets and atomics may be faster. */
   bool tables_of_messages;

@@ -10,6 +10,7 @@
      info     a message comes while all are in calls that set hints: computation is only what precedes them
      agree    the same in calls that go on without processes that failed, where the MPI has them
      late     collectives whose last process comes late
+     threads  four large sends at once; with 1, to a process whose threads may receive them at the same time
      vector   do sends of scattered data end though nobody has posted a receive? Prints the largest */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -294,6 +295,30 @@ static void late(void) {
   MPI_Comm_free(&around);
 }
 
+/* ---- threads ---- */
+/* Does this process ask for MPI_THREAD_MULTIPLE? The receiver, who has no rank yet. */
+static int has_threads(const char *scene, int how) {
+  const char *mpich = getenv("PMI_RANK"), *openmpi = getenv("OMPI_COMM_WORLD_RANK"),
+             *who = mpich ? mpich : openmpi;
+  return strcmp(scene, "threads") == 0 && how && who && atoi(who) == 1;
+}
+static void threads(void) {
+  enum { AT_ONCE = 4, MUCH = 1 << 20 };
+  char *data = memory(MUCH);
+  MPI_Request r[AT_ONCE];
+  for (int i = 0; i < ROUNDS / 2; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int k = 0; k < AT_ONCE; k++)
+      if (rank == 0)
+        MPI_Isend(data, MUCH, MPI_CHAR, 1, k, MPI_COMM_WORLD, &r[k]);
+      else
+        MPI_Recv(data, MUCH, MPI_CHAR, 0, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0) compute(4 * NAP_NS);
+    if (rank == 0) MPI_Waitall(AT_ONCE, r, MPI_STATUSES_IGNORE);
+  }
+  free(data);
+}
+
 /* ---- vector ---- */
 static void vector(void) {
   int largest = 0;
@@ -324,9 +349,12 @@ static void vector(void) {
 int main(int argc, char **argv) {
   const char *scene = argc > 1 ? argv[1] : "";
   const int how = argc > 2 ? atoi(argv[2]) : 0;
-  MPI_Init(&argc, &argv);
+  int level = has_threads(scene, how) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (level == MPI_THREAD_MULTIPLE) printf("several threads\n");
   share_flags();
+  if (strcmp(scene, "threads") == 0) threads();
   if (strcmp(scene, "came") == 0) came(how);
   if (strcmp(scene, "head") == 0) head();
   if (strcmp(scene, "copied") == 0) copied(how);

@@ -75,6 +75,27 @@ head_of() { # mpi
     ok "$1: $truth permille of a large message waited in the socket, reported $((most * 1000 / x)) at most"
   else bad "$1: $truth permille of a large message waited in the socket, reported $most of $x ns: $(cat "$reports/err" "$reports/out")"; fi
 }
-each() { came "$1"; copied "$1"; window "$1"; late "$1"; mpi4 "$1"; info "$1"; head_of "$1"; }
+# Several threads of a receiver may fetch as many messages at once: then four sends together need no more time than one.
+# The link's rate, of one process with one thread in MPI, says more.
+threads() { # mpi
+  printf '# eager_bytes 4000\n# tail_bytes 0\n# link_bytes_per_s 1.32e8\n4096 1e-7\n1048576 8e-3\n' >"$work/link"
+  for how in 0 1; do
+    scene "$1" 2 link threads $how
+    joint=$(awk -F, '$1 == "joint" && $2 == "out" { print $7 }' "$reports/csv/bounds.csv") least=$(of isend 8)
+    case $how$(sed -n 's/^several /_/p' "$reports/out") in
+      0*) [ "$joint" = 0 ] && skip "$1: the machine was too busy for four sends at once" && continue
+        [ "${joint:-0}" -gt "$least" ] && ok "$1: four sends at once: at least $joint ns hidden together, $least one by one" || bad "$1: four sends at once: $joint ns together, $least one by one: $(cat "$reports/err")" ;;
+      1_threads) [ "$joint" = "$least" ] && ok "$1: four sends at once to threads: no more together than one by one" || bad "$1: four sends at once to threads: $joint ns together, $least one by one" ;;
+      *) skip "$1: no MPI_THREAD_MULTIPLE" ;;
+    esac
+  done
+}
+each() { threads "$1"; came "$1"; copied "$1"; window "$1"; late "$1"; mpi4 "$1"; info "$1"; head_of "$1"; }
+if [ -n "$TEST_ONLY" ]; then # "threads mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi each
 finish
