@@ -180,19 +180,34 @@ static bool parse(int argc, char **argv, options *o) {
   return true;
 }
 
+static int usage(FILE *out) {
+  fputs("usage: clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS] [-w PPM] [-d]\n"
+        "How far apart clocks of ranks are, how fast they drift, and how sure that is.\n"
+        "  -n RANKS    threads, 1 to 256 (2); with an MPI, its processes\n"
+        "  -t SECONDS  how long to watch (3)\n"
+        "  -i SECONDS  between two looks (0.5)\n"
+        "  -w PPM      how much a rate may change per second (1)\n"
+        "  -d          doubt that ranks of one node read one counter\n",
+        out);
+  return out == stderr ? 2 : 0;
+}
+
 int main(int argc, char **argv) {
   options o = {2, 3, 0.5, 1, false};
   nbc_status status;
   output_begin("clock_sync");
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0) return usage(stdout);
 #ifdef NBC_WITH_MPI
   nbc_transport *t;
   nbc_error err;
   MPI_Init(&argc, &argv);
 #endif
   if (!parse(argc, argv, &o)) {
-    fprintf(
-        stderr,
-        "usage: clock_sync [-n ranks 1..256] [-t seconds] [-i seconds] [-w ppm per second] [-d]\n");
+    usage(stderr);
+#ifdef NBC_WITH_MPI
+    MPI_Finalize();
+#endif
     return 2;
   }
 #ifdef NBC_WITH_MPI

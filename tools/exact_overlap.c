@@ -23,6 +23,7 @@
 #define COSIM_WITH_NBC
 #include "rtl/nic_cosim.h"
 #include "rtl/pm_rtl.h"
+#include "tools/output.h"
 #include <stdlib.h>
 
 enum { HOST = 4 << 20, DATA = 0x10000, EQ = 0x1000, RING = 0x8000, FRAGMENTS = 8, PARTS = 10 };
@@ -381,26 +382,55 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
   return status;
 }
 
-int main(int argc, char **argv) {
+static nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
+static int usage(FILE *out) {
+  fputs(
+      "usage: exact_overlap [--wave FILE.vcd[,nic=N][,from=US][,until=US]] [--ptm | --level "
+      "flow|loggp|rtl] [BYTES]\n"
+      "What a library's bounds say of a message of BYTES (4096 to 1048576; 65536), what the stamps "
+      "of NICs in RTL say, and the truth.\n"
+      "  --wave FILE   saves what goes on inside of a NIC, a file for each row (.fst: much "
+      "smaller)\n"
+      "  --ptm         clocks are compared by PTM, not by reading registers\n"
+      "  --level L     by the layer of messages of the Portals model instead of registers\n",
+      out);
+  return out == stderr ? 2 : 0;
+}
+/* ret the exit status, -1: go on */
+static int read_options(int argc, char **argv, uint32_t *bytes) {
   static const char *const levels[] = {"flow", "loggp", "rtl"};
-  nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
+  char *end;
+  if (argc > 1 && strcmp(argv[1], "--help") == 0) return usage(stdout);
   if (argc > 2 && strcmp(argv[1], "--wave") == 0) {
     const char *why = pm_rtl_wave_read(&wave, argv[2]);
-    if (why) return fprintf(stderr, "--wave: %s\n", why), 2;
+    if (why) return fprintf(stderr, "exact_overlap: --wave: %s\n", why), 2;
     argc -= 2, argv += 2;
   }
   if (argc > 1 && strcmp(argv[1], "--ptm") == 0) by_ptm = 1, argc--, argv++;
   if (!by_ptm && argc > 2 && strcmp(argv[1], "--level") == 0) {
     int k = 0;
     while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
-    if (k == 3) return fprintf(stderr, "--level: flow, loggp or rtl\n"), 2;
+    if (k == 3) return fprintf(stderr, "exact_overlap: --level: flow, loggp or rtl\n"), 2;
     level = (pm_link_model)k, run_it = measure_on_level;
     if (wave.nics && level != PM_LINK_CARRIER)
-      return fprintf(stderr, "--wave: only rtl has NICs to look into\n"), 2;
+      return fprintf(stderr, "exact_overlap: --wave: only rtl has NICs to look into\n"), 2;
     argc -= 2, argv += 2;
   }
-  uint32_t bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) / FRAGMENTS * FRAGMENTS : 65536;
-  if (bytes < 4096 || bytes > 1 << 20) return fprintf(stderr, "BYTES: 4096 to 1048576\n"), 2;
+  if (argc > 2 || (argc > 1 && argv[1][0] == '-')) return usage(stderr);
+  if (argc > 1) {
+    const unsigned long n = strtoul(argv[1], &end, 0);
+    if (*end || n < 4096 || n > 1 << 20)
+      return fprintf(stderr, "exact_overlap: BYTES: %s: 4096 to 1048576\n", argv[1]), 2;
+    *bytes = (uint32_t)n / FRAGMENTS * FRAGMENTS;
+  }
+  return -1;
+}
+
+int main(int argc, char **argv) {
+  uint32_t bytes = 65536;
+  output_begin("exact_overlap");
+  const int ended = read_options(argc, argv, &bytes);
+  if (ended >= 0) return ended;
   printf("%u bytes; rank 0 computes 1.6 times as long as they take on the wire\n", (unsigned)bytes);
   printf(
       "protocol                       min..max      exact            truth     width     error\n");

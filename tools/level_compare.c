@@ -20,6 +20,7 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "rtl/pm_rtl.h"
+#include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -531,6 +532,7 @@ int main(int argc, char **argv) {
   const char *platform = NULL, *html = NULL, *fitted = NULL, *most = "1048576", *nodes = "4";
   char error[256], *end;
   pm_platform p = pm_platform_bxi2(2);
+  output_begin("level_compare");
   for (int i = 1; i < argc; i++) {
     const char **value = strcmp(argv[i], "--platform") == 0    ? &platform
                          : strcmp(argv[i], "--html") == 0      ? &html

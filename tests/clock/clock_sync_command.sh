@@ -17,10 +17,13 @@ is_one() { # RANKS COMMAND...: ranks that read one counter, which is said, and a
 }
 refused() { timeout 60 "$B/clock_sync" "$@" >"$T/out" 2>&1; test $? = 2 && grep -q usage "$T/out"; }
 
+helps() { timeout 60 "$@" --help >"$T/out" 2>"$T/err" && grep -q '^usage: .*-w PPM' "$T/out" && test ! -s "$T/err"; }
+
+check "help is no error" helps "$B/clock_sync"
 check "three threads" watched 3 "$B/clock_sync" -n 3
 check "one thread" watched 1 "$B/clock_sync" -n 1
 check "threads read one counter" is_one 2 "$B/clock_sync" -n 2
-for arguments in '-n 0' '-n 1e9' '-n x' '-t -1' '-t nan' '-i 0' '-i' '-w -1' '-w x' '--help'; do
+for arguments in '-n 0' '-n 1e9' '-n x' '-t -1' '-t nan' '-i 0' '-i' '-w -1' '-w x' '--hlp'; do
   check "refused: $arguments" refused $arguments
 done
 for mpi in openmpi mpich; do

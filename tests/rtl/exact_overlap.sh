@@ -28,10 +28,16 @@ for level in flow loggp rtl; do
     fi
   done
 done
-if "${B:-build}/exact_overlap" --level none 2>/dev/null || "${B:-build}/exact_overlap" 17 2>/dev/null; then
+if "${B:-build}/exact_overlap" --level none 2>/dev/null || "${B:-build}/exact_overlap" 17 2>/dev/null ||
+  "${B:-build}/exact_overlap" 4096x 2>/dev/null || "${B:-build}/exact_overlap" 4294971392 2>/dev/null || "${B:-build}/exact_overlap" 4096 4096 2>/dev/null; then
   failed=$((failed + 1)); echo "FAILED: bad arguments taken"
 else
   passed=$((passed + 1))
+fi
+if "${B:-build}/exact_overlap" --help | grep -q '^usage: ' && { [ ! -w /dev/full ] || ! "${B:-build}/exact_overlap" --level loggp 4096 2>/dev/null >/dev/full; }; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1)); echo "FAILED: --help, or a full disk that nobody noticed"
 fi
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

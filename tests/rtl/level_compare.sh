@@ -33,6 +33,11 @@ refuses() {
   done
   "$B/level_compare" --help | grep -q -- --calibrate
 }
+lost_output_is_said() {
+  [ -w /dev/full ] || return 0
+  "$B/level_compare" --max 64 --nodes 2 >/dev/full 2>"$T/error"
+  test $? = 1 && grep -q 'level_compare: standard output' "$T/error"
+}
 figures_hold_on_rtl() { # min <= exact <= max; the direct read's sender: nothing without, all with computation
   "$B/paper_figures" --level rtl --points 2 --rounds 1 --large-bytes 65536 --fragment-bytes 16384 --output "$T/figures.html" >"$T/figures" &&
     tail -1 "$T/figures" | grep -q '^Checked: min <= exact <= max in 20 of 20 points.$' &&
@@ -46,4 +51,5 @@ check "level_compare draws one page, nothing from outside" page_stands_alone
 check "level_compare --calibrate writes what it reads" calibration_reads_back
 check "paper_figures: exact between the bounds on RTL" figures_hold_on_rtl
 check "level_compare refuses bad arguments by name" refuses
+check "level_compare says that its output is lost" lost_output_is_said
 finish
