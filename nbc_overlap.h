@@ -1930,8 +1930,8 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
    where
      not_commutative is set, and touch nothing else (barrier: nobody leaves before all have
      entered).
-   descs are those of the ranks. Elements are followed one by one: take small counts.
-   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
+   descs are those of the ranks: of others, nothing is proved. Elements are followed one by one: take small counts.
+   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | what nbc_schedule_build says of a desc | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
                                        const nbc_schedule_desc *descs, int size, nbc_error *err);
 #ifdef NBC_LINES
@@ -14891,7 +14891,9 @@ NBC_API nbc_status nbc_choice_write(const nbc_choice *table, FILE *out) {
 #line 15 "src/coll/build.h"
 #endif
 NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d);
-NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d);
+NBC__PRIVATE nbc_status nbc__sched_take(nbc_schedule_desc *d, const nbc_schedule_desc *desc,
+                                        nbc_error *err);
+NBC__PRIVATE bool nbc__sched_is_of(const nbc_schedule *s, const nbc_schedule_desc *d);
 #ifdef NBC_LINES
 #line 1 "src/coll/build.c"
 #endif
@@ -15085,7 +15087,7 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
 }
 
 /* Counts that a collective does not use are not read. */
-NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
+static void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!d->elem_bytes) d->elem_bytes = 1;
   if (!d->radix) d->radix = 4;
   if (!d->window_count) d->window_count = 8;
@@ -15137,17 +15139,32 @@ static void nbc__sched_builder_free(nbc__sched_builder *b) {
   for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
 }
 
+/* The caller's desc, normalised and checked. */
+NBC__PRIVATE nbc_status nbc__sched_take(nbc_schedule_desc *d, const nbc_schedule_desc *desc,
+                                        nbc_error *err) {
+  *d = *desc;
+  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(d);
+  return nbc__sched_check(d, err);
+}
+
+/* Whether the schedule was built for such a desc, which was taken: then no block lies outside of its buffers. */
+NBC__PRIVATE bool nbc__sched_is_of(const nbc_schedule *s, const nbc_schedule_desc *d) {
+  uint64_t send_bytes, recv_bytes;
+  nbc__sched_extents(d, &send_bytes, &recv_bytes);
+  return s->coll == d->coll && s->rank == d->rank && s->size == d->size && s->root == d->root &&
+         s->elem_bytes == d->elem_bytes && s->send_bytes == send_bytes &&
+         s->recv_bytes == recv_bytes;
+}
+
 NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
                                       nbc_error *err) {
   if (!desc || !schedule)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "desc and schedule: must not be NULL");
   nbc__sched_builder b;
   memset(&b, 0, sizeof b);
-  b.d = *desc;
   b.err = err;
   *schedule = NULL;
-  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
-  nbc_status status = nbc__sched_check(&b.d, err);
+  nbc_status status = nbc__sched_take(&b.d, desc, err);
   if (status) return status;
   nbc_choose(desc->table, &b.d);
   const size_t size = (size_t)b.d.size,
@@ -16020,9 +16037,10 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
   p.descs = normal;
   nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
   for (int r = 0; r < size && !status; r++) {
-    normal[r] = descs[r];
-    nbc__sched_normalize(&normal[r]);
-    status = nbc__sched_prove_order(schedules[r], err);
+    status = nbc__sched_take(&normal[r], &descs[r], err);
+    if (!status && (!nbc__sched_is_of(schedules[r], &normal[r]) || descs[r].coll != descs[0].coll))
+      status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d: its schedule is of another desc", r);
+    if (!status) status = nbc__sched_prove_order(schedules[r], err);
   }
   if (!status) {
     const size_t n = p.w.node_count;
@@ -19306,7 +19324,7 @@ NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
                                          double confidence_ratio, nbc_summary *out,
                                          double *independent_count) {
   if (!out || !values || count == 0) return NBC_E_INVAL;
-  double *scratch = (double *)NBC_MALLOC(count * sizeof *scratch);
+  double *scratch = count < SIZE_MAX / 32 ? (double *)NBC_MALLOC(count * sizeof *scratch) : NULL;
   if (!scratch) return NBC_E_NOMEM;
   memcpy(scratch, values, count * sizeof *scratch);
   const nbc_status status =

@@ -188,7 +188,7 @@ static nbc_status nbc__sched_check(const nbc_schedule_desc *d, nbc_error *err) {
 }
 
 /* Counts that a collective does not use are not read. */
-NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d) {
+static void nbc__sched_normalize(nbc_schedule_desc *d) {
   if (!d->elem_bytes) d->elem_bytes = 1;
   if (!d->radix) d->radix = 4;
   if (!d->window_count) d->window_count = 8;
@@ -240,17 +240,32 @@ static void nbc__sched_builder_free(nbc__sched_builder *b) {
   for (int i = 0; i < NBC_AREA_COUNT; i++) NBC_FREE(b->maps[i].v);
 }
 
+/* The caller's desc, normalised and checked. */
+NBC__PRIVATE nbc_status nbc__sched_take(nbc_schedule_desc *d, const nbc_schedule_desc *desc,
+                                        nbc_error *err) {
+  *d = *desc;
+  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(d);
+  return nbc__sched_check(d, err);
+}
+
+/* Whether the schedule was built for such a desc, which was taken: then no block lies outside of its buffers. */
+NBC__PRIVATE bool nbc__sched_is_of(const nbc_schedule *s, const nbc_schedule_desc *d) {
+  uint64_t send_bytes, recv_bytes;
+  nbc__sched_extents(d, &send_bytes, &recv_bytes);
+  return s->coll == d->coll && s->rank == d->rank && s->size == d->size && s->root == d->root &&
+         s->elem_bytes == d->elem_bytes && s->send_bytes == send_bytes &&
+         s->recv_bytes == recv_bytes;
+}
+
 NBC_API nbc_status nbc_schedule_build(const nbc_schedule_desc *desc, nbc_schedule **schedule,
                                       nbc_error *err) {
   if (!desc || !schedule)
     return nbc__status_fail(err, NBC_E_INVAL, 0, "desc and schedule: must not be NULL");
   nbc__sched_builder b;
   memset(&b, 0, sizeof b);
-  b.d = *desc;
   b.err = err;
   *schedule = NULL;
-  if ((unsigned)desc->coll < NBC_COLL_COUNT) nbc__sched_normalize(&b.d);
-  nbc_status status = nbc__sched_check(&b.d, err);
+  nbc_status status = nbc__sched_take(&b.d, desc, err);
   if (status) return status;
   nbc_choose(desc->table, &b.d);
   const size_t size = (size_t)b.d.size,

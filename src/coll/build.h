@@ -13,4 +13,6 @@ NBC_API void nbc_schedule_free(nbc_schedule *schedule); /* NULL allowed */
 
 /* ---- for later pieces ---- */
 NBC__PRIVATE nbc_slice nbc__sched_input(const nbc_schedule_desc *d);
-NBC__PRIVATE void nbc__sched_normalize(nbc_schedule_desc *d);
+NBC__PRIVATE nbc_status nbc__sched_take(nbc_schedule_desc *d, const nbc_schedule_desc *desc,
+                                        nbc_error *err);
+NBC__PRIVATE bool nbc__sched_is_of(const nbc_schedule *s, const nbc_schedule_desc *d);

@@ -410,9 +410,10 @@ NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
   p.descs = normal;
   nbc_status status = nbc__sched_world_open(&p.w, schedules, size, err);
   for (int r = 0; r < size && !status; r++) {
-    normal[r] = descs[r];
-    nbc__sched_normalize(&normal[r]);
-    status = nbc__sched_prove_order(schedules[r], err);
+    status = nbc__sched_take(&normal[r], &descs[r], err);
+    if (!status && (!nbc__sched_is_of(schedules[r], &normal[r]) || descs[r].coll != descs[0].coll))
+      status = nbc__status_fail(err, NBC_E_STATE, 0, "rank %d: its schedule is of another desc", r);
+    if (!status) status = nbc__sched_prove_order(schedules[r], err);
   }
   if (!status) {
     const size_t n = p.w.node_count;

@@ -12,7 +12,7 @@
    where
      not_commutative is set, and touch nothing else (barrier: nobody leaves before all have
      entered).
-   descs are those of the ranks. Elements are followed one by one: take small counts.
-   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | NBC_E_NOMEM */
+   descs are those of the ranks: of others, nothing is proved. Elements are followed one by one: take small counts.
+   ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | what nbc_schedule_build says of a desc | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
                                        const nbc_schedule_desc *descs, int size, nbc_error *err);

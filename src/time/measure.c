@@ -122,7 +122,7 @@ NBC_API nbc_status nbc_samples_summarize(const double *values, size_t count,
                                          double confidence_ratio, nbc_summary *out,
                                          double *independent_count) {
   if (!out || !values || count == 0) return NBC_E_INVAL;
-  double *scratch = (double *)NBC_MALLOC(count * sizeof *scratch);
+  double *scratch = count < SIZE_MAX / 32 ? (double *)NBC_MALLOC(count * sizeof *scratch) : NULL;
   if (!scratch) return NBC_E_NOMEM;
   memcpy(scratch, values, count * sizeof *scratch);
   const nbc_status status =

@@ -217,6 +217,36 @@ static void bad_calls_are_named(void) {
   CHECK(build_with(bad_order, &err) == NBC_E_INVAL && strstr(err.text, "commute"));
 }
 
+/* What is proved is that a schedule does what its desc says: of another desc nothing is, whichever field differs. */
+static void descs_of_other_schedules_are_named(void) {
+  nbc_schedule_desc good[2], bad[2];
+  nbc_schedule *s[2];
+  nbc_error err;
+  for (int r = 0; r < 2; r++) {
+    memset(&good[r], 0, sizeof good[r]);
+    good[r].coll = NBC_COLL_ALLREDUCE, good[r].rank = r, good[r].size = 2, good[r].count = 3, good[r].elem_bytes = 4;
+    CHECK(nbc_schedule_build(&good[r], &s[r], &err) == NBC_OK);
+  }
+  const nbc_schedule *const *all = (const nbc_schedule *const *)s;
+  CHECK(nbc_schedule_verify(all, good, 2, &err) == NBC_OK);
+  for (int coll = -1; coll <= NBC_COLL_COUNT; coll++)
+    for (int how = 0; how < 8; how++) {
+      memcpy(bad, good, sizeof bad);
+      bad[1].coll = (nbc_coll)coll;
+      if (how == 0) bad[0].coll = (nbc_coll)coll;
+      if (how == 1) bad[1].count = 3000;
+      if (how == 2) bad[1].elem_bytes = 4000;
+      if (how == 3) bad[1].root = 7;
+      if (how == 4) bad[1].rank = 0;
+      if (how == 5) bad[1].size = 60;
+      if (how == 6) bad[1].in_place = true;
+      if (how == 7) bad[1].count = 0;
+      const bool same = coll == NBC_COLL_ALLREDUCE && (how == 0 || how == 3); /* it has no root */
+      CHECK((nbc_schedule_verify(all, bad, 2, &err) == NBC_OK) == same);
+    }
+  nbc_schedule_free(s[0]), nbc_schedule_free(s[1]);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(all_algorithms_for_up_to_17_ranks);
@@ -225,5 +255,6 @@ int main(int argc, char **argv) {
   RUN(damage_is_seen);
   RUN(deadlock_is_named);
   RUN(bad_calls_are_named);
+  RUN(descs_of_other_schedules_are_named);
   return TEST_END();
 }
