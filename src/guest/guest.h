@@ -211,11 +211,15 @@ int guest_patch_function(const char *name, const void *target, guest_patch *patc
 void *guest_patch_set(const guest_patch *patch, bool is_there);
 /* Of a library, past what stands in its place. NULL: no library has it */
 void *guest_library_function(const guest *g, const char *name);
+enum { GUEST_TLS_MAX = 262144 };
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
 size_t guest_tls_most(
     void); /* and of those that dlopen may bring; a block ends where it would then */
-void guest_tls_first(const guest *g, char *block);
+void guest_tls_first(const guest *g, char *block); /* which is 0 everywhere */
 char *guest_tls_now(void);
+void guest_tls_compare(
+    const char
+        *block_end); /* whose variables differ from the first thread's are copied from now on */
 
 /* ---- what the files of this folder offer each other --------------------------------------------------- */
 void guest_switched(void *unused, pm_process *to); /* pm_world_desc.switched */

@@ -28,9 +28,9 @@ static size_t variable_at[GUEST_VARIABLES];
    pointer (variant II of the ELF documents on TLS), because the program's code was compiled to find
    them at fixed distances from there. The launcher keeps the room free by a variable in the section
    of common ones, which the linker puts last. A switch of processes copies what lies there out and
-   in. OpenBLAS and METIS together, which PETSc brings, have 89 KiB. */
+   in (process.c). OpenBLAS and METIS together, which PETSc brings, have 89 KiB. */
 #if defined(__x86_64__)
-enum { TLS_ROOM = 262144 };
+enum { TLS_ROOM = GUEST_TLS_MAX };
 __asm__(".pushsection .tcommon,\"awT\",@nobits\n.globl guest__tls_room\n"
         ".type guest__tls_room, @object\n.size guest__tls_room, 262144\n"
         ".balign 64\nguest__tls_room: .zero 262144\n.popsection\n");
@@ -88,7 +88,6 @@ size_t elf_tls_room(const char *path, size_t bytes, size_t align) {
 char *elf_tls_at(size_t distance) { return tls_block() + image.tls_bytes - distance; }
 /* A new block: the initial values of each object's variables, 0 where the file gives none. */
 void guest_tls_first(const guest *g, char *block) {
-  memset(block, 0, tls_most);
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++)

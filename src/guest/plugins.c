@@ -116,8 +116,11 @@ void plugins_tls_first(const guest *g, char *block_end) {
 /* Of all threads that the process has. */
 static void first_values_of_all(const elf_image *image) {
   const guest *g = guest_now();
-  for (const guest_context *c = &g->first; c; c = c->next)
-    first_values(image, c == guest_context_now() ? elf_tls_at(0) : c->tls + guest_tls_most());
+  for (const guest_context *c = &g->first; c; c = c->next) {
+    char *const end = c == guest_context_now() ? elf_tls_at(0) : c->tls + guest_tls_most();
+    first_values(image, end);
+    guest_tls_compare(end);
+  }
 }
 typedef void function(int argc, char **argv, char **envp);
 static void call(const char *address) {

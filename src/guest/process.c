@@ -4,20 +4,82 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- thread-local variables ---------------------------------------------------------------------------------- */
+/* They lie below the thread pointer, whoever runs, so a switch copies them out and in. Libraries have 60 KiB of them of which
+   nobody writes a byte (OpenBLAS). So pieces that are the same in all threads stay where they are: as long as a piece is in
+   nobody's list, all blocks, and the place below the thread pointer, have in it what the first thread began with. A switch
+   looks whether who ran has changed one; then it is copied from this switch on. Pieces are counted down from the thread
+   pointer: blocks grow at their lower ends. */
+enum { PIECE = 256, PIECES_MAX = GUEST_TLS_MAX / PIECE };
+static char first_block[GUEST_TLS_MAX]; /* ends where a block ends; 0 where nothing was yet */
+static bool is_own[PIECES_MAX];
+static struct run { /* of pieces that are all own ones or none */
+  size_t at, bytes; /* begins so far below the end */
+  bool is_own;
+} runs[PIECES_MAX];
+static int run_count;
+static size_t in_runs_bytes;
+static void make_runs(size_t all_bytes) {
+  run_count = 0;
+  for (size_t i = 0; i * PIECE < all_bytes; i++) {
+    const size_t end = (i + 1) * PIECE < all_bytes ? (i + 1) * PIECE : all_bytes;
+    if (!run_count || runs[run_count - 1].is_own != is_own[i])
+      runs[run_count++] = (struct run){0, 0, is_own[i]};
+    struct run *r = &runs[run_count - 1];
+    r->bytes += end - i * PIECE;
+    r->at = end;
+  }
+  in_runs_bytes = all_bytes;
+}
+static bool is_changed(const char *block_end, size_t at, size_t bytes) {
+  return memcmp(block_end - at, first_block + GUEST_TLS_MAX - at, bytes) != 0;
+}
+void guest_tls_compare(const char *block_end) {
+  bool is_any = 0;
+  if (in_runs_bytes != guest_tls_bytes()) make_runs(guest_tls_bytes());
+  for (int k = 0; k < run_count; k++) {
+    const struct run *r = &runs[k];
+    if (r->is_own || !is_changed(block_end, r->at, r->bytes)) continue;
+    for (size_t i = (r->at - r->bytes) / PIECE; i * PIECE < r->at; i++) {
+      const size_t end = (i + 1) * PIECE < r->at ? (i + 1) * PIECE : r->at;
+      if (is_changed(block_end, end, end - i * PIECE)) is_own[i] = is_any = 1;
+    }
+  }
+  if (is_any) make_runs(in_runs_bytes);
+}
+static void tls_begin(guest *g, char *block) {
+  static bool has_first;
+  const size_t bytes = guest_tls_most();
+  guest_tls_first(g, block);
+  if (!has_first) memcpy(first_block + GUEST_TLS_MAX - bytes, block, bytes);
+  has_first = 1;
+  guest_tls_compare(block + bytes);
+}
+static void tls_switch(const guest_context *from, const guest_context *to) {
+  const size_t bytes = guest_tls_bytes(), most = guest_tls_most();
+  char *const end = guest_tls_now() + bytes;
+  if (!from) { /* who ran has ended, and may have written anything */
+    memcpy(end - bytes, to->tls + most - bytes, bytes);
+    return;
+  }
+  guest_tls_compare(end);
+  for (int k = 0; k < run_count; k++) {
+    const struct run *r = &runs[k];
+    if (!r->is_own) continue;
+    memcpy(from->tls + most - r->at, end - r->at, r->bytes);
+    memcpy(end - r->at, to->tls + most - r->at, r->bytes);
+  }
+}
+
 /* ---- what follows the running process ---------------------------------------------------------------------- */
 guest_context *guest_running;
 void guest_switched(void *unused, pm_process *to) {
   guest *g = (guest *)pm_process_user(to);
   guest_context *c = g->thread_count ? guest_context_of(g, pm_thread_self()) : &g->first;
-  const size_t tls_bytes = guest_tls_bytes();
   (void)unused;
   guest_fixed_switch(pm_process_rank(to));
   if (guest_running) guest_running->error_number = errno;
-  if (tls_bytes) {
-    const size_t from = guest_tls_most() - tls_bytes;
-    if (guest_running) memcpy(guest_running->tls + from, guest_tls_now(), tls_bytes);
-    memcpy(guest_tls_now(), c->tls + from, tls_bytes);
-  }
+  if (guest_tls_bytes()) tls_switch(guest_running, c);
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
   guest_libc_switch(g);
@@ -34,9 +96,9 @@ void guest_context_begin(guest *g, guest_context *c) {
     g->first.next = c;
   }
   if (!guest_tls_most()) return;
-  c->tls = (char *)malloc(guest_tls_most());
+  c->tls = (char *)calloc(1, guest_tls_most());
   if (!c->tls) guest_refuse("out of memory");
-  guest_tls_first(g, c->tls);
+  tls_begin(g, c->tls);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------ */
