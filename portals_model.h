@@ -2890,6 +2890,10 @@ typedef struct pm__slot {
   uint64_t order; /* of two rings of the same time the older one comes first */
   pm__event *event;
 } pm__slot;
+typedef struct pm__recent {
+  int64_t t_ps;
+  pm__event *last;
+} pm__recent;
 enum { PM__RECENT_BITS = 9, PM__SOON_MOST = 16 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
@@ -3059,8 +3063,8 @@ struct pm_world {
   bool shares_times; /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
-  pm__event
-      *recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
+  pm__recent
+      recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */
@@ -3408,6 +3412,9 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no 
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
+/* Steps up to t_last_ps, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
+   there was one */
+PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps);
 #ifdef NBC_LINES
 #line 1 "src/portals/future.c"
 #endif
@@ -3505,30 +3512,29 @@ PM__APART static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY
   }
   w->rings_found = 0;
 }
-static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
+static inline pm__recent *pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
 /* Events of one time form a ring; its first stands in the heap, the others are PM__BEHIND it. When
    the first one goes, the next takes its place with the order of the first: older than that of
    every ring of this time made later. */
-static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
-  const pm__event *last = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
-  return last && w->heap[last->next->pos].t_ps == t_ps ? last->next : NULL;
+static inline pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
+  const pm__recent *recent = pm__recent_of(w, t_ps);
+  return w->shares_times && recent->last && recent->t_ps == t_ps ? recent->last->next : NULL;
 }
 /* A ring is known by its last event: that stays when the first one goes, as it does each time. Now it is another
    one; NULL: the ring is gone, or elsewhere. */
 static void pm__ring_ends_with(pm_world *w, int64_t t_ps, const pm__event *last, pm__event *now) {
-  pm__event **recent = pm__recent_of(w, t_ps);
-  if (*recent == last) *recent = now;
+  pm__recent *recent = pm__recent_of(w, t_ps);
+  if (recent->last == last) recent->last = now;
 }
-
-static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
+static inline void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
   event->pos = PM__BEHIND;
   event->previous = first->previous;
   event->next = first;
   first->previous->next = event;
   first->previous = event;
-  *pm__recent_of(w, t_ps) = event;
+  pm__recent_of(w, t_ps)->last = event;
   w->future_count++;
   w->rings_found++;
 }
@@ -3563,7 +3569,7 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     pm__heap_move(w, event->pos, t_ps, order, event);
   } else if (!pm__schedule_new(w, event, t_ps, order))
     return;
-  if (w->shares_times) *pm__recent_of(w, t_ps) = event;
+  if (w->shares_times) *pm__recent_of(w, t_ps) = (pm__recent){t_ps, event};
 }
 /* ---- the next few events: a row, the next one last ------------------------------------------------ */
 /* Most events cause others that follow soon: these come and go at the end of the row, and the heap sees only those
@@ -3628,10 +3634,19 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   const uint64_t order = w->order++;
   PM_ASSERT(t_ps >= w->now_ps);
   if (t_ps > PM__END) t_ps = PM__END;
-  if (!event->pos && order % PM__RINGS_TRY && w->soon_count < PM__SOON_MOST && pm__is_soon(w, t_ps))
-    pm__soon_put(w, event, t_ps, order);
-  else
-    pm__schedule_any(w, event, t_ps, order);
+  if (!event->pos && order % PM__RINGS_TRY) { /* what is usual, without a call */
+    const bool is_soon = pm__is_soon(w, t_ps);
+    pm__event *const first = is_soon ? NULL : pm__ring_at(w, t_ps);
+    if (is_soon && w->soon_count < PM__SOON_MOST) {
+      pm__soon_put(w, event, t_ps, order);
+      return;
+    }
+    if (first) {
+      pm__ring_join(w, first, event, t_ps);
+      return;
+    }
+  }
+  pm__schedule_any(w, event, t_ps, order);
 }
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
@@ -3696,17 +3711,20 @@ static void pm__step_comes(const pm__event *next) {
   __builtin_prefetch((const char *)next + 64);
   __builtin_prefetch(next->next);
 }
+/* The first of a ring leaves it, and the next one takes its place in the heap. */
+static inline pm__event *pm__ring_take(pm_world *w) {
+  pm__event *const event = w->heap[1].event, *const next = event->next;
+  event->previous->next = next;
+  next->previous = event->previous;
+  w->heap[1].event = next;
+  next->pos = 1;
+  pm__step_comes(next);
+  return event;
+}
 /* The next event of the heap leaves it, at its time. */
 static pm__event *pm__heap_take(pm_world *w) {
-  pm__event *const event = w->heap[1].event, *const next = event->next;
-  if (next != event) {
-    event->previous->next = next;
-    next->previous = event->previous;
-    w->heap[1].event = next;
-    next->pos = 1;
-    pm__step_comes(next);
-    return event;
-  }
+  pm__event *const event = w->heap[1].event;
+  if (event->next != event) return pm__ring_take(w);
   if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
   if (w->heap_count > 1)
     w->has_gap = true;
@@ -3746,22 +3764,41 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   event->fn(w, event);
   return true;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. Mostly it is the next of
-   the row, and takes no more than that needs. */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
-  const pm__slot *const first = &w->soon[w->soon_count ? w->soon_count - 1 : 0];
-  pm__event *event;
-  if (!w->soon_count || first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
-      !pm__before(first, w->t_aside_ps, w->aside_order))
-    return pm__step_any(w, t_last_ps);
+/* The event that comes next, if it is the next of the row, or of a ring that has begun: these take no more than they
+   need. NULL: another step has to be taken */
+static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
+  if (w->soon_count) {
+    const pm__slot *const first = &w->soon[w->soon_count - 1];
+    if (first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
+        !pm__before(first, w->t_aside_ps, w->aside_order))
+      return NULL;
+    w->now_ps = first->t_ps;
+    w->soon_count--;
+    return first->event;
+  }
+  /* An end of flows that is before the ring was before its beginning too. */
+  if (w->has_gap || !w->heap_count || w->heap[1].t_ps != w->now_ps ||
+      w->heap[1].event->next == w->heap[1].event)
+    return NULL;
+  return pm__ring_take(w);
+}
+static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
+  pm__event *const event = pm__usual_take(w, t_last_ps);
+  if (!event) return pm__step_any(w, t_last_ps);
   w->stats.event_count++;
   w->future_count--;
-  w->now_ps = first->t_ps;
-  event = first->event;
-  w->soon_count--;
   event->pos = 0;
   event->fn(w, event);
   return true;
+}
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) { return pm__step_now(w, t_last_ps); }
+PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps) {
+  bool has_stepped = false;
+  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
+         pm__step_now(w, t_last_ps))
+    has_stepped = true;
+  return has_stepped;
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/outages.h"
@@ -5022,17 +5059,6 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
-/* The usual case of pm__may_go_on, as long as no thread may run: something happens that is more than a pause, and in
-   time. ret whether it did */
-static bool pm__steps(pm_world *w, int64_t t_last_ps) {
-  bool has_stepped = false;
-  if (!w->is_plain) return false;
-  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-         pm__step(w, t_last_ps))
-    has_stepped = true;
-  if (has_stepped) w->t_idle_since_ps = -1;
-  return has_stepped;
-}
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
                 t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
@@ -5049,7 +5075,8 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (pm__steps(w, t_last_ps)) {
+    } else if (w->is_plain && pm__steps(w, t_last_ps)) { /* the usual case of pm__may_go_on */
+      w->t_idle_since_ps = -1;
       continue;
     } else if (w->is_carrying && pm__carry(w)) {
       continue;

@@ -92,30 +92,29 @@ PM__APART static void pm__rings_judge(pm_world *w) { /* after each PM__RINGS_TRY
   }
   w->rings_found = 0;
 }
-static pm__event **pm__recent_of(pm_world *w, int64_t t_ps) {
+static inline pm__recent *pm__recent_of(pm_world *w, int64_t t_ps) {
   return &w->recent[((uint64_t)t_ps * 0x9E3779B97F4A7C15u) >> (64 - PM__RECENT_BITS)];
 }
 /* Events of one time form a ring; its first stands in the heap, the others are PM__BEHIND it. When
    the first one goes, the next takes its place with the order of the first: older than that of
    every ring of this time made later. */
-static pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
-  const pm__event *last = w->shares_times ? *pm__recent_of(w, t_ps) : NULL;
-  return last && w->heap[last->next->pos].t_ps == t_ps ? last->next : NULL;
+static inline pm__event *pm__ring_at(pm_world *w, int64_t t_ps) {
+  const pm__recent *recent = pm__recent_of(w, t_ps);
+  return w->shares_times && recent->last && recent->t_ps == t_ps ? recent->last->next : NULL;
 }
 /* A ring is known by its last event: that stays when the first one goes, as it does each time. Now it is another
    one; NULL: the ring is gone, or elsewhere. */
 static void pm__ring_ends_with(pm_world *w, int64_t t_ps, const pm__event *last, pm__event *now) {
-  pm__event **recent = pm__recent_of(w, t_ps);
-  if (*recent == last) *recent = now;
+  pm__recent *recent = pm__recent_of(w, t_ps);
+  if (recent->last == last) recent->last = now;
 }
-
-static void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
+static inline void pm__ring_join(pm_world *w, pm__event *first, pm__event *event, int64_t t_ps) {
   event->pos = PM__BEHIND;
   event->previous = first->previous;
   event->next = first;
   first->previous->next = event;
   first->previous = event;
-  *pm__recent_of(w, t_ps) = event;
+  pm__recent_of(w, t_ps)->last = event;
   w->future_count++;
   w->rings_found++;
 }
@@ -150,7 +149,7 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     pm__heap_move(w, event->pos, t_ps, order, event);
   } else if (!pm__schedule_new(w, event, t_ps, order))
     return;
-  if (w->shares_times) *pm__recent_of(w, t_ps) = event;
+  if (w->shares_times) *pm__recent_of(w, t_ps) = (pm__recent){t_ps, event};
 }
 /* ---- the next few events: a row, the next one last ------------------------------------------------ */
 /* Most events cause others that follow soon: these come and go at the end of the row, and the heap sees only those
@@ -215,10 +214,19 @@ PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps) {
   const uint64_t order = w->order++;
   PM_ASSERT(t_ps >= w->now_ps);
   if (t_ps > PM__END) t_ps = PM__END;
-  if (!event->pos && order % PM__RINGS_TRY && w->soon_count < PM__SOON_MOST && pm__is_soon(w, t_ps))
-    pm__soon_put(w, event, t_ps, order);
-  else
-    pm__schedule_any(w, event, t_ps, order);
+  if (!event->pos && order % PM__RINGS_TRY) { /* what is usual, without a call */
+    const bool is_soon = pm__is_soon(w, t_ps);
+    pm__event *const first = is_soon ? NULL : pm__ring_at(w, t_ps);
+    if (is_soon && w->soon_count < PM__SOON_MOST) {
+      pm__soon_put(w, event, t_ps, order);
+      return;
+    }
+    if (first) {
+      pm__ring_join(w, first, event, t_ps);
+      return;
+    }
+  }
+  pm__schedule_any(w, event, t_ps, order);
 }
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   const uint32_t pos = event->pos;
@@ -283,17 +291,20 @@ static void pm__step_comes(const pm__event *next) {
   __builtin_prefetch((const char *)next + 64);
   __builtin_prefetch(next->next);
 }
+/* The first of a ring leaves it, and the next one takes its place in the heap. */
+static inline pm__event *pm__ring_take(pm_world *w) {
+  pm__event *const event = w->heap[1].event, *const next = event->next;
+  event->previous->next = next;
+  next->previous = event->previous;
+  w->heap[1].event = next;
+  next->pos = 1;
+  pm__step_comes(next);
+  return event;
+}
 /* The next event of the heap leaves it, at its time. */
 static pm__event *pm__heap_take(pm_world *w) {
-  pm__event *const event = w->heap[1].event, *const next = event->next;
-  if (next != event) {
-    event->previous->next = next;
-    next->previous = event->previous;
-    w->heap[1].event = next;
-    next->pos = 1;
-    pm__step_comes(next);
-    return event;
-  }
+  pm__event *const event = w->heap[1].event;
+  if (event->next != event) return pm__ring_take(w);
   if (w->shares_times) pm__ring_ends_with(w, w->now_ps, event, NULL);
   if (w->heap_count > 1)
     w->has_gap = true;
@@ -333,20 +344,39 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   event->fn(w, event);
   return true;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. Mostly it is the next of
-   the row, and takes no more than that needs. */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
-  const pm__slot *const first = &w->soon[w->soon_count ? w->soon_count - 1 : 0];
-  pm__event *event;
-  if (!w->soon_count || first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
-      !pm__before(first, w->t_aside_ps, w->aside_order))
-    return pm__step_any(w, t_last_ps);
+/* The event that comes next, if it is the next of the row, or of a ring that has begun: these take no more than they
+   need. NULL: another step has to be taken */
+static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
+  if (w->soon_count) {
+    const pm__slot *const first = &w->soon[w->soon_count - 1];
+    if (first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
+        !pm__before(first, w->t_aside_ps, w->aside_order))
+      return NULL;
+    w->now_ps = first->t_ps;
+    w->soon_count--;
+    return first->event;
+  }
+  /* An end of flows that is before the ring was before its beginning too. */
+  if (w->has_gap || !w->heap_count || w->heap[1].t_ps != w->now_ps ||
+      w->heap[1].event->next == w->heap[1].event)
+    return NULL;
+  return pm__ring_take(w);
+}
+static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
+  pm__event *const event = pm__usual_take(w, t_last_ps);
+  if (!event) return pm__step_any(w, t_last_ps);
   w->stats.event_count++;
   w->future_count--;
-  w->now_ps = first->t_ps;
-  event = first->event;
-  w->soon_count--;
   event->pos = 0;
   event->fn(w, event);
   return true;
+}
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) { return pm__step_now(w, t_last_ps); }
+PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps) {
+  bool has_stepped = false;
+  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
+         pm__step_now(w, t_last_ps))
+    has_stepped = true;
+  return has_stepped;
 }

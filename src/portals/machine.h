@@ -30,6 +30,10 @@ typedef struct pm__slot {
   uint64_t order; /* of two rings of the same time the older one comes first */
   pm__event *event;
 } pm__slot;
+typedef struct pm__recent {
+  int64_t t_ps;
+  pm__event *last;
+} pm__recent;
 enum { PM__RECENT_BITS = 9, PM__SOON_MOST = 16 };
 
 typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__state;
@@ -199,8 +203,8 @@ struct pm_world {
   bool shares_times; /* rings are looked for, see pm__rings_begin */
   uint32_t rings_found;
   uint64_t rings_again; /* order of the event with which they may be looked for again */
-  pm__event
-      *recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
+  pm__recent
+      recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
       idle_count; /* idle_count: timers of idle threads */

@@ -263,17 +263,6 @@ static int pm__may_go_on(pm_world *w) {
     return 0;
   return 1;
 }
-/* The usual case of pm__may_go_on, as long as no thread may run: something happens that is more than a pause, and in
-   time. ret whether it did */
-static bool pm__steps(pm_world *w, int64_t t_last_ps) {
-  bool has_stepped = false;
-  if (!w->is_plain) return false;
-  while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-         pm__step(w, t_last_ps))
-    has_stepped = true;
-  if (has_stepped) w->t_idle_since_ps = -1;
-  return has_stepped;
-}
 static void pm__loop(pm_world *w) {
   const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
                 t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
@@ -290,7 +279,8 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (pm__steps(w, t_last_ps)) {
+    } else if (w->is_plain && pm__steps(w, t_last_ps)) { /* the usual case of pm__may_go_on */
+      w->t_idle_since_ps = -1;
       continue;
     } else if (w->is_carrying && pm__carry(w)) {
       continue;
