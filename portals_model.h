@@ -1308,13 +1308,11 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    reach it (unless intra_uses_nic). Times are picoseconds of the world. Commands of the CPU cost what they cost at the
    flow level. */
 typedef enum pm_cargo_kind {
-  PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
-  PM_CARGO_GET, /* bytes of the target come back */
-  /* One integer, float, double or complex number of two of these, computed by the carrier at the target. Swaps that
-     compare complex doubles are EXCHANGE. */
-  PM_CARGO_ATOMIC,
+  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET,     /* bytes of the target come back */
+  PM_CARGO_ATOMIC,  /* bytes go to the target; the carrier computes there, element by element */
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
-  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: other fetching atomics */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: the model computes */
 } pm_cargo_kind;
 typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
@@ -1332,10 +1330,9 @@ typedef struct pm_cargo {
   bool is_signed;
   bool is_float, is_complex; /* is_complex: two floats or doubles; is_float is set too */
   ptl_op_t operation;
-  uint64_t operand_value, compare_value; /* element_bytes of each count, up to 8 */
-  uint64_t size_bytes;                   /* to the target, or asked back by a GET */
+  unsigned char compare[16]; /* of a conditional swap: element_bytes of them count */
+  uint64_t size_bytes;       /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
-  uint64_t operand_imaginary; /* of a complex double, whose real part operand_value is */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
@@ -1411,9 +1408,10 @@ PM_API void pm_cargo_sent(const pm_cargo *cargo);
 /* GET, ATOMIC and FETCH are about to read the target's memory: matches, and fills size_bytes of data
    (zeros where nothing matched). Once. */
 PM_API void pm_cargo_match(const pm_cargo *cargo, void *data);
-/* ATOMIC and FETCH: the value that came out, to be stored. When something else changed the memory
-   since pm_cargo_match, the model computes again. */
-PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value);
+/* ATOMIC and FETCH, once: the value that came out is to be stored. operand: as it was read from the initiator, was: as
+   pm_cargo_match filled it; each of size_bytes. When something else changed the memory since then, the model computes again. */
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
+                           const void *value);
 /* The request is at the target: matched if it is not yet, data (of a PUT or EXCHANGE; else NULL)
    written, events and counters told. t_begin_ps, t_end_ps: first bit leaves, last is there. Of an
    EXCHANGE data is overwritten by what goes back. */
@@ -10672,7 +10670,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 154 "src/portals/wire.h"
+#line 152 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -11954,15 +11952,13 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One number, as a NIC computes it: two complex doubles do not fit into its message. */
+/* Numbers as a NIC computes them: none of long doubles. The operands of what it releases itself it reads then, with nothing
+   to compare behind them. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,       PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,       PTL_UINT64_T,
-                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX};
-  return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
-         m->what.length == pm__type_bytes(m->what.type) &&
-         (m->what.type != PTL_DOUBLE_COMPLEX || m->what.op <= PTL_SWAP) &&
-         memchr(types, m->what.type, sizeof types) != NULL;
+  return (m->what.kind == PM__ATOMIC ||
+          (pm__is_fetch(m) && (!m->cargo.is_triggered || m->what.op <= PTL_SWAP))) &&
+         m->what.type != PTL_LONG_DOUBLE && m->what.type != PTL_LONG_DOUBLE_COMPLEX &&
+         m->what.length && m->what.length % pm__type_bytes(m->what.type) == 0;
 }
 /* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
    tells its value. */
@@ -11978,7 +11974,7 @@ static int pm__counter_of_answer(pm__message *m) {
 static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   pm_cargo c;
   memset(&c, 0, sizeof c);
-  m->cargo.is_computed = !m->cargo.is_triggered && pm__is_computed(m); /* its operand may change */
+  m->cargo.is_computed = pm__is_computed(m);
   c.message = m;
   c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
            : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
@@ -12001,14 +11997,12 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
-    c.element_bytes = (int)m->what.length;
+    c.element_bytes = (int)pm__type_bytes(m->what.type);
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
     c.is_complex = m->what.type == PTL_FLOAT_COMPLEX || m->what.type == PTL_DOUBLE_COMPLEX;
     c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
-    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
-    pm_cargo_payload(&c, 8, &c.operand_imaginary, sizeof c.operand_imaginary);
-    memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
+    memcpy(c.compare, m->what.operand, sizeof c.compare);
   }
   return c;
 }
@@ -12089,23 +12083,20 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
       !(m->what.kind == PM__GET && w->desc.no_data))
     pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
-  if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
 }
-PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
+                           const void *value) {
   pm__message *m = pm__cargo_open(cargo);
-  unsigned char now[16];
+  const size_t length = (size_t)m->what.length;
+  unsigned char now[PM__ATOMIC_BYTES];
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
-  if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
-  if (m->what.mlength == m->what.length &&
-      memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
-    memcpy(now, value, (size_t)m->what.length);
-    pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
+  if (m->what.mlength == length) pm__copy(pm__flat(now), pm__me_cursor(m), length);
+  if (m->what.mlength == length && memcmp(now, was, length) == 0) {
+    memcpy(now, value, length);
+    pm__copy(pm__me_cursor(m), pm__flat(now), length);
   } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    unsigned char operand[16];
-    memcpy(operand, &cargo->operand_value, 8);
-    memcpy(operand + 8, &cargo->operand_imaginary, 8);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    pm__atomic(m, operand, m->what.mlength);
+    pm__atomic(m, (const unsigned char *)operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
 }

@@ -6,8 +6,7 @@ module nic_alu (
   input  logic [63:0] old_i,
   input  logic [63:0] operand_i,
   input  logic [63:0] compare_i,
-  output logic [63:0] new_o,
-  output logic [63:0] old_o       // cut to its size
+  output logic [63:0] new_o
 );
   logic [63:0] mask, a, b, c;   // a, b, c: extended by sign or by zeros
   logic [63:0] r;
@@ -32,7 +31,6 @@ module nic_alu (
   assign less  = dtype_i[2] ? $signed(a) < $signed(b) : a < b;
   assign cless = dtype_i[2] ? $signed(c) < $signed(a) : c < a;
   assign equal = c == a;
-  assign old_o = old_i & mask;
   assign new_o = r & mask;
 
   always_comb begin

@@ -110,6 +110,8 @@ module nic_class import nic_pkg::*; #(
 
   // ---- target ----------------------------------------------------------------------------------------
   logic w_start, w_room, w_abort, w_idle, w_done, w_err, w_valid, w_ready, rsp_valid, rsp_ready, rsp_ev, confirm;
+  logic o_start, o_room, o_err, o_valid, o_ready;
+  logic [511:0] o_data;
   logic [63:0] w_addr;
   logic [31:0] w_len;
   logic [511:0] w_data;
@@ -124,16 +126,21 @@ module nic_class import nic_pkg::*; #(
     .lme_res_valid_i, .lme_res_i, .lme_done_o, .lme_done_me_o, .wr_start_o(w_start), .wr_ready_range_i(w_room),
     .wr_addr_o(w_addr), .wr_len_o(w_len), .wr_abort_o(w_abort), .wr_idle_i(w_idle),
     .wr_done_i(w_done), .wr_err_i(w_err), .wr_valid_o(w_valid), .wr_ready_i(w_ready), .wr_data_o(w_data), .lock_o,
-    .locked_i, .ar_valid_o(rd_valid_o[2]), .ar_ready_i(rd_ready_i[2]),
-    .ar_addr_o(rd_addr_o[191:128]), .beat_valid_i(rd_beat_valid_i[2]), .beat_i(rd_beat_i),
-    .beat_err_i(rd_err_i), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(ev_ready_i[1]),
+    .locked_i, .rd_start_o(o_start), .rd_room_i(o_room), .rd_valid_i(o_valid), .rd_ready_o(o_ready), .rd_data_i(o_data),
+    .rd_err_i(o_err), .ev_valid_o(ev_valid_o[1]), .ev_ready_i(ev_ready_i[1]),
     .ev_o(ev_o[1 * EvBits +: EvBits]), .rsp_valid_o(rsp_valid), .rsp_ready_i(rsp_ready), .rsp_o(rsp),
     .rsp_ev_o(rsp_ev), .rsp_ev_data_o(rsp_ev_data), .confirm_i(confirm),
     .confirm_peer_i(confirm_peer), .confirm_seq_i(confirm_seq), .unconfirmed_o,
     .drop_o(rx_drop_o[0]), .accept_o(rx_msg_o[0]), .dup_o(dup), .future_o(future),
     .abandoned_o(abandoned), .bad_o(r_bad), .no_match_o(no_match), .host_err_o(r_host)
   );
-  assign rd_beats_o[14:10] = 5'd1;
+  nic_rd_stream #(.Depth(32), .Ranges(2)) u_old_data (
+    .clk_i, .rst_ni, .start_i(o_start), .ready_o(o_room), .addr_i(w_addr), .len_i(w_len), .err_o(o_err),
+    .req_valid_o(rd_valid_o[2]), .req_ready_i(rd_ready_i[2]),
+    .req_addr_o(rd_addr_o[191:128]), .req_beats_o(rd_beats_o[14:10]),
+    .beat_valid_i(rd_beat_valid_i[2]), .beat_i(rd_beat_i), .beat_err_i(rd_err_i),
+    .valid_o(o_valid), .ready_i(o_ready), .data_o(o_data)
+  );
   nic_wr_stream u_target_data (
     .clk_i, .rst_ni, .start_i(w_start), .ready_range_o(w_room), .addr_i(w_addr), .len_i(w_len), .abort_i(w_abort),
     .idle_o(w_idle), .done_o(w_done), .err_o(w_err), .valid_i(w_valid), .ready_o(w_ready), .data_i(w_data),

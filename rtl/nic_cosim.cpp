@@ -1347,8 +1347,10 @@ uint32_t cosim_submit(cosim *sim, int nic, int klass, const cosim_command *comma
   uint32_t number = n.submitted[klass & 1]++, slot = number % COSIM_SLOTS, words[16];
   if (pio_payload) {
     uint32_t base = (klass & 1 ? COSIM_PIO1 : COSIM_PIO0) + slot * COSIM_PIO_BYTES;
-    uint32_t bytes =
-        command->size_bytes < COSIM_PIO_BYTES ? command->size_bytes : (uint32_t)COSIM_PIO_BYTES;
+    const bool compares = command->kind == COSIM_KIND_FETCH && command->op >= COSIM_OP_CSWAP;
+    uint32_t bytes = compares                                ? 32u
+                     : command->size_bytes < COSIM_PIO_BYTES ? command->size_bytes
+                                                             : (uint32_t)COSIM_PIO_BYTES;
     for (uint32_t at = 0; at < bytes; at += 4) {
       uint8_t part[4] = {0, 0, 0, 0};
       memcpy(part, (const uint8_t *)pio_payload + at, bytes - at < 4 ? bytes - at : 4);

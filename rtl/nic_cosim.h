@@ -204,11 +204,12 @@ typedef struct cosim_command {
   int size_log2;         /* of an atomic's element; 4: two doubles */
   bool is_signed;
   bool is_float, is_complex; /* it is a float or double; or two of them, both are set then */
-  int payload;               /* of a put: COSIM_PAY_... */
+  int payload;               /* COSIM_PAY_...; an atomic's operands are inline up to 16 bytes */
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;                    /* host buffer: DMA payload, reply data */
-  /* Inline payload; or value and compare operand, or a value of 16 bytes; or for a counter's success and failure */
+  /* Inline payload; or values, or one and what it is compared with (for a complex double behind it in the PIO payload);
+     or for a counter's success and failure */
   uint64_t operand[2];
   uint64_t user; /* 48 bits: comes back in events and stamps */
   int eq, ct;    /* where initiator's events go; ct < 0: none */

@@ -156,16 +156,27 @@ package nic_pkg;
     kind_t       kind;
   } cmd_t;
 
-  // Which atomics there are: of one element; minimum to product, and with a fetch swaps. Integers also have logic; complex
-  // numbers have no order, and with the operand of a complex double no other one to compare with fits into a message
+  // Which atomics there are: minimum to product, and with a fetch swaps. Integers also have logic; complex numbers have no
+  // order. Up to 16 bytes travel in the header, more behind it (`body`); what a fetch brings back is one packet. Only one
+  // element is compared, with what stands behind it: of a complex double there is room for that in a body alone
+  localparam int unsigned MaxAtomic = 1024;
+  localparam int unsigned MaxFetch = 64;
+  function automatic logic [4:0] element_bytes(input logic [2:0] dtype, input logic is_complex);
+    element_bytes = 5'd1 << (is_complex ? dtype : {1'b0, dtype[1:0]});
+  endfunction
   function automatic logic atomic_legal(input logic fetch, input logic [4:0] aop, input logic [2:0] dtype, input logic is_float,
-                                        input logic is_complex, input logic [31:0] length);
-    logic known;
+                                        input logic is_complex, input logic [31:0] length, input logic body);
+    logic known, compares, whole, fits;
+    logic [4:0] element;
+    element  = element_bytes(dtype, is_complex);
+    compares = aop >= 5'd11;
+    whole    = compares ? length == 32'(element) : length != '0 && (length[4:0] & (element - 5'd1)) == '0;
+    fits     = length <= (!body ? 32'd16 : fetch ? 32'(MaxFetch) : 32'(MaxAtomic));
     if (!is_float) known = !is_complex && aop <= (fetch ? 5'd17 : 5'd9);
     else if (is_complex) known = (dtype == 3'd3 || dtype == 3'd4) &&
-                                 (aop == 5'd2 || aop == 5'd3 || (fetch && aop >= 5'd10 && aop <= (dtype[2] ? 5'd10 : 5'd12)));
+                                 (aop == 5'd2 || aop == 5'd3 || (fetch && aop >= 5'd10 && aop <= (dtype[2] && !body ? 5'd10 : 5'd12)));
     else known = dtype[1] && (aop <= 5'd3 || (fetch && aop >= 5'd10 && aop <= 5'd16));
-    atomic_legal = known && length == (32'd1 << (is_complex ? dtype : {1'b0, dtype[1:0]}));
+    atomic_legal = known && whole && fits;
   endfunction
 
   // ---- contexts -----------------------------------------------------------------------------------
@@ -280,8 +291,8 @@ package nic_pkg;
     status_t     status;
     logic [31:0] length;
     logic [63:0] offset;
-    logic [63:0] imm;
-    logic        fetch;    // the old value travels: its first 8 bytes in imm, the others in addr
+    logic        fetch;    // the old value travels
+    logic [511:0] old;
     logic [47:0] user;
     logic [63:0] addr;
     logic [3:0]  retry;
@@ -342,7 +353,7 @@ package nic_pkg;
   localparam int unsigned LmeResBits = 267;
   localparam int unsigned MeBits = 512;
   localparam int unsigned UhdrBits = 502;
-  localparam int unsigned RspBits = 307;
+  localparam int unsigned RspBits = 755;
   localparam int unsigned CtxBits = 51;
   localparam int unsigned CmdBits = 512;
 

@@ -1,6 +1,7 @@
 // Target of one class: takes requests in order and once per peer, matches them and moves the data; what
 // follows when the host has them (event, response) is nic_rx_done's. A message whose tail was lost keeps
-// its match: the repeated one writes to the same place. The result of each of the last 32 messages of a
+// its match: the repeated one writes to the same place. An atomic's operands are gathered here until all have come: done once, its
+// memory is read, computed and written 64 bytes at a time. The result of each of the last 32 messages of a
 // peer is kept until the peer confirms the response, to answer duplicates without doing them twice.
 module nic_rx_req import nic_pkg::*; #(
   parameter int unsigned MaxBytes = 4194304
@@ -33,15 +34,15 @@ module nic_rx_req import nic_pkg::*; #(
   output logic         wr_valid_o,
   input  logic         wr_ready_i,
   output logic [511:0] wr_data_o,
-  // atomics: one beat is read; the lock keeps the other class out
+  // atomics: what they change is read, of the same address and length; the lock keeps the other class out
   output logic         lock_o,
   input  logic         locked_i,
-  output logic         ar_valid_o,
-  input  logic         ar_ready_i,
-  output logic [63:0]  ar_addr_o,
-  input  logic         beat_valid_i,
-  input  logic [255:0] beat_i,
-  input  logic         beat_err_i,
+  output logic         rd_start_o,
+  input  logic         rd_room_i,
+  input  logic         rd_valid_i,
+  output logic         rd_ready_o,
+  input  logic [511:0] rd_data_i,
+  input  logic         rd_err_i,
   // events
   output logic         ev_valid_o,
   input  logic         ev_ready_i,
@@ -69,9 +70,11 @@ module nic_rx_req import nic_pkg::*; #(
 );
   localparam int unsigned History = Peers * Window;
   localparam int unsigned Pb = $clog2(History) + 1;
-  typedef enum logic [3:0] {
-    Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Wait, Lock, Read, Float, Compute, Finish,
-    Again
+  localparam int unsigned Lines = MaxAtomic / 64;
+  localparam int unsigned Lb = $clog2(Lines);
+  typedef enum logic [4:0] {
+    Idle, Check, Abandon, Lookup, Result, Start, Feed, Body, Abort, Forget, Wait, Lock, Read, Compute, Drain, Fail,
+    Finish, Again
   } state_t;
 
   state_t state_q;
@@ -79,15 +82,16 @@ module nic_rx_req import nic_pkg::*; #(
   msg_t msg_q;
   lme_res_t res_q;
   logic [LmeResBits-1:0] part_res [Peers];
-  logic [Peers-1:0] part_q;
+  logic [Peers-1:0] part_q, atomic_q;   // of peers whose message lacks its tail: it is an atomic
   logic [31:0] count_q;
   logic [7:0] idx_q;
   logic skip_q;          // the rest of the last message is not needed
   logic clear;            // a peer is to be forgotten: first in the set
   logic [Peers-1:0] clear_q, clear_first;
   logic [5:0] clear_peer, gone_q;
-  logic [127:0] old_q;
-  logic [127:0] imm_q;   // old value of a fetching atomic
+  logic [511:0] old_q;   // old value of a fetching atomic
+  logic [511:0] operand_mem [Lines];
+  logic [Lb-1:0] line_q;   // of 64 bytes, that is computed
   logic [RspBits-1:0] hist_mem [History];
   logic [RspBits-1:0] hist_data_q;
   logic [7-WindowBits:0] hist_seq [History];   // above the bits that are its place
@@ -104,20 +108,24 @@ module nic_rx_req import nic_pkg::*; #(
   assign hdr = pkt_i.hdr;
 
   // ---- the message that is looked at ----------------------------------------------------------------
-  logic has_body, legal, fetch, atomic, wide;
+  logic has_body, legal, fetch, atomic, odd, last_line;
   logic [31:0] last;
+  logic [4:0] element;
   assign has_body   = !hdr_q.eop;
   assign fetch      = msg_q.kind == KindFetch;
   assign atomic     = msg_q.kind == KindAtomic || fetch;
-  assign wide       = msg_q.is_complex && msg_q.dtype[2];   // its element has 16 bytes
+  assign element    = element_bytes(msg_q.dtype, msg_q.is_complex);
+  // a part of an element is asked for, or they are not aligned
+  assign odd        = ((res_q.mlength[4:0] | res_q.start[4:0]) & (element - 5'd1)) != '0;
   assign last       = (msg_q.length - 32'd1) >> 6;
+  assign last_line  = line_q == Lb'((res_q.mlength - 32'd1) >> 6);
   always_comb begin
     unique case (msg_q.kind)
       KindPut: legal = has_body ? (msg_q.length != '0 && msg_q.length <= 32'(MaxBytes))
                                 : msg_q.length <= 32'd16;
       KindGet: legal = !has_body && msg_q.length <= 32'(MaxBytes);
       KindAtomic, KindFetch:
-        legal = !has_body && atomic_legal(fetch, msg_q.aop, msg_q.dtype, msg_q.is_float, msg_q.is_complex, msg_q.length);
+        legal = atomic_legal(fetch, msg_q.aop, msg_q.dtype, msg_q.is_float, msg_q.is_complex, msg_q.length, has_body);
       default: legal = 1'b0;
     endcase
   end
@@ -132,7 +140,7 @@ module nic_rx_req import nic_pkg::*; #(
   logic same;
   lme_res_t part;
   assign part   = part_res[hdr_q.src];
-  assign same   = msg_q.kind == KindPut && has_body && part.mlength <= msg_q.length;
+  assign same   = has_body && atomic == atomic_q[hdr_q.src] && part.mlength <= msg_q.length;
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
@@ -173,37 +181,30 @@ module nic_rx_req import nic_pkg::*; #(
   // the range of a message that is broken off behind the last byte that is wanted is complete
   assign whole   = {count_q[25:0], 6'd0} >= res_q.mlength;
   assign pkt_ready_o = (state_q == Idle && !clear) || twice ||
-                       (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i));
+                       (in_body && (!fits || hdr.eop != at_end || !wanted || wr_ready_i || atomic));
 
   // ---- host ---------------------------------------------------------------------------------------------
-  logic [63:0] alu_new, alu_old;
-  logic [127:0] beat_word;   // from the element on
-  logic [4:0] in_beat;
-  assign in_beat   = res_q.start[4:0];
-  assign beat_word = 128'(beat_i >> {in_beat, 3'd0});
-  nic_alu u_alu (
-    .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .old_i(old_q[63:0]), .operand_i(msg_q.imm[63:0]),
-    .compare_i(msg_q.imm[127:64]), .new_o(alu_new), .old_o(alu_old)
-  );
-  logic float_done;
-  logic [127:0] float_new;
-  nic_falu u_falu (
-    .clk_i, .rst_ni, .start_i(state_q == Float), .op_i(msg_q.aop),
-    .dbl_i(wide || (msg_q.dtype[0] && !msg_q.is_complex)), .complex_i(msg_q.is_complex), .old_i(old_q),
-    .operand_i(msg_q.imm), .compare_i(msg_q.imm[127:64]), .done_o(float_done), .new_o(float_new)
+  logic compute, computed;
+  logic [511:0] operand, changed;
+  assign operand = has_body ? operand_mem[line_q] : {384'd0, msg_q.imm};
+  assign compute = state_q == Read && rd_valid_i && !rd_err_i;
+  nic_line u_line (
+    .clk_i, .rst_ni, .start_i(compute), .op_i(msg_q.aop), .dtype_i(msg_q.dtype), .is_float_i(msg_q.is_float),
+    .is_complex_i(msg_q.is_complex), .one_i(res_q.mlength == 32'(element)), .old_i(rd_data_i), .operand_i(operand),
+    .compare_i(has_body ? operand[255:128] : {64'd0, msg_q.imm[127:64]}), .done_o(computed), .new_o(changed)
   );
   assign wr_start_o = (state_q == Start && msg_q.kind == KindPut && res_q.status == StOk && res_q.mlength != '0 &&
-                       wr_ready_range_i) || state_q == Compute;
+                       wr_ready_range_i) || (computed && line_q == '0);
   assign wr_addr_o  = res_q.start;
   assign wr_len_o   = res_q.mlength;
-  assign wr_abort_o = state_q == Abort && !whole;
-  assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted);
-  assign wr_data_o  = (state_q == Body) ? pkt_i.data : {384'd0, atomic ? old_q : msg_q.imm};
+  assign wr_abort_o = (state_q == Abort && !whole) || state_q == Fail;
+  assign wr_valid_o = state_q == Feed || (in_body && fits && hdr.eop == at_end && wanted && !atomic);
+  assign wr_data_o  = (state_q == Body) ? pkt_i.data : atomic ? changed : {384'd0, msg_q.imm};
   // an atomic reads what all messages before it wrote
-  assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Float || state_q == Compute ||
-                                state_q == Feed || state_q == Wait);
-  assign ar_valid_o = lock_o && state_q == Lock && locked_i;
-  assign ar_addr_o  = {res_q.start[63:5], 5'd0};
+  assign lock_o     = atomic && ((state_q == Lock && quiet && wr_idle_i) || state_q == Read || state_q == Compute || state_q == Feed ||
+                                state_q == Wait || state_q == Drain || state_q == Fail);
+  assign rd_start_o = lock_o && state_q == Lock && locked_i;
+  assign rd_ready_o = state_q == Read || state_q == Drain;
 
   // ---- matching and results -------------------------------------------------------------------------
   assign lme_valid_o = state_q == Lookup;
@@ -233,10 +234,10 @@ module nic_rx_req import nic_pkg::*; #(
     rsp.status = res_q.status;
     rsp.length = res_q.mlength;
     rsp.offset = res_q.offset;
-    rsp.imm    = imm_q[63:0];
+    rsp.old    = fetch ? old_q : '0;
     rsp.fetch  = fetch;
     rsp.user   = msg_q.user;
-    rsp.addr   = fetch ? imm_q[127:64] : res_q.start;
+    rsp.addr   = res_q.start;
     rsp.retry  = msg_q.retry;
   end
 
@@ -267,7 +268,7 @@ module nic_rx_req import nic_pkg::*; #(
     ev.offset   = res_q.offset;
     ev.user     = res_q.user;
     if (state_q == Abandon) begin   // all that is still known
-      ev.etype    = EvPut;
+      ev.etype    = atomic_q[gone_q] ? EvAtomic : EvPut;
       ev.status   = StUndeliverable;
       ev.peer     = gone_q;
       ev.pid      = '0;
@@ -321,22 +322,22 @@ module nic_rx_req import nic_pkg::*; #(
   assign dup_o      = state_q == Check && legal && !skipped && duplicate;
   assign future_o   = state_q == Check && legal && !skipped && future;
   assign no_match_o = state_q == Result && lme_res_valid_i && lme_res_i.status == StNoMatch;
-  assign host_err_o = done_err || (state_q == Read && beat_valid_i && beat_err_i);
+  assign host_err_o = done_err || (state_q == Read && rd_valid_i && rd_err_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q   <= Idle;
       part_q    <= '0;
+      atomic_q  <= '0;
       hdr_q     <= '0;
       msg_q     <= '0;
       res_q     <= '0;
-      imm_q     <= '0;
+      line_q    <= '0;
       count_q   <= '0;
       idx_q     <= '0;
       skip_q    <= 1'b0;
       clear_q   <= '0;
       gone_q    <= '0;
-      old_q     <= '0;
       for (int unsigned p = 0; p < Peers; p++) hist_q[p] <= '0;
       pending_q <= '0;
     end else begin
@@ -363,7 +364,7 @@ module nic_rx_req import nic_pkg::*; #(
         Check: begin
           idx_q   <= hdr_q.idx + 8'd1;
           count_q <= '0;
-          imm_q   <= '0;
+          line_q  <= '0;
           if (!legal) begin
             state_q <= Idle;
           end else if (skipped) begin
@@ -389,7 +390,10 @@ module nic_rx_req import nic_pkg::*; #(
         Result: if (lme_res_valid_i) begin
           res_q   <= lme_res_i;
           state_q <= Start;
-          if (has_body && lme_res_i.matched) part_q[hdr_q.src] <= 1'b1;
+          if (has_body && lme_res_i.matched) begin
+            part_q[hdr_q.src]   <= 1'b1;
+            atomic_q[hdr_q.src] <= atomic;
+          end
         end
         Start: begin
           if (res_q.status != StOk || res_q.mlength == '0 || msg_q.kind == KindGet) begin
@@ -397,25 +401,29 @@ module nic_rx_req import nic_pkg::*; #(
           end else if (!atomic) begin
             if (has_body) skip_q <= 1'b0;
             if (wr_ready_range_i) state_q <= has_body ? Body : Feed;
-          end else if (res_q.mlength != msg_q.length || (res_q.start[4:0] & 5'(msg_q.length - 32'd1)) != '0) begin
-            res_q.status  <= StOperation;   // a part of an element, or one that is not aligned
+          end else if (odd) begin
+            res_q.status  <= StOperation;
             res_q.mlength <= '0;
             state_q <= Finish;
           end else begin
-            state_q <= Lock;
+            if (has_body) skip_q <= 1'b0;
+            state_q <= has_body ? Body : Lock;
           end
         end
-        Feed: if (wr_ready_i) state_q <= atomic ? Wait : Finish;
+        Feed: if (wr_ready_i) begin
+          line_q  <= line_q + 1'b1;
+          state_q <= !atomic ? Finish : last_line ? Wait : Read;
+        end
         Body: begin
           if (clear || (pkt_valid_i && hdr.sop && !twice)) begin
-            state_q <= Abort;
+            state_q <= atomic ? Forget : Abort;
           end else if (in_body && pkt_ready_o) begin
             if (fits && hdr.eop == at_end) begin
               idx_q   <= idx_q + 8'd1;
               count_q <= count_q + 32'd1;   // of those that were taken: `whole` asks
-              if (at_end) state_q <= Finish;
+              if (at_end) state_q <= atomic ? Lock : Finish;
             end else begin
-              state_q <= Abort;
+              state_q <= atomic ? Forget : Abort;
             end
           end
         end
@@ -424,21 +432,24 @@ module nic_rx_req import nic_pkg::*; #(
           if (whole ? push_ready : wr_idle_i) state_q <= Idle;
         end
         Wait: if (wr_idle_i) state_q <= Finish;
-        Lock: if (ar_ready_i && ar_valid_o) state_q <= Read;
-        Read: if (beat_valid_i) begin
-          old_q   <= beat_word;
-          state_q <= msg_q.is_float ? Float : Compute;
-          if (beat_err_i) begin
-            res_q.status  <= StHostError;
-            res_q.mlength <= '0;
-            state_q <= Finish;
-          end
+        Forget: begin   // nothing has been done with what came
+          skip_q  <= 1'b1;
+          state_q <= Idle;
         end
-        Float: if (float_done) state_q <= Compute;   // where the result still is
-        Compute: begin
-          if (fetch) imm_q <= wide ? old_q : {64'd0, alu_old};
-          old_q   <= msg_q.is_float ? float_new : {64'd0, alu_new};
-          state_q <= Feed;
+        Lock: if (rd_start_o && rd_room_i) state_q <= Read;
+        Read: if (rd_valid_i) begin
+          state_q <= !rd_err_i ? Compute : last_line ? Fail : Drain;
+          if (rd_err_i) res_q.status <= StHostError;
+          if (rd_err_i) line_q <= line_q + 1'b1;
+        end
+        Compute: if (computed) state_q <= Feed;
+        Drain: if (rd_valid_i) begin
+          line_q <= line_q + 1'b1;
+          if (last_line) state_q <= Fail;
+        end
+        Fail: if (wr_idle_i) begin
+          res_q.mlength <= '0;
+          state_q <= Finish;
         end
         Finish: if (deliver) begin
           part_q[hdr_q.src] <= 1'b0;
@@ -456,6 +467,8 @@ module nic_rx_req import nic_pkg::*; #(
     end
   end
   always_ff @(posedge clk_i) begin
+    if (in_body && fits && atomic) operand_mem[count_q[Lb-1:0]] <= pkt_i.data;
+    if (compute) old_q <= rd_data_i;
     if (state_q == Result && lme_res_valid_i) part_res[hdr_q.src] <= lme_res_i;
     if (keep) begin
       hist_mem[okey] <= rsp_done;

@@ -85,10 +85,9 @@ module nic_rx_rsp import nic_pkg::*; #(
   assign wants_reply = slot_cmd_i.kind == KindGet || fetch;
   assign waits       = slot_valid_i && !pending_q[msg_q.slot[Sb-1:0]] && slot_seq_i == hdr_q.seq && slot_cmd_i.dst == hdr_q.src &&
                        reply == wants_reply;
-  // one packet unless it is the reply of a get that moved data
+  // one packet unless it is the reply of a get that moved data, or an old value that does not fit into it
   assign legal       = (msg_q.kind == KindAck || reply) && msg_q.length <= slot_cmd_i.length &&
-                       hdr_q.eop == !(slot_cmd_i.kind == KindGet && msg_q.length != '0 &&
-                                      msg_q.status == StOk);
+                       hdr_q.eop == !(wants_reply && msg_q.length > (fetch ? 32'd16 : 32'd0) && msg_q.status == StOk);
   assign tail    = hdr.src == hdr_q.src && hdr.seq == hdr_q.seq;
   assign fits    = tail && hdr.idx == idx_q;
   // the packet before came twice: the network's doing, no reason to give the message up
@@ -150,9 +149,9 @@ module nic_rx_rsp import nic_pkg::*; #(
   assign done_o     = end_q == Done && state_q != Check;
   assign host_err_o = load && head.writes && res_err;
 
-  // SEND of a DMA put comes with the acknowledgement: only now may its buffer change
+  // SEND of a payload read by DMA comes with the acknowledgement: only now may its buffer change
   logic want_send, want_ack;
-  assign want_send = end_cmd_q.kind == KindPut && end_cmd_q.pay == PayDma && end_cmd_q.length != '0 &&
+  assign want_send = end_cmd_q.kind != KindGet && end_cmd_q.pay == PayDma && end_cmd_q.length != '0 &&
                      end_cmd_q.send_event;
   assign want_ack  = end_cmd_q.ack_event || end_cmd_q.ct_en;
   always_comb begin
@@ -218,7 +217,7 @@ module nic_rx_rsp import nic_pkg::*; #(
             state_q <= Push;
           end
         end
-        Start: if (wr_room_i) state_q <= (cmd_q.kind == KindFetch) ? Feed : Body;
+        Start: if (wr_room_i) state_q <= hdr_q.eop ? Feed : Body;
         Feed: if (wr_ready_i) state_q <= Push;
         Body: begin
           if (abort_i || (pkt_valid_i && hdr.sop && !twice)) begin

@@ -144,7 +144,7 @@ module nic_tx_req import nic_pkg::*; #(
   assign fresh      = enable_i && (host_fresh || trg_fresh);
   assign pick      = late ? walk_q : send_slot;
   assign nxt       = pick[Sb] ? trg_mem[pick[Sb-1:0]] : cmd_mem[pick[Sb-1:0]];
-  assign nxt_dma   = nxt.kind == KindPut && nxt.pay == PayDma && nxt.length != '0;
+  assign nxt_dma   = nxt.kind != KindGet && nxt.pay == PayDma && nxt.length != '0;
   assign size_ok   = (nxt.pay == PayInline) ? nxt.length <= 32'd16 :
                      (nxt.pay == PayPio)    ? nxt.length <= 32'(PioBytes) && !pick[Sb] :
                      (nxt.pay == PayDma)    && nxt.length <= 32'(MaxBytes);
@@ -153,7 +153,8 @@ module nic_tx_req import nic_pkg::*; #(
       KindPut: legal = size_ok;
       KindGet: legal = nxt.length <= 32'(MaxBytes);
       KindAtomic, KindFetch:
-        legal = atomic_legal(nxt.kind == KindFetch, nxt.aop, nxt.dtype, nxt.is_float, nxt.is_complex, nxt.length);
+        legal = size_ok && !(nxt.pay == PayDma && nxt.aop >= 5'd11) &&   // no place for what is compared
+                atomic_legal(nxt.kind == KindFetch, nxt.aop, nxt.dtype, nxt.is_float, nxt.is_complex, nxt.length, nxt.pay != PayInline);
       default: legal = 1'b0;
     endcase
     legal = legal && nxt_ctx.enable;
@@ -165,7 +166,7 @@ module nic_tx_req import nic_pkg::*; #(
   assign malformed = !late && fresh && !legal && job_ready;
   assign job_push  = start_old || lost || start_new || malformed;
   assign rd_start_o = (start_new || start_old) && nxt_dma;
-  assign rd_addr_o  = nxt.addr;
+  assign rd_addr_o  = (nxt.kind == KindFetch) ? nxt.operand : nxt.addr;   // the other one is that of the old value
   assign rd_len_o   = nxt.length;
   assign job_in.slot = pick;
   assign job_in.base = w_base;
@@ -211,8 +212,8 @@ module nic_tx_req import nic_pkg::*; #(
   logic [7:0] idx_q;
   logic has_body, pio, dma, at_end;
   msg_t msg;
-  assign pio      = cmd.kind == KindPut && cmd.pay == PayPio && cmd.length != '0;
-  assign dma      = cmd.kind == KindPut && cmd.pay == PayDma && cmd.length != '0;
+  assign pio      = cmd.kind != KindGet && cmd.pay == PayPio && cmd.length != '0;
+  assign dma      = cmd.kind != KindGet && cmd.pay == PayDma && cmd.length != '0;
   assign has_body = pio || dma;
   assign last     = (cmd.length - 32'd1) >> 6;
   assign at_end   = count_q == last;

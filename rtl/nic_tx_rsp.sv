@@ -37,9 +37,10 @@ module nic_tx_rsp import nic_pkg::*; (
   logic want_ev_q, err_q;
   logic [31:0] count_q;
   logic [7:0] idx_q;
-  logic has_body, at_end;
+  logic has_body, reads, at_end;   // reads: the body comes from the host
 
-  assign has_body = rsp_q.kind == KindReply && !rsp_q.fetch && rsp_q.status == StOk && rsp_q.length != '0;
+  assign has_body = rsp_q.kind == KindReply && rsp_q.status == StOk && rsp_q.length > (rsp_q.fetch ? 32'd16 : 32'd0);
+  assign reads    = has_body && !rsp_q.fetch;
   assign at_end   = count_q == ((rsp_q.length - 32'd1) >> 6);
   assign rsp_ready_o = state_q == Idle;
   assign ack_ready_o = state_q == Idle && !rsp_valid_i;
@@ -48,7 +49,7 @@ module nic_tx_rsp import nic_pkg::*; (
   always_comb begin
     msg        = '0;
     msg.kind   = rsp_q.kind;
-    msg.imm    = {rsp_q.fetch ? rsp_q.addr : 64'd0, rsp_q.imm};
+    msg.imm    = (rsp_q.fetch && !has_body) ? rsp_q.old[127:0] : '0;
     msg.user   = rsp_q.user;
     msg.retry  = rsp_q.retry;
     msg.slot   = rsp_q.slot;
@@ -59,15 +60,15 @@ module nic_tx_rsp import nic_pkg::*; (
     pkt_o.hdr.src = self_i;
     pkt_o.hdr.dst = rsp_q.dst;
     pkt_o.hdr.seq = rsp_q.seq;
-    pkt_o.hdr.idx = (state_q == Body && at_end && rd_err_i) ? ~idx_q : idx_q;
+    pkt_o.hdr.idx = (reads && state_q == Body && at_end && rd_err_i) ? ~idx_q : idx_q;
     pkt_o.hdr.sop = state_q == Head;
     pkt_o.hdr.eop = (state_q == Head) ? !has_body : at_end;
-    pkt_o.data    = (state_q == Head) ? msg : rd_data_i;
+    pkt_o.data    = (state_q == Head) ? msg : reads ? rd_data_i : rsp_q.old;
   end
-  assign pkt_valid_o = (state_q == Head && (!has_body || rd_valid_i)) || (state_q == Body && rd_valid_i);
-  assign rd_ready_o  = state_q == Body && pkt_ready_i;
+  assign pkt_valid_o = (state_q == Head || state_q == Body) && (!reads || rd_valid_i);
+  assign rd_ready_o  = state_q == Body && reads && pkt_ready_i;
   assign ev_valid_o  = state_q == Sent && want_ev_q;
-  assign host_err_o  = state_q == Body && rd_valid_i && pkt_ready_i && at_end && rd_err_i;
+  assign host_err_o  = state_q == Body && reads && rd_valid_i && pkt_ready_i && at_end && rd_err_i;
   always_comb begin
     ev_o = ev_q;
     if (err_q) ev_o.status = StHostError;
@@ -107,11 +108,11 @@ module nic_tx_rsp import nic_pkg::*; (
           idx_q   <= idx_q + 8'd1;
           state_q <= has_body ? Body : Sent;
         end
-        Body: if (rd_valid_i && pkt_ready_i) begin
+        Body: if (pkt_valid_o && pkt_ready_i) begin
           idx_q   <= idx_q + 8'd1;
           count_q <= count_q + 32'd1;
           if (at_end) begin
-            err_q   <= rd_err_i;
+            err_q   <= reads && rd_err_i;
             state_q <= Sent;
           end
         end
@@ -119,4 +120,6 @@ module nic_tx_rsp import nic_pkg::*; (
       endcase
     end
   end
+  logic unused;
+  assign unused = ^rsp_q;   // its address: who queued it reads
 endmodule

@@ -14,8 +14,7 @@
 
    What the NIC in RTL does: every put, get and atomic is one of its commands (one per 4 MiB), with
    inline, PIO or DMA payload. It reads the payload from the initiator's memory, cuts it into packets
-   with CRC and credits, acknowledges, repeats what was lost, computes atomics of one integer, float, double or complex number
-   of two of these (swaps that compare complex doubles are the model's: a message has no room for both), reads
+   with CRC and credits, acknowledges, repeats what was lost, computes atomics (but those on long doubles), reads
    what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
    times of the first and last flit at the pins of the NICs.
    Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
@@ -39,8 +38,8 @@
    twice. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
    alone, the model releases as its events come. A released message reads its payload, and an atomic its
    operands, when it leaves, by DMA. So the NIC never truncates:
-   a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics of several
-   elements or of other types travel as puts and are computed by the model; what a fetching one brings
+   a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics on long doubles, and conditional swaps that
+   a counter releases, travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
    get's target comes one way and one PCI crossing after the answer, as at the flow level.
    From the platform: node_count (at most 64), topology, link_bytes_per_s (the clock: 36 bytes per
@@ -128,6 +127,9 @@ typedef struct pm_rtl__load { /* a message under way */
   int taken;                   /* 1 + the entry that it made leave its list; 0: none */
   struct pm_rtl__part *first;  /* all its parts */
   unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
+  /* Of an atomic, whose target's bytes as they were are there: what was sent, what has come out so far */
+  unsigned char *operand, *result;
+  uint64_t result_bytes;
   int64_t t_first_ps[2], t_last_ps[2];
 } pm_rtl__load;
 typedef struct pm_rtl__part {
@@ -262,6 +264,8 @@ static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t 
   l = p->load;
   if (addr >> 60 == 1 && !p->is_back) {
     if (!l->is_forgotten) pm_cargo_payload(&l->cargo, p->offset + at, buffer, size);
+    if (l->operand && at < p->bytes)
+      memcpy(l->operand + at, buffer, p->bytes - at < size ? (size_t)(p->bytes - at) : size);
     return 0;
   }
   if (addr >> 60 == 2 && !l->is_matched) { /* a get or an atomic looks at its target */
@@ -294,10 +298,11 @@ static int pm_rtl__write(void *ctx, int nic, uint64_t addr, const void *buffer, 
   p = pm_rtl__part_at(r, nic, addr, &at);
   if (!p || at + size > p->bytes) return p ? -1 : 0;
   l = p->load;
-  if (addr >> 60 == 2 && !p->is_back &&
-      (l->cargo.kind == PM_CARGO_ATOMIC || l->cargo.kind == PM_CARGO_FETCH)) {
-    if (at == 0 && size == l->cargo.size_bytes && !l->is_forgotten)
-      pm_cargo_store(&l->cargo, buffer), r->has_told = 1;
+  if (addr >> 60 == 2 && l->operand) {
+    memcpy(l->result + at, buffer, size);
+    l->result_bytes += size;
+    if (l->result_bytes == l->cargo.size_bytes && !l->is_forgotten)
+      pm_cargo_store(&l->cargo, l->operand, l->there, l->result), r->has_told = 1;
     return 0;
   }
   to = addr >> 60 == 1 || p->is_back ? l->back : l->there;
@@ -630,6 +635,29 @@ static void pm_rtl__part_free(pm_rtl *r, pm_rtl__part *p, bool is_lost) {
     r->free_head = p;
   r->free_tail = p;
 }
+/* In the command, or behind its header; a value to compare with stands behind the operand. */
+static void pm_rtl__operands_go(const pm_rtl__load *l, cosim_command *c, unsigned char *payload) {
+  const pm_cargo *cargo = &l->cargo;
+  const bool compares = cargo->operation > PTL_SWAP;
+  const size_t size = (size_t)cargo->size_bytes, compare_at = size > 8 ? size : 8;
+  c->op = cargo->operation;
+  c->is_signed = cargo->is_signed;
+  c->is_float = cargo->is_float, c->is_complex = cargo->is_complex;
+  while (1 << c->size_log2 < cargo->element_bytes) c->size_log2++;
+  c->payload = cargo->payload == 2 || size > COSIM_PIO_BYTES ? COSIM_PAY_DMA
+               : size <= 16 && !(compares && size > 8)       ? COSIM_PAY_INLINE
+                                                             : COSIM_PAY_PIO;
+  if (c->payload == COSIM_PAY_DMA) {
+    if (c->kind == COSIM_KIND_FETCH)
+      c->operand[0] = c->addr; /* of what is read, beside what is written */
+    return;
+  }
+  memset(payload, 0, COSIM_PIO_BYTES);
+  pm_cargo_payload(cargo, 0, payload, size);
+  memcpy(l->operand, payload, size);
+  if (compares) memcpy(payload + compare_at, cargo->compare, (size_t)cargo->element_bytes);
+  if (c->payload == COSIM_PAY_INLINE) memcpy(c->operand, payload, sizeof c->operand);
+}
 /* payload: COSIM_PIO_BYTES, for what the host writes */
 static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsigned char *payload) {
   const pm_rtl__load *l = p->load;
@@ -665,12 +693,7 @@ static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsign
     if (how == 0) memcpy(c.operand, payload, sizeof c.operand);
     c.payload = how == 0 ? COSIM_PAY_INLINE : how == 1 ? COSIM_PAY_PIO : COSIM_PAY_DMA;
   } else if (c.kind != COSIM_KIND_GET) {
-    c.op = cargo->operation;
-    c.is_signed = cargo->is_signed;
-    c.is_float = cargo->is_float, c.is_complex = cargo->is_complex;
-    while (1 << c.size_log2 < cargo->element_bytes) c.size_log2++;
-    c.operand[0] = cargo->operand_value;
-    c.operand[1] = cargo->element_bytes > 8 ? cargo->operand_imaginary : cargo->compare_value;
+    pm_rtl__operands_go(l, &c, payload);
   }
   return c;
 }
@@ -722,17 +745,19 @@ static void pm_rtl__wake(pm_rtl *r, int64_t t_ps) {
 static pm_rtl__load *pm_rtl__load_new(const pm_cargo *cargo) {
   pm_rtl__load *l = (pm_rtl__load *)calloc(1, sizeof *l);
   const size_t size = (size_t)cargo->size_bytes;
+  const bool is_computed = cargo->kind == PM_CARGO_ATOMIC || cargo->kind == PM_CARGO_FETCH,
+             comes_back = cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC;
   if (!l) return NULL;
   l->cargo = *cargo;
-  l->there = size ? (unsigned char *)calloc(1, size) : NULL;
-  if (size && cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC)
-    l->back = (unsigned char *)calloc(1, size);
   l->t_first_ps[0] = l->t_first_ps[1] = -1;
-  if (size &&
-      (!l->there || (cargo->kind != PM_CARGO_PUT && cargo->kind != PM_CARGO_ATOMIC && !l->back))) {
+  if (!size) return l;
+  l->there = (unsigned char *)calloc(1, is_computed ? 3 * size : size);
+  if (comes_back) l->back = (unsigned char *)calloc(1, size);
+  if (!l->there || (comes_back && !l->back)) {
     pm_rtl__load_free(l);
     return NULL;
   }
+  if (is_computed) l->operand = l->there + size, l->result = l->operand + size;
   return l;
 }
 static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {

@@ -50,8 +50,8 @@ endef
 $(eval $(call module_test,leaf,leaf,rtl/nic_pkg.sv tests/rtl/leaf.sv,rtl/coverage.h $(RTL_SOURCES),$(COVERED)))
 # Counters and triggers, with few triggers
 $(eval $(call module_test,ct,nic_ct,rtl/nic_pkg.sv rtl/nic_ct.sv,$(RTL_SOURCES),--assert -GTriggers=32))
-# Arithmetic of atomics on floats
-$(eval $(call module_test,floats,nic_falu,rtl/nic_falu.sv,rtl/nic_float.sv,--assert))
+# Arithmetic of atomics
+$(eval $(call module_test,floats,nic_line,rtl/nic_line.sv,rtl/nic_alu.sv rtl/nic_falu.sv rtl/nic_float.sv,--assert))
 # A link between two clocks
 $(eval $(call module_test,crossing,crossing,rtl/nic_pkg.sv tests/rtl/crossing.sv,\
   $(addprefix rtl/nic_,$(addsuffix .sv,cross cross_pulses reset_sync link_rx link_tx queue arbiter credit crc)),--assert))
@@ -139,7 +139,7 @@ $(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/tests/rtl/mac $(VERILATED) r
 	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED -DCOSIM_MAC $(COVERED_FLAGS) -I$(B)/rtl/wave -I$(B)/rtl/mac \
 	  -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
 	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/mac/Vmac*.o $(B)/rtl/verilated/*.o 2>/dev/null
-WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print
+WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print many_elements
 $(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
 COVERING_TESTS := $(addprefix $(B)/tests/rtl/,leaf switch $(WATCHED_TESTS))
 .PHONY: coverage-rtl covering-rtl
@@ -161,7 +161,7 @@ $(MUTATED)/ct: $(wildcard $(MUTATED)/*.sv) tests/rtl/ct.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/ct.dir --top-module nic_ct -GTriggers=32 $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_ct.sv \
 	  $(CURDIR)/tests/rtl/ct.cpp -o $(abspath $@) >$(MUTATED)/ct.log 2>&1 || { tail -30 $(MUTATED)/ct.log; exit 1; }
 $(MUTATED)/floats: $(wildcard $(MUTATED)/*.sv) tests/rtl/floats.cpp
-	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_falu $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_falu.sv \
+	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/floats.dir --top-module nic_line $(MUTATED)/nic_pkg.sv $(MUTATED)/nic_line.sv \
 	  $(CURDIR)/tests/rtl/floats.cpp -o $(abspath $@) >$(MUTATED)/floats.log 2>&1 || { tail -30 $(MUTATED)/floats.log; exit 1; }
 $(MUTATED)/mac: $(wildcard $(MUTATED)/*.sv) $(NIC_PINS) tests/rtl/mac.sv tests/rtl/mac.cpp
 	$(Q)$(MUTATE) --exe --Mdir $(MUTATED)/mac.dir --top-module mac $(MUTATED)/nic_pkg.sv $(NIC_PINS) tests/rtl/mac.sv \

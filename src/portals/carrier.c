@@ -53,15 +53,13 @@ PM__PRIVATE void pm__carrier_count_end(pm__ct *ct) {
                                   ct->carried - 1);
   ct->carried = 0;
 }
-/* One number, as a NIC computes it: two complex doubles do not fit into its message. */
+/* Numbers as a NIC computes them: none of long doubles. The operands of what it releases itself it reads then, with nothing
+   to compare behind them. */
 static bool pm__is_computed(const pm__message *m) {
-  static const char types[] = {PTL_INT8_T,  PTL_UINT8_T,  PTL_INT16_T,       PTL_UINT16_T,
-                               PTL_INT32_T, PTL_UINT32_T, PTL_INT64_T,       PTL_UINT64_T,
-                               PTL_FLOAT,   PTL_DOUBLE,   PTL_FLOAT_COMPLEX, PTL_DOUBLE_COMPLEX};
-  return (m->what.kind == PM__ATOMIC || pm__is_fetch(m)) &&
-         m->what.length == pm__type_bytes(m->what.type) &&
-         (m->what.type != PTL_DOUBLE_COMPLEX || m->what.op <= PTL_SWAP) &&
-         memchr(types, m->what.type, sizeof types) != NULL;
+  return (m->what.kind == PM__ATOMIC ||
+          (pm__is_fetch(m) && (!m->cargo.is_triggered || m->what.op <= PTL_SWAP))) &&
+         m->what.type != PTL_LONG_DOUBLE && m->what.type != PTL_LONG_DOUBLE_COMPLEX &&
+         m->what.length && m->what.length % pm__type_bytes(m->what.type) == 0;
 }
 /* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
    tells its value. */
@@ -77,7 +75,7 @@ static int pm__counter_of_answer(pm__message *m) {
 static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   pm_cargo c;
   memset(&c, 0, sizeof c);
-  m->cargo.is_computed = !m->cargo.is_triggered && pm__is_computed(m); /* its operand may change */
+  m->cargo.is_computed = pm__is_computed(m);
   c.message = m;
   c.kind = m->what.kind == PM__GET ? PM_CARGO_GET
            : !m->cargo.is_computed ? pm__is_fetch(m) ? PM_CARGO_EXCHANGE : PM_CARGO_PUT
@@ -100,14 +98,12 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
-    c.element_bytes = (int)m->what.length;
+    c.element_bytes = (int)pm__type_bytes(m->what.type);
     c.is_signed = m->what.type == PTL_INT8_T || m->what.type == PTL_INT16_T ||
                   m->what.type == PTL_INT32_T || m->what.type == PTL_INT64_T;
     c.is_complex = m->what.type == PTL_FLOAT_COMPLEX || m->what.type == PTL_DOUBLE_COMPLEX;
     c.is_float = c.is_complex || m->what.type == PTL_FLOAT || m->what.type == PTL_DOUBLE;
-    pm_cargo_payload(&c, 0, &c.operand_value, sizeof c.operand_value);
-    pm_cargo_payload(&c, 8, &c.operand_imaginary, sizeof c.operand_imaginary);
-    memcpy(&c.compare_value, m->what.operand, sizeof c.compare_value);
+    memcpy(c.compare, m->what.operand, sizeof c.compare);
   }
   return c;
 }
@@ -188,23 +184,20 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
       !(m->what.kind == PM__GET && w->desc.no_data))
     pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
-  if (m->cargo.is_computed) memcpy(m->what.copy + 16, data, (size_t)m->what.length);
 }
-PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value) {
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
+                           const void *value) {
   pm__message *m = pm__cargo_open(cargo);
-  unsigned char now[16];
+  const size_t length = (size_t)m->what.length;
+  unsigned char now[PM__ATOMIC_BYTES];
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
-  if (m->what.mlength == m->what.length) pm__copy(pm__flat(now), pm__me_cursor(m), m->what.length);
-  if (m->what.mlength == m->what.length &&
-      memcmp(now, m->what.copy + 16, (size_t)m->what.length) == 0) {
-    memcpy(now, value, (size_t)m->what.length);
-    pm__copy(pm__me_cursor(m), pm__flat(now), m->what.length);
+  if (m->what.mlength == length) pm__copy(pm__flat(now), pm__me_cursor(m), length);
+  if (m->what.mlength == length && memcmp(now, was, length) == 0) {
+    memcpy(now, value, length);
+    pm__copy(pm__me_cursor(m), pm__flat(now), length);
   } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    unsigned char operand[16];
-    memcpy(operand, &cargo->operand_value, 8);
-    memcpy(operand + 8, &cargo->operand_imaginary, 8);
     if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    pm__atomic(m, operand, m->what.mlength);
+    pm__atomic(m, (const unsigned char *)operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
 }

@@ -31,13 +31,11 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
    reach it (unless intra_uses_nic). Times are picoseconds of the world. Commands of the CPU cost what they cost at the
    flow level. */
 typedef enum pm_cargo_kind {
-  PM_CARGO_PUT, /* bytes go to the target; an answer without bytes comes back */
-  PM_CARGO_GET, /* bytes of the target come back */
-  /* One integer, float, double or complex number of two of these, computed by the carrier at the target. Swaps that
-     compare complex doubles are EXCHANGE. */
-  PM_CARGO_ATOMIC,
+  PM_CARGO_PUT,     /* bytes go to the target; an answer without bytes comes back */
+  PM_CARGO_GET,     /* bytes of the target come back */
+  PM_CARGO_ATOMIC,  /* bytes go to the target; the carrier computes there, element by element */
   PM_CARGO_FETCH,   /* the same, and the old value comes back */
-  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: other fetching atomics */
+  PM_CARGO_EXCHANGE /* bytes go to the target, as many come back: the model computes */
 } pm_cargo_kind;
 typedef struct pm_cargo {
   void *message; /* for the functions below; valid until pm_cargo_returned */
@@ -55,10 +53,9 @@ typedef struct pm_cargo {
   bool is_signed;
   bool is_float, is_complex; /* is_complex: two floats or doubles; is_float is set too */
   ptl_op_t operation;
-  uint64_t operand_value, compare_value; /* element_bytes of each count, up to 8 */
-  uint64_t size_bytes;                   /* to the target, or asked back by a GET */
+  unsigned char compare[16]; /* of a conditional swap: element_bytes of them count */
+  uint64_t size_bytes;       /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
-  uint64_t operand_imaginary; /* of a complex double, whose real part operand_value is */
 } pm_cargo;
 
 /* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
@@ -134,9 +131,10 @@ PM_API void pm_cargo_sent(const pm_cargo *cargo);
 /* GET, ATOMIC and FETCH are about to read the target's memory: matches, and fills size_bytes of data
    (zeros where nothing matched). Once. */
 PM_API void pm_cargo_match(const pm_cargo *cargo, void *data);
-/* ATOMIC and FETCH: the value that came out, to be stored. When something else changed the memory
-   since pm_cargo_match, the model computes again. */
-PM_API void pm_cargo_store(const pm_cargo *cargo, const void *value);
+/* ATOMIC and FETCH, once: the value that came out is to be stored. operand: as it was read from the initiator, was: as
+   pm_cargo_match filled it; each of size_bytes. When something else changed the memory since then, the model computes again. */
+PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
+                           const void *value);
 /* The request is at the target: matched if it is not yet, data (of a PUT or EXCHANGE; else NULL)
    written, events and counters told. t_begin_ps, t_end_ps: first bit leaves, last is there. Of an
    EXCHANGE data is overwritten by what goes back. */

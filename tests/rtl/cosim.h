@@ -123,7 +123,8 @@ __attribute__((unused)) static cosim_command host_command(int kind, int dst, uin
   cosim_command c;
   memset(&c, 0, sizeof c);
   c.kind = kind, c.dst = dst, c.match = match, c.addr = addr, c.size_bytes = size_bytes;
-  c.payload = COSIM_PAY_DMA, c.ct = -1, c.want_ack = 1;
+  c.payload = kind == COSIM_KIND_ATOMIC || kind == COSIM_KIND_FETCH ? COSIM_PAY_INLINE : COSIM_PAY_DMA;
+  c.ct = -1, c.want_ack = 1;
   return c;
 }
 #endif

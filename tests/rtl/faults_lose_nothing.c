@@ -7,7 +7,8 @@ enum { N = 3, STREAMS = 4, ENTRIES = 5, PER_STREAM = 120 };
 #define STREAM_BYTES 0x8000u /* of target memory per stream: get, atomic, once, local, persistent */
 #define GET_AT       0x0000u
 #define ATOMIC_AT    0x2000u
-#define ONCE_AT      0x2100u
+#define ATOMIC_BYTES 512u
+#define ONCE_AT      0x2200u
 #define LOCAL_AT     0x3000u
 #define KEEP_AT      0x5000u
 #define SOURCE_AT    0x20000u /* what puts read: never changes */
@@ -18,7 +19,9 @@ typedef struct want {
   cosim_command command;
   int status, entry, unlinked, has_event, seen_send, seen_done, seen_event;
   uint32_t moved;
-  uint64_t offset, start, old;
+  uint64_t offset, start;
+  unsigned char old[64];
+  const unsigned char *pio;
 } want;
 typedef struct stream { /* from one NIC in one class to one other */
   int src, dst, klass, index;
@@ -49,7 +52,7 @@ static void stream_entries(cosim *sim, stream *s) {
   int first = (s->index % STREAMS) * ENTRIES;
   e.op_put = 0, e.src = s->src, e.user = (uint64_t)s->index;
   cosim_append(sim, s->dst, first, &e);
-  e.op_put = 1, e.start = s->base + ATOMIC_AT, e.size_bytes = 64, e.match = tag(s) | 0x200;
+  e.op_put = 1, e.start = s->base + ATOMIC_AT, e.size_bytes = ATOMIC_BYTES, e.match = tag(s) | 0x200;
   cosim_append(sim, s->dst, first + 1, &e);
   e.op_get = 0, e.start = s->base + ONCE_AT, e.size_bytes = 0x700, e.match = tag(s),
   e.ignore_bits = 15;
@@ -65,6 +68,26 @@ static void stream_entries(cosim *sim, stream *s) {
   cosim_append(sim, s->dst, first + 4, &e);
 }
 
+/* Fetch and add, or add: up to 8 and 100 numbers, cut where the entry ends */
+static void model_sum(stream *s, want *w, uint32_t from, uint64_t result_at) {
+  const int fetch = (int)test_below(2);
+  const uint32_t n = 8 * (uint32_t)(test_below(3) ? 1 + test_below(fetch ? 8 : 100) : 1);
+  cosim_command *c = &w->command;
+  *c = host_command(fetch ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, s->dst, tag(s) | 0x200,
+                    fetch ? result_at : from, n);
+  c->op = COSIM_OP_SUM, c->size_log2 = 3, c->offset = 8 * test_below(ATOMIC_BYTES / 8 + 2);
+  w->pio = H.memory[s->src] + from;
+  c->payload = n <= 16 && test_below(2) ? COSIM_PAY_INLINE : fetch || (n <= 512 && test_below(2)) ? COSIM_PAY_PIO : COSIM_PAY_DMA;
+  memcpy(c->operand, w->pio, 16);
+  const uint32_t room = c->offset < ATOMIC_BYTES ? ATOMIC_BYTES - (uint32_t)c->offset : 0;
+  unsigned char *at = Shadow[s->dst] + s->base + ATOMIC_AT + c->offset;
+  if (fetch) memcpy(w->old, at, n < room ? n : room);
+  for (uint32_t i = 0; i < n && i < room; i += 8) {
+    uint64_t is, more;
+    memcpy(&is, at + i, 8), memcpy(&more, w->pio + i, 8);
+    is += more, memcpy(at + i, &is, 8);
+  }
+}
 /* One random command and what must come of it */
 static void model(stream *s, want *w, uint32_t ring_slot) {
   cosim_command *c = &w->command;
@@ -78,19 +101,10 @@ static void model(stream *s, want *w, uint32_t ring_slot) {
     *c = host_command(COSIM_KIND_GET, s->dst, tag(s) | 0x100, RESULT_AT + ring_slot * 2048, n);
     c->offset = test_below(0x2100), w->entry = first, size = 0x2000, w->start = s->base + GET_AT;
     break;
-  case 1: { /* fetch and add, or add */
-    int fetch = (int)test_below(2);
-    uint64_t value;
-    *c = host_command(fetch ? COSIM_KIND_FETCH : COSIM_KIND_ATOMIC, s->dst, tag(s) | 0x200,
-                      RESULT_AT + ring_slot * 2048, 8);
-    c->op = COSIM_OP_SUM, c->size_log2 = 3, c->operand[0] = test_rand(),
-    c->offset = test_below(8) * 8;
-    w->entry = first + 1, size = 64, w->start = s->base + ATOMIC_AT;
-    memcpy(&w->old, shadow + w->start + c->offset, 8);
-    value = w->old + c->operand[0];
-    memcpy(shadow + w->start + c->offset, &value, 8);
+  case 1:
+    model_sum(s, w, from, RESULT_AT + ring_slot * 2048);
+    w->entry = first + 1, size = ATOMIC_BYTES, w->start = s->base + ATOMIC_AT;
     break;
-  }
   case 2: /* put into the entry that stays */
     *c = host_command(COSIM_KIND_PUT, s->dst, tag(s) | 0x400, from, n);
     c->offset = test_below(0x1100), w->entry = first + 4, size = 0x1000,
@@ -119,14 +133,15 @@ static void model(stream *s, want *w, uint32_t ring_slot) {
     }
     if (c->kind == COSIM_KIND_PUT) memcpy(shadow + w->start, H.memory[s->src] + from, w->moved);
   }
-  c->want_send = c->kind == COSIM_KIND_PUT;
+  c->want_send = c->kind == COSIM_KIND_PUT || c->kind == COSIM_KIND_ATOMIC;
   c->user = (uint64_t)s->index << 16 | s->submitted;
   c->hdr_data = c->user * 7;
   if (c->kind == COSIM_KIND_PUT) {
     c->payload = n <= 16 && test_below(2)    ? COSIM_PAY_INLINE
                  : n <= 512 && test_below(2) ? COSIM_PAY_PIO
                                              : COSIM_PAY_DMA;
-    if (c->payload == COSIM_PAY_INLINE) memcpy(c->operand, H.memory[s->src] + from, n);
+    w->pio = H.memory[s->src] + from;
+    if (c->payload == COSIM_PAY_INLINE) memcpy(c->operand, w->pio, n);
   }
 }
 
@@ -176,7 +191,7 @@ static void take_event(int nic, const cosim_event *ev) {
   w->seen_done = 1;
   if (c->kind == COSIM_KIND_GET)
     CHECK(!memcmp(H.memory[nic] + c->addr, H.memory[s->dst] + w->start, w->moved));
-  if (c->kind == COSIM_KIND_FETCH) CHECK(!memcmp(H.memory[nic] + c->addr, &w->old, 8));
+  if (c->kind == COSIM_KIND_FETCH) CHECK(!memcmp(H.memory[nic] + c->addr, w->old, w->moved));
 }
 
 /* Faults in per mille of the packets. slow: hosts that answer late and virtual networks that stand still for
@@ -227,7 +242,7 @@ static void run(unsigned lose, unsigned corrupt, unsigned cut, unsigned duplicat
       model(s, w, slot);
       s->submitted++, (*count)++, total++;
       cosim_submit(sim, s->src, s->klass, &w->command,
-                   w->command.payload == COSIM_PAY_PIO ? H.memory[s->src] + w->command.addr : NULL);
+                   w->command.payload == COSIM_PAY_PIO ? w->pio : NULL);
     }
     cosim_cycles(sim, 50);
     for (int i = 0; i < N; i++)

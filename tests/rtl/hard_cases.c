@@ -576,7 +576,8 @@ static void an_atomic_finds_what_was_written_before(void) {
     cosim_command put = host_command(COSIM_KIND_PUT, 1, 7, 0, 8), add = put;
     uint64_t sum = 0;
     put.payload = COSIM_PAY_INLINE, put.operand[0] = 1000 * i;
-    add.kind = COSIM_KIND_ATOMIC, add.op = COSIM_OP_SUM, add.size_log2 = 3, add.operand[0] = 7;
+    add.kind = COSIM_KIND_ATOMIC, add.payload = COSIM_PAY_INLINE;
+    add.op = COSIM_OP_SUM, add.size_log2 = 3, add.operand[0] = 7;
     cosim_submit(sim, 0, (int)(i & 1), &put, NULL), cosim_submit(sim, 0, (int)(i & 1), &add, NULL);
     for (int n = 0; n < 2; n++) CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
     memcpy(&sum, H.memory[1] + 0x20000, 8);

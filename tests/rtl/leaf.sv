@@ -159,7 +159,6 @@ module leaf import nic_pkg::*; (
   input  logic [63:0]  alu_operand_i,
   input  logic [63:0]  alu_compare_i,
   output logic [63:0]  alu_new_o,
-  output logic [63:0]  alu_old_o,
   // nic_counters
   input  logic [31:0]  cnt_vn_i,
   input  logic [17:0]  cnt_nic_i,
@@ -346,7 +345,7 @@ module leaf import nic_pkg::*; (
   );
   nic_alu u_alu (
     .op_i(alu_op_i), .dtype_i(alu_dtype_i), .old_i(alu_old_i), .operand_i(alu_operand_i),
-    .compare_i(alu_compare_i), .new_o(alu_new_o), .old_o(alu_old_o)
+    .compare_i(alu_compare_i), .new_o(alu_new_o)
   );
   nic_counters u_counters (
     .clk_i, .rst_ni, .vn_i(cnt_vn_i), .nic0_i(cnt_nic_i[8:0]), .nic1_i(cnt_nic_i[17:9]), .msg_i(cnt_msg_i), .tx_vn_i(cnt_tx_vn_i),

@@ -24,7 +24,7 @@ for f in rtl/nic_*.sv; do
         text = substr(text, 1, at - 1) new[i] substr(text, at + length(old[i]))
       }
       if (file == "nic_pkg.sv") sub(/package nic_pkg;\n/, "&  int mutant;\n", text)
-      if (file == "nic_top.sv" || file == "nic_ct.sv" || file == "nic_falu.sv" || file == "nic_mac.sv" || file == "nic_switch.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
+      if (file == "nic_top.sv" || file == "nic_ct.sv" || file == "nic_line.sv" || file == "nic_mac.sv" || file == "nic_switch.sv") sub(/endmodule\n$/, "  initial if ($value$plusargs(\"mutant=%d\", nic_pkg::mutant) == 0) nic_pkg::mutant = 0;\nendmodule\n", text)
       printf "%s", text
     }' tests/rtl/mutants "$f" >"$dir/$(basename "$f").$$" || exit 1
   cmp -s "$dir/$(basename "$f").$$" "$dir/$(basename "$f")" || mv "$dir/$(basename "$f").$$" "$dir/$(basename "$f")"
@@ -42,14 +42,14 @@ for n in ${RTL_MUTANTS:-$(seq "$total")}; do
     nic_ct.sv) first='ct triggers leaf' ;;
     nic_lme.sv | nic_lops.sv) first='headers lists hard_cases leaf' ;;
     nic_headers.sv) first='headers lists' ;;
-    nic_float.sv | nic_falu.sv) first='floats small_print' ;;
-    nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hostile_input triggers hard_cases small_print two_nics faults_lose_nothing' ;;
+    nic_float.sv | nic_falu.sv | nic_line.sv) first='floats many_elements small_print' ;;
+    nic_[rt]x_re*.sv | nic_rx_rsp.sv | nic_tx_rsp.sv | nic_rx_done.sv | nic_follow.sv | nic_top.sv) first='hostile_input many_elements triggers hard_cases small_print two_nics faults_lose_nothing' ;;
     nic_stamp.sv) first='two_nics hard_cases' ;;
     nic_mac*.sv | nic_top_mac.sv) first='mac two_nics' ;;
     nic_switch*.sv | nic_xbar.sv) first='switch leaf' ;;
     *) first='leaf small_print' ;;
   esac
-  for test in $first $(echo ct mac floats hostile_input switch triggers leaf hard_cases small_print lists headers faults_lose_nothing two_nics | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
+  for test in $first $(echo ct mac floats hostile_input switch triggers leaf hard_cases small_print many_elements lists headers faults_lose_nothing two_nics | tr ' ' '\n' | grep -vxF "$(echo $first | tr ' ' '\n')"); do
     # shellcheck disable=SC3045 # dash and bash have it
     # CPU time: a test that a busy machine holds up has noticed nothing
     (ulimit -t 60 && NIC_MUTANT=$n HOSTILE_INPUTS=3000 exec "$dir/$test") >"$dir/log.$$" 2>&1

@@ -154,7 +154,7 @@ typedef struct {
   int kind, to, ct, target;
   uint64_t threshold, amount;
 } step;
-enum { PUT_COUNTED, PUT_BY_MODEL, ATOMIC, GET, INC, KINDS };
+enum { PUT_COUNTED, PUT_BY_MODEL, ATOMIC, FETCH, GET, INC, KINDS };
 static step step_of(int p, int i) {
   const uint64_t x = mix(mix(W.seed + (uint64_t)p * 1000) + (uint64_t)i);
   step s;
@@ -172,6 +172,7 @@ enum {
   AT_OWN = 3 << 13,
   FLUSH = 100
 };
+static unsigned char Nobody[NODES][64];
 static void plan_body(void *unused) {
   const int me = pm_rank();
   unsigned char *own = W.memory[me];
@@ -188,6 +189,8 @@ static void plan_body(void *unused) {
   const ptl_handle_md_t md =
       descriptor(&s, own, sizeof W.memory[me], PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY,
                  PTL_EQ_NONE, ct[3]);
+  const ptl_handle_md_t nobody =
+      descriptor(&s, Nobody[me], sizeof Nobody[me], PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, ct[3]);
   for (int i = 0; i < 4096; i++)
     own[AT_OWN + i] = (unsigned char)mix(W.seed + (unsigned)(me * 7 + i));
   for (int i = 0; i < 64; i++) own[AT_OWN + 8 * i + 7] = 0, own[AT_OWN + 8 * i + 6] = 0;
@@ -199,13 +202,13 @@ static void plan_body(void *unused) {
       if (p == me && x.kind != INC) wanted[3]++;
       if (x.to != me) continue;
       wanted[0] += x.kind == PUT_COUNTED;
-      wanted[1] += x.kind == PUT_BY_MODEL || x.kind == GET;
+      wanted[1] += x.kind == PUT_BY_MODEL || x.kind == GET || x.kind == FETCH;
       wanted[2] += x.kind == ATOMIC;
     }
   for (int i = 0; i < PLAN; i++) {
     const step x = step_of(me, i);
     const size_t at = (size_t)SLOT * (size_t)(me * PLAN + i), from = AT_OWN + 8 * (size_t)(i % 40);
-    const size_t bytes = 1 + (size_t)(x.amount * 5) % SLOT;
+    const size_t bytes = 1 + (size_t)(x.amount * 5) % SLOT, words = 8 * (size_t)x.amount;
     const ptl_process_t to = pm_process_id(x.to);
     const ptl_ct_event_t by = {x.amount, 0};
     int code = PTL_FAIL;
@@ -217,8 +220,12 @@ static void plan_body(void *unused) {
                              x.threshold);
       break;
     case ATOMIC:
-      code = PtlTriggeredAtomic(md, from, 8, PTL_CT_ACK_REQ, to, 3, WORDS, 8 * (size_t)x.target,
+      code = PtlTriggeredAtomic(md, from, words, PTL_CT_ACK_REQ, to, 3, WORDS, 8 * (size_t)x.target,
                                 NULL, 0, PTL_SUM, PTL_UINT64_T, ct[x.ct], x.threshold);
+      break;
+    case FETCH: /* what it brings back depends on the order: it is nobody's */
+      code = PtlTriggeredFetchAtomic(nobody, 0, md, from, words, to, 3, BY_MODEL, 7504, NULL, 0,
+                                     PTL_SUM, PTL_UINT64_T, ct[x.ct], x.threshold);
       break;
     case GET:
       code = PtlTriggeredGet(md, AT_GOT + at, SLOT, to, 3, BY_MODEL, 7000, NULL, ct[x.ct],
