@@ -891,7 +891,8 @@ NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns)
 /* ============================================================================================== */
 /* [REPORT] 8. Reports: in memory, as text, as JSON, read back, merged, compared                  */
 /* ============================================================================================== */
-/* A report is plain data: fill, read or change it freely. All memory hangs on the report. */
+/* A report is plain data: fill, read or change it freely. All memory hangs on the report. What writes or adds reports
+   refuses (NBC_E_INVAL) those in which an index, kind or peer is out of range, or a name is NULL. */
 typedef struct nbc_call { /* calls of one (section, kind) */
   int section_index;
   nbc_kind kind;
@@ -1013,7 +1014,8 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *monitor, int64_t t_ns, nbc
 NBC_API void nbc_report_free(nbc_report *report); /* NULL allowed */
 /* Empty report (one section ""), to fill by hand. */
 NBC_API nbc_status nbc_report_create(nbc_report **report);
-/* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK | NBC_E_NOMEM */
+/* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK |
+   NBC_E_INVAL (no such section) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
@@ -6187,7 +6189,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 156 "src/overlap/report.h"
+#line 158 "src/overlap/report.h"
 #endif
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
@@ -6202,6 +6204,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
     }                                                                                              \
   } while (0)
 
+NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r);
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes);
 NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b);
 NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t);
@@ -6305,7 +6308,8 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
 
 NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
                                       double value) {
-  if (!r || !name) return NBC_E_INVAL;
+  if (!r || !name || section_index < 0 || (size_t)section_index >= r->section_count)
+    return NBC_E_INVAL;
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -6322,17 +6326,18 @@ static bool nbc__rep_equal(const char *a, const char *b) {
 
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   if (!r || !from) return NBC_E_INVAL;
+  const char *const call = from->call ? from->call : "?";
   nbc_site *s = NULL;
   for (size_t i = 0; i < r->site_count && !s; i++)
-    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
+    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, call) &&
         nbc__rep_equal(r->sites[i].module, from->module))
       s = &r->sites[i];
   if (!s) {
     NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
     if (!s) return NBC_E_NOMEM;
     s->offset = from->offset;
-    if (nbc_report_set(&s->call, from->call ? from->call : "?") ||
-        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol)) {
+    if (nbc_report_set(&s->call, call) || nbc_report_set(&s->module, from->module) ||
+        nbc_report_set(&s->symbol, from->symbol)) {
       NBC_FREE(s->call);
       NBC_FREE(s->module);
       r->site_count--;
@@ -6758,8 +6763,39 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
   return nbc_report_set(sum, *sum && **sum ? several : one) == NBC_OK;
 }
 
+/* A report may be filled by hand: whether all that is named by a number or a text is there. */
+NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
+  const int sections = r->section_count < INT32_MAX ? (int)r->section_count : INT32_MAX;
+  bool is_whole = r->class_edge_count < NBC_MAX_CLASSES;
+#define NBC__REP_IN(index, count) ((index) >= 0 && (index) < (int)(count))
+  for (size_t i = 0; i < r->section_count; i++) is_whole = is_whole && r->sections[i].path;
+  for (size_t i = 0; is_whole && i < r->cell_count; i++)
+    is_whole = NBC__REP_IN(r->cells[i].section_index, sections) &&
+               NBC__REP_IN((int)r->cells[i].kind, NBC_KIND_COUNT) &&
+               NBC__REP_IN(r->cells[i].class_index, r->class_edge_count + 1) &&
+               NBC__REP_IN((int)r->cells[i].peer, NBC_PEER_COUNT);
+  for (size_t i = 0; is_whole && i < r->call_count; i++)
+    is_whole = NBC__REP_IN(r->calls[i].section_index, sections) &&
+               NBC__REP_IN((int)r->calls[i].kind, NBC_KIND_COUNT);
+  for (size_t i = 0; is_whole && i < r->counter_count; i++)
+    is_whole = NBC__REP_IN(r->counters[i].section_index, sections) && r->counters[i].name;
+  for (size_t i = 0; is_whole && i < r->joint_count; i++)
+    is_whole = NBC__REP_IN((int)r->joints[i].peer, NBC_PEER_COUNT);
+  for (size_t i = 0; is_whole && i < r->partner_bound_count; i++)
+    is_whole = NBC__REP_IN((int)r->partner_bounds[i].kind, NBC_KIND_COUNT);
+  for (size_t i = 0; is_whole && i < r->site_count; i++) is_whole = r->sites[i].call != NULL;
+  for (size_t i = 0; is_whole && i < r->comm_count; i++) is_whole = r->comms[i].name != NULL;
+  for (size_t i = 0; is_whole && i < r->note_count; i++) is_whole = r->notes[i] != NULL;
+#undef NBC__REP_IN
+  return is_whole;
+}
+
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
-  if (!sum || !one) return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL");
+  if (!sum || !one || sum == one)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL, and not the same");
+  if (!nbc__rep_is_whole(sum) || !nbc__rep_is_whole(one))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: a number or text names what is not there",
+                            nbc__rep_is_whole(sum) ? "one" : "sum");
   const bool first = sum->process_count == 0 ||
                      (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {
@@ -7064,7 +7100,7 @@ static nbc_status nbc__rep_text(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+  if (!r || !out || !nbc__rep_is_whole(r)) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   const nbc_status status = nbc__rep_text(r, out);
   nbc__locale_end(before);
@@ -7266,7 +7302,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+  if (!r || !out || !nbc__rep_is_whole(r)) return NBC_E_INVAL;
   nbc__rep_json_head(r, out);
   fputs(",\n\"sections\":[", out);
   for (size_t i = 0; i < r->section_count; i++) {
@@ -8436,7 +8472,8 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
 
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
                                          FILE *out) {
-  if (!before || !after || !out) return NBC_E_INVAL;
+  if (!before || !after || !out || !nbc__rep_is_whole(before) || !nbc__rep_is_whole(after))
+    return NBC_E_INVAL;
   static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
   static const int order[] = {0, 2, 1, 3};
   nbc_status status = NBC_OK;

@@ -93,7 +93,8 @@ NBC_API nbc_status nbc_report_note(nbc_report *r, const char *text) {
 
 NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const char *name,
                                       double value) {
-  if (!r || !name) return NBC_E_INVAL;
+  if (!r || !name || section_index < 0 || (size_t)section_index >= r->section_count)
+    return NBC_E_INVAL;
   nbc_counter *counter;
   NBC__REP_APPEND(nbc_counter, r->counters, r->counter_count, counter);
   if (!counter) return NBC_E_NOMEM;
@@ -110,17 +111,18 @@ static bool nbc__rep_equal(const char *a, const char *b) {
 
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   if (!r || !from) return NBC_E_INVAL;
+  const char *const call = from->call ? from->call : "?";
   nbc_site *s = NULL;
   for (size_t i = 0; i < r->site_count && !s; i++)
-    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, from->call) &&
+    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, call) &&
         nbc__rep_equal(r->sites[i].module, from->module))
       s = &r->sites[i];
   if (!s) {
     NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
     if (!s) return NBC_E_NOMEM;
     s->offset = from->offset;
-    if (nbc_report_set(&s->call, from->call ? from->call : "?") ||
-        nbc_report_set(&s->module, from->module) || nbc_report_set(&s->symbol, from->symbol)) {
+    if (nbc_report_set(&s->call, call) || nbc_report_set(&s->module, from->module) ||
+        nbc_report_set(&s->symbol, from->symbol)) {
       NBC_FREE(s->call);
       NBC_FREE(s->module);
       r->site_count--;
@@ -546,8 +548,39 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
   return nbc_report_set(sum, *sum && **sum ? several : one) == NBC_OK;
 }
 
+/* A report may be filled by hand: whether all that is named by a number or a text is there. */
+NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
+  const int sections = r->section_count < INT32_MAX ? (int)r->section_count : INT32_MAX;
+  bool is_whole = r->class_edge_count < NBC_MAX_CLASSES;
+#define NBC__REP_IN(index, count) ((index) >= 0 && (index) < (int)(count))
+  for (size_t i = 0; i < r->section_count; i++) is_whole = is_whole && r->sections[i].path;
+  for (size_t i = 0; is_whole && i < r->cell_count; i++)
+    is_whole = NBC__REP_IN(r->cells[i].section_index, sections) &&
+               NBC__REP_IN((int)r->cells[i].kind, NBC_KIND_COUNT) &&
+               NBC__REP_IN(r->cells[i].class_index, r->class_edge_count + 1) &&
+               NBC__REP_IN((int)r->cells[i].peer, NBC_PEER_COUNT);
+  for (size_t i = 0; is_whole && i < r->call_count; i++)
+    is_whole = NBC__REP_IN(r->calls[i].section_index, sections) &&
+               NBC__REP_IN((int)r->calls[i].kind, NBC_KIND_COUNT);
+  for (size_t i = 0; is_whole && i < r->counter_count; i++)
+    is_whole = NBC__REP_IN(r->counters[i].section_index, sections) && r->counters[i].name;
+  for (size_t i = 0; is_whole && i < r->joint_count; i++)
+    is_whole = NBC__REP_IN((int)r->joints[i].peer, NBC_PEER_COUNT);
+  for (size_t i = 0; is_whole && i < r->partner_bound_count; i++)
+    is_whole = NBC__REP_IN((int)r->partner_bounds[i].kind, NBC_KIND_COUNT);
+  for (size_t i = 0; is_whole && i < r->site_count; i++) is_whole = r->sites[i].call != NULL;
+  for (size_t i = 0; is_whole && i < r->comm_count; i++) is_whole = r->comms[i].name != NULL;
+  for (size_t i = 0; is_whole && i < r->note_count; i++) is_whole = r->notes[i] != NULL;
+#undef NBC__REP_IN
+  return is_whole;
+}
+
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
-  if (!sum || !one) return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL");
+  if (!sum || !one || sum == one)
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "sum and one: must not be NULL, and not the same");
+  if (!nbc__rep_is_whole(sum) || !nbc__rep_is_whole(one))
+    return nbc__status_fail(err, NBC_E_INVAL, 0, "%s: a number or text names what is not there",
+                            nbc__rep_is_whole(sum) ? "one" : "sum");
   const bool first = sum->process_count == 0 ||
                      (!sum->thread_count && !sum->cell_count && !sum->program && !sum->host);
   if (first) {

@@ -9,7 +9,8 @@
 /* ============================================================================================== */
 /* [REPORT] 8. Reports: in memory, as text, as JSON, read back, merged, compared                  */
 /* ============================================================================================== */
-/* A report is plain data: fill, read or change it freely. All memory hangs on the report. */
+/* A report is plain data: fill, read or change it freely. All memory hangs on the report. What writes or adds reports
+   refuses (NBC_E_INVAL) those in which an index, kind or peer is out of range, or a name is NULL. */
 typedef struct nbc_call { /* calls of one (section, kind) */
   int section_index;
   nbc_kind kind;
@@ -131,7 +132,8 @@ NBC_API nbc_status nbc_monitor_report_at(nbc_monitor *monitor, int64_t t_ns, nbc
 NBC_API void nbc_report_free(nbc_report *report); /* NULL allowed */
 /* Empty report (one section ""), to fill by hand. */
 NBC_API nbc_status nbc_report_create(nbc_report **report);
-/* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK | NBC_E_NOMEM */
+/* Sets a text field (&report->host), adds a note or a counter; copies. ret NBC_OK |
+   NBC_E_INVAL (no such section) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
@@ -166,6 +168,7 @@ NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_er
     }                                                                                              \
   } while (0)
 
+NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r);
 NBC__PRIVATE void *nbc__rep_grow(void *array, size_t count, size_t element_bytes);
 NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b);
 NBC__PRIVATE void nbc__rep_add_totals(nbc_totals *sum, const nbc_totals *t);

@@ -231,7 +231,8 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
 
 NBC_API nbc_status nbc_report_write_diff(const nbc_report *before, const nbc_report *after,
                                          FILE *out) {
-  if (!before || !after || !out) return NBC_E_INVAL;
+  if (!before || !after || !out || !nbc__rep_is_whole(before) || !nbc__rep_is_whole(after))
+    return NBC_E_INVAL;
   static const char *const titles[] = {"By section", "By message size", "By kind", "By peer"};
   static const int order[] = {0, 2, 1, 3};
   nbc_status status = NBC_OK;

@@ -191,7 +191,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+  if (!r || !out || !nbc__rep_is_whole(r)) return NBC_E_INVAL;
   nbc__rep_json_head(r, out);
   fputs(",\n\"sections\":[", out);
   for (size_t i = 0; i < r->section_count; i++) {

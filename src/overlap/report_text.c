@@ -233,7 +233,7 @@ static nbc_status nbc__rep_text(const nbc_report *r, FILE *out) {
 }
 
 NBC_API nbc_status nbc_report_write_text(const nbc_report *r, FILE *out) {
-  if (!r || !out) return NBC_E_INVAL;
+  if (!r || !out || !nbc__rep_is_whole(r)) return NBC_E_INVAL;
   const locale_t before = nbc__locale_begin();
   const nbc_status status = nbc__rep_text(r, out);
   nbc__locale_end(before);

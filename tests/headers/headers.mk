@@ -6,7 +6,7 @@ $(eval $(call script,headers/readme_examples))
 $(eval $(call script,headers/small_parts))
 # One case for each pointer of each function
 NULL_CASES := $(B)/tests/headers/null_cases.h
-$(NULL_CASES): nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null_arguments.c
+$(NULL_CASES): nbc_overlap.h tests/headers/null_arguments.awk tests/headers/valid_arguments.list tests/headers/null_arguments.c
 	@mkdir -p $(@D)
 	$(Q)printf '#define NBC_API NBCAPI\n#include "nbc_overlap.h"\n' | $(CC) -E -P -I. -x c - | \
 	  awk '/^NBCAPI/ { on = 1 } on { printf "%s ", $$0 } on && /;/ { print ""; on = 0 }' | tr -s ' ' | \
@@ -14,7 +14,7 @@ $(NULL_CASES): nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null
 # Without optimisation: a compiler that sees that a pointer is NULL may leave out what is done with it.
 CHECK_headers += $(B)/tests/headers/null_arguments $(B)/tests/headers/null_arguments_pm
 NULL_CASES_PM := $(B)/tests/headers/null_cases_pm.h
-$(NULL_CASES_PM): portals_model.h nbc_overlap.h tests/headers/null_arguments.awk tests/headers/null_arguments_pm.c
+$(NULL_CASES_PM): portals_model.h nbc_overlap.h tests/headers/null_arguments.awk tests/headers/valid_arguments.list tests/headers/null_arguments_pm.c
 	@mkdir -p $(@D)
 	$(Q)printf '#include "nbc_overlap.h"\n#define PM_WITH_NBC\n#define PM_API NBCAPI\n#include "portals_model.h"\n' | $(CC) -E -P -I. -x c - | \
 	  awk '/^NBCAPI/ { on = 1 } on { printf "%s ", $$0 } on && /;/ { print ""; on = 0 }' | tr -s ' ' | \

@@ -16,6 +16,7 @@ static const uint64_t ones[64] = {1, 1, 1, 1, 1, 1, 1, 1};
 static double numbers[64];
 static const int nobody[1] = {0};
 static const nbc_schedule *schedules[1];
+static nbc_report *another_report;
 static nbc_request *requests[1];
 static FILE *v_file;
 static nbc_clock *v_nbc_clock;
@@ -102,7 +103,7 @@ static void make_objects(void) {
   v_nbc_clock = &clock, v_nbc_op = &op, v_nbc_coll_args = &args, v_nbc_schedule_desc = &schedule;
   v_nbc_relation = &relation, v_nbc_neighbors = &neighbors;
   if (!v_file || nbc_clock_create(NULL, &clock) || nbc_monitor_create(&monitor, &v_nbc_monitor) ||
-      nbc_recorder_attach(v_nbc_monitor, &v_nbc_recorder) || nbc_report_create(&v_nbc_report) ||
+      nbc_recorder_attach(v_nbc_monitor, &v_nbc_recorder) || nbc_report_create(&v_nbc_report) || nbc_report_create(&another_report) ||
       nbc_table_create_linear(1000, 1e9, NULL, &v_nbc_table) || nbc_threads_create(&threads, &v_nbc_threads))
     abort();
   v_nbc_transport = nbc_threads_rank(v_nbc_threads, 0);

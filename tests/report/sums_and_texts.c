@@ -135,6 +135,47 @@ static void the_earliest_start_and_the_worst_clock_count(void) {
   }
 }
 
+/* Filled by hand: whoever writes or adds does not look beyond what is there. */
+static nbc_report *by_hand(int wrong) {
+  nbc_report *r = make("heat", "node1");
+  const nbc_site site = {.call = NULL, .count = 1};
+  const nbc_partner_bound bound = {.kind = NBC_KIND_ISEND, .count = 1, .xfer_ns = 5, .alone_max_ns = 5, .max_overlap_ns = 5};
+  const nbc_comm_total comm = {.name = (char *)(uintptr_t)"world", .size = 2};
+  r->class_edge_count = 1, r->class_edges_bytes[0] = 8;
+  r->cells = (nbc_cell *)calloc(r->cell_count = 1, sizeof *r->cells);
+  r->calls = (nbc_call *)calloc(r->call_count = 1, sizeof *r->calls);
+  r->joints = (nbc_joint *)calloc(r->joint_count = 1, sizeof *r->joints);
+  CHECK(r->cells && r->calls && r->joints && nbc_report_counter(r, 0, "c", 1) == NBC_OK && nbc_report_note(r, "n") == NBC_OK);
+  CHECK(nbc_report_site(r, &site) == NBC_OK && nbc_report_site(r, &site) == NBC_OK && r->site_count == 1 && r->sites[0].count == 2);
+  CHECK(nbc_report_partner_bound(r, &bound) == NBC_OK && nbc_report_comm_total(r, &comm) == NBC_OK);
+  int *const numbers[] = {&r->cells->section_index, (int *)&r->cells->kind, &r->cells->class_index, (int *)&r->cells->peer, &r->calls->section_index,
+                          (int *)&r->calls->kind, &r->counters->section_index, (int *)&r->joints->peer, (int *)&r->partner_bounds->kind};
+  char **const names[] = {&r->sections->path, &r->counters->name, &r->sites->call, &r->comms->name, r->notes};
+  if (wrong < 0) return r;
+  if (wrong < 18) *numbers[wrong / 2] = wrong % 2 ? 1000 : -1;
+  else if (wrong < 23) nbc_report_set(names[wrong - 18], NULL);
+  else r->class_edge_count = NBC_MAX_CLASSES;
+  return r;
+}
+static void what_is_not_there_is_refused(void) {
+  nbc_report *const good = by_hand(-1), *const sum = new_sum();
+  nbc_error err;
+  FILE *out = tmpfile();
+  CHECK(out && nbc_report_write_text(good, out) == NBC_OK && nbc_report_write_json(good, out) == NBC_OK && nbc_report_write_diff(good, good, out) == NBC_OK);
+  CHECK(nbc_report_counter(good, 1, "c", 1) == NBC_E_INVAL && nbc_report_counter(good, -1, "c", 1) == NBC_E_INVAL);
+  CHECK(nbc_report_add(good, good, &err) == NBC_E_INVAL);
+  for (int wrong = 0; wrong < 24; wrong++) {
+    nbc_report *const bad = by_hand(wrong);
+    CHECK(nbc_report_write_text(bad, out) == NBC_E_INVAL && nbc_report_write_json(bad, out) == NBC_E_INVAL);
+    CHECK(nbc_report_write_diff(bad, good, out) == NBC_E_INVAL && nbc_report_write_diff(good, bad, out) == NBC_E_INVAL);
+    CHECK(nbc_report_add(sum, bad, &err) == NBC_E_INVAL && strstr(err.text, "one: ") && nbc_report_add(bad, good, &err) == NBC_E_INVAL);
+    nbc_report_free(bad);
+  }
+  CHECK(nbc_report_add(sum, good, &err) == NBC_OK && sum->process_count == 1);
+  fclose(out);
+  nbc_report_free(good), nbc_report_free(sum);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(processes_that_did_nothing_count_too);
@@ -143,5 +184,6 @@ int main(int argc, char **argv) {
   RUN(texts_of_any_bytes);
   RUN(computation_seen_between_two_stamps_is_never_denied);
   RUN(the_earliest_start_and_the_worst_clock_count);
+  RUN(what_is_not_there_is_refused);
   return TEST_END();
 }
