@@ -677,7 +677,7 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
    the sums because it holds for each transfer. Computation of threads without a recorder is not
    seen.
 
-   Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
+   Memory: about 100 B (of transfers 130 B, with history_calls) x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
    recorder, allocated at attach, touched when used: an idle thread has less than 64 KiB. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
@@ -4284,6 +4284,13 @@ typedef struct nbc__mon_shift {
   int64_t least_ns[NBC__MON_SHIFTS], most_ns[NBC__MON_SHIFTS];
 } nbc__mon_shift;
 
+/* What the stamps of a transfer that has not ended added to the cell of its begin: of a receive, its size and
+   its partner are known for sure at the end only, and so is its cell. */
+typedef struct nbc__mon_stamped {
+  uint64_t count;
+  int64_t xfer_ns, lo_ns, hi_ns;
+} nbc__mon_stamped;
+
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
 /* Other threads read it without a lock while the owner writes: history_head tells them afterwards
    whether what they read has been written over meanwhile (nbc__mon_comp_then). */
@@ -4390,6 +4397,7 @@ struct nbc_recorder {
   nbc__mon_key *keys;
   uint64_t key_mask;
   nbc__mon_event *active;
+  nbc__mon_stamped *stamped; /* one per place in active; NULL when NIC stamps are not taken */
   uint32_t *pool; /* places in active that were given back; those from active_used on are new */
   size_t pool_count, active_used, active_size;
   struct {
@@ -4447,6 +4455,14 @@ NBC__PRIVATE bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_
 /* A NIC's stamp of a transfer that is counted in cell. */
 NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
                                  int64_t known_ns);
+/* The same before that has ended: counted in the cell of its begin, and noted. */
+NBC__PRIVATE void nbc__mon_stamp_early(nbc_recorder *r, size_t active_index,
+                                       const nbc__mon_event *stamp, int64_t known_ns);
+/* The end came, in another cell than the begin's: what its stamps said goes there. Not those of a group, whose sum
+   is no sum of theirs. */
+NBC__PRIVATE void nbc__mon_move_stamps(nbc_cell *from, nbc_cell *to, const nbc__mon_stamped *s);
+/* Where a transfer is counted that has not ended. */
+NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);
@@ -4538,6 +4554,7 @@ static void nbc__mon_free_recorder(nbc_recorder *r) {
   NBC_FREE(r->inbox);
   NBC_FREE(r->keys);
   NBC_FREE(r->active);
+  NBC_FREE(r->stamped);
   NBC_FREE(r->pool);
   NBC_FREE(r->cells);
   NBC_FREE(r->shifts);
@@ -4587,8 +4604,10 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->history_mask = turns - 1;
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
-  if (r->takes_nic_stamps)
+  if (r->takes_nic_stamps) {
     r->shifts = (nbc__mon_shift *)nbc__zalloc((d->max_cells + 1) * sizeof *r->shifts);
+    r->stamped = (nbc__mon_stamped *)nbc__zalloc(d->max_transfers * sizeof *r->stamped);
+  }
   if (d->counters && !m->recorders) { /* the first one reads them */
     r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count *
                                               sizeof *r->counter_sums);
@@ -4597,7 +4616,7 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
       !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
-      !r->cell_index || (r->takes_nic_stamps && !r->shifts)) {
+      !r->cell_index || (r->takes_nic_stamps && (!r->shifts || !r->stamped))) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -5172,6 +5191,11 @@ NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_
   return c;
 }
 
+NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b) {
+  return nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes),
+                       (nbc_peer)b->peer);
+}
+
 /* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
 static int64_t nbc__mon_xfer_ns(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
                                 int64_t *fastest_ns) {
@@ -5570,16 +5594,22 @@ NBC__MON_APART static bool nbc__mon_grow(nbc_recorder *r) {
   nbc__mon_event *active = (nbc__mon_event *)nbc__zalloc(size * sizeof *active);
   uint32_t *pool = (uint32_t *)nbc__zalloc(size * sizeof *pool);
   nbc__mon_key *keys = (nbc__mon_key *)nbc__zalloc(2 * size * sizeof *keys), *const old = r->keys;
-  if (!active || !pool || !keys) {
+  nbc__mon_stamped *stamped =
+      r->stamped ? (nbc__mon_stamped *)nbc__zalloc(size * sizeof *stamped) : NULL;
+  if (!active || !pool || !keys || (r->stamped && !stamped)) {
     NBC_FREE(active);
+    NBC_FREE(stamped);
     NBC_FREE(pool);
     NBC_FREE(keys);
     return false;
   }
   memcpy(active, r->active, r->active_size * sizeof *active);
+  if (stamped) memcpy(stamped, r->stamped, r->active_size * sizeof *stamped);
   NBC_FREE(r->active);
+  NBC_FREE(r->stamped);
   NBC_FREE(r->pool); /* it is empty: all are in use */
   r->active = active;
+  r->stamped = stamped;
   r->pool = pool;
   r->keys = keys;
   r->key_mask = 2 * size - 1;
@@ -5614,6 +5644,7 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
   }
   if (joint) nbc__mon_join(joint, e);
   r->active[key->index_plus1 - 1] = *e;
+  if (r->stamped) memset(&r->stamped[key->index_plus1 - 1], 0, sizeof *r->stamped);
 }
 
 /* Where a transfer that is over or withdrawn is remembered. */
@@ -5627,9 +5658,8 @@ NBC__MON_APART static void nbc__mon_follow_late(nbc_recorder *r, const nbc__mon_
   if (e->what == NBC__MON_STAMP) {
     nbc_cell *cell = ended ? r->recent[recent].cell : NULL;
     if (b)
-      cell = nbc__mon_cell(r, b->section, (nbc_kind)b->kind,
-                           nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer);
-    if (cell)
+      nbc__mon_stamp_early(r, (size_t)(b - r->active), e, known_ns);
+    else if (cell)
       nbc__mon_stamp(r, cell, e, known_ns);
     else
       nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
@@ -5659,7 +5689,12 @@ static inline void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e,
   } else {
     cell = nbc__mon_finish(r, b, e);
   }
-  if (key) nbc__mon_remove(r, key);
+  if (key) {
+    const nbc__mon_stamped *s = r->stamped ? &r->stamped[b - r->active] : NULL;
+    if (NBC__MON_RARE(s && s->count && cell))
+      nbc__mon_move_stamps(nbc__mon_begin_cell(r, b), cell, s);
+    nbc__mon_remove(r, key);
+  }
   nbc__mon_remember(r, e->id, cell);
 }
 
@@ -6155,6 +6190,32 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell,
   }
 }
 
+NBC__MON_APART NBC__PRIVATE void nbc__mon_stamp_early(nbc_recorder *r, size_t active_index,
+                                                      const nbc__mon_event *stamp,
+                                                      int64_t known_ns) {
+  const nbc__mon_event *b = &r->active[active_index];
+  nbc_cell *cell = nbc__mon_begin_cell(r, b);
+  const nbc_totals before = cell->t;
+  nbc__mon_stamp(r, cell, stamp, known_ns);
+  if (!r->stamped || stamp->stamp_group) return;
+  nbc__mon_stamped *s = &r->stamped[active_index];
+  s->count += cell->t.exact_count - before.exact_count;
+  s->xfer_ns += cell->t.exact_xfer_ns - before.exact_xfer_ns;
+  s->lo_ns += cell->t.exact_lo_ns - before.exact_lo_ns;
+  s->hi_ns += cell->t.exact_hi_ns - before.exact_hi_ns;
+}
+NBC__MON_APART NBC__PRIVATE void nbc__mon_move_stamps(nbc_cell *from, nbc_cell *to,
+                                                      const nbc__mon_stamped *s) {
+  nbc_cell *const cells[] = {from, to};
+  for (int k = 0, sign = -1; k < 2; k++, sign = 1) {
+    nbc_totals *t = &cells[k]->t;
+    t->exact_count += (uint64_t)sign * s->count;
+    t->exact_xfer_ns += sign * s->xfer_ns;
+    t->exact_lo_ns += sign * s->lo_ns;
+    t->exact_hi_ns += sign * s->hi_ns;
+  }
+}
+
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
                                    int64_t shared_err_ns, uint32_t group) {
@@ -6639,7 +6700,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
             nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++) {
     nbc__mon_shift_close(r, i);
-    /* of an active transfer, or of one that ended with another size, a cell may hold stamps only */
+    /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */
     if (r->cells[i].t.count || r->cells[i].t.exact_count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   }

@@ -278,6 +278,32 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell,
   }
 }
 
+NBC__MON_APART NBC__PRIVATE void nbc__mon_stamp_early(nbc_recorder *r, size_t active_index,
+                                                      const nbc__mon_event *stamp,
+                                                      int64_t known_ns) {
+  const nbc__mon_event *b = &r->active[active_index];
+  nbc_cell *cell = nbc__mon_begin_cell(r, b);
+  const nbc_totals before = cell->t;
+  nbc__mon_stamp(r, cell, stamp, known_ns);
+  if (!r->stamped || stamp->stamp_group) return;
+  nbc__mon_stamped *s = &r->stamped[active_index];
+  s->count += cell->t.exact_count - before.exact_count;
+  s->xfer_ns += cell->t.exact_xfer_ns - before.exact_xfer_ns;
+  s->lo_ns += cell->t.exact_lo_ns - before.exact_lo_ns;
+  s->hi_ns += cell->t.exact_hi_ns - before.exact_hi_ns;
+}
+NBC__MON_APART NBC__PRIVATE void nbc__mon_move_stamps(nbc_cell *from, nbc_cell *to,
+                                                      const nbc__mon_stamped *s) {
+  nbc_cell *const cells[] = {from, to};
+  for (int k = 0, sign = -1; k < 2; k++, sign = 1) {
+    nbc_totals *t = &cells[k]->t;
+    t->exact_count += (uint64_t)sign * s->count;
+    t->exact_xfer_ns += sign * s->xfer_ns;
+    t->exact_lo_ns += sign * s->lo_ns;
+    t->exact_hi_ns += sign * s->hi_ns;
+  }
+}
+
 NBC_API void nbc_xfer_stamp_shared(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns,
                                    int64_t t_end_ns, int64_t own_err_ns, int64_t d_err_ns,
                                    int64_t shared_err_ns, uint32_t group) {

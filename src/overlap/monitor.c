@@ -82,6 +82,7 @@ static void nbc__mon_free_recorder(nbc_recorder *r) {
   NBC_FREE(r->inbox);
   NBC_FREE(r->keys);
   NBC_FREE(r->active);
+  NBC_FREE(r->stamped);
   NBC_FREE(r->pool);
   NBC_FREE(r->cells);
   NBC_FREE(r->shifts);
@@ -131,8 +132,10 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   r->history_mask = turns - 1;
   r->look_mask = turns / 4 < 128 ? turns / 4 - 1 : 127;
   r->takes_nic_stamps = d->history_calls > 0;
-  if (r->takes_nic_stamps)
+  if (r->takes_nic_stamps) {
     r->shifts = (nbc__mon_shift *)nbc__zalloc((d->max_cells + 1) * sizeof *r->shifts);
+    r->stamped = (nbc__mon_stamped *)nbc__zalloc(d->max_transfers * sizeof *r->stamped);
+  }
   if (d->counters && !m->recorders) { /* the first one reads them */
     r->counter_sums = (uint64_t *)nbc__zalloc((d->max_sections + 1) * d->counters->count *
                                               sizeof *r->counter_sums);
@@ -141,7 +144,7 @@ static nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m) {
   }
   if (!r->history || (d->counters && !m->recorders && !r->counter_sums) || !r->ring ||
       !r->sections || !r->inbox || !r->keys || !r->active || !r->pool || !r->cells ||
-      !r->cell_index || (r->takes_nic_stamps && !r->shifts)) {
+      !r->cell_index || (r->takes_nic_stamps && (!r->shifts || !r->stamped))) {
     nbc__mon_free_recorder(r);
     return NULL;
   }
@@ -716,6 +719,11 @@ NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_
   return c;
 }
 
+NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b) {
+  return nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes),
+                       (nbc_peer)b->peer);
+}
+
 /* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
 static int64_t nbc__mon_xfer_ns(const nbc_recorder *r, nbc_peer peer, uint64_t size_bytes,
                                 int64_t *fastest_ns) {
@@ -1114,16 +1122,22 @@ NBC__MON_APART static bool nbc__mon_grow(nbc_recorder *r) {
   nbc__mon_event *active = (nbc__mon_event *)nbc__zalloc(size * sizeof *active);
   uint32_t *pool = (uint32_t *)nbc__zalloc(size * sizeof *pool);
   nbc__mon_key *keys = (nbc__mon_key *)nbc__zalloc(2 * size * sizeof *keys), *const old = r->keys;
-  if (!active || !pool || !keys) {
+  nbc__mon_stamped *stamped =
+      r->stamped ? (nbc__mon_stamped *)nbc__zalloc(size * sizeof *stamped) : NULL;
+  if (!active || !pool || !keys || (r->stamped && !stamped)) {
     NBC_FREE(active);
+    NBC_FREE(stamped);
     NBC_FREE(pool);
     NBC_FREE(keys);
     return false;
   }
   memcpy(active, r->active, r->active_size * sizeof *active);
+  if (stamped) memcpy(stamped, r->stamped, r->active_size * sizeof *stamped);
   NBC_FREE(r->active);
+  NBC_FREE(r->stamped);
   NBC_FREE(r->pool); /* it is empty: all are in use */
   r->active = active;
+  r->stamped = stamped;
   r->pool = pool;
   r->keys = keys;
   r->key_mask = 2 * size - 1;
@@ -1158,6 +1172,7 @@ static void nbc__mon_begin(nbc_recorder *r, const nbc__mon_event *e) {
   }
   if (joint) nbc__mon_join(joint, e);
   r->active[key->index_plus1 - 1] = *e;
+  if (r->stamped) memset(&r->stamped[key->index_plus1 - 1], 0, sizeof *r->stamped);
 }
 
 /* Where a transfer that is over or withdrawn is remembered. */
@@ -1171,9 +1186,8 @@ NBC__MON_APART static void nbc__mon_follow_late(nbc_recorder *r, const nbc__mon_
   if (e->what == NBC__MON_STAMP) {
     nbc_cell *cell = ended ? r->recent[recent].cell : NULL;
     if (b)
-      cell = nbc__mon_cell(r, b->section, (nbc_kind)b->kind,
-                           nbc__mon_class(r->monitor, b->size_bytes), (nbc_peer)b->peer);
-    if (cell)
+      nbc__mon_stamp_early(r, (size_t)(b - r->active), e, known_ns);
+    else if (cell)
       nbc__mon_stamp(r, cell, e, known_ns);
     else
       nbc__mon_problem(r, NBC_PROBLEM_stamp_lost);
@@ -1203,7 +1217,12 @@ static inline void nbc__mon_follow(nbc_recorder *r, const nbc__mon_event *e,
   } else {
     cell = nbc__mon_finish(r, b, e);
   }
-  if (key) nbc__mon_remove(r, key);
+  if (key) {
+    const nbc__mon_stamped *s = r->stamped ? &r->stamped[b - r->active] : NULL;
+    if (NBC__MON_RARE(s && s->count && cell))
+      nbc__mon_move_stamps(nbc__mon_begin_cell(r, b), cell, s);
+    nbc__mon_remove(r, key);
+  }
   nbc__mon_remember(r, e->id, cell);
 }
 

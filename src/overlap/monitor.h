@@ -61,7 +61,7 @@
    the sums because it holds for each transfer. Computation of threads without a recorder is not
    seen.
 
-   Memory: about 100 B x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
+   Memory: about 100 B (of transfers 130 B, with history_calls) x (max_transfers + ring_events) + 600 B x max_cells + 3 KB x max_sections per
    recorder, allocated at attach, touched when used: an idle thread has less than 64 KiB. No allocation, lock or system call per event (a full ring, and at
    every 64th call an inbox that is not empty, is drained under a private spin lock that only a
    foreign stamp or a report can hold). */
@@ -331,6 +331,13 @@ typedef struct nbc__mon_shift {
   int64_t least_ns[NBC__MON_SHIFTS], most_ns[NBC__MON_SHIFTS];
 } nbc__mon_shift;
 
+/* What the stamps of a transfer that has not ended added to the cell of its begin: of a receive, its size and
+   its partner are known for sure at the end only, and so is its cell. */
+typedef struct nbc__mon_stamped {
+  uint64_t count;
+  int64_t xfer_ns, lo_ns, hi_ns;
+} nbc__mon_stamped;
+
 /* How C went on from t_ns, until the next one: what exact overlap needs. */
 /* Other threads read it without a lock while the owner writes: history_head tells them afterwards
    whether what they read has been written over meanwhile (nbc__mon_comp_then). */
@@ -437,6 +444,7 @@ struct nbc_recorder {
   nbc__mon_key *keys;
   uint64_t key_mask;
   nbc__mon_event *active;
+  nbc__mon_stamped *stamped; /* one per place in active; NULL when NIC stamps are not taken */
   uint32_t *pool; /* places in active that were given back; those from active_used on are new */
   size_t pool_count, active_used, active_size;
   struct {
@@ -494,6 +502,14 @@ NBC__PRIVATE bool nbc__mon_comp_then(const nbc_recorder *r, int64_t t_ns, int64_
 /* A NIC's stamp of a transfer that is counted in cell. */
 NBC__PRIVATE void nbc__mon_stamp(nbc_recorder *r, nbc_cell *cell, const nbc__mon_event *stamp,
                                  int64_t known_ns);
+/* The same before that has ended: counted in the cell of its begin, and noted. */
+NBC__PRIVATE void nbc__mon_stamp_early(nbc_recorder *r, size_t active_index,
+                                       const nbc__mon_event *stamp, int64_t known_ns);
+/* The end came, in another cell than the begin's: what its stamps said goes there. Not those of a group, whose sum
+   is no sum of theirs. */
+NBC__PRIVATE void nbc__mon_move_stamps(nbc_cell *from, nbc_cell *to, const nbc__mon_stamped *s);
+/* Where a transfer is counted that has not ended. */
+NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b);
 NBC__PRIVATE void nbc__mon_drain_for_report_locked(nbc_recorder *r, int64_t t_ns);
 NBC__PRIVATE void nbc__mon_shift_close(nbc_recorder *r, size_t cell_index);
 NBC__PRIVATE uint32_t nbc__mon_new_group(nbc_recorder *r);

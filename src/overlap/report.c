@@ -424,7 +424,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
             nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++) {
     nbc__mon_shift_close(r, i);
-    /* of an active transfer, or of one that ended with another size, a cell may hold stamps only */
+    /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */
     if (r->cells[i].t.count || r->cells[i].t.exact_count)
       ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
   }

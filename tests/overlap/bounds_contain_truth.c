@@ -217,6 +217,46 @@ static void stamps_of_active_transfers_are_in_the_report(void) {
   nbc_report_free(r);
   sim_destroy(&s);
 }
+/* A receive for more than comes, from anybody: what its stamps say stands in the row of what came. Many at once: the
+   table of transfers grows meanwhile. */
+static void stamps_stand_in_the_row_of_their_transfer(void) {
+  enum { MANY = 40 };
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  desc.history_calls = 64;
+  desc.max_transfers = 8;
+  desc.grow_transfers = true;
+  sim s = sim_create(300, 1, desc);
+  for (int64_t t = 0; t < 20000; t += 10000) { /* the second time in places that were used before */
+    nbc_call_enter_at(s.me, NBC_KIND_IRECV, t + 1000);
+    for (uint64_t i = 0; i < MANY; i++) {
+      nbc_xfer_begin_at(s.me, i, 100000, NBC_KIND_IRECV, NBC_PEER_UNKNOWN, i > 3 ? t + 3000 : t + 1000);
+      if (i != 3) continue;
+      nbc_call_exit_at(s.me, t + 1010);
+      nbc_xfer_stamp(s.me, 3, t + 2000, t + 2700, 0);
+      nbc_call_enter_at(s.me, NBC_KIND_IRECV, t + 3000);
+    }
+    nbc_call_exit_at(s.me, t + 3010);
+    for (uint64_t i = 0; i < MANY; i++)
+      if (i != 3) nbc_xfer_stamp(s.me, i, t + 4000, t + 4700, 0);
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, t + 9000);
+    for (uint64_t i = 0; i < MANY; i++) {
+      if (i % 4 == 0) nbc_xfer_end_at(s.me, i, t + 9000);
+      if (i % 4 == 1) nbc_xfer_end_sized_at(s.me, i, 200000, NBC_PEER_SAME_NODE, t + 9000);
+      if (i % 4 > 1) nbc_xfer_end_sized_at(s.me, i, 400, NBC_PEER_SAME_NODE, t + 9000);
+    }
+    nbc_call_exit_at(s.me, t + 9100);
+  }
+  nbc_report *r = sim_report(&s, 19200);
+  CHECK(r->total.count == 2 * MANY && r->total.exact_count == 2 * MANY && r->cell_count == 3);
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_totals *t = &r->cells[i].t;
+    CHECK(t->exact_count == t->count && t->exact_lo_ns == 700 * (int64_t)t->count && t->exact_hi_ns == t->exact_lo_ns);
+    CHECK(t->min_overlap_ns <= t->exact_hi_ns && t->exact_xfer_ns == t->exact_lo_ns);
+  }
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
 static void stamps_that_cannot_be_used_are_counted(void) {
   nbc_monitor_desc desc;
   memset(&desc, 0, sizeof desc);
@@ -436,6 +476,7 @@ int main(int argc, char **argv) {
   RUN(a_known_length_narrows_and_never_lies);
   RUN(a_transfer_in_the_middle_of_computing_is_known_by_its_length);
   RUN(stamps_of_active_transfers_are_in_the_report);
+  RUN(stamps_stand_in_the_row_of_their_transfer);
   RUN(stamps_that_cannot_be_used_are_counted);
   RUN(bounds_hold_when_the_owner_tells_late_and_others_stamp_meanwhile);
   RUN(exact_overlap_waits_until_the_owner_has_passed_the_error);
