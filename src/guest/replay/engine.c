@@ -26,9 +26,7 @@ typedef struct position {
   bool has_ended;
 } position;
 static position *positions;
-static uint64_t messages;
 
-uint64_t rp_messages(void) { return messages; }
 
 /* ---- where they are ------------------------------------------------------------------------------------ */
 static void name_op(const rp_op *op, char *text, size_t bytes) {
@@ -82,10 +80,9 @@ static request *slot_of(state *s, const rp_op *op) {
 static void message(state *s, const rp_op *op, gm_msg *m) {
   gm_comm *c = comm_of(s, op->comm);
   const int peer = op->peer >= 0 ? gm_group_world(c->local, op->peer) : GM_ANY_SOURCE;
-  if (op->kind == RP_SEND) {
-    messages++;
+  if (op->kind == RP_SEND)
     gm_isend(s->p, m, gm_nowhere, op->bytes, peer, c->context, op->tag, (op->flags & RP_SYNC) != 0);
-  } else
+  else
     gm_irecv(s->p, m, gm_nowhere, op->bytes, peer, c->context, op->tag);
 }
 static void wait_for(state *s, request *q) {

@@ -91,6 +91,5 @@ void rp_rank_main(void *options); /* entry of a simulated process */
 /* Where ranks are that have not ended, by file and line: at most so many. */
 void rp_where(int max);
 void rp_coll_args(const rp_rank *r, const rp_op *op, int rank, gm_coll_args *args);
-uint64_t rp_messages(void);
 
 #endif
