@@ -145,8 +145,8 @@ NBC_API void nbc_recorder_detach(nbc_recorder *recorder);
 NBC_API void nbc_recorder_detach_at(nbc_recorder *recorder, int64_t t_ns);
 
 /* The four events [O §2.1]. Only the recorder's own thread; O(1), no error: what does not fit is
-   counted (nbc_problem). The _at twins take the time instead of reading the clock; times of calls
-   should not decrease. Nested calls count once, as the outermost. */
+   counted (nbc_problem). The _at twins take the time instead of reading the clock, here and below: it
+   must lie within 2^61 ns (73 years) of 0, which nobody checks; times of calls should not decrease. Nested calls count once, as the outermost. */
 NBC_API void nbc_call_enter(nbc_recorder *recorder, nbc_kind kind);
 NBC_API void nbc_call_enter_at(nbc_recorder *recorder, nbc_kind kind, int64_t t_ns);
 NBC_API void nbc_call_exit(nbc_recorder *recorder);
