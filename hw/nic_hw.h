@@ -45,6 +45,8 @@
      Nothing is ever measured "at" a time: a reading lies between two host times, before and after.
      Names end with their unit. Functions return a nic_status unless said; NIC_OK is 0, errors are
      negative. The library never exits, never writes to a device and prints nothing.
+     NULL where a pointer is wanted: what returns a status returns NIC_E_INVAL, what returns bytes -1 with EINVAL,
+     the rest does nothing and returns 0, false, NULL, "?" or "", an index -1; where NULL means something, it is said there.
      Threads: any thread on different objects; one at a time on one object. */
 
 #ifndef NIC_HW_H_INCLUDED
@@ -1213,11 +1215,12 @@ NIC_API void nic_machine_free(nic_machine *machine) {
   NIC_FREE(machine);
 }
 
-NIC_API size_t nic_count(const nic_machine *machine) { return machine->nic_count; }
+NIC_API size_t nic_count(const nic_machine *machine) { return machine ? machine->nic_count : 0; }
 NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index) {
-  return index < machine->nic_count ? &machine->nics[index] : NULL;
+  return machine && index < machine->nic_count ? &machine->nics[index] : NULL;
 }
 NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name) {
+  if (!machine || !name) return NULL;
   for (size_t i = 0; i < machine->nic_count; i++)
     if (strcmp(machine->nics[i].name, name) == 0) return &machine->nics[i];
   for (size_t i = 0; i < machine->nic_count; i++)
@@ -1485,11 +1488,14 @@ NIC__PRIVATE void nic__groups_close(nic_counters *c) {
   c->groups = NULL;
 }
 
-NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
+NIC_API size_t nic_counters_count(const nic_counters *counters) {
+  return counters ? counters->count : 0;
+}
 NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
-  return index < counters->count ? &counters->sources[index].counter : NULL;
+  return counters && index < counters->count ? &counters->sources[index].counter : NULL;
 }
 NIC_API int nic_counters_index(const nic_counters *counters, const char *name) {
+  if (!counters || !name) return -1;
   for (size_t i = 0; i < counters->count; i++)
     if (strcmp(counters->sources[i].counter.name, name) == 0) return (int)i;
   for (size_t i = 0; i < counters->count; i++)
@@ -1501,7 +1507,7 @@ NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value 
                                     const nic_value *after) {
   nic_delta d;
   memset(&d, 0, sizeof d);
-  if (!before->is_valid || !after->is_valid) return d;
+  if (!counter || !before || !after || !before->is_valid || !after->is_valid) return d;
   const uint64_t scale = counter->scale ? counter->scale : 1;
   const uint64_t a = before->value / scale, b = after->value / scale;
   const bool narrow = counter->width_bits > 0 && counter->width_bits < 64;
@@ -2275,6 +2281,7 @@ NIC_API const char *nic_link_substate_name(int state, int substate) {
 }
 
 NIC_API bool nic_link_finding(const nic_info *nic, int finding, char *text, size_t text_bytes) {
+  if (!nic || (!text && text_bytes)) return false;
   const nic_link *l = &nic->link;
   if (!nic->is_up || !l->is_known) return false;
   if (!l->has_link && (nic->pci_address[0] || l->state >= 0)) {
@@ -3126,6 +3133,8 @@ NIC__PRIVATE nic_status nic__counters_read(nic_counters *counters, const bool *w
 }
 
 NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err) {
+  if (!counters || !values)
+    return nic__fail(err, NIC_E_INVAL, "counters, values: must not be NULL");
   if (nic__counters_read(counters, NULL, values) == NIC_OK) return NIC_OK;
   return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
                    counters->name);
@@ -3492,17 +3501,21 @@ NIC_API void nic_registers_close(nic_registers *registers) {
   NIC_FREE(registers);
 }
 
-NIC_API const nic_map *nic_registers_map(const nic_registers *registers) { return registers->map; }
+NIC_API const nic_map *nic_registers_map(const nic_registers *registers) {
+  return registers ? registers->map : NULL;
+}
 NIC_API size_t nic_registers_count(const nic_registers *registers) {
-  return registers->map->register_count;
+  return registers ? registers->map->register_count : 0;
 }
 NIC_API const nic_counter *nic_registers_at(const nic_registers *registers, size_t index) {
-  return index < registers->map->register_count ? &registers->counters[index] : NULL;
+  return registers && index < registers->map->register_count ? &registers->counters[index] : NULL;
 }
 
 NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *values, nic_error *err) {
   nic_registers *r = registers;
   size_t valid = 0;
+  if (!registers || !values)
+    return nic__fail(err, NIC_E_INVAL, "registers, values: must not be NULL");
   for (size_t i = 0; i < r->map->register_count; i++) {
     const nic_register *reg = &r->map->registers[i];
     uint32_t low, high = 0;
@@ -3549,6 +3562,8 @@ static nic_status nic__clock_words(nic_registers *r, nic_reading *out, uint32_t 
 
 NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
                                             nic_error *err) {
+  if (!registers || !reading)
+    return nic__fail(err, NIC_E_INVAL, "registers, reading: must not be NULL");
   nic_registers *r = registers;
   const nic_map *m = r->map;
   uint32_t low = 0, high = 0;
@@ -3656,6 +3671,7 @@ NIC__PRIVATE bool nic__real_to_host(const nic__offset *then, const nic__offset *
 
 NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int64_t *t_before_ns,
                                   int64_t *t_after_ns) {
+  if (!stamping || !t_before_ns || !t_after_ns) return false;
   const nic__offset now = nic__offset_now(&stamping->host, NULL, CLOCK_REALTIME);
   const bool ok = nic__real_to_host(&stamping->then, &now, t_real_ns, t_before_ns, t_after_ns);
   /* Keep the old anchor while it is fresh: stamps older than the last conversion may still come. */
@@ -3706,7 +3722,9 @@ NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *ho
 
 NIC_API void nic_stamping_close(nic_stamping *stamping) { NIC_FREE(stamping); }
 NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping) {
-  return stamping->stats;
+  nic_stamping_stats none;
+  memset(&none, 0, sizeof none);
+  return stamping ? stamping->stats : none;
 }
 
 /* asked: SOF_TIMESTAMPING_TX_… of the kernel; the NIC's comes on top. What is not needed should not be
@@ -3738,6 +3756,7 @@ static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t 
 }
 NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
                                int flags) {
+  if (!stamping || (!data && size_bytes)) return errno = EINVAL, -1;
   return nic__stamping_send(stamping, data, size_bytes, flags, NIC__TX_ASK, NULL, 0);
 }
 
@@ -3803,6 +3822,7 @@ NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_b
   } control;
   struct iovec part = {data, size_bytes};
   struct msghdr m;
+  if (!stamping || (!data && size_bytes) || !stamp) return errno = EINVAL, -1;
   memset(&m, 0, sizeof m);
   m.msg_iov = &part;
   m.msg_iovlen = 1;
@@ -3819,6 +3839,7 @@ NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_b
 NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, nic_error *err) {
   static const nic_stamp_kind kinds[3] = {NIC_STAMP_SENT, NIC_STAMP_SCHEDULED,
                                           NIC_STAMP_ACKED}; /* SCM_TSTAMP_SND, SCHED, ACK */
+  if (!stamping || !stamp) return nic__fail(err, NIC_E_INVAL, "stamping, stamp: must not be NULL");
   for (;;) {
     union {
       struct cmsghdr align;
@@ -3878,15 +3899,18 @@ NIC_API void nic_datagrams_close(nic_datagrams *datagrams) {
   NIC_FREE(datagrams);
 }
 NIC_API nic_stamping *nic_datagrams_stamping(nic_datagrams *datagrams) {
-  return datagrams->stamping;
+  return datagrams ? datagrams->stamping : NULL;
 }
 NIC_API nic_datagrams_stats nic_datagrams_stats_of(const nic_datagrams *datagrams) {
-  return datagrams->stats;
+  nic_datagrams_stats none;
+  memset(&none, 0, sizeof none);
+  return datagrams ? datagrams->stats : none;
 }
 
 NIC_API long nic_datagrams_send(nic_datagrams *datagrams, uint64_t id, const void *data,
                                 size_t size_bytes, const void *to, size_t to_bytes) {
   nic_datagrams *d = datagrams;
+  if (!datagrams || (!data && size_bytes)) return errno = EINVAL, -1;
   if (d->last - d->first == d->window) return errno = ENOBUFS, -1;
   nic_datagram *sent = &d->ring[d->last % d->window];
   memset(sent, 0, sizeof *sent);
@@ -3928,6 +3952,8 @@ NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience
   nic_datagrams *d = datagrams;
   nic_stamp s;
   nic_status status;
+  if (!datagrams || !datagram)
+    return nic__fail(err, NIC_E_INVAL, "datagrams, datagram: must not be NULL");
   while ((status = nic_stamping_next(d->stamping, &s, err)) == NIC_OK) nic__datagrams_match(d, &s);
   if (status != NIC_E_NOT_FOUND) return status;
   if (d->first == d->last) return NIC_E_NOT_FOUND;
@@ -4044,6 +4070,7 @@ static int nic__clock_plain(nic_clock *c, nic_reading *r) {
 
 NIC_API nic_status nic_clock_read(nic_clock *clock, nic_reading *reading, nic_error *err) {
   int code = -1;
+  if (!clock || !reading) return nic__fail(err, NIC_E_INVAL, "clock, reading: must not be NULL");
   switch (clock->info.kind) {
   case NIC_READING_PRECISE: code = nic__clock_precise(clock, reading); break;
   case NIC_READING_EXTENDED: code = nic__clock_extended(clock, reading); break;
@@ -4148,11 +4175,15 @@ NIC_API void nic_clock_close(nic_clock *clock) {
   if (clock->fd >= 0) close(clock->fd);
   NIC_FREE(clock);
 }
-NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock) { return &clock->info; }
+NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock) {
+  return clock ? &clock->info : NULL;
+}
 
 NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading *first,
                                    const nic_reading *last, double limit_ppm, double *rate_lo_hz,
                                    double *rate_hi_hz, nic_error *err) {
+  if (!info || !first || !last)
+    return nic__fail(err, NIC_E_INVAL, "info, first, last: must not be NULL");
   const uint64_t mask = info->counter_bits > 0 && info->counter_bits < 64
                             ? ((uint64_t)1 << info->counter_bits) - 1
                             : UINT64_MAX;
@@ -4888,7 +4919,8 @@ NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
 
 NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
                                      const nic_clock_info **info, const nic_reading **readings) {
-  const nic__kept *k = nic__kept_of(machine, nic);
+  const nic__kept *k = machine ? nic__kept_of(machine, nic) : NULL;
+  if (!info || !readings) return 0;
   *info = k ? k->clock : NULL;
   *readings = k && k->reading_count ? k->readings : NULL;
   return k ? k->reading_count : 0;

@@ -87,6 +87,7 @@ static int nic__clock_plain(nic_clock *c, nic_reading *r) {
 
 NIC_API nic_status nic_clock_read(nic_clock *clock, nic_reading *reading, nic_error *err) {
   int code = -1;
+  if (!clock || !reading) return nic__fail(err, NIC_E_INVAL, "clock, reading: must not be NULL");
   switch (clock->info.kind) {
   case NIC_READING_PRECISE: code = nic__clock_precise(clock, reading); break;
   case NIC_READING_EXTENDED: code = nic__clock_extended(clock, reading); break;
@@ -191,11 +192,15 @@ NIC_API void nic_clock_close(nic_clock *clock) {
   if (clock->fd >= 0) close(clock->fd);
   NIC_FREE(clock);
 }
-NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock) { return &clock->info; }
+NIC_API const nic_clock_info *nic_clock_info_of(const nic_clock *clock) {
+  return clock ? &clock->info : NULL;
+}
 
 NIC_API nic_status nic_clock_judge(const nic_clock_info *info, const nic_reading *first,
                                    const nic_reading *last, double limit_ppm, double *rate_lo_hz,
                                    double *rate_hi_hz, nic_error *err) {
+  if (!info || !first || !last)
+    return nic__fail(err, NIC_E_INVAL, "info, first, last: must not be NULL");
   const uint64_t mask = info->counter_bits > 0 && info->counter_bits < 64
                             ? ((uint64_t)1 << info->counter_bits) - 1
                             : UINT64_MAX;

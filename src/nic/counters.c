@@ -135,11 +135,14 @@ NIC__PRIVATE void nic__groups_close(nic_counters *c) {
   c->groups = NULL;
 }
 
-NIC_API size_t nic_counters_count(const nic_counters *counters) { return counters->count; }
+NIC_API size_t nic_counters_count(const nic_counters *counters) {
+  return counters ? counters->count : 0;
+}
 NIC_API const nic_counter *nic_counters_at(const nic_counters *counters, size_t index) {
-  return index < counters->count ? &counters->sources[index].counter : NULL;
+  return counters && index < counters->count ? &counters->sources[index].counter : NULL;
 }
 NIC_API int nic_counters_index(const nic_counters *counters, const char *name) {
+  if (!counters || !name) return -1;
   for (size_t i = 0; i < counters->count; i++)
     if (strcmp(counters->sources[i].counter.name, name) == 0) return (int)i;
   for (size_t i = 0; i < counters->count; i++)
@@ -151,7 +154,7 @@ NIC_API nic_delta nic_counter_delta(const nic_counter *counter, const nic_value 
                                     const nic_value *after) {
   nic_delta d;
   memset(&d, 0, sizeof d);
-  if (!before->is_valid || !after->is_valid) return d;
+  if (!counter || !before || !after || !before->is_valid || !after->is_valid) return d;
   const uint64_t scale = counter->scale ? counter->scale : 1;
   const uint64_t a = before->value / scale, b = after->value / scale;
   const bool narrow = counter->width_bits > 0 && counter->width_bits < 64;

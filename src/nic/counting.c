@@ -114,6 +114,8 @@ NIC__PRIVATE nic_status nic__counters_read(nic_counters *counters, const bool *w
 }
 
 NIC_API nic_status nic_counters_read(nic_counters *counters, nic_value *values, nic_error *err) {
+  if (!counters || !values)
+    return nic__fail(err, NIC_E_INVAL, "counters, values: must not be NULL");
   if (nic__counters_read(counters, NULL, values) == NIC_OK) return NIC_OK;
   return nic__fail(err, NIC_E_GONE, "%s: no counter can be read any more: device or driver gone",
                    counters->name);

@@ -45,6 +45,8 @@
      Nothing is ever measured "at" a time: a reading lies between two host times, before and after.
      Names end with their unit. Functions return a nic_status unless said; NIC_OK is 0, errors are
      negative. The library never exits, never writes to a device and prints nothing.
+     NULL where a pointer is wanted: what returns a status returns NIC_E_INVAL, what returns bytes -1 with EINVAL,
+     the rest does nothing and returns 0, false, NULL, "?" or "", an index -1; where NULL means something, it is said there.
      Threads: any thread on different objects; one at a time on one object. */
 
 #ifndef NIC_HW_H_INCLUDED

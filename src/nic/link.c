@@ -40,6 +40,7 @@ NIC_API const char *nic_link_substate_name(int state, int substate) {
 }
 
 NIC_API bool nic_link_finding(const nic_info *nic, int finding, char *text, size_t text_bytes) {
+  if (!nic || (!text && text_bytes)) return false;
   const nic_link *l = &nic->link;
   if (!nic->is_up || !l->is_known) return false;
   if (!l->has_link && (nic->pci_address[0] || l->state >= 0)) {

@@ -124,11 +124,12 @@ NIC_API void nic_machine_free(nic_machine *machine) {
   NIC_FREE(machine);
 }
 
-NIC_API size_t nic_count(const nic_machine *machine) { return machine->nic_count; }
+NIC_API size_t nic_count(const nic_machine *machine) { return machine ? machine->nic_count : 0; }
 NIC_API const nic_info *nic_at(const nic_machine *machine, size_t index) {
-  return index < machine->nic_count ? &machine->nics[index] : NULL;
+  return machine && index < machine->nic_count ? &machine->nics[index] : NULL;
 }
 NIC_API const nic_info *nic_by_name(const nic_machine *machine, const char *name) {
+  if (!machine || !name) return NULL;
   for (size_t i = 0; i < machine->nic_count; i++)
     if (strcmp(machine->nics[i].name, name) == 0) return &machine->nics[i];
   for (size_t i = 0; i < machine->nic_count; i++)

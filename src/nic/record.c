@@ -435,7 +435,8 @@ NIC__PRIVATE nic_status nic__record_scan_pci(nic_machine *m, const char *path) {
 
 NIC_API size_t nic_recorded_readings(const nic_machine *machine, const nic_info *nic,
                                      const nic_clock_info **info, const nic_reading **readings) {
-  const nic__kept *k = nic__kept_of(machine, nic);
+  const nic__kept *k = machine ? nic__kept_of(machine, nic) : NULL;
+  if (!info || !readings) return 0;
   *info = k ? k->clock : NULL;
   *readings = k && k->reading_count ? k->readings : NULL;
   return k ? k->reading_count : 0;

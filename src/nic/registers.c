@@ -167,17 +167,21 @@ NIC_API void nic_registers_close(nic_registers *registers) {
   NIC_FREE(registers);
 }
 
-NIC_API const nic_map *nic_registers_map(const nic_registers *registers) { return registers->map; }
+NIC_API const nic_map *nic_registers_map(const nic_registers *registers) {
+  return registers ? registers->map : NULL;
+}
 NIC_API size_t nic_registers_count(const nic_registers *registers) {
-  return registers->map->register_count;
+  return registers ? registers->map->register_count : 0;
 }
 NIC_API const nic_counter *nic_registers_at(const nic_registers *registers, size_t index) {
-  return index < registers->map->register_count ? &registers->counters[index] : NULL;
+  return registers && index < registers->map->register_count ? &registers->counters[index] : NULL;
 }
 
 NIC_API nic_status nic_registers_read(nic_registers *registers, nic_value *values, nic_error *err) {
   nic_registers *r = registers;
   size_t valid = 0;
+  if (!registers || !values)
+    return nic__fail(err, NIC_E_INVAL, "registers, values: must not be NULL");
   for (size_t i = 0; i < r->map->register_count; i++) {
     const nic_register *reg = &r->map->registers[i];
     uint32_t low, high = 0;
@@ -224,6 +228,8 @@ static nic_status nic__clock_words(nic_registers *r, nic_reading *out, uint32_t 
 
 NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_reading *reading,
                                             nic_error *err) {
+  if (!registers || !reading)
+    return nic__fail(err, NIC_E_INVAL, "registers, reading: must not be NULL");
   nic_registers *r = registers;
   const nic_map *m = r->map;
   uint32_t low = 0, high = 0;

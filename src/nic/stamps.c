@@ -72,6 +72,7 @@ NIC__PRIVATE bool nic__real_to_host(const nic__offset *then, const nic__offset *
 
 NIC_API bool nic_stamping_to_host(nic_stamping *stamping, int64_t t_real_ns, int64_t *t_before_ns,
                                   int64_t *t_after_ns) {
+  if (!stamping || !t_before_ns || !t_after_ns) return false;
   const nic__offset now = nic__offset_now(&stamping->host, NULL, CLOCK_REALTIME);
   const bool ok = nic__real_to_host(&stamping->then, &now, t_real_ns, t_before_ns, t_after_ns);
   /* Keep the old anchor while it is fresh: stamps older than the last conversion may still come. */
@@ -122,7 +123,9 @@ NIC_API nic_status nic_stamping_open(int socket_fd, bool nic, const nic_host *ho
 
 NIC_API void nic_stamping_close(nic_stamping *stamping) { NIC_FREE(stamping); }
 NIC_API nic_stamping_stats nic_stamping_stats_of(const nic_stamping *stamping) {
-  return stamping->stats;
+  nic_stamping_stats none;
+  memset(&none, 0, sizeof none);
+  return stamping ? stamping->stats : none;
 }
 
 /* asked: SOF_TIMESTAMPING_TX_… of the kernel; the NIC's comes on top. What is not needed should not be
@@ -154,6 +157,7 @@ static long nic__stamping_send(nic_stamping *stamping, const void *data, size_t 
 }
 NIC_API long nic_stamping_send(nic_stamping *stamping, const void *data, size_t size_bytes,
                                int flags) {
+  if (!stamping || (!data && size_bytes)) return errno = EINVAL, -1;
   return nic__stamping_send(stamping, data, size_bytes, flags, NIC__TX_ASK, NULL, 0);
 }
 
@@ -219,6 +223,7 @@ NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_b
   } control;
   struct iovec part = {data, size_bytes};
   struct msghdr m;
+  if (!stamping || (!data && size_bytes) || !stamp) return errno = EINVAL, -1;
   memset(&m, 0, sizeof m);
   m.msg_iov = &part;
   m.msg_iovlen = 1;
@@ -235,6 +240,7 @@ NIC_API long nic_stamping_recv(nic_stamping *stamping, void *data, size_t size_b
 NIC_API nic_status nic_stamping_next(nic_stamping *stamping, nic_stamp *stamp, nic_error *err) {
   static const nic_stamp_kind kinds[3] = {NIC_STAMP_SENT, NIC_STAMP_SCHEDULED,
                                           NIC_STAMP_ACKED}; /* SCM_TSTAMP_SND, SCHED, ACK */
+  if (!stamping || !stamp) return nic__fail(err, NIC_E_INVAL, "stamping, stamp: must not be NULL");
   for (;;) {
     union {
       struct cmsghdr align;
@@ -294,15 +300,18 @@ NIC_API void nic_datagrams_close(nic_datagrams *datagrams) {
   NIC_FREE(datagrams);
 }
 NIC_API nic_stamping *nic_datagrams_stamping(nic_datagrams *datagrams) {
-  return datagrams->stamping;
+  return datagrams ? datagrams->stamping : NULL;
 }
 NIC_API nic_datagrams_stats nic_datagrams_stats_of(const nic_datagrams *datagrams) {
-  return datagrams->stats;
+  nic_datagrams_stats none;
+  memset(&none, 0, sizeof none);
+  return datagrams ? datagrams->stats : none;
 }
 
 NIC_API long nic_datagrams_send(nic_datagrams *datagrams, uint64_t id, const void *data,
                                 size_t size_bytes, const void *to, size_t to_bytes) {
   nic_datagrams *d = datagrams;
+  if (!datagrams || (!data && size_bytes)) return errno = EINVAL, -1;
   if (d->last - d->first == d->window) return errno = ENOBUFS, -1;
   nic_datagram *sent = &d->ring[d->last % d->window];
   memset(sent, 0, sizeof *sent);
@@ -344,6 +353,8 @@ NIC_API nic_status nic_datagrams_next(nic_datagrams *datagrams, int64_t patience
   nic_datagrams *d = datagrams;
   nic_stamp s;
   nic_status status;
+  if (!datagrams || !datagram)
+    return nic__fail(err, NIC_E_INVAL, "datagrams, datagram: must not be NULL");
   while ((status = nic_stamping_next(d->stamping, &s, err)) == NIC_OK) nic__datagrams_match(d, &s);
   if (status != NIC_E_NOT_FOUND) return status;
   if (d->first == d->last) return NIC_E_NOT_FOUND;

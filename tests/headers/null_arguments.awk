@@ -16,7 +16,7 @@ function valid(type, name, plain) {
   if (plain == "FILE *") return "v_file"
   if (type == "const uint64_t *") return "ones"
   if (name == "recv") return "(" type ")(void *)(room + sizeof room / 2)" # not what is sent
-  if (plain ~ /^(nbc|pm)_[a-z_]+ \*$/ && ("v_" substr(plain, 1, length(plain) - 2)) in object) return "v_" substr(plain, 1, length(plain) - 2)
+  if (plain ~ /^(nbc|pm|nic)_[a-z_]+ \*$/ && ("v_" substr(plain, 1, length(plain) - 2)) in object) return "v_" substr(plain, 1, length(plain) - 2)
   return "(" type ")(void *)room"
 }
 BEGIN {
@@ -42,12 +42,12 @@ BEGIN {
     if (parameter[i] ~ /\[/) { type[i] = type[i] " *"; pointer[i] = 1 }
   }
   for (i = 0; i <= count; i++) { # 0: none is NULL
-    if (i ? !pointer[i] : returns !~ /^(nbc|pm)_status$/) continue
+    if (i ? !pointer[i] : returns !~ /^(nbc|pm|nic)_status$/) continue
     call = name "("
     for (k = 1; k <= count; k++) call = call (k > 1 ? ", " : "") (k == i ? "NULL" : valid(type[k], label[k]))
     call = call ")"
     cases++
-    if (returns ~ /^(nbc|pm)_status$/) body = "return (int)" call ";"
+    if (returns ~ /^(nbc|pm|nic)_status$/) body = "return (int)" call ";"
     else if (returns == "void") body = call "; return NOTHING;"
     else body = "__auto_type x = " call "; __asm__ volatile(\"\" : : \"g\"(&x) : \"memory\"); return NOTHING;" # not optimised away
     print "static int case_" cases "(void) { " body " }"

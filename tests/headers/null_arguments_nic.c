@@ -1,0 +1,108 @@
+/* As null_arguments.c, for nic_hw.h: NULL for every pointer of every function is never a crash; what returns a status
+   returns NIC_E_INVAL unless NULL means something there (tests/headers/null_allowed.list). The NIC is of a made-up
+   folder, its registers are a function. */
+#define NIC_HW_IMPLEMENTATION
+#include "hw/nic_hw.h"
+#include "tests/hw/tree.h"
+#include "tests/test.h"
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { NOTHING = 77 };
+static _Alignas(64) char room[1 << 16]; /* what has no valid object below */
+static int a_socket;
+static nic_registers_desc with_bus;
+static nic_clock_desc by_system;
+static FILE *v_file;
+static nic_machine *v_nic_machine;
+static const nic_info *v_nic_info;
+static nic_counters *v_nic_counters;
+static const nic_counter *v_nic_counter;
+static nic_registers *v_nic_registers;
+static nic_stamping *v_nic_stamping;
+static nic_datagrams *v_nic_datagrams;
+static nic_clock *v_nic_clock;
+static nic_clock_info *v_nic_clock_info;
+static nic_find_desc *v_nic_find_desc;
+
+#include NULL_CASES
+
+static nic_status register_32(void *user, uint32_t offset, uint32_t *value) {
+  (void)user;
+  *value = offset;
+  return NIC_OK;
+}
+static int datagram_socket(void) {
+  struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t bytes = sizeof here;
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&here, bytes) || getsockname(fd, (struct sockaddr *)&here, &bytes) ||
+      connect(fd, (struct sockaddr *)&here, bytes))
+    abort();
+  return fd;
+}
+static void make_objects(const tree *t) {
+  static const nic_bus bus = {.read32 = register_32};
+  static nic_find_desc find;
+  nic_error err;
+  tree_file(t, "class/net/eth0/type", "1\n"), tree_file(t, "class/net/eth0/operstate", "up\n");
+  tree_file(t, "class/net/eth0/statistics/rx_bytes", "7\n"), tree_file(t, "bus/pci/devices/none", "\n");
+  find.sysfs_root = t->root;
+  with_bus.map = nic_map_at(0), with_bus.bus = &bus, by_system.system = true;
+  v_nic_find_desc = &find, v_file = tmpfile(), a_socket = datagram_socket();
+  if (!v_file || nic_find(&find, &v_nic_machine, &err) || !(v_nic_info = nic_by_name(v_nic_machine, "eth0"))) abort();
+  if (nic_counters_open(v_nic_machine, v_nic_info, NULL, &v_nic_counters, &err) || !(v_nic_counter = nic_counters_at(v_nic_counters, 0))) abort();
+  if (nic_registers_open(NULL, v_nic_info, &with_bus, NULL, &v_nic_registers, &err)) abort();
+  if (nic_stamping_open(datagram_socket(), false, NULL, &v_nic_stamping, &err) ||
+      nic_datagrams_open(datagram_socket(), false, 0, NULL, &v_nic_datagrams, &err))
+    abort();
+  if (nic_clock_open(NULL, NULL, &by_system, NULL, &v_nic_clock, &err)) abort();
+  v_nic_clock_info = (nic_clock_info *)(uintptr_t)nic_clock_info_of(v_nic_clock);
+}
+
+static bool may_be_null(const char *function, const char *parameter) {
+  char line[128], wanted[128];
+  FILE *list;
+  bool found = strcmp(parameter, "err") == 0 || strcmp(parameter, "host") == 0;
+  if (!(list = fopen("tests/headers/null_allowed.list", "r"))) abort();
+  snprintf(wanted, sizeof wanted, "%s %s\n", function, parameter);
+  while (!found && fgets(line, sizeof line, list)) found = strcmp(line, wanted) == 0;
+  fclose(list);
+  return found;
+}
+
+static void null_is_answered_everywhere(void) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int how = 0;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      _exit(-cases[i].call() & 0xff); /* statuses are negative */
+    }
+    if (child < 0 || waitpid(child, &how, 0) != child) abort();
+    const bool crashed = !WIFEXITED(how), status = !crashed && WEXITSTATUS(how) != (-NOTHING & 0xff);
+    const bool refused = !crashed && WEXITSTATUS(how) == -NIC_E_INVAL;
+    if (crashed) printf("  %s: %s is NULL: signal %d\n", cases[i].function, cases[i].parameter, WTERMSIG(how));
+    CHECK(!crashed);
+    if (!*cases[i].parameter) {
+      if (refused) printf("  %s: refused, though nothing is NULL\n", cases[i].function);
+      CHECK(!refused);
+      continue;
+    }
+    if (crashed || !status || may_be_null(cases[i].function, cases[i].parameter)) continue;
+    if (!refused) printf("  %s: %s is NULL: status %d\n", cases[i].function, cases[i].parameter, -WEXITSTATUS(how));
+    CHECK(refused);
+  }
+}
+
+int main(int argc, char **argv) {
+  const tree t = tree_make();
+  TEST_INIT(argc, argv);
+  make_objects(&t);
+  RUN(null_is_answered_everywhere);
+  tree_remove(&t);
+  return TEST_END();
+}
