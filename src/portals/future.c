@@ -149,10 +149,9 @@ PM__APART static void pm__schedule_alone(pm_world *w, pm__event *event, int64_t 
     pm__heap_move(w, event->pos, t_ps, order, event);
   } else if (!pm__schedule_new(w, event, t_ps, order))
     return;
-  if (w->shares_times) {
-    const pm__recent mine = {t_ps, event};
-    *pm__recent_of(w, t_ps) = mine;
-  }
+  if (!w->shares_times) return;
+  const pm__recent mine = {t_ps, event};
+  *pm__recent_of(w, t_ps) = mine;
 }
 /* ---- the next few events: a row, the next one last ------------------------------------------------ */
 /* Most events cause others that follow soon: these come and go at the end of the row, and the heap sees only those
