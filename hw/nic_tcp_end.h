@@ -288,7 +288,9 @@ NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
   }
 }
 NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
-  return ((const nic__tcp *)t)->stats;
+  nic_tcp_stats none;
+  memset(&none, 0, sizeof none);
+  return t ? ((const nic__tcp *)t)->stats : none;
 }
 
 /* ---- beginning and end -----------------------------------------------------------------------

@@ -1016,7 +1016,9 @@ NIC_API nbc_status nic_udp_destroy(nbc_transport *t) {
   return status;
 }
 NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t) {
-  return ((const nic__udp *)t)->stats;
+  nic_udp_stats none;
+  memset(&none, 0, sizeof none);
+  return t ? ((const nic__udp *)t)->stats : none;
 }
 
 /* Two bytes of the stream, which may come one by one, and signals meanwhile. */

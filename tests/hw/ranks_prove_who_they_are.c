@@ -208,6 +208,7 @@ static void tokens_are_checked(void) {
   unsetenv("NBC_TOKEN");
   unsetenv("NBC_TOKEN_FILE");
   CHECK(nic_token(NULL, bytes, &found, &error) == NBC_OK && !found);
+  CHECK(nic_token(NULL, NULL, &found, &error) == NBC_E_INVAL && nic_token(NULL, bytes, NULL, &error) == NBC_E_INVAL);
   CHECK(nic_token(token, bytes, &found, &error) == NBC_OK && found && bytes[1] == 1 &&
         bytes[15] == 15);
   CHECK(nic_token("00", bytes, &found, &error) == NBC_E_INVAL && !strstr(error.text, "00"));

@@ -231,6 +231,7 @@ static void strangers_are_no_peers(void) {
   nbc_error error;
   CHECK(nic_tcp_create(&bad, &t, &error) == NBC_E_INVAL &&
         nic_tcp_create(NULL, &t, NULL) == NBC_E_INVAL);
+  CHECK(nic_tcp_stats_of(NULL).sent_count == 0 && nic_tcp_drain(NULL, 1) == NBC_E_INVAL);
 }
 
 /* Early messages above the limit wait at their sender, and are not lost. */
