@@ -162,8 +162,7 @@ NIC_API nbc_status nic_token(const char *text, uint8_t token[16], bool *found, n
   char line[64];
   struct stat st;
   const char *from = "token", *path = getenv("NBC_TOKEN_FILE");
-  if (!token || !found)
-    return nic__nbc_fail(err, NBC_E_INVAL, "token, found: must not be NULL");
+  if (!token || !found) return nic__nbc_fail(err, NBC_E_INVAL, "token, found: must not be NULL");
   *found = false;
   memset(token, 0, 16);
   if (!text) text = getenv("NBC_TOKEN"), from = "NBC_TOKEN";
