@@ -27,7 +27,6 @@ typedef struct position {
 } position;
 static position *positions;
 
-
 /* ---- where they are ------------------------------------------------------------------------------------ */
 static void name_op(const rp_op *op, char *text, size_t bytes) {
   const char *const what[] = {"computation",  "send", "receive", "wait",
