@@ -3051,7 +3051,7 @@ struct pm_world {
   bool is_plain; /* nothing fails, no carrier: events alone let time pass */
   char error[4096];
   /* present and future */
-  int64_t now_ps, t_idle_since_ps;
+  int64_t now_ps, t_idle_since_ps, t_limit_ps;
   uint64_t order;
   pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
   uint32_t soon_count;
@@ -3698,7 +3698,7 @@ PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
    what comes next. */
 PM__PRIVATE int pm__carry(pm_world *w) {
   const int64_t until_ps = pm__next_ps(w);
-  const int64_t limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END;
+  const int64_t limit_ps = w->t_limit_ps;
   if (w->stopped || !pm__is_carrying(w)) return 0;
   if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
   if (until_ps > limit_ps && pm__is_carrying(w))
@@ -4456,9 +4456,7 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
 PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
-  if (w->stopped || pm__is_carrying(w) ||
-      t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
-    return false;
+  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
   w->now_ps = t_ps;
   return true;
 }
@@ -5041,7 +5039,7 @@ static bool pm__only_outages_come(const pm_world *w) {
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
-  if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
+  if (w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
@@ -5060,8 +5058,7 @@ static int pm__may_go_on(pm_world *w) {
   return 1;
 }
 static void pm__loop(pm_world *w) {
-  const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
-                t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
+  const int64_t t_last_ps = w->t_limit_ps < PM__END ? w->t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -5296,6 +5293,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
   if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
+  w->t_limit_ps = desc->d_limit_ns ? pm__ps(desc->d_limit_ns) : PM__END;
   w->rng = desc->seed;
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||
@@ -7282,8 +7280,7 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
    The list is empty whenever a thread runs, as nothing here waits: PtlCTFree cannot take away a
    counter that is in it. is_firing: what fires comes back here through pm__ct_changed, and only
    adds to the list. */
-static void pm__fire_all(pm_world *w) {
-  if (w->is_firing) return;
+PM__APART static void pm__fire_them(pm_world *w) {
   w->is_firing = 1;
   while (w->fire_head) {
     pm__ct *ct = w->fire_head;
@@ -7295,6 +7292,9 @@ static void pm__fire_all(pm_world *w) {
     }
   }
   w->is_firing = 0;
+}
+static inline void pm__fire_all(pm_world *w) {
+  if (w->fire_head && !w->is_firing) pm__fire_them(w);
 }
 /* Between these two nothing fires: what fires could take away the entries and headers that are being
    walked through. Then all that was due fires. */
@@ -11168,10 +11168,13 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
 #line 6 "src/portals/nic.h"
 #endif
 /* The NIC's end of the packet level: all of a job has left; all of it is there (an event of its message);
-   observers and trace are told when. */
+   observers and trace, where there are some, are told when. */
 PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m);
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event);
-PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps);
+PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64_t t_there_ps);
+static inline void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+  if (w->stamp || w->desc.trace) pm__job_tell(w, m, t_there_ps);
+}
 PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m);
 PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
@@ -11237,7 +11240,7 @@ PM__APART static void pm__trace_read(pm_world *w, const pm__message *m, int64_t 
 }
 
 /* What observers and the trace are told of a travel, when its end is known. */
-PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
   if (w->desc.trace && !pm__is_inside(w, m))
@@ -11265,6 +11268,13 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
     pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
                 bytes * (double)(wait_ps - waited_ps));
 }
+/* Links of any speed: how long this one is busy with it. On a faster one than the NIC's the tail comes no sooner. */
+PM__APART static int64_t pm__crosses_ps(const pm_world *w, const pm__message *m, const pm__link *l,
+                                        int64_t own_ps) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  return pm__max_ps(pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)), own_ps);
+}
 /* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
    message after the other, in the order of their arrival here. One event for a whole way, not
    one for each link. A wait at a link delays all later ones, so it adds up (own: how long a link
@@ -11277,20 +11287,15 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
+  const bool has_graph = w->graph != NULL, has_uses = w->uses != NULL;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    int64_t d_ps = own_ps, waited_ps = wait_ps;
-    if (w->graph) { /* links of any speed; on a faster one than the NIC's the tail comes no sooner */
-      const uint64_t payload = pm__job_bytes(m);
-      d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
-                          l->cap / pm__payload_ratio(&w->plat));
-      d_ps = pm__max_ps(d_ps, own_ps);
-    }
+    const int64_t d_ps = has_graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
     l->t_busy_ps = t_ps + wait_ps + d_ps;
-    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
+    if (has_uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
   return wait_ps;
 }

@@ -280,7 +280,7 @@ PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
    what comes next. */
 PM__PRIVATE int pm__carry(pm_world *w) {
   const int64_t until_ps = pm__next_ps(w);
-  const int64_t limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END;
+  const int64_t limit_ps = w->t_limit_ps;
   if (w->stopped || !pm__is_carrying(w)) return 0;
   if (pm__carrier_advance(w, until_ps < limit_ps ? until_ps : limit_ps)) return 1;
   if (until_ps > limit_ps && pm__is_carrying(w))

@@ -193,7 +193,7 @@ struct pm_world {
   bool is_plain; /* nothing fails, no carrier: events alone let time pass */
   char error[4096];
   /* present and future */
-  int64_t now_ps, t_idle_since_ps;
+  int64_t now_ps, t_idle_since_ps, t_limit_ps;
   uint64_t order;
   pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
   uint32_t soon_count;

@@ -56,7 +56,7 @@ PM__APART static void pm__trace_read(pm_world *w, const pm__message *m, int64_t 
 }
 
 /* What observers and the trace are told of a travel, when its end is known. */
-PM__PRIVATE void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
+PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   if (bytes) pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_there_ps);
   if (w->desc.trace && !pm__is_inside(w, m))
@@ -84,6 +84,13 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
     pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
                 bytes * (double)(wait_ps - waited_ps));
 }
+/* Links of any speed: how long this one is busy with it. On a faster one than the NIC's the tail comes no sooner. */
+PM__APART static int64_t pm__crosses_ps(const pm_world *w, const pm__message *m, const pm__link *l,
+                                        int64_t own_ps) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  return pm__max_ps(pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)), own_ps);
+}
 /* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
    message after the other, in the order of their arrival here. One event for a whole way, not
    one for each link. A wait at a link delays all later ones, so it adds up (own: how long a link
@@ -96,20 +103,15 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
 static int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
+  const bool has_graph = w->graph != NULL, has_uses = w->uses != NULL;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    int64_t d_ps = own_ps, waited_ps = wait_ps;
-    if (w->graph) { /* links of any speed; on a faster one than the NIC's the tail comes no sooner */
-      const uint64_t payload = pm__job_bytes(m);
-      d_ps = pm__bytes_ps(payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
-                          l->cap / pm__payload_ratio(&w->plat));
-      d_ps = pm__max_ps(d_ps, own_ps);
-    }
+    const int64_t d_ps = has_graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
     if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
     l->t_busy_ps = t_ps + wait_ps + d_ps;
-    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
+    if (has_uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
   return wait_ps;
 }

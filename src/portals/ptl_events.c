@@ -426,8 +426,7 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
    The list is empty whenever a thread runs, as nothing here waits: PtlCTFree cannot take away a
    counter that is in it. is_firing: what fires comes back here through pm__ct_changed, and only
    adds to the list. */
-static void pm__fire_all(pm_world *w) {
-  if (w->is_firing) return;
+PM__APART static void pm__fire_them(pm_world *w) {
   w->is_firing = 1;
   while (w->fire_head) {
     pm__ct *ct = w->fire_head;
@@ -439,6 +438,9 @@ static void pm__fire_all(pm_world *w) {
     }
   }
   w->is_firing = 0;
+}
+static inline void pm__fire_all(pm_world *w) {
+  if (w->fire_head && !w->is_firing) pm__fire_them(w);
 }
 /* Between these two nothing fires: what fires could take away the entries and headers that are being
    walked through. Then all that was due fires. */

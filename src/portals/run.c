@@ -245,7 +245,7 @@ static bool pm__only_outages_come(const pm_world *w) {
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
-  if (w->desc.d_limit_ns && pm__next_ps(w) > pm__ps(w->desc.d_limit_ns)) {
+  if (w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps) {
     pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
     return 0;
@@ -264,8 +264,7 @@ static int pm__may_go_on(pm_world *w) {
   return 1;
 }
 static void pm__loop(pm_world *w) {
-  const int64_t t_limit_ps = w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END,
-                t_last_ps = t_limit_ps < PM__END ? t_limit_ps : PM__END - 1;
+  const int64_t t_last_ps = w->t_limit_ps < PM__END ? w->t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -500,6 +499,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   if (w->desc.stack_bytes < 4 * PM__PAGE) w->desc.stack_bytes = 4 * PM__PAGE;
   if (!w->desc.compute_min_ns) w->desc.compute_min_ns = 1000;
   if (!w->desc.d_poll_deadlock_ns) w->desc.d_poll_deadlock_ns = 20000000000;
+  w->t_limit_ps = desc->d_limit_ns ? pm__ps(desc->d_limit_ns) : PM__END;
   w->rng = desc->seed;
   if (!(w->desc.faults.slow_ratio > 0)) w->desc.faults.slow_ratio = 1;
   w->is_faulty = desc->faults.loss_ratio > 0 || desc->faults.corrupt_ratio > 0 ||

@@ -272,9 +272,7 @@ PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
 PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
-  if (w->stopped || pm__is_carrying(w) ||
-      t_ps >= (w->desc.d_limit_ns ? pm__ps(w->desc.d_limit_ns) : PM__END))
-    return false;
+  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
   w->now_ps = t_ps;
   return true;
 }
