@@ -9856,11 +9856,10 @@ static int pm__ends_grow(pm_world *w) {
 static void pm__ends_set(pm_world *w, const pm__flow *f, int64_t t_ps) {
   int64_t *const ends = w->ends;
   uint32_t i = w->ends_max + f->number;
-  for (;; i /= 2) {
-    if (ends[i] == t_ps) return; /* what stays as it was here stays as it was above */
-    ends[i] = t_ps;
-    if (i == 1) return;
+  /* All the way up: where it might end nobody can foresee, which costs a processor more than the matches. */
+  for (ends[i] = t_ps; i > 1; ends[i] = t_ps) {
     if (ends[i ^ 1] < t_ps) t_ps = ends[i ^ 1];
+    i /= 2;
   }
 }
 /* Of several that end first the one with the lowest number. */
