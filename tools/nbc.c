@@ -488,6 +488,17 @@ typedef struct wishes {
   mpi mpi;
 } wishes;
 
+/* Better said before the program runs for hours than by a report that had to guess. Other hosts' (%h) are not
+   seen from here. */
+static void check_table(const char *path) {
+  char byte;
+  if (strchr(path, '%')) return;
+  FILE *in = fopen(path, "r");
+  if (!in || (fread(&byte, 1, 1, in) != 1 && ferror(in))) /* a folder, too */
+    fail(2, "--table: %s: %s", path, strerror(errno));
+  fclose(in);
+}
+
 static int take_wishes(wishes *o, char **argv, int argc) {
   int i = 0;
   for (; i < argc && argv[i][0] == '-'; i++) {
@@ -517,6 +528,7 @@ static int take_wishes(wishes *o, char **argv, int argc) {
                          atoll(o->trace_every) < 1 || atoll(o->trace_every) > 1000000000))
     fail(2, "--trace-every is a number from 1 to 1000000000, not %s", o->trace_every);
   if (i == argc) fail(2, "which program? (nbc --help)");
+  if (o->table && !o->no_table) check_table(o->table);
   return i;
 }
 

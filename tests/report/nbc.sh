@@ -20,6 +20,13 @@ file_for_folder() {
     status 1 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/file" "$T/program" && grep -q "file: not a folder" "$T/err" &&
     [ ! -e "$T/ran" ] && [ "$(cat "$T/file")" = mine ]
 }
+# As above: the program does not run.
+table_that_is_none() {
+  cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/ran" && mkdir -p "$T/folder_of_tables" || return 1
+  for table in "$T/no_table" "$T/folder_of_tables"; do
+    status 2 "$T/bin/nbc" see --mpi mpich --table "$table" -o "$T/reports" "$T/program" && grep -q "^nbc: --table: $table: " "$T/err" && [ ! -e "$T/ran" ] || return 1
+  done
+}
 two_runs() {
   status 0 "$B/overlap_trace" -o "$T/t.json" "$run" && grep -q "^1 of 1 messages have both ends" "$T/out" "$T/err" &&
     rm -rf "$T/mixed" && mkdir "$T/mixed" && cp "$run"/*.0.trace "$T/mixed" && cp "$run/nbc_overlap.heat.1-2.1.trace" "$T/mixed/nbc_overlap.heat.3-4.1.trace" &&
@@ -51,5 +58,6 @@ check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
 check "a disturbed table" disturbed_table
 check "nbc see -o FILE runs nothing" file_for_folder
+check "nbc see --table of no file runs nothing" table_that_is_none
 check "timelines of two runs are not joined" two_runs
 finish
