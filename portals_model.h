@@ -83,8 +83,8 @@
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
-     PM_E_TIME_LIMIT. Where all that a world does for d_poll_deadlock_ns is looking in vain, the pauses of
-     those looks grow to 1/64 of the time since.
+     PM_E_TIME_LIMIT. Where all that a world does is looking in vain (16 million times, fewer where
+     d_poll_deadlock_ns is shorter than 20 s), the pauses of those looks grow to 1/256 of the time since.
      The first 16,000 stacks of a world end in a guard page, later ones in a word that is checked.
 
    MEMORY
@@ -3065,7 +3065,8 @@ struct pm_world {
       recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
-      idle_count; /* idle_count: timers of idle threads */
+      idle_count;     /* idle_count: timers of idle threads */
+  int64_t idle_steps; /* since t_idle_since_ps */
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
@@ -4839,13 +4840,12 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
 }
 /* One look in vain. Idle looks in a row double the pause: a spinning guest lets time pass and costs
    few events; what is delivered to the process ends the pause at once. While nobody in the world does
-   anything else, nothing can come, and pauses grow with the time since: a deadlock is found soon. */
-/* A program may well look a thousand times before it does something: pauses begin to matter after so
-   many looks, fewer each where there are many threads, so that the end is found in seconds. */
-enum { PM__IDLE_STEPS = 1024, PM__IDLE_STEPS_OF_ALL = 131072 };
-static int64_t pm__idle_steps(const pm_world *w) {
-  const int each = PM__IDLE_STEPS_OF_ALL / (w->live_threads + 1);
-  return each > PM__IDLE_STEPS ? each : PM__IDLE_STEPS;
+   anything else, nothing can come but from who computes between its looks, and no time tells that. So pauses stay as they
+   are for as many looks of all as take some seconds of the host (16 million in the 20 s that d_poll_deadlock_ns is by itself);
+   only then do they grow with the time since, and the end is found soon. */
+enum { PM__IDLE_STEPS = 256, PM__PATIENCE_NS = 1250 };
+static bool pm__is_out_of_patience(const pm_world *w) {
+  return w->idle_steps > w->desc.d_poll_deadlock_ns / PM__PATIENCE_NS;
 }
 static bool pm__poll_pause_of(int64_t d_least_ps) {
   pm_thread *t = pm__current;
@@ -4865,8 +4865,9 @@ static bool pm__poll_pause_of(int64_t d_least_ps) {
     w->now_ps += d_ps; /* something is under way, but later */
     return false;
   }
-  if (w->t_idle_since_ps >= 0 && w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
-    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / pm__idle_steps(w));
+  if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
+      w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
@@ -5052,9 +5053,12 @@ static int pm__may_go_on(pm_world *w) {
   if (w->future_count > (uint32_t)w->idle_count || pm__is_carrying(w))
     w->t_idle_since_ps = -1;
   else if (w->t_idle_since_ps < 0)
-    w->t_idle_since_ps = w->now_ps;
-  else if (w->now_ps - w->t_idle_since_ps > pm__ps(w->desc.d_poll_deadlock_ns))
-    return 0;
+    w->t_idle_since_ps = w->now_ps, w->idle_steps = 0;
+  else {
+    w->idle_steps++;
+    return !pm__is_out_of_patience(w) ||
+           w->now_ps - w->t_idle_since_ps <= pm__ps(w->desc.d_poll_deadlock_ns);
+  }
   return 1;
 }
 static void pm__loop(pm_world *w) {

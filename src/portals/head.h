@@ -83,8 +83,8 @@
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
-     PM_E_TIME_LIMIT. Where all that a world does for d_poll_deadlock_ns is looking in vain, the pauses of
-     those looks grow to 1/64 of the time since.
+     PM_E_TIME_LIMIT. Where all that a world does is looking in vain (16 million times, fewer where
+     d_poll_deadlock_ns is shorter than 20 s), the pauses of those looks grow to 1/256 of the time since.
      The first 16,000 stacks of a world end in a guard page, later ones in a word that is checked.
 
    MEMORY

@@ -207,7 +207,8 @@ struct pm_world {
       recent[1 << PM__RECENT_BITS]; /* by time: the last event of its youngest ring, if known */
   pm_thread *ready_head, *ready_tail, *barrier_waiters;
   int barrier_count, live_threads, live_processes,
-      idle_count; /* idle_count: timers of idle threads */
+      idle_count;     /* idle_count: timers of idle threads */
+  int64_t idle_steps; /* since t_idle_since_ps */
   /* contexts */
   void (*context_switch)(void **save, void *load);
   void *scheduler_sp;
