@@ -2066,6 +2066,8 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
                         int64_t *latency_ps);
 /* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way
    through a group (via, negative: none); the first global link; whether a link closes a ring. */
+PM__PRIVATE void pm__tree_row(const pm_platform *p, int64_t node, const int *choice, uint32_t *row);
+PM__PRIVATE int pm__tree_join(int h, const uint32_t *from, const uint32_t *to, uint32_t *out);
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *port,
                                 uint32_t *out);
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,
@@ -2736,29 +2738,39 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   return status;
 }
 
+/* A way of a fat tree is the sum of two rows. A row says of a node, for each level: the first cable above its switch, or
+   itself, that port 0 of D-mod-K (the port above level l is digit l of the destination) would take at the left edge of
+   the tree, and what the node as a destination adds to that, by the ports chosen on the way up: from the source's
+   switch that is the cable up, from its own the one down. Links are twice that, and one more on the way down, which the
+   second number holds: it is never 0 in a row that has been made. */
+PM__PRIVATE void pm__tree_row(const pm_platform *p, int64_t node, const int *choice,
+                              uint32_t *row) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t span = 1, width = 1, first = 0, branch = 0, l;
+  for (l = 0; l < h; l++) {
+    const int64_t port = choice && choice[l] >= 0 ? choice[l] : node / width % up[l];
+    row[2 * l] = (uint32_t)(2 * (first + node / span * width * up[l]));
+    row[2 * l + 1] = (uint32_t)(2 * (branch * up[l] + port) + 1);
+    first += p->node_count / span * width * up[l];
+    branch += port * width;
+    span *= m[l];
+    width *= up[l];
+  }
+}
+/* Up to the lowest switch that has both below it, and down. */
+PM__PRIVATE int pm__tree_join(int h, const uint32_t *from, const uint32_t *to, uint32_t *out) {
+  int n = 0, top = 1, l;
+  while (top < h && from[2 * top] != to[2 * top]) top++;
+  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
+  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
+  return n;
+}
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
                                 uint32_t *out) {
-  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
-  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 1, n = 0;
-  span[0] = width[0] = 1;
-  b[0] = 0;
-  for (l = 0; l < h; l++) {
-    span[l + 1] = span[l] * m[l];
-    width[l + 1] = width[l] * up[l];
-    edge[l] = base; /* first cable of this level */
-    base += p->node_count / span[l] * width[l] * up[l];
-  }
-  while (src / span[top] != dst / span[top]) top++;
-  for (l = 0; l < top; l++) { /* D-mod-K: the port above level l is digit l of the destination */
-    const int64_t port = choice && choice[l] >= 0 ? choice[l] : dst / width[l] % up[l];
-    out[n++] = (uint32_t)(2 * (edge[l] + (src / span[l] * width[l] + b[l]) * up[l] + port));
-    b[l + 1] = b[l] + port * width[l];
-  }
-  for (l = top - 1; l >= 0; l--)
-    out[n++] = (uint32_t)(2 * (edge[l] + (dst / span[l] * width[l] + b[l]) * up[l] +
-                               (b[l + 1] - b[l]) / width[l]) +
-                          1);
-  return (int)n;
+  uint32_t from[16], to[16]; /* 7 levels at most */
+  pm__tree_row(p, src, NULL, from);
+  pm__tree_row(p, dst, choice, to);
+  return pm__tree_join((int)p->topo[0], from, to, out);
 }
 
 static int pm__route_torus(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
@@ -3138,7 +3150,7 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
-  uint32_t *tree_rows; /* of a fat tree: see pm__tree_way */
+  uint32_t *tree_rows; /* of a fat tree: see pm__tree_row */
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   uint32_t way_factor;
@@ -3295,35 +3307,15 @@ PM__PRIVATE __thread pm_thread *pm__current;
 PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
-/* Ways of a fat tree without a division. A row per node: for each level the first cable above its switch, or itself,
-   that port 0 of D-mod-K would take at the left edge of the tree, and what the node as a destination adds to that (see
-   pm__fattree_way): from the source's switch that is the cable up, from its own the one down. Links are twice
-   that, and one more on the way down, which the second number holds: it is never 0 in a row that has been made. */
-PM__APART static void pm__tree_row(const pm_platform *p, int64_t node, uint32_t *row) {
-  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
-  int64_t span = 1, width = 1, first = 0, branch = 0, l;
-  for (l = 0; l < h; l++) {
-    const int64_t port = node / width % up[l];
-    row[2 * l] = (uint32_t)(2 * (first + node / span * width * up[l]));
-    row[2 * l + 1] = (uint32_t)(2 * (branch * up[l] + port) + 1);
-    first += p->node_count / span * width * up[l];
-    branch += port * width;
-    span *= m[l];
-    width *= up[l];
-  }
-}
+/* Rows are kept: ways of a fat tree without a division. */
 static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
   const int h = (int)w->plat.topo[0];
   uint32_t *const from = w->tree_rows + (size_t)src * 2 * (size_t)h, *const to = w->tree_rows +
                                                                                  (size_t)dst * 2 *
                                                                                      (size_t)h;
-  int n = 0, top = 1, l;
-  if (!from[1]) pm__tree_row(&w->plat, src, from);
-  if (!to[1]) pm__tree_row(&w->plat, dst, to);
-  while (top < h && from[2 * top] != to[2 * top]) top++;
-  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
-  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
-  return n;
+  if (!from[1]) pm__tree_row(&w->plat, src, NULL, from);
+  if (!to[1]) pm__tree_row(&w->plat, dst, NULL, to);
+  return pm__tree_join(h, from, to, out);
 }
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);

@@ -5,35 +5,15 @@ PM__PRIVATE __thread pm_thread *pm__current;
 PM__PRIVATE __thread pm_world *pm__running;
 #endif
 
-/* Ways of a fat tree without a division. A row per node: for each level the first cable above its switch, or itself,
-   that port 0 of D-mod-K would take at the left edge of the tree, and what the node as a destination adds to that (see
-   pm__fattree_way): from the source's switch that is the cable up, from its own the one down. Links are twice
-   that, and one more on the way down, which the second number holds: it is never 0 in a row that has been made. */
-PM__APART static void pm__tree_row(const pm_platform *p, int64_t node, uint32_t *row) {
-  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
-  int64_t span = 1, width = 1, first = 0, branch = 0, l;
-  for (l = 0; l < h; l++) {
-    const int64_t port = node / width % up[l];
-    row[2 * l] = (uint32_t)(2 * (first + node / span * width * up[l]));
-    row[2 * l + 1] = (uint32_t)(2 * (branch * up[l] + port) + 1);
-    first += p->node_count / span * width * up[l];
-    branch += port * width;
-    span *= m[l];
-    width *= up[l];
-  }
-}
+/* Rows are kept: ways of a fat tree without a division. */
 static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
   const int h = (int)w->plat.topo[0];
   uint32_t *const from = w->tree_rows + (size_t)src * 2 * (size_t)h, *const to = w->tree_rows +
                                                                                  (size_t)dst * 2 *
                                                                                      (size_t)h;
-  int n = 0, top = 1, l;
-  if (!from[1]) pm__tree_row(&w->plat, src, from);
-  if (!to[1]) pm__tree_row(&w->plat, dst, to);
-  while (top < h && from[2 * top] != to[2 * top]) top++;
-  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
-  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
-  return n;
+  if (!from[1]) pm__tree_row(&w->plat, src, NULL, from);
+  if (!to[1]) pm__tree_row(&w->plat, dst, NULL, to);
+  return pm__tree_join(h, from, to, out);
 }
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);

@@ -280,7 +280,7 @@ struct pm_world {
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
   int link_phases_done;
-  uint32_t *tree_rows; /* of a fat tree: see pm__tree_way */
+  uint32_t *tree_rows; /* of a fat tree: see pm__tree_row */
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   uint32_t way_factor;

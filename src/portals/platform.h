@@ -214,6 +214,8 @@ PM__PRIVATE int pm__way(const pm_platform *p, pm__graph *graph, int src, int dst
                         int64_t *latency_ps);
 /* Of one topology, for adaptive routing: port[level], where not negative, is taken on the way up; the way
    through a group (via, negative: none); the first global link; whether a link closes a ring. */
+PM__PRIVATE void pm__tree_row(const pm_platform *p, int64_t node, const int *choice, uint32_t *row);
+PM__PRIVATE int pm__tree_join(int h, const uint32_t *from, const uint32_t *to, uint32_t *out);
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *port,
                                 uint32_t *out);
 PM__PRIVATE int pm__dragonfly_way(const pm_platform *p, int64_t src, int64_t dst, int64_t via,

@@ -152,6 +152,30 @@ static void random_text_is_survived(void) {
   }
 }
 
+/* D-mod-K by its definition: the port above level l is digit l of the destination. Cables are numbered level by level, from
+   the left, and of each switch by port; a cable is two links, up and down. */
+static int tree_by_definition(const pm_platform *p, int64_t src, int64_t dst, uint32_t *out) {
+  const int64_t h = p->topo[0], *m = p->topo + 1, *up = m + h;
+  int64_t edge[8], width[9], span[9], b[9], base = 0, l, top = 1, n = 0;
+  span[0] = width[0] = 1;
+  b[0] = 0;
+  for (l = 0; l < h; l++) {
+    span[l + 1] = span[l] * m[l];
+    width[l + 1] = width[l] * up[l];
+    edge[l] = base; /* first cable of this level */
+    base += p->node_count / span[l] * width[l] * up[l];
+  }
+  while (src / span[top] != dst / span[top]) top++;
+  for (l = 0; l < top; l++) {
+    const int64_t port = dst / width[l] % up[l];
+    out[n++] = (uint32_t)(2 * (edge[l] + (src / span[l] * width[l] + b[l]) * up[l] + port));
+    b[l + 1] = b[l] + port * width[l];
+  }
+  for (l = top - 1; l >= 0; l--)
+    out[n++] = (uint32_t)(2 * (edge[l] + (dst / span[l] * width[l] + b[l]) * up[l] + (b[l + 1] - b[l]) / width[l]) + 1);
+  return (int)n;
+}
+
 /* Every way starts at its source's link, ends at its destination's and uses no link twice; all links
    are within the count. */
 static void ways_are_sound(const pm_platform *p) {
@@ -166,10 +190,11 @@ static void ways_are_sound(const pm_platform *p) {
     for (int b = 0; b < n; b++) {
       uint32_t way[64], back[64], plain[64];
       int64_t latency_ns = -1, latency_back_ns = -1, plain_ps = -1;
-      if (p->topology != PM_TOPO_FILE) { /* a tree's by its definition, not by its table */
+      if (p->topology != PM_TOPO_FILE) {
         const int plain_hops = pm__way(p, NULL, a, b, plain, &plain_ps);
         CHECK(pm_route(w, a, b, way, 64, &latency_ns) == plain_hops && latency_ns * 1000 == plain_ps);
         CHECK(!memcmp(way, plain, (size_t)plain_hops * sizeof *way));
+        if (p->topology == PM_TOPO_FATTREE) CHECK(tree_by_definition(p, a, b, plain) == plain_hops && !memcmp(way, plain, (size_t)plain_hops * sizeof *way));
       }
       if (a == b) continue;
       const int hops = pm_route(w, a, b, way, 64, &latency_ns),
