@@ -405,6 +405,13 @@ static void nic__meet_read(nic__meet *m, nic__meeting *c) {
 }
 
 /* ---- addresses -------------------------------------------------------------------------------- */
+/* A number beyond 65535 would be taken modulo that by getaddrinfo. */
+static bool nic__is_port(const char *text) {
+  char *end;
+  const unsigned long number = strtoul(text, &end, 10);
+  return *end || (*text >= '0' && *text <= '9' && number <= 65535); /* else a service's name */
+}
+
 static nbc_status nic__resolve(const char *address, int type, bool passive, struct addrinfo **list,
                                nbc_error *err) {
   char host[200];
@@ -416,6 +423,8 @@ static nbc_status nic__resolve(const char *address, int type, bool passive, stru
   size_t host_bytes = colon ? (size_t)(colon - address) : 0;
   if (!colon || !host_bytes || host_bytes >= sizeof host)
     return nic__nbc_fail(err, NBC_E_INVAL, "address \"%.100s\": must be host:port", address);
+  if (!nic__is_port(colon + 1))
+    return nic__nbc_fail(err, NBC_E_INVAL, "address \"%.100s\": port: 0 to 65535", address);
   const bool brackets = address[0] == '[' && address[host_bytes - 1] == ']';
   memcpy(host, address + brackets, host_bytes - 2 * (size_t)brackets);
   host[host_bytes - 2 * (size_t)brackets] = 0;

@@ -505,12 +505,14 @@ static int stamps_socket(const char *address, int type, bool listening) {
   hints.ai_socktype = type;
   hints.ai_flags = (listening ? AI_PASSIVE : 0) | AI_NUMERICSERV;
   if (n > 1 && from[0] == '[' && from[n - 1] == ']') from++, n -= 2;
-  const bool ok = n < sizeof host && (listening || n > 0);
+  const bool fits = strspn(port, "0123456789") < 6 && atoi(port) <= 65535; /* getaddrinfo cuts it */
+  const bool ok = n < sizeof host && (listening || n > 0) && fits;
   if (ok) memcpy(host, from, n);
-  const int code = ok ? getaddrinfo(n ? host : NULL, port, &hints, &list) : EAI_NONAME;
+  const int code = ok     ? getaddrinfo(n ? host : NULL, port, &hints, &list)
+                   : fits ? EAI_NONAME
+                          : EAI_SERVICE;
   if (code)
-    return fprintf(stderr, "nicstat: %s %s: must be %sPORT: %s\n",
-                   listening ? "--listen" : "--connect", address,
+    return fprintf(stderr, "nicstat: %s: must be %sPORT: %s\n", address,
                    listening ? "[HOST:]" : "HOST:", gai_strerror(code)),
            -1;
   for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {

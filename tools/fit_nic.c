@@ -480,7 +480,7 @@ static int measure_tcp(const char *path) {
     char text[8];
     snprintf(text, sizeof text, "%d", port);
     fd = tcp_connect("127.0.0.1", text);
-  } else if (colon && (size_t)(colon - given.tcp) < sizeof host) {
+  } else if (colon && (size_t)(colon - given.tcp) < sizeof host && atol(colon + 1) <= 65535) {
     snprintf(host, sizeof host, "%.*s", (int)(colon - given.tcp), given.tcp);
     fd = tcp_connect(host, colon + 1);
   } else

@@ -34,6 +34,8 @@ check registers_of_no_device 1 'no register list' err clock eth9 --registers --s
 check watch_registers_of_no_device 1 'no register list' err watch eth9 --registers --sysfs "$dir/sys"
 check stamps_to_nowhere 1 'must be HOST:PORT' err stamps --connect 7000
 check stamps_from_nowhere 1 'must be \[HOST:\]PORT' err stamps --listen 1.2.3.4:port
+check stamps_from_no_port 1 'must be \[HOST:\]PORT' err stamps --listen 127.0.0.1:65537
+check stamps_to_no_port 1 'must be HOST:PORT' err stamps --connect 127.0.0.1:4294967297
 check stamps_too_short_for_udp 2 'from 24 to' err stamps --udp --size 8
 check records 0 '^#nic-record 1' out --record - --sysfs "$dir/sys"
 cp "$dir/out" "$dir/machine.txt"

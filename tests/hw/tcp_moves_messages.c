@@ -314,6 +314,10 @@ static void addresses_are_checked(void) {
   CHECK(nic_tcp_create(&desc, &t, &error) == NBC_E_INVAL && strstr(error.text, "host:port"));
   desc.rank = 1;
   CHECK(nic_tcp_create(&desc, &t, &error) == NBC_E_INVAL && strstr(error.text, "127.0.0.1:x"));
+  const char *const beyond[2] = {"127.0.0.1:65537", "127.0.0.1:-1"};
+  desc.addresses = beyond;
+  for (desc.rank = 0; desc.rank < 2; desc.rank++)
+    CHECK(nic_tcp_create(&desc, &t, &error) == NBC_E_INVAL && strstr(error.text, "port: 0 to 65535"));
   desc.rank = 0;
   desc.addresses = own;
   CHECK(nic_tcp_create(&desc, &t, &error) == NBC_E_TIMEOUT &&
