@@ -304,8 +304,10 @@ int main(int argc, char **argv) {
   if (!status && costs) status = read_costs(costs, &err);
   if (status) return fail(err.text);
   char *end = NULL;
-  if (cores) input.core_count = (int)strtol(cores, &end, 10);
-  if (cores && (*end || input.core_count < 2)) return fail("--cores: must be a number >= 2");
+  const long wanted = cores ? strtol(cores, &end, 10) : 0;
+  if (cores && (*end || wanted < 2 || wanted > 1000000))
+    return fail("--cores: must be a number from 2 to 1000000");
+  if (cores) input.core_count = (int)wanted;
   if (scaling && !read_scaling(scaling))
     return fail(
         "--scaling: THREADS:SECONDS at least twice, threads ascending, as in 15:4.3,16:4.1");

@@ -546,8 +546,9 @@ int main(int argc, char **argv) {
   }
   const uint64_t bytes = strtoull(most, &end, 10);
   if (*end || bytes < 64 || bytes > 16777216) return fail("--max: 64 to 16777216", most);
-  run.nodes = (int)strtol(nodes, &end, 10);
-  if (*end || run.nodes < 2 || run.nodes > 16) return fail("--nodes: 2 to 16", nodes);
+  const long node_count = strtol(nodes, &end, 10);
+  run.nodes = (int)node_count;
+  if (*end || node_count < 2 || node_count > 16) return fail("--nodes: 2 to 16", nodes);
   if (platform && pm_platform_load(platform, &p, error, sizeof error))
     return fail(error, "--platform");
   sizes(bytes);

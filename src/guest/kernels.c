@@ -235,18 +235,22 @@ static int set_key(kernel *k, const char *key, const char *value) {
                {"sigma_nk", &m->sigma_nk_s},
                {"sigma_one", &m->sigma_one_s}};
   char *end;
+  long number;
   for (size_t i = 0; i < sizeof times / sizeof *times; i++)
     if (strcmp(key, times[i].key) == 0)
-      return *times[i].to = value_of(value, &end), *value && !*end;
+      return *times[i].to = value_of(value, &end), *value && !*end && isfinite(*times[i].to);
   for (int i = 0; i < SIZES; i++)
     if (key[0] == "mnk"[i] && !key[1]) {
       k->is_pointer[i] = *value == '*';
-      k->argument[i] = (int)strtol(value + k->is_pointer[i], &end, 10);
-      return !*end && k->argument[i] >= 1 && k->argument[i] <= 32;
+      number = strtol(value + k->is_pointer[i], &end, 10);
+      k->argument[i] = (int)number;
+      return !*end && number >= 1 && number <= 32;
     }
-  if (strcmp(key, "node") == 0)
-    return k->node = (int)strtol(value, &end, 10),
-           *value && !*end && k->node >= 0 && k->node < 1 << 24;
+  if (strcmp(key, "node") == 0) {
+    number = strtol(value, &end, 10);
+    k->node = (int)number;
+    return *value && !*end && number >= 0 && number < 1 << 24;
+  }
   if (strcmp(key, "result") == 0) {
     k->result = strcmp(value, "any") == 0 ? -1 : strtol(value, &end, 10);
     return *value && (k->result < 0 ? strcmp(value, "any") == 0 : !*end);
@@ -258,7 +262,7 @@ static int set_key(kernel *k, const char *key, const char *value) {
   mode->mean_ratio = value_of(end + 1, &end);
   if (*end != ',') return 0;
   mode->sigma_ratio = value_of(end + 1, &end);
-  return !*end;
+  return !*end && isfinite(mode->weight_ratio + mode->mean_ratio + mode->sigma_ratio);
 }
 /* What is called in place of a function: it tells the common entry which kernel is meant, since all functions
    share that. Thunks must be where code may be run, so they have pages of their own. */

@@ -24,6 +24,7 @@ check "cores and alpha are taken" says '0.50' 0 "$D" --cores 8 --alpha 0.5 "$T/k
 check "an SVG is drawn" sh -c "'$D' --svg '$T/a.svg' && grep -c '<polyline' '$T/a.svg' | grep -qx 2 && tail -1 '$T/a.svg' | grep -qx '</svg>'"
 check "a report of this library is read" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json
 check "reports are averaged" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json tests/fuzz/seeds/fuzz_report/full.json
+check "cores are a number that fits" says '--cores: must be' 2 "$D" --cores 4294967298 tests/fuzz/seeds/fuzz_report/full.json
 check "a report does not know the cores" says '--cores: the input does not say' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json
 check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json "$T/kripke"
 check "the verdict says on what it rests" says 'It rests on N/(N-1) alone: on one core less computation is taken to last 1.067 times' 0 "$D" "$T/kripke"

@@ -369,7 +369,7 @@ kernels_are_models() {
     grep 'large is mine, small is mine: 1' "$T/out" && grep '^pm_run: heavy: 1 calls' "$T/err" && run -n 1 "$B/tests/model/guest_kernels" && grep -x '0: heavy 6007 took 0 ns' "$T/out" || return 1
   echo 'heavy m=1 one=1e-6 result=41' >"$T/kernels" && run -n 1 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep -x '0: heavy 41 took 1000 ns' "$T/out" &&
     echo 'heavy m=1 one=1e-6 result=any' >"$T/kernels" && run -n 4 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && test "$(sed -n 's/.: heavy \([0-9]*\) took 1000 ns/\1/p' "$T/out" | awk '$1 >= 1 && $1 <= 10000 { n[$1] } END { print length(n) }')" -gt 1 || return 1
-  for k in 'heavy result=x' 'heavy result=' 'heavy m' 'heavy m=x' 'heavy m=*0' 'heavy mode=1,2' 'heavy nonsense=1'; do
+  for k in 'heavy result=x' 'heavy result=' 'heavy m' 'heavy m=x' 'heavy m=*0' 'heavy mode=1,2' 'heavy nonsense=1' 'heavy m=4294967297' 'heavy node=4294967296' 'heavy one=nan' 'heavy mode=1,inf,1'; do
     echo "$k" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: .*line 1: ' "$T/err" || return 1
   done
   # each node of many has a line of its own, in any order

@@ -26,7 +26,7 @@ calibration_reads_back() { # from constants that are far off: what it writes is 
     "$B/level_compare" --max 64 --nodes 2 --platform "$T/fitted" | grep '^Put-WaitAck.*within' | awk '{ exit !($9 == "worst" && $10 < 9 && $10 > -9) }'
 }
 refuses() {
-  for bad in '--max 1' '--max x' '--nodes 1' '--nodes 17' '--html' '--what 1' '--platform /nowhere'; do
+  for bad in '--max 1' '--max x' '--nodes 1' '--nodes 17' '--nodes 4294967298' '--html' '--what 1' '--platform /nowhere'; do
     # shellcheck disable=SC2086 # words
     "$B/level_compare" $bad >/dev/null 2>"$T/error" && return 1
     grep -q -e "${bad%% *}" "$T/error" || return 1
