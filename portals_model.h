@@ -2916,9 +2916,9 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them, or all where
-   there is room, within limits. 64 bytes. */
-enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
+/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them (four, where they are
+   found quickly), or all where there is room, within limits. 64 bytes. */
+enum { PM__WAYS_EACH = 16, PM__WAYS_LEAST = 4, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet */
   bool is_detour;              /* around cables that are down */
@@ -3362,9 +3362,14 @@ PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int fro
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
   const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
-  uint32_t each = PM__WAYS_EACH;
-  int bits = 4;
-  while (each < nics && (uint64_t)each * 2 * nics <= PM__WAYS_MOST) each *= 2, bits++;
+  /* What is found with a few sums had better be found again than waited for: these are to stay in the cache. */
+  const bool is_quick =
+      (w->plat.topology == PM_TOPO_FATTREE || w->plat.topology == PM_TOPO_CROSSBAR) &&
+      !w->desc.faults.outage_count;
+  const uint32_t most = is_quick ? PM__WAYS_MOST / 4 : PM__WAYS_MOST;
+  uint32_t each = is_quick ? PM__WAYS_LEAST : PM__WAYS_EACH;
+  int bits = is_quick ? 2 : 4;
+  while (each < nics && (uint64_t)each * 2 * nics <= most) each *= 2, bits++;
   w->way_each = each;
   w->way_shift = 32 - bits;
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;

@@ -60,9 +60,14 @@ PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int fro
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
   const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
-  uint32_t each = PM__WAYS_EACH;
-  int bits = 4;
-  while (each < nics && (uint64_t)each * 2 * nics <= PM__WAYS_MOST) each *= 2, bits++;
+  /* What is found with a few sums had better be found again than waited for: these are to stay in the cache. */
+  const bool is_quick =
+      (w->plat.topology == PM_TOPO_FATTREE || w->plat.topology == PM_TOPO_CROSSBAR) &&
+      !w->desc.faults.outage_count;
+  const uint32_t most = is_quick ? PM__WAYS_MOST / 4 : PM__WAYS_MOST;
+  uint32_t each = is_quick ? PM__WAYS_LEAST : PM__WAYS_EACH;
+  int bits = is_quick ? 2 : 4;
+  while (each < nics && (uint64_t)each * 2 * nics <= most) each *= 2, bits++;
   w->way_each = each;
   w->way_shift = 32 - bits;
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;

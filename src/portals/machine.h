@@ -46,9 +46,9 @@ typedef struct pm__lane {
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
   bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
-/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them, or all where
-   there is room, within limits. 64 bytes. */
-enum { PM__WAYS_EACH = 16, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
+/* A way that was asked for lately: those from a node lie side by side, at least sixteen of them (four, where they are
+   found quickly), or all where there is room, within limits. 64 bytes. */
+enum { PM__WAYS_EACH = 16, PM__WAYS_LEAST = 4, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
 typedef struct pm__known_way {
   int from, to, link_count;    /* link_count 0: none yet */
   bool is_detour;              /* around cables that are down */
