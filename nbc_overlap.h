@@ -26,7 +26,7 @@
          nbc_xfer_end(me, 1);                             // the library learns that it is over
          nbc_call_exit(me);
          if (nbc_monitor_report(monitor, &report)) return 1;
-         nbc_report_write_text(report, stdout);           // 100 % of the transfer was hidden
+         nbc_report_write_text(report, stdout);           // 0 to 100 %: a measured table tells more
          nbc_report_free(report);
          nbc_monitor_destroy(monitor);
          return 0;
