@@ -32,6 +32,7 @@ void guest_look_at_clock(void) {
     pm_sleep_ns(guest_platform()->cpu_poll_ns << (more < 0               ? 0
                                                   : more < DOUBLINGS_MAX ? more
                                                                          : DOUBLINGS_MAX));
+  guest_alarms_ring();
 }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   if (!pm_self()) return (int)syscall(SYS_clock_gettime, clock, t);
@@ -58,10 +59,12 @@ time_t time(time_t *t) {
   return now.tv_sec;
 }
 int nanosleep(const struct timespec *d, struct timespec *rest) {
+  int64_t left_ns;
   if (!pm_self()) return (int)syscall(SYS_nanosleep, d, rest);
   guest_now()->look_count = 0;
-  pm_sleep_ns((int64_t)d->tv_sec * 1000000000 + d->tv_nsec);
-  return 0;
+  if (!guest_sleep((int64_t)d->tv_sec * 1000000000 + d->tv_nsec, &left_ns)) return 0;
+  if (rest) *rest = (struct timespec){left_ns / 1000000000, left_ns % 1000000000};
+  return errno = EINTR, -1;
 }
 int usleep(useconds_t us) {
   const struct timespec d = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
@@ -69,8 +72,8 @@ int usleep(useconds_t us) {
 }
 unsigned sleep(unsigned s) {
   const struct timespec d = {(time_t)s, 0};
-  nanosleep(&d, NULL);
-  return 0;
+  struct timespec rest = {0, 0};
+  return nanosleep(&d, &rest) ? (unsigned)rest.tv_sec : 0;
 }
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *rest) {
   struct timespec left = *d;
@@ -81,7 +84,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct
     left.tv_sec = d_ns > 0 ? d_ns / 1000000000 : 0;
     left.tv_nsec = d_ns > 0 ? d_ns % 1000000000 : 0;
   }
-  return nanosleep(&left, NULL);
+  return nanosleep(&left, flags & TIMER_ABSTIME ? NULL : rest) ? errno : 0;
 }
 int sched_yield(void) {
   if (!pm_self()) return (int)syscall(SYS_sched_yield);

@@ -37,8 +37,13 @@ static int wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns) {
     const int ready = look(arg, host_ms(d_ns));
     if (ready || (d_ns > 0 && pm_now_ns() >= t_end_ns)) return ready;
     pm_yield();
+    if (guest_alarms_ring()) return errno = EINTR, -1;
     if (d_ns == 0) return 0;
   }
+}
+static int sleep_for(int64_t d_ns) {
+  int64_t left_ns;
+  return guest_sleep(d_ns, &left_ns) ? (errno = EINTR, -1) : 0;
 }
 static int64_t ns_of(const struct timespec *t) {
   return t ? (int64_t)t->tv_sec * 1000000000 + t->tv_nsec : -1;
@@ -60,7 +65,7 @@ static int look_poll(void *arg, int ms) {
 static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
   poll_args a = {files, count};
   for (nfds_t i = 0; i < count; i++) guest_own_input(files[i].fd);
-  if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
+  if (!count && d_ns > 0) return sleep_for(d_ns);
   return wait_for(look_poll, &a, d_ns);
 }
 int poll(struct pollfd *files, nfds_t count, int ms) {
@@ -98,7 +103,7 @@ static int look_select(void *arg, int ms) {
 }
 static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
   select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
-  if (!count && d_ns > 0) return pm_sleep_ns(d_ns), 0;
+  if (!count && d_ns > 0) return sleep_for(d_ns);
   if (in && count > 0 && FD_ISSET(0, in)) guest_own_input(0);
   for (int k = 0; k < 3; k++)
     if (a.asked[k]) a.wanted[k] = *a.asked[k];
@@ -150,7 +155,11 @@ bool guest_may_wait(int fd) {
 }
 bool guest_wait_for_file(int fd, short events, int64_t d_ns) {
   struct pollfd file = {fd, events, 0};
-  return poll_ns(&file, 1, d_ns) != 0;
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
+  int ready;
+  do ready = poll_ns(&file, 1, d_ns > 0 ? t_end_ns - pm_now_ns() : d_ns);
+  while (ready < 0 && errno == EINTR && (d_ns < 0 || pm_now_ns() < t_end_ns)); /* it is restarted */
+  return ready != 0;
 }
 static int wait_to_read(int fd) {
   if (guest_may_wait(fd)) guest_wait_for_file(fd, POLLIN, -1);
@@ -212,7 +221,8 @@ int guest_open_waiting(int folder, const char *path, int flags, mode_t mode) {
     if (pipe2(a.scratch, O_CLOEXEC) != 0) return -1;
     a.fd = openat(folder, path, a.flags | O_NONBLOCK);
     const int error_number = errno;
-    if (a.fd >= 0) wait_for(look_for_writer, &a, -1);
+    while (a.fd >= 0 && wait_for(look_for_writer, &a, -1) < 0 && errno == EINTR) {
+    }
     close(a.scratch[0]), close(a.scratch[1]);
     errno = error_number;
     if (a.fd < 0) return -1;
@@ -351,11 +361,6 @@ FILE *guest_stream_waiting(int fd, const char *mode) {
   if (stream) stream->_fileno = fd; /* fileno() says so */
   return stream;
 }
-static int guest_pause(void) { /* signals to oneself cannot come meanwhile */
-  while (!pm_thread_wait("pause", -1)) {
-  }
-  return errno = EINTR, -1;
-}
 
 __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("__poll_chk", guest_poll_chk);
@@ -373,5 +378,4 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("timerfd_settime", guest_timerfd_settime);
   GUEST_REPLACE("timerfd_gettime", guest_timerfd_gettime);
   GUEST_REPLACE("close", guest_close);
-  GUEST_REPLACE("pause", guest_pause);
 }

@@ -255,6 +255,15 @@ void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
 char *guest_getenv(const char *name);     /* of the running process, as the next three */
 pid_t guest_getpid(void);
 int guest_raise(int number);
+bool guest_interrupt(int number); /* ret whether its handler was called */
+sigset_t guest_mask(const sigset_t *next,
+                    bool *is_interrupted); /* ret the one before; as guest_interrupt */
+bool guest_alarms_are_set(void);
+/* The time until one rings, or d_ns, where it is shorter; < 0: never */
+int64_t guest_alarm_in_ns(int64_t d_ns);
+bool guest_alarms_ring(void); /* those whose time has come. ret whether a handler was called */
+bool guest_sleep(int64_t d_ns,
+                 int64_t *left_ns); /* ret whether a handler ended it, so much before its end */
 int guest_open_itself(const char *path); /* /proc/self/exe, ...; ret -1: another file */
 /* The other threads of a process, see pthread.c */
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);

@@ -327,6 +327,14 @@ static void deliver(int number) {
   l->blocked = before;
   deliver_pending(); /* what the handler raised again comes when it has returned */
 }
+bool guest_interrupt(int number) {
+  const guest_libc *l = state();
+  const sighandler_t handler = l->actions[number].sa_handler;
+  const bool is_called =
+      sigismember(&l->blocked, number) == 0 && handler != SIG_DFL && handler != SIG_IGN;
+  deliver(number);
+  return is_called;
+}
 static void deliver_pending(void) {
   guest_libc *l = state();
   for (int i = 1; i < 65; i++)
@@ -334,6 +342,18 @@ static void deliver_pending(void) {
       sigdelset(&l->pending, i);
       deliver(i);
     }
+}
+sigset_t guest_mask(const sigset_t *next, bool *is_interrupted) {
+  guest_libc *l = state();
+  const sigset_t before = l->blocked;
+  *is_interrupted = false;
+  l->blocked = *next;
+  for (int i = 1; i < 65; i++)
+    if (sigismember(&l->pending, i) == 1 && sigismember(&l->blocked, i) == 0) {
+      sigdelset(&l->pending, i);
+      *is_interrupted |= guest_interrupt(i);
+    }
+  return before;
 }
 int guest_raise(int number) {
   if (number < 1 || number > 64) return errno = EINVAL, -1;
@@ -493,8 +513,9 @@ static int no_exec(void) {
   return errno = ENOSYS, -1;
 }
 static int no_timer(void) {
-  guest_say_once("timer", "alarm, setitimer, timer_create: no signals at simulated times; refused "
-                          "(ENOSYS); timerfd_create is there");
+  guest_say_once("timer",
+                 "timer_create: no such timers; refused (ENOSYS); setitimer and timerfd_create are "
+                 "there");
   return errno = ENOSYS, -1;
 }
 
@@ -570,9 +591,8 @@ __attribute__((constructor)) static void add_more(void) {
                                       "waitid", "__wait",  "__waitpid"};
   static const char *const execs[] = {"execve", "execv",  "execvp",  "execl",
                                       "execlp", "execle", "execvpe", "fexecve"};
-  static const char *const timers[] = {"alarm", "ualarm", "setitimer", "timer_create"};
   for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) GUEST_REPLACE(forks[i], no_fork);
   for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) GUEST_REPLACE(waits[i], no_child);
   for (size_t i = 0; i < sizeof execs / sizeof *execs; i++) GUEST_REPLACE(execs[i], no_exec);
-  for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) GUEST_REPLACE(timers[i], no_timer);
+  GUEST_REPLACE("timer_create", no_timer);
 }

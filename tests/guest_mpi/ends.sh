@@ -19,6 +19,7 @@ check "_Exit with a status" ends 5 "process 1 ended with status 5 $between" ends
 check "a return without MPI_Finalize is named" ends 100 "process 1 ended $between" ends forgets
 check "a status after MPI_Finalize ends one process" ends 6 'process 1 ended with status 6$' ends after
 check "who looks at the clock for long is no deadlock" ends 0 '2 processes, 300000[0-9]*\.' ends looks
+check "a timer's signal comes between calls, at its time" ends 0 '2 processes, 10[0-9][0-9]\.' ends alarm
 check "a crash" ends 100 SIGABRT ends crash
 if [ -x "$set/ends90" ]; then
   check "Fortran: MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends90 abort

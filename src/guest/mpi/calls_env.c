@@ -17,7 +17,8 @@ gm_scope gm_enter_well(const char *name, int allowed) {
   if (gm_set.computes) s.was_unmeasured = pm_compute_unmeasured(true);
   guest_context *const c = guest_context_now(); /* of this thread: others may be in calls too */
   int *const depth = &c->mpi_depth;
-  if (!gm_set.computes && !gm_set.is_traced && !gm_has_costs && gm_set.progress != GM_TIMER)
+  if (!gm_set.computes && !gm_set.is_traced && !gm_has_costs && gm_set.progress != GM_TIMER &&
+      !guest_alarms_are_set())
     c->mpi = p;
   if (p->stolen_ns && !*depth) { /* what a timer's worker took from the computation */
     const int64_t d_ns = p->stolen_ns;
@@ -35,6 +36,7 @@ void gm_leave_well(gm_scope *s) {
   if (--guest_context_now()->mpi_depth == 0 && p->record) gm_record_call(p, 0, s->name);
   if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
+  if (!guest_context_now()->mpi_depth) guest_alarms_ring();
 }
 void gm_check_open(gm_proc *p, const char *name) {
   if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);
