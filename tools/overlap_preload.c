@@ -210,11 +210,27 @@ static bool several_threads_may_call(void) {
   return REAL(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
 }
 
+/* Those of the MPI itself: a progress preload behind us has one of its own beside the program's, which it does not
+   tell. Nobody stands before PMPI_Wtick. */
+static bool several_threads_may_move(void) {
+  Dl_info mpi;
+  int (*query)(int *) = NULL;
+  int level = MPI_THREAD_MULTIPLE;
+  void *const tick = dlsym(RTLD_NEXT, "PMPI_Wtick");
+  void *const library =
+      tick && dladdr(tick, &mpi) ? dlopen(mpi.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  void *const found = library ? dlsym(library, "PMPI_Query_thread") : NULL;
+  memcpy(&query, &found, sizeof query);
+  const bool is_told = query && query(&level) == MPI_SUCCESS;
+  if (library) dlclose(library); /* it stays: others have it open */
+  return !is_told || level == MPI_THREAD_MULTIPLE;
+}
+
 /* Who shares our node, a name for this run (start time and process id of rank 0), and whether several threads of a
    process may move messages at once. */
 static void meet_the_world(void) {
   enum { TIME, PID, THREADS, FACTS };
-  long long of_all[FACTS], mine[FACTS] = {0, 0, run.multiple};
+  long long of_all[FACTS], mine[FACTS] = {0, 0, several_threads_may_move()};
   if (run.rank == 0) mine[TIME] = (long long)time(NULL), mine[PID] = (long long)getpid();
   MPI_Comm node;
   MPI_Group group;

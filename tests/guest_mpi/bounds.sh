@@ -2,7 +2,7 @@
 # Do bounds hold? Random programs of large messages that compute while these move (bounds.c), with minima above 0.
 # Under pm_run, on drawn machines, every row of the reports is held against the exact overlap that the wire saw. With
 # FUZZ_SECONDS (make fuzz-bounds) for so long, and in turn on each MPI that is here under the overlap preload, with a
-# table measured before: there data moves inside of calls only, and no minimum may be above the time in which one side
+# table measured before (and taken as it is when the machine was busy): there data moves inside of calls only, and no minimum may be above the time in which one side
 # computed while the other was in a call. A seed that looks false is run again: a process may have waited for its core
 # just before a call; false three times is false. TEST_SEED=N: the first seed.
 . tests/test.sh

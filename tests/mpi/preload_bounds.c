@@ -300,7 +300,7 @@ static void late(void) {
 static int has_threads(const char *scene, int how) {
   const char *mpich = getenv("PMI_RANK"), *openmpi = getenv("OMPI_COMM_WORLD_RANK"),
              *who = mpich ? mpich : openmpi;
-  return strcmp(scene, "threads") == 0 && how && who && atoi(who) == 1;
+  return strcmp(scene, "threads") == 0 && how == 1 && who && atoi(who) == 1;
 }
 static void threads(void) {
   enum { AT_ONCE = 4, MUCH = 1 << 20 };
