@@ -548,31 +548,36 @@ static bool nbc__rep_add_text(char **sum, const char *one, const char *several) 
   return nbc_report_set(sum, *sum && **sum ? several : one) == NBC_OK;
 }
 
-/* A report may be filled by hand: whether all that is named by a number or a text is there. */
-NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
-  const int sections = r->section_count < INT32_MAX ? (int)r->section_count : INT32_MAX;
-  bool is_whole = r->class_edge_count < NBC_MAX_CLASSES;
-#define NBC__REP_IN(index, count) ((index) >= 0 && (index) < (int)(count))
-  for (size_t i = 0; i < r->section_count; i++) is_whole = is_whole && r->sections[i].path;
-  for (size_t i = 0; is_whole && i < r->cell_count; i++)
-    is_whole = NBC__REP_IN(r->cells[i].section_index, sections) &&
-               NBC__REP_IN((int)r->cells[i].kind, NBC_KIND_COUNT) &&
-               NBC__REP_IN(r->cells[i].class_index, r->class_edge_count + 1) &&
-               NBC__REP_IN((int)r->cells[i].peer, NBC_PEER_COUNT);
-  for (size_t i = 0; is_whole && i < r->call_count; i++)
-    is_whole = NBC__REP_IN(r->calls[i].section_index, sections) &&
-               NBC__REP_IN((int)r->calls[i].kind, NBC_KIND_COUNT);
-  for (size_t i = 0; is_whole && i < r->counter_count; i++)
-    is_whole = NBC__REP_IN(r->counters[i].section_index, sections) && r->counters[i].name;
-  for (size_t i = 0; is_whole && i < r->joint_count; i++)
-    is_whole = NBC__REP_IN((int)r->joints[i].peer, NBC_PEER_COUNT);
-  for (size_t i = 0; is_whole && i < r->partner_bound_count; i++)
-    is_whole = NBC__REP_IN((int)r->partner_bounds[i].kind, NBC_KIND_COUNT);
-  for (size_t i = 0; is_whole && i < r->site_count; i++) is_whole = r->sites[i].call != NULL;
-  for (size_t i = 0; is_whole && i < r->comm_count; i++) is_whole = r->comms[i].name != NULL;
-  for (size_t i = 0; is_whole && i < r->note_count; i++) is_whole = r->notes[i] != NULL;
-#undef NBC__REP_IN
-  return is_whole;
+/* A report may be filled by hand: whether all that is named by a number or a text is there. Called seldom, so kept small;
+   a negative number is a large unsigned one. */
+__attribute__((cold)) NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
+  size_t bad = r->class_edge_count >= NBC_MAX_CLASSES;
+#define NBC__REP_OUT(index, count) ((size_t)(unsigned)(index) >= (size_t)(count))
+  for (size_t i = 0; i < r->section_count; i++) bad |= !r->sections[i].path;
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_cell *c = &r->cells[i];
+    bad |= NBC__REP_OUT(c->section_index, r->section_count) |
+           NBC__REP_OUT(c->kind, NBC_KIND_COUNT) |
+           NBC__REP_OUT(c->class_index, r->class_edge_count + 1) |
+           NBC__REP_OUT(c->peer, NBC_PEER_COUNT);
+  }
+  for (size_t i = 0; i < r->call_count; i++) {
+    const nbc_call *c = &r->calls[i];
+    bad |= NBC__REP_OUT(c->section_index, r->section_count) | NBC__REP_OUT(c->kind, NBC_KIND_COUNT);
+  }
+  for (size_t i = 0; i < r->counter_count; i++) {
+    const nbc_counter *c = &r->counters[i];
+    bad |= NBC__REP_OUT(c->section_index, r->section_count) | !c->name;
+  }
+  for (size_t i = 0; i < r->joint_count; i++)
+    bad |= NBC__REP_OUT(r->joints[i].peer, NBC_PEER_COUNT);
+  for (size_t i = 0; i < r->partner_bound_count; i++)
+    bad |= NBC__REP_OUT(r->partner_bounds[i].kind, NBC_KIND_COUNT);
+  for (size_t i = 0; i < r->site_count; i++) bad |= !r->sites[i].call;
+  for (size_t i = 0; i < r->comm_count; i++) bad |= !r->comms[i].name;
+  for (size_t i = 0; i < r->note_count; i++) bad |= !r->notes[i];
+#undef NBC__REP_OUT
+  return !bad;
 }
 
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err) {
