@@ -190,13 +190,20 @@ static int guest_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set) {
   memcpy(set, &o->chosen, bytes < sizeof o->chosen ? bytes : sizeof o->chosen);
   return 0;
 }
+/* Of the cores that it may have, the one of its place on its node: the same at each call and in each run, wherever the
+   host runs pm_run just then. */
 static int guest_getcpu(void) {
-  const own_cores *o = (const own_cores *)guest_state(&part);
-  const int cpu = sched_getcpu();
-  if (!o->are_chosen || cpu < 0 || CPU_ISSET((size_t)cpu, &o->chosen)) return cpu;
-  size_t first = 0;
-  while (!CPU_ISSET(first, &o->chosen)) first++;
-  return (int)first;
+  cpu_set_t set;
+  if (guest_getaffinity(0, sizeof set, &set)) return -1;
+  int before = pm_rank() % guest_per_node() % CPU_COUNT(&set);
+  size_t core = 0;
+  while (!CPU_ISSET(core, &set) || before--) core++;
+  return (int)core;
+}
+static int guest_getcpu_and_node(unsigned *core, unsigned *node) {
+  if (core) *core = (unsigned)guest_getcpu();
+  if (node) *node = 0;
+  return 0;
 }
 
 /* ---- its stack: interpreters (R) and collectors of garbage ask where it is, and how far it may grow ---------------- */
@@ -251,6 +258,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("sched_setaffinity", guest_setaffinity);
   GUEST_REPLACE("sched_getaffinity", guest_getaffinity);
   GUEST_REPLACE("sched_getcpu", guest_getcpu);
+  GUEST_REPLACE("getcpu", guest_getcpu_and_node);
   GUEST_REPLACE("open", guest_open);
   GUEST_REPLACE("open64", guest_open);
   GUEST_REPLACE("openat", guest_openat);

@@ -100,6 +100,7 @@ static void cores(void) {
   MUST(sched_getaffinity(0, sizeof all, &all) == 0 && CPU_COUNT(&all) > 0);
   size_t mine = 0;
   for (int seen = 0; seen <= rank % CPU_COUNT(&all); mine++) seen += CPU_ISSET(mine, &all) != 0;
+  MUST((size_t)sched_getcpu() == mine - 1); /* three on one node */
   CPU_ZERO(&one);
   PMI_Barrier();
   MUST(sched_setaffinity(0, sizeof one, &one) == -1 && errno == EINVAL);
@@ -107,7 +108,7 @@ static void cores(void) {
   if (rank) MUST(sched_setaffinity(0, sizeof one, &one) == 0);
   PMI_Barrier();
   MUST(sched_getaffinity(getpid(), sizeof now, &now) == 0 && CPU_EQUAL(&now, rank ? &one : &all));
-  MUST(CPU_ISSET((size_t)sched_getcpu(), &now) && (!rank || (size_t)sched_getcpu() == mine - 1));
+  MUST(CPU_ISSET((size_t)sched_getcpu(), &now) && (size_t)sched_getcpu() == mine - 1);
 }
 
 /* ---- its stack: as R finds it ----------------------------------------------------------------------------------- */

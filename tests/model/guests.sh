@@ -194,7 +194,7 @@ libraries_are_opened_as_on_the_host() {
     run -n 1 "$o/opens" "$o" && diff "$T/host" "$T/out" && run -n 3 "$o/opens" "$o" && cat "$T/host" "$T/host" "$T/host" | sort >"$T/three" && sort "$T/out" | diff "$T/three" -
 }
 # One executable, three processes: its handlers run in order, inside of each.
-what_a_process_asks_about_itself_is_its_own() { run -n 3 --stack 128 "$B/tests/model/guest_itself" one && test "$(grep -cx '[012] knows itself' "$T/out")" = 3; }
+what_a_process_asks_about_itself_is_its_own() { run -n 3 --per-node 3 --stack 128 "$B/tests/model/guest_itself" one && test "$(grep -cx '[012] knows itself' "$T/out")" = 3; }
 handlers_of_crashes_are_called() {
   run -n 2 "$B/tests/model/guest_itself" handled
   test $? = 7 && ! run -n 2 "$B/tests/model/guest_itself" twice && grep 'process . (node .): SIGSEGV at address 0x2b' "$T/err"
