@@ -11528,6 +11528,16 @@ PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wai
 static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
   return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
 }
+static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
+  const int count = (int)w->plat.nic_engine_count;
+  int64_t t_best_ps = n->t_rx_ps[0];
+  int best = 0, i;
+  for (i = 1; i < count; i++) {
+    best = n->t_rx_ps[i] < t_best_ps ? i : best;
+    t_best_ps = n->t_rx_ps[i] < t_best_ps ? n->t_rx_ps[i] : t_best_ps;
+  }
+  return &n->t_rx_ps[best];
+}
 /* The head or, of a long message, the tail is here: the earliest free engine takes it, in order.
    A message comes here twice when it has to wait: has_crossed says that its wait is over.
    Engines work side by side, with occupancies that differ, so a later message could be ready
@@ -11537,8 +11547,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
   pm__node *n = &w->nodes[to];
-  int64_t t_ps = w->now_ps, *best_ps = &n->t_rx_ps[0];
-  int i;
+  int64_t t_ps = w->now_ps;
   if (!m->way.has_crossed) {
     bool is_behind;
     int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
@@ -11552,10 +11561,9 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   }
   if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
-    for (i = 1; i < (int)w->plat.nic_engine_count; i++)
-      if (n->t_rx_ps[i] < *best_ps) best_ps = &n->t_rx_ps[i];
-    t_ps = pm__later(pm__max_ps(t_ps, *best_ps), pm__occupancy_ps(w, to, m));
-    *best_ps = t_ps;
+    int64_t *const engine_ps = pm__first_free_engine(w, n);
+    t_ps = pm__later(pm__max_ps(t_ps, *engine_ps), pm__occupancy_ps(w, to, m));
+    *engine_ps = t_ps;
     t_ps = n->t_rx_last_ps[m->way.lane] = pm__max_ps(t_ps, n->t_rx_last_ps[m->way.lane]);
   }
   if (!m->way.is_reply)
@@ -11621,8 +11629,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   }
   taken = pm__arrive(w, m);
   bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
-  t_ps = pm__later(
-      w->now_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
+  t_ps = w->now_ps;
+  if (w->plat.nic_match_ns)
+    t_ps = pm__later(
+        t_ps, pm__whole_ps((double)m->what.looked_at * (double)(w->plat.nic_match_ns * PM__PS)));
   if (searches) pm__search_ends(w, n, t_ps);
   if (taken) {
     if (bytes > (uint64_t)w->plat.pci_packet_bytes)
