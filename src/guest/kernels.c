@@ -19,7 +19,6 @@
    passes; later calls of the class are not run and take as long per product of the sizes. At the end MODELS
    has the lines for --kernels with mnk, one and sigma fitted to all that was measured. */
 #include "guest.h"
-#include "tools/output.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -161,7 +160,7 @@ static double fit(const kernel *k, double *a, double *b) {
   return k->sample_count > 2 ? sqrt(sum / (k->sample_count - 2)) : 0;
 }
 static int write_models(void) {
-  FILE *out = output_create(models_path);
+  FILE *out = guest_output(models_path);
   if (!out) return 0;
   for (int i = 0; i < kernel_count; i++) {
     const kernel *k = &kernels[i];
@@ -177,7 +176,7 @@ static int write_models(void) {
     if (k->result > 0) fprintf(out, " result=%lld", (long long)k->result);
     fprintf(out, " # measured: %d sizes\n", k->sample_count);
   }
-  return output_close(out, models_path);
+  return guest_output_close(out, models_path);
 }
 static bool is_measured(const kernel *k) {
   const pm_kernel *m = &k->model;
@@ -370,7 +369,9 @@ static int tell(pm_world *world, int result) {
       fprintf(stderr, "pm_run: %s: was not called\n", kernels[i].name);
   return models_path && !write_models() && !result ? 2 : result;
 }
-static void set_models(const char *option, const char *path) { (void)option, models_path = path; }
+static void set_models(const char *option, const char *path) {
+  models_path = guest_to_write(option, path);
+}
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   (void)platform;
   if (desc->compute_ratio > 0) compute_ratio = desc->compute_ratio;

@@ -2,7 +2,6 @@
    puts, atomics and gets, of MPI's messages, collectives and one-sided operations alike. As a table (.csv), or a
    page with a map: a row sends, a column receives, darker is more. Above 128 processes a cell stands for several. */
 #include "guest.h"
-#include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,12 +130,14 @@ static void write_html(FILE *out) {
 }
 
 /* ---- the part ---------------------------------------------------------------------------------------------- */
-static void set_matrix(const char *option, const char *value) { (void)option, path = value; }
+static void set_matrix(const char *option, const char *value) {
+  path = guest_to_write(option, value);
+}
 static void begin(pm_world *world) {
   if (path) guest_on_stamp(world, carried);
 }
 static int finish(pm_world *world, int result) {
-  FILE *out = path ? output_create(path) : NULL;
+  FILE *out = path ? guest_output(path) : NULL;
   const char *dot = path ? strrchr(path, '.') : NULL;
   (void)world;
   if (!path) return result;
@@ -146,7 +147,7 @@ static int finish(pm_world *world, int result) {
     write_csv(out);
   else
     write_html(out);
-  return output_close(out, path) || result ? result : 2;
+  return guest_output_close(out, path) || result ? result : 2;
 }
 static const guest_option options[] = {
     {"--matrix", "FILE", "transfers and bytes from each process to each: .csv, or .html (heat map)",

@@ -33,6 +33,7 @@ static pm_rtl_wave wave;
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_PHASES = 64 };
@@ -134,6 +135,21 @@ void guest_abort(int status, const char *text) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------- */
+const char *guest_to_write(const char *option, const char *path) {
+  char folder[4096];
+  struct stat about;
+  const char *slash = strrchr(path, '/');
+  if (strchr(path, '{')) return path; /* of a sweep: asked again when it is known */
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+  const bool is_there = stat(path, &about) == 0;
+  if (is_there && S_ISDIR(about.st_mode))
+    errno = EISDIR;
+  else if (access(is_there ? path : folder, W_OK) == 0)
+    return path;
+  guest_refuse("%s: %s: %s", option, path, strerror(errno));
+}
+FILE *guest_output(const char *path) { return output_create(path); }
+bool guest_output_close(FILE *out, const char *path) { return output_close(out, path); }
 bool guest_line(const char *option, const char *path, FILE *in, char *line, size_t max_bytes,
                 int *number) {
   memset(line, 1, max_bytes);
@@ -224,7 +240,7 @@ static void set_spin(const char *o, const char *v) {
   s.spin_ms = (int)guest_number(o, v, 0, 1000000);
 }
 static void set_platform(const char *o, const char *v) { (void)o, s.platform = v; }
-static void set_trace(const char *o, const char *v) { (void)o, s.trace = v; }
+static void set_trace(const char *o, const char *v) { s.trace = guest_to_write(o, v); }
 static void set_wave(const char *o, const char *v) {
 #ifdef WITH_RTL
   const char *why = pm_rtl_wave_read(&wave, v);

@@ -57,6 +57,10 @@ faults_are_refused_by_line_and_field() {
     fault 'loss_ratio -0.1' '1: loss_ratio: "-0.1": not a number' && fault 'loss_ratio 0.1 0.2' '1: loss_ratio: one number' && fault 'loss_ratio' '1: loss_ratio: one number' &&
     fault 'loss_ratio 0\0001\nloss_ratio 0' '1: a letter of code 0'
 }
+# Before the run, which may take hours.
+output_that_is_nowhere() {
+  for o in --trace --links --matrix --measure-kernels; do refused "$o: $T/nowhere/x.csv: " $o "$T/nowhere/x.csv" && refused "$o: $T: " $o "$T" || return 1; done
+}
 lines_are_whole() {
   for o in '--kernels heavy one=1' '--lib-cost MPI_Send 1'; do
     printf '#\n%s\0001\n' "${o#* }" >"$T/lines" && refused "${o%% *}: $T/lines, line 2: a letter of code 0" "${o%% *}" "$T/lines" || return 1
@@ -86,5 +90,5 @@ ignored_children_are_seen() {
   env --ignore-signal=CHLD true 2>/dev/null || return 0
   timeout 60 env --ignore-signal=CHLD "$B/pm_run" --sweep n=1,2 "$guest" >"$T/out" 2>"$T/err" && test "$(wc -l <"$T/out")" = 3
 }
-for t in platforms_are_refused_by_line files_that_are_none many_names_are_read a_million_hosts_are_read faults_are_refused_by_line_and_field lines_are_whole options_of_a_sweep_want_one sweeps_are_refused_by_key a_slow_row_keeps_no_files ignored_children_are_seen; do check "$t" $t; done
+for t in platforms_are_refused_by_line files_that_are_none many_names_are_read a_million_hosts_are_read faults_are_refused_by_line_and_field output_that_is_nowhere lines_are_whole options_of_a_sweep_want_one sweeps_are_refused_by_key a_slow_row_keeps_no_files ignored_children_are_seen; do check "$t" $t; done
 finish
