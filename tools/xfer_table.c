@@ -27,8 +27,9 @@
      few_repeats N ... these sizes were measured with fewer repeats than others, or not at all, because the times of
                        all sizes may take 60 s (--seconds N). Those above the eager size, which minima rest on, count as
                        faster than was seen: as fast as the link.
-     few_peers N       the link, which may take as long again, was measured with one other, and not with N at once. When
-                       that takes too long with one, the table counts as disturbed.
+     few_peers N       the link, which may take as long again, was measured with one other, and not with N at once, for
+                       which there was no time, or these waited for their cores. When it takes too long with one, the
+                       table counts as disturbed.
      xfer_table N      how it was measured (table_make.h): `nbc see` measures again when that has changed
      disturbed TEXT    the processes were interrupted, or repeats differ: said in every report
    A disturbed measurement is made again, up to three times.
@@ -490,9 +491,18 @@ static double burst_s(const nbc_clock *clock, char *buffer, int bytes, const int
   return best_s;
 }
 
+static long interruptions(void) {
+  struct rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return u.ru_nivcsw;
+}
+/* So many in so long a time tell that cores are shared. */
+static bool is_interrupted(long switches, double d_s) { return (double)switches > 50 * d_s; }
+
 /* Rank 0 with the first other one, and with all together, out and in: the largest of all, and a tenth
    more, because a limit must not be too low. *with: with how many at once all sizes were measured; 0: not even with
-   one, for want of time. Rank 0 decides: the next size takes four times as long as the one before. */
+   one, for want of time. Rank 0 decides: the next size takes four times as long as the one before. Several that wait
+   for their cores move no more than one: then nobody knows what they could, whatever was seen (no limit is lowered). */
 static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, int size,
                                int *with) {
   static int peers[MOST_PEERS];
@@ -503,6 +513,8 @@ static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, i
   for (int k = 0; k < MOST_PEERS; k++) peers[k] = k + 1;
   for (int all = 0; all < (others > 1 ? 2 : 1); all++) {
     const int zero = 0, used = all ? others : 1;
+    const int64_t start_ns = nbc_clock_now_ns(clock);
+    long switches = rank > used ? 0 : interruptions(), most = 0;
     int fits = 1;
     for (int out = 0; out < 2 && fits; out++) {
       double s = 0;
@@ -518,15 +530,12 @@ static double link_bytes_per_s(const nbc_clock *clock, char *buffer, int rank, i
       }
     }
     if (!fits) break;
+    if (rank <= used) switches = interruptions() - switches;
+    MPI_Allreduce(&switches, &most, 1, MPI_LONG, MPI_MAX, world);
+    if (all && is_interrupted(most, (double)(nbc_clock_now_ns(clock) - start_ns) * 1e-9)) break;
     *with = used;
   }
   return 1.1 * best;
-}
-
-static long interruptions(void) {
-  struct rusage u;
-  getrusage(RUSAGE_SELF, &u);
-  return u.ru_nivcsw;
 }
 
 /* All sizes twice, in half of the time each; keeps the shorter times. True: disturbed, and in `said` how. Rank 0
@@ -561,7 +570,7 @@ static bool measure_once(const nbc_clock *clock, char *buffer, int peer, bool fi
   if (time_s[0] > most_s)
     snprintf(said, said_bytes, "%.1f us for one byte: cores are shared, the times are too long",
              time_s[0] * 1e6);
-  else if ((double)switches > 50 * d_s)
+  else if (is_interrupted(switches, d_s))
     snprintf(said, said_bytes, "a process was interrupted %ld times in %.1f s", switches, d_s);
   else if (differ > SIZES / 4)
     snprintf(said, said_bytes, "two repeats differ by more than 30 %% at %d of %d sizes", differ,
@@ -579,15 +588,15 @@ static void say_few_repeats(const uint64_t size_bytes[SIZES], char *text, size_t
                             (unsigned long long)size_bytes[i]);
 }
 
-/* What of the link was not measured for want of time: with several it may be faster, which readers know from link_peers;
+/* What of the link was not measured, mostly for want of time: with several it may be faster, which readers know from link_peers;
    with one, nobody knows how fast it is, and the table counts as disturbed. */
 static void say_short_link(int others, int with, char *few, size_t few_bytes, char *said,
                            size_t said_bytes) {
   const long long seconds = budget_ns / 1000000000;
   const size_t n = strlen(few);
   if (with == others) return;
-  fprintf(stderr, "xfer_table: %lld s are too short for the link%s\n", seconds,
-          with ? " to several at once; the file says so" : "; the file says so");
+  fprintf(stderr, "xfer_table: %lld s are too short for the link%s; the file says so\n", seconds,
+          with ? " to several at once, or these waited for their cores" : "");
   if (with)
     snprintf(few + n, few_bytes - n, "\nfew_peers %d", others);
   else if (!said[0])
