@@ -784,18 +784,22 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
 /* What the NIC did not count by itself is added there; an entry, an answer or a trigger may count meanwhile. */
 static void pm_rtl__settle(pm_rtl *r, int64_t t_ps, int nic, int counter) {
   pm_rtl__counter *c = &r->nics[nic].triggers.counter[counter];
-  uint32_t half;
+  int i;
   if (!c->is_used) return;
-  for (half = 0; half < 2; half++) {
-    const uint32_t at = COSIM_CT + 32 * (uint32_t)counter;
+  for (i = 0; i < 2;
+       i++) { /* first what lowers the sum: on its way it must not reach a threshold */
+    const uint32_t at = COSIM_CT + 32 * (uint32_t)counter,
+                   half = (int64_t)(c->model[1] - c->told[1]) < 0 ? !i : i;
     const int64_t more = (int64_t)(c->model[half] - c->told[half]);
     if (!more) continue;
     pm_rtl__wake(r, t_ps);
     if (more == (int32_t)more)
       cosim_write(r->sim, nic, at + COSIM_CT_ADD_SUCCESS + 4 * half, (uint32_t)more);
-    else { /* a jump that nothing but PtlCTSet and PtlCTInc make */
-      cosim_write(r->sim, nic, at + 8 * half, (uint32_t)c->model[half]);
-      cosim_write(r->sim, nic, at + 8 * half + 4, (uint32_t)(c->model[half] >> 32));
+    else { /* a jump that nothing but PtlCTSet and PtlCTInc make: one that lowers it by its high half first */
+      const uint32_t first = more < 0 ? 4 : 0;
+      cosim_write(r->sim, nic, at + 8 * half + first, (uint32_t)(c->model[half] >> 8 * first));
+      cosim_write(r->sim, nic, at + 8 * half + (4 - first),
+                  (uint32_t)(c->model[half] >> 8 * (4 - first)));
     }
     c->told[half] = c->model[half];
   }

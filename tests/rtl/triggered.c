@@ -371,6 +371,51 @@ static void what_is_cancelled_does_not_arrive(void) {
   CHECK(W.sent > 0 && W.sent < 6 * CANCELS);
 }
 
+/* From one value to another a counter passes none at which something is released: neither where successes rise and failures
+   fall, nor where halves of a number change */
+static void set_body(void *unused) {
+  static const struct {
+    ptl_ct_event_t from, to;
+    uint64_t threshold;
+  } of[] = {{{1, 1}, {2, 0}, 3},
+            {{1, 1}, {0, 2}, 3},
+            {{0, 5}, {5, 0}, 6},
+            {{((uint64_t)1 << 40) + 1, 0}, {7, 0}, ((uint64_t)1 << 40) + 3},
+            {{7, 0}, {((uint64_t)1 << 40) + 1, 0}, ((uint64_t)1 << 40) + 3}};
+  const int me = pm_rank();
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const ptl_handle_ct_t came = counter_of(&s);
+  counted_entry(&s, W.memory[me], 4096, 1, PTL_ME_OP_PUT, came);
+  pm_barrier();
+  for (size_t i = 0; i < sizeof of / sizeof *of && me == 0; i++) {
+    const ptl_handle_ct_t ct = counter_of(&s), acks = counter_of(&s);
+    const ptl_handle_md_t md =
+        descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, acks);
+    CHECK(PtlCTSet(ct, of[i].from) == PTL_OK);
+    CHECK(PtlTriggeredPut(md, 0, 8, PTL_CT_ACK_REQ, pm_process_id(1), 3, 1, 0, NULL, 0, ct,
+                          of[i].threshold) == PTL_OK);
+    pm_sleep_ns(5000);
+    CHECK(PtlCTSet(ct, of[i].to) == PTL_OK);
+    pm_sleep_ns(9000);
+    CHECK(count_of(acks).success == 0 && count_of(ct).success == of[i].to.success);
+    CHECK(PtlCTInc(ct, (ptl_ct_event_t){of[i].threshold, 0}) == PTL_OK);
+    pm_sleep_ns(9000);
+    CHECK(count_of(acks).success == 1);
+    CHECK(PtlMDRelease(md) == PTL_OK && PtlCTFree(ct) == PTL_OK && PtlCTFree(acks) == PTL_OK);
+  }
+  pm_barrier();
+  if (me == 1) CHECK(count_of(came).success == sizeof of / sizeof *of);
+  W.ends++;
+  pm_barrier();
+  side_close(&s);
+}
+static void setting_a_counter_releases_nothing_on_its_way(void) {
+  run_on(FLOW, 2, set_body, NULL);
+  run_on(RTL, 2, set_body, NULL);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   rtl = pm_rtl_create();
@@ -379,6 +424,7 @@ int main(int argc, char **argv) {
   RUN(a_plan_ends_as_at_the_flow_level);
   RUN(beyond_the_table_the_model_releases);
   RUN(what_is_cancelled_does_not_arrive);
+  RUN(setting_a_counter_releases_nothing_on_its_way);
   pm_rtl_destroy(rtl);
   return TEST_END();
 }
