@@ -4577,7 +4577,9 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   NBC_FREE(m);
 }
 
-NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
+NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) {
+  return monitor ? &monitor->clock : NULL;
+}
 NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) {
   nbc_monitor_desc none;
   memset(&none, 0, sizeof none);
@@ -17906,7 +17908,9 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
   if (own_transport) nbc_transport_destroy(own_transport);
 }
 
-NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return &comm->err; }
+NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) {
+  return comm ? &comm->err : NULL;
+}
 
 /* An operator's number is all that ranks compare of it, so all must make theirs in one order. */
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,

@@ -105,7 +105,9 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   NBC_FREE(m);
 }
 
-NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) { return &monitor->clock; }
+NBC_API const nbc_clock *nbc_monitor_clock(const nbc_monitor *monitor) {
+  return monitor ? &monitor->clock : NULL;
+}
 NBC_API nbc_monitor_desc nbc_monitor_desc_of(const nbc_monitor *monitor) {
   nbc_monitor_desc none;
   memset(&none, 0, sizeof none);

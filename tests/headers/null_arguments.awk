@@ -48,6 +48,7 @@ BEGIN {
     call = call ")"
     cases++
     if (returns ~ /^(nbc|pm|nic)_status$/) body = "return (int)" call ";"
+    else if (i && returns ~ /\*$/ && returns !~ /char \*$/) body = "return " call " ? SOMETHING : NOTHING;"
     else if (returns == "void") body = call "; return NOTHING;"
     else body = "__auto_type x = " call "; __asm__ volatile(\"\" : : \"g\"(&x) : \"memory\"); return NOTHING;" # not optimised away
     print "static int case_" cases "(void) { " body " }"
