@@ -17908,9 +17908,7 @@ NBC_API void nbc_comm_destroy(nbc_comm *comm) {
   if (own_transport) nbc_transport_destroy(own_transport);
 }
 
-NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) {
-  return comm ? &comm->err : NULL;
-}
+NBC_API const nbc_error *nbc_comm_error(const nbc_comm *comm) { return comm ? &comm->err : NULL; }
 
 /* An operator's number is all that ranks compare of it, so all must make theirs in one order. */
 NBC_API nbc_status nbc_comm_operator(nbc_comm *comm, nbc_reduce_fn fn, void *user, bool commutative,
