@@ -54,6 +54,10 @@ typedef struct guest_context {
   int mpi_depth;                 /* calls of MPI that it is in: a library may call others inside */
   struct gm_proc *mpi;           /* of its process, where calls of MPI are but counted; else NULL */
   struct nbc_recorder *recorder; /* of --report: its calls and transfers; NULL: none yet */
+  struct {                       /* one that yields and looks at the clock by turns, see clock.c */
+    int64_t since_ns, yielded_at_ns, looks_ns;
+    int yields;
+  } vain;
   struct guest_context *next, *before; /* of the process's other threads */
 } guest_context;
 struct guest {

@@ -17,6 +17,51 @@ opened_library_reads_it() {
     printf '#include <dlfcn.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(int argc, char **argv) {\n  void *all = dlopen(argv[argc - 1], RTLD_NOW);\n  unsigned long long (*ticks)(void) = (unsigned long long (*)(void))dlsym(all, "ticks"), first = ticks();\n  sleep(1);\n  return printf("%%llu\\n", (ticks() - first) / 1000000) < 0;\n}\n' >"$T/main.c" && $CC -w -O1 -fPIE -pie "$T/main.c" -o "$T/opens" -ldl &&
     "$B/pm_run" -n 2 "$T/opens" "$T/ticks.so" >"$T/out" 2>"$T/err" && cat "$T/out" && test "$(grep -cx 1000 "$T/out")" = 2
 }
+# As the workers of OpenBLAS do: 67 ms for work that never comes, or comes late, beside processes that send all the time. Each looks
+# some hundred times, not a million, and sees the end at most a 32nd of its wait late.
+waits_by_yields() {
+  cat >"$T/yields.c" <<'C'
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+static volatile int work;
+static int looks;
+static long waited_us;
+static long now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000L + t.tv_nsec / 1000;
+}
+static void *worker(void *unused) {
+  const long begin_us = now_us();
+  while (!work && now_us() - begin_us < 67000) sched_yield(), looks++;
+  waited_us = now_us() - begin_us;
+  return unused;
+}
+int main(int argc, char **argv) {
+  pthread_t t;
+  int rank, provided, there = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int round = 0; round < 2; round++) {
+    looks = work = 0;
+    pthread_create(&t, NULL, worker, NULL);
+    const long begin_us = now_us();
+    while (now_us() - begin_us < (round ? 20000 : 80000)) MPI_Sendrecv(&rank, 1, MPI_INT, rank ^ 1, 0, &there, 1, MPI_INT, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    work = 1;
+    pthread_join(t, NULL);
+    const long least_us = round ? 20000 : 67000;
+    if (looks > 1000 || waited_us < least_us || waited_us > least_us + least_us / 30) printf("%d: %d looks, %ld us\n", round, looks, waited_us);
+    else printf("right\n");
+  }
+  return MPI_Finalize();
+}
+C
+  mpicc.mpich -O1 -w "$T/yields.c" -o "$T/yields" -pthread && timeout 100 "$B/pm_run" -n 4 "$T/yields" >"$T/out" 2>&1 && test "$(grep -cx right "$T/out")" = 8 || { cat "$T/out"; return 1; }
+}
 check "who waits for the counter waits as long" right waits
 check "... without ticks of the host's clock" right waits --spin 0
 check "the counter and MPI_Wtime agree" right compares
@@ -26,4 +71,5 @@ check "/proc/cpuinfo has its frequency" right processors
 check "commands and the system's own clock have the host's" right hosts
 check "a crash is one" right crash
 check "an opened library reads it" opened_library_reads_it
+check "who yields and looks at the clock by turns does so some hundred times" waits_by_yields
 finish
