@@ -34,7 +34,7 @@
    CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
    tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
-   other one there), bytes, SEND, entries that also take gets or are not for every user, answers of atomics that travel
+   other one there), bytes, SEND, entries that also take gets or are not for every user, acknowledgements once an entry gives none, answers of atomics that travel
    twice. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
    alone, the model releases as its events come. A released message reads its payload, and an atomic its
    operands, when it leaves, by DMA. So the NIC never truncates:

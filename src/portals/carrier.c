@@ -62,12 +62,13 @@ static bool pm__is_computed(const pm__message *m) {
          m->what.length && m->what.length % pm__type_bytes(m->what.type) == 0;
 }
 /* Which counter of the carrier grows by one when the answer is there. 0: none, or by something else: then the model
-   tells its value. */
+   tells its value. Where entries give no acknowledgements, the carrier's answer may be none. */
 static int pm__counter_of_answer(pm__message *m) {
   const bool is_back = m->what.kind == PM__GET || pm__is_fetch(m);
   const pm__md *md = m->what.get_md ? m->what.get_md : m->what.md;
   if (!(md->md.options & (is_back ? PTL_MD_EVENT_CT_REPLY : PTL_MD_EVENT_CT_ACK)) ||
       (md->md.options & PTL_MD_EVENT_CT_BYTES) ||
+      (!is_back && m->what.from->proc->world->has_mute_entries) ||
       (!is_back && m->what.ack_req != PTL_ACK_REQ && m->what.ack_req != PTL_CT_ACK_REQ))
     return 0;
   return pm__counter_number(pm__ct_at(m->what.from, md->md.ct_handle));
@@ -284,6 +285,7 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   pm_world *w = ni->proc->world;
   pm_carrier_entry e = pm__entry_of(ni, me->pt, &me->me);
   const unsigned int options = me->me.options;
+  if (options & PTL_ME_ACK_DISABLE) w->has_mute_entries = true;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   e.op_id = number;

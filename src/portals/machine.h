@@ -279,6 +279,7 @@ struct pm_world {
   pm__stream *streams, no_stream;     /* no_stream: what a search gives that has no memory */
   uint32_t stream_count, streams_max; /* a power of two, 0 at first */
   bool is_faulty, is_carrying;        /* is_carrying: the carrier is open */
+  bool has_mute_entries;              /* some entry gave no acknowledgements, while it was */
   int link_phases_done;
   uint32_t *tree_rows; /* of a fat tree: see pm__tree_row */
   pm__known_way *ways;

@@ -411,6 +411,39 @@ static void set_body(void *unused) {
   pm_barrier();
   side_close(&s);
 }
+/* What an entry acknowledges with nothing counts nothing, and releases nothing on its way either. */
+static void mute_body(void *unused) {
+  const int me = pm_rank();
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const ptl_handle_ct_t came = counter_of(&s), unseen = counter_of(&s), ct = counter_of(&s), acks = counter_of(&s);
+  counted_entry(&s, W.memory[me], 4096, 1, PTL_ME_OP_PUT | PTL_ME_ACK_DISABLE, unseen);
+  counted_entry(&s, W.memory[me], 4096, 2, PTL_ME_OP_PUT, came);
+  const ptl_handle_md_t md =
+                            descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct),
+                        released =
+                            descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, acks);
+  pm_barrier();
+  if (me == 0) {
+    CHECK(PtlTriggeredPut(released, 0, 8, PTL_CT_ACK_REQ, pm_process_id(1), 3, 2, 0, NULL, 0, ct, 1) == PTL_OK);
+    for (unsigned bits = 1; bits <= 2; bits++) {
+      CHECK(PtlPut(md, 0, 8, PTL_CT_ACK_REQ, pm_process_id(1), 3, bits, 0, NULL, 0) == PTL_OK);
+      pm_sleep_ns(9000);
+      CHECK(count_of(ct).success == bits - 1 && count_of(acks).success == (bits == 2));
+    }
+  }
+  pm_sleep_ns(9000);
+  pm_barrier();
+  if (me == 1) CHECK(count_of(came).success == 2 && count_of(unseen).success == 1);
+  W.ends++;
+  pm_barrier();
+  side_close(&s);
+}
+static void what_is_not_acknowledged_releases_nothing(void) {
+  run_on(FLOW, 2, mute_body, NULL);
+  run_on(RTL, 2, mute_body, NULL);
+}
 static void setting_a_counter_releases_nothing_on_its_way(void) {
   run_on(FLOW, 2, set_body, NULL);
   run_on(RTL, 2, set_body, NULL);
@@ -425,6 +458,7 @@ int main(int argc, char **argv) {
   RUN(beyond_the_table_the_model_releases);
   RUN(what_is_cancelled_does_not_arrive);
   RUN(setting_a_counter_releases_nothing_on_its_way);
+  RUN(what_is_not_acknowledged_releases_nothing);
   pm_rtl_destroy(rtl);
   return TEST_END();
 }
