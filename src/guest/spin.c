@@ -324,8 +324,13 @@ static void trapped(int number, siginfo_t *info, void *context) {
   }
   const size_t offset = pm_self() ? (size_t)((char *)at - guest_now()->image) : 0;
   place *p = place_at(offset);
-  if (!p || !p->visits[pm_rank()]) { /* a breakpoint of the program's own */
-    signal(number, SIG_DFL);
+  if (!p || !p->visits[pm_rank()]) {
+    /* Taken away by a tick that came between the trap and here: what stood there is run. Else a breakpoint of the program's own. */
+    if (*at != 0xCC)
+      c->uc_mcontext.gregs[REG_RIP]--;
+    else
+      signal(number, SIG_DFL);
+    errno = error;
     return;
   }
   c->uc_mcontext.gregs[REG_RIP]--;
