@@ -208,7 +208,7 @@ typedef struct cosim_command {
   uint32_t size_bytes;
   uint64_t match, offset, hdr_data; /* offset: 48 bits */
   uint64_t addr;                    /* host buffer: DMA payload, reply data */
-  /* Inline payload; or values, or one and what it is compared with (for a complex double behind it in the PIO payload);
+  /* Inline payload; or values, or one and what it is compared with (of a complex double both are in the PIO payload, 32 bytes);
      or for a counter's success and failure */
   uint64_t operand[2];
   uint64_t user; /* 48 bits: comes back in events and stamps */

@@ -82,7 +82,8 @@ module nic_rx_req import nic_pkg::*; #(
   msg_t msg_q;
   lme_res_t res_q;
   logic [LmeResBits-1:0] part_res [Peers];
-  logic [Peers-1:0] part_q, atomic_q;   // of peers whose message lacks its tail: it is an atomic
+  kind_t part_kind [Peers];
+  logic [Peers-1:0] part_q;   // of peers whose message lacks its tail
   logic [31:0] count_q;
   logic [7:0] idx_q;
   logic skip_q;          // the rest of the last message is not needed
@@ -140,7 +141,7 @@ module nic_rx_req import nic_pkg::*; #(
   logic same;
   lme_res_t part;
   assign part   = part_res[hdr_q.src];
-  assign same   = has_body && atomic == atomic_q[hdr_q.src] && part.mlength <= msg_q.length;
+  assign same   = has_body && msg_q.kind == part_kind[hdr_q.src] && part.mlength <= msg_q.length;
   assign follow = state_q == Check && legal && skipped && !part_q[hdr_q.src];
 
   // ---- history --------------------------------------------------------------------------------------
@@ -268,7 +269,7 @@ module nic_rx_req import nic_pkg::*; #(
     ev.offset   = res_q.offset;
     ev.user     = res_q.user;
     if (state_q == Abandon) begin   // all that is still known
-      ev.etype    = atomic_q[gone_q] ? EvAtomic : EvPut;
+      ev.etype    = (part_kind[gone_q] == KindPut) ? EvPut : (part_kind[gone_q] == KindAtomic) ? EvAtomic : EvFetch;
       ev.status   = StUndeliverable;
       ev.peer     = gone_q;
       ev.pid      = '0;
@@ -328,7 +329,6 @@ module nic_rx_req import nic_pkg::*; #(
     if (!rst_ni) begin
       state_q   <= Idle;
       part_q    <= '0;
-      atomic_q  <= '0;
       hdr_q     <= '0;
       msg_q     <= '0;
       res_q     <= '0;
@@ -390,10 +390,7 @@ module nic_rx_req import nic_pkg::*; #(
         Result: if (lme_res_valid_i) begin
           res_q   <= lme_res_i;
           state_q <= Start;
-          if (has_body && lme_res_i.matched) begin
-            part_q[hdr_q.src]   <= 1'b1;
-            atomic_q[hdr_q.src] <= atomic;
-          end
+          if (has_body && lme_res_i.matched) part_q[hdr_q.src] <= 1'b1;
         end
         Start: begin
           if (res_q.status != StOk || res_q.mlength == '0 || msg_q.kind == KindGet) begin
@@ -469,7 +466,10 @@ module nic_rx_req import nic_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (in_body && fits && atomic) operand_mem[count_q[Lb-1:0]] <= pkt_i.data;
     if (compute) old_q <= rd_data_i;
-    if (state_q == Result && lme_res_valid_i) part_res[hdr_q.src] <= lme_res_i;
+    if (state_q == Result && lme_res_valid_i) begin
+      part_res[hdr_q.src]  <= lme_res_i;
+      part_kind[hdr_q.src] <= msg_q.kind;
+    end
     if (keep) begin
       hist_mem[okey] <= rsp_done;
       hist_seq[okey] <= rsp_done.seq[7:WindowBits];

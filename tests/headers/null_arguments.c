@@ -5,9 +5,6 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { NOTHING = 77, SOMETHING = 78 }; /* what is no status: a pointer is NULL then */
 static int nothing(void) { return 0; } /* for a function of any type */
@@ -47,6 +44,7 @@ static nbc_model_loggp *v_nbc_model_loggp;
 static nbc_dedicated_input *v_nbc_dedicated_input;
 
 #include NULL_CASES
+#include "tests/headers/null_arguments.h"
 
 static nbc_status read_clock(void *ctx, int64_t *t_before_ns, uint64_t *ticks,
                              int64_t *t_after_ns) {
@@ -115,52 +113,10 @@ static void make_objects(void) {
   make_values();
 }
 
-static bool may_be_null(const char *function, const char *parameter) {
-  char line[128], wanted[128];
-  FILE *list;
-  bool found = strcmp(parameter, "err") == 0 || strcmp(parameter, "user") == 0;
-  if (!(list = fopen("tests/headers/null_allowed.list", "r"))) abort();
-  snprintf(wanted, sizeof wanted, "%s %s\n", function, parameter);
-  while (!found && fgets(line, sizeof line, list)) found = strcmp(line, wanted) == 0;
-  fclose(list);
-  return found;
-}
-
-static bool wants_another_rank(const char *function) {
-  return !strcmp(function, "nbc_recv") || !strcmp(function, "nbc_table_measure") ||
-         !strcmp(function, "nbc_model_measure");
-}
-
 static void null_is_answered_everywhere(void) {
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    int how = 0;
-    if (!*cases[i].parameter && wants_another_rank(cases[i].function)) continue;
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      _exit(-cases[i].call() & 0xff); /* statuses are negative */
-    }
-    if (child < 0 || waitpid(child, &how, 0) != child) abort();
-    const bool crashed = !WIFEXITED(how), status = !crashed && WEXITSTATUS(how) != (-NOTHING & 0xff);
-    const bool refused = !crashed && WEXITSTATUS(how) == -NBC_E_INVAL;
-    if (crashed) printf("  %s: %s is NULL: signal %d\n", cases[i].function, cases[i].parameter, WTERMSIG(how));
-    CHECK(!crashed);
-    if (!crashed && WEXITSTATUS(how) == (-SOMETHING & 0xff)) {
-      if (!may_be_null(cases[i].function, cases[i].parameter)) printf("  %s: %s is NULL: the result is not\n", cases[i].function, cases[i].parameter);
-      CHECK(may_be_null(cases[i].function, cases[i].parameter));
-      continue;
-    }
-    if (!*cases[i].parameter) {
-      if (refused) printf("  %s: refused, though nothing is NULL\n", cases[i].function);
-      CHECK(!refused);
-      continue;
-    }
-    if (crashed || !status || may_be_null(cases[i].function, cases[i].parameter)) continue;
-    if (!refused)
-      printf("  %s: %s is NULL: status %d\n", cases[i].function, cases[i].parameter, -WEXITSTATUS(how));
-    CHECK(refused);
-  }
+  static const null_rule rule = {{"err", "user"}, {NBC_E_INVAL, NBC_E_INVAL}, {"nbc_recv", "nbc_table_measure", "nbc_model_measure"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    null_is_answered(&rule, cases[i].function, cases[i].parameter, cases[i].call);
 }
 
 int main(int argc, char **argv) {

@@ -6,9 +6,7 @@
 #include "tests/hw/tree.h"
 #include "tests/test.h"
 #include <arpa/inet.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 enum { NOTHING = 77, SOMETHING = 78 }; /* what is no status: a pointer is NULL then */
 static _Alignas(64) char room[1 << 16]; /* what has no valid object below */
@@ -28,6 +26,7 @@ static nic_clock_info *v_nic_clock_info;
 static nic_find_desc *v_nic_find_desc;
 
 #include NULL_CASES
+#include "tests/headers/null_arguments.h"
 
 static nic_status register_32(void *user, uint32_t offset, uint32_t *value) {
   (void)user;
@@ -62,45 +61,10 @@ static void make_objects(const tree *t) {
   v_nic_clock_info = (nic_clock_info *)(uintptr_t)nic_clock_info_of(v_nic_clock);
 }
 
-static bool may_be_null(const char *function, const char *parameter) {
-  char line[128], wanted[128];
-  FILE *list;
-  bool found = strcmp(parameter, "err") == 0 || strcmp(parameter, "host") == 0;
-  if (!(list = fopen("tests/headers/null_allowed.list", "r"))) abort();
-  snprintf(wanted, sizeof wanted, "%s %s\n", function, parameter);
-  while (!found && fgets(line, sizeof line, list)) found = strcmp(line, wanted) == 0;
-  fclose(list);
-  return found;
-}
-
 static void null_is_answered_everywhere(void) {
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    int how = 0;
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      _exit(-cases[i].call() & 0xff); /* statuses are negative */
-    }
-    if (child < 0 || waitpid(child, &how, 0) != child) abort();
-    const bool crashed = !WIFEXITED(how), status = !crashed && WEXITSTATUS(how) != (-NOTHING & 0xff);
-    const bool refused = !crashed && WEXITSTATUS(how) == -NIC_E_INVAL;
-    if (crashed) printf("  %s: %s is NULL: signal %d\n", cases[i].function, cases[i].parameter, WTERMSIG(how));
-    CHECK(!crashed);
-    if (!crashed && WEXITSTATUS(how) == (-SOMETHING & 0xff)) {
-      if (!may_be_null(cases[i].function, cases[i].parameter)) printf("  %s: %s is NULL: the result is not\n", cases[i].function, cases[i].parameter);
-      CHECK(may_be_null(cases[i].function, cases[i].parameter));
-      continue;
-    }
-    if (!*cases[i].parameter) {
-      if (refused) printf("  %s: refused, though nothing is NULL\n", cases[i].function);
-      CHECK(!refused);
-      continue;
-    }
-    if (crashed || !status || may_be_null(cases[i].function, cases[i].parameter)) continue;
-    if (!refused) printf("  %s: %s is NULL: status %d\n", cases[i].function, cases[i].parameter, -WEXITSTATUS(how));
-    CHECK(refused);
-  }
+  static const null_rule rule = {{"err", "host"}, {NIC_E_INVAL, NIC_E_INVAL}, {0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    null_is_answered(&rule, cases[i].function, cases[i].parameter, cases[i].call);
 }
 
 int main(int argc, char **argv) {

@@ -9,9 +9,6 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "tests/test.h"
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { NOTHING = 77, SOMETHING = 78 }; /* what is no status: a pointer is NULL then */
 typedef void (*pm_entry_fn)(void *arg);
@@ -37,49 +34,12 @@ static ptl_handle_any_t v_any;
 static ptl_process_t v_ptl_process_t;
 
 #include NULL_CASES
-
-static bool may_be_null(const char *function, const char *parameter) {
-  char line[128], wanted[128];
-  FILE *list;
-  bool found = strcmp(parameter, "arg") == 0 || strcmp(parameter, "error") == 0 || strcmp(parameter, "user") == 0;
-  if (!(list = fopen("tests/headers/null_allowed.list", "r"))) abort();
-  snprintf(wanted, sizeof wanted, "%s %s\n", function, parameter);
-  while (!found && fgets(line, sizeof line, list)) found = strcmp(line, wanted) == 0;
-  fclose(list);
-  return found;
-}
+#include "tests/headers/null_arguments.h"
 
 static void try_all(void) {
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    int how = 0;
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      for (int s = 1; s < 32; s++) signal(s, SIG_DFL);
-      alarm(10);
-      _exit(-cases[i].call() & 0xff); /* statuses are negative */
-    }
-    if (child < 0 || waitpid(child, &how, 0) != child) abort();
-    const bool crashed = !WIFEXITED(how), status = !crashed && WEXITSTATUS(how) != (-NOTHING & 0xff);
-    const int code = crashed ? 0 : WEXITSTATUS(how);
-    const bool refused = code == (-(int)PM_E_INVAL & 0xff) || code == (-(int)NBC_E_INVAL & 0xff);
-    if (crashed) printf("  %s: %s is NULL: signal %d\n", cases[i].function, cases[i].parameter, WTERMSIG(how));
-    CHECK(!crashed);
-    if (!crashed && WEXITSTATUS(how) == (-SOMETHING & 0xff)) {
-      if (!may_be_null(cases[i].function, cases[i].parameter)) printf("  %s: %s is NULL: the result is not\n", cases[i].function, cases[i].parameter);
-      CHECK(may_be_null(cases[i].function, cases[i].parameter));
-      continue;
-    }
-    if (!*cases[i].parameter) {
-      if (refused) printf("  %s: refused, though nothing is NULL\n", cases[i].function);
-      CHECK(!refused);
-      continue;
-    }
-    if (crashed || !status || may_be_null(cases[i].function, cases[i].parameter)) continue;
-    if (!refused)
-      printf("  %s: %s is NULL: status %d\n", cases[i].function, cases[i].parameter, (signed char)-WEXITSTATUS(how));
-    CHECK(refused);
-  }
+  static const null_rule rule = {{"arg", "error", "user"}, {PM_E_INVAL, NBC_E_INVAL}, {0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    null_is_answered(&rule, cases[i].function, cases[i].parameter, cases[i].call);
 }
 
 static void process(void *arg) {
