@@ -777,9 +777,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_FAIL, 5)                                                                                   \
   X(PTL_IGNORED, 6)                                                                                \
   X(PTL_IN_USE, 7)                                                                                 \
-  X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)             \
-      X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)        \
-          X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_INTERRUPTED, 8)                                                                            \
+  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
+      X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)           \
+          X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -5908,7 +5909,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 414 "src/portals/ptl.h"
+#line 415 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -5976,17 +5977,18 @@ typedef struct pm__me {
   uint32_t pt, headers, in_flight;
   unsigned char list;
   bool linked, auto_unlinked;
-  bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
-  int carried;                /* 1 + the carrier's number of it; 0: none */
-  const pm_process *whose;    /* as of a descriptor */
+  bool is_asked;           /* its append waits for the carrier's lists */
+  int carried;             /* 1 + the carrier's number of it; 0: none */
+  const pm_process *whose; /* as of a descriptor */
 } pm__me;
-/* An append or a search that the carrier's lists do first. */
+/* An append or a search that the carrier's lists do first, or a triggered unlink behind such. */
 typedef struct pm__list_op {
   struct pm__list_op *next;
   uint64_t number; /* by which the carrier names it */
   struct pm__ni *ni;
   ptl_pt_index_t pt;
-  pm__me *entry; /* NULL: a search, for what follows */
+  ptl_handle_any_t leaves; /* of the entry to be unlinked; PTL_INVALID_HANDLE: none */
+  pm__me *entry;           /* to be appended; NULL: a search, for what follows */
   ptl_me_t wanted;
   ptl_search_op_t op;
   void *user_ptr;
@@ -6014,6 +6016,7 @@ typedef struct pm__pt {
   uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
+  int asked_count; /* appends that wait for the carrier's lists */
 } pm__pt;
 enum { PM__PTS = 8, PM__PT_GROUPS = 32 }; /* 8 * 32: more than max_pt_index ever is */
 typedef struct pm__map {
@@ -7499,9 +7502,9 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
                                ptl_list_t list, void *user_ptr);
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number);
-PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt);
-PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
-PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni);
+PM__PRIVATE void pm__append_released(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__unlink_released(pm_process *p, ptl_handle_any_t handle);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_lists.c"
 #endif
@@ -7557,10 +7560,11 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
-/* The first of what waits for the carrier's list of a portal: where it is in the list, or the list's end. */
+/* The first of what waits for the carrier's lists, of a portal or (NULL) of all: where it is in the list, or the
+   list's end. */
 static pm__list_op **pm__list_op_of(const pm__ni *ni, const pm__pt *pt) {
   pm__list_op **at = &ni->proc->world->list_ops;
-  while (*at && ((*at)->ni != ni || pm__pt_of(ni, (*at)->pt) != pt)) at = &(*at)->next;
+  while (*at && ((*at)->ni != ni || (pt && pm__pt_of(ni, (*at)->pt) != pt))) at = &(*at)->next;
   return at;
 }
 /* A message whose data are still on the way forgets the header, and tells nobody when they are
@@ -7575,7 +7579,6 @@ PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
 }
 static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   int list;
-  pm__list_ops_drop(ni, pt);
   /* Headers first: each of them holds its overflow entry, which can go with its last header. */
   while (pt->headers) {
     pm__header *h = pt->headers;
@@ -7927,18 +7930,22 @@ static void pm__me_enter(pm__ni *ni, pm__me *me) {
     pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_LINK);
   pm__fires_go(ni->proc->world, was_firing);
 }
-PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index) {
-  const pm__pt *pt = pm__pt_of(ni, index);
-  return pt->list_count + pt->later_count >= ni->limits.max_list_size;
+static bool pm__list_is_full(const pm__ni *ni, const pm__pt *pt) {
+  return pt->list_count + pt->later_count + pt->asked_count >= ni->limits.max_list_size;
 }
-/* LE and ME alike; an LE has been widened to an ME that matches all. */
+/* LE and ME alike; an LE has been widened to an ME that matches all. There may be room once what waits for the
+   carrier's lists has taken place: headers use entries up. */
 static int pm__append(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *entry, ptl_list_t list,
                       void *user_ptr, ptl_handle_any_t *handle) {
-  pm__me *me;
-  if (pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
-  if (pm__list_is_full(ni, index)) return PTL_LIST_TOO_LONG;
-  me = pm__me_new(ni, index, entry, list, user_ptr);
-  if (!me) return PTL_NO_SPACE;
+  pm__me *me = NULL;
+  for (;;) {
+    bool is_full;
+    if (!ni->refs || pm__append_is_bad(ni, index, entry, list)) return PTL_ARG_INVALID;
+    is_full = pm__list_is_full(ni, pm__pt_of(ni, index));
+    if (!is_full && (me = pm__me_new(ni, index, entry, list, user_ptr))) break;
+    if (!*pm__list_op_of(ni, NULL)) return is_full ? PTL_LIST_TOO_LONG : PTL_NO_SPACE;
+    pm__poll_pause();
+  }
   /* Written first: an entry that is used up at once has a handle too, which PtlMEUnlink then
      refuses. */
   *handle = me->o.handle;
@@ -7972,86 +7979,104 @@ static void pm__search_now(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_s
   pm__fires_go(w, was_firing);
 }
 
+/* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
+   The caller tries again. */
+static int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
+  pm__ni *ni;
+  pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  if (!me || !me->linked)
+    return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
+  if (me->in_flight || me->headers) return PTL_IN_USE;
+  pm__me_unlink(ni, me);
+  pm__pool_free(ni, &me->o);
+  return PTL_OK;
+}
+
 /* ---- appends and searches that the carrier's lists do first -------------------------------------- */
 /* A carrier's NIC looks through its own headers, which takes it time, and says when it is done: only then the model
-   does the same, and tells. Those of a portal take place in the order of the calls, whatever the NIC tells first (it
-   tells later of an entry that has claimed a header), and one that the carrier does not take waits for those before
-   it. An append that cannot find anything does not wait: then it takes the NIC no time either. */
-static bool pm__list_op_waits(pm__ni *ni, ptl_pt_index_t index, pm__me *entry,
-                              const ptl_me_t *wanted, ptl_search_op_t op, void *user_ptr) {
+   does the same, and tells. Those of an interface take place in the order of the calls, whatever the NIC tells first
+   (it tells later of an entry that has claimed a header), and one that the carrier does not take waits for those
+   before it. An append that cannot find anything does not wait: then it takes the NIC no time either. */
+static pm__list_op *pm__list_op_new(pm__ni *ni, ptl_pt_index_t index, bool is_told) {
   pm_world *w = ni->proc->world;
-  pm__pt *pt = pm__pt_of(ni, index);
-  pm__list_op *o, **end = pm__list_op_of(ni, pt);
-  const bool is_first = !*end;
-  bool is_asked = 0;
-  if (is_first && entry && (entry->list == PTL_OVERFLOW_LIST || !pt->headers)) return 0;
-  is_asked = pm__carrier_ask(ni, index, entry, wanted, op, w->list_op_count + 1);
-  if (is_first && !is_asked) return 0;
-  o = (pm__list_op *)pm__zalloc(sizeof *o);
+  pm__list_op *o = (pm__list_op *)pm__zalloc(sizeof *o), **end = &w->list_ops;
   if (!o) {
     pm_world_fail(w, PM_E_NOMEM, "out of memory: appends and searches that wait for a carrier");
-    return 0;
+    return NULL;
   }
   o->number = ++w->list_op_count;
   o->ni = ni;
   o->pt = index;
+  o->leaves = PTL_INVALID_HANDLE;
+  o->is_told = is_told;
+  while (*end) end = &(*end)->next;
+  *end = o;
+  return o;
+}
+static bool pm__list_op_waits(pm__ni *ni, ptl_pt_index_t index, pm__me *entry,
+                              const ptl_me_t *wanted, ptl_search_op_t op, void *user_ptr) {
+  pm__pt *pt = pm__pt_of(ni, index);
+  const bool is_first = !*pm__list_op_of(ni, NULL);
+  pm__list_op *o;
+  bool is_asked;
+  if (is_first && entry && (entry->list == PTL_OVERFLOW_LIST || !pt->headers)) return 0;
+  is_asked = pm__carrier_ask(ni, index, entry, wanted, op, ni->proc->world->list_op_count + 1);
+  if (is_first && !is_asked) return 0;
+  o = pm__list_op_new(ni, index, !is_asked);
+  if (!o) return 0;
   o->entry = entry;
-  o->is_told = !is_asked;
   if (entry) {
     entry->is_asked = 1;
-    pt->later_count++;
+    pt->asked_count++;
   } else {
     o->wanted = *wanted;
     o->op = op;
     o->user_ptr = user_ptr;
   }
-  while (*end) end = &(*end)->next;
-  *end = o;
   return 1;
 }
-static void pm__list_op_go(pm__ni *ni, pm__list_op *o) {
-  pm__me *me = o->entry;
-  if (me) {
-    const ptl_handle_any_t handle = me->o.handle;
-    const bool leaves_then = me->leaves_then;
-    me->is_asked = 0;
-    pm__pt_of(ni, o->pt)->later_count--;
+/* What a counter released behind others finds the list full only now; nobody is left who could be told. */
+static void pm__list_op_append(pm__ni *ni, pm__me *me) {
+  pm__pt *pt = pm__pt_of(ni, me->pt);
+  me->is_asked = 0;
+  pt->asked_count--;
+  if (pt->list_count + pt->later_count < ni->limits.max_list_size) {
     pm__me_enter(ni, me);
-    if (leaves_then) pm__unlink(ni->proc, handle);
-  } else
+    return;
+  }
+  pm__carrier_unlink(ni, me);
+  pm__pool_free(ni, &me->o);
+}
+static void pm__list_op_go(pm__ni *ni, pm__list_op *o) {
+  if (o->entry)
+    pm__list_op_append(ni, o->entry);
+  else if (o->leaves != PTL_INVALID_HANDLE)
+    pm__unlink(ni->proc, o->leaves);
+  else
     pm__search_now(ni, o->pt, &o->wanted, o->op, o->user_ptr);
   PM_FREE(o);
 }
-/* Unknown: its portal was freed, or its interface closed. */
+/* Unknown: its interface was closed. */
 PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number) {
   pm__list_op *o = w->list_ops, **first;
   pm__ni *ni;
-  ptl_pt_index_t index;
   while (o && o->number != number) o = o->next;
   if (!o) return;
   o->is_told = 1;
   ni = o->ni;
-  index = o->pt;
-  while (*(first = pm__list_op_of(ni, pm__pt_of(ni, index))) && (*first)->is_told) {
+  while (*(first = pm__list_op_of(ni, NULL)) && (*first)->is_told) {
     o = *first;
     *first = o->next;
     pm__list_op_go(ni, o); /* which may ask for others */
   }
 }
-/* pt NULL: of all portals. The pool of the interface is closed then; else the entries are freed here. */
-PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt) {
-  pm__list_op **at = &ni->proc->world->list_ops;
-  while (*at) {
+/* The interface is closed, and its entries with it. */
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni) {
+  pm__list_op **at;
+  while (*(at = pm__list_op_of(ni, NULL))) {
     pm__list_op *o = *at;
-    if (o->ni != ni || (pt && pm__pt_of(ni, o->pt) != pt)) {
-      at = &o->next;
-      continue;
-    }
     *at = o->next;
-    if (o->entry) {
-      pm__carrier_unlink(ni, o->entry);
-      if (pt) pm__pool_free(ni, &o->entry->o);
-    }
+    if (o->entry) pm__carrier_unlink(ni, o->entry);
     PM_FREE(o);
   }
 }
@@ -8066,21 +8091,24 @@ static int pm__search(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, ptl_search
     pm__search_now(ni, index, me, op, user_ptr);
   return PTL_OK;
 }
-/* PTL_IN_USE: a message that has matched is still writing into the entry, or headers point into it.
-   The caller tries again. */
-PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle) {
+/* What counters release is done in the lists behind what waits there: an entry may be in use until then by headers that
+   an append before takes, or not be in its list yet, and a list may be full. Nobody is left who could be told. */
+PM__PRIVATE void pm__append_released(pm__ni *ni, pm__me *me) {
+  if (pm__append_is_bad(ni, me->pt, &me->me, me->list) ||
+      (!*pm__list_op_of(ni, NULL) && pm__list_is_full(ni, pm__pt_of(ni, me->pt))))
+    pm__pool_free(ni, &me->o);
+  else
+    pm__me_append(ni, me);
+}
+PM__PRIVATE void pm__unlink_released(pm_process *p, ptl_handle_any_t handle) {
   pm__ni *ni;
-  pm__me *me = (pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
-  if (me && me->is_asked) { /* a trigger's: the call waits */
-    me->leaves_then = 1;
-    return PTL_OK;
-  }
-  if (!me || !me->linked)
-    return PTL_ARG_INVALID; /* auto-unlinked ones wait for their headers only */
-  if (me->in_flight || me->headers) return PTL_IN_USE;
-  pm__me_unlink(ni, me);
-  pm__pool_free(ni, &me->o);
-  return PTL_OK;
+  const pm__me *me = (const pm__me *)pm__find_any(p, PM__H_ME, handle, &ni);
+  pm__list_op *o;
+  if (!me) return;
+  if (!*pm__list_op_of(ni, NULL))
+    pm__unlink(p, handle);
+  else if ((o = pm__list_op_new(ni, me->pt, 1)))
+    o->leaves = handle;
 }
 /* A list entry is one that matches any initiator and all bits: one path serves both kinds. */
 static ptl_me_t pm__widen(const ptl_le_t *le) {
@@ -8872,13 +8900,10 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     pm__ct_changed(ct);
     break;
   case PM__TRIG_APPEND:
-    if (pm__append_is_bad(t->ni, t->entry->pt, &t->entry->me, t->entry->list) ||
-        pm__list_is_full(t->ni, t->entry->pt))
-      break; /* nobody is left who could be told */
-    pm__me_append(t->ni, t->entry);
+    pm__append_released(t->ni, t->entry);
     t->entry = NULL;
     break;
-  default: pm__unlink(t->ni->proc, t->handle); break;
+  default: pm__unlink_released(t->ni->proc, t->handle); break;
   }
   pm__trigger_free(w, t);
 }
@@ -9339,7 +9364,8 @@ PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
   const pm__pt *pt = pm__pt_of(ni, index);
   const int room = (int)(pool->limit - pool->used),
-            list_room = ni->limits.max_list_size - pt->list_count - pt->later_count;
+            list_room =
+                ni->limits.max_list_size - pt->list_count - pt->later_count - pt->asked_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
@@ -9500,7 +9526,7 @@ static void pm__ni_close(pm__ni *ni) {
   int i, kind, list;
   if (!ni->refs) return;
   pm__keep_all(ni);
-  pm__list_ops_drop(ni, NULL);
+  pm__list_ops_drop(ni);
   for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
     pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
     if (!pt) continue;

@@ -784,12 +784,12 @@ static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) 
 /* What the NIC did not count by itself is added there; an entry, an answer or a trigger may count meanwhile. */
 static void pm_rtl__settle(pm_rtl *r, int64_t t_ps, int nic, int counter) {
   pm_rtl__counter *c = &r->nics[nic].triggers.counter[counter];
-  int i;
+  /* first what lowers the sum: on its way it must not reach a threshold */
+  const uint32_t first_half = (int64_t)(c->model[1] - c->told[1]) < 0;
+  uint32_t i;
   if (!c->is_used) return;
-  for (i = 0; i < 2;
-       i++) { /* first what lowers the sum: on its way it must not reach a threshold */
-    const uint32_t at = COSIM_CT + 32 * (uint32_t)counter,
-                   half = (int64_t)(c->model[1] - c->told[1]) < 0 ? !i : i;
+  for (i = 0; i < 2; i++) {
+    const uint32_t at = COSIM_CT + 32 * (uint32_t)counter, half = first_half ^ i;
     const int64_t more = (int64_t)(c->model[half] - c->told[half]);
     if (!more) continue;
     pm_rtl__wake(r, t_ps);

@@ -307,7 +307,8 @@ PM__PRIVATE int pm__append_room(const pm__ni *ni, ptl_pt_index_t index) {
   const pm__pool *pool = PM__POOL(ni, PM__H_ME);
   const pm__pt *pt = pm__pt_of(ni, index);
   const int room = (int)(pool->limit - pool->used),
-            list_room = ni->limits.max_list_size - pt->list_count - pt->later_count;
+            list_room =
+                ni->limits.max_list_size - pt->list_count - pt->later_count - pt->asked_count;
   return room < list_room ? room : list_room > 0 ? list_room : 0;
 }
 PM_API int pm_append_room(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {

@@ -26,9 +26,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_FAIL, 5)                                                                                   \
   X(PTL_IGNORED, 6)                                                                                \
   X(PTL_IN_USE, 7)                                                                                 \
-  X(PTL_INTERRUPTED, 8) X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11)             \
-      X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15)        \
-          X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_INTERRUPTED, 8)                                                                            \
+  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
+      X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)           \
+          X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -477,17 +478,18 @@ typedef struct pm__me {
   uint32_t pt, headers, in_flight;
   unsigned char list;
   bool linked, auto_unlinked;
-  bool is_asked, leaves_then; /* its append waits for the carrier's lists; it leaves at once then */
-  int carried;                /* 1 + the carrier's number of it; 0: none */
-  const pm_process *whose;    /* as of a descriptor */
+  bool is_asked;           /* its append waits for the carrier's lists */
+  int carried;             /* 1 + the carrier's number of it; 0: none */
+  const pm_process *whose; /* as of a descriptor */
 } pm__me;
-/* An append or a search that the carrier's lists do first. */
+/* An append or a search that the carrier's lists do first, or a triggered unlink behind such. */
 typedef struct pm__list_op {
   struct pm__list_op *next;
   uint64_t number; /* by which the carrier names it */
   struct pm__ni *ni;
   ptl_pt_index_t pt;
-  pm__me *entry; /* NULL: a search, for what follows */
+  ptl_handle_any_t leaves; /* of the entry to be unlinked; PTL_INVALID_HANDLE: none */
+  pm__me *entry;           /* to be appended; NULL: a search, for what follows */
   ptl_me_t wanted;
   ptl_search_op_t op;
   void *user_ptr;
@@ -515,6 +517,7 @@ typedef struct pm__pt {
   uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
+  int asked_count; /* appends that wait for the carrier's lists */
 } pm__pt;
 enum { PM__PTS = 8, PM__PT_GROUPS = 32 }; /* 8 * 32: more than max_pt_index ever is */
 typedef struct pm__map {

@@ -27,6 +27,6 @@ PM__PRIVATE pm__me *pm__me_new(pm__ni *ni, ptl_pt_index_t index, const ptl_me_t 
                                ptl_list_t list, void *user_ptr);
 PM__PRIVATE void pm__me_append(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__list_told(pm_world *w, uint64_t number);
-PM__PRIVATE void pm__list_ops_drop(pm__ni *ni, const pm__pt *pt);
-PM__PRIVATE bool pm__list_is_full(const pm__ni *ni, ptl_pt_index_t index);
-PM__PRIVATE int pm__unlink(pm_process *p, ptl_handle_any_t handle);
+PM__PRIVATE void pm__list_ops_drop(pm__ni *ni);
+PM__PRIVATE void pm__append_released(pm__ni *ni, pm__me *me);
+PM__PRIVATE void pm__unlink_released(pm_process *p, ptl_handle_any_t handle);

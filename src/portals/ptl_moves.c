@@ -314,13 +314,10 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     pm__ct_changed(ct);
     break;
   case PM__TRIG_APPEND:
-    if (pm__append_is_bad(t->ni, t->entry->pt, &t->entry->me, t->entry->list) ||
-        pm__list_is_full(t->ni, t->entry->pt))
-      break; /* nobody is left who could be told */
-    pm__me_append(t->ni, t->entry);
+    pm__append_released(t->ni, t->entry);
     t->entry = NULL;
     break;
-  default: pm__unlink(t->ni->proc, t->handle); break;
+  default: pm__unlink_released(t->ni->proc, t->handle); break;
   }
   pm__trigger_free(w, t);
 }
