@@ -34,13 +34,27 @@ void guest_look_at_clock(void) {
                                                   : more < DOUBLINGS_MAX ? more
                                                                          : DOUBLINGS_MAX));
   guest_context_now()->vain.looks_ns += pm_now_ns() - before_ns;
-  guest_alarms_ring();
+  guest_signals_come();
 }
+/* The kernel's, and those of the CPU time of threads and processes, which are negative. */
+static bool is_clock(clockid_t clock) { return clock <= CLOCK_TAI; }
+/* Linux's number of a thread's clock of CPU time; a time of this kind is that since the thread began. */
+enum { OF_THREAD = 6, KINDS = 8 };
+clockid_t guest_clock_of(pid_t thread) { return (clockid_t)(~thread * KINDS | OF_THREAD); }
+static int64_t began_ns(clockid_t clock) {
+  if (clock == CLOCK_THREAD_CPUTIME_ID) return guest_context_now()->began_ns;
+  if (clock >= 0 || (clock & (KINDS - 1)) != OF_THREAD) return 0;
+  const guest_context *c = guest_context_numbered(~(pid_t)(clock >> 3));
+  return c ? c->began_ns : -1;
+}
+bool guest_is_time(const struct timespec *t) { return t->tv_nsec >= 0 && t->tv_nsec < 1000000000; }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   if (!pm_self()) return (int)syscall(SYS_clock_gettime, clock, t);
+  const int64_t since_ns = is_clock(clock) ? began_ns(clock) : -1;
+  if (since_ns < 0) return errno = EINVAL, -1;
   pm_compute_measured();
-  t->tv_sec = pm_now_ns() / 1000000000;
-  t->tv_nsec = pm_now_ns() % 1000000000;
+  t->tv_sec = (pm_now_ns() - since_ns) / 1000000000;
+  t->tv_nsec = (pm_now_ns() - since_ns) % 1000000000;
   if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI)
     t->tv_sec += DATE_S;
   guest_look_at_clock();
@@ -63,6 +77,7 @@ time_t time(time_t *t) {
 int nanosleep(const struct timespec *d, struct timespec *rest) {
   int64_t left_ns;
   if (!pm_self()) return (int)syscall(SYS_nanosleep, d, rest);
+  if (!guest_is_time(d) || d->tv_sec < 0) return errno = EINVAL, -1;
   guest_now()->look_count = 0;
   if (!guest_sleep((int64_t)d->tv_sec * 1000000000 + d->tv_nsec, &left_ns)) return 0;
   if (rest) *rest = (struct timespec){left_ns / 1000000000, left_ns % 1000000000};
@@ -81,6 +96,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct
   struct timespec left = *d;
   int64_t now_ns = pm_now_ns();
   if (!pm_self()) return (int)syscall(SYS_clock_nanosleep, clock, flags, d, rest);
+  if (!is_clock(clock) || clock == CLOCK_THREAD_CPUTIME_ID || !guest_is_time(d) || d->tv_sec < 0)
+    return EINVAL;
   if (flags & TIMER_ABSTIME) {
     const int64_t d_ns = guest_ns_of(d) - now_ns;
     left.tv_sec = d_ns > 0 ? d_ns / 1000000000 : 0;
@@ -105,6 +122,7 @@ int sched_yield(void) {
     pm_sleep_ns((now_ns - c->vain.since_ns) / VAIN_YIELDS);
   c->vain.yielded_at_ns = pm_now_ns();
   c->vain.looks_ns = 0;
+  guest_signals_come();
   return 0;
 }
 

@@ -31,13 +31,17 @@ static int host_ms(int64_t d_ns) {
   return looks & (looks - 1) ? 0 : looks / 4 < MOST_MS ? (int)looks / 4 : MOST_MS;
 }
 /* look: ret > 0 ready, 0 not yet, < 0 error. d_ns < 0: for ever, 0: one look. */
+static bool was_restarted; /* the last wait that a handler ended: by one of SA_RESTART */
 static int wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns) {
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   for (;;) {
     const int ready = look(arg, host_ms(d_ns));
     if (ready || (d_ns > 0 && pm_now_ns() >= t_end_ns)) return ready;
     pm_yield();
-    if (guest_alarms_ring()) return errno = EINTR, -1;
+    guest_cancel_point();
+    const int came = guest_signals_come();
+    was_restarted = came == GUEST_RESTARTS;
+    if (came) return errno = EINTR, -1;
     if (d_ns == 0) return 0;
   }
 }
@@ -65,7 +69,7 @@ static int look_poll(void *arg, int ms) {
 static int poll_ns(struct pollfd *files, nfds_t count, int64_t d_ns) {
   poll_args a = {files, count};
   for (nfds_t i = 0; i < count; i++) guest_own_input(files[i].fd);
-  if (!count && d_ns > 0) return sleep_for(d_ns);
+  if (!count && d_ns) return sleep_for(d_ns);
   return wait_for(look_poll, &a, d_ns);
 }
 int poll(struct pollfd *files, nfds_t count, int ms) {
@@ -73,10 +77,28 @@ int poll(struct pollfd *files, nfds_t count, int ms) {
   if (!pm_self()) return (int)syscall(SYS_ppoll, files, count, ms < 0 ? NULL : &d, NULL, 0);
   return poll_ns(files, count, ms < 0 ? -1 : (int64_t)ms * 1000000);
 }
+/* With another mask meanwhile: what it lets through at once has ended the wait. */
+typedef struct masked {
+  sigset_t before;
+  bool is_set, is_interrupted;
+} masked;
+static masked mask(const sigset_t *set) {
+  masked m = {.is_set = set != NULL};
+  if (set) m.before = guest_mask(set, &m.is_interrupted);
+  return m;
+}
+static void unmask(const masked *m) {
+  bool is_later;
+  const int error_number = errno;
+  if (m->is_set) guest_mask(&m->before, &is_later);
+  errno = m->is_interrupted ? EINTR : error_number;
+}
 static int guest_ppoll(struct pollfd *files, nfds_t count, const struct timespec *d,
                        const sigset_t *set) {
-  (void)set;
-  return poll_ns(files, count, ns_of(d));
+  const masked m = mask(set);
+  const int ready = m.is_interrupted ? -1 : poll_ns(files, count, ns_of(d));
+  unmask(&m);
+  return ready;
 }
 
 static int guest_poll_chk(struct pollfd *files, nfds_t count, int ms, size_t room) {
@@ -103,7 +125,7 @@ static int look_select(void *arg, int ms) {
 }
 static int select_ns(int count, fd_set *in, fd_set *out, fd_set *other, int64_t d_ns) {
   select_args a = {count, {in, out, other}, {{{0}}, {{0}}, {{0}}}};
-  if (!count && d_ns > 0) return sleep_for(d_ns);
+  if (!count && d_ns) return sleep_for(d_ns);
   if (in && count > 0 && FD_ISSET(0, in)) guest_own_input(0);
   for (int k = 0; k < 3; k++)
     if (a.asked[k]) a.wanted[k] = *a.asked[k];
@@ -116,8 +138,10 @@ int select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *d)
 }
 static int guest_pselect(int count, fd_set *in, fd_set *out, fd_set *other,
                          const struct timespec *d, const sigset_t *set) {
-  (void)set;
-  return select_ns(count, in, out, other, ns_of(d));
+  const masked m = mask(set);
+  const int ready = m.is_interrupted ? -1 : select_ns(count, in, out, other, ns_of(d));
+  unmask(&m);
+  return ready;
 }
 
 /* ---- epoll ------------------------------------------------------------------------------------------------ */
@@ -135,14 +159,18 @@ static int guest_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 }
 static int guest_epoll_pwait(int fd, struct epoll_event *events, int max, int ms,
                              const sigset_t *set) {
-  (void)set;
-  return guest_epoll_wait(fd, events, max, ms);
+  const masked m = mask(set);
+  const int ready = m.is_interrupted ? -1 : guest_epoll_wait(fd, events, max, ms);
+  unmask(&m);
+  return ready;
 }
 static int guest_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *d,
                               const sigset_t *set) {
   epoll_args a = {fd, max, events};
-  (void)set;
-  return wait_for(look_epoll, &a, ns_of(d));
+  const masked m = mask(set);
+  const int ready = m.is_interrupted ? -1 : wait_for(look_epoll, &a, ns_of(d));
+  unmask(&m);
+  return ready;
 }
 
 /* ---- what may have to wait: pipes, sockets, eventfds; not the terminal's or a file's ---------------------------- */
@@ -158,18 +186,18 @@ bool guest_wait_for_file(int fd, short events, int64_t d_ns) {
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   int ready;
   do ready = poll_ns(&file, 1, d_ns > 0 ? t_end_ns - pm_now_ns() : d_ns);
-  while (ready < 0 && errno == EINTR && (d_ns < 0 || pm_now_ns() < t_end_ns)); /* it is restarted */
-  return ready != 0;
+  while (ready < 0 && errno == EINTR && was_restarted && (d_ns < 0 || pm_now_ns() < t_end_ns));
+  if (ready < 0 && errno == EINTR) return false;
+  return ready != 0 || (errno = EAGAIN, false);
 }
-static int wait_to_read(int fd) {
-  if (guest_may_wait(fd)) guest_wait_for_file(fd, POLLIN, -1);
-  return guest_input(fd);
+static bool wait_to_read(int fd) {
+  return !guest_may_wait(fd) || guest_wait_for_file(fd, POLLIN, -1);
 }
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
-  return read(wait_to_read(fd), to, bytes);
+  return wait_to_read(fd) ? read(guest_input(fd), to, bytes) : -1;
 }
 static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
-  return readv(wait_to_read(fd), to, count);
+  return wait_to_read(fd) ? readv(guest_input(fd), to, count) : -1;
 }
 static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();
@@ -238,8 +266,8 @@ ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
   if (fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode)) return guest_socket_write(fd, &all, 1);
   do {
     const size_t part = bytes - sum < PIPE_BUF ? bytes - sum : PIPE_BUF;
-    guest_wait_for_file(fd, POLLOUT, -1);
-    const ssize_t n = write(fd, (const char *)from + sum, part);
+    const bool is_ready = guest_wait_for_file(fd, POLLOUT, -1);
+    const ssize_t n = is_ready ? write(fd, (const char *)from + sum, part) : -1;
     if (n < 0) return sum ? (ssize_t)sum : n;
     sum += (size_t)n;
   } while (sum < bytes);

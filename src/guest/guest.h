@@ -59,6 +59,11 @@ typedef struct guest_context {
     int yields;
   } vain;
   struct guest_context *next, *before; /* of the process's other threads */
+  struct guest_signals *signals;       /* NULL: used none yet */
+  pm_thread *thread;                   /* NULL: not begun, or left by pthread_exit */
+  pid_t number;                        /* gettid's; 0: not asked for yet */
+  int64_t began_ns;
+  void *cores; /* a cpu_set_t: what it has bound itself to; NULL: to none */
 } guest_context;
 struct guest {
   /* what every switch looks at */
@@ -172,6 +177,8 @@ __attribute__((noreturn)) void guest_abort(int status, const char *text);
 /* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
 void guest_look_at_clock(void);
 int64_t guest_ns_of(const struct timespec *t); /* simulated, of a time by any clock */
+clockid_t guest_clock_of(pid_t thread);        /* of its CPU time */
+bool guest_is_time(const struct timespec *t);  /* its nanoseconds are some of a second */
 /* Ends the process as exit does: handlers, destructors, output. */
 __attribute__((noreturn)) void guest_exit(int status);
 /* Calls fn(NULL, stamp) at every stamp of the wire (pm_on_stamp); any number of parts may ask. */
@@ -206,6 +213,7 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes);
 int guest_dladdr(const void *address, Dl_info *info); /* as dladdr, of copies too */
 const char *guest_program(void);                      /* its file, from / on */
 void *guest_stack(size_t *bytes);                     /* of the running thread: its low end */
+void *guest_stack_of(const pm_thread *thread, size_t *bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);
 /* All processes go to target where the program's own function of that name begins. ret 0: has none */
@@ -251,7 +259,8 @@ bool guest_has_own(const guest *g, int fd);  /* 0, 1 or 2 that is not pm_run's *
 int guest_open_waiting(int folder, const char *path, int flags, mode_t mode);
 /* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */
 bool guest_may_wait(int fd);
-bool guest_wait_for_file(int fd, short events, int64_t d_ns); /* as poll; d_ns < 0: for ever */
+/* As poll; d_ns < 0: for ever. ret whether the host may be asked; false: errno is EAGAIN, or EINTR */
+bool guest_wait_for_file(int fd, short events, int64_t d_ns);
 ssize_t guest_write_waiting(int fd, const void *from, size_t bytes); /* to what may have to wait */
 struct iovec;
 ssize_t guest_socket_write(int fd, const struct iovec *pieces, int count);
@@ -263,15 +272,38 @@ void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
 char *guest_getenv(const char *name);     /* of the running process, as the next three */
 pid_t guest_getpid(void);
 int guest_raise(int number);
-bool guest_interrupt(int number); /* ret whether its handler was called */
+/* ---- signals: see signals.c and alarms.c */
+enum {
+  GUEST_NO_SIGNAL,
+  GUEST_RESTARTS,
+  GUEST_INTERRUPTS
+};                                  /* a handler was called: how a wait goes on */
+extern bool guest_signals_may_come; /* that a thread does not send to itself */
+int guest_signals_come(void);       /* those of the running thread: after each of its waits */
+/* ret EINVAL: no such signal; 0 sends none */
+int guest_signal_thread(guest_context *c, int number, int code, union sigval value);
+int guest_signal_timer(int number, int code, union sigval value, pid_t thread); /* 0: its process */
+int guest_tgkill(pid_t process, pid_t thread, int number);
+pid_t guest_gettid(void);
+pid_t guest_tid_of(guest_context *c);
+guest_context *guest_context_numbered(pid_t thread); /* of the running process; 0: itself; NULL */
+/* What a thread may run on; ret 0 or what is wrong */
+int guest_cores_set(guest_context *c, size_t bytes, const void *set);
+int guest_cores_get(const guest_context *c, size_t bytes, void *set);
+void guest_cores_inherit(guest_context *c);   /* of the running thread */
+void guest_signals_inherit(guest_context *c); /* the mask of the running thread */
+void guest_signals_end(guest_context *c);
 sigset_t guest_mask(const sigset_t *next,
-                    bool *is_interrupted); /* ret the one before; as guest_interrupt */
+                    bool *is_interrupted); /* ret the one before; whether a handler was called */
+bool guest_is_cancelled(void);             /* the running thread, and may leave now */
+void guest_cancel_point(void);             /* leaves then */
+void guest_cancel_at_once(void);           /* ... if it may anywhere */
 bool guest_alarms_are_set(void);
 /* The time until one rings, or d_ns, where it is shorter; < 0: never */
 int64_t guest_alarm_in_ns(int64_t d_ns);
-bool guest_alarms_ring(void); /* those whose time has come. ret whether a handler was called */
-bool guest_sleep(int64_t d_ns,
-                 int64_t *left_ns); /* ret whether a handler ended it, so much before its end */
+int guest_alarms_ring(void); /* those whose time has come. ret as guest_signals_come */
+/* d_ns < 0: for ever. ret whether a handler ended it, so much before its end */
+bool guest_sleep(int64_t d_ns, int64_t *left_ns);
 int guest_open_itself(const char *path); /* /proc/self/exe, ...; ret -1: another file */
 /* The other threads of a process, see pthread.c */
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);

@@ -160,35 +160,41 @@ static char *guest_realpath_chk(const char *path, char *to, size_t room) {
 static char *guest_canonical(const char *path) { return guest_realpath(path, NULL); }
 
 /* ---- cores ----------------------------------------------------------------------------------------------------- */
-/* What a process binds itself to is kept for its own questions: the host's thread, which runs all, stays free. */
-typedef struct own_cores {
-  bool are_chosen;
-  cpu_set_t chosen;
-} own_cores;
+/* What a thread binds itself to is kept for its own questions: the host's thread, which runs all, stays free. */
 static void keep_stack(guest *g);
-static guest_part part = {
-    .name = "itself", .state_bytes = sizeof(own_cores), .process_begin = keep_stack};
-static bool is_own(pid_t pid) { return pid == 0 || pid == guest_getpid(); }
-static int guest_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set) {
-  own_cores *o = (own_cores *)guest_state(&part);
+static guest_part part = {.name = "itself", .process_begin = keep_stack};
+void guest_cores_inherit(guest_context *c) {
+  const guest_context *from = guest_context_now();
+  if (from && from->cores) guest_cores_set(c, sizeof(cpu_set_t), from->cores);
+}
+int guest_cores_set(guest_context *c, size_t bytes, const void *set) {
   cpu_set_t there, asked;
-  if (!is_own(pid)) return errno = ESRCH, -1;
-  if (sched_getaffinity(0, sizeof there, &there)) return -1;
+  if (sched_getaffinity(0, sizeof there, &there)) return errno;
   CPU_ZERO(&asked);
   memcpy(&asked, set, bytes < sizeof asked ? bytes : sizeof asked);
   CPU_AND(&asked, &asked, &there);
-  if (!CPU_COUNT(&asked)) return errno = EINVAL, -1;
-  o->are_chosen = true;
-  o->chosen = asked;
+  if (!CPU_COUNT(&asked)) return EINVAL;
+  if (!c->cores) c->cores = malloc(sizeof asked);
+  if (!c->cores) return ENOMEM;
+  memcpy(c->cores, &asked, sizeof asked);
   return 0;
 }
-static int guest_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set) {
-  const own_cores *o = (const own_cores *)guest_state(&part);
-  if (!is_own(pid)) return errno = ESRCH, -1;
-  if (!o->are_chosen) return sched_getaffinity(0, bytes, set);
+int guest_cores_get(const guest_context *c, size_t bytes, void *set) {
+  cpu_set_t there;
+  if (bytes % sizeof(long)) return EINVAL;
+  if (sched_getaffinity(0, sizeof there, &there)) return errno;
   memset(set, 0, bytes);
-  memcpy(set, &o->chosen, bytes < sizeof o->chosen ? bytes : sizeof o->chosen);
+  memcpy(set, c->cores ? c->cores : &there, bytes < sizeof there ? bytes : sizeof there);
   return 0;
+}
+static int failed(int code) { return code ? (errno = code, -1) : 0; }
+static int guest_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set) {
+  guest_context *c = guest_context_numbered(thread);
+  return failed(c ? guest_cores_set(c, bytes, set) : ESRCH);
+}
+static int guest_getaffinity(pid_t thread, size_t bytes, cpu_set_t *set) {
+  const guest_context *c = guest_context_numbered(thread);
+  return failed(c ? guest_cores_get(c, bytes, set) : ESRCH);
 }
 /* Of the cores that it may have, the one of its place on its node: the same at each call and in each run, wherever the
    host runs pm_run just then. */

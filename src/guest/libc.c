@@ -1,5 +1,5 @@
 /* State that libc has once and each process has for itself here: environment, random numbers, strtok,
-   working directory, umask, signal handlers, open streams, its name and number. Commands (system, popen)
+   working directory, umask, open streams, its name. Commands (system, popen)
    run on the host as children of this process; processes of its own (fork, exec, posix_spawn) are
    refused with a sentence.
 
@@ -23,8 +23,6 @@ typedef struct guest_libc { /* of a process that uses any of it */
   struct random_data random;
   char random_state[128];
   struct drand48_data drand48;
-  struct sigaction actions[65];
-  sigset_t blocked, pending;
   char **added;   /* variables of the environment that we allocated */
   char **environ; /* the array that we allocated; NULL: not yet */
   int environ_max;
@@ -291,163 +289,6 @@ void guest_libc_end(guest *g) {
   guest_descriptors_end(g);
 }
 
-/* ---- signals to oneself ------------------------------------------------------------------------------------ */
-static bool is_ignored(int number) {
-  return number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
-}
-static void deliver_pending(void);
-static void deliver(int number) {
-  guest_libc *l = state();
-  struct sigaction *a = &l->actions[number], now = *a;
-  siginfo_t info;
-  char text[96];
-  if (sigismember(&l->blocked, number) == 1 && number != SIGKILL) {
-    sigaddset(&l->pending, number);
-    return;
-  }
-  if (now.sa_handler == SIG_IGN || (now.sa_handler == SIG_DFL && is_ignored(number))) return;
-  if (now.sa_handler == SIG_DFL) {
-    snprintf(text, sizeof text, "process %d ended by signal %d (%s)", pm_rank(), number,
-             strsignal(number));
-    fprintf(stderr, "pm_run: %s\n", text);
-    guest_output_end(guest_now());
-    for (;;) pm_exit(128 + number);
-  }
-  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
-  const sigset_t before = l->blocked;
-  sigorset(&l->blocked, &l->blocked, &now.sa_mask);
-  if (!(now.sa_flags & SA_NODEFER)) sigaddset(&l->blocked, number);
-  memset(&info, 0, sizeof info);
-  info.si_signo = number;
-  info.si_code = SI_USER;
-  if (now.sa_flags & SA_SIGINFO)
-    now.sa_sigaction(number, &info, NULL);
-  else
-    now.sa_handler(number);
-  l->blocked = before;
-  deliver_pending(); /* what the handler raised again comes when it has returned */
-}
-bool guest_interrupt(int number) {
-  const guest_libc *l = state();
-  const sighandler_t handler = l->actions[number].sa_handler;
-  const bool is_called =
-      sigismember(&l->blocked, number) == 0 && handler != SIG_DFL && handler != SIG_IGN;
-  deliver(number);
-  return is_called;
-}
-static void deliver_pending(void) {
-  guest_libc *l = state();
-  for (int i = 1; i < 65; i++)
-    if (sigismember(&l->pending, i) == 1 && sigismember(&l->blocked, i) == 0) {
-      sigdelset(&l->pending, i);
-      deliver(i);
-    }
-}
-sigset_t guest_mask(const sigset_t *next, bool *is_interrupted) {
-  guest_libc *l = state();
-  const sigset_t before = l->blocked;
-  *is_interrupted = false;
-  l->blocked = *next;
-  for (int i = 1; i < 65; i++)
-    if (sigismember(&l->pending, i) == 1 && sigismember(&l->blocked, i) == 0) {
-      sigdelset(&l->pending, i);
-      *is_interrupted |= guest_interrupt(i);
-    }
-  return before;
-}
-int guest_raise(int number) {
-  if (number < 1 || number > 64) return errno = EINVAL, -1;
-  deliver(number);
-  return 0;
-}
-/* ---- faults: the host sends them, and the program's handler is called, on the stack of the model's handler; it may
-   return, jump or end the process. What crashes there, or has no handler, ends the run as the model says. ------- */
-static struct sigaction models[65];
-static const char *handling_at; /* a frame of the handler that runs, or has jumped away */
-static void faulted(int number, siginfo_t *info, void *context) {
-  const char here = 0;
-  if (number == SIGSEGV && guest_counter_faulted(info, (ucontext_t *)context)) return;
-  const guest *g = guest_now();
-  struct sigaction *a = g && g->libc ? &g->libc->actions[number] : NULL;
-  /* A fault of the handler itself lies deeper; after a jump the next one lies where the last one lay. */
-  const bool is_nested = handling_at && (uintptr_t)&here < (uintptr_t)handling_at;
-  if (!a || a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN || is_nested) {
-    if (models[number].sa_flags & SA_SIGINFO)
-      models[number].sa_sigaction(number, info, context);
-    else
-      sigaction(number, &models[number], NULL); /* and it comes again */
-    return;
-  }
-  const struct sigaction now = *a;
-  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
-  handling_at = &here;
-  if (now.sa_flags & SA_SIGINFO)
-    now.sa_sigaction(number, info, context);
-  else
-    now.sa_handler(number);
-  handling_at = NULL;
-}
-void guest_catch_faults(int number) {
-  struct sigaction ours;
-  const bool is_fault =
-      number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
-  if (!is_fault || (sigaction(number, NULL, &ours) == 0 && ours.sa_sigaction == faulted)) return;
-  memset(&ours, 0, sizeof ours);
-  ours.sa_sigaction = faulted;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigaction(number, &ours, &models[number]);
-}
-static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
-  if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP)))
-    return errno = EINVAL, -1;
-  struct sigaction *a = &state()->actions[number];
-  const struct sigaction old = *a;
-  if (now) {
-    *a = *now;
-    if (now->sa_handler != SIG_DFL && now->sa_handler != SIG_IGN) guest_catch_faults(number);
-  }
-  if (before) *before = old;
-  return 0;
-}
-static sighandler_t guest_signal(int number, sighandler_t handler) {
-  struct sigaction now, before;
-  memset(&now, 0, sizeof now);
-  now.sa_handler = handler;
-  now.sa_flags = SA_RESTART;
-  return guest_sigaction(number, &now, &before) ? SIG_ERR : before.sa_handler;
-}
-static int guest_sigprocmask(int how, const sigset_t *set, sigset_t *before) {
-  guest_libc *l = state();
-  if (before) *before = l->blocked;
-  if (!set) return 0;
-  if (how == SIG_BLOCK)
-    sigorset(&l->blocked, &l->blocked, set);
-  else if (how == SIG_SETMASK)
-    l->blocked = *set;
-  else if (how != SIG_UNBLOCK)
-    return errno = EINVAL, -1;
-  for (int i = 1; how == SIG_UNBLOCK && i < 65; i++)
-    if (sigismember(set, i) == 1) sigdelset(&l->blocked, i);
-  deliver_pending();
-  return 0;
-}
-static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
-  return guest_sigprocmask(how, set, before) ? errno : 0;
-}
-static int guest_sigpending(sigset_t *set) { return *set = state()->pending, 0; }
-pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
-static pid_t guest_getppid(void) { return getpid(); }
-static int guest_kill(pid_t pid, int number) {
-  if (pid == guest_getpid() || pid == 0) return number ? guest_raise(number) : 0;
-  return errno = pid == getpid() ? EPERM : ESRCH, -1;
-}
-static void guest_abort_call(void) {
-  guest_libc *l = guest_now()->libc;
-  if (l && l->actions[SIGABRT].sa_handler != SIG_DFL && l->actions[SIGABRT].sa_handler != SIG_IGN)
-    deliver(SIGABRT);
-  abort();
-}
-
 /* ---- names --------------------------------------------------------------------------------------------------- */
 static int guest_gethostname(char *name, size_t bytes) {
   const int n = snprintf(name, bytes, "node%d", pm_process_node(pm_self()));
@@ -512,13 +353,6 @@ static int no_exec(void) {
                  "exec: a simulated process cannot become another program; refused (ENOSYS)");
   return errno = ENOSYS, -1;
 }
-static int no_timer(void) {
-  guest_say_once("timer",
-                 "timer_create: no such timers; refused (ENOSYS); setitimer and timerfd_create are "
-                 "there");
-  return errno = ENOSYS, -1;
-}
-
 __attribute__((constructor)) static void add(void) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* all processes share one table */
@@ -566,22 +400,6 @@ __attribute__((constructor)) static void add_more(void) {
   GUEST_REPLACE("fclose", guest_fclose);
   GUEST_REPLACE("freopen", guest_freopen);
   GUEST_REPLACE("freopen64", guest_freopen);
-  GUEST_REPLACE("raise", guest_raise);
-  GUEST_REPLACE("gsignal", guest_raise);
-  GUEST_REPLACE("sigaction", guest_sigaction);
-  /* the overlap preload goes around those who watch sigaction */
-  GUEST_REPLACE("__sigaction", guest_sigaction);
-  GUEST_REPLACE("signal", guest_signal);
-  GUEST_REPLACE("sysv_signal", guest_signal);
-  GUEST_REPLACE("__sysv_signal", guest_signal);
-  GUEST_REPLACE("bsd_signal", guest_signal);
-  GUEST_REPLACE("sigprocmask", guest_sigprocmask);
-  GUEST_REPLACE("pthread_sigmask", guest_pthread_sigmask);
-  GUEST_REPLACE("sigpending", guest_sigpending);
-  GUEST_REPLACE("getpid", guest_getpid);
-  GUEST_REPLACE("getppid", guest_getppid);
-  GUEST_REPLACE("kill", guest_kill);
-  GUEST_REPLACE("abort", guest_abort_call);
   GUEST_REPLACE("gethostname", guest_gethostname);
   GUEST_REPLACE("__gethostname_chk", guest_gethostname_chk);
   GUEST_REPLACE("uname", guest_uname);
@@ -594,5 +412,4 @@ __attribute__((constructor)) static void add_more(void) {
   for (size_t i = 0; i < sizeof forks / sizeof *forks; i++) GUEST_REPLACE(forks[i], no_fork);
   for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) GUEST_REPLACE(waits[i], no_child);
   for (size_t i = 0; i < sizeof execs / sizeof *execs; i++) GUEST_REPLACE(execs[i], no_exec);
-  GUEST_REPLACE("timer_create", no_timer);
 }

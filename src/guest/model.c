@@ -12,9 +12,10 @@ static long long host_cpu_ns(void) {
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "guest.h"
-void *guest_stack(size_t *bytes) {
-  *bytes = pm__current->stack_bytes;
-  return pm__current->stack;
+void *guest_stack(size_t *bytes) { return guest_stack_of(pm__current, bytes); }
+void *guest_stack_of(const pm_thread *thread, size_t *bytes) {
+  *bytes = thread->stack_bytes;
+  return thread->stack;
 }
 bool guest_all_wait(void) { return pm__current->proc->world->t_idle_since_ps >= 0; }
 void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, const char *does,

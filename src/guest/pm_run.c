@@ -19,7 +19,7 @@
    semaphores, poll, select, epoll, timerfd, pipes and sockets are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Commands (system, popen) run on the host in no simulated time. Refused with a
-   sentence: fork, exec, posix_spawn, timer_create. */
+   sentence: fork, exec, posix_spawn. */
 #include "guest.h"
 #define NBC_PIECES
 #include "src/base/text.h"
@@ -383,6 +383,7 @@ static void process(void *arg) {
   g->argv = own_argv;
   for (guest_part *p = parts; p; p = p->next)
     if (p->process_begin) p->process_begin(g);
+  g->first.thread = pm_thread_self();
   g->has_begun = 1;
   guest_enter(g);
 }

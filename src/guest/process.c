@@ -157,12 +157,16 @@ static void run_handlers(guest_exit_handler **list, int status) {
 }
 /* Inside of the thread that ends. */
 void guest_context_end(guest_context *c) {
+  c->thread = NULL;
   run_handlers(&c->exits, 0);
   if (guest_recorder_end) guest_recorder_end(c);
   guest_openmp_end(c->openmp);
   c->openmp = NULL;
   if (c->before) c->before->next = c->next;
   if (c->next) c->next->before = c->before;
+  guest_signals_end(c);
+  free(c->cores);
+  c->cores = NULL;
   if (guest_running == c) guest_running = NULL;
   free(c->tls);
   c->tls = NULL;

@@ -5,6 +5,7 @@
 #include "guest.h"
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -41,24 +42,37 @@ static int queue_wake_at(waiter **queue, const void *place) { /* the one that wa
   return 1;
 }
 static int queue_wake(waiter **queue) { return queue_wake_at(queue, NULL); }
-/* d_ns < 0: for ever. ret 0 woken, ETIMEDOUT */
-static int queue_wait_at(waiter **queue, const void *place, const char *what, int64_t d_ns) {
+/* What beside a wake and its time may end a wait. */
+enum { BY_NOTHING = 0, BY_CANCEL = 1, BY_SIGNAL = 2 };
+/* d_ns < 0: for ever. ret 0 woken, ETIMEDOUT, EINTR, ECANCELED: the caller goes to guest_cancel_point */
+static int queue_wait_at(waiter **queue, const void *place, const char *what, int64_t d_ns,
+                         int ends) {
   waiter self = {.place = place}, **at;
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   queue_add(queue, &self);
-  while (!self.is_woken) {
+  int code = 0;
+  while (!self.is_woken && !code) {
     const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
-    if (d_ns >= 0 && left_ns <= 0) break;
-    pm_thread_wait(what, left_ns);
+    if (d_ns >= 0 && left_ns <= 0) code = ETIMEDOUT;
+    if (ends & BY_CANCEL && guest_is_cancelled()) code = ECANCELED;
+    if (code) break;
+    pm_thread_wait(what, guest_alarm_in_ns(left_ns));
+    if (guest_signals_come() == GUEST_INTERRUPTS && ends & BY_SIGNAL) code = EINTR;
   }
   if (self.is_woken) return 0;
   for (at = queue; *at != &self; at = &(*at)->next) {
   }
   *at = self.next;
-  return ETIMEDOUT;
+  return code;
 }
 static int queue_wait(waiter **queue, const char *what, int64_t d_ns) {
-  return queue_wait_at(queue, NULL, what, d_ns);
+  return queue_wait_at(queue, NULL, what, d_ns, BY_NOTHING);
+}
+/* ... where a thread may be cancelled */
+static int queue_wait_point(waiter **queue, const char *what, int64_t d_ns) {
+  const int code = queue_wait_at(queue, NULL, what, d_ns, BY_CANCEL);
+  if (code == ECANCELED) guest_cancel_point();
+  return code;
 }
 /* A point in time of the guest, as a duration from now. */
 static int64_t until_ns(const struct timespec *t) {
@@ -75,6 +89,9 @@ typedef struct guest_thread {
   waiter *joiners;
   guest_context context;
   bool is_detached;
+  bool is_cancelled, is_leaving; /* asked to end; does so */
+  int cancel_state, cancel_type;
+  struct guest_mutex *held; /* robust ones */
   int can_exit;
   char name[16]; /* as Linux keeps it; empty: the program's */
   /* pthread_cleanup_push of C, the last first; __pad[0]: the one before */
@@ -174,9 +191,11 @@ guest_context *guest_context_of(const guest *g, const pm_thread *thread) {
   guest_thread *t = s ? (guest_thread *)s->value : NULL;
   return t && t->can_exit ? &t->context : (guest_context *)(uintptr_t)&g->first;
 }
+static void robust_end(guest_thread *g);
 static void guest_thread_end(guest_thread *g) {
   guest_context_end(&g->context);
   specifics_end();
+  robust_end(g);
   specific_set(0, 0);
   g->thread = NULL;
   while (queue_wake(&g->joiners)) {
@@ -217,6 +236,10 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   if (!g->thread) return free(g), EAGAIN;
   if (specific_of(g->thread, 0, (uintptr_t)g)) abort();
   guest_context_begin(guest_now(), &g->context);
+  g->context.thread = g->thread;
+  g->context.began_ns = pm_now_ns();
+  guest_signals_inherit(&g->context);
+  guest_cores_inherit(&g->context);
   g->can_exit = 1;
   guest_now()->thread_count++;
   *thread = (pthread_t)(uintptr_t)g;
@@ -233,7 +256,7 @@ int pthread_join(pthread_t thread, void **result) {
   guest_thread *g = (guest_thread *)(uintptr_t)thread;
   if (g == guest_self()) return EDEADLK;
   if (g->is_detached) return EINVAL;
-  if (g->thread) queue_wait(&g->joiners, "pthread_join", -1);
+  if (g->thread) queue_wait_point(&g->joiners, "pthread_join", -1);
   if (result) *result = g->result;
   free(g);
   return 0;
@@ -243,8 +266,10 @@ int pthread_tryjoin_np(pthread_t thread, void **result) {
 }
 int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *t) {
   guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (!guest_is_time(t)) return EINVAL;
   if (g == guest_self()) return EDEADLK;
-  if (g->thread && queue_wait(&g->joiners, "pthread_timedjoin_np", until_ns(t))) return ETIMEDOUT;
+  if (g->thread && queue_wait_point(&g->joiners, "pthread_timedjoin_np", until_ns(t)))
+    return ETIMEDOUT;
   return pthread_join(thread, result);
 }
 int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
@@ -254,6 +279,7 @@ int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
 }
 int pthread_detach(pthread_t thread) {
   guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (g->is_detached) return EINVAL;
   g->is_detached = 1;
   if (!g->thread) free(g);
   return 0;
@@ -261,6 +287,7 @@ int pthread_detach(pthread_t thread) {
 /* Of a process's first thread: the others go on, the process ends with the last of them. */
 __attribute__((noreturn)) static void thread_left(guest_thread *g) {
   if (g->can_exit) longjmp(g->end, 1);
+  guest_now()->first.thread = NULL; /* takes no signals any more */
   specifics_end();
   if (guest_recorder_end) guest_recorder_end(&guest_now()->first);
   guest_openmp_end(guest_now()->first.openmp);
@@ -294,6 +321,7 @@ static void was_caught(_Unwind_Reason_Code reason, struct _Unwind_Exception *lea
   abort();
 }
 __attribute__((noreturn)) static void leave(guest_thread *g) {
+  g->is_leaving = 1;
   memset(&g->leaving, 0, sizeof g->leaving);
   g->leaving.exception_cleanup = was_caught;
   _Unwind_ForcedUnwind(&g->leaving, leave_frame, g);
@@ -332,14 +360,14 @@ int pthread_getname_np(pthread_t thread, char *name, size_t bytes) {
   snprintf(name, bytes, "%.15s", *g->name ? g->name : program);
   return 0;
 }
-/* Of another thread than the running one the place of the stack is not known here. */
 int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes) {
   const guest_thread *g = (const guest_thread *)(uintptr_t)thread;
+  if (!g->thread) return ESRCH;
   size_t bytes;
-  void *const low = guest_stack(&bytes);
+  void *const low = guest_stack_of(g->thread, &bytes);
   pthread_attr_init(attributes);
   if (g->is_detached) pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
-  return g == guest_self() ? pthread_attr_setstack(attributes, low, bytes) : 0;
+  return pthread_attr_setstack(attributes, low, bytes);
 }
 int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *p) {
   (void)thread;
@@ -354,51 +382,123 @@ int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param
 int pthread_setschedprio(pthread_t thread, int priority) {
   return (void)thread, priority ? EINVAL : 0;
 }
+static guest_context *context_of(pthread_t thread) {
+  const guest_thread *g = (const guest_thread *)(uintptr_t)thread;
+  return g->thread ? guest_context_of(guest_now(), g->thread) : NULL;
+}
 int pthread_getcpuclockid(pthread_t thread, clockid_t *clock) {
-  if (thread != pthread_self()) return ENOENT;
-  *clock = CLOCK_THREAD_CPUTIME_ID;
-  return 0;
+  guest_context *c = context_of(thread);
+  return c ? (*clock = guest_clock_of(guest_tid_of(c)), 0) : ESRCH;
 }
 int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set) {
-  return (void)thread, (void)bytes, (void)set, 0;
+  guest_context *c = context_of(thread);
+  return c ? guest_cores_set(c, bytes, set) : ESRCH;
 }
 int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *set) {
-  (void)thread;
-  return sched_getaffinity(0, bytes, set) ? errno : 0;
+  const guest_context *c = context_of(thread);
+  return c ? guest_cores_get(c, bytes, set) : ESRCH;
 }
-int pthread_setcancelstate(int state, int *old) { return (void)state, old ? *old = 0 : 0; }
-int pthread_setcanceltype(int type, int *old) { return (void)type, old ? *old = 0 : 0; }
+
+/* ---- cancellation: where a thread waits, asks (pthread_testcancel), or is found waiting for memory ---------------- */
+static bool is_any_cancelled; /* ever: most programs cancel none */
+static int set_cancel(int *now, int next, int *old) {
+  if (next != 0 && next != 1) return EINVAL;
+  if (old) *old = *now;
+  *now = next;
+  return 0;
+}
+int pthread_setcancelstate(int state, int *old) {
+  return set_cancel(&guest_self()->cancel_state, state, old);
+}
+int pthread_setcanceltype(int type, int *old) {
+  return set_cancel(&guest_self()->cancel_type, type, old);
+}
+bool guest_is_cancelled(void) {
+  const guest_thread *g = is_any_cancelled ? guest_self() : NULL;
+  return g && g->is_cancelled && !g->is_leaving && g->cancel_state == PTHREAD_CANCEL_ENABLE;
+}
+void guest_cancel_point(void) {
+  if (guest_is_cancelled()) pthread_exit(PTHREAD_CANCELED);
+}
+void guest_cancel_at_once(void) {
+  if (guest_is_cancelled() && guest_self()->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS)
+    guest_cancel_point();
+}
+static void count_lock(void);
+void pthread_testcancel(void) {
+  count_lock(); /* who asks and asks lets time pass */
+  guest_cancel_point();
+}
 int pthread_cancel(pthread_t thread) {
-  (void)thread;
-  guest_say_once("pthread_cancel", "pthread_cancel: simulated threads end by themselves only; "
-                                   "refused (ENOSYS): who waits for this one may wait for ever");
-  return ENOSYS;
+  guest_thread *g = (guest_thread *)(uintptr_t)thread;
+  if (!g->thread) return 0; /* has ended */
+  g->is_cancelled = is_any_cancelled = guest_signals_may_come = true;
+  if (g == guest_self())
+    guest_cancel_at_once();
+  else
+    pm_thread_wake(g->thread);
+  return 0;
+}
+static int send_to(pthread_t thread, int signal, int code, union sigval value) {
+  guest_context *c = context_of(thread);
+  return c ? guest_signal_thread(c, signal, code, value) : ESRCH;
 }
 int pthread_kill(pthread_t thread, int signal) {
-  if (!signal || thread == pthread_self()) return signal && guest_raise(signal) ? errno : 0;
-  guest_say_once("pthread_kill",
-                 "pthread_kill: simulated threads get signals from themselves only; "
-                 "refused (ENOSYS)");
-  return ENOSYS;
+  return send_to(thread, signal, SI_TKILL, (union sigval){0});
 }
 int pthread_sigqueue(pthread_t thread, int signal, const union sigval value) {
-  (void)value;
-  return pthread_kill(thread, signal);
+  return send_to(thread, signal, SI_QUEUE, value);
 }
 
 /* ---- mutexes: glibc's first word is 0 when free, its kind lies at byte 16 -------------------------- */
 typedef struct guest_mutex {
-  int depth, unused;
+  int depth;
+  enum { NOT_ROBUST, ROBUST, OWNER_DIED, NOT_RECOVERABLE } robust;
   const pm_thread *owner;
-  int kind, unused_too;
+  int kind, unused;
   waiter *waiters;
+  struct guest_mutex *next; /* robust: of those that the owner holds */
 } guest_mutex;
 typedef char mutex_fits[sizeof(guest_mutex) <= sizeof(pthread_mutex_t) ? 1 : -1];
 int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
   guest_mutex *m = (guest_mutex *)(void *)mutex;
   memset(mutex, 0, sizeof *mutex);
-  if (attributes) pthread_mutexattr_gettype(attributes, &m->kind);
+  if (!attributes) return 0;
+  int robust = PTHREAD_MUTEX_STALLED;
+  pthread_mutexattr_gettype(attributes, &m->kind);
+  pthread_mutexattr_getrobust(attributes, &robust);
+  m->robust = robust == PTHREAD_MUTEX_ROBUST ? ROBUST : NOT_ROBUST;
   return 0;
+}
+/* Robust ones: whose owner ended goes to the next, who is told; one that he did not make consistent goes to nobody. */
+static int robust_taken(guest_mutex *m) {
+  guest_thread *g = guest_self();
+  if (m->robust == NOT_RECOVERABLE) {
+    if (!queue_wake(&m->waiters)) m->depth = 0;
+    return ENOTRECOVERABLE;
+  }
+  m->next = g->held;
+  g->held = m;
+  return m->robust == OWNER_DIED ? EOWNERDEAD : 0;
+}
+static void robust_left(guest_mutex *m) {
+  guest_mutex **at = &guest_self()->held;
+  while (*at && *at != m) at = &(*at)->next;
+  if (*at) *at = m->next;
+  if (m->robust == OWNER_DIED) m->robust = NOT_RECOVERABLE;
+}
+static void robust_end(guest_thread *g) {
+  for (guest_mutex *m = g->held, *next; m; m = next) {
+    next = m->next;
+    m->robust = OWNER_DIED;
+    m->owner = NULL;
+    m->depth = queue_wake(&m->waiters);
+  }
+  g->held = NULL;
+}
+int pthread_mutex_consistent(pthread_mutex_t *mutex) {
+  guest_mutex *m = (guest_mutex *)(void *)mutex;
+  return m->robust == OWNER_DIED ? (m->robust = ROBUST, 0) : EINVAL;
 }
 /* A lock takes no time. Threads that look for something under a lock, again and again, let time pass; not always in
    the same place of their loop, where others might never find what they wait for. */
@@ -425,7 +525,7 @@ static int mutex_lock(pthread_mutex_t *mutex, int64_t d_ns) {
   }
   m->depth = 1;
   m->owner = pm_thread_self();
-  return 0;
+  return m->robust ? robust_taken(m) : 0;
 }
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
   count_lock();
@@ -433,12 +533,12 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 }
 int pthread_mutex_trylock(pthread_mutex_t *mutex) {
   const int code = mutex_lock(mutex, 0);
-  if (code) sched_yield(); /* who only tries lets time pass */
+  if (code == EBUSY) sched_yield(); /* who only tries lets time pass */
   return code == EDEADLK ? EBUSY : code;
 }
 int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *t) {
-  const int64_t d_ns = until_ns(t);
-  const int code = mutex_lock(mutex, d_ns);
+  const int code = mutex_lock(mutex, guest_is_time(t) ? until_ns(t) : 0);
+  if (code == EBUSY && !guest_is_time(t)) return EINVAL;
   return code == EBUSY ? ETIMEDOUT : code;
 }
 int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *t) {
@@ -451,6 +551,7 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex) {
       (!m->depth || m->owner != pm_thread_self()))
     return EPERM;
   if (m->depth > 1) return m->depth--, 0;
+  if (m->robust) robust_left(m);
   if (!queue_wake(&m->waiters)) m->depth = 0;
   m->owner = NULL;
   return 0;
@@ -469,15 +570,16 @@ int pthread_cond_destroy(pthread_cond_t *cond) { return *(waiter **)(void *)cond
 static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t d_ns) {
   int code = pthread_mutex_unlock(mutex), again;
   if (code) return code;
-  code = queue_wait((waiter **)(void *)cond, "pthread_cond_wait", d_ns);
+  code = queue_wait_at((waiter **)(void *)cond, NULL, "pthread_cond_wait", d_ns, BY_CANCEL);
   again = pthread_mutex_lock(mutex);
+  if (code == ECANCELED) guest_cancel_point();
   return again ? again : code;
 }
 int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
   return cond_wait(cond, mutex, -1);
 }
 int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *t) {
-  return cond_wait(cond, mutex, until_ns(t));
+  return guest_is_time(t) ? cond_wait(cond, mutex, until_ns(t)) : EINVAL;
 }
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                            const struct timespec *t) {
@@ -523,6 +625,7 @@ int pthread_barrier_wait(pthread_barrier_t *barrier) {
 typedef struct guest_rwlock {
   int readers, unused;
   waiter *waiters;
+  const pm_thread *writer;
 } guest_rwlock;
 int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes) {
   (void)attributes;
@@ -539,14 +642,17 @@ static int rwlock_take(pthread_rwlock_t *lock, int write, int64_t d_ns) {
   while (write ? l->readers != 0 : l->readers < 0) {
     const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
     if (d_ns >= 0 && left_ns <= 0) return EBUSY;
+    if (l->writer == pm_thread_self()) return EDEADLK;
     const int code = queue_wait(&l->waiters, "pthread_rwlock", left_ns);
     if (code) return code;
   }
   l->readers = write ? -1 : l->readers + 1;
+  l->writer = write ? pm_thread_self() : NULL;
   return 0;
 }
 static int rwlock_take_until(pthread_rwlock_t *lock, int write, const struct timespec *t) {
-  const int code = rwlock_take(lock, write, until_ns(t));
+  const int code = rwlock_take(lock, write, guest_is_time(t) ? until_ns(t) : 0);
+  if (code == EBUSY && !guest_is_time(t)) return EINVAL;
   return code == EBUSY ? ETIMEDOUT : code;
 }
 int pthread_rwlock_rdlock(pthread_rwlock_t *lock) { return rwlock_take(lock, 0, -1); }
@@ -568,6 +674,7 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
 int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
   guest_rwlock *l = (guest_rwlock *)(void *)lock;
   l->readers = l->readers > 0 ? l->readers - 1 : 0;
+  l->writer = NULL;
   if (!l->readers)
     while (queue_wake(&l->waiters)) {
     }
@@ -607,6 +714,7 @@ typedef struct guest_sem {
 static int failed(int code) { return code ? (errno = code, -1) : 0; }
 int sem_init(sem_t *sem, int shared, unsigned value) {
   (void)shared;
+  if (value > SEM_VALUE_MAX) return failed(EINVAL);
   memset(sem, 0, sizeof *sem);
   ((guest_sem *)(void *)sem)->value = value;
   return 0;
@@ -614,8 +722,13 @@ int sem_init(sem_t *sem, int shared, unsigned value) {
 int sem_destroy(sem_t *sem) { return (void)sem, 0; }
 static int sem_take(sem_t *sem, int64_t d_ns) {
   guest_sem *s = (guest_sem *)(void *)sem;
+  if (d_ns) guest_cancel_point();
   if (s->value) return s->value--, 0;
-  return d_ns ? queue_wait(&s->waiters, "sem_wait", d_ns) : EAGAIN; /* who posts hands it over */
+  if (!d_ns) return EAGAIN;
+  const int code = /* who posts hands it over */
+      queue_wait_at(&s->waiters, NULL, "sem_wait", d_ns, BY_CANCEL | BY_SIGNAL);
+  if (code == ECANCELED) guest_cancel_point();
+  return code;
 }
 int sem_wait(sem_t *sem) { return failed(sem_take(sem, -1)); }
 int sem_trywait(sem_t *sem) {
@@ -624,6 +737,7 @@ int sem_trywait(sem_t *sem) {
   return failed(code);
 }
 int sem_timedwait(sem_t *sem, const struct timespec *t) {
+  if (!guest_is_time(t)) return failed(EINVAL);
   const int code = sem_take(sem, until_ns(t));
   return failed(code == EAGAIN ? ETIMEDOUT : code);
 }
@@ -632,7 +746,9 @@ int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *t) {
 }
 int sem_post(sem_t *sem) {
   guest_sem *s = (guest_sem *)(void *)sem;
-  if (!queue_wake(&s->waiters)) s->value++;
+  if (queue_wake(&s->waiters)) return 0;
+  if (s->value == SEM_VALUE_MAX) return failed(EOVERFLOW);
+  s->value++;
   return 0;
 }
 int sem_getvalue(sem_t *sem, int *value) {
@@ -656,11 +772,15 @@ static long futex(const uint32_t *word, int what, uint32_t value, const struct t
                                             : until_ns(t);
   return failed(*(const volatile uint32_t *)word != value
                     ? EAGAIN
-                    : queue_wait_at(queue, word, "futex", d_ns));
+                    : queue_wait_at(queue, word, "futex", d_ns, BY_SIGNAL));
 }
 /* All arguments of a system call are words: the others go on to the host as they are. */
 static long guest_syscall(long number, long a, long b, long c, long d, long e, long f) {
   const int what = (int)b & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+  if (number == SYS_gettid) return guest_gettid();
+  if (number == SYS_getpid) return guest_getpid();
+  if (number == SYS_tgkill) return guest_tgkill((pid_t)a, (pid_t)b, (int)c);
+  if (number == SYS_tkill) return guest_tgkill(0, (pid_t)a, (int)b);
   if (number != SYS_futex || (what != FUTEX_WAIT && what != FUTEX_WAKE &&
                               what != FUTEX_WAIT_BITSET && what != FUTEX_WAKE_BITSET))
     return syscall(number, a, b, c, d, e, f);

@@ -9,14 +9,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* ret whether the host may be asked (again); false: the socket's time is over, errno is EAGAIN */
+/* ret whether the host may be asked (again); false: the socket's time is over, errno is EAGAIN; or EINTR */
 static bool has_come(int fd, short events) {
   const int option = events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO;
   struct timeval t = {0, 0};
   socklen_t bytes = sizeof t;
   getsockopt(fd, SOL_SOCKET, option, &t, &bytes);
   const int64_t d_ns = (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
-  return guest_wait_for_file(fd, events, d_ns ? d_ns : -1) || (errno = EAGAIN, false);
+  return guest_wait_for_file(fd, events, d_ns ? d_ns : -1);
 }
 static bool is_to_wait(int fd, int flags) {
   return !(flags & (MSG_DONTWAIT | MSG_ERRQUEUE)) && guest_may_wait(fd);
@@ -179,7 +179,7 @@ static int guest_connect(int fd, const struct sockaddr *to, socklen_t to_bytes) 
   }
   if (code && error_number == EINPROGRESS) {
     socklen_t bytes = sizeof error_number;
-    if (!has_come(fd, POLLOUT)) return errno = EINPROGRESS, -1;
+    if (!has_come(fd, POLLOUT)) return errno = errno == EINTR ? EINTR : EINPROGRESS, -1;
     code = getsockopt(fd, SOL_SOCKET, SO_ERROR, &error_number, &bytes) || error_number ? -1 : 0;
   }
   errno = error_number;

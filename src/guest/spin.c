@@ -264,7 +264,8 @@ static void wait_at(place *p, const visit *v) {
     for (int rank = 0; rank < guest_count() && guest_count() <= 4096; rank++) put_trap(p, rank);
   }
   pm_yield_for(d_ns < 1 ? 1 : d_ns < WAIT_MAX_NS ? d_ns : WAIT_MAX_NS);
-  guest_alarms_ring();
+  guest_signals_come();
+  guest_cancel_at_once();
 }
 /* All registers are as they were some visits ago. One more round is run instruction by instruction: only
    when all that it writes is as it was, too, can nothing but somebody else end the loop. What others wrote while it
@@ -396,7 +397,8 @@ static void tick(int number, siginfo_t *info, void *context) {
   size_t *known = &spun[where % SPUN_MAX];
   if (ticks >= spin_ticks_max || (*known == where && ticks > 1)) {
     let_others_run(world, *known == where);
-    guest_alarms_ring();
+    guest_signals_come();
+    guest_cancel_at_once();
     seen = progress(world);
     *known = where; /* found spinning once: at once the next time */
   }

@@ -79,13 +79,14 @@ $(GUEST_LIBS): $(B)/pm_run
 NEEDS_model += $(GUEST_LIBS)
 $(eval $(call script,model/guests))
 $(eval $(call script,model/bad_machines))
+$(eval $(call script,model/posix))
 # Ordinary programs, as pm_run wants them
 GUESTS := $(addprefix $(B)/tests/model/,guest_ring.so guest_threads.so)
 $(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
-ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt guest_state guest_pmi guest_threads guest_spin guest_counts guest_kernels guest_sample guest_measured guest_moves guest_itself guest_waits guest_sockets guest_leaves guest_alarms)
+ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt guest_state guest_pmi guest_threads guest_spin guest_counts guest_kernels guest_sample guest_measured guest_moves guest_itself guest_waits guest_sockets guest_leaves guest_alarms guest_signals guest_posix)
 $(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST_LIBS) $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -115,7 +116,7 @@ endif
 # NICs in RTL.
 GUESTS_CLEAN  := $(B)/guests_clean
 NOT_CLEAN     := crash_has_a_name|handlers_of_crashes_are_called|a crash|the overlap preload sees a crash inside|preloaded_allocators_are_everybodys|few pages stay, of many processes|unwritten_thread_local_variables_are_shared|a maximum knows what goes at once
-GUEST_SCRIPTS := $(addprefix tests/,model/guests.sh $(addprefix guest_mpi/,semantics.sh openmpi.sh standard.sh ends.sh probes.sh folded.sh hides.sh replay.sh without_pie.sh counter.sh early.sh))
+GUEST_SCRIPTS := $(addprefix tests/,model/guests.sh model/posix.sh $(addprefix guest_mpi/,semantics.sh openmpi.sh standard.sh ends.sh probes.sh folded.sh hides.sh replay.sh without_pie.sh counter.sh early.sh))
 .PHONY: asan-guests fuzz-guests
 asan-guests: $(NEEDS_guest_mpi) $(NEEDS_model) ## programs under pm_run and traces under pm_replay, with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory B=$(B)/sanitized CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' $(B)/sanitized/bench/pm_run $(B)/sanitized/pm_replay

@@ -230,7 +230,6 @@ int main(int argc, char **argv) {
     MUST(atexit(slowly) == 0 && at_quick_exit(quickly) == 0);
     quick_exit(5);
   }
-  if (strcmp(what, "cancel") == 0) return pthread_cancel(pthread_self()) == ENOSYS ? 4 : 9;
   program(argv[0]);
   functions();
   cores();

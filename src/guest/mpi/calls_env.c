@@ -36,7 +36,7 @@ void gm_leave_well(gm_scope *s) {
   if (--guest_context_now()->mpi_depth == 0 && p->record) gm_record_call(p, 0, s->name);
   if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
-  if (!guest_context_now()->mpi_depth) guest_alarms_ring();
+  if (!guest_context_now()->mpi_depth) guest_signals_come();
 }
 void gm_check_open(gm_proc *p, const char *name) {
   if (gm_open(p)) gm_fatal("%s: the network interface cannot be opened", name);

@@ -1,0 +1,436 @@
+/* Signals of the processes and their threads: handlers and pending signals of a process, masks and pending signals of each
+   thread. None comes from outside. One for another thread ends its wait, and its handler is called where that thread goes on:
+   in waits of pthreads and for files, sleeps, looks at the clock and waits for memory; in a call of MPI, behind it. */
+#include "guest.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SIGNALS = 65 };
+typedef struct pending { /* the oldest first; of those that are no real-time signals one each */
+  struct pending *next;
+  siginfo_t info;
+} pending;
+typedef struct process_signals { /* of a process that uses any */
+  struct sigaction actions[SIGNALS];
+  pending *pending; /* that no thread takes */
+} process_signals;
+struct guest_signals { /* of a thread that uses any */
+  sigset_t blocked;
+  const sigset_t *awaited; /* by sigwait and the like; NULL: none */
+  pending *pending;
+  sigset_t
+      before_handlers; /* what was blocked when the first of the handlers was called that run */
+  int handler_count;
+};
+static guest_part part = {.name = "signals", .state_bytes = sizeof(process_signals *)};
+bool guest_signals_may_come; /* to any thread but the sender's own: most programs send none */
+
+static void *zeroed(size_t bytes) {
+  void *memory = calloc(1, bytes);
+  if (!memory) guest_abort(100, "out of memory");
+  return memory;
+}
+static process_signals *state(void) {
+  process_signals **s = (process_signals **)guest_state(&part);
+  if (!*s) *s = (process_signals *)zeroed(sizeof **s);
+  return *s;
+}
+static struct guest_signals *of(guest_context *c) {
+  if (!c->signals) c->signals = (struct guest_signals *)zeroed(sizeof *c->signals);
+  return c->signals;
+}
+static struct guest_signals *mine(void) { return of(guest_context_now()); }
+static void drop(pending **list) {
+  while (*list) {
+    pending *gone = *list;
+    *list = gone->next;
+    free(gone);
+  }
+}
+void guest_signals_inherit(guest_context *c) {
+  const guest_context *from = guest_context_now();
+  if (from && from->signals) of(c)->blocked = from->signals->blocked;
+}
+void guest_signals_end(guest_context *c) {
+  if (c->signals) drop(&c->signals->pending);
+  free(c->signals);
+  c->signals = NULL;
+}
+
+/* ---- what is pending ------------------------------------------------------------------------------------------ */
+static void put(pending **list, const siginfo_t *info) {
+  for (; *list; list = &(*list)->next)
+    if ((*list)->info.si_signo == info->si_signo && info->si_signo < SIGRTMIN) return;
+  *list = (pending *)zeroed(sizeof **list);
+  (*list)->info = *info;
+}
+/* Of the signals that are wanted (or not unwanted) the one with the lowest number, the oldest of it. ret false: none */
+static bool take(pending **list, const sigset_t *wanted, const sigset_t *unwanted,
+                 siginfo_t *info) {
+  pending **best = NULL;
+  for (pending **at = list; *at; at = &(*at)->next) {
+    const int number = (*at)->info.si_signo;
+    if ((wanted && sigismember(wanted, number) != 1) ||
+        (unwanted && sigismember(unwanted, number) == 1))
+      continue;
+    if (!best || number < (*best)->info.si_signo) best = at;
+  }
+  if (!best) return false;
+  pending *gone = *best;
+  *info = gone->info;
+  *best = gone->next;
+  free(gone);
+  return true;
+}
+
+/* ---- handlers ------------------------------------------------------------------------------------------------- */
+static bool is_ignored(int number) {
+  const sighandler_t handler = state()->actions[number].sa_handler;
+  return handler == SIG_IGN || (handler == SIG_DFL && (number == SIGCHLD || number == SIGCONT ||
+                                                       number == SIGURG || number == SIGWINCH));
+}
+__attribute__((noreturn)) static void die(int number) {
+  char text[96];
+  snprintf(text, sizeof text, "process %d ended by signal %d (%s)", pm_rank(), number,
+           strsignal(number));
+  fprintf(stderr, "pm_run: %s\n", text);
+  guest_output_end(guest_now());
+  for (;;) pm_exit(128 + number);
+}
+__attribute__((noinline)) static void call(void (*handler)(int, siginfo_t *, void *),
+                                           siginfo_t *info, const sigset_t *before) {
+  ucontext_t here;
+  getcontext(&here);
+  here.uc_sigmask = *before;
+  handler(info->si_signo, info, &here);
+}
+/* By the running thread. */
+static int handle(siginfo_t *info) {
+  const int number = info->si_signo;
+  struct guest_signals *s = mine();
+  struct sigaction *a = &state()->actions[number];
+  const struct sigaction now = *a;
+  if (is_ignored(number)) return GUEST_NO_SIGNAL;
+  if (now.sa_handler == SIG_DFL) die(number);
+  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
+  const sigset_t before = s->blocked;
+  if (!s->handler_count++) s->before_handlers = before;
+  sigorset(&s->blocked, &s->blocked, &now.sa_mask);
+  if (!(now.sa_flags & SA_NODEFER)) sigaddset(&s->blocked, number);
+  if (now.sa_flags & SA_SIGINFO)
+    call(now.sa_sigaction, info, &before);
+  else
+    now.sa_handler(number);
+  s->handler_count--;
+  s->blocked = before;
+  return now.sa_flags & SA_RESTART ? GUEST_RESTARTS : GUEST_INTERRUPTS;
+}
+static int handle_pending(void) {
+  struct guest_signals *s = mine();
+  siginfo_t info;
+  int came = GUEST_NO_SIGNAL;
+  for (;;) {
+    sigset_t unwanted = s->blocked;
+    if (s->awaited) sigorset(&unwanted, &unwanted, s->awaited);
+    if (!take(&s->pending, NULL, &unwanted, &info) &&
+        !take(&state()->pending, NULL, &unwanted, &info))
+      return came;
+    const int one = handle(&info);
+    if (one > came) came = one;
+  }
+}
+int guest_signals_come(void) {
+  if (!guest_signals_may_come) return GUEST_NO_SIGNAL;
+  const int rang = guest_alarms_ring();
+  const int came = guest_context_now()->signals || state()->pending ? handle_pending() : rang;
+  return came > rang ? came : rang;
+}
+/* A jump with a mask leaves the handlers that run; not from one of them to another. */
+static void leave_handlers(const struct __jmp_buf_tag *to) {
+  guest_context *c = pm_self() ? guest_context_now() : NULL;
+  if (!c || !c->signals || !c->signals->handler_count || !to->__mask_was_saved) return;
+  c->signals->handler_count = 0;
+  c->signals->blocked = c->signals->before_handlers;
+}
+__attribute__((noreturn)) static void guest_siglongjmp(sigjmp_buf to, int value) {
+  leave_handlers(to);
+  siglongjmp(to, value);
+}
+
+/* ---- sending -------------------------------------------------------------------------------------------------- */
+static siginfo_t made(int number, int code, union sigval value) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  info.si_signo = number;
+  info.si_code = code;
+  info.si_pid = guest_getpid();
+  info.si_uid = getuid();
+  info.si_value = value;
+  return info;
+}
+static bool is_to_take(const guest_context *c, int number, bool is_waiting) {
+  if (!c->thread) return false; /* has left */
+  if (c->signals && c->signals->awaited && sigismember(c->signals->awaited, number) == 1)
+    return true;
+  return !is_waiting && (!c->signals || sigismember(&c->signals->blocked, number) == 0);
+}
+/* Who takes one of the process: who waits for it; else the first thread that does not block it; NULL: none now. */
+static guest_context *taker(int number) {
+  for (int any = 0; any < 2; any++)
+    for (guest_context *c = &guest_now()->first; c; c = c->next)
+      if (is_to_take(c, number, !any)) return c;
+  return NULL;
+}
+static int give(guest_context *c, siginfo_t *info) {
+  const int number = info->si_signo;
+  const bool is_handled = is_to_take(c, number, false) && !is_to_take(c, number, true);
+  if (is_handled && is_ignored(number)) return GUEST_NO_SIGNAL;
+  if (is_handled && c == guest_context_now()) {
+    const int came = handle(info);
+    handle_pending(); /* what the handler raised again comes when it has returned */
+    return came;
+  }
+  put(&of(c)->pending, info);
+  guest_signals_may_come = true;
+  c->mpi = NULL;
+  if (c != guest_context_now()) pm_thread_wake(c->thread);
+  return GUEST_NO_SIGNAL;
+}
+static int give_any(siginfo_t *info) {
+  guest_context *c = taker(info->si_signo);
+  if (c) return give(c, info);
+  put(&state()->pending, info);
+  return GUEST_NO_SIGNAL;
+}
+static bool is_number(int number) { return number >= 1 && number < SIGNALS; }
+int guest_signal_thread(guest_context *c, int number, int code, union sigval value) {
+  siginfo_t info = made(number, code, value);
+  if (number && !is_number(number)) return EINVAL;
+  if (number) give(c, &info);
+  return 0;
+}
+int guest_signal_timer(int number, int code, union sigval value, pid_t thread) {
+  siginfo_t info = made(number, code, value);
+  guest_context *c = thread ? guest_context_numbered(thread) : NULL;
+  return c ? give(c, &info) : give_any(&info);
+}
+static int send_to(int number, int code, union sigval value) {
+  siginfo_t info = made(number, code, value);
+  if (!is_number(number)) return errno = EINVAL, -1;
+  give_any(&info);
+  return 0;
+}
+int guest_raise(int number) {
+  const int code = is_number(number) ? guest_signal_thread(guest_context_now(), number, SI_TKILL,
+                                                           (union sigval){0})
+                                     : EINVAL;
+  return code ? (errno = code, -1) : 0;
+}
+pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
+static pid_t guest_getppid(void) { return getpid(); }
+/* Those of threads other than the first come behind all processes'. */
+pid_t guest_tid_of(guest_context *c) {
+  static int last;
+  if (!c->number)
+    c->number = c == &guest_now()->first ? guest_getpid() : getpid() + 1 + guest_count() + last++;
+  return c->number;
+}
+pid_t guest_gettid(void) { return guest_tid_of(guest_context_now()); }
+guest_context *guest_context_numbered(pid_t thread) {
+  if (!thread) return guest_context_now();
+  for (guest_context *c = &guest_now()->first; c; c = c->next)
+    if (c->thread && guest_tid_of(c) == thread) return c;
+  return NULL;
+}
+int guest_tgkill(pid_t process, pid_t thread, int number) {
+  if (process > 0 && process != guest_getpid()) return errno = ESRCH, -1;
+  guest_context *c = thread > 0 ? guest_context_numbered(thread) : NULL;
+  const int code = c ? guest_signal_thread(c, number, SI_TKILL, (union sigval){0}) : ESRCH;
+  return code ? (errno = code, -1) : 0;
+}
+static int guest_sigqueue(pid_t pid, int number, const union sigval value) {
+  if (pid != guest_getpid()) return errno = pid == getpid() ? EPERM : ESRCH, -1;
+  return number ? send_to(number, SI_QUEUE, value) : 0;
+}
+static int guest_kill(pid_t pid, int number) {
+  if (pid == guest_getpid() || pid == 0)
+    return number ? send_to(number, SI_USER, (union sigval){0}) : 0;
+  return errno = pid == getpid() ? EPERM : ESRCH, -1;
+}
+static void guest_abort_call(void) {
+  const process_signals *s = *(process_signals **)guest_state(&part);
+  if (s && s->actions[SIGABRT].sa_handler != SIG_DFL && s->actions[SIGABRT].sa_handler != SIG_IGN) {
+    sigdelset(&mine()->blocked, SIGABRT);
+    guest_raise(SIGABRT);
+  }
+  abort();
+}
+
+/* ---- masks ---------------------------------------------------------------------------------------------------- */
+static void set_mask(struct guest_signals *s, sigset_t blocked) {
+  sigdelset(&blocked, SIGKILL), sigdelset(&blocked, SIGSTOP);
+  s->blocked = blocked;
+}
+sigset_t guest_mask(const sigset_t *next, bool *is_interrupted) {
+  struct guest_signals *s = mine();
+  const sigset_t before = s->blocked;
+  set_mask(s, *next);
+  *is_interrupted = handle_pending() != GUEST_NO_SIGNAL;
+  return before;
+}
+static int guest_sigprocmask(int how, const sigset_t *set, sigset_t *before) {
+  struct guest_signals *s = mine();
+  if (before) *before = s->blocked;
+  if (!set) return 0;
+  if (how != SIG_BLOCK && how != SIG_SETMASK && how != SIG_UNBLOCK) return errno = EINVAL, -1;
+  sigset_t next = how == SIG_SETMASK ? *set : s->blocked;
+  if (how == SIG_BLOCK) sigorset(&next, &next, set);
+  for (int i = 1; how == SIG_UNBLOCK && i < SIGNALS; i++)
+    if (sigismember(set, i) == 1) sigdelset(&next, i);
+  set_mask(s, next);
+  handle_pending();
+  return 0;
+}
+static int guest_pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
+  return guest_sigprocmask(how, set, before) ? errno : 0;
+}
+static int guest_sigpending(sigset_t *set) {
+  sigemptyset(set);
+  for (const pending *p = mine()->pending; p; p = p->next) sigaddset(set, p->info.si_signo);
+  for (const pending *p = state()->pending; p; p = p->next) sigaddset(set, p->info.si_signo);
+  return 0;
+}
+
+/* ---- waits for signals ---------------------------------------------------------------------------------------- */
+/* d_ns < 0: for ever. ret its number; 0: time over; -1: a handler was called */
+static int wait_for(const sigset_t *set, siginfo_t *info, int64_t d_ns) {
+  struct guest_signals *s = mine();
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
+  int came = GUEST_NO_SIGNAL;
+  s->awaited = set;
+  while (!take(&s->pending, set, NULL, info) && !take(&state()->pending, set, NULL, info)) {
+    const int64_t left_ns = d_ns < 0 ? -1 : t_end_ns - pm_now_ns();
+    if (came || guest_is_cancelled() || (d_ns >= 0 && left_ns <= 0)) {
+      s->awaited = NULL;
+      guest_cancel_point();
+      return came ? -1 : 0;
+    }
+    pm_thread_wait("sigwait", guest_alarm_in_ns(left_ns));
+    came = guest_signals_come();
+  }
+  s->awaited = NULL;
+  return info->si_signo;
+}
+static int guest_sigwait(const sigset_t *set, int *number) {
+  siginfo_t info;
+  do *number = wait_for(set, &info, -1);
+  while (*number < 1);
+  return 0;
+}
+static int guest_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *d) {
+  siginfo_t unwanted;
+  const int64_t d_ns = d ? (int64_t)d->tv_sec * 1000000000 + d->tv_nsec : -1;
+  const int number = wait_for(set, info ? info : &unwanted, d_ns);
+  return number > 0 ? number : (errno = number ? EINTR : EAGAIN, -1);
+}
+static int guest_sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+  return guest_sigtimedwait(set, info, NULL);
+}
+
+/* ---- faults: the host sends them, and the program's handler is called, on the stack of the model's handler; it may
+   return, jump or end the process. What crashes there, or has no handler, ends the run as the model says. ------- */
+static struct sigaction models[65];
+static const char *handling_at; /* a frame of the handler that runs, or has jumped away */
+static void faulted(int number, siginfo_t *info, void *context) {
+  const char here = 0;
+  if (number == SIGSEGV && guest_counter_faulted(info, (ucontext_t *)context)) return;
+  process_signals **s = guest_now() ? (process_signals **)guest_state(&part) : NULL;
+  struct sigaction *a = s && *s ? &(*s)->actions[number] : NULL;
+  /* A fault of the handler itself lies deeper; after a jump the next one lies where the last one lay. */
+  const bool is_nested = handling_at && (uintptr_t)&here < (uintptr_t)handling_at;
+  if (!a || a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN || is_nested) {
+    if (models[number].sa_flags & SA_SIGINFO)
+      models[number].sa_sigaction(number, info, context);
+    else
+      sigaction(number, &models[number], NULL); /* and it comes again */
+    return;
+  }
+  const struct sigaction now = *a;
+  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
+  handling_at = &here;
+  if (now.sa_flags & SA_SIGINFO)
+    now.sa_sigaction(number, info, context);
+  else
+    now.sa_handler(number);
+  handling_at = NULL;
+}
+void guest_catch_faults(int number) {
+  struct sigaction ours;
+  const bool is_fault =
+      number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
+  if (!is_fault || (sigaction(number, NULL, &ours) == 0 && ours.sa_sigaction == faulted)) return;
+  memset(&ours, 0, sizeof ours);
+  ours.sa_sigaction = faulted;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(number, &ours, &models[number]);
+}
+static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
+  if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP)))
+    return errno = EINVAL, -1;
+  struct sigaction *a = &state()->actions[number];
+  const struct sigaction old = *a;
+  if (now) {
+    *a = *now;
+    if (now->sa_handler != SIG_DFL && now->sa_handler != SIG_IGN) guest_catch_faults(number);
+  }
+  if (before) *before = old;
+  return 0;
+}
+static sighandler_t guest_signal(int number, sighandler_t handler) {
+  struct sigaction now, before;
+  memset(&now, 0, sizeof now);
+  now.sa_handler = handler;
+  now.sa_flags = SA_RESTART;
+  return guest_sigaction(number, &now, &before) ? SIG_ERR : before.sa_handler;
+}
+static int guest_siginterrupt(int number, int ends) {
+  struct sigaction a;
+  if (guest_sigaction(number, NULL, &a)) return -1;
+  a.sa_flags = ends ? a.sa_flags & ~SA_RESTART : a.sa_flags | SA_RESTART;
+  return guest_sigaction(number, &a, NULL);
+}
+
+__attribute__((constructor)) static void add(void) {
+  guest_part_add(&part);
+  GUEST_REPLACE("raise", guest_raise);
+  GUEST_REPLACE("gsignal", guest_raise);
+  GUEST_REPLACE("sigaction", guest_sigaction);
+  /* the overlap preload goes around those who watch sigaction */
+  GUEST_REPLACE("__sigaction", guest_sigaction);
+  GUEST_REPLACE("signal", guest_signal);
+  GUEST_REPLACE("sysv_signal", guest_signal);
+  GUEST_REPLACE("__sysv_signal", guest_signal);
+  GUEST_REPLACE("bsd_signal", guest_signal);
+  GUEST_REPLACE("siginterrupt", guest_siginterrupt);
+  GUEST_REPLACE("sigprocmask", guest_sigprocmask);
+  GUEST_REPLACE("pthread_sigmask", guest_pthread_sigmask);
+  GUEST_REPLACE("sigpending", guest_sigpending);
+  GUEST_REPLACE("sigwait", guest_sigwait);
+  GUEST_REPLACE("sigwaitinfo", guest_sigwaitinfo);
+  GUEST_REPLACE("sigtimedwait", guest_sigtimedwait);
+  GUEST_REPLACE("siglongjmp", guest_siglongjmp);
+  GUEST_REPLACE("longjmp", guest_siglongjmp);
+  GUEST_REPLACE("_longjmp", guest_siglongjmp);
+  GUEST_REPLACE("__longjmp_chk", guest_siglongjmp);
+  GUEST_REPLACE("getpid", guest_getpid);
+  GUEST_REPLACE("getppid", guest_getppid);
+  GUEST_REPLACE("gettid", guest_gettid);
+  GUEST_REPLACE("tgkill", guest_tgkill);
+  GUEST_REPLACE("kill", guest_kill);
+  GUEST_REPLACE("sigqueue", guest_sigqueue);
+  GUEST_REPLACE("abort", guest_abort_call);
+}
