@@ -1783,6 +1783,14 @@ static inline int64_t pm__host_cpu_ns(void) {
 /* Of what is rare in a function that is called for every event: a call that is not made needs no registers
    to be saved, code that was merged in does. */
 #define PM__APART __attribute__((noinline))
+/* And the other way round: small functions that every message goes through. At -O2 compilers leave most of them as
+   calls, which takes a message a tenth of its instructions. */
+#define PM__INLINE_HERE __attribute__((always_inline)) static inline
+#ifdef NBC_PIECES
+#  define PM__INLINE PM__PRIVATE
+#else
+#  define PM__INLINE PM__INLINE_HERE
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -3691,7 +3699,7 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
   w->future_count++;
 }
 /* A carrier has messages under way: time may only pass through it. */
-PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
+PM__INLINE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
 }
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again
@@ -4446,7 +4454,7 @@ PM__PRIVATE void pm__leave(pm_thread *t) {
 #endif
 }
 /* The same until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+PM__INLINE void pm__block(int64_t t_ps, const char *what) {
   pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
   pm__leave(pm__current);
 }
@@ -4464,7 +4472,7 @@ static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
   return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
-PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
+PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return false;
   t->poll_streak = 0;
@@ -4473,7 +4481,7 @@ PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const c
   t->takes_cpu = true;
   return true;
 }
-PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
+PM__INLINE void pm__busy(int64_t d_ps, const char *what) {
   pm_thread *t = pm__current;
   if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }
@@ -6221,8 +6229,8 @@ PM__PRIVATE void *pm__reached(const pm_process *whose, void *address) {
 PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options) {
   return options & PTL_IOVEC ? pm__reached(whose, start) : start;
 }
-static pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
-                                uint64_t offset) {
+PM__INLINE_HERE pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
+                                         uint64_t offset) {
   pm__cursor c;
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
   c.whose = whose;
@@ -6268,11 +6276,11 @@ PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor fro
     return;
   pm__copy(to, from, bytes);
 }
-PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
-PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+PM__INLINE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
+PM__INLINE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
   return pm__cursor_at(md->whose, md->md.start, md->md.options, offset);
 }
-PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
+PM__INLINE pm__cursor pm__me_cursor(const pm__message *m) {
   const pm__me *me = m->what.me;
   return pm__cursor_at(me->whose, me->me.start, me->me.options, m->what.offset_used);
 }
@@ -6496,7 +6504,7 @@ static uint32_t pm__chunk_of(uint32_t slot) {
   return k;
 #endif
 }
-PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+PM__INLINE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
   const uint32_t k = pm__chunk_of(slot);
   return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
@@ -6549,7 +6557,7 @@ PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
   return h >> 29 == PM__H_NI && ni && ni->refs && !(h & 0x7FFFFFF) ? ni : NULL;
 }
 /* Any object of an interface by its handle; NULL when it is none, or no more. */
-PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
+PM__INLINE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
   const pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
@@ -6557,23 +6565,23 @@ PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h)
   o = pm__pool_at(pool, h & 0xFFFFu);
   return o->live == 1 && o->handle == h ? o : NULL;
 }
-PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
-                                     pm__ni **ni) {
+PM__INLINE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
+                                    pm__ni **ni) {
   *ni = p->ni[h >> 27 & 3];
   return *ni && (*ni)->refs ? pm__find(*ni, kind, h) : NULL;
 }
 
 /* ---- library and interfaces -------------------------------------------------------------------- */
-PM__PRIVATE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
-PM__PRIVATE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
-static ptl_process_t pm__phys_id(const pm_process *p) {
+PM__INLINE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+PM__INLINE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+PM__INLINE_HERE ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
   id.phys.pid = p->has_pid ? p->pid : p->local_index;
   return id;
 }
 /* As others see it: by rank or physically, after the kind of interface. */
-PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni) {
+PM__INLINE ptl_process_t pm__own_id(const pm__ni *ni) {
   ptl_process_t id = pm__phys_id(ni->proc);
   if (!pm__is_logical(ni)) return id;
   memset(&id, 0, sizeof id);
@@ -6803,11 +6811,11 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   return m;
 }
 /* An operation begins and ends to need its descriptors; the last one frees what was released. */
-PM__PRIVATE void pm__hold(pm__md *md) {
+PM__INLINE void pm__hold(pm__md *md) {
   md->in_flight++;
   md->unsent++;
 }
-PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md) {
+PM__INLINE void pm__let_go(pm__ni *ni, pm__md *md) {
   if (--md->in_flight == 0 && md->o.live == PM__RELEASED) pm__pool_free(ni, &md->o);
 }
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
@@ -6879,7 +6887,7 @@ PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t va
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
   return (pm__eq *)pm__find(ni, PM__H_EQ, h);
 }
-PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
+PM__INLINE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
   return (pm__ct *)pm__find(ni, PM__H_CT, h);
 }
 
@@ -7114,8 +7122,8 @@ static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes)
   } else
     snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
-PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
-                               uint64_t value) {
+PM__INLINE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                              uint64_t value) {
   t->wait_on = object;
   t->wait_handle = handle;
   t->wait_value = value;
@@ -7127,8 +7135,8 @@ PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_
 /* Blocks until something changes: object NULL means anything of the process.
    timed_out is set by the pause of a payment too (pm__pays). Without a payment the wait itself has
    come to its end: a look in vain. */
-PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
-                              int64_t t_ps, const char *what) {
+PM__INLINE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                             int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
   pm__waits_ptl(t, object, handle, value);
   pm__block(t_ps, what);
@@ -7140,8 +7148,8 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->poll_streak = 0;
 }
 /* The same for what pm__pays can do. ret whether it did */
-static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
-                            const char *what, bool (*is_over)(const pm_thread *thread)) {
+PM__INLINE_HERE bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
+                                     const char *what, bool (*is_over)(const pm_thread *thread)) {
   pm__current->is_over = is_over;
   pm__wait_ptl(object, handle, value, PM__FOREVER, what);
   return pm__current->has_paid;
@@ -7402,7 +7410,7 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
 }
 /* The value is copied before it is paid for, as PtlCTWait does: the counter may be set again while
    that takes its time. */
-static bool pm__ct_has(const pm_thread *t) {
+PM__INLINE_HERE bool pm__ct_has(const pm_thread *t) {
   const pm__ct *ct = (const pm__ct *)t->wait_on;
   const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
                    (ct->value.success >= t->wait_value || ct->value.failure);
@@ -7510,7 +7518,7 @@ PM__PRIVATE void pm__unlink_released(pm_process *p, ptl_handle_any_t handle);
 #endif
 
 /* ---- portal table and memory descriptors ------------------------------------------------------- */
-PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
+PM__INLINE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *group = index < PM__PTS * PM__PT_GROUPS ? ni->pt[index / PM__PTS] : NULL;
   return group && group[index % PM__PTS].allocated ? &group[index % PM__PTS] : NULL;
 }
@@ -7741,7 +7749,7 @@ PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
 }
 
 /* Bytes an entry or descriptor covers. */
-PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
+PM__INLINE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
   uint64_t sum = 0;
   ptl_size_t i;
@@ -7749,7 +7757,7 @@ PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned
   for (i = 0; i < length; i++) sum += v[i].iov_len;
   return sum;
 }
-static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
+PM__INLINE_HERE int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
   if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
@@ -7757,8 +7765,8 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
 /* Portals refuses another user after the match, and looks no further (pm__match). Bull's library
    passes the entry over instead (uid_is_matched). Interfaces without matching take the first
    one. */
-PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
-                            uint64_t bits) {
+PM__INLINE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                           uint64_t bits) {
   if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
     return 0;
   return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) &&
@@ -7821,7 +7829,7 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
 /* Locally managed, and too little is left when so many bytes more are taken.
    Strictly less than min_free: with exactly so much the entry stays. 0 means no such limit, and
    programs leave the field as it was where it does not count (no MANAGE_LOCAL). */
-PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
+PM__INLINE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   uint64_t room, offset;
   if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
   room = pm__capacity(me->me.start, me->me.length, me->me.options);
@@ -8207,7 +8215,7 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
 static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__PRIVATE bool pm__is_fetch(const pm__message *m) {
+PM__INLINE bool pm__is_fetch(const pm__message *m) {
   return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
 }
 static int pm__target_event(const pm__message *m) {
@@ -8219,10 +8227,10 @@ static int pm__target_event(const pm__message *m) {
 static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
   return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
-PM__PRIVATE bool pm__from_is_alive(const pm__message *m) {
+PM__INLINE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__PRIVATE bool pm__has_payload(const pm__message *m) {
+PM__INLINE bool pm__has_payload(const pm__message *m) {
   return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
          m->what.from->proc->world->desc.no_data;
 }
@@ -8235,7 +8243,8 @@ static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
 /* The first entry that fits, in the order of appending: this order is what programs rely on. An
    entry with NO_TRUNCATE that has too little room is passed over, as one whose bits differ. Entries
    looked at are counted: the NIC's engine is busy for each of them. */
-static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
+PM__INLINE_HERE pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m,
+                                       int list) {
   pm__me *me;
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
@@ -8279,7 +8288,7 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
 /* Where in the entry the message begins, and how much of it fits there. */
-static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
+PM__INLINE_HERE uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options),
                  offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
                  left = offset > room ? 0 : room - offset;
@@ -8290,7 +8299,8 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
    must have room for all of them before the message is let in: an event that found no room later
    would be lost, although its data is in the memory already, and the initiator has been told that
    all went well. */
-static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
+PM__INLINE_HERE unsigned char pm__events_due(const pm__me *me, const pm__message *m,
+                                             const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
   int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
@@ -8321,7 +8331,7 @@ static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
 /* 1: m->what.me is the entry. 0: m->what.fail says why not. Portal, entry, permission, room: in
    this order, since what is refused for an earlier reason must leave no trace of a later one (a
    portal that flow control has switched off, a header). */
-static int pm__match(pm__ni *ni, pm__message *m) {
+PM__INLINE_HERE int pm__match(pm__ni *ni, pm__message *m) {
   const pm_semantics *s = &ni->proc->world->desc.semantics;
   pm__pt *pt = pm__pt_at(ni, m->what.pt);
   pm__me *me;
@@ -8586,7 +8596,8 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m);
 #endif
 
 /* ---- at the initiator -------------------------------------------------------------------------- */
-static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
+PM__INLINE_HERE void pm__initiator_event(const pm__message *m, const pm__md *md, int type,
+                                         int fail) {
   pm__ni *ni = m->what.from;
   pm__eq *eq = pm__eq_if(md->eq, md->md.eq_handle);
   ptl_event_t *e;
@@ -8610,15 +8621,15 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   e->atomic_type = m->what.type;
   pm__eq_tell(ni, eq);
 }
-static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
-                                int fail, uint64_t bytes) {
+PM__INLINE_HERE void pm__initiator_count(const pm__message *m, const pm__md *md,
+                                         unsigned int option, int fail, uint64_t bytes) {
   if (md->md.options & option)
     pm__ct_count(m->what.from, md->md.ct_handle, fail,
                  md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
 }
 
 /* The buffer may be written again. */
-PM__PRIVATE void pm__initiator_sent(pm__message *m) {
+PM__INLINE void pm__initiator_sent(pm__message *m) {
   const int fail = m->what.fail == PTL_NI_UNDELIVERABLE && !m->what.is_early_send
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
@@ -8659,7 +8670,7 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
   m->what.fail = PTL_NI_UNDELIVERABLE;
 }
 
-static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
+PM__INLINE_HERE bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) {
     if (!ni->map || id.rank >= ni->map->count) return 1;
@@ -8667,16 +8678,17 @@ static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t
   }
   return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
-static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
-                             ptl_size_t length) {
+PM__INLINE_HERE bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
+                                      ptl_size_t length) {
   const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
   return length > ni->limits.max_msg_size || offset > room || length > room - offset;
 }
 /* A message that has all but what its kind adds. ret PTL_OK | PTL_ARG_INVALID | PTL_NO_SPACE */
-static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, ptl_size_t offset,
-                            ptl_size_t length, ptl_process_t target, ptl_pt_index_t pt,
-                            ptl_match_bits_t bits, ptl_size_t remote_offset, void *user_ptr,
-                            pm__message **message) {
+PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle,
+                                     ptl_size_t offset, ptl_size_t length, ptl_process_t target,
+                                     ptl_pt_index_t pt, ptl_match_bits_t bits,
+                                     ptl_size_t remote_offset, void *user_ptr,
+                                     pm__message **message) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   pm__message *m;
@@ -8702,7 +8714,7 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.user_ptr = user_ptr;
   return PTL_OK;
 }
-static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
+PM__INLINE_HERE bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   const ptl_md_t *md = &m->what.md->md;
   if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
     return 1;
@@ -8712,7 +8724,7 @@ static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
          (ack == PTL_CT_ACK_REQ &&
           (md->ct_handle == PTL_CT_NONE || md->ct_handle == PTL_INVALID_HANDLE));
 }
-static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
+PM__INLINE_HERE int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
                                     pt_index, match_bits, remote_offset, user_ptr, m);
   if (code) return code;
@@ -9966,7 +9978,7 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   pm__held_move(l, l->held_count++, f);
 }
 /* What is left is known again in bytes: another link's clock may take it over. */
-static void pm__hold_no_more(pm_world *w, pm__flow *f) {
+PM__INLINE_HERE void pm__hold_no_more(pm_world *w, pm__flow *f) {
   pm__link *l = &w->links[f->bottleneck];
   pm__flow *last;
   pm__link_advance(w, f->bottleneck);
@@ -10116,7 +10128,7 @@ static inline void pm__holds_no_more_here(pm_world *w, uint32_t from, uint32_t l
   else
     w->links[from].few_count--;
 }
-static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+PM__INLINE_HERE void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
   int h;
   pm__hold_down(w, f, to);
   for (h = 0; h < f->link_count; h++) {
@@ -10232,13 +10244,15 @@ static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
 static double pm__left(const pm_world *w, const pm__link *l, uint32_t link, double *most) {
   double left = l->cap, highest = 0;
   int i;
-  if (l->keeps_feeds)
-    for (i = 0; l->feeds && i < l->feeds->feed_count; i++) {
-      const double level = w->links[l->feeds->feed[i].from].level;
-      left -= pm__times((double)l->feeds->feed[i].count, level);
-      if (level > highest) highest = level;
+  if (l->keeps_feeds) {
+    const pm__link *const links = w->links;
+    const pm__feed *feed = l->feeds ? l->feeds->feed : NULL;
+    for (i = l->feeds ? l->feeds->feed_count : 0; i > 0; i--, feed++) {
+      const double level = links[feed->from].level;
+      left -= pm__times((double)feed->count, level);
+      highest = level > highest ? level : highest;
     }
-  else
+  } else
     for (i = 0; i < l->count; i++) {
       const uint32_t from = l->flows[i].flow->bottleneck;
       if (from == link) continue;
@@ -10330,13 +10344,14 @@ static bool pm__room_goes(pm__link *l, uint32_t at, double before, double level)
    these flows have become faster. */
 static void pm__level_told(pm_world *w, uint32_t link, double before) {
   const pm__link *l = &w->links[link];
-  const bool is_lower = l->level < before;
+  const double level = l->level;
+  const bool is_lower = level < before;
+  const pm__fed *fed = l->feeds ? l->feeds->fed : NULL;
   int i, h;
-  for (i = 0; l->feeds && i < l->feeds->fed_count; i++) {
-    const pm__fed *fed = &l->feeds->fed[i];
+  for (i = l->feeds ? l->feeds->fed_count : 0; i > 0; i--, fed++) {
     pm__link *other = &w->links[fed->link];
-    if (other->held_count || pm__room_goes(other, fed->at, before, l->level))
-      pm__due_add(w, fed->link);
+    if (!other->is_queued && (other->held_count || pm__room_goes(other, fed->at, before, level)))
+      pm__due_put(w, fed->link);
   }
   for (i = 0; l->few_count && i < l->held_count; i++) {
     const pm__flow *f = l->held[i];
@@ -10364,7 +10379,7 @@ static void pm__level_find(pm_world *w, uint32_t link) {
   pm__level_told(w, link, before);
 }
 /* A first guess for a flow that is new. */
-static uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
+PM__INLINE_HERE uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
   double least = PM__FREE;
   uint32_t best = PM__NO_LINK;
   int h;
@@ -10480,7 +10495,7 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for three more. ret 0: out of memory */
-static int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
+PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
   int links = way ? way->link_count : 0, left_out = 0;
   if (w->narrow_link_count && links > 2) {
     left_out = links / 2 - 1;
@@ -10774,7 +10789,7 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
 /* Every step of every message changes the hash: two runs with the same hash did the same. The
    multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
    so no information is lost), and makes the result depend on the order of the steps. */
-PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
+PM__INLINE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
@@ -10811,7 +10826,7 @@ static pm__message *pm__message_of(pm__event *event, size_t offset) {
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
+PM__INLINE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
          : m->what.kind == PM__GET ? 0
                                    : m->what.length;
@@ -10857,12 +10872,12 @@ PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__schedule(w, &m->way.target, t_ps);
 }
 /* What both link models do at the ends of a travel. */
-PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m) {
+PM__INLINE int pm__arrive(pm_world *w, pm__message *m) {
   const int taken = pm__target_start(w, m);
   pm__note(w, m, 1 + taken);
   return taken;
 }
-PM__PRIVATE void pm__written(pm_world *w, pm__message *m) {
+PM__INLINE void pm__written(pm_world *w, pm__message *m) {
   pm__note(w, m, 3);
   if (m->what.kind != PM__GET) w->stats.delivered_bytes += m->what.mlength;
   pm__target_finish(w, m);
@@ -10878,7 +10893,7 @@ PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
   pm__initiator_finish(w, m);
   pm__message_release(w, m);
 }
-static void pm__early_send(pm_world *w, pm__event *event) {
+PM__INLINE_HERE void pm__early_send(pm_world *w, pm__event *event) {
   pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
   pm__initiator_sent(m);
   pm__message_release(w, m);
@@ -10894,7 +10909,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
 /* A slow node (pm_faults) takes a multiple of the time for what its NIC does; the wire is as fast
    as ever. */
-PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
+PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
   return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
@@ -11042,7 +11057,7 @@ static void pm__is_given_up(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.event.fn = pm__back_event;
   pm__schedule(w, &m->way.event, t_ps);
 }
-PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
+PM__INLINE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
   if (!w->has_lives || !pm__died_between(w, pm__to_nic(m), m->what.t_issue_ps, w->now_ps))
     return false;
   pm__is_given_up(w, m, w->now_ps);
@@ -11061,8 +11076,8 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
    Lanes are numbered so that requests have even numbers and responses odd ones. */
-PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps;
   if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
     m->way.event.fn = pm__back_event; /* it had not left */
@@ -11236,7 +11251,7 @@ PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
-static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
+PM__INLINE_HERE int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
   const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
                        : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
                                                                      : w->plat.nic_put_ns;
@@ -11245,7 +11260,7 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
 /* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
    the rest is read while it leaves. A reply's payload always is fetched: the target could not
    know what would be asked for [S 4.3.3]. */
-static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
+PM__INLINE_HERE int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
   if (bytes >= (uint64_t)w->plat.pci_packet_bytes) return w->d_packet_fetch_ps; /* then pipelined */
@@ -11275,7 +11290,8 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
   pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
             bytes);
 }
-static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
+PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
+                                  int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   const int64_t latency_ps =
       pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
@@ -11311,19 +11327,31 @@ PM__APART static int64_t pm__crosses_ps(const pm_world *w, const pm__message *m,
      link 1    step |own|               when nobody stands in the way
      link 2      step   wait |own|      busy until then: the links behind begin `wait` later
    ret how much later it comes */
-static int64_t pm__cross(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
-  const bool has_graph = w->graph != NULL, has_uses = w->uses != NULL;
-  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+static inline int64_t pm__cross_link(pm__link *l, int64_t t_ps, int64_t wait_ps, int64_t d_ps) {
+  if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
+  l->t_busy_ps = t_ps + wait_ps + d_ps;
+  return wait_ps;
+}
+PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const pm__known_way *way,
+                                       int64_t t_ps, int64_t own_ps) {
+  int64_t wait_ps = 0;
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    const int64_t d_ps = has_graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
-    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-    l->t_busy_ps = t_ps + wait_ps + d_ps;
-    if (has_uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
+    const int64_t d_ps = w->graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
+    wait_ps = pm__cross_link(l, t_ps, wait_ps, d_ps);
+    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
+  return wait_ps;
+}
+PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps, step_ps = way->step_ps;
+  const uint32_t *link = way->link, *const end = link + way->link_count;
+  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+  if (w->graph || w->uses) return pm__cross_any(w, m, way, t_ps, own_ps);
+  for (; link < end; link++, t_ps += step_ps)
+    wait_ps = pm__cross_link(&w->links[*link], t_ps, wait_ps, own_ps);
   return wait_ps;
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
@@ -11444,8 +11472,8 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
      without     ready |
                  | one before | occupancy | fetch .......... | bytes
 */
-static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
-                                uint64_t bytes) {
+PM__INLINE_HERE int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
+                                         uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
                 fetch_ps = pm__fetch_ps(w, m, bytes), t_ps = m->way.t_ready_ps;
   if (w->plat.dma_ahead)
@@ -11513,7 +11541,7 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
 }
 /* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
    job is ready before the one pushed before it, since Portals orders the messages of a pair. */
-static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
+PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
   if (!lane->head && !lane->is_busy && !w->has_lives) { /* it need not stand in line */
@@ -11555,7 +11583,9 @@ PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wai
 static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
   return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
 }
+/* One that is free now is as good as any other. Not with faults: copies of messages take the first one. */
 static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
+  if (n->t_rx_ps[0] <= w->now_ps && !w->is_faulty) return &n->t_rx_ps[0];
   const int count = (int)w->plat.nic_engine_count;
   int64_t t_best_ps = n->t_rx_ps[0];
   int best = 0, i;
@@ -11694,7 +11724,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* ---- from calls to the NIC ------------------------------------------------------------------------ */
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
-PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
+PM__INLINE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__node *n = &w->nodes[m->what.from_nic];
   if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
@@ -11707,7 +11737,7 @@ PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
 static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
-PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
+PM__INLINE void pm__slot_take(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->what.from_nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
@@ -11742,7 +11772,7 @@ static pm_link_model pm__link_now(pm_world *w) {
   return w->desc.link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
-PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
+PM__INLINE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
   const pm__node *n = &w->nodes[p->nic];
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
@@ -11779,7 +11809,7 @@ PM__APART static int64_t pm__noise_ps(pm_process *p) {
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
    each step; call->done says where it is. The last step comes again until there is a slot:
    another thread of the process may have been first. */
-PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
+PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
   pm_thread *t = pm__current;
@@ -11983,7 +12013,7 @@ static int pm__counter_number(pm__ct *ct) {
   }
   return ct->carried;
 }
-PM__PRIVATE void pm__carrier_count(pm__ct *ct) {
+PM__INLINE void pm__carrier_count(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
   if (ct->carried && w->is_carrying)
     w->desc.carrier->counter_is(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,

@@ -157,8 +157,9 @@ const guest_abi *guest_abi_now(void); /* of the program; NULL: pm_run's own */
 
 /* ---- numbers of options; a bad one ends pm_run with status 2 ----------------------------------------- */
 __attribute__((noreturn, format(printf, 1, 2))) void guest_refuse(const char *format, ...);
-/* A file that an option wants written at the end: refused now, before the run, when it will not be. */
-const char *guest_to_write(const char *option, const char *path);
+/* A file that an option wants written at the end: refused now, before the run, when it will not be. kinds: how its name may
+   end, which says what is written (".csv or .html"); NULL: anyhow. */
+const char *guest_to_write(const char *option, const char *path, const char *kinds);
 FILE *guest_output(const char *path); /* NULL, false: it has been said why */
 bool guest_output_close(FILE *out, const char *path);
 /* The next line of an option's file; *number counts them. What is longer than max_bytes allows, a zero byte and what

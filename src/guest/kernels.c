@@ -370,7 +370,7 @@ static int tell(pm_world *world, int result) {
   return models_path && !write_models() && !result ? 2 : result;
 }
 static void set_models(const char *option, const char *path) {
-  models_path = guest_to_write(option, path);
+  models_path = guest_to_write(option, path, NULL);
 }
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   (void)platform;

@@ -3,7 +3,7 @@
 #include <string.h>
 static const char *path;
 static void set_links(const char *option, const char *value) {
-  path = guest_to_write(option, value);
+  path = guest_to_write(option, value, ".csv or .html");
 }
 static void settings(pm_world_desc *desc, pm_platform *platform) {
   (void)platform;

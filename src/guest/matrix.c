@@ -131,7 +131,7 @@ static void write_html(FILE *out) {
 
 /* ---- the part ---------------------------------------------------------------------------------------------- */
 static void set_matrix(const char *option, const char *value) {
-  path = guest_to_write(option, value);
+  path = guest_to_write(option, value, ".csv or .html");
 }
 static void begin(pm_world *world) {
   if (path) guest_on_stamp(world, carried);

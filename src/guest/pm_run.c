@@ -135,11 +135,21 @@ void guest_abort(int status, const char *text) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------- */
-const char *guest_to_write(const char *option, const char *path) {
+static bool is_of_kind(const char *path, const char *kinds) {
+  const size_t all = strlen(path);
+  for (const char *kind = kinds; (kind = strchr(kind, '.')); kind++) {
+    const size_t bytes = strcspn(kind, ", ");
+    if (all > bytes && strncmp(path + all - bytes, kind, bytes) == 0) return true;
+  }
+  return false;
+}
+const char *guest_to_write(const char *option, const char *path, const char *kinds) {
   char folder[4096];
   struct stat about;
   const char *slash = strrchr(path, '/');
   if (strchr(path, '{')) return path; /* of a sweep: asked again when it is known */
+  if (kinds && !is_of_kind(path, kinds))
+    guest_refuse("%s: %s: a name that ends with %s expected", option, path, kinds);
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
   const bool is_there = stat(path, &about) == 0;
   if (is_there && S_ISDIR(about.st_mode))
@@ -240,7 +250,9 @@ static void set_spin(const char *o, const char *v) {
   s.spin_ms = (int)guest_number(o, v, 0, 1000000);
 }
 static void set_platform(const char *o, const char *v) { (void)o, s.platform = v; }
-static void set_trace(const char *o, const char *v) { s.trace = guest_to_write(o, v); }
+static void set_trace(const char *o, const char *v) {
+  s.trace = guest_to_write(o, v, ".csv, .html, .json or .paje");
+}
 static void set_wave(const char *o, const char *v) {
 #ifdef WITH_RTL
   const char *why = pm_rtl_wave_read(&wave, v);

@@ -40,7 +40,7 @@ static int pm__counter_number(pm__ct *ct) {
   }
   return ct->carried;
 }
-PM__PRIVATE void pm__carrier_count(pm__ct *ct) {
+PM__INLINE void pm__carrier_count(pm__ct *ct) {
   pm_world *w = ct->ni->proc->world;
   if (ct->carried && w->is_carrying)
     w->desc.carrier->counter_is(w->desc.carrier->ctx, w->now_ps, ct->ni->proc->node,

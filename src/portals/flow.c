@@ -190,7 +190,7 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   pm__held_move(l, l->held_count++, f);
 }
 /* What is left is known again in bytes: another link's clock may take it over. */
-static void pm__hold_no_more(pm_world *w, pm__flow *f) {
+PM__INLINE_HERE void pm__hold_no_more(pm_world *w, pm__flow *f) {
   pm__link *l = &w->links[f->bottleneck];
   pm__flow *last;
   pm__link_advance(w, f->bottleneck);
@@ -340,7 +340,7 @@ static inline void pm__holds_no_more_here(pm_world *w, uint32_t from, uint32_t l
   else
     w->links[from].few_count--;
 }
-static void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
+PM__INLINE_HERE void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
   int h;
   pm__hold_down(w, f, to);
   for (h = 0; h < f->link_count; h++) {
@@ -456,13 +456,15 @@ static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
 static double pm__left(const pm_world *w, const pm__link *l, uint32_t link, double *most) {
   double left = l->cap, highest = 0;
   int i;
-  if (l->keeps_feeds)
-    for (i = 0; l->feeds && i < l->feeds->feed_count; i++) {
-      const double level = w->links[l->feeds->feed[i].from].level;
-      left -= pm__times((double)l->feeds->feed[i].count, level);
-      if (level > highest) highest = level;
+  if (l->keeps_feeds) {
+    const pm__link *const links = w->links;
+    const pm__feed *feed = l->feeds ? l->feeds->feed : NULL;
+    for (i = l->feeds ? l->feeds->feed_count : 0; i > 0; i--, feed++) {
+      const double level = links[feed->from].level;
+      left -= pm__times((double)feed->count, level);
+      highest = level > highest ? level : highest;
     }
-  else
+  } else
     for (i = 0; i < l->count; i++) {
       const uint32_t from = l->flows[i].flow->bottleneck;
       if (from == link) continue;
@@ -554,13 +556,14 @@ static bool pm__room_goes(pm__link *l, uint32_t at, double before, double level)
    these flows have become faster. */
 static void pm__level_told(pm_world *w, uint32_t link, double before) {
   const pm__link *l = &w->links[link];
-  const bool is_lower = l->level < before;
+  const double level = l->level;
+  const bool is_lower = level < before;
+  const pm__fed *fed = l->feeds ? l->feeds->fed : NULL;
   int i, h;
-  for (i = 0; l->feeds && i < l->feeds->fed_count; i++) {
-    const pm__fed *fed = &l->feeds->fed[i];
+  for (i = l->feeds ? l->feeds->fed_count : 0; i > 0; i--, fed++) {
     pm__link *other = &w->links[fed->link];
-    if (other->held_count || pm__room_goes(other, fed->at, before, l->level))
-      pm__due_add(w, fed->link);
+    if (!other->is_queued && (other->held_count || pm__room_goes(other, fed->at, before, level)))
+      pm__due_put(w, fed->link);
   }
   for (i = 0; l->few_count && i < l->held_count; i++) {
     const pm__flow *f = l->held[i];
@@ -588,7 +591,7 @@ static void pm__level_find(pm_world *w, uint32_t link) {
   pm__level_told(w, link, before);
 }
 /* A first guess for a flow that is new. */
-static uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
+PM__INLINE_HERE uint32_t pm__narrowest(const pm_world *w, const pm__flow *f) {
   double least = PM__FREE;
   uint32_t best = PM__NO_LINK;
   int h;
@@ -704,7 +707,7 @@ PM__PRIVATE void pm__flows_end(pm_world *w, pm__event *event) {
   if (!w->solve_is_due) pm__ends_next(w); /* else the solver does it */
 }
 /* The flow's links, with room for three more. ret 0: out of memory */
-static int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
+PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__known_way *way) {
   int links = way ? way->link_count : 0, left_out = 0;
   if (w->narrow_link_count && links > 2) {
     left_out = links / 2 - 1;

@@ -273,7 +273,7 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
   w->future_count++;
 }
 /* A carrier has messages under way: time may only pass through it. */
-PM__PRIVATE bool pm__is_carrying(const pm_world *w) {
+PM__INLINE bool pm__is_carrying(const pm_world *w) {
   return w->is_carrying && pm__carrier_is_busy(w);
 }
 /* Lets the carrier go on until the next step of the simulation. 1: it told something, so look again

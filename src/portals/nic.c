@@ -25,7 +25,7 @@ PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
   return m->what.length <= (uint64_t)(w->plat.pio_bytes + pm__matching_more(m)) &&
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
-static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
+PM__INLINE_HERE int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
   const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
                        : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
                                                                      : w->plat.nic_put_ns;
@@ -34,7 +34,7 @@ static int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *
 /* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
    the rest is read while it leaves. A reply's payload always is fetched: the target could not
    know what would be asked for [S 4.3.3]. */
-static int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
+PM__INLINE_HERE int64_t pm__fetch_ps(const pm_world *w, const pm__message *m, uint64_t bytes) {
   if (!bytes || w->plat.no_pci || (!m->way.is_reply && (pm__is_inline(w, m) || pm__is_pio(w, m))))
     return 0;
   if (bytes >= (uint64_t)w->plat.pci_packet_bytes) return w->d_packet_fetch_ps; /* then pipelined */
@@ -64,7 +64,8 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
   pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
             bytes);
 }
-static void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps, int64_t t_end_ps) {
+PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
+                                  int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
   const int64_t latency_ps =
       pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
@@ -100,19 +101,31 @@ PM__APART static int64_t pm__crosses_ps(const pm_world *w, const pm__message *m,
      link 1    step |own|               when nobody stands in the way
      link 2      step   wait |own|      busy until then: the links behind begin `wait` later
    ret how much later it comes */
-static int64_t pm__cross(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
-  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps;
-  const bool has_graph = w->graph != NULL, has_uses = w->uses != NULL;
-  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+static inline int64_t pm__cross_link(pm__link *l, int64_t t_ps, int64_t wait_ps, int64_t d_ps) {
+  if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
+  l->t_busy_ps = t_ps + wait_ps + d_ps;
+  return wait_ps;
+}
+PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const pm__known_way *way,
+                                       int64_t t_ps, int64_t own_ps) {
+  int64_t wait_ps = 0;
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    const int64_t d_ps = has_graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
-    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-    l->t_busy_ps = t_ps + wait_ps + d_ps;
-    if (has_uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
+    const int64_t d_ps = w->graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
+    wait_ps = pm__cross_link(l, t_ps, wait_ps, d_ps);
+    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
+  return wait_ps;
+}
+PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
+  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps, step_ps = way->step_ps;
+  const uint32_t *link = way->link, *const end = link + way->link_count;
+  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
+  if (w->graph || w->uses) return pm__cross_any(w, m, way, t_ps, own_ps);
+  for (; link < end; link++, t_ps += step_ps)
+    wait_ps = pm__cross_link(&w->links[*link], t_ps, wait_ps, own_ps);
   return wait_ps;
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
@@ -233,8 +246,8 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
      without     ready |
                  | one before | occupancy | fetch .......... | bytes
 */
-static int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
-                                uint64_t bytes) {
+PM__INLINE_HERE int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, const pm__message *m,
+                                         uint64_t bytes) {
   const int64_t d_ps = pm__occupancy_ps(w, pm__job_from(m), m),
                 fetch_ps = pm__fetch_ps(w, m, bytes), t_ps = m->way.t_ready_ps;
   if (w->plat.dma_ahead)
@@ -302,7 +315,7 @@ static void pm__lane_run(pm_world *w, pm__lane *lane) {
 }
 /* Hands the message's present job (request or reply) to its lane; ready at t_ps, in order: no
    job is ready before the one pushed before it, since Portals orders the messages of a pair. */
-static void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
+PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__lane *lane = pm__lane_of(w, m);
   m->way.t_ready_ps = lane->t_ready_ps = pm__max_ps(t_ps, lane->t_ready_ps);
   if (!lane->head && !lane->is_busy && !w->has_lives) { /* it need not stand in line */
@@ -344,7 +357,9 @@ PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wai
 static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
   return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
 }
+/* One that is free now is as good as any other. Not with faults: copies of messages take the first one. */
 static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
+  if (n->t_rx_ps[0] <= w->now_ps && !w->is_faulty) return &n->t_rx_ps[0];
   const int count = (int)w->plat.nic_engine_count;
   int64_t t_best_ps = n->t_rx_ps[0];
   int best = 0, i;
@@ -483,7 +498,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* ---- from calls to the NIC ------------------------------------------------------------------------ */
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
-PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
+PM__INLINE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__node *n = &w->nodes[m->what.from_nic];
   if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
@@ -496,7 +511,7 @@ PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
 static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
-PM__PRIVATE void pm__slot_take(pm_world *w, pm__message *m) {
+PM__INLINE void pm__slot_take(pm_world *w, pm__message *m) {
   pm__node *n = &w->nodes[m->what.from_nic];
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
@@ -531,7 +546,7 @@ static pm_link_model pm__link_now(pm_world *w) {
   return w->desc.link;
 }
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
-PM__PRIVATE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
+PM__INLINE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
   const pm__node *n = &w->nodes[p->nic];
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
@@ -568,7 +583,7 @@ PM__APART static int64_t pm__noise_ps(pm_process *p) {
    thread is busy for call->d_ps, PM__FOREVER: until it is resumed. The caller comes again after
    each step; call->done says where it is. The last step comes again until there is a slot:
    another thread of the process may have been first. */
-PM__PRIVATE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
+PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
   pm__node *n = &w->nodes[p->nic];
   pm_thread *t = pm__current;

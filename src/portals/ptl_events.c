@@ -20,7 +20,7 @@ PM__PRIVATE void pm__wake_waiters(pm_process *p, const void *object, uint64_t va
 PM__PRIVATE pm__eq *pm__eq_at(const pm__ni *ni, ptl_handle_eq_t h) {
   return (pm__eq *)pm__find(ni, PM__H_EQ, h);
 }
-PM__PRIVATE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
+PM__INLINE pm__ct *pm__ct_at(const pm__ni *ni, ptl_handle_ct_t h) {
   return (pm__ct *)pm__find(ni, PM__H_CT, h);
 }
 
@@ -255,8 +255,8 @@ static void pm__describe_wait(const pm_thread *t, char *text, size_t text_bytes)
   } else
     snprintf(text, text_bytes, "an event in queue %08x", t->wait_handle);
 }
-PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
-                               uint64_t value) {
+PM__INLINE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_t handle,
+                              uint64_t value) {
   t->wait_on = object;
   t->wait_handle = handle;
   t->wait_value = value;
@@ -268,8 +268,8 @@ PM__PRIVATE void pm__waits_ptl(pm_thread *t, const void *object, ptl_handle_any_
 /* Blocks until something changes: object NULL means anything of the process.
    timed_out is set by the pause of a payment too (pm__pays). Without a payment the wait itself has
    come to its end: a look in vain. */
-PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
-                              int64_t t_ps, const char *what) {
+PM__INLINE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint64_t value,
+                             int64_t t_ps, const char *what) {
   pm_thread *t = pm__current;
   pm__waits_ptl(t, object, handle, value);
   pm__block(t_ps, what);
@@ -281,8 +281,8 @@ PM__PRIVATE void pm__wait_ptl(const void *object, ptl_handle_any_t handle, uint6
   t->poll_streak = 0;
 }
 /* The same for what pm__pays can do. ret whether it did */
-static bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
-                            const char *what, bool (*is_over)(const pm_thread *thread)) {
+PM__INLINE_HERE bool pm__wait_to_pay(const void *object, ptl_handle_any_t handle, uint64_t value,
+                                     const char *what, bool (*is_over)(const pm_thread *thread)) {
   pm__current->is_over = is_over;
   pm__wait_ptl(object, handle, value, PM__FOREVER, what);
   return pm__current->has_paid;
@@ -543,7 +543,7 @@ PM_API int PtlCTGet(ptl_handle_ct_t ct_handle, ptl_ct_event_t *event) {
 }
 /* The value is copied before it is paid for, as PtlCTWait does: the counter may be set again while
    that takes its time. */
-static bool pm__ct_has(const pm_thread *t) {
+PM__INLINE_HERE bool pm__ct_has(const pm_thread *t) {
   const pm__ct *ct = (const pm__ct *)t->wait_on;
   const bool has = ct->o.live && ct->o.handle == t->wait_handle && !t->proc->aborted &&
                    (ct->value.success >= t->wait_value || ct->value.failure);

@@ -1,6 +1,6 @@
 #include "ptl_lists.h"
 /* ---- portal table and memory descriptors ------------------------------------------------------- */
-PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
+PM__INLINE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *group = index < PM__PTS * PM__PT_GROUPS ? ni->pt[index / PM__PTS] : NULL;
   return group && group[index % PM__PTS].allocated ? &group[index % PM__PTS] : NULL;
 }
@@ -231,7 +231,7 @@ PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me) {
 }
 
 /* Bytes an entry or descriptor covers. */
-PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
+PM__INLINE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options) {
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
   uint64_t sum = 0;
   ptl_size_t i;
@@ -239,7 +239,7 @@ PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned
   for (i = 0; i < length; i++) sum += v[i].iov_len;
   return sum;
 }
-static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
+PM__INLINE_HERE int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
   if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
          (wanted.phys.pid == PTL_PID_ANY || wanted.phys.pid == id.phys.pid);
@@ -247,8 +247,8 @@ static int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t 
 /* Portals refuses another user after the match, and looks no further (pm__match). Bull's library
    passes the entry over instead (uid_is_matched). Interfaces without matching take the first
    one. */
-PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
-                            uint64_t bits) {
+PM__INLINE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
+                           uint64_t bits) {
   if (ni->proc->world->desc.semantics.uid_is_matched && me->uid != PTL_UID_ANY && me->uid != uid)
     return 0;
   return !pm__is_matching(ni) || (pm__id_matches(ni, me->match_id, id) &&
@@ -311,7 +311,7 @@ static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__hea
 /* Locally managed, and too little is left when so many bytes more are taken.
    Strictly less than min_free: with exactly so much the entry stays. 0 means no such limit, and
    programs leave the field as it was where it does not count (no MANAGE_LOCAL). */
-PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
+PM__INLINE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   uint64_t room, offset;
   if (!(me->me.options & PTL_ME_MANAGE_LOCAL) || !me->me.min_free) return 0;
   room = pm__capacity(me->me.start, me->me.length, me->me.options);

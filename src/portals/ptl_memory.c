@@ -9,8 +9,8 @@ PM__PRIVATE void *pm__reached(const pm_process *whose, void *address) {
 PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options) {
   return options & PTL_IOVEC ? pm__reached(whose, start) : start;
 }
-static pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
-                                uint64_t offset) {
+PM__INLINE_HERE pm__cursor pm__cursor_at(const pm_process *whose, void *start, unsigned int options,
+                                         uint64_t offset) {
   pm__cursor c;
   const ptl_iovec_t *v = (const ptl_iovec_t *)start;
   c.whose = whose;
@@ -56,11 +56,11 @@ PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor fro
     return;
   pm__copy(to, from, bytes);
 }
-PM__PRIVATE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
-PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
+PM__INLINE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
+PM__INLINE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
   return pm__cursor_at(md->whose, md->md.start, md->md.options, offset);
 }
-PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m) {
+PM__INLINE pm__cursor pm__me_cursor(const pm__message *m) {
   const pm__me *me = m->what.me;
   return pm__cursor_at(me->whose, me->me.start, me->me.options, m->what.offset_used);
 }

@@ -1,6 +1,7 @@
 #include "ptl_moves.h"
 /* ---- at the initiator -------------------------------------------------------------------------- */
-static void pm__initiator_event(const pm__message *m, const pm__md *md, int type, int fail) {
+PM__INLINE_HERE void pm__initiator_event(const pm__message *m, const pm__md *md, int type,
+                                         int fail) {
   pm__ni *ni = m->what.from;
   pm__eq *eq = pm__eq_if(md->eq, md->md.eq_handle);
   ptl_event_t *e;
@@ -24,15 +25,15 @@ static void pm__initiator_event(const pm__message *m, const pm__md *md, int type
   e->atomic_type = m->what.type;
   pm__eq_tell(ni, eq);
 }
-static void pm__initiator_count(const pm__message *m, const pm__md *md, unsigned int option,
-                                int fail, uint64_t bytes) {
+PM__INLINE_HERE void pm__initiator_count(const pm__message *m, const pm__md *md,
+                                         unsigned int option, int fail, uint64_t bytes) {
   if (md->md.options & option)
     pm__ct_count(m->what.from, md->md.ct_handle, fail,
                  md->md.options & PTL_MD_EVENT_CT_BYTES ? bytes : 1);
 }
 
 /* The buffer may be written again. */
-PM__PRIVATE void pm__initiator_sent(pm__message *m) {
+PM__INLINE void pm__initiator_sent(pm__message *m) {
   const int fail = m->what.fail == PTL_NI_UNDELIVERABLE && !m->what.is_early_send
                        ? PTL_NI_UNDELIVERABLE
                        : PTL_NI_OK;
@@ -73,7 +74,7 @@ PM__PRIVATE void pm__undeliverable(pm_world *w, pm__message *m) {
   m->what.fail = PTL_NI_UNDELIVERABLE;
 }
 
-static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
+PM__INLINE_HERE bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t pt) {
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) {
     if (!ni->map || id.rank >= ni->map->count) return 1;
@@ -81,16 +82,17 @@ static bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_pt_index_t
   }
   return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
 }
-static bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
-                             ptl_size_t length) {
+PM__INLINE_HERE bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
+                                      ptl_size_t length) {
   const uint64_t room = pm__capacity(md->md.start, md->md.length, md->md.options);
   return length > ni->limits.max_msg_size || offset > room || length > room - offset;
 }
 /* A message that has all but what its kind adds. ret PTL_OK | PTL_ARG_INVALID | PTL_NO_SPACE */
-static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, ptl_size_t offset,
-                            ptl_size_t length, ptl_process_t target, ptl_pt_index_t pt,
-                            ptl_match_bits_t bits, ptl_size_t remote_offset, void *user_ptr,
-                            pm__message **message) {
+PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle,
+                                     ptl_size_t offset, ptl_size_t length, ptl_process_t target,
+                                     ptl_pt_index_t pt, ptl_match_bits_t bits,
+                                     ptl_size_t remote_offset, void *user_ptr,
+                                     pm__message **message) {
   pm__ni *ni;
   pm__md *md = (pm__md *)pm__find_any(p, PM__H_MD, md_handle, &ni);
   pm__message *m;
@@ -116,7 +118,7 @@ static int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md_handle, 
   m->what.user_ptr = user_ptr;
   return PTL_OK;
 }
-static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
+PM__INLINE_HERE bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
   const ptl_md_t *md = &m->what.md->md;
   if (ack > PTL_OC_ACK_REQ || ((md->options & PTL_MD_UNRELIABLE) && ack != PTL_NO_ACK_REQ))
     return 1;
@@ -126,7 +128,7 @@ static bool pm__ack_is_bad(const pm__message *m, ptl_ack_req_t ack) {
          (ack == PTL_CT_ACK_REQ &&
           (md->ct_handle == PTL_CT_NONE || md->ct_handle == PTL_INVALID_HANDLE));
 }
-static int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
+PM__INLINE_HERE int pm__put_make(pm_process *p, PM__PTL_PUT_ARGS, pm__message **m) {
   const int code = pm__message_make(p, PM__PUT, md_handle, local_offset, length, target_id,
                                     pt_index, match_bits, remote_offset, user_ptr, m);
   if (code) return code;

@@ -14,7 +14,7 @@ static uint32_t pm__chunk_of(uint32_t slot) {
   return k;
 #endif
 }
-PM__PRIVATE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
+PM__INLINE pm__object *pm__pool_at(const pm__pool *pool, uint32_t slot) {
   const uint32_t k = pm__chunk_of(slot);
   return (pm__object *)(void *)(pool->chunk[k] + (size_t)(slot + 1 - (1u << k)) * pool->item_bytes);
 }
@@ -67,7 +67,7 @@ PM__PRIVATE pm__ni *pm__ni_of(const pm_process *p, ptl_handle_any_t h) {
   return h >> 29 == PM__H_NI && ni && ni->refs && !(h & 0x7FFFFFF) ? ni : NULL;
 }
 /* Any object of an interface by its handle; NULL when it is none, or no more. */
-PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
+PM__INLINE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h) {
   const pm__pool *pool = PM__POOL(ni, kind);
   pm__object *o;
   if (h >> 29 != (uint32_t)kind || (int)(h >> 27 & 3) != ni->index || (h & 0xFFFFu) >= pool->made)
@@ -75,23 +75,23 @@ PM__PRIVATE pm__object *pm__find(const pm__ni *ni, int kind, ptl_handle_any_t h)
   o = pm__pool_at(pool, h & 0xFFFFu);
   return o->live == 1 && o->handle == h ? o : NULL;
 }
-PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
-                                     pm__ni **ni) {
+PM__INLINE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_any_t h,
+                                    pm__ni **ni) {
   *ni = p->ni[h >> 27 & 3];
   return *ni && (*ni)->refs ? pm__find(*ni, kind, h) : NULL;
 }
 
 /* ---- library and interfaces -------------------------------------------------------------------- */
-PM__PRIVATE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
-PM__PRIVATE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
-static ptl_process_t pm__phys_id(const pm_process *p) {
+PM__INLINE bool pm__is_matching(const pm__ni *ni) { return ni->index & 1; }
+PM__INLINE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
+PM__INLINE_HERE ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
   id.phys.pid = p->has_pid ? p->pid : p->local_index;
   return id;
 }
 /* As others see it: by rank or physically, after the kind of interface. */
-PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni) {
+PM__INLINE ptl_process_t pm__own_id(const pm__ni *ni) {
   ptl_process_t id = pm__phys_id(ni->proc);
   if (!pm__is_logical(ni)) return id;
   memset(&id, 0, sizeof id);
@@ -321,11 +321,11 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   return m;
 }
 /* An operation begins and ends to need its descriptors; the last one frees what was released. */
-PM__PRIVATE void pm__hold(pm__md *md) {
+PM__INLINE void pm__hold(pm__md *md) {
   md->in_flight++;
   md->unsent++;
 }
-PM__PRIVATE void pm__let_go(pm__ni *ni, pm__md *md) {
+PM__INLINE void pm__let_go(pm__ni *ni, pm__md *md) {
   if (--md->in_flight == 0 && md->o.live == PM__RELEASED) pm__pool_free(ni, &md->o);
 }
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {

@@ -4,7 +4,7 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
 static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__PRIVATE bool pm__is_fetch(const pm__message *m) {
+PM__INLINE bool pm__is_fetch(const pm__message *m) {
   return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
 }
 static int pm__target_event(const pm__message *m) {
@@ -16,10 +16,10 @@ static int pm__target_event(const pm__message *m) {
 static const pm_process *pm__target_process_of(const pm_world *w, const pm__message *m) {
   return pm__process_by_pid(w, m->what.target.phys.nid, m->what.target.phys.pid);
 }
-PM__PRIVATE bool pm__from_is_alive(const pm__message *m) {
+PM__INLINE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__PRIVATE bool pm__has_payload(const pm__message *m) {
+PM__INLINE bool pm__has_payload(const pm__message *m) {
   return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
          m->what.from->proc->world->desc.no_data;
 }
@@ -32,7 +32,8 @@ static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
 /* The first entry that fits, in the order of appending: this order is what programs rely on. An
    entry with NO_TRUNCATE that has too little room is passed over, as one whose bits differ. Entries
    looked at are counted: the NIC's engine is busy for each of them. */
-static pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m, int list) {
+PM__INLINE_HERE pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__message *m,
+                                       int list) {
   pm__me *me;
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
@@ -76,7 +77,7 @@ static int pm__no_resource(pm__ni *ni, pm__pt *pt, pm__message *m, const pm__me 
   return pm__refuse(ni, m, PTL_NI_PT_DISABLED);
 }
 /* Where in the entry the message begins, and how much of it fits there. */
-static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
+PM__INLINE_HERE uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlength) {
   const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options),
                  offset = me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
                  left = offset > room ? 0 : room - offset;
@@ -87,7 +88,8 @@ static uint64_t pm__place(const pm__me *me, const pm__message *m, uint64_t *mlen
    must have room for all of them before the message is let in: an event that found no room later
    would be lost, although its data is in the memory already, and the initiator has been told that
    all went well. */
-static unsigned char pm__events_due(const pm__me *me, const pm__message *m, const pm_semantics *s) {
+PM__INLINE_HERE unsigned char pm__events_due(const pm__me *me, const pm__message *m,
+                                             const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
   int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
@@ -118,7 +120,7 @@ static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
 /* 1: m->what.me is the entry. 0: m->what.fail says why not. Portal, entry, permission, room: in
    this order, since what is refused for an earlier reason must leave no trace of a later one (a
    portal that flow control has switched off, a header). */
-static int pm__match(pm__ni *ni, pm__message *m) {
+PM__INLINE_HERE int pm__match(pm__ni *ni, pm__message *m) {
   const pm_semantics *s = &ni->proc->world->desc.semantics;
   pm__pt *pt = pm__pt_at(ni, m->what.pt);
   pm__me *me;

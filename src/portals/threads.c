@@ -262,7 +262,7 @@ PM__PRIVATE void pm__leave(pm_thread *t) {
 #endif
 }
 /* The same until pm__resume. t_ps PM__FOREVER: no timer. */
-PM__PRIVATE void pm__block(int64_t t_ps, const char *what) {
+PM__INLINE void pm__block(int64_t t_ps, const char *what) {
   pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
   pm__leave(pm__current);
 }
@@ -280,7 +280,7 @@ static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
   return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
-PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
+PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
   if (d_ps <= 0) return false;
   t->poll_streak = 0;
@@ -289,7 +289,7 @@ PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const c
   t->takes_cpu = true;
   return true;
 }
-PM__PRIVATE void pm__busy(int64_t d_ps, const char *what) {
+PM__INLINE void pm__busy(int64_t d_ps, const char *what) {
   pm_thread *t = pm__current;
   if (pm__is_put_off(t->proc->world, t, d_ps, what)) pm__leave(t);
 }

@@ -13,7 +13,7 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
 /* Every step of every message changes the hash: two runs with the same hash did the same. The
    multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
    so no information is lost), and makes the result depend on the order of the steps. */
-PM__PRIVATE void pm__note(pm_world *w, const pm__message *m, int step) {
+PM__INLINE void pm__note(pm_world *w, const pm__message *m, int step) {
   w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
                      0x9E3779B97F4A7C15u;
 }
@@ -50,7 +50,7 @@ static pm__message *pm__message_of(pm__event *event, size_t offset) {
 /* Every request and response is a job of a lane (a virtual network of a node, or the memory path of a
    process): it takes the lane's time one after the other. Up to one PCI packet its whole way is known
    when it starts; a longer one becomes a flow and keeps the lane until its last byte has left. */
-PM__PRIVATE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
+PM__INLINE uint64_t pm__job_bytes(const pm__message *m) { /* that the present travel carries */
   return m->way.is_reply           ? (pm__brings_data(m) && m->what.me ? m->what.mlength : 0)
          : m->what.kind == PM__GET ? 0
                                    : m->what.length;
@@ -96,12 +96,12 @@ PM__PRIVATE void pm__written_at(pm_world *w, pm__message *m, int64_t t_ps) {
   pm__schedule(w, &m->way.target, t_ps);
 }
 /* What both link models do at the ends of a travel. */
-PM__PRIVATE int pm__arrive(pm_world *w, pm__message *m) {
+PM__INLINE int pm__arrive(pm_world *w, pm__message *m) {
   const int taken = pm__target_start(w, m);
   pm__note(w, m, 1 + taken);
   return taken;
 }
-PM__PRIVATE void pm__written(pm_world *w, pm__message *m) {
+PM__INLINE void pm__written(pm_world *w, pm__message *m) {
   pm__note(w, m, 3);
   if (m->what.kind != PM__GET) w->stats.delivered_bytes += m->what.mlength;
   pm__target_finish(w, m);
@@ -117,7 +117,7 @@ PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
   pm__initiator_finish(w, m);
   pm__message_release(w, m);
 }
-static void pm__early_send(pm_world *w, pm__event *event) {
+PM__INLINE_HERE void pm__early_send(pm_world *w, pm__event *event) {
   pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
   pm__initiator_sent(m);
   pm__message_release(w, m);
@@ -133,7 +133,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
 /* ---- the wire: latency, order, faults ------------------------------------------------------------ */
 /* A slow node (pm_faults) takes a multiple of the time for what its NIC does; the wire is as fast
    as ever. */
-PM__PRIVATE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
+PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
   return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
@@ -281,7 +281,7 @@ static void pm__is_given_up(pm_world *w, pm__message *m, int64_t t_ps) {
   m->way.event.fn = pm__back_event;
   pm__schedule(w, &m->way.event, t_ps);
 }
-PM__PRIVATE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
+PM__INLINE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
   if (!w->has_lives || !pm__died_between(w, pm__to_nic(m), m->what.t_issue_ps, w->now_ps))
     return false;
   pm__is_given_up(w, m, w->now_ps);
@@ -300,8 +300,8 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
    Lanes are numbered so that requests have even numbers and responses odd ones. */
-PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                           int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps;
   if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
     m->way.event.fn = pm__back_event; /* it had not left */

@@ -460,6 +460,14 @@ static void small_messages_share_links(void) {
   const double to_one = stream_rate(&star, 512, 0, PM_LINK_FLOW);
   CHECK(to_one <= 12.5 * 64 / 72 * 1.001 && to_one > 8);
 }
+/* Each of them takes 200 ns for a put. */
+static void engines_take_messages_side_by_side(void) {
+  pm_platform star = pm_platform_bxi2(32);
+  for (int engines = 1; engines <= 4; engines++) {
+    star.nic_engine_count = engines;
+    CHECK_NEAR(stream_rate(&star, 8, 0, PM_LINK_FLOW), 8 * engines / 200.0, 0.004);
+  }
+}
 static void payload_is_fetched_ahead(void) {
   pm_platform p = pm_platform_bxi2(2);
   const double inside = stream_rate(&p, 408, 1, PM_LINK_FLOW), above = stream_rate(&p, 409, 1, PM_LINK_FLOW);
@@ -936,6 +944,7 @@ int main(int argc, char **argv) {
   RUN(few_messages_in_flight_make_a_flood_slower);
   RUN(command_queue_holds_the_cpu_back);
   RUN(small_messages_share_links);
+  RUN(engines_take_messages_side_by_side);
   RUN(payload_is_fetched_ahead);
   RUN(written_payload_may_be_posted);
   RUN(acknowledgements_take_wire_from_flows);
