@@ -210,7 +210,7 @@ $(eval $(call tool,overlap_pingpong))
 include $(wildcard tests/*/*.mk)
 -include rtl/rtl.mk hw/hw.mk
 
-# NEEDS_room: what the scripts of a room use besides the programs in CHECK_room
+# NEEDS_room, and a target needs-room: what the scripts of a room use besides the programs in CHECK_room
 ROOMS       := headers base overlap transport clock coll report fuzz mpi model guest_mpi rtl hw tree mutate
 ROOMS_CORE  := headers base overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
@@ -232,6 +232,8 @@ CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call 
 INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h rtl/pm_rtl_net.h)
 INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay simgrid_platform overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% fit_nic% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
+.PHONY: $(ROOMS:%=needs-%)
+$(foreach r,$(ROOMS),$(eval needs-$r: $(NEEDS_$r)))
 export B CC CLANG QEMU_AARCH64
 
 .PHONY: help doctor single run check check-now check-core check-mpi check-model check-rtl check-hw bench \

@@ -3,6 +3,7 @@ PROGRESS_FILES := $(wildcard tools/progress_preload*)
 # $(call progress_library,mpi or mpich,WRAPPER)
 define progress_library
 EXAMPLES += $(B)/libnbc_progress_$1.so
+NEEDS_mpi += $(B)/libnbc_progress_$1.so
 $(B)/progress_$1/progress_calls.h: tools/progress_preload_calls.awk $(PROGRESS_FILES) $(B)/.flags
 	@mkdir -p $$(@D)
 	$(Q)printf '#include <mpi.h>\n' | $(mpi_cc) $2 -E -P -x c - >$$@.i

@@ -6,7 +6,7 @@
 #   REPLACEMENT  what sed puts in its place (\1 and & mean what they mean there)
 #   TEST         ROOM/NAME of a C test, then perhaps a word that selects tests in it; or ROOM/NAME.sh, a script made with
 #                tests/test.sh, and words that stand in the names of checks. What a script tests: PROGRAM
-#   PROGRAM      of a script: what is built, below build/; other programs that it calls are this build's
+#   PROGRAM      of a script: what is built with the mutant, below build/; other programs of its room are as they were
 # A mutant that does not build, a pattern that matches no line or several, and a test that passes all
 # the same count as failed: the list must stay true. Sources are changed in a copy below $B/mutate.
 # Usage: tests/mutate/mutate.sh [COUNT]: COUNT mutants drawn by TEST_SEED (default: all)
@@ -31,19 +31,19 @@ while read -r f; do
 done <"$T/files"
 mkdir -p "$tree/build/tests"
 rtl='rtl/libnic_cosim.a rtl/libverilated.a rtl/nic/Vnic_top__ALL.a rtl/wave/Vnic_wave__ALL.a rtl/switched/Vnic_switch__ALL.a'
-for f in .flags pieces libnbc_overlap.a libnbc_see.a libportals_model.a guest $rtl lib include pm_run \
-  $(cut -sf5 "$list" | sort -u) $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
+for f in .flags pieces guest $rtl lib include $(find "$B" -maxdepth 1 -type f ! -name '*.log' | sed 's|.*/||') $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do
   if [ -e "$B/$f" ] && [ ! -e "$tree/build/$f" ]; then mkdir -p "$tree/build/$(dirname "$f")" && cp -rp "$B/$f" "$tree/build/$f"; fi
 done
 
-build() { # TEST [PROGRAM]: the headers are assembled first, since some programs implement them whole
+needs_of() { case $1 in *.sh) echo "needs-${1%%/*}" ;; esac; } # TEST: what the scripts of its room use
+build() { # TEST [PROGRAM [MORE]]: the headers are assembled first, since some programs implement them whole
   target=build/${2:-tests/$1}
   for parts in "$tree"/src/*.list; do
     header=$tree/$(sed -n 's|^// into ||p' "$parts")
     (cd "$tree" && sh src/assemble.sh "src/${parts##*/}") >"$T/single.h" || return 1
     cmp -s "$T/single.h" "$header" || cp "$T/single.h" "$header"
   done
-  (cd "$tree" && MAKEFLAGS='' timeout 900 "$make" -s B=build CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} "$target" </dev/null)
+  (cd "$tree" && MAKEFLAGS='' timeout 3600 "$make" -s B=build CC="$CC" ${CFLAGS:+CFLAGS="$CFLAGS"} "$target" ${3:+"$3"} </dev/null)
 }
 passes() { # SECONDS TEST [WORDS]: all that were selected, and some were, in this time
   seconds=$1 test=$2 && shift 2
@@ -62,6 +62,7 @@ mutant() { # FILE PATTERN REPLACEMENT TEST [PROGRAM]
   lines=$(grep -cE -e "$2" "$file")
   [ "$lines" = 1 ] || { echo "$1: the pattern is in $lines lines"; return 1; }
   cp -p "$file" "$T/original"
+  [ -z "$5" ] || cp -p "$tree/build/$5" "$T/program"
   sed -E "s$(printf '\001')$2$(printf '\001')$3$(printf '\001')" "$T/original" >"$file"
   if cmp -s "$file" "$T/original"; then echo "$1: nothing changed"; bad=1
   elif ! build "${4%% *}" "$5"; then echo "the mutant does not build"; bad=1
@@ -69,6 +70,7 @@ mutant() { # FILE PATTERN REPLACEMENT TEST [PROGRAM]
     echo "SURVIVED: nothing noticed this change of $1"; bad=1
   else bad=0; fi
   cp "$T/original" "$file"
+  [ -z "$5" ] || cp -p "$T/program" "$tree/build/$5" # other mutants' scripts call it; it is older than its sources
   return $bad
 }
 
@@ -77,7 +79,7 @@ grep -vE '^(#|$)' "$list" | awk -v seed="$seed" 'BEGIN { srand(seed) } { printf 
 cut -f4,5 "$T/chosen" | sort -u >"$T/tests"
 while IFS=$tab read -r test program; do
   word=${test#"${test%% *}"} word=${word# } test=${test%% *}
-  if ! build "$test" "$program" >"$T/build.log" 2>&1; then
+  if ! build "$test" "$program" "$(needs_of "$test")" >"$T/build.log" 2>&1; then
     tail -3 "$T/build.log"
     check "$test builds" false
   else
