@@ -123,12 +123,13 @@ static void print_command(const words *w) { /* as a shell reads it */
   putchar('\n');
 }
 
-static pid_t start(const words *w, int out) {
+static pid_t start(const words *w, int out, const sigset_t *mask) {
   fflush(stdout);
   const pid_t pid = fork();
   if (pid < 0) fail(1, "%s: %s", w->of[0], strerror(errno));
   if (pid > 0) return pid;
   signal(SIGPIPE, SIG_DFL);
+  if (mask) sigprocmask(SIG_SETMASK, mask, NULL);
   if (out >= 0) dup2(out, 1), dup2(out, 2);
   execvp(w->of[0], w->of);
   fprintf(stderr, "nbc: %s: %s\n", w->of[0], strerror(errno));
@@ -140,7 +141,41 @@ static int ended(pid_t pid) { /* as a shell says it */
     if (errno != EINTR) return 127;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
-static int run(const words *w) { return ended(start(w, -1)); }
+/* The program ends as it would without us, and its report is made. A signal of a terminal, and often one of others,
+   came to the program too, where a second one would be one too many (Open MPI ends at once then, without its
+   processes): so it is handed on only when the program is still there a while later. */
+static volatile pid_t running;
+static volatile sig_atomic_t to_hand_on;
+static void on_signal(int number, siginfo_t *info, void *context) {
+  (void)context;
+  if (number == SIGALRM) {
+    kill(running, to_hand_on);
+  } else if (info->si_code != SI_KERNEL) {
+    to_hand_on = number;
+    alarm(5);
+  }
+}
+static int run(const words *w) {
+  static const int seen[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGALRM};
+  enum { COUNT = sizeof seen / sizeof *seen };
+  struct sigaction action, before[COUNT];
+  sigset_t held, mask;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&held);
+  for (int i = 0; i < COUNT; i++) sigaddset(&held, seen[i]);
+  sigprocmask(SIG_BLOCK, &held, &mask);
+  for (int i = 0; i < COUNT; i++)
+    if (sigaction(seen[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+      sigaction(seen[i], &action, NULL);
+  running = start(w, -1, &mask);
+  sigprocmask(SIG_SETMASK, &mask, NULL);
+  const int status = ended(running);
+  alarm(0);
+  for (int i = 0; i < COUNT; i++) sigaction(seen[i], &before[i], NULL);
+  return status;
+}
 
 /* What a command says, at most so much; "" when it cannot be started. */
 static void ask(const words *w, char *answer, size_t size) {
@@ -148,7 +183,7 @@ static void ask(const words *w, char *answer, size_t size) {
   size_t used = 0;
   answer[0] = 0;
   if (pipe(ends) != 0) return;
-  const pid_t pid = start(w, ends[1]);
+  const pid_t pid = start(w, ends[1], NULL);
   close(ends[1]);
   for (ssize_t n; (n = read(ends[0], answer + used, size - 1 - used)) != 0;) {
     if (n < 0 && errno == EINTR) continue;
@@ -370,6 +405,36 @@ static void set(words *w, words *exports, launcher l, mpi m, const char *pair) {
   }
 }
 
+/* What the user preloads stays, behind ours: in the launcher's options, or set by env before the program, it would
+   take our place. */
+static char *behind(const char *preload, const char *theirs) {
+  return theirs && *theirs ? text("%s:%s", preload, theirs) : text("%s", preload);
+}
+static char *both_set(const char *preload, const char *setting) {
+  return text("LD_PRELOAD=%s", behind(preload, strchr(setting, '=') + 1));
+}
+static bool is_preload(const char *word) { return strncmp(word, "LD_PRELOAD=", 11) == 0; }
+static void keep_preloads(char **w, launcher l, const char *preload) {
+  bool at_program = false;
+  for (int i = l != ALONE; w[i]; i++) {
+    if (is(w[i], ":") && l != ALONE) at_program = false; /* the options of another program follow */
+    if (at_program || is(w[i], ":")) continue;
+    at_program = l == ALONE || w[i][0] != '-';
+    for (int k = i + 1; at_program && is(base_of(w[i]), "env") && w[k] && strchr(w[k], '='); k++)
+      if (is_preload(w[k])) w[k] = both_set(preload, w[k]);
+    const int more = at_program ? 0 : values_of(w[i]);
+    for (int k = 1; k <= more; k++)
+      if (!w[i + k]) return;
+    if (more == 1 && is(w[i] + strspn(w[i], "-"), "x") && is(w[i + 1], "LD_PRELOAD"))
+      w[i + 1] = text("LD_PRELOAD=%s", behind(preload, getenv("LD_PRELOAD")));
+    else if (more == 1 && is_preload(w[i + 1]))
+      w[i + 1] = both_set(preload, w[i + 1]);
+    else if (more == 2 && is(w[i + 1], "LD_PRELOAD"))
+      w[i + 2] = behind(preload, w[i + 2]);
+    i += more;
+  }
+}
+
 /* ---- transfer tables, kept --------------------------------------------------------------------------- */
 static char *cache_folder(void) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -558,6 +623,34 @@ static char *new_folder(const char *program) {
   fail(1, "no name left for a folder here");
 }
 
+static char *from_root(const char *path) {
+  char here[PATH_MAX] = ".";
+  if (path[0] != '/' && !getcwd(here, sizeof here))
+    fail(1, "the working folder: %s", strerror(errno));
+  return path[0] == '/' ? text("%s", path) : text("%s/%s", here, path);
+}
+/* The command with these settings for its processes. Open MPI has an environment for each of several programs, MPICH
+   one for all. */
+static words with_settings(char **argv, launcher l, mpi m, const words *pairs,
+                           const char *preload) {
+  words w = {NULL, 0}, exports = {NULL, 0};
+  add(&w, l == ALONE ? "env" : argv[0]);
+  for (int i = 0; i < pairs->count; i++) set(&w, &exports, l, m, pairs->of[i]);
+  if (l == SRUN) {
+    char *list = (char *)must(strdup("--export=ALL"));
+    for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
+    add(&w, list);
+  }
+  for (int i = 0; l == ALONE && i < exports.count; i++) add(&w, exports.of[i]);
+  keep_preloads(argv, l, preload);
+  for (int i = l == ALONE ? 0 : 1; argv[i]; i++) {
+    add(&w, argv[i]);
+    for (int k = 0; l == MPIRUN && m == MPI_OPEN && is(argv[i], ":") && k < pairs->count; k++)
+      set(&w, NULL, l, m, pairs->of[k]);
+  }
+  return w;
+}
+
 static int see(char **argv, int argc, bool gets) {
   wishes o = {.no_table = false};
   argv += take_wishes(&o, argv, argc);
@@ -592,36 +685,16 @@ static int see(char **argv, int argc, bool gets) {
   }
   launch as = {.l = l, .m = m, .of = argv, .count = at, .settings = &settings};
   const char *other = asks ? tables_of_run(&as, folder, &table) : NULL;
-  words w = {NULL, 0}, exports = {NULL, 0};
-  char here[PATH_MAX] = ".";
-  if (!getcwd(here, sizeof here)) fail(1, "the working folder: %s", strerror(errno));
-  if (l == ALONE)
-    add(&w, "env");
-  else
-    add(&w, argv[0]);
-  set(&w, &exports, l, m, text("LD_PRELOAD=%s", preload));
-  if (folder)
-    set(&w, &exports, l, m,
-        text("NBC_REPORT_DIR=%s%s%s", folder[0] == '/' ? "" : here, folder[0] == '/' ? "" : "/",
-             folder));
-  if (table)
-    set(&w, &exports, l, m,
-        text("NBC_TABLE=%s%s%s", table[0] == '/' ? "" : here, table[0] == '/' ? "" : "/", table));
-  if (other)
-    set(&w, &exports, l, m,
-        text("NBC_TABLE_OTHER=%s%s%s", other[0] == '/' ? "" : here, other[0] == '/' ? "" : "/",
-             other));
+  words pairs = {NULL, 0};
+  add(&pairs, text("LD_PRELOAD=%s", behind(preload, getenv("LD_PRELOAD"))));
+  if (folder) add(&pairs, text("NBC_REPORT_DIR=%s", from_root(folder)));
+  if (table) add(&pairs, text("NBC_TABLE=%s", from_root(table)));
+  if (other) add(&pairs, text("NBC_TABLE_OTHER=%s", from_root(other)));
   if (o.trace && o.no_trace) fail(2, "--trace and --no-trace exclude each other");
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
-    set(&w, &exports, l, m, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
-  if (o.trace_every) set(&w, &exports, l, m, text("NBC_TRACE_EVERY=%s", o.trace_every));
-  if (l == SRUN) {
-    char *list = (char *)must(strdup("--export=ALL"));
-    for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
-    add(&w, list);
-  }
-  for (int i = 0; l == ALONE && i < exports.count; i++) add(&w, exports.of[i]);
-  for (int i = l == ALONE ? 0 : 1; i < argc; i++) add(&w, argv[i]);
+    add(&pairs, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
+  if (o.trace_every) add(&pairs, text("NBC_TRACE_EVERY=%s", o.trace_every));
+  const words w = with_settings(argv, l, m, &pairs, preload);
   words report = {NULL, 0}, timeline = {NULL, 0};
   if (folder && o.trace) {
     add(&timeline, need_own("overlap_trace"));

@@ -53,6 +53,47 @@ as_root() {
   printed() { status 0 env XDG_CACHE_HOME="$T/cache" PATH="$T/bin:/usr/bin:/bin" "$T/bin/nbc" see --print --mpi openmpi "$T/bin/mpirun.openmpi" "$@" -n 2 true && grep 'xfer_table_mpi ' "$T/out"; }
   printed --allow-run-as-root | grep -q -- ' --allow-run-as-root .*xfer_table_mpi ' && ! printed --oversubscribe | grep -q -- --allow-run-as-root
 }
+# A launcher that says whose it is, and what it is to start is only printed.
+printed() { # LAUNCHER WHAT-IT-IS WORDS...
+  launcher=$1 is=$2 && shift 2
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpi.so" && : >"$T/bin/libnbc_overlap_mpich.so" &&
+    printf '#!/bin/sh\necho "%s"\n' "$is" >"$T/bin/$launcher" && chmod +x "$T/bin/$launcher" &&
+    status 0 "$T/bin/nbc" see --print --no-table "$T/bin/$launcher" "$@"
+}
+# Each of several programs has an environment of its own there: without the preload in all of them the run would hang.
+several_programs() {
+  printed mpirun.openmpi 'mpirun (Open MPI) 4.1.4' -n 1 true : -n 2 true a : -n 1 true &&
+    [ "$(head -1 "$T/out" | grep -o -- '-x LD_PRELOAD=[^ ]*libnbc_overlap_mpi.so -x NBC_REPORT_DIR=[^ ]* -x NBC_TRACE=first -n [12] true' | wc -l)" = 3 ] &&
+    printed mpirun.mpich 'HYDRA build details: Version: 4.0.2' -n 1 true : -n 2 true && [ "$(head -1 "$T/out" | grep -o LD_PRELOAD | wc -l)" = 1 ]
+}
+# What the user preloads stays, behind ours, and so does its place.
+preloads_stay() {
+  open='mpirun (Open MPI) 4.1.4' hydra='HYDRA build details: Version: 4.0.2'
+  both='libnbc_overlap_mpi\(ch\)\?\.so:/x.so'
+  LD_PRELOAD=/x.so printed mpirun.openmpi "$open" -n 1 true && head -1 "$T/out" | grep "LD_PRELOAD=[^ ]*$both -x NBC" || return 1
+  for words in '-x LD_PRELOAD=/x.so -n 1 true' '-n 1 env A=b LD_PRELOAD=/x.so true' '-n 1 true LD_PRELOAD=/argument : -x LD_PRELOAD=/x.so -n 1 true'; do
+    # shellcheck disable=SC2086 # words
+    printed mpirun.openmpi "$open" $words && head -1 "$T/out" | grep " LD_PRELOAD=[^ ]*$both " && ! grep -E ' LD_PRELOAD=/x|:/argument' "$T/out" || return 1
+  done
+  LD_PRELOAD=/x.so printed mpirun.openmpi "$open" -x LD_PRELOAD -n 1 true && [ "$(head -1 "$T/out" | grep -o "$both" | wc -l)" = 2 ] || return 1
+  for option in -genv -env; do
+    printed mpirun.mpich "$hydra" $option LD_PRELOAD /x.so -n 1 true && head -1 "$T/out" | grep -- "$option LD_PRELOAD [^ ]*$both -n" || return 1
+  done
+}
+# Who sends a signal to nbc means the program: it is told, and its report is still tried.
+signals_are_handed_on() {
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/told" "$T/ready" &&
+    printf '#!/bin/sh\ntrap ": >told; exit 3" TERM\n: >ready\nfor i in 1 2 3 4 5 6 7 8 9; do sleep 3; done\n' >"$T/waits" && chmod +x "$T/waits" || return 1
+  (cd "$T" && exec ./bin/nbc see --mpi mpich --no-table -o waited ./waits) >"$T/out" 2>"$T/err" &
+  nbc=$!
+  while [ ! -e "$T/ready" ] && kill -0 $nbc; do sleep 0.1; done
+  kill $nbc
+  wait $nbc
+  [ $? = 3 ] && [ -e "$T/told" ] && grep 'no whole report: the program ended with status 3' "$T/err"
+}
+check "several programs have their settings each" several_programs
+check "preloads of the user stay" preloads_stay
+check "signals are handed on" signals_are_handed_on
 check "nbc predict takes a folder" predicts
 check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
