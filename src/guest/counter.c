@@ -17,6 +17,7 @@
 #  include <sys/prctl.h>
 #  include <x86intrin.h>
 static bool is_there, is_kept; /* the instruction in a text; from whoever executes it */
+static volatile bool is_tried, has_faulted;
 
 /* Bytes of the instruction; 0: another one */
 static int counter_bytes(const unsigned char *at) {
@@ -40,6 +41,17 @@ void guest_counter_scan(const elf_image *image) {
   }
   if (pm_self()) guest_counter_keep(true);
 }
+/* Some virtual machines let the kernel ask, and the instruction go on. */
+static void try_counter(void) {
+  is_tried = true;
+  (void)__rdtsc();
+  if (has_faulted) return;
+  prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+  is_there = is_kept = false;
+  guest_say_once(
+      "counter",
+      "this machine does not let the time-stamp counter fault: who reads it sees the host's time");
+}
 /* A command begins with what pm_run has: while it is made, the counter is everybody's. */
 bool guest_counter_keep(bool is_wanted) {
   const bool before = is_kept;
@@ -48,6 +60,7 @@ bool guest_counter_keep(bool is_wanted) {
   if (is_wanted != is_kept &&
       prctl(PR_SET_TSC, is_wanted ? PR_TSC_SIGSEGV : PR_TSC_ENABLE, 0, 0, 0) == 0)
     is_kept = is_wanted;
+  if (is_kept && !is_tried) try_counter();
   return before;
 }
 static struct {
@@ -66,6 +79,7 @@ bool guest_counter_faulted(const siginfo_t *info, ucontext_t *c) {
   const unsigned char *const at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
   const int bytes = is_kept && info->si_code == SI_KERNEL ? counter_bytes(at) : 0;
   if (!bytes) return 0;
+  has_faulted = true;
   c->uc_mcontext.gregs[REG_RIP] += bytes;
   if (pm_self() && guest_is_its(at)) {
     asked.next = c->uc_mcontext.gregs[REG_RIP];

@@ -62,14 +62,19 @@ int main(int argc, char **argv) {
 C
   mpicc.mpich -O1 -w "$T/yields.c" -o "$T/yields" -pthread && timeout 100 "$B/pm_run" -n 4 "$T/yields" >"$T/out" 2>&1 && test "$(grep -cx right "$T/out")" = 8 || { cat "$T/out"; return 1; }
 }
-check "who waits for the counter waits as long" right waits
-check "... without ticks of the host's clock" right waits --spin 0
-check "the counter and MPI_Wtime agree" right compares
-check "a message takes as long by the counter" right message
-check "two runs are the same" same_time_every_run
+# Where it does not fault, it is the host's, and pm_run says so.
+hosts=$("$B/pm_run" -n 1 "$app" none 2>&1 | grep 'does not let the time-stamp counter fault')
+by_counter() { # as check
+  case $1 in *"$TEST_ONLY"*) if [ "$hosts" ]; then skip "$1" "$hosts"; else check "$@"; fi ;; esac
+}
+by_counter "who waits for the counter waits as long" right waits
+by_counter "... without ticks of the host's clock" right waits --spin 0
+by_counter "the counter and MPI_Wtime agree" right compares
+by_counter "a message takes as long by the counter" right message
+by_counter "two runs are the same" same_time_every_run
 check "/proc/cpuinfo has its frequency" right processors
-check "commands and the system's own clock have the host's" right hosts
+by_counter "commands and the system's own clock have the host's" right hosts
 check "a crash is one" right crash
-check "an opened library reads it" opened_library_reads_it
+by_counter "an opened library reads it" opened_library_reads_it
 check "who yields and looks at the clock by turns does so some hundred times" waits_by_yields
 finish
