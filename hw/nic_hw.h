@@ -786,7 +786,8 @@ extern "C" {
                            retransmissions and UDP losses
         counters           stays yours, to be closed after the source
    out  source->source     for nbc_monitor_desc.counters; counts on through wraps
-   ret  NIC_OK | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL | NIC_E_NOMEM */
+   ret  NIC_OK | NIC_E_INVAL (counters or source is NULL) | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL |
+        NIC_E_NOMEM */
 typedef struct nic_section_counters {
   nbc_counter_source source;
   nic_counters *counters;
@@ -799,11 +800,11 @@ typedef struct nic_section_counters {
 NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char *const *names,
                                              size_t name_count, nic_section_counters *source,
                                              nic_error *err);
-NIC_API void nic_section_counters_close(nic_section_counters *source);
+NIC_API void nic_section_counters_close(nic_section_counters *source); /* NULL allowed */
 
-/* A clock as an nbc_nic: for nbc_nic_watch_create and nbc_relation. It has no stamps of its own. */
+/* A clock as an nbc_nic: for nbc_nic_watch_create and nbc_relation. It has no stamps of its own. Of NULL: all 0. */
 NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock);
-/* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. */
+/* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. info: NULL = a clock of 1 GHz. */
 NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 
 #  ifdef __cplusplus
@@ -5401,6 +5402,7 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
                                              size_t name_count, nic_section_counters *source,
                                              nic_error *err) {
   nic_section_counters *s = source;
+  if (!counters || !s) return nic__fail(err, NIC_E_INVAL, "counters and source: must not be NULL");
   memset(s, 0, sizeof *s);
   s->counters = counters;
   nic_status status = nic__sections_choose(s, names, name_count, err);
@@ -5427,6 +5429,7 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
 }
 
 NIC_API void nic_section_counters_close(nic_section_counters *source) {
+  if (!source) return;
   NIC_FREE(source->last);
   NIC_FREE(source->now);
   NIC_FREE(source->wanted);
@@ -5457,6 +5460,7 @@ static nbc_status nic__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
 NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock) {
   nbc_nic n;
   memset(&n, 0, sizeof n);
+  if (!clock) return n;
   n.ctx = clock;
   n.name = clock->info.name;
   n.nominal_hz = clock->info.nominal_hz[0];
@@ -5468,11 +5472,14 @@ NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock) {
 }
 
 NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
-  nbc_relation_desc d = nbc_relation_crystal(info->nominal_hz[0] > 0 ? info->nominal_hz[0] : 1e9);
+  nbc_relation_desc d =
+      nbc_relation_crystal(info && info->nominal_hz[0] > 0 ? info->nominal_hz[0] : 1e9);
   d.rate_limit_ppm = 1000;
   d.wander_ppm_per_s = 1;
-  d.counter_bits = info->counter_bits;
-  d.step_ticks = info->step_ticks;
+  if (info) {
+    d.counter_bits = info->counter_bits;
+    d.step_ticks = info->step_ticks;
+  }
   return d;
 }
 

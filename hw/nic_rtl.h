@@ -19,7 +19,8 @@
    bytes of it are event queue 0 and the ring of stamps; the rest is the program's. No kernel driver may own the device,
    and one program at a time drives it. Closing takes its right to write into memory away.
 
-   Threads: one at a time on one nic_rtl. */
+   Threads: one at a time on one nic_rtl. NULL is refused with NIC_E_INVAL; what returns no status does nothing then and
+   says false, 0 or NULL, and nic_rtl_read all ones, as of a device that is gone. */
 #ifndef NIC_HW_H_INCLUDED
 #  error "nic_rtl.h: include nic_hw.h first"
 #endif
@@ -267,21 +268,22 @@ NIC_API void nic_rtl_close(nic_rtl *nic) {
 
 /* ---- registers, commands, records ------------------------------------------------------------------ */
 NIC_API uint32_t nic_rtl_read(nic_rtl *nic, uint32_t offset) {
-  return nic->bus.read32(nic->bus.user, offset);
+  return nic ? nic->bus.read32(nic->bus.user, offset) : UINT32_MAX;
 }
 NIC_API void nic_rtl_write(nic_rtl *nic, uint32_t offset, uint32_t value) {
-  nic->bus.write32(nic->bus.user, offset, value);
+  if (nic) nic->bus.write32(nic->bus.user, offset, value);
 }
-NIC_API int nic_rtl_slower(const nic_rtl *nic) { return nic->slower; }
+NIC_API int nic_rtl_slower(const nic_rtl *nic) { return nic ? nic->slower : 0; }
 NIC_API unsigned char *nic_rtl_memory(nic_rtl *nic, size_t *size_bytes) {
-  if (size_bytes) *size_bytes = nic->memory_bytes;
-  return nic->memory;
+  if (size_bytes) *size_bytes = nic ? nic->memory_bytes : 0;
+  return nic ? nic->memory : NULL;
 }
 NIC_API uint64_t nic_rtl_bus_address(const nic_rtl *nic, size_t offset) {
-  return nic->memory_bus_address + offset;
+  return nic ? nic->memory_bus_address + offset : 0;
 }
 NIC_API void nic_rtl_append(nic_rtl *nic, int index, const cosim_entry *entry) {
   uint32_t words[16];
+  if (!nic || !entry) return;
   cosim_entry_pack(entry, words);
   for (uint32_t i = 0; i < 16; i++) nic_rtl_write(nic, COSIM_ME_STAGE + 4 * i, words[i]);
   nic_rtl_write(nic, COSIM_ME_APPEND, (uint32_t)index);
@@ -291,6 +293,7 @@ NIC_API nic_status nic_rtl_submit(nic_rtl *nic, int klass, const cosim_command *
                                   nic_error *err) {
   uint32_t words[16];
   const int c = klass != 0;
+  if (!nic || !command) return nic__fail(err, NIC_E_INVAL, "nic and command: must not be NULL");
   const uint32_t slot = nic->submitted[c] % COSIM_SLOTS;
   if (nic->submitted[c] - nic_rtl_read(nic, c ? COSIM_CMD1_TAIL : COSIM_CMD0_TAIL) >= COSIM_SLOTS)
     return nic__fail(err, NIC_E_FULL, "%d commands of class %d are under way", COSIM_SLOTS, c);
@@ -307,6 +310,7 @@ static bool nic_rtl__is_there(const unsigned char *word, uint32_t n, int log2) {
   return (int)(now >> 63) == !(n >> log2 & 1);
 }
 NIC_API bool nic_rtl_event(nic_rtl *nic, cosim_event *event) {
+  if (!nic || !event) return false;
   const uint32_t number = nic->events % (1u << NIC_RTL_EVENTS_LOG2);
   const unsigned char *at = nic->memory + NIC_RTL__EVENTS + 64 * number;
   if (!nic_rtl__is_there(at + 48, nic->events, NIC_RTL_EVENTS_LOG2)) return false;
@@ -315,6 +319,7 @@ NIC_API bool nic_rtl_event(nic_rtl *nic, cosim_event *event) {
   return true;
 }
 NIC_API bool nic_rtl_stamp(nic_rtl *nic, cosim_stamp *stamp) {
+  if (!nic || !stamp) return false;
   const uint32_t number = nic->stamps % (1u << NIC_RTL_STAMPS_LOG2);
   const unsigned char *at = nic->memory + NIC_RTL__STAMPS + 32 * number;
   if (!nic_rtl__is_there(at + 24, nic->stamps, NIC_RTL_STAMPS_LOG2)) return false;
@@ -359,6 +364,7 @@ static uint64_t nic_rtl__lost(void *ctx) {
 NIC_API nbc_nic nic_rtl_source(nic_rtl *nic, const nbc_clock *host, unsigned directions) {
   nbc_nic n;
   memset(&n, 0, sizeof n);
+  if (!nic || !host) return n;
   nic->host = *host, nic->directions = directions;
   n.ctx = nic, n.name = "rtl", n.counter_bits = 64 - NIC_RTL__SHIFT;
   n.nominal_hz = 524288e9 / (1 << NIC_RTL__SHIFT) / nic->slower;

@@ -81,6 +81,8 @@ typedef struct nic_tcp_stats {
    ret NBC_OK | NBC_E_INVAL | NBC_E_NOMEM | NBC_E_CLOCK | NBC_E_SYSTEM | NBC_E_TIMEOUT | NBC_E_PEER
    (given sockets: the other side is none of us, of another size or byte order) */
 NIC_API nbc_status nic_tcp_create(const nic_tcp_desc *desc, nbc_transport **t, nbc_error *err);
+/* The functions below refuse a transport of another kind, and NULL where that is not allowed, with NBC_E_INVAL; its counts
+   are 0. */
 /* Progress until the peers' kernels have acknowledged all that was sent, and all stamps due here have
    come. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (something that was sent is lost) */
 NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns);

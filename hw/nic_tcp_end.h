@@ -241,9 +241,13 @@ static void nic__tcp_rest(int64_t waited_ns) {
     nanosleep(&pause, NULL);
 }
 
+/* NULL: there is none, or it is a transport of another kind. */
+static nic__tcp *nic__tcp_of(const nbc_transport *t) {
+  return t && t->peer_class == nic__tcp_peer_class ? (nic__tcp *)t->ctx : NULL;
+}
 NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return NBC_E_INVAL;
+  nic__tcp *n = nic__tcp_of(t);
+  if (!n) return NBC_E_INVAL;
   for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
     nbc_status status = NBC_OK;
     nic__tcp_progress(n);
@@ -265,8 +269,8 @@ NIC_API nbc_status nic_tcp_drain(nbc_transport *t, int64_t limit_ns) {
 }
 
 NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return NBC_E_INVAL;
+  nic__tcp *n = nic__tcp_of(t);
+  if (!n) return NBC_E_INVAL;
   for (int i = 0; i < n->t.size; i++) {
     nic__tcp_peer *p = &n->peers[i];
     if (p->fd >= 0) nic__tcp_say(p, &p->ask, NIC__TCP_ASK, ++p->asked);
@@ -290,7 +294,8 @@ NIC_API nbc_status nic_tcp_confirm(nbc_transport *t, int64_t limit_ns) {
 NIC_API nic_tcp_stats nic_tcp_stats_of(const nbc_transport *t) {
   nic_tcp_stats none;
   memset(&none, 0, sizeof none);
-  return t ? ((const nic__tcp *)t)->stats : none;
+  const nic__tcp *n = nic__tcp_of(t);
+  return n ? n->stats : none;
 }
 
 /* ---- beginning and end -----------------------------------------------------------------------
@@ -495,8 +500,8 @@ static nbc_status nic__tcp_close(nic__tcp *n, int64_t limit_ns, bool patient, nb
   }
 }
 NIC_API nbc_status nic_tcp_close(nbc_transport *t, int64_t limit_ns, nbc_error *err) {
-  nic__tcp *n = (nic__tcp *)t;
-  if (!t) return nic__nbc_fail(err, NBC_E_INVAL, "t: must not be NULL");
+  nic__tcp *n = nic__tcp_of(t);
+  if (!n) return nic__nbc_fail(err, NBC_E_INVAL, "t: must be of nic_tcp_create");
   return nic__tcp_close(n, limit_ns, true, err);
 }
 
@@ -517,9 +522,9 @@ static void nic__tcp_free_peer(nic__tcp_peer *p) {
 }
 
 NIC_API nbc_status nic_tcp_destroy(nbc_transport *t) {
-  nic__tcp *n = (nic__tcp *)t;
+  nic__tcp *n = nic__tcp_of(t);
   nbc_status status = NBC_OK;
-  if (!t) return NBC_OK;
+  if (!n) return t ? NBC_E_INVAL : NBC_OK;
   if (n->peers && !n->is_closed) status = nic__tcp_close(n, n->desc.close_limit_ns, false, NULL);
   for (int i = 0; n->peers && i < n->t.size; i++) nic__tcp_free_peer(&n->peers[i]);
   if (n->has_nic_host) n->desc.clock_of_nic->host = n->nic_host_before;

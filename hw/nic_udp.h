@@ -61,6 +61,7 @@ typedef struct nic_udp_stats {
 
 /* All ranks call it; it connects and returns when all are there. ret as nic_tcp_create */
 NIC_API nbc_status nic_udp_create(const nic_udp_desc *desc, nbc_transport **t, nbc_error *err);
+/* The functions below refuse transports as nic_tcp.h's do. */
 /* Progress until the peers have all that was sent. ret NBC_OK | NBC_E_TIMEOUT | NBC_E_PEER (something
    that was sent is lost, now or before: its peer is gone) */
 NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns);
@@ -951,9 +952,13 @@ static nbc_peer nic__udp_peer_class(void *ctx, int peer) {
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------ */
+/* NULL: there is none, or it is a transport of another kind. */
+static nic__udp *nic__udp_of(const nbc_transport *t) {
+  return t && t->peer_class == nic__udp_peer_class ? (nic__udp *)t->ctx : NULL;
+}
 NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns) {
-  nic__udp *n = (nic__udp *)t;
-  if (!t) return NBC_E_INVAL;
+  nic__udp *n = nic__udp_of(t);
+  if (!n) return NBC_E_INVAL;
   for (const int64_t start_ns = nbc_clock_now_ns(&n->clock);;) {
     bool over = true, lost = false;
     nic__udp_progress(n);
@@ -971,8 +976,8 @@ NIC_API nbc_status nic_udp_drain(nbc_transport *t, int64_t limit_ns) {
 }
 
 NIC_API nbc_status nic_udp_close(nbc_transport *t, int64_t limit_ns) {
-  nic__udp *n = (nic__udp *)t;
-  if (!t) return NBC_E_INVAL;
+  nic__udp *n = nic__udp_of(t);
+  if (!n) return NBC_E_INVAL;
   const int64_t start_ns = nbc_clock_now_ns(&n->clock);
   nbc_status status = nic_udp_drain(t, limit_ns);
   n->is_closed = true;
@@ -1005,8 +1010,8 @@ static void nic__udp_free_peer(nic__udp *n, nic__udp_peer *p) {
 }
 
 NIC_API nbc_status nic_udp_destroy(nbc_transport *t) {
-  nic__udp *n = (nic__udp *)t;
-  if (!t) return NBC_OK;
+  nic__udp *n = nic__udp_of(t);
+  if (!n) return t ? NBC_E_INVAL : NBC_OK;
   const nbc_status status = n->is_closed ? NBC_OK : nic_udp_close(t, n->desc.close_limit_ns);
   for (int i = 0; n->peers && i < n->t.size; i++) nic__udp_free_peer(n, &n->peers[i]);
   NIC_FREE(n->peers);
@@ -1018,7 +1023,8 @@ NIC_API nbc_status nic_udp_destroy(nbc_transport *t) {
 NIC_API nic_udp_stats nic_udp_stats_of(const nbc_transport *t) {
   nic_udp_stats none;
   memset(&none, 0, sizeof none);
-  return t ? ((const nic__udp *)t)->stats : none;
+  const nic__udp *n = nic__udp_of(t);
+  return n ? n->stats : none;
 }
 
 /* Two bytes of the stream, which may come one by one, and signals meanwhile. */

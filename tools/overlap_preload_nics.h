@@ -43,7 +43,7 @@ static void take_names(const nic_info *nic, const nbc_counter_source *source) {
 }
 
 static void add_nic(const nic_info *nic) {
-  nic_counters *counters;
+  nic_counters *counters = NULL;
   nic_error err;
   memset(&err, 0, sizeof err);
   if (wires.nics == MAX_NICS) return;

@@ -19,7 +19,8 @@ extern "C" {
                            retransmissions and UDP losses
         counters           stays yours, to be closed after the source
    out  source->source     for nbc_monitor_desc.counters; counts on through wraps
-   ret  NIC_OK | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL | NIC_E_NOMEM */
+   ret  NIC_OK | NIC_E_INVAL (counters or source is NULL) | NIC_E_NOT_FOUND (a name; or none of the usual ones) | NIC_E_FULL |
+        NIC_E_NOMEM */
 typedef struct nic_section_counters {
   nbc_counter_source source;
   nic_counters *counters;
@@ -32,11 +33,11 @@ typedef struct nic_section_counters {
 NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char *const *names,
                                              size_t name_count, nic_section_counters *source,
                                              nic_error *err);
-NIC_API void nic_section_counters_close(nic_section_counters *source);
+NIC_API void nic_section_counters_close(nic_section_counters *source); /* NULL allowed */
 
-/* A clock as an nbc_nic: for nbc_nic_watch_create and nbc_relation. It has no stamps of its own. */
+/* A clock as an nbc_nic: for nbc_nic_watch_create and nbc_relation. It has no stamps of its own. Of NULL: all 0. */
 NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock);
-/* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. */
+/* What the relation may take for granted of it: 1000 ppm (a driver may steer it), 1 ppm per second. info: NULL = a clock of 1 GHz. */
 NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info);
 
 #  ifdef __cplusplus

@@ -67,6 +67,7 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
                                              size_t name_count, nic_section_counters *source,
                                              nic_error *err) {
   nic_section_counters *s = source;
+  if (!counters || !s) return nic__fail(err, NIC_E_INVAL, "counters and source: must not be NULL");
   memset(s, 0, sizeof *s);
   s->counters = counters;
   nic_status status = nic__sections_choose(s, names, name_count, err);
@@ -93,6 +94,7 @@ NIC_API nic_status nic_section_counters_open(nic_counters *counters, const char 
 }
 
 NIC_API void nic_section_counters_close(nic_section_counters *source) {
+  if (!source) return;
   NIC_FREE(source->last);
   NIC_FREE(source->now);
   NIC_FREE(source->wanted);
@@ -123,6 +125,7 @@ static nbc_status nic__nbc_next_stamp(void *ctx, nbc_nic_stamp *stamp) {
 NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock) {
   nbc_nic n;
   memset(&n, 0, sizeof n);
+  if (!clock) return n;
   n.ctx = clock;
   n.name = clock->info.name;
   n.nominal_hz = clock->info.nominal_hz[0];
@@ -134,11 +137,14 @@ NIC_API nbc_nic nic_clock_as_nbc(nic_clock *clock) {
 }
 
 NIC_API nbc_relation_desc nic_clock_relation(const nic_clock_info *info) {
-  nbc_relation_desc d = nbc_relation_crystal(info->nominal_hz[0] > 0 ? info->nominal_hz[0] : 1e9);
+  nbc_relation_desc d =
+      nbc_relation_crystal(info && info->nominal_hz[0] > 0 ? info->nominal_hz[0] : 1e9);
   d.rate_limit_ppm = 1000;
   d.wander_ppm_per_s = 1;
-  d.counter_bits = info->counter_bits;
-  d.step_ticks = info->step_ticks;
+  if (info) {
+    d.counter_bits = info->counter_bits;
+    d.step_ticks = info->step_ticks;
+  }
   return d;
 }
 

@@ -25,11 +25,11 @@ $(B)/tests/headers/null_arguments_pm: $(NULL_CASES_PM)
 $(eval $(call program,$(B)/tests/headers/null_arguments,tests/headers/null_arguments.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES)"',,,$(B)/libnbc_overlap.a))
 $(B)/tests/headers/null_arguments: $(NULL_CASES)
 NULL_CASES_NIC := $(B)/tests/headers/null_cases_nic.h
-$(NULL_CASES_NIC): hw/nic_hw.h tests/headers/null_arguments.awk tests/headers/valid_arguments.list tests/headers/null_arguments_nic.c
+$(NULL_CASES_NIC): hw/nic_hw.h hw/nic_rtl.h tests/headers/null_arguments.awk tests/headers/valid_arguments.list tests/headers/null_arguments_nic.c
 	@mkdir -p $(@D)
-	$(Q)printf '#define NIC_API NBCAPI\n#include "hw/nic_hw.h"\n' | $(CC) -E -P -I. -x c - | \
+	$(Q)printf '#include "nbc_overlap.h"\n#define NIC_WITH_NBC\n#define NIC_API NBCAPI\n#include "hw/nic_hw.h"\n#include "hw/nic_rtl.h"\n' | $(CC) -E -P -I. -x c - | \
 	  awk '/^NBCAPI/ { on = 1 } on { printf "%s ", $$0 } on && /;/ { print ""; on = 0 }' | tr -s ' ' | \
 	  awk -v objects=tests/headers/null_arguments_nic.c -f tests/headers/null_arguments.awk >$@
 CHECK_headers += $(B)/tests/headers/null_arguments_nic
-$(eval $(call program,$(B)/tests/headers/null_arguments_nic,tests/headers/null_arguments_nic.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES_NIC)"'))
+$(eval $(call program,$(B)/tests/headers/null_arguments_nic,tests/headers/null_arguments_nic.c,$(TEST_FLAGS) -O0 -DNULL_CASES='"$(NULL_CASES_NIC)"',,,$(B)/libnbc_overlap.a))
 $(B)/tests/headers/null_arguments_nic: $(NULL_CASES_NIC)

@@ -1,8 +1,12 @@
-/* As null_arguments.c, for nic_hw.h: NULL for every pointer of every function is never a crash; what returns a status
+/* As null_arguments.c, for nic_hw.h and nic_rtl.h: NULL for every pointer of every function is never a crash; what returns a status
    returns NIC_E_INVAL unless NULL means something there (tests/headers/null_allowed.list). The NIC is of a made-up
-   folder, its registers are a function. */
+   folder, its registers are a function; so are those of the NIC in RTL. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#define NIC_WITH_NBC
 #define NIC_HW_IMPLEMENTATION
 #include "hw/nic_hw.h"
+#include "hw/nic_rtl.h"
 #include "tests/hw/tree.h"
 #include "tests/test.h"
 #include <arpa/inet.h>
@@ -24,6 +28,8 @@ static nic_datagrams *v_nic_datagrams;
 static nic_clock *v_nic_clock;
 static nic_clock_info *v_nic_clock_info;
 static nic_find_desc *v_nic_find_desc;
+static nic_rtl *v_nic_rtl;
+static nic_rtl_desc *v_nic_rtl_desc;
 
 #include NULL_CASES
 #include "tests/headers/null_arguments.h"
@@ -33,6 +39,9 @@ static nic_status register_32(void *user, uint32_t offset, uint32_t *value) {
   *value = offset;
   return NIC_OK;
 }
+/* An empty NIC that has the right Id */
+static uint32_t rtl_read(void *user, uint32_t offset) { return (void)user, offset == COSIM_ID ? 0x4E424331u : 0; }
+static void rtl_write(void *user, uint32_t offset, uint32_t value) { (void)user, (void)offset, (void)value; }
 static int datagram_socket(void) {
   struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t bytes = sizeof here;
@@ -45,7 +54,12 @@ static int datagram_socket(void) {
 static void make_objects(const tree *t) {
   static const nic_bus bus = {.read32 = register_32};
   static nic_find_desc find;
+  static _Alignas(4096) unsigned char memory[2 * NIC_RTL_KEPT];
+  static const nic_rtl_bus rtl_bus = {rtl_read, rtl_write, NULL};
+  static nic_rtl_desc rtl = {.bus = &rtl_bus, .memory = memory, .memory_bytes = sizeof memory};
   nic_error err;
+  v_nic_rtl_desc = &rtl;
+  if (nic_rtl_open(&rtl, &v_nic_rtl, &err)) abort();
   tree_file(t, "class/net/eth0/type", "1\n"), tree_file(t, "class/net/eth0/operstate", "up\n");
   tree_file(t, "class/net/eth0/statistics/rx_bytes", "7\n"), tree_file(t, "bus/pci/devices/none", "\n");
   find.sysfs_root = t->root;

@@ -234,6 +234,22 @@ static void strangers_are_no_peers(void) {
   CHECK(nic_tcp_stats_of(NULL).sent_count == 0 && nic_tcp_drain(NULL, 1) == NBC_E_INVAL);
 }
 
+/* A transport of another kind is refused, whatever is done with it; one of this kind that somebody wraps is not. */
+static void others_are_refused(void) {
+  const nic_tcp_desc alone = {.size = 1};
+  nbc_transport *other, *t, wrapped;
+  nbc_error error;
+  CHECK(nbc_null_create(0, 2, &other) == NBC_OK);
+  CHECK(nic_tcp_drain(other, 1) == NBC_E_INVAL && nic_tcp_confirm(other, 1) == NBC_E_INVAL);
+  CHECK(nic_tcp_close(other, 1, &error) == NBC_E_INVAL && strstr(error.text, "nic_tcp_create") != NULL);
+  CHECK(nic_tcp_stats_of(other).sent_count == 0 && nic_tcp_destroy(other) == NBC_E_INVAL);
+  CHECK(nbc_send(other, "", 1, 1, 1) == NBC_OK); /* it is still there */
+  nbc_transport_destroy(other);
+  CHECK(nic_tcp_create(&alone, &t, &error) == NBC_OK);
+  wrapped = *t;
+  CHECK(nic_tcp_drain(&wrapped, 1) == NBC_OK && nic_tcp_destroy(&wrapped) == NBC_OK);
+}
+
 /* Early messages above the limit wait at their sender, and are not lost. */
 static void late(world_rank *r) {
   enum { COUNT = 40, BYTES = 50000 };
@@ -333,6 +349,7 @@ int main(int argc, char **argv) {
   RUN(a_peer_that_vanishes_fails_its_operations);
   RUN(nonsense_is_survived);
   RUN(strangers_are_no_peers);
+  RUN(others_are_refused);
   RUN(early_messages_have_a_limit);
   RUN(ranks_meet_by_address);
   RUN(addresses_are_checked);

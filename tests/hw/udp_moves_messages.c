@@ -183,12 +183,23 @@ static void echoes_and_signals_change_nothing(void) {
   if (!ran) SKIP("no loopback interface");
 }
 
+/* A transport of another kind, whatever is done with it. */
+static void others_are_refused(void) {
+  nbc_transport *other;
+  CHECK(nbc_null_create(0, 2, &other) == NBC_OK);
+  CHECK(nic_udp_drain(other, 1) == NBC_E_INVAL && nic_udp_close(other, 1) == NBC_E_INVAL);
+  CHECK(nic_udp_stats_of(other).sent_count == 0 && nic_udp_destroy(other) == NBC_E_INVAL);
+  CHECK(nbc_send(other, "", 1, 1, 1) == NBC_OK); /* it is still there */
+  nbc_transport_destroy(other);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(messages_of_all_sizes_cross);
   RUN(nothing_is_lost_where_datagrams_are);
   RUN(the_contract_is_kept);
   RUN(exact_overlap_is_within_its_bounds);
+  RUN(others_are_refused);
   RUN(a_dead_peer_fails_its_operations);
   RUN(echoes_and_signals_change_nothing);
   return TEST_END();
