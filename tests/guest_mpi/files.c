@@ -55,6 +55,21 @@ static void offsets_and_views(void) {
   MPI_File_iread_at(f, 0, w, MANY, MPI_INT, &r);
   MPI_Wait(&r, &s);
   count_of("iread_at", &s);
+  for (int is_whole = 0; is_whole < 2; is_whole++) { /* the pointer goes on behind the end, or not */
+    MPI_Barrier(W);
+    MPI_File_set_view(f, 0, MPI_INT, is_whole ? MPI_INT : stripe, "native", MPI_INFO_NULL);
+    MPI_File_seek(f, -2, MPI_SEEK_END);
+    MPI_File_get_position(f, &size);
+    MPI_File_iread(f, w, 5, MPI_INT, &r);
+    MPI_Wait(&r, &s);
+    MPI_File_get_position(f, &at);
+    say("iread at the end: %ld", (long)(at - size));
+    MPI_File_seek(f, size, MPI_SEEK_SET);
+    MPI_File_read(f, w, 5, MPI_INT, &s);
+    MPI_File_get_position(f, &at);
+    say("read at the end: %ld", (long)(at - size));
+  }
+  MPI_File_read_at(f, 0, w, MANY, MPI_INT, &s);
   say_ints("whole", w, MANY);
   MPI_Barrier(W);
   MPI_File_iwrite_at(f, me, &me, 1, MPI_INT, &r);
