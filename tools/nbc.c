@@ -623,6 +623,11 @@ static char *new_folder(const char *program) {
   fail(1, "no name left for a folder here");
 }
 
+static int report_filter(const struct dirent *e) {
+  const size_t length = strlen(e->d_name);
+  return strncmp(e->d_name, "nbc_overlap.", 12) == 0 && length > 17 &&
+         strcmp(e->d_name + length - 5, ".json") == 0;
+}
 static char *from_root(const char *path) {
   char here[PATH_MAX] = ".";
   if (path[0] != '/' && !getcwd(here, sizeof here))
@@ -715,11 +720,12 @@ static int see(char **argv, int argc, bool gets) {
   const int status = run(&w);
   if (!folder) return status;
   const int reported = run(&report);
+  struct dirent **left;
   if (reported != 0)
-    fprintf(stderr,
-            "nbc: no whole report: the program ended with status %d; was it killed by SIGKILL, or "
-            "does it not call MPI_Init?\n",
-            status);
+    fprintf(stderr, "nbc: no whole report: the program ended with status %d%s\n", status,
+            scandir(folder, &left, report_filter, NULL) > 0
+                ? ""
+                : "; was it killed by SIGKILL, or does it not call MPI_Init?");
   const int drawn = timeline.count ? run(&timeline) : 0;
   return status ? status : reported || drawn ? 1 : 0;
 }
@@ -733,11 +739,6 @@ static int hand_on(const char *command, const char *first, char **argv, int argc
   return run(&w);
 }
 
-static int report_filter(const struct dirent *e) {
-  const size_t length = strlen(e->d_name);
-  return strncmp(e->d_name, "nbc_overlap.", 12) == 0 && length > 17 &&
-         strcmp(e->d_name + length - 5, ".json") == 0;
-}
 /* dedicated_core, with a folder's reports in place of the folder. */
 static int predict(char **argv, int argc) {
   words w = {NULL, 0};

@@ -87,7 +87,8 @@
    quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE,
    SIGILL, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ or SIGALRM, as far as the program left these to the
    system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
-   After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed.
+   After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed. Nor is there one
+   of a process that becomes another program by exec.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
    HOW IT IS BUILT

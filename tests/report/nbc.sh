@@ -91,6 +91,15 @@ signals_are_handed_on() {
   wait $nbc
   [ $? = 3 ] && [ -e "$T/told" ] && grep 'no whole report: the program ended with status 3' "$T/err"
 }
+# Why there is no report is guessed only where a program left none.
+why_no_report() {
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -rf "$T/left" || return 1
+  for last in true 'echo cut >"$NBC_REPORT_DIR/nbc_overlap.x.1-2.0.json"'; do
+    printf '#!/bin/sh\n%s\n' "$last" >"$T/leaves" && chmod +x "$T/leaves" && status 1 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/left" "$T/leaves" &&
+      grep 'no whole report: the program ended with status 0' "$T/err" && [ "$(grep -c 'killed by SIGKILL' "$T/err")" = "$([ "$last" = true ] && echo 1 || echo 0)" ] || return 1
+  done
+}
+check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
 check "preloads of the user stay" preloads_stay
 check "signals are handed on" signals_are_handed_on
