@@ -1390,6 +1390,9 @@ typedef struct pm_carrier {
   void (*counter_free)(void *ctx, int64_t t_ps, int node, int counter);
   /* The model's value, after each change: the carrier adds what it did not count by itself. */
   void (*counter_is)(void *ctx, int64_t t_ps, int node, int counter, ptl_ct_event_t value);
+  /* A portal lets messages in, or does not: those that come meanwhile the carrier does not count for its entries. */
+  void (*portal_is)(void *ctx, int64_t t_ps, int node, uint32_t pid, int interface_index,
+                    ptl_pt_index_t pt_index, bool is_on);
   /* From 0 on: it waits there, and a message is sent from there, perhaps before the model knows that it is due;
      -1: the model does it. */
   int (*trigger_posted)(void *ctx, int64_t t_ps, const pm_carrier_trigger *trigger);
@@ -6181,6 +6184,8 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
    yours, so all entries are. */
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
+/* A portal lets messages in from now on, or does not. */
+PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index);
 /* An entry is to be appended, or (NULL) wanted looked for. ret whether the carrier tells by that number when it has. */
 PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
                                  const ptl_me_t *wanted, ptl_search_op_t op, uint64_t number);
@@ -7565,6 +7570,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   pt->eq = eq;
   if (options & PTL_PT_FLOWCTRL) eq->reserved++;
   ni->pt_last = i + 1;
+  pm__carrier_portal(ni, (ptl_pt_index_t)i);
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
@@ -7610,6 +7616,7 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_of(ni, index);
   pt->enabled = 0;
+  pm__carrier_portal(ni, index);
   while (ni->refs && (pt->in_flight || *pm__list_op_of(ni, pt))) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
@@ -7643,6 +7650,7 @@ PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
   pm__pt_of(ni, index)->enabled = 1;
+  pm__carrier_portal(ni, index);
   return PTL_OK;
 }
 
@@ -10714,7 +10722,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 152 "src/portals/wire.h"
+#line 155 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -12253,6 +12261,23 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   pm__entry_from(ni, me->match_id, &e);
   return e;
 }
+/* A NIC counts what it lets in, and what waits for that goes at once. So an entry counts there if nothing that only the
+   model knows can refuse its messages or pass it over: another user, too little room in entry, headers or queue. Gets and
+   fetches are refused by an entry for puts, and are not counted there; one that takes them too tells of a get later than
+   the NIC, and one that counts bytes knows how many were moved. */
+static bool pm__counts_apart(const pm__pt *pt, const pm__me *me) {
+  const unsigned int o = me->me.options;
+  const bool leaves_headers = me->list == PTL_OVERFLOW_LIST && !(o & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  return (o & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) != PTL_ME_OP_PUT || leaves_headers ||
+         (o & (PTL_ME_EVENT_CT_BYTES | PTL_ME_NO_TRUNCATE)) || me->me.uid != PTL_UID_ANY ||
+         (pt->options & PTL_PT_FLOWCTRL);
+}
+PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index) {
+  pm_world *w = ni->proc->world;
+  if (pm__keeps_lists(w) && w->desc.carrier->portal_is)
+    w->desc.carrier->portal_is(w->desc.carrier->ctx, w->now_ps, ni->proc->node, ni->proc->pid,
+                               ni->index, index, pm__pt_of(ni, index)->enabled != 0);
+}
 /* number: 0, or by which the carrier tells that it has been appended */
 static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   pm_world *w = ni->proc->world;
@@ -12262,11 +12287,10 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   e.op_id = number;
-  /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
-  if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
-      (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
+  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
+  if (!pm__pt_of(ni, me->pt)->enabled) pm__carrier_portal(ni, me->pt);
 }
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
   if (pm__keeps_lists(ni->proc->world) && !me->carried) pm__carrier_append(ni, me, 0);

@@ -226,6 +226,7 @@ typedef struct cosim_entry {
   int keep_headers, tell_free, no_over, count_over, add_lengths;
   int loose_headers;    /* those that it leaves do not use it; without room a message leaves none */
   int eq, ct, ct_bytes; /* ct < 0: none */
+  int ct_puts;          /* gets and fetches do not count */
   uint64_t start, match, ignore_bits, user;
   uint64_t size_bytes; /* below 2^48 */
   uint32_t min_free;
@@ -262,7 +263,8 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          (uint64_t)(e->tell_free != 0) << 29 | (uint64_t)(e->add_lengths != 0) << 30 |
          (uint64_t)(e->loose_headers != 0) << 31 |
          ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
-         (uint64_t)(e->uid < 0) << 49 | ((uint64_t)e->ctx & 15) << 52;
+         (uint64_t)(e->uid < 0) << 49 | (uint64_t)(e->ct_puts != 0) << 50 |
+         ((uint64_t)e->ctx & 15) << 52;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;
   v[6] = (e->size_bytes & 0xFFFFFFFFu) | (uint64_t)e->min_free << 32, v[7] = e->user;
@@ -274,6 +276,7 @@ typedef struct cosim_event { /* 64 bytes in an event queue */
   uint64_t user, start, offset, hdr_data, match;
   uint32_t requested_bytes, moved_bytes;
   int type, status, pt, peer, slot, overflow, unlinked, phase; /* slot: or number of the entry */
+  int counted;                                                 /* a counter counts it */
   int pid;                                                     /* of the initiator */
   uint64_t ticks;                                              /* NIC clock when it was written */
 } cosim_event;
@@ -299,7 +302,8 @@ static inline cosim_event cosim_event_unpack(const void *record) {
   e.peer = (int)(m >> 40 & 63);
   e.pid = (int)(m & 0xFFFF);
   e.type = (int)(m >> 48 & 255), e.status = (int)(m >> 56 & 15);
-  e.overflow = (int)(m >> 61 & 1), e.unlinked = (int)(m >> 62 & 1), e.phase = (int)(m >> 63);
+  e.counted = (int)(m >> 60 & 1), e.overflow = (int)(m >> 61 & 1), e.unlinked = (int)(m >> 62 & 1),
+  e.phase = (int)(m >> 63);
   return e;
 }
 static inline cosim_stamp cosim_stamp_unpack(const void *record) {

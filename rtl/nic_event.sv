@@ -80,7 +80,7 @@ module nic_event import nic_pkg::*; #(
   assign full  = !on_q[ev_q.eq] || used >= (32'd1 << size_q[ev_q.eq]);
   assign slot  = prod_q[ev_q.eq] & ((32'd1 << size_q[ev_q.eq]) - 32'd1);
   assign record = {time_q,
-                   {phase_q, ev_q.unlinked, ev_q.overflow, 1'b0, ev_q.status, ev_q.etype, 2'd0, ev_q.peer, ev_q.slot[7:0],
+                   {phase_q, ev_q.unlinked, ev_q.overflow, ev_q.ct_en, ev_q.status, ev_q.etype, 2'd0, ev_q.peer, ev_q.slot[7:0],
                     ev_q.pt, ev_q.slot[15:8], ev_q.pid},
                    ev_q.mlength, ev_q.rlength, ev_q.match, ev_q.hdr_data, ev_q.offset, ev_q.start,
                    ev_q.user};

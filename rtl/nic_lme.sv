@@ -15,6 +15,7 @@ module nic_lme import nic_pkg::*; #(
   // contexts and their portal tables
   input  logic [Contexts*CtxBits-1:0] ctx_i,
   input  logic [Lists-1:0]   pt_enable_i,
+  input  logic [Lists-1:0]   pt_mute_i,      // whose messages count nothing
   input  logic [Lists-1:0]   pt_auto_i,      // which disable themselves after a message without entry
   output logic               pt_disable_o,   // one does
   output logic [ListBits-1:0] pt_disable_at_o,
@@ -69,6 +70,7 @@ module nic_lme import nic_pkg::*; #(
   logic [Eb-1:0] fetch_q, end_q, cur_q;   // is read now; last of the list; is compared now
   logic fetching_q, here_q, last_q;       // fetch_q, cur_q are valid; cur_q is the last one
   logic found_q;                          // cut after a match, not for the host
+  logic muted_q;                          // the message counts nothing
 
   logic op_q, op_unlink_q, op_search_q, op_force_q, op_tell_q;  // a host command waits
   logic [1:0] op_eq_q;
@@ -220,6 +222,7 @@ module nic_lme import nic_pkg::*; #(
       here_q  <= 1'b0;
       last_q  <= 1'b0;
       found_q <= 1'b0;
+      muted_q <= 1'b0;
       res_q   <= '0;
     end else begin
       if ((append_i || unlink_i || search_i) && !op_q) begin
@@ -251,6 +254,7 @@ module nic_lme import nic_pkg::*; #(
             end_q      <= tail_mem[{1'b0, req_list}];
             fetching_q <= some_q[{1'b0, req_list}];
             res_q      <= '0;
+            muted_q    <= pt_mute_i[req_list];
             if (for_ctx == '0) begin
               res_q.status <= StNoProcess;
               state_q      <= Answer;
@@ -301,7 +305,7 @@ module nic_lme import nic_pkg::*; #(
             res_q.overflow <= list_q[ListBits];
             res_q.ev_en    <= !me.comm_disable;
             res_q.eq       <= me.eq;
-            res_q.ct_en    <= me.ct_en;
+            res_q.ct_en    <= me.ct_en && !muted_q && !(me.ct_puts && get_like);
             res_q.ct_bytes <= me.ct_bytes;
             res_q.ct       <= me.ct;
             res_q.user     <= me.user;

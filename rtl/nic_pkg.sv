@@ -233,7 +233,8 @@ package nic_pkg;
     logic [31:0] uid;          // word 2
     logic [7:0]  rsvd2;        // word 1
     logic [3:0]  ctx;
-    logic [1:0]  rsvd1;
+    logic        rsvd1;
+    logic        ct_puts;      // gets and fetches do not count
     logic        uid_any;
     logic        pid_any;
     logic [15:0] pid;

@@ -143,7 +143,7 @@ module nic_top import nic_pkg::*; #(
   logic [5:0] self, clear_peer;
   logic [31:0] timeout, frac, head [2], tail [2];
   logic [3:0] retries;
-  logic [Lists-1:0] pt_enable, pt_auto;
+  logic [Lists-1:0] pt_enable, pt_mute, pt_auto;
   logic pt_disable;
   logic [ListBits-1:0] pt_disable_at;
   logic [Contexts*CtxBits-1:0] ctx;
@@ -171,8 +171,8 @@ module nic_top import nic_pkg::*; #(
   nic_ctx u_ctx (
     .clk_i, .rst_ni, .reg_we_i(we && in_ctx), .old_enable_we_i(we && in_regs && addr[7:0] == RegPtEnable),
     .old_auto_we_i(we && in_regs && addr[7:0] == RegPtAuto), .reg_addr_i(addr[7:0]), .reg_wdata_i(wdata),
-    .reg_rdata_o(rdata_ctx), .ctx_o(ctx), .pt_enable_o(pt_enable), .pt_auto_o(pt_auto), .pt_disable_i(pt_disable),
-    .pt_disable_at_i(pt_disable_at)
+    .reg_rdata_o(rdata_ctx), .ctx_o(ctx), .pt_enable_o(pt_enable), .pt_mute_o(pt_mute), .pt_auto_o(pt_auto),
+    .pt_disable_i(pt_disable), .pt_disable_at_i(pt_disable_at)
   );
 
   // ---- clock -----------------------------------------------------------------------------------------
@@ -299,8 +299,8 @@ module nic_top import nic_pkg::*; #(
     .lme_bad_i(lme_bad), .ev_valid_o(ev_valid[8]), .ev_ready_i(ev_ready[8]), .ev_o(ev[8 * EvBits +: EvBits])
   );
   nic_lme #(.Entries(Entries), .Headers(Headers)) u_lme (
-    .clk_i, .rst_ni, .ctx_i(ctx), .pt_enable_i(pt_enable), .pt_auto_i(pt_auto), .pt_disable_o(pt_disable),
-    .pt_disable_at_o(pt_disable_at), .bank_i(bank),
+    .clk_i, .rst_ni, .ctx_i(ctx), .pt_enable_i(pt_enable), .pt_mute_i(pt_mute), .pt_auto_i(pt_auto),
+    .pt_disable_o(pt_disable), .pt_disable_at_o(pt_disable_at), .bank_i(bank),
     .append_i(lme_append), .unlink_i(lme_unlink), .search_i(lme_search), .force_i(lme_force), .tell_i(lme_tell),
     .eq_i(lme_eq), .used_up_o(lme_used_up), .later_o(lme_later), .headers_o(headers), .there_i(there),
     .there_at_i(there_at), .there_status_i(there_status), .ev_valid_o(ev_valid[9]), .ev_ready_i(ev_ready[9]),

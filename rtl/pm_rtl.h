@@ -34,8 +34,10 @@
    CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
    tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
-   other one there), bytes, SEND, entries that also take gets or are not for every user, acknowledgements once an entry gives none, answers of atomics that travel
-   twice. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
+   other one there), bytes, SEND, entries that also take gets, are not for every user, truncate nothing, leave headers
+   or belong to a portal with flow control, acknowledgements once an entry gives none, answers of atomics that travel
+   twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
+   off: what waits for such a count may go. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
    alone, the model releases as its events come. A released message reads its payload, and an atomic its
    operands, when it leaves, by DMA. So the NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics on long doubles, and conditional swaps that
@@ -159,6 +161,7 @@ typedef struct pm_rtl__context {
   uint32_t pid;
   int interface_index, pt_count;
   uint32_t pt_index[16]; /* the program's, by the NIC's */
+  uint32_t muted;        /* bit by the NIC's: that lets nothing in, so that nothing counts there */
   short takes_all[16];   /* number of that entry, last in the overflow list; -1: there is no list */
   bool serves[16];
 } pm_rtl__context;
@@ -493,6 +496,7 @@ static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry 
   e.no_over = entry->is_untold;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
   e.ct = entry->counter - 1;
+  e.ct_puts = 1;
   e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
   e.pid = entry->from_process_id == -1 ? -1
           : entry->from_process_id < 0 ? PM_RTL__NOBODY
@@ -829,6 +833,19 @@ static void pm_rtl__counter_is(void *ctx, int64_t t_ps, int node, int counter,
   c->model[1] = value.failure;
   pm_rtl__settle((pm_rtl *)ctx, t_ps, node, counter);
 }
+/* Of a portal without a number of the NIC's no entry is there either. */
+static void pm_rtl__portal_is(void *ctx, int64_t t_ps, int node, uint32_t pid, int interface_index,
+                              ptl_pt_index_t pt_index, bool is_on) {
+  pm_rtl *r = (pm_rtl *)ctx;
+  const int context = pm_rtl__context_of(r, node, pid, interface_index, 0),
+            pt = context ? pm_rtl__pt_of(r, node, context, pt_index, 0) : -1;
+  pm_rtl__context *c = &r->nics[node].lists.context[context];
+  const uint32_t bit = pt < 0 ? 0 : 1u << pt, muted = is_on ? c->muted & ~bit : c->muted | bit;
+  if (muted == c->muted) return;
+  c->muted = muted;
+  pm_rtl__wake(r, t_ps);
+  cosim_write(r->sim, node, COSIM_CTX + 16u * (uint32_t)context + 8, muted << 16 | 0xFFFF);
+}
 /* Nothing asks for it any more, and the NIC does not keep it: it left its list before whatever is written from now
    on is done there. */
 static void pm_rtl__trigger_end(pm_rtl__trigger *g) { g->is_used = !g->is_due || g->load; }
@@ -1035,7 +1052,7 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
 /* The counter that the NIC raised with an event; -1: none */
 static int pm_rtl__counted(pm_rtl *r, int nic, const cosim_event *e) {
   const pm_rtl__part *p;
-  if (e->type == COSIM_EV_SEND) return -1;
+  if (!e->counted) return -1;
   if (!pm_rtl__is_end(e)) return r->nics[nic].lists.entry[e->slot].counter;
   p = pm_rtl__part_of(r, e->user);
   return p && !p->is_back && p->load->parts == 1 ? p->load->cargo.counter - 1 : -1;
@@ -1288,6 +1305,7 @@ PM_RTL__API pm_rtl *pm_rtl_create(void) {
   r->carrier.counter_new = pm_rtl__counter_new;
   r->carrier.counter_free = pm_rtl__counter_free;
   r->carrier.counter_is = pm_rtl__counter_is;
+  r->carrier.portal_is = pm_rtl__portal_is;
   r->carrier.trigger_posted = pm_rtl__trigger_posted;
   r->carrier.trigger_due = pm_rtl__trigger_due;
   r->carrier.triggers_cancelled = pm_rtl__triggers_cancelled;

@@ -114,7 +114,7 @@ NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures $(B)/pm_ru
 $(eval $(call test,rtl/rates,,$(NIC_LIBS)))
 $(B)/tests/rtl/rates: $(NIC_LIB)
 # The rules of Portals, on NICs in RTL: what the model's tests say of its own level holds there too. Random calls
-# beside an interpreter of the specification still find differences: docs/limits.md
+# beside an interpreter of the specification are a target of their own: docs/limits.md
 RULES_ON_RTL := portals_matching portals_edges portals_moves portals_rules portals_corners
 $(foreach t,$(RULES_ON_RTL),$(eval $(call program,$(B)/tests/rtl/on_$t,tests/model/$t.c,$(TEST_FLAGS) $(if $(filter portals_moves,$t),-O0) -DON_RTL,$(NIC_LIBS),,$(B)/libnbc_overlap.a)))
 $(addprefix $(B)/tests/rtl/on_,$(RULES_ON_RTL)): $(NIC_LIB)

@@ -280,6 +280,23 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   pm__entry_from(ni, me->match_id, &e);
   return e;
 }
+/* A NIC counts what it lets in, and what waits for that goes at once. So an entry counts there if nothing that only the
+   model knows can refuse its messages or pass it over: another user, too little room in entry, headers or queue. Gets and
+   fetches are refused by an entry for puts, and are not counted there; one that takes them too tells of a get later than
+   the NIC, and one that counts bytes knows how many were moved. */
+static bool pm__counts_apart(const pm__pt *pt, const pm__me *me) {
+  const unsigned int o = me->me.options;
+  const bool leaves_headers = me->list == PTL_OVERFLOW_LIST && !(o & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  return (o & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) != PTL_ME_OP_PUT || leaves_headers ||
+         (o & (PTL_ME_EVENT_CT_BYTES | PTL_ME_NO_TRUNCATE)) || me->me.uid != PTL_UID_ANY ||
+         (pt->options & PTL_PT_FLOWCTRL);
+}
+PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index) {
+  pm_world *w = ni->proc->world;
+  if (pm__keeps_lists(w) && w->desc.carrier->portal_is)
+    w->desc.carrier->portal_is(w->desc.carrier->ctx, w->now_ps, ni->proc->node, ni->proc->pid,
+                               ni->index, index, pm__pt_of(ni, index)->enabled != 0);
+}
 /* number: 0, or by which the carrier tells that it has been appended */
 static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   pm_world *w = ni->proc->world;
@@ -289,11 +306,10 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   e.op_id = number;
-  /* A NIC counts what it lets in: an entry that may refuse it, or counts bytes, is counted by the model. */
-  if ((options & PTL_ME_EVENT_CT_COMM) && !(options & PTL_ME_EVENT_CT_BYTES) &&
-      (options & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) == PTL_ME_OP_PUT && me->me.uid == PTL_UID_ANY)
+  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
+  if (!pm__pt_of(ni, me->pt)->enabled) pm__carrier_portal(ni, me->pt);
 }
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me) {
   if (pm__keeps_lists(ni->proc->world) && !me->carried) pm__carrier_append(ni, me, 0);

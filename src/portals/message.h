@@ -113,6 +113,8 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m);
    yours, so all entries are. */
 PM__PRIVATE void pm__carrier_link(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__carrier_unlink(pm__ni *ni, pm__me *me);
+/* A portal lets messages in from now on, or does not. */
+PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index);
 /* An entry is to be appended, or (NULL) wanted looked for. ret whether the carrier tells by that number when it has. */
 PM__PRIVATE bool pm__carrier_ask(pm__ni *ni, ptl_pt_index_t index, pm__me *me,
                                  const ptl_me_t *wanted, ptl_search_op_t op, uint64_t number);

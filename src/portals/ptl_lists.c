@@ -47,6 +47,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   pt->eq = eq;
   if (options & PTL_PT_FLOWCTRL) eq->reserved++;
   ni->pt_last = i + 1;
+  pm__carrier_portal(ni, (ptl_pt_index_t)i);
   *index = (ptl_pt_index_t)i;
   return PTL_OK;
 }
@@ -92,6 +93,7 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
 static void pm__pt_settle(pm__ni *ni, ptl_pt_index_t index) {
   pm__pt *pt = pm__pt_of(ni, index);
   pt->enabled = 0;
+  pm__carrier_portal(ni, index);
   while (ni->refs && (pt->in_flight || *pm__list_op_of(ni, pt))) pm__poll_pause();
 }
 /* With entries in its lists a portal is in use, says Portals; BXI's library drops them instead.
@@ -125,6 +127,7 @@ PM_API int PtlPTEnable(ptl_handle_ni_t ni_handle, ptl_pt_index_t index) {
   PM__NI(p, ni, ni_handle);
   if (!pm__pt_at(ni, index)) return PTL_ARG_INVALID;
   pm__pt_of(ni, index)->enabled = 1;
+  pm__carrier_portal(ni, index);
   return PTL_OK;
 }
 

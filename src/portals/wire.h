@@ -112,6 +112,9 @@ typedef struct pm_carrier {
   void (*counter_free)(void *ctx, int64_t t_ps, int node, int counter);
   /* The model's value, after each change: the carrier adds what it did not count by itself. */
   void (*counter_is)(void *ctx, int64_t t_ps, int node, int counter, ptl_ct_event_t value);
+  /* A portal lets messages in, or does not: those that come meanwhile the carrier does not count for its entries. */
+  void (*portal_is)(void *ctx, int64_t t_ps, int node, uint32_t pid, int interface_index,
+                    ptl_pt_index_t pt_index, bool is_on);
   /* From 0 on: it waits there, and a message is sent from there, perhaps before the model knows that it is due;
      -1: the model does it. */
   int (*trigger_posted)(void *ctx, int64_t t_ps, const pm_carrier_trigger *trigger);

@@ -847,7 +847,8 @@ struct Matching {
     e.pt = (int)test_below(3), e.overflow = chance(40),
     e.src = chance(60) ? -1 : (int)test_below(3);
     e.op_put = chance(85), e.op_get = chance(85), e.use_once = chance(40);
-    e.manage_local = chance(40), e.no_truncate = chance(20), e.ct = -1;
+    e.manage_local = chance(40), e.no_truncate = chance(20);
+    e.ct = chance(50) ? -1 : 0, e.ct_puts = chance(50);
     e.start = test_rand(), e.match = test_below(4), e.ignore_bits = chance(30) ? 3 : 0;
     e.user = test_rand(), e.size_bytes = (uint32_t)test_below(300);
     e.min_free = (uint32_t)test_below(100);
@@ -887,6 +888,8 @@ struct Matching {
     CHECK(t->lme_me_o == n && t->lme_mlength_o == moved && t->lme_offset_o == at);
     CHECK(t->lme_start_o == x.e.start + at && t->lme_user_o == x.e.user);
     CHECK(t->lme_unlinked_o == left && t->lme_overflow_o == side);
+    const bool gets = m.kind == COSIM_KIND_GET || m.kind == COSIM_KIND_FETCH;
+    CHECK(t->lme_counts_o == (x.e.ct >= 0 && !(t->lme_pt_mute_i >> m.pt & 1) && !(gets && x.e.ct_puts)));
     if (x.e.manage_local) x.local = at + moved;
     x.used++, open.push_back(n);
     if (left) leave(n);
@@ -950,7 +953,7 @@ static void matching_takes_the_first_that_fits() {
   for (int walk = 0; walk < 40; walk++) { // entries that take all would stay for long: begin anew
     fresh();
     Matching m;
-    t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4;
+    t->lme_pt_enable_i = 7, t->lme_pt_auto_i = 4, t->lme_pt_mute_i = 2;
     for (int i = 0; i < 1000; i++) {
       settle();
       if (chance(40))

@@ -197,6 +197,7 @@ module leaf import nic_pkg::*; (
   output logic         ev_err_o,
   // nic_lme with 32 entries
   input  logic [15:0]  lme_pt_enable_i,
+  input  logic [15:0]  lme_pt_mute_i,
   input  logic [15:0]  lme_pt_auto_i,
   output logic         lme_pt_disable_o,
   output logic [7:0]   lme_pt_disable_at_o,
@@ -222,6 +223,7 @@ module leaf import nic_pkg::*; (
   input  logic [63:0]  lme_match_i,
   input  logic [63:0]  lme_offset_i,
   output logic         lme_res_valid_o,
+  output logic         lme_counts_o,
   output logic [3:0]   lme_status_o,
   output logic         lme_matched_o,
   output logic [15:0]  lme_me_o,
@@ -417,7 +419,7 @@ module leaf import nic_pkg::*; (
   logic [EvBits-1:0] unused_lme_event;
   nic_lme #(.Entries(32), .Headers(8)) u_lme (
     .clk_i, .rst_ni, .ctx_i({(13 * CtxBits)'(0), lme_ctx[2], lme_ctx[1], lme_ctx[0]}),
-    .pt_enable_i({208'd0, {3{lme_pt_enable_i}}}), .pt_disable_o(lme_pt_disable_o),
+    .pt_enable_i({208'd0, {3{lme_pt_enable_i}}}), .pt_mute_i({208'd0, {3{lme_pt_mute_i}}}), .pt_disable_o(lme_pt_disable_o),
     .pt_disable_at_o(lme_pt_disable_at_o), .bank_i('0), .pt_auto_i({208'd0, {3{lme_pt_auto_i}}}), .append_i(lme_append_i), .unlink_i(lme_unlink_i), .force_i(lme_force_i),
     .index_i(lme_index_i), .entry_i(lme_entry_i), .busy_o(lme_busy_o), .valid_o(lme_valid_o),
     .in_use_o(lme_in_use_o), .bad_o(lme_bad_o), .req_valid_i(lme_req_valid_i),
@@ -437,6 +439,7 @@ module leaf import nic_pkg::*; (
   assign lme_offset_o   = lme_res.offset;
   assign lme_unlinked_o = lme_res.unlinked;
   assign lme_overflow_o = lme_res.overflow;
+  assign lme_counts_o   = lme_res.ct_en;
   assign lme_user_o     = lme_res.user;
 
   logic unused;

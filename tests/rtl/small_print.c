@@ -1,6 +1,6 @@
 /* What rtl/REGISTERS.md says in passing: the idle bit while only counters or released commands are at work, a queue that
    is off, registers that share a word, turns between host and counters, credits of packets that were cut, when a message is
-   late, and how often it is sent. */
+   late, how often it is sent, and what counts. */
 #include <math.h>
 #include <stdbool.h>
 #include "tests/rtl/cosim.h"
@@ -192,6 +192,29 @@ static void the_host_adds_to_counters(void) {
     CHECK(cosim_read(sim, 0, at + 8 * half) == (uint32_t)want[half] &&
           cosim_read(sim, 0, at + 8 * half + 4) == (uint32_t)(want[half] >> 32));
   }
+  cosim_destroy(sim);
+}
+
+/* A message counts with its entry, and its event says so; not where its portal index is mute, nor gets where puts count */
+static void what_is_mute_does_not_count(void) {
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_event ev;
+  uint32_t count = 0;
+  e.ct = 3, e.ct_puts = 1;
+  cosim_append(sim, 1, 0, &e);
+  for (uint32_t mute = 0; mute < 3; mute++)
+    for (int is_get = 0; is_get < 2; is_get++) {
+      const int counts = !is_get && mute != 1; /* the command's portal index is 0 */
+      const cosim_command c = host_command(is_get ? COSIM_KIND_GET : COSIM_KIND_PUT, 1, 7, 0x1000, 64);
+      cosim_write(sim, 1, COSIM_CTX + 8, mute << 16 | 0xFFFF);
+      CHECK(cosim_read(sim, 1, COSIM_CTX + 8) == (mute << 16 | 0xFFFF));
+      cosim_submit(sim, 0, 0, &c, NULL);
+      CHECK(host_event_wait(sim, 1, &ev, 9000) && ev.status == COSIM_OK && ev.counted == counts);
+      CHECK(host_event_wait(sim, 0, &ev, 9000) && ev.status == COSIM_OK && !ev.counted);
+      count += (uint32_t)counts;
+      CHECK(cosim_read(sim, 1, COSIM_CT + 32 * 3) == count);
+    }
   cosim_destroy(sim);
 }
 
@@ -483,6 +506,7 @@ int main(int argc, char **argv) {
   RUN(the_host_adds_to_counters);
   RUN(what_moves_is_not_late);
   RUN(a_repetition_is_not_told_as_sent);
+  RUN(what_is_mute_does_not_count);
   RUN(messages_pass_an_append_that_waits);
   RUN(a_slot_is_free_after_its_last_repetition);
   RUN(atomics_on_floats_are_rounded_as_here);

@@ -447,6 +447,87 @@ static void what_is_not_acknowledged_releases_nothing(void) {
   run_on(FLOW, 2, mute_body, NULL);
   run_on(RTL, 2, mute_body, NULL);
 }
+/* An entry for puts that counts, and what it does not take or what passes it over: that counts nothing, and releases
+   nothing, though the NIC lets it in. A put of 4 bytes comes first (to HEADERS) and last. */
+enum { CLOSED, OFF, GETS, FETCHES, QUEUE, HEADERS, ROOM, REFUSALS };
+static ptl_handle_eq_t Small_queue;
+static void refused_entry(side *s, int what, ptl_handle_ct_t ct) {
+  ptl_me_t m = entry(W.memory[0], 4, 1, PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE |
+                                            (what == ROOM ? PTL_ME_NO_TRUNCATE : 0));
+  ptl_pt_index_t pt;
+  ptl_handle_me_t h;
+  const ptl_list_t list = what == HEADERS ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
+  const unsigned int options = what == QUEUE ? PTL_PT_FLOWCTRL : what == CLOSED ? PTL_PT_ALLOC_DISABLED : 0;
+  CHECK(PtlPTAlloc(s->ni, options, what == QUEUE ? Small_queue : PTL_EQ_NONE, 4 + (unsigned)what, &pt) == PTL_OK);
+  m.ct_handle = ct;
+  CHECK(PtlMEAppend(s->ni, pt, &m, list, NULL, &h) == PTL_OK);
+  m.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE, m.length = 4096;
+  if (what == ROOM) CHECK(PtlMEAppend(s->ni, pt, &m, list, NULL, &h) == PTL_OK);
+}
+static void refused_message(const side *s, int what) {
+  const ptl_process_t to = pm_process_id(0);
+  const unsigned pt = 4 + (unsigned)what;
+  if (what == GETS)
+    CHECK(PtlGet(s->md, 0, 4, to, pt, 1, 0, NULL) == PTL_OK);
+  else if (what == FETCHES)
+    CHECK(PtlFetchAtomic(s->md, 0, s->md, 8, 4, to, pt, 1, 0, NULL, 0, PTL_SUM, PTL_INT32_T) == PTL_OK);
+  else
+    CHECK(PtlPut(s->md, 0, what == ROOM ? 8 : 4, PTL_ACK_REQ, to, pt, 1, 0, NULL, 0) == PTL_OK);
+}
+static void refused_body(void *unused) {
+  const int me = pm_rank();
+  const ptl_process_t to = pm_process_id(1);
+  ptl_ni_limits_t wish = {0};
+  ptl_event_t e;
+  side s;
+  (void)unused;
+  memset(&s, 0, sizeof s);
+  wish.max_unexpected_headers = 1;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &wish, NULL, &s.ni));
+  CHECK(!PtlEQAlloc(s.ni, 64, &s.eq) && !PtlPTAlloc(s.ni, 0, s.eq, 3, &s.pt));
+  if (me == 0) CHECK(PtlEQAlloc(s.ni, 1, &Small_queue) == PTL_OK);
+  s.md = descriptor(&s, W.memory[me], 64, 0, s.eq, PTL_CT_NONE);
+  const ptl_handle_ct_t came = counter_of(&s);
+  counted_entry(&s, W.memory[me], 4096, 1, PTL_ME_OP_PUT, came);
+  for (int what = 0; what < REFUSALS; what++) {
+    const ptl_handle_ct_t ct = counter_of(&s);
+    const unsigned pt = 4 + (unsigned)what;
+    const bool comes_first = what == HEADERS || what == QUEUE;
+    if (me == 0) {
+      refused_entry(&s, what, ct);
+      CHECK(PtlTriggeredPut(s.md, 0, 8, PTL_NO_ACK_REQ, to, 3, 1, 0, NULL, 0, ct, 1 + comes_first) == PTL_OK);
+      if (what == OFF) CHECK(PtlPTDisable(s.ni, pt) == PTL_OK);
+      pm_sleep_ns(9000);
+    }
+    for (int k = 0; k < 3; k++) { /* to be taken, to be refused, to be taken */
+      pm_barrier();
+      if (me == 1 && (k || comes_first)) {
+        if (k == 1)
+          refused_message(&s, what);
+        else
+          CHECK(PtlPut(s.md, 0, 4, PTL_ACK_REQ, pm_process_id(0), pt, 1, 0, NULL, 0) == PTL_OK);
+      }
+      pm_sleep_ns(20000);
+      pm_barrier();
+      CHECK(count_of(came).success == (me ? (unsigned)what + (k == 2) : 0));
+      if (me == 0) CHECK(count_of(ct).success == comes_first + (unsigned)(k == 2));
+      if (me || k != 1) continue;
+      if (what == CLOSED || what == OFF || what == QUEUE) CHECK(PtlPTEnable(s.ni, pt) == PTL_OK);
+      while (what == QUEUE && PtlEQGet(Small_queue, &e) == PTL_OK) continue;
+      ptl_me_t all = entry(NULL, 0, 1, PTL_ME_OP_PUT);
+      if (what == HEADERS) CHECK(PtlMESearch(s.ni, pt, &all, PTL_SEARCH_DELETE, NULL) == PTL_OK);
+      pm_sleep_ns(9000);
+    }
+  }
+  W.ends++;
+  pm_barrier();
+  CHECK(PtlNIFini(s.ni) == PTL_OK);
+  PtlFini();
+}
+static void what_is_refused_releases_nothing(void) {
+  run_on(FLOW, 2, refused_body, NULL);
+  run_on(RTL, 2, refused_body, NULL);
+}
 static void setting_a_counter_releases_nothing_on_its_way(void) {
   run_on(FLOW, 2, set_body, NULL);
   run_on(RTL, 2, set_body, NULL);
@@ -536,6 +617,7 @@ int main(int argc, char **argv) {
   RUN(setting_a_counter_releases_nothing_on_its_way);
   RUN(what_is_not_acknowledged_releases_nothing);
   RUN(lists_change_in_the_order_of_the_calls);
+  RUN(what_is_refused_releases_nothing);
   pm_rtl_destroy(rtl);
   return TEST_END();
 }
