@@ -122,8 +122,9 @@ static void probes(void) {
     say("hash %016llx null %d", (unsigned long long)hash_of(in, (size_t)size), m == MPI_MESSAGE_NULL);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
   }
+  m = MPI_MESSAGE_NULL;
   MPI_Improbe(MPI_ANY_SOURCE, 10, MPI_COMM_WORLD, &flag, &m, &s);
-  say("improbe %d", flag);
+  say("improbe %d %d", flag, m == MPI_MESSAGE_NULL);
   MPI_Mprobe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &m, &s);
   say("no proc %d", m == MPI_MESSAGE_NO_PROC);
   MPI_Mrecv(v, 1, MPI_INT, &m, &s);

@@ -110,8 +110,8 @@ function convert(name, large,   i, k, w, pre, post, pass, sig, comm, a, o, t) {
     } else if (is_handle(w) && w ~ /\*$/) {
       pre = pre "  " handle[k] " " o " = 0;\n"
       pass = pass a " ? &" o " : NULL"
-      # some write that nothing was made, and fail
-      post = post "  if (" a " && (!error || " o ")) *" a " = " to(k, o) ";\n"
+      # some write that nothing was made, and fail; a message that was not found stays what it was
+      post = post "  if (" a " && " (k == "msg" ? o : "(!error || " o ")") ") *" a " = " to(k, o) ";\n"
     } else pass = pass (is_handle(w) ? from(k, a) : a)
   }
   printf "static int call_%s(%s) {\n%s  const int error = PMPI_%s(%s);\n%s  return %s_error(error);\n}\n", name, sig == "" ? "void" : sig, pre, (name in other) ? other[name] : name, pass, post, p
