@@ -236,6 +236,8 @@ static void read_faults(const char *option, const char *path) {
   char line[512];
   int n = 0;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
+  /* Without these a fault that is asked for would be none. */
+  if (!faults_path) faults.delay_ns = faults.d_down_ns = -1, faults.slow_ratio = -1;
   faults_path = path;
   while (guest_line(option, path, in, line, sizeof line, &n)) {
     const char *const first = line + strspn(line, " \t\r");
@@ -247,6 +249,14 @@ static void read_faults(const char *option, const char *path) {
   fclose(in);
   if (faults.loss_ratio + faults.corrupt_ratio > 1)
     guest_refuse("%s: %s: loss_ratio and corrupt_ratio are more than 1 together", option, path);
+  const char *const missing = faults.delay_ratio > 0 && faults.delay_ns < 0 ? "delay_ns"
+                              : faults.slow_node && faults.slow_ratio < 0   ? "slow_ratio"
+                              : faults.down_node && faults.d_down_ns < 0    ? "d_down_ns"
+                                                                            : NULL;
+  if (missing) guest_refuse("%s: %s: %s is missing", option, path, missing);
+  if (faults.delay_ns < 0) faults.delay_ns = 0;
+  if (faults.slow_ratio < 0) faults.slow_ratio = 0;
+  if (faults.d_down_ns < 0) faults.d_down_ns = 0;
 }
 
 /* ---- jitter ------------------------------------------------------------------------------------------------------ */

@@ -31,7 +31,7 @@ void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, con
          t == pm__current ? NULL
          : !is_blocked    ? "for its turn"
          : t->what        ? t->what
-                          : "?",
+                          : "its beginning",
          more, is_blocked && !t->polling ? (double)t->t_ran_ps * 1e-6 : -1);
     }
 }

@@ -135,6 +135,12 @@ void guest_abort(int status, const char *text) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------- */
+static struct { const char *option, *path; } file_of_all; /* that each run of a sweep would write */
+void guest__files_of_all_refuse(void) {
+  if (file_of_all.path)
+    guest_refuse("%s: %s: each run would write it; {row} in its name stands for the run's number",
+                 file_of_all.option, file_of_all.path);
+}
 static bool is_of_kind(const char *path, const char *kinds) {
   const size_t all = strlen(path);
   for (const char *kind = kinds; (kind = strchr(kind, '.')); kind++) {
@@ -154,8 +160,10 @@ const char *guest_to_write(const char *option, const char *path, const char *kin
   const bool is_there = stat(path, &about) == 0;
   if (is_there && S_ISDIR(about.st_mode))
     errno = EISDIR;
-  else if (access(is_there ? path : folder, W_OK) == 0)
+  else if (access(is_there ? path : folder, W_OK) == 0) {
+    if (!is_there || S_ISREG(about.st_mode)) file_of_all.option = option, file_of_all.path = path;
     return path;
+  }
   guest_refuse("%s: %s: %s", option, path, strerror(errno));
 }
 FILE *guest_output(const char *path) { return output_create(path); }

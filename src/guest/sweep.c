@@ -313,6 +313,7 @@ void guest__sweep(int argc, char **argv, int at) {
   if (!key_count && given) guest_refuse("%s: there is no --sweep", given);
   if (!key_count) return;
   check_keys(argc, argv);
+  if (run_count() > 1) guest__files_of_all_refuse();
   const int mine = rows_to_run(run_count(), &todo);
   signal(SIGCHLD, SIG_DFL); /* ignored by who started us: then the ends of runs could not be told */
   if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;

@@ -576,7 +576,7 @@ PM__APART static int64_t pm__noise_ps(pm_process *p) {
   const pm_world_desc *desc = &p->world->desc;
   uint64_t x = desc->seed ^ (uint64_t)p->rank << 40;
   x = nbc__random(&x) + p->noise_count++;
-  return (int64_t)(nbc__random(&x) % (uint64_t)(desc->call_noise_ns + 1)) * PM__PS;
+  return pm__ps((int64_t)(nbc__random(&x) % ((uint64_t)desc->call_noise_ns + 1)));
 }
 /* The CPU's part of a call that moves data, step by step: time for the call, for payload that
    the CPU itself writes, and for a free command slot. ret false: that was all; else the running

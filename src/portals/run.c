@@ -204,9 +204,13 @@ static void pm__deadlock(pm_world *w) {
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
                             "\n  process %d (node %d%s) waits: %s%s%s", i, w->procs[i]->node,
                             w->procs[i]->stands_still ? ", which stands still" : "",
-                            t->what ? t->what : "?", more[0] ? " " : "", more);
+                            t->what ? t->what : "its beginning", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
+  if (w->stats.undeliverable_count)
+    n += (size_t)snprintf(w->error + n, sizeof w->error - n,
+                          "\n  messages that could not be delivered: %llu",
+                          (unsigned long long)w->stats.undeliverable_count);
   for (i = 0; i < w->proc_count && sizeof w->error - n > 200; i++)
     if (w->procs[i]->ended && w->procs[i]->status)
       n += (size_t)snprintf(w->error + n, sizeof w->error - n,
@@ -434,6 +438,9 @@ static int pm__faults_are_bad(const pm_faults *f) {
   return f->loss_ratio + f->corrupt_ratio > 1 || f->delay_ns < 0 || !(f->slow_ratio >= 0) ||
          f->t_down_ns < 0 || f->d_down_ns < 0;
 }
+static bool pm__node_is_bad(const pm_world_desc *desc, int node) { /* 1 + its number, or 0 */
+  return node < 0 || node > desc->platform->node_count;
+}
 static int pm__links_are_bad(const pm_world_desc *desc) {
   pm_link_model link = desc->link;
   int i;
@@ -484,12 +491,14 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   *world = NULL;
   if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
       !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0 ||
-      desc->call_noise_ns < 0)
+      desc->call_noise_ns < 0 || desc->stack_bytes > SIZE_MAX / 2)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
   if (status) return status;
-  if (pm__outages_are_bad(desc)) return PM_E_INVAL;
+  if (pm__outages_are_bad(desc) || pm__node_is_bad(desc, desc->faults.slow_node) ||
+      pm__node_is_bad(desc, desc->faults.down_node))
+    return PM_E_INVAL;
   w = (pm_world *)pm__zalloc(sizeof *w);
   if (!w) return PM_E_NOMEM;
   w->desc = *desc;

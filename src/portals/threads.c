@@ -381,7 +381,7 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
 PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
                                       size_t stack_bytes) {
   pm_world *w = proc->world;
-  pm_thread *t = (pm_thread *)pm__zalloc(sizeof *t);
+  pm_thread *t = stack_bytes > SIZE_MAX / 2 ? NULL : (pm_thread *)pm__zalloc(sizeof *t);
   if (!t) return NULL;
   t->stack_bytes =
       stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;

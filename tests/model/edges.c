@@ -158,6 +158,10 @@ static void extreme_faults_never_wrap(void) {
       CHECK((status == PM_OK || status == PM_E_TIME_LIMIT) && now_ns >= 0);
     }
 }
+static void calls_of_any_length_end_the_time(void) {
+  for (uint64_t seed = 1; seed <= 20; seed++)
+    CHECK(run_with((pm_world_desc){.call_noise_ns = INT64_MAX, .seed = seed}, 2, exchanges, NULL, NULL, NULL) == PM_E_TIME_LIMIT);
+}
 static void impossible_topologies_are_refused(void) {
   char error[256];
   pm_platform p = pm_platform_bxi2(4);
@@ -252,13 +256,30 @@ static void one_computes(void *arg) {
 }
 static void computing_is_no_deadlock(void) { CHECK(run_with((pm_world_desc){0}, 2, one_computes, NULL, NULL, NULL) == PM_OK); }
 
+static void a_thread_of_all_memory(void *unused) {
+  (void)unused;
+  CHECK(pm_thread_create(a_thread_of_all_memory, NULL, SIZE_MAX) == NULL);
+}
+/* Nodes that are not there, stacks of all memory (their size wrapped round to the least one). */
+static void what_cannot_be_is_refused(void) {
+  const pm_platform two = pm_platform_bxi2(2);
+  const pm_world_desc bad[] = {{.platform = &two, .faults = {.slow_node = 3, .slow_ratio = 2}}, {.platform = &two, .faults = {.down_node = 3, .d_down_ns = 5}},
+                               {.platform = &two, .faults = {.slow_node = -1}}, {.platform = &two, .faults = {.down_node = -1}}, {.platform = &two, .stack_bytes = SIZE_MAX}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    pm_world *w = NULL;
+    CHECK(pm_world_create(&bad[i], &w) == PM_E_INVAL && !w);
+  }
+  CHECK(run_with((pm_world_desc){.faults = {.slow_node = 2, .slow_ratio = 2}}, 2, a_thread_of_all_memory, NULL, NULL, NULL) == PM_OK);
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  RUN(what_cannot_be_is_refused);
   RUN(time_ends_with_an_error_not_in_the_past);
   RUN(long_limits_are_no_limits);
   RUN(flows_and_calls_at_the_end_of_time);
   RUN(extreme_constants_never_wrap);
   RUN(extreme_faults_never_wrap);
+  RUN(calls_of_any_length_end_the_time);
   RUN(impossible_topologies_are_refused);
   RUN(polling_for_what_never_comes_is_found_soon);
   RUN(looks_beside_computation_are_no_deadlock);

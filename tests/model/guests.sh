@@ -316,9 +316,13 @@ semantics_are_set() {
 faults_are_read() {
   printf '# slow\nslow_node 1\nslow_ratio 3 # times\ndelay_ratio 1\ndelay_ns 100000\n' >"$T/faults"
   run -n 3 "$guest" && cp "$T/err" "$T/first" && run -n 3 --faults "$T/faults" "$guest" && ! diff "$T/first" "$T/err" || return 1
-  for f in 'loss_ratio 2' 'slow_node 3' 'nonsense 1' 'loss_ratio' 'loss_ratio x' 'down_node 0.5'; do
+  for f in 'loss_ratio 2' 'nonsense 1' 'loss_ratio' 'loss_ratio x' 'down_node 0.5' 'down_node 1' 'slow_node 1' 'delay_ratio 0.5'; do
     echo "$f" >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
   done
+  printf 'slow_node 3\nslow_ratio 2\n' >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
+  echo 'loss_ratio 1' >"$T/faults"
+  run -n 3 --faults "$T/faults" "$guest"
+  test $? = 100 && grep '^  messages that could not be delivered: 1$' "$T/err"
 }
 outages_are_read() { # a node's link, by its name, its number and its other direction: lost, and sent again; later: nothing
   run -n 5 "$guest" && tail -1 "$T/err" >"$T/first" || return 1
@@ -335,6 +339,7 @@ nodes_crash_and_stand_still() {
   for k in stop freeze; do
     echo "outage 1000 5000000 node 3 $k " >"$T/faults" && run -n 5 --faults "$T/faults" "$guest" && ! tail -1 "$T/err" | diff - "$T/first" >/dev/null || { echo $k; return 1; }
   done
+  echo 'outage 0 0 node 3 stop' >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep 'process 3 (node 3, which stands still) waits: its beginning$' "$T/err" || return 1
   echo 'outage 0 0 node 3 crash' >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep 'process 3 .*status 137' "$T/err" || return 1
   for f in "$T" /proc/self/mem; do ! run -n 5 --faults "$f" "$guest" && grep '^pm_run: --faults: ' "$T/err" || return 1; done
   printf 'loss_ratio 0.6\ncorrupt_ratio 0.6\n' >"$T/faults" && ! run -n 5 --faults "$T/faults" "$guest" && grep 'more than 1 together' "$T/err"
@@ -426,6 +431,9 @@ sweep_makes_a_table() {
   test $? = 100 && grep -q '^hang	100	.*	pm_run: .*deadlock' "$T/out" && grep -q '^exit	3	' "$T/out" && test -s "$T/sweep0.csv" && test -s "$T/sweep2.csv" || return 1
   run -n 4 --sweep topology=fattree --sweep 'topo=2 2 2 1 2,2 2 2 1 1,1 3 3' --sweep node_count=4 "$guest"
   test $? = 2 && test "$(grep -c '^fattree	2 2 2 1 [12]	4	0	' "$T/out")" = 2 && grep -q '^fattree	1 3 3	4	2	-	-	.*	pm_run: --sweep: topo: the fat tree has 3 nodes' "$T/out" || return 1
+  for o in --trace --links --matrix; do # one file for all of them, but of one run
+    ! run --sweep seed=1,2 $o "$T/one.csv" "$guest" && grep "^pm_run: $o: .*one.csv: each run would write it; {row}" "$T/err" && run --sweep seed=1 $o "$T/one.csv" "$guest" || return 1
+  done
   for bad in n n= n=1,,2 nonsense=3; do ! run --sweep "$bad" "$guest" && grep '^pm_run: --sweep: ' "$T/err" || return 1; done
   for bad in 3/3 1 x/2; do ! run --sweep n=1 --sweep-part "$bad" "$guest" && grep '^pm_run: --sweep-part: ' "$T/err" || return 1; done
 }
