@@ -222,6 +222,7 @@ CALL(Add_error_string, int code, const char *text) {
 }
 /* MPICH's own, which its Fortran library refers to. Classes and codes keep their numbers. */
 #define DELETE_ERROR(what)                                                                         \
+  int PMPIX_##what(int code) __attribute__((visibility("default")));                               \
   GM_WEAK_NAME(MPIX_##what, PMPIX_##what)                                                          \
   int PMPIX_##what(int code) {                                                                     \
     IN_ALWAYS(#what);                                                                              \

@@ -883,7 +883,7 @@ CALL(Pready_range, int low, int high, MPI_Request request) {
   IN("Pready_range");
   return ready(p, scope.name, request, low, high);
 }
-CALL(Pready_list, int length, int list[], MPI_Request request) {
+CALL(Pready_list, int length, const int *list, MPI_Request request) {
   IN("Pready_list");
   FAIL_IF(!req_of(p, request), NULL, MPI_ERR_REQUEST);
   NEED(NULL, length <= 0 || list);

@@ -1,4 +1,4 @@
-/* Functions of MPI 4.1 and later, which the mpi.h of MPICH 4.0 has not. */
+/* Functions of MPI 4.1 and later, which the mpi.h of MPICH 4.0 has not, and those that mpich.h hides. */
 #ifndef GM_LATER_H
 #define GM_LATER_H
 #include "abi.h"
@@ -24,6 +24,7 @@ GM_LATER(Session_detach_buffer, MPI_Session session, void *buffer, int *size)
 GM_LATER(Session_detach_buffer_c, MPI_Session session, void *buffer, MPI_Count *size)
 GM_LATER(Session_flush_buffer, MPI_Session session)
 GM_LATER(Session_iflush_buffer, MPI_Session session, MPI_Request *request)
+GM_LATER(Pready_list, int length, const int *partitions, MPI_Request request)
 GM_LATER(Request_get_status_all, int count, const MPI_Request *requests, int *flag,
          MPI_Status *statuses)
 GM_LATER(Request_get_status_any, int count, const MPI_Request *requests, int *index, int *flag,

@@ -178,7 +178,7 @@ SIZE(Type_size_x, MPI_Count)
 
 int st_Pready_list(int length, const int *partitions, void *request);
 int st_Pready_list(int length, const int *partitions, void *request) {
-  return st_error(PMPI_Pready_list(length, (int *)(uintptr_t)partitions, st_in(request)));
+  return st_error(PMPI_Pready_list(length, partitions, st_in(request)));
 }
 
 /* ---- versions -------------------------------------------------------------------------------------------------- */
