@@ -721,6 +721,7 @@ static void become_column(int p) {
   setenv("MPICH_ASYNC_PROGRESS", async ? "1" : "0", 1);    /* read by MPI_Init */
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 0); /* --layout binds */
   setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+  setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0); /* Open MPI 5 */
   if (!freopen("/dev/null", "r", stdin) || sched_setaffinity(0, sizeof own_cores, &own_cores))
     _exit(127);
   signal(SIGPIPE, SIG_DFL);

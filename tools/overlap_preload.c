@@ -131,6 +131,7 @@ static void unmap_memory(void *memory);
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tools/mpi_4.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -97,7 +97,7 @@ WRAP(N(Sendrecv), SENDRECV, (P_SENDRECV, MPI_Status *status), (A_SENDRECV, OWN(s
 WRAP(N(Sendrecv_replace), SENDRECV, (P_REPLACE, MPI_Status *status), (A_REPLACE, OWN(status)),
      (exchanged(dest, source), sent(c, SENDRECV, count, type, dest, sendtag, comm),
       received(c, SENDRECV, source, OWN(status), comm)))
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 WRAP(N(Isendrecv), OTHER, (P_SENDRECV, P_REQ), (A_SENDRECV, request),
      post_sendrecv(c, *request, sendcount, sendtype, dest, recvcount, recvtype, source, comm))
 WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),

@@ -232,7 +232,7 @@ WRAP(Improbe, IPROBE,
      (source, tag, comm, flag, message, OWN(status)),
      *flag ? matched(*message, OWN(status), comm) : (void)0)
 
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 /* Partitioned: one transfer per start, of all partitions together. */
 #  define P_PARTS(B) B, int partitions, MPI_Count count, MPI_Datatype type
 WRAP(Psend_init, OTHER,
@@ -343,7 +343,7 @@ WRAP(Unpublish_name, SPAWN, (P_NAME, const char *port), (name, info, port), (voi
 WRAP(Lookup_name, SPAWN, (P_NAME, char *port), (name, info, port), (void)0)
 #undef P_NAME
 WRAP(Comm_join, SPAWN, (int socket, MPI_Comm *made), (socket, made), (void)0)
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 MAKES(Comm_idup_with_info, COMM_DUP,
       (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
       (comm, info, made, request), post_nothing(c, *request))

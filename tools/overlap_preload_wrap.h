@@ -55,10 +55,10 @@
   }
 
 /* Persistent collectives: MPI 4, or Open MPI's extension. */
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 #  define COLL_INIT(name, parameters, arguments, record)                                           \
     WRAP_OF(MPI_, name, SETUP, parameters, arguments, record)
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#elif defined(MPI_4_IS_MPIX)
 #  define COLL_INIT(name, parameters, arguments, record)                                           \
     WRAP_OF(MPIX_, name, SETUP, parameters, arguments, record)
 #else
@@ -80,7 +80,7 @@
 #undef N
 #undef COUNT
 #undef DISP
-#if MPI_VERSION >= 4
+#if MPI_4_COUNTS
 #  define N(name)      NAME_C(name)
 #  define NAME_C(name) name##_c
 #  define COUNT        MPI_Count

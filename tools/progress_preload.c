@@ -994,12 +994,11 @@ DEFINE(Barrier, (TAIL)){RUN_COLLECTIVE(BARRIER, NEXT(Barrier)(A_TAIL), .root = 0
 #define THE_CALL MAKE_COLLECTIVE
 #define TAIL     MPI_Comm comm, MPI_Info info, MPI_Request *request
 #define A_TAIL   comm, info, request
-#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#if MPI_4_IS_HERE
 #  define N(i, p) p##_init
 #  include "progress_preload_icoll.h"
 DEFINE(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT(Barrier_init)(A_TAIL), .root = 0)}
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) &&                                                       \
-    OMPI_HAVE_MPI_EXT_PCOLLREQ /* Open MPI 4: MPIX_Bcast_init */
+#elif defined(MPI_4_IS_MPIX)
 #  undef ANY_DEFINE
 #  undef ANY_NEXT
 #  define ANY_DEFINE DEFINE_X
@@ -1012,7 +1011,7 @@ DEFINE_X(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_T
 #undef DISP
 #undef LARGE
 #undef N
-#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#if MPI_4_COUNTS
 #  define COUNT   MPI_Count
 #  define DISP    MPI_Aint
 #  define LARGE   true

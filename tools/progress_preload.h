@@ -7,6 +7,7 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tools/mpi_4.h"
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

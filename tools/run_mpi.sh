@@ -5,7 +5,7 @@
 # Usage: B=build tools/run_mpi.sh
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
 input=/usr/share/doc/hpcc/examples/_hpccinf.txt
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 # one core per process
 result=0

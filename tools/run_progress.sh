@@ -5,7 +5,7 @@
 # Usage: B=build tools/run_progress.sh
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
 if [ -x "$B/halo_mpich" ] && command -v mpirun.mpich >/dev/null; then mpi=mpich s=mpich
 elif [ -x "$B/halo_mpi" ] && command -v mpirun.openmpi >/dev/null; then mpi=openmpi s=mpi
 else echo "run-progress: no MPI here: skipped (make deps installs one)"; exit 0; fi

@@ -25,6 +25,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9 /* XML_Size may be 32 bits */
+#  define LINE_OF XML_GetCurrentLineNumber64
+#else
+#  define LINE_OF XML_GetCurrentLineNumber
+#endif
+static unsigned long long line_of(XML_Parser parser) { return LINE_OF(parser); }
+
 enum { MOST = 4000000 }; /* hosts, switches, and cables of a cluster */
 /* Names in their order, found by their hash: place holds 1 + number, 0: free. */
 typedef struct names {
@@ -58,7 +65,7 @@ static struct {
 __attribute__((noreturn, format(printf, 1, 2))) static void refuse(const char *format, ...) {
   va_list args;
   fprintf(stderr, "simgrid_platform: %s:", path);
-  if (parser) fprintf(stderr, "%llu:", (unsigned long long)XML_GetCurrentLineNumber(parser));
+  if (parser) fprintf(stderr, "%llu:", line_of(parser));
   fputc(' ', stderr);
   va_start(args, format);
   vfprintf(stderr, format, args);
@@ -111,8 +118,7 @@ static void say_once(const char *text) {
   while (i < 32 && said[i] && strcmp(said[i], text) != 0) i++;
   if (i == 32 || said[i]) return;
   said[i] = text;
-  fprintf(stderr, "simgrid_platform: %s:%llu: %s\n", path,
-          (unsigned long long)XML_GetCurrentLineNumber(parser), text);
+  fprintf(stderr, "simgrid_platform: %s:%llu: %s\n", path, line_of(parser), text);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------ */

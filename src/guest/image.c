@@ -635,24 +635,32 @@ enum { STUB_BYTES = 32, STUBS = 4096 };
 static elf_image *bound;
 __attribute__((noreturn)) static void missing_called(size_t index) {
   char text[256];
-  snprintf(text, sizeof text, "%s was called, which is missing here", bound->missing[index]);
+  snprintf(text, sizeof text, "%s was called, which is missing here", bound->missing[index].name);
   guest_abort(100, text);
+}
+static bool is_fortran_of_mpi(const elf_object *o) {
+  return strncmp(o->name, "libmpi", 6) == 0 &&
+         (strstr(o->name, "fort") || strstr(o->name, "mpifh") || strstr(o->name, "usempi"));
 }
 /* A function of some bytes that calls missing_called with its number: a program may well be linked
    to names that it never calls.
    Stubs lie outside of the image: one serves all copies, and the word that refers to it is not
    moved. No stub may move: its address is in the image by then. So full pages stay, and
    another one is begun. */
-static char *stub_for(elf_image *image, const char *name) {
+static char *stub_for(elf_image *image, const elf_object *who, const char *name) {
   static char *page, **stub;
   static int stubs_max;
   int i = 0;
   void (*const called)(size_t) = missing_called;
-  while (i < image->missing_count && strcmp(image->missing[i], name) != 0) i++;
-  if (i < image->missing_count) return stub[i];
-  image->missing =
-      (char **)grown(image->missing, &image->missing_max, image->missing_count, sizeof(char *));
-  image->missing[image->missing_count++] = strdup(name);
+  const bool is_quiet = is_fortran_of_mpi(who);
+  while (i < image->missing_count && strcmp(image->missing[i].name, name) != 0) i++;
+  if (i < image->missing_count) {
+    image->missing[i].is_quiet &= is_quiet;
+    return stub[i];
+  }
+  image->missing = (elf_missing *)grown(image->missing, &image->missing_max, image->missing_count,
+                                        sizeof(elf_missing));
+  image->missing[image->missing_count++] = (elf_missing){strdup(name), is_quiet};
   stub = (char **)grown(stub, &stubs_max, i, sizeof *stub);
   if (i % STUBS == 0) {
     void *const fresh = mmap(NULL, (size_t)STUBS * STUB_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -779,7 +787,7 @@ static int bind_one(elf_image *image, const elf_object *o, const ElfW(Rela) * r,
       if (image->program && (image->is_bound_now || type != R_JUMP) &&
           !is_of_mpi(o->strings + s->st_name))
         return fail(error, bytes, "%s: undefined symbol: %s", o->path, o->strings + s->st_name);
-      t.address = stub_for(bound, o->strings + s->st_name);
+      t.address = stub_for(bound, o, o->strings + s->st_name);
     }
     put(image, word, t.address ? t.address + (type == R_ABS ? r->r_addend : 0) : NULL);
     return 1;

@@ -35,6 +35,10 @@ typedef struct elf_object { /* pointers lead into the first image */
       is_fixed; /* the program's addresses are where it runs, in all copies of the image (fixed.c) */
 } elf_object;
 
+typedef struct elf_missing { /* a function that nobody has */
+  char *name;
+  bool is_quiet; /* wanted by an MPI's Fortran library alone, which names all that its MPI has */
+} elf_missing;
 typedef struct elf_image elf_image;
 struct elf_image {
   elf_object *objects; /* the program first, then breadth first what it needs */
@@ -50,7 +54,7 @@ struct elf_image {
     size_t at, bytes;
   } * copied; /* variables of libraries that the program has for itself */
   int copied_count, copied_max;
-  char **missing; /* names of functions that nobody has */
+  elf_missing *missing;
   int missing_count, missing_max;
   /* Of what a process loads by dlopen (plugins.c): the program as this process has it; what else is loaded and was
      asked for; whether a library is there already. */

@@ -128,10 +128,14 @@ void *guest_variable_at(const guest *g, enum guest_variable variable) {
 /* Told at the start and not refused: programs are linked with much that they never call. */
 static void say_missing(const char *who) {
   static int said;
-  if (said == image.missing_count) return;
-  fprintf(stderr, "pm_run: %s: missing here, a call ends the run:", who);
-  for (; said < image.missing_count; said++) fprintf(stderr, " %s", image.missing[said]);
-  fprintf(stderr, "\n");
+  const char *before = "missing here, a call ends the run: ";
+  for (; said < image.missing_count; said++) {
+    if (image.missing[said].is_quiet) continue;
+    if (*before != ' ') fprintf(stderr, "pm_run: %s: ", who);
+    fprintf(stderr, "%s%s", before, image.missing[said].name);
+    before = " ";
+  }
+  if (*before == ' ') fprintf(stderr, "\n");
 }
 static int mappings_allowed(void) {
   FILE *in = fopen("/proc/sys/vm/max_map_count", "r");

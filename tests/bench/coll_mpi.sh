@@ -5,7 +5,7 @@
 # with its asynchronous thread) and by this library on it; impact_...: what the idle MPI costs the computation.
 B=${B:-build} regex=${1:-.}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 for mpi in openmpi mpich; do
   program=$B/bench/coll_mpi.$mpi
   [ -x "$program" ] && command -v "mpirun.$mpi" >/dev/null && timeout 300 "mpirun.$mpi" -n 2 "$program" "$regex" "$mpi"

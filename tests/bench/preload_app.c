@@ -141,6 +141,7 @@ static void enter_folder(char preload[4096]) { /* build/bench/preload_app.run */
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+  setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
 }

@@ -9,7 +9,7 @@
 # pm_run --progress calls, timer (of 2 ms) or dedicated; there a turn of its loop takes 1 ns. With fewer than 4 cores the workers share the processes' cores: the ratios then say little.
 B=$(cd "${B:-build}" && pwd) regex=${1:-.}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
 patterns='isend_irecv iallreduce ialltoall ibcast iallgather rput'
 line() { echo "$1" | grep -qE -- "$regex" && printf '{"bench":"%s","value":%s,"unit":"%s"}\n' "$1" "$2" "$3"; }
 wanted() { for name in "$@"; do echo "$name"; done | grep -qE -- "$regex"; }

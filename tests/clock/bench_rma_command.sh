@@ -3,7 +3,7 @@
 # not judged here, only that each line is there and says why it stopped.
 . tests/test.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 SHMEM_SYMMETRIC_SIZE=32M
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 SHMEM_SYMMETRIC_SIZE=32M
 
 fixed='quiet lock.free lock.taken barrier'
 sized='put get put_nbi.full put_nbi.post put_nbi.quiet put_nbi.overlap get_nbi.full get_nbi.post get_nbi.quiet

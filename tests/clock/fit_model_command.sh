@@ -3,7 +3,7 @@
 # other commands read. What it measures is not judged here, only that it is written.
 . tests/test.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0
 
 # 2 us + 0.5 ns/B up to 4096 B, above 6 us + 0.1 ns/B, each time +- 1 %; beside it, another routine

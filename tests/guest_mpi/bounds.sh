@@ -81,7 +81,7 @@ if [ -z "$FUZZ_SECONDS" ]; then
   [ -n "$TEST_ONLY" ] || check "minima above 0 are common" so_many
   finish
 fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 case $B in /*) ;; *) B=$PWD/$B T=$PWD/$T app=$PWD/$app ;; esac
 mpis=
 for m in openmpi mpich; do

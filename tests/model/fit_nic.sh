@@ -3,7 +3,7 @@
 # samples do not tell, names bad input, and measures over TCP and MPI what it reads.
 . tests/test.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_opal_common_ucx_opal_mem_hooks=0
 fit=$B/fit_nic
 cat >"$T/truth" <<'EOF'

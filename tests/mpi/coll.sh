@@ -2,7 +2,7 @@
 # Collectives on the MPI transport against the MPI's own, with Open MPI and MPICH: 1 to 17 processes.
 . tests/test.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 results() { # MPI PROCESSES LEVEL
   timeout -k 5 300 "mpirun.$1" -n "$2" "$B/tests/mpi/coll_results.$1" "$3"
 }

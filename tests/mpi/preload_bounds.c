@@ -16,6 +16,10 @@
 #  define _GNU_SOURCE
 #endif
 #include "tests/mpi/preload_flags.h"
+#ifdef OPEN_MPI
+#  include <mpi-ext.h>
+#endif
+#include "tools/mpi_4.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -181,7 +185,7 @@ static void window(void) {
 }
 
 /* ---- MPI 4 ---- */
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 static void parts(void) {
   enum { PARTS = 4 };
   char *data = memory(PARTS * LARGE);
@@ -268,6 +272,15 @@ static void info(int agrees) {
     MPIX_Comm_shrink(comm, &left);
     if (rank == 0) MPI_Send(data, SMALL, MPI_CHAR, 1, 1, left);
     if (rank == 1) MPI_Recv(data, SMALL, MPI_CHAR, 0, 1, left, MPI_STATUS_IGNORE);
+#  if defined OMPI_HAVE_MPI_EXT_FTMPI && OMPI_HAVE_MPI_EXT_FTMPI
+    MPI_Request agreed;
+    int flag = 1;
+    MPIX_Comm_is_revoked(left, &flag);
+    MPIX_Comm_get_failed(comm, &failed);
+    MPIX_Comm_ack_failed(comm, 0, &(int){0});
+    MPIX_Comm_iagree(comm, &flag, &agreed);
+    MPI_Wait(&agreed, MPI_STATUS_IGNORE);
+#  endif
     MPIX_Comm_revoke(left);
     MPI_Comm_free(&left);
   }
@@ -365,7 +378,7 @@ int main(int argc, char **argv) {
 #endif
   if (strcmp(scene, "late") == 0) late();
   if (strcmp(scene, "vector") == 0) vector();
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
   if (strcmp(scene, "parts") == 0) parts();
   if (strcmp(scene, "both") == 0) both(how);
 #endif

@@ -8,6 +8,7 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tools/mpi_4.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,6 @@ typedef MPI_Count count_t;
 typedef MPI_Aint displ_t;
 #else
 typedef int count_t, displ_t;
-#endif
-#if MPI_VERSION >= 4
-#  define INIT(name) MPI_##name##_init
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#  define INIT(name) MPIX_##name##_init
 #endif
 
 enum { ROOM = 1000, INTS = (int)sizeof(int), N = 3 };
@@ -120,7 +116,7 @@ static void both_ways(void) {
   show("both");
   end();
   expect("sendrecv", 4, 2 * N + 2);
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
   MPI_Request q;
   begin("Isendrecv");
   fill();
@@ -135,7 +131,7 @@ static void both_ways(void) {
 #endif
 }
 
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
 static void partitioned(void) {
   MPI_Request q[2];
   int last[1] = {3};
@@ -178,9 +174,9 @@ static void large(void) {
 }
 
 /* ---- collectives: blocking, nonblocking, persistent; `ints` by our own reckoning --------------- */
-#ifdef INIT
+#ifdef MPI_4_INIT
 #  define PERSISTENT(name, ...)                                                                    \
-    fill(), INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &q), run_and_free(&q), show("persistent")
+    fill(), MPI_4_INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &q), run_and_free(&q), show("persistent")
 #else
 #  define PERSISTENT(name, ...) (void)0
 #endif
@@ -195,7 +191,7 @@ static void large(void) {
     expect(kind, 1, ints), expect("i" kind, 1, ints);                                              \
     if (PERSISTENT_TOO) expect("start", 1, ints);                                                  \
   } while (0)
-#ifdef INIT
+#ifdef MPI_4_INIT
 enum { PERSISTENT_TOO = 1 };
 #else
 enum { PERSISTENT_TOO = 0 };
@@ -273,8 +269,8 @@ static void barriers(void) {
   MPI_Barrier(world);
   MPI_Ibarrier(world, &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
-#ifdef INIT
-  INIT(Barrier)(world, MPI_INFO_NULL, &q);
+#ifdef MPI_4_INIT
+  MPI_4_INIT(Barrier)(world, MPI_INFO_NULL, &q);
   run_and_free(&q);
 #endif
   end();
@@ -337,7 +333,7 @@ static void setup(void) {
   MPI_Comm_dup_with_info(world, MPI_INFO_NULL, &made[count++]);
   MPI_Comm_idup(world, &made[count++], &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
   MPI_Comm_idup_with_info(world, MPI_INFO_NULL, &made[count++], &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
 #endif
@@ -386,7 +382,7 @@ int main(int argc, char **argv) {
   sends();
   receives();
   both_ways();
-#if MPI_VERSION >= 4
+#if MPI_4_IS_HERE
   partitioned();
 #endif
   large();

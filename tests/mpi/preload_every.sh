@@ -5,7 +5,7 @@
 # communicates or waits, and these tests call every wrapper.
 . tests/mpi/preload_common.sh
 n=3
-export OMPI_MCA_osc=pt2pt,sm # sm: shared windows
+export OMPI_MCA_osc=$pt2pt,sm # sm: shared windows
 
 # What the processes say they moved, summed up in the form of preload_show; other calls left out.
 every() { # mpi, build of the program
@@ -53,11 +53,13 @@ files() { # mpi, build
 functions() { nm -D "$2" | sed -n "s/.* $1 P\{0,1\}\(MPIX\{0,1\}_[A-Z][a-z].*\)/\1/p" | sed 's/@.*//' | sort -u; }
 # Local: they move nothing and wait for nobody; or run before MPI_Init; or set attributes.
 local_calls='MPI_(T_|Type_|Info_|Group_|Attr_|Errhandler_|Error_|Keyval_|Op_|Add_error|Remove_error|Aint_|Address|Status|Cart_(coords|get|map|rank|shift)|Cartdim|Dims_|Dist_graph_neigh|Graph_(get|map|neigh)|Graphdims|Topo_test|Get_|W(time|tick)|Wti|Initialized|Finalized|Query_thread|Is_thread|Alloc_mem|Free_mem|Buffer_attach|Pack|Unpack|Reduce_local|Grequest|Register_datarep|Test_cancelled|Session_|(Comm|Win|File)_(call|create|get|set|free)_?(errhandler|keyval|attr|name|group)|(Comm|Win|File)_get_info|(Comm|Win)_delete_attr|Comm_(compare|group|rank|size|remote|test_inter|get_parent)|Win_(attach|detach|shared_query)|File_(get_|seek$))'
+# MPICH 4.2's streams, and threads as ranks: not seen (docs/limits.md)
+streams='MPIX_(Stream_|Threadcomm_|.*_enqueue|(Start|Stop)_progress_thread|Comm_(get_failed|get_stream|test_threadcomm))'
 lists() { # mpi
   mpi=$(ldd "$B/tests/mpi/preload_p2p.$1" | sed -n 's/.*libmpi[a-z]*\.so[^ ]* => \([^ ]*\).*/\1/p' | head -1)
   functions '[TW]' "$mpi" >"$work/mpi.$1"
   functions '[TW]' "$(library "$1")" >"$work/wrapped.$1"
-  comm -23 "$work/mpi.$1" "$work/wrapped.$1" | grep -Ev "^$local_calls|^MPIX_(Delete_error|GPU_|Query_|Grequest)" |
+  comm -23 "$work/mpi.$1" "$work/wrapped.$1" | grep -Ev "^$local_calls|^MPIX_(Delete_error|GPU_|Query_|Grequest|Type_iov|Info_)|^$streams" |
     grep -Ev '_f2c$|_c2f|_f082|2f08$|_cdesc|^MPI_Pcontrol$' >"$work/unwrapped.$1"
   if [ -s "$work/mpi.$1" ] && [ ! -s "$work/unwrapped.$1" ]
   then ok "$1: $(wc -l <"$work/wrapped.$1") wrappers: every call that communicates or waits"

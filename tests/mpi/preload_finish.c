@@ -24,6 +24,7 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tools/mpi_4.h"
 #include "tests/mpi/preload_flags.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -282,21 +283,16 @@ static void between(void) {
   MPI_Comm_free(&inter);
 }
 
-#if MPI_VERSION >= 4
-#  define PERSISTENT(name) MPI_##name
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#  define PERSISTENT(name) MPIX_##name
-#endif
 static void around(void) {
-#ifdef PERSISTENT
+#ifdef MPI_4_INIT
   static char in[3][2 * SMALL], out[3][2 * SMALL];
   const int dims[1] = {2}, periods[1] = {1};
   MPI_Comm ring;
   MPI_Request r[3];
   MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
-  PERSISTENT(Bcast_init)(in[0], SMALL, MPI_CHAR, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
-  PERSISTENT(Alltoall_init)(out[1], SMALL, MPI_CHAR, in[1], SMALL, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
-  PERSISTENT(Neighbor_alltoall_init)(out[2], SMALL, MPI_CHAR, in[2], SMALL, MPI_CHAR, ring, MPI_INFO_NULL, &r[2]);
+  MPI_4_INIT(Bcast)(in[0], SMALL, MPI_CHAR, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+  MPI_4_INIT(Alltoall)(out[1], SMALL, MPI_CHAR, in[1], SMALL, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+  MPI_4_INIT(Neighbor_alltoall)(out[2], SMALL, MPI_CHAR, in[2], SMALL, MPI_CHAR, ring, MPI_INFO_NULL, &r[2]);
   for (int i = 1; i <= ROUNDS; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) compute_until(0, i);

@@ -6,6 +6,7 @@
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
 #endif
+#include "tools/mpi_4.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,15 +198,10 @@ static void neighbours(void) {
 }
 
 static void persistent_collectives(void) {
-#if MPI_VERSION >= 4
-#  define INIT(name) MPI_##name##_init
-#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
-#  define INIT(name) MPIX_##name##_init
-#endif
-#ifdef INIT
+#ifdef MPI_4_INIT
   MPI_Request q;
   section("persistent");
-  INIT(Allreduce)(out, in, 6, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
+  MPI_4_INIT(Allreduce)(out, in, 6, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
   for (int i = 0; i < 3; i++) {
     out[0] = i;
     MPI_Start(&q);

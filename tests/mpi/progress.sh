@@ -185,8 +185,8 @@ same() { # MPI PROCESSES PROGRAM [ARGUMENT]: prints the same with and without
   else bad "$1, $2 processes${before:+, both preloads}: $3 $4: results differ"; fi
 }
 every() { # MPI: every form of every call that moves data
-  OMPI_MCA_osc=pt2pt,sm run $1 3 "$B/tests/mpi/preload_every.$1" "$work/every"
-  OMPI_MCA_osc=pt2pt,sm progress $1 3 NBC_PROGRESS=timer "$B/tests/mpi/preload_every.$1" "$work/every_with"
+  OMPI_MCA_osc=$pt2pt,sm run $1 3 "$B/tests/mpi/preload_every.$1" "$work/every"
+  OMPI_MCA_osc=$pt2pt,sm progress $1 3 NBC_PROGRESS=timer "$B/tests/mpi/preload_every.$1" "$work/every_with"
   cat "$work"/every.* >"$work/without"
   if [ -s "$work/without" ] && cat "$work"/every_with.* | diff "$work/without" -; then ok "$1: every call: same results"
   else bad "$1: every call: results differ"; fi
@@ -312,7 +312,7 @@ all() {
   one_inside $1
   inactive $1
   last=$work/every_flight
-  OMPI_MCA_osc=pt2pt,sm in_flight $1 3 preload_every NBC_PROGRESS_LEVEL=serialized
+  OMPI_MCA_osc=$pt2pt,sm in_flight $1 3 preload_every NBC_PROGRESS_LEVEL=serialized
   last=
   errors $1 2
   errors $1 3 NBC_COLLECTIVES=ours

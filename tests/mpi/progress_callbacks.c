@@ -4,10 +4,8 @@
 #include <stdio.h>
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
-#  define ALLREDUCE_INIT MPIX_Allreduce_init
-#else
-#  define ALLREDUCE_INIT MPI_Allreduce_init
 #endif
+#include "tools/mpi_4.h"
 
 enum { TRIES = 32, MANY = 6, MAX_SIZE = 16 };
 typedef struct cached { /* what a library keeps with a communicator */
@@ -67,7 +65,7 @@ int main(int argc, char **argv) {
     cached c = {.given = 1, .started = i % 4 == 3, .sum = MPI_REQUEST_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &outer);
     MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &c.comm); /* the last is the first */
-    if (i % 2) ALLREDUCE_INIT(&c.given, &c.summed, 1, MPI_INT, MPI_SUM, c.comm, MPI_INFO_NULL, &c.sum);
+    if (i % 2) MPI_4_INIT(Allreduce)(&c.given, &c.summed, 1, MPI_INT, MPI_SUM, c.comm, MPI_INFO_NULL, &c.sum);
     if (c.started) MPI_Start(&c.sum);
     c.comm_was = c.comm;
     MPI_Comm_set_attr(outer, key, &c);

@@ -3,10 +3,8 @@
 #include <mpi.h>
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
-#  define INIT(name) MPIX_##name##_init
-#else
-#  define INIT(name) MPI_##name##_init
 #endif
+#include "tools/mpi_4.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +24,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "collective") == 0) MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
   if (strcmp(what, "barrier") == 0) MPI_Ibarrier(MPI_COMM_WORLD, &r);
   if (strncmp(what, "persistent", 10) == 0) {
-    INIT(Allreduce)(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+    MPI_4_INIT(Allreduce)(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
     MPI_Start(&r);
     if (strcmp(what, "persistent") == 0) MPI_Wait(&r, MPI_STATUS_IGNORE);
   }

@@ -4,10 +4,8 @@
 #include <mpi.h>
 #ifdef OPEN_MPI
 #  include <mpi-ext.h>
-#  define PERSISTENT(name) MPIX_##name
-#else
-#  define PERSISTENT(name) MPI_##name
 #endif
+#include "tools/mpi_4.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +22,7 @@ static void good(int thread, int is_true, int round, int i) {
 static void messages(void) { /* 0: the persistent collective; then receives and sends, to oneself */
   int in[MESSAGES], out[MESSAGES], mine, sum;
   MPI_Request requests[1 + 2 * MESSAGES];
-  PERSISTENT(Allreduce_init)(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[0], MPI_INFO_NULL, &requests[0]);
+  MPI_4_INIT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[0], MPI_INFO_NULL, &requests[0]);
   for (int round = 0; round < rounds; round++) {
     mine = rank + round, sum = -1;
     MPI_Start(&requests[0]);
@@ -48,7 +46,7 @@ static void *collectives(void *nothing) {
     MPI_Request requests[COLLECTIVES];
     for (int i = 0; i < COLLECTIVES; i++) {
       mine[i] = rank + i, sum[i] = -1;
-      PERSISTENT(Allreduce_init)(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, comms[1], MPI_INFO_NULL, &requests[i]);
+      MPI_4_INIT(Allreduce)(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, comms[1], MPI_INFO_NULL, &requests[i]);
     }
     MPI_Startall(COLLECTIVES, requests);
     for (int i = 0; i < COLLECTIVES; i++) {

@@ -141,7 +141,6 @@ BEGIN {
   # which take an MPI_Count anyway in MPICH 4.0
   other["Psend_init_c"] = "Psend_init"
   other["Precv_init_c"] = "Precv_init"
-  other["Status_set_elements_c"] = "Status_set_elements_x"
   if (!what) print "/* Written by calls.awk from calls.list. */\n#include \"" own "\"\n#define ADDRESS(f) (void (*)(void))(f)"
 }
 /^#/ || NF == 0 { next }

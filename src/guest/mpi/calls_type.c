@@ -1,6 +1,6 @@
 /* MPI functions: datatypes. The file includes itself: once with int counts, once with MPI_Count. */
 #ifndef GM_PASS
-#  include "abi.h"
+#  include "later.h"
 
 /* ---- predefined types -------------------------------------------------------------------------------------- */
 typedef struct known {
@@ -325,6 +325,10 @@ CALL(Status_set_elements_x, MPI_Status *status, MPI_Datatype type, MPI_Count cou
   status->count_hi_and_cancelled =
       (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);
   return MPI_SUCCESS;
+}
+CALL(Status_set_elements_c, MPI_Status *status, MPI_Datatype type, MPI_Count count) {
+  IN("Status_set_elements_c");
+  return PMPI_Status_set_elements_x(status, type, count);
 }
 CALL(Status_set_elements, MPI_Status *status, MPI_Datatype type, int count) {
   IN("Status_set_elements");
