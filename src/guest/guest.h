@@ -232,7 +232,9 @@ enum { GUEST_TLS_MAX = 262144 };
 size_t guest_tls_bytes(void); /* of all thread-local variables, 0: none */
 size_t guest_tls_most(
     void); /* and of those that dlopen may bring; a block ends where it would then */
-void guest_tls_first(const guest *g, char *block); /* which is 0 everywhere */
+/* Of a block, which is 0 everywhere; wrote, unless it is NULL, is told each part: its distance below the block's end, and its length */
+typedef void guest_tls_wrote(const char *block_end, size_t at, size_t bytes);
+void guest_tls_first(const guest *g, char *block, guest_tls_wrote *wrote);
 char *guest_tls_now(void);
 void guest_tls_compare(
     const char

@@ -98,6 +98,7 @@ void guest_counter_scan(const elf_image *image); /* bound; see counter.c */
 
 /* ---- plugins.c: what a process loads by dlopen --------------------------------------------------------- */
 typedef struct guest guest;
+typedef void guest_tls_wrote(const char *block_end, size_t at, size_t bytes);
 /* caller: who asks, whose folders are searched. mode: dlopen's. ret a handle; NULL: plugin_fail has said why,
    or RTLD_NOLOAD and it is not there */
 void *plugin_open(const elf_image *program, const char *base, const elf_object *caller,
@@ -114,8 +115,9 @@ char *plugin_error(void); /* NULL: none since it was asked */
 /* fn of each object until one is not 0, which is returned; 0: of all. base: where its addresses count from */
 int plugins_each(int (*fn)(const elf_object *o, char *base, void *arg), void *arg);
 const elf_object *plugin_object_at(const void *address, char **base);
-void plugins_tls_first(const guest *g, char *block_end); /* of a thread that begins */
-void plugins_end(void);                                  /* their destructors */
+void plugins_tls_first(const guest *g, char *block_end,
+                       guest_tls_wrote *wrote); /* of a thread that begins */
+void plugins_end(void);                         /* their destructors */
 /* Of loader.c: room for thread-local variables, the same in every process. ret distance below the thread pointer; 0: none */
 size_t elf_tls_room(const char *path, size_t bytes, size_t align);
 char *elf_tls_at(size_t distance); /* of the running thread */

@@ -87,15 +87,17 @@ size_t elf_tls_room(const char *path, size_t bytes, size_t align) {
 }
 char *elf_tls_at(size_t distance) { return tls_block() + image.tls_bytes - distance; }
 /* A new block: the initial values of each object's variables, 0 where the file gives none. */
-void guest_tls_first(const guest *g, char *block) {
+void guest_tls_first(const guest *g, char *block, guest_tls_wrote *wrote) {
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
-    for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++)
-      if (o->parts[k].p_type == PT_TLS)
-        memcpy(block + tls_most - o->tls_at, g->image + o->at + o->parts[k].p_vaddr,
-               o->parts[k].p_filesz);
+    for (int k = 0; o->tls_bytes && k < o->header.e_phnum; k++) {
+      const ElfW(Phdr) *t = &o->parts[k];
+      if (t->p_type != PT_TLS || !t->p_filesz) continue;
+      memcpy(block + tls_most - o->tls_at, g->image + o->at + t->p_vaddr, t->p_filesz);
+      if (wrote) wrote(block + tls_most, o->tls_at, t->p_filesz);
+    }
   }
-  plugins_tls_first(g, block + tls_most);
+  plugins_tls_first(g, block + tls_most, wrote);
 }
 
 static const char *const variable_names[GUEST_VARIABLES] = {"environ",

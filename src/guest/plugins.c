@@ -98,7 +98,7 @@ static int place_variables(elf_image *image, char *error, size_t bytes) {
   return 1;
 }
 /* block_end: the thread pointer, or where it would be behind a block of a thread that does not run. */
-static void first_values(const elf_image *image, char *block_end) {
+static void first_values(const elf_image *image, char *block_end, guest_tls_wrote *wrote) {
   for (int i = 0; i < image->object_count; i++) {
     const elf_object *o = &image->objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {
@@ -106,19 +106,20 @@ static void first_values(const elf_image *image, char *block_end) {
       if (t->p_type != PT_TLS || !t->p_memsz) continue;
       memset(block_end - o->tls_at, 0, t->p_memsz);
       memcpy(block_end - o->tls_at, image->base + o->at + t->p_vaddr, t->p_filesz);
+      if (wrote) wrote(block_end, o->tls_at, t->p_memsz);
     }
   }
 }
-void plugins_tls_first(const guest *g, char *block_end) {
+void plugins_tls_first(const guest *g, char *block_end, guest_tls_wrote *wrote) {
   const state *s = (const state *)guest_state_of(g, &part);
-  for (const plugin *p = s->first; p; p = p->next) first_values(&p->image, block_end);
+  for (const plugin *p = s->first; p; p = p->next) first_values(&p->image, block_end, wrote);
 }
 /* Of all threads that the process has. */
 static void first_values_of_all(const elf_image *image) {
   const guest *g = guest_now();
   for (const guest_context *c = &g->first; c; c = c->next) {
     char *const end = c == guest_context_now() ? elf_tls_at(0) : c->tls + guest_tls_most();
-    first_values(image, end);
+    first_values(image, end, NULL);
     guest_tls_compare(end);
   }
 }

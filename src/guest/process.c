@@ -34,40 +34,51 @@ static void make_runs(size_t all_bytes) {
 static bool is_changed(const char *block_end, size_t at, size_t bytes) {
   return memcmp(block_end - at, first_block + GUEST_TLS_MAX - at, bytes) != 0;
 }
+static bool compare_pieces(const char *block_end, size_t at, size_t bytes) {
+  bool is_any = 0;
+  for (size_t i = (at - bytes) / PIECE; i * PIECE < at; i++) {
+    const size_t end = (i + 1) * PIECE < at ? (i + 1) * PIECE : at;
+    if (!is_own[i] && is_changed(block_end, end, end - i * PIECE)) is_own[i] = is_any = 1;
+  }
+  return is_any;
+}
 void guest_tls_compare(const char *block_end) {
   bool is_any = 0;
   if (in_runs_bytes != guest_tls_bytes()) make_runs(guest_tls_bytes());
   for (int k = 0; k < run_count; k++) {
     const struct run *r = &runs[k];
-    if (r->is_own || !is_changed(block_end, r->at, r->bytes)) continue;
-    for (size_t i = (r->at - r->bytes) / PIECE; i * PIECE < r->at; i++) {
-      const size_t end = (i + 1) * PIECE < r->at ? (i + 1) * PIECE : r->at;
-      if (is_changed(block_end, end, end - i * PIECE)) is_own[i] = is_any = 1;
-    }
+    if (!r->is_own && is_changed(block_end, r->at, r->bytes))
+      is_any |= compare_pieces(block_end, r->at, r->bytes);
   }
   if (is_any) make_runs(in_runs_bytes);
+}
+/* What is not written is not read either: a kernel may count a page that was only looked at. */
+static void compare_part(const char *block_end, size_t at, size_t bytes) {
+  if (compare_pieces(block_end, at, bytes)) make_runs(in_runs_bytes);
 }
 static void tls_begin(guest *g, char *block) {
   static bool has_first;
   const size_t bytes = guest_tls_most();
-  guest_tls_first(g, block);
-  if (!has_first) memcpy(first_block + GUEST_TLS_MAX - bytes, block, bytes);
+  guest_tls_first(g, block, has_first ? compare_part : NULL);
+  if (has_first) return;
+  memcpy(first_block + GUEST_TLS_MAX - bytes, block, bytes);
   has_first = 1;
-  guest_tls_compare(block + bytes);
+  make_runs(guest_tls_bytes());
 }
 static void tls_switch(const guest_context *from, const guest_context *to) {
   const size_t bytes = guest_tls_bytes(), most = guest_tls_most();
   char *const end = guest_tls_now() + bytes;
-  if (!from) { /* who ran has ended, and may have written anything */
-    memcpy(end - bytes, to->tls + most - bytes, bytes);
-    return;
-  }
-  guest_tls_compare(end);
+  if (from)
+    guest_tls_compare(end);
+  else if (in_runs_bytes != bytes)
+    make_runs(bytes);
   for (int k = 0; k < run_count; k++) {
     const struct run *r = &runs[k];
-    if (!r->is_own) continue;
-    memcpy(from->tls + most - r->at, end - r->at, r->bytes);
-    memcpy(end - r->at, to->tls + most - r->at, r->bytes);
+    if (r->is_own && from) memcpy(from->tls + most - r->at, end - r->at, r->bytes);
+    if (r->is_own)
+      memcpy(end - r->at, to->tls + most - r->at, r->bytes);
+    else if (!from) /* who ran has ended, and may have written anything */
+      memcpy(end - r->at, first_block + GUEST_TLS_MAX - r->at, r->bytes);
   }
 }
 
