@@ -302,7 +302,6 @@ static void cores(void) {
   P(sched_getparam(0, &sch));
   P(sch.sched_priority);
   P(sched_rr_get_interval(0, &t));
-  P(getpriority(PRIO_PROCESS, 0));
   unsigned cpu, node;
   P(getcpu(&cpu, &node));
   CPU_ZERO(&set);
