@@ -3897,6 +3897,10 @@ static void pm__ends_dragonfly(const pm_platform *p, int64_t link, int ends[2]) 
   k = i % cables;
   from = i / cables / g;
   to = i / cables % g;
+  if (from == to) { /* no cable either: a group has no port to itself */
+    ends[0] = ends[1] = (int)(n + from * a);
+    return;
+  }
   ends[0] = (int)(n + from * a + (k * (g - 1) + (to < from ? to : to - 1)) / h);
   ends[1] = (int)(n + to * a + (k * (g - 1) + (from < to ? from : from - 1)) / h);
 }
