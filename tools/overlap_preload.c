@@ -122,16 +122,7 @@ static void unmap_memory(void *memory);
 #define NIC_HW_IMPLEMENTATION
 #include "hw/nic_hw.h"
 
-/* Its parameter is const in some versions and not in others: ours is declared by its wrapper alone. */
-#define MPI_Pready_list  mpi_h_Pready_list
-#define PMPI_Pready_list mpi_h_PPready_list
-#include <mpi.h>
-#undef MPI_Pready_list
-#undef PMPI_Pready_list
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -97,7 +97,7 @@ WRAP(N(Sendrecv), SENDRECV, (P_SENDRECV, MPI_Status *status), (A_SENDRECV, OWN(s
 WRAP(N(Sendrecv_replace), SENDRECV, (P_REPLACE, MPI_Status *status), (A_REPLACE, OWN(status)),
      (exchanged(dest, source), sent(c, SENDRECV, count, type, dest, sendtag, comm),
       received(c, SENDRECV, source, OWN(status), comm)))
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 WRAP(N(Isendrecv), OTHER, (P_SENDRECV, P_REQ), (A_SENDRECV, request),
      post_sendrecv(c, *request, sendcount, sendtype, dest, recvcount, recvtype, source, comm))
 WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
@@ -231,6 +231,12 @@ WRAP(N(Win_allocate_shared), WIN_CREATE,
      (MPI_Aint size, DISP unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),
      (size, unit, info, comm, base, win), (void)0)
 WRAP(N(Buffer_detach), OTHER, (void *buffer, COUNT *size), (buffer, size), (void)0)
+#if HAS_MPI_4_1
+WRAP(N(Comm_detach_buffer), OTHER, (MPI_Comm comm, void *buffer, COUNT *size), (comm, buffer, size),
+     (void)0)
+WRAP(N(Session_detach_buffer), OTHER, (MPI_Session session, void *buffer, COUNT *size),
+     (session, buffer, size), (void)0)
+#endif
 
 /* ---- files: time in calls, no transfers (no table knows how long storage takes) ---------------
  */

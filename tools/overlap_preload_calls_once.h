@@ -196,6 +196,35 @@ BODY(Testsome, TEST, (P_SOME), (count, requests, done, which, statuses)) {
 }
 WRAP(Request_get_status, TEST, (MPI_Request request, int *flag, MPI_Status *status),
      (request, flag, status), (void)0)
+#if HAS_MPI_4_1
+WRAP(Request_get_status_all, TEST,
+     (int count, const MPI_Request requests[], int *flag, MPI_Status statuses[]),
+     (count, requests, flag, statuses), (void)0)
+WRAP(Request_get_status_any, TEST,
+     (int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+     (count, requests, index, flag, status), (void)0)
+WRAP(Request_get_status_some, TEST,
+     (int count, const MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+     (count, requests, done, indices, statuses), (void)0)
+
+/* Flushing waits until buffered messages have left. */
+static int (*real_Buffer_flush)(void);
+VISIBLE SPEED(Buffer_flush)
+int PMPI_Buffer_flush(void) {
+  call c[1] __attribute__((cleanup(leave)));
+  enter(c, NBC_KIND_OTHER, "MPI_Buffer_flush", (uintptr_t)__builtin_return_address(0),
+        (uintptr_t)__builtin_dwarf_cfa());
+  return BACK(REAL(Buffer_flush)());
+}
+VISIBLE int MPI_Buffer_flush(void) __attribute__((alias("PMPI_Buffer_flush")));
+WRAP(Comm_flush_buffer, OTHER, (MPI_Comm comm), (comm), (void)0)
+WRAP(Session_flush_buffer, OTHER, (MPI_Session session), (session), (void)0)
+WRAP(Buffer_iflush, OTHER, (MPI_Request * request), (request), post_nothing(c, *request))
+WRAP(Comm_iflush_buffer, OTHER, (MPI_Comm comm, MPI_Request *request), (comm, request),
+     post_nothing(c, *request))
+WRAP(Session_iflush_buffer, OTHER, (MPI_Session session, MPI_Request *request), (session, request),
+     post_nothing(c, *request))
+#endif
 
 /* ---- requests: start, cancel, free; probes --------------------------------------------------- */
 WRAP(Start, START, (MPI_Request * request), (request), started(c, *request))
@@ -232,7 +261,7 @@ WRAP(Improbe, IPROBE,
      (source, tag, comm, flag, message, OWN(status)),
      *flag ? matched(*message, OWN(status), comm) : (void)0)
 
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 /* Partitioned: one transfer per start, of all partitions together. */
 #  define P_PARTS(B) B, int partitions, MPI_Count count, MPI_Datatype type
 WRAP(Psend_init, OTHER,
@@ -343,7 +372,7 @@ WRAP(Unpublish_name, SPAWN, (P_NAME, const char *port), (name, info, port), (voi
 WRAP(Lookup_name, SPAWN, (P_NAME, char *port), (name, info, port), (void)0)
 #undef P_NAME
 WRAP(Comm_join, SPAWN, (int socket, MPI_Comm *made), (socket, made), (void)0)
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 MAKES(Comm_idup_with_info, COMM_DUP,
       (MPI_Comm comm, MPI_Info info, MPI_Comm *made, MPI_Request *request),
       (comm, info, made, request), post_nothing(c, *request))

@@ -359,7 +359,7 @@ static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Data
   post(c, request, x, c->message != MPI_MESSAGE_NO_PROC);
 }
 
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 /* One request, two transfers: the send is begun by hand and hangs on the receive, which counts as
    posted: the status of the two together does not tell its bytes in MPICH 4.0. So less may have come, and
    nothing is known of how long that took. */

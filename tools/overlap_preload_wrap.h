@@ -55,10 +55,10 @@
   }
 
 /* Persistent collectives: MPI 4, or Open MPI's extension. */
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 #  define COLL_INIT(name, parameters, arguments, record)                                           \
     WRAP_OF(MPI_, name, SETUP, parameters, arguments, record)
-#elif defined(MPI_4_IS_MPIX)
+#elif defined(INIT_OF_IS_MPIX)
 #  define COLL_INIT(name, parameters, arguments, record)                                           \
     WRAP_OF(MPIX_, name, SETUP, parameters, arguments, record)
 #else
@@ -80,7 +80,7 @@
 #undef N
 #undef COUNT
 #undef DISP
-#if MPI_4_COUNTS
+#if HAS_LARGE_COUNTS
 #  define N(name)      NAME_C(name)
 #  define NAME_C(name) name##_c
 #  define COUNT        MPI_Count

@@ -928,6 +928,30 @@ DEFINE(Request_get_status, (MPI_Request request, int *flag, MPI_Status *status))
   RETURN(NEXT(Request_get_status)(current_of(c, request), flag, status));
 }
 
+#if HAS_MPI_4_1
+/* They stay what they were: nothing is given back. */
+#  define LOOK_AT(name, ...)                                                                       \
+    ENTER;                                                                                         \
+    help(c);                                                                                       \
+    borrowed b;                                                                                    \
+    MPI_Request *const asked = borrow(c, count, (MPI_Request *)(uintptr_t)requests, &b);           \
+    const int rc = NEXT(name)(count, asked, __VA_ARGS__);                                          \
+    if (b.mine && b.mine != b.few) free(b.mine);                                                   \
+    RETURN(rc)
+DEFINE(Request_get_status_all,
+       (int count, const MPI_Request requests[], int *flag, MPI_Status statuses[])) {
+  LOOK_AT(Request_get_status_all, flag, statuses);
+}
+DEFINE(Request_get_status_any,
+       (int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)) {
+  LOOK_AT(Request_get_status_any, index, flag, status);
+}
+DEFINE(Request_get_status_some,
+       (int count, const MPI_Request requests[], int *done, int indices[], MPI_Status statuses[])) {
+  LOOK_AT(Request_get_status_some, done, indices, statuses);
+}
+#endif
+
 DEFINE(Win_free, (MPI_Win * win)) {
   ENTER;
   const int rc = NEXT(Win_free)(win);
@@ -994,11 +1018,11 @@ DEFINE(Barrier, (TAIL)){RUN_COLLECTIVE(BARRIER, NEXT(Barrier)(A_TAIL), .root = 0
 #define THE_CALL MAKE_COLLECTIVE
 #define TAIL     MPI_Comm comm, MPI_Info info, MPI_Request *request
 #define A_TAIL   comm, info, request
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 #  define N(i, p) p##_init
 #  include "progress_preload_icoll.h"
 DEFINE(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT(Barrier_init)(A_TAIL), .root = 0)}
-#elif defined(MPI_4_IS_MPIX)
+#elif defined(INIT_OF_IS_MPIX)
 #  undef ANY_DEFINE
 #  undef ANY_NEXT
 #  define ANY_DEFINE DEFINE_X
@@ -1011,7 +1035,7 @@ DEFINE_X(Barrier_init, (TAIL)){MAKE_COLLECTIVE(BARRIER, NEXT_X(Barrier_init)(A_T
 #undef DISP
 #undef LARGE
 #undef N
-#if MPI_4_COUNTS
+#if HAS_LARGE_COUNTS
 #  define COUNT   MPI_Count
 #  define DISP    MPI_Aint
 #  define LARGE   true

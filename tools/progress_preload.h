@@ -3,11 +3,7 @@
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -119,7 +119,7 @@ static int run_handlers(int rc) {
 CREATES_HANDLER(Comm_create_errhandler, BY_COMM, MPI_Comm_errhandler_function)
 CREATES_HANDLER(Win_create_errhandler, BY_WIN, MPI_Win_errhandler_function)
 CREATES_HANDLER(File_create_errhandler, BY_FILE, MPI_File_errhandler_function)
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 CREATES_HANDLER(Session_create_errhandler, BY_SESSION, MPI_Session_errhandler_function)
 #endif
 

@@ -2,7 +2,7 @@
    no arrays: the set then prints the same. */
 #ifndef LARGE_H
 #define LARGE_H
-#include "../../src/guest/mpi/mpich.h"
+#include "../../tools/mpi_h.h"
 #define MPI_Accumulate(...) MPI_Accumulate_c(__VA_ARGS__)
 #define MPI_Allgather(...) MPI_Allgather_c(__VA_ARGS__)
 #define MPI_Allgather_init(...) MPI_Allgather_init_c(__VA_ARGS__)

@@ -1,5 +1,5 @@
 /* MPI test set: what came with MPI 4.1. MPICH 4.0 has none of it, so each answer is judged here. */
-#include "../../src/guest/mpi/mpich.h" /* hides what some declare otherwise */
+#include "../../tools/mpi_h.h" /* hides what some declare otherwise */
 #include "say.h"
 #define W MPI_COMM_WORLD
 #define LATER(name, ...) int name(__VA_ARGS__) __attribute__((weak));

@@ -16,10 +16,7 @@
 #  define _GNU_SOURCE
 #endif
 #include "tests/mpi/preload_flags.h"
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -185,7 +182,7 @@ static void window(void) {
 }
 
 /* ---- MPI 4 ---- */
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
 static void parts(void) {
   enum { PARTS = 4 };
   char *data = memory(PARTS * LARGE);
@@ -378,7 +375,7 @@ int main(int argc, char **argv) {
 #endif
   if (strcmp(scene, "late") == 0) late();
   if (strcmp(scene, "vector") == 0) vector();
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
   if (strcmp(scene, "parts") == 0) parts();
   if (strcmp(scene, "both") == 0) both(how);
 #endif

@@ -4,11 +4,7 @@
    same with the preload, and as "= section kind transfers bytes" what this process moved, by its own
    reckoning: the script adds these up and compares them with the reports. Processes: 3 or more.
    Argument: prefix of the files that take the output, one per process: mpirun may mix long outputs. */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +80,41 @@ static void sends(void) {
   printf("%d detached %d\n", rank, (int)bytes);
 }
 
+#if HAS_MPI_4_1
+int MPI_Request_get_status_all(int, const MPI_Request[], int *, MPI_Status[]);
+int MPI_Request_get_status_any(int, const MPI_Request[], int *, int *, MPI_Status *);
+int MPI_Request_get_status_some(int, const MPI_Request[], int *, int[], MPI_Status[]);
+static void flushes(void) {
+  static char space[2000];
+  MPI_Request q[2];
+  int flag = 0, index, done, indices[2];
+  void *address;
+  count_t bytes;
+  begin("Flush");
+  MPI_Comm_attach_buffer(world, space, sizeof space);
+  fill();
+  MPI_Irecv(in, N, MPI_INT, left, 1, world, &q[0]);
+  MPI_Ibsend(out, N, MPI_INT, right, 1, world, &q[1]);
+  while (!flag) MPI_Request_get_status_all(2, q, &flag, MPI_STATUSES_IGNORE);
+  MPI_Request_get_status_any(2, q, &index, &flag, MPI_STATUS_IGNORE);
+  MPI_Request_get_status_some(2, q, &done, indices, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);
+  MPI_Comm_iflush_buffer(world, &q[0]);
+  MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+  show("received");
+  MPI_Comm_flush_buffer(world);
+  MPI_Comm_detach_buffer(world, &address, &bytes);
+  MPI_Buffer_attach(space, sizeof space);
+  MPI_Buffer_flush();
+  MPI_Buffer_iflush(&q[0]);
+  MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+  MPI_Buffer_detach(&address, &bytes);
+  end();
+  printf("%d looked %d %d %d\n", rank, flag, done, (int)bytes);
+  expect("isend", 1, N), expect("irecv", 1, N);
+}
+#endif
+
 static void receives(void) {
   MPI_Request q[2];
   MPI_Message m;
@@ -116,7 +147,7 @@ static void both_ways(void) {
   show("both");
   end();
   expect("sendrecv", 4, 2 * N + 2);
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
   MPI_Request q;
   begin("Isendrecv");
   fill();
@@ -131,7 +162,8 @@ static void both_ways(void) {
 #endif
 }
 
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
+int MPI_Pready_list(int, const int[], MPI_Request);
 static void partitioned(void) {
   MPI_Request q[2];
   int last[1] = {3};
@@ -174,9 +206,9 @@ static void large(void) {
 }
 
 /* ---- collectives: blocking, nonblocking, persistent; `ints` by our own reckoning --------------- */
-#ifdef MPI_4_INIT
+#ifdef INIT_OF
 #  define PERSISTENT(name, ...)                                                                    \
-    fill(), MPI_4_INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &q), run_and_free(&q), show("persistent")
+    fill(), INIT_OF(name)(__VA_ARGS__, MPI_INFO_NULL, &q), run_and_free(&q), show("persistent")
 #else
 #  define PERSISTENT(name, ...) (void)0
 #endif
@@ -191,7 +223,7 @@ static void large(void) {
     expect(kind, 1, ints), expect("i" kind, 1, ints);                                              \
     if (PERSISTENT_TOO) expect("start", 1, ints);                                                  \
   } while (0)
-#ifdef MPI_4_INIT
+#ifdef INIT_OF
 enum { PERSISTENT_TOO = 1 };
 #else
 enum { PERSISTENT_TOO = 0 };
@@ -269,8 +301,8 @@ static void barriers(void) {
   MPI_Barrier(world);
   MPI_Ibarrier(world, &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
-#ifdef MPI_4_INIT
-  MPI_4_INIT(Barrier)(world, MPI_INFO_NULL, &q);
+#ifdef INIT_OF
+  INIT_OF(Barrier)(world, MPI_INFO_NULL, &q);
   run_and_free(&q);
 #endif
   end();
@@ -333,7 +365,7 @@ static void setup(void) {
   MPI_Comm_dup_with_info(world, MPI_INFO_NULL, &made[count++]);
   MPI_Comm_idup(world, &made[count++], &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
   MPI_Comm_idup_with_info(world, MPI_INFO_NULL, &made[count++], &q);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
 #endif
@@ -382,8 +414,11 @@ int main(int argc, char **argv) {
   sends();
   receives();
   both_ways();
-#if MPI_4_IS_HERE
+#if HAS_MPI_4
   partitioned();
+#endif
+#if HAS_MPI_4_1
+  flushes();
 #endif
   large();
   equal_parts();

@@ -20,11 +20,7 @@
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include "tests/mpi/preload_flags.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -284,15 +280,15 @@ static void between(void) {
 }
 
 static void around(void) {
-#ifdef MPI_4_INIT
+#ifdef INIT_OF
   static char in[3][2 * SMALL], out[3][2 * SMALL];
   const int dims[1] = {2}, periods[1] = {1};
   MPI_Comm ring;
   MPI_Request r[3];
   MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
-  MPI_4_INIT(Bcast)(in[0], SMALL, MPI_CHAR, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
-  MPI_4_INIT(Alltoall)(out[1], SMALL, MPI_CHAR, in[1], SMALL, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
-  MPI_4_INIT(Neighbor_alltoall)(out[2], SMALL, MPI_CHAR, in[2], SMALL, MPI_CHAR, ring, MPI_INFO_NULL, &r[2]);
+  INIT_OF(Bcast)(in[0], SMALL, MPI_CHAR, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+  INIT_OF(Alltoall)(out[1], SMALL, MPI_CHAR, in[1], SMALL, MPI_CHAR, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+  INIT_OF(Neighbor_alltoall)(out[2], SMALL, MPI_CHAR, in[2], SMALL, MPI_CHAR, ring, MPI_INFO_NULL, &r[2]);
   for (int i = 1; i <= ROUNDS; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) compute_until(0, i);

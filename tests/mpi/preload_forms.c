@@ -2,11 +2,7 @@
    counts: probes, matched receives, freed and cancelled requests, null requests, derived types,
    errors, intercommunicators, v, w, neighbour and persistent collectives, one-sided. Prints what it
    received: with the preload these lines must be the same. Processes: 2, 4, ... */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,10 +194,10 @@ static void neighbours(void) {
 }
 
 static void persistent_collectives(void) {
-#ifdef MPI_4_INIT
+#ifdef INIT_OF
   MPI_Request q;
   section("persistent");
-  MPI_4_INIT(Allreduce)(out, in, 6, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
+  INIT_OF(Allreduce)(out, in, 6, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q);
   for (int i = 0; i < 3; i++) {
     out[0] = i;
     MPI_Start(&q);

@@ -2,10 +2,7 @@
    that goes) has ended and is gone: its handles, which the MPI gives to others, mean those others. */
 #include <mpi.h>
 #include <stdio.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 
 enum { TRIES = 32, MANY = 6, MAX_SIZE = 16 };
 typedef struct cached { /* what a library keeps with a communicator */
@@ -65,7 +62,7 @@ int main(int argc, char **argv) {
     cached c = {.given = 1, .started = i % 4 == 3, .sum = MPI_REQUEST_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &outer);
     MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &c.comm); /* the last is the first */
-    if (i % 2) MPI_4_INIT(Allreduce)(&c.given, &c.summed, 1, MPI_INT, MPI_SUM, c.comm, MPI_INFO_NULL, &c.sum);
+    if (i % 2) INIT_OF(Allreduce)(&c.given, &c.summed, 1, MPI_INT, MPI_SUM, c.comm, MPI_INFO_NULL, &c.sum);
     if (c.started) MPI_Start(&c.sum);
     c.comm_was = c.comm;
     MPI_Comm_set_attr(outer, key, &c);

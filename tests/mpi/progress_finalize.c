@@ -1,10 +1,6 @@
 /* progress_finalize.c: MPI_Finalize while something is still in flight, or made and not freed. The argument says what;
    without the preload both MPIs end such a program, so they must with it. */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +20,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "collective") == 0) MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
   if (strcmp(what, "barrier") == 0) MPI_Ibarrier(MPI_COMM_WORLD, &r);
   if (strncmp(what, "persistent", 10) == 0) {
-    MPI_4_INIT(Allreduce)(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+    INIT_OF(Allreduce)(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
     MPI_Start(&r);
     if (strcmp(what, "persistent") == 0) MPI_Wait(&r, MPI_STATUS_IGNORE);
   }

@@ -1,11 +1,7 @@
 /* progress_handles.c: one thread completes a persistent collective and messages in one array, again and again, while another
    one makes, starts, completes and frees persistent collectives, whose handles are often those that messages just had.
    Argument: rounds (40). */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +18,7 @@ static void good(int thread, int is_true, int round, int i) {
 static void messages(void) { /* 0: the persistent collective; then receives and sends, to oneself */
   int in[MESSAGES], out[MESSAGES], mine, sum;
   MPI_Request requests[1 + 2 * MESSAGES];
-  MPI_4_INIT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[0], MPI_INFO_NULL, &requests[0]);
+  INIT_OF(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[0], MPI_INFO_NULL, &requests[0]);
   for (int round = 0; round < rounds; round++) {
     mine = rank + round, sum = -1;
     MPI_Start(&requests[0]);
@@ -46,7 +42,7 @@ static void *collectives(void *nothing) {
     MPI_Request requests[COLLECTIVES];
     for (int i = 0; i < COLLECTIVES; i++) {
       mine[i] = rank + i, sum[i] = -1;
-      MPI_4_INIT(Allreduce)(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, comms[1], MPI_INFO_NULL, &requests[i]);
+      INIT_OF(Allreduce)(&mine[i], &sum[i], 1, MPI_INT, MPI_SUM, comms[1], MPI_INFO_NULL, &requests[i]);
     }
     MPI_Startall(COLLECTIVES, requests);
     for (int i = 0; i < COLLECTIVES; i++) {

@@ -2,11 +2,7 @@
    named and derived types, started in any order, in arrays with other requests, handles of types, operators and
    communicators freed while they are wanted, freed while active. Any number of processes; prints
    "N processes checked, M checks failed". */
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,23 +37,23 @@ static void make_all(MPI_Request r[KINDS], int n, MPI_Datatype type, int step, i
     lengths[i] = n, places[i] = n * i, types[i] = type;
     bytes_at[i] = n * i * step * (int)sizeof(int);
   }
-  MPI_4_INIT(Bcast)(out[0], n, type, root, comm, NO_INFO, &r[0]);
-  MPI_4_INIT(Reduce)(in[1], out[1], n, MPI_INT, MPI_SUM, root, comm, NO_INFO, &r[1]);
-  MPI_4_INIT(Allreduce)(in[2], out[2], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[2]);
-  MPI_4_INIT(Reduce_scatter_block)(in[3], out[3], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[3]);
-  MPI_4_INIT(Reduce_scatter)(in[4], out[4], lengths, MPI_INT, MPI_SUM, comm, NO_INFO, &r[4]);
-  MPI_4_INIT(Scan)(in[5], out[5], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[5]);
-  MPI_4_INIT(Exscan)(in[6], out[6], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[6]);
-  MPI_4_INIT(Gather)(in[7], n, type, out[7], n, type, root, comm, NO_INFO, &r[7]);
-  MPI_4_INIT(Gatherv)(in[8], n, type, out[8], lengths, places, type, root, comm, NO_INFO, &r[8]);
-  MPI_4_INIT(Scatter)(in[9], n, type, out[9], n, type, root, comm, NO_INFO, &r[9]);
-  MPI_4_INIT(Scatterv)(in[10], lengths, places, type, out[10], n, type, root, comm, NO_INFO, &r[10]);
-  MPI_4_INIT(Allgather)(in[11], n, type, out[11], n, type, comm, NO_INFO, &r[11]);
-  MPI_4_INIT(Allgatherv)(in[12], n, type, out[12], lengths, places, type, comm, NO_INFO, &r[12]);
-  MPI_4_INIT(Alltoall)(in[13], n, type, out[13], n, type, comm, NO_INFO, &r[13]);
-  MPI_4_INIT(Alltoallv)(in[14], lengths, places, type, out[14], lengths, places, type, comm, NO_INFO, &r[14]);
-  MPI_4_INIT(Alltoallw)(in[15], lengths, bytes_at, types, out[15], lengths, bytes_at, types, comm, NO_INFO, &r[15]);
-  MPI_4_INIT(Barrier)(comm, NO_INFO, &r[16]);
+  INIT_OF(Bcast)(out[0], n, type, root, comm, NO_INFO, &r[0]);
+  INIT_OF(Reduce)(in[1], out[1], n, MPI_INT, MPI_SUM, root, comm, NO_INFO, &r[1]);
+  INIT_OF(Allreduce)(in[2], out[2], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[2]);
+  INIT_OF(Reduce_scatter_block)(in[3], out[3], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[3]);
+  INIT_OF(Reduce_scatter)(in[4], out[4], lengths, MPI_INT, MPI_SUM, comm, NO_INFO, &r[4]);
+  INIT_OF(Scan)(in[5], out[5], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[5]);
+  INIT_OF(Exscan)(in[6], out[6], n, MPI_INT, MPI_SUM, comm, NO_INFO, &r[6]);
+  INIT_OF(Gather)(in[7], n, type, out[7], n, type, root, comm, NO_INFO, &r[7]);
+  INIT_OF(Gatherv)(in[8], n, type, out[8], lengths, places, type, root, comm, NO_INFO, &r[8]);
+  INIT_OF(Scatter)(in[9], n, type, out[9], n, type, root, comm, NO_INFO, &r[9]);
+  INIT_OF(Scatterv)(in[10], lengths, places, type, out[10], n, type, root, comm, NO_INFO, &r[10]);
+  INIT_OF(Allgather)(in[11], n, type, out[11], n, type, comm, NO_INFO, &r[11]);
+  INIT_OF(Allgatherv)(in[12], n, type, out[12], lengths, places, type, comm, NO_INFO, &r[12]);
+  INIT_OF(Alltoall)(in[13], n, type, out[13], n, type, comm, NO_INFO, &r[13]);
+  INIT_OF(Alltoallv)(in[14], lengths, places, type, out[14], lengths, places, type, comm, NO_INFO, &r[14]);
+  INIT_OF(Alltoallw)(in[15], lengths, bytes_at, types, out[15], lengths, bytes_at, types, comm, NO_INFO, &r[15]);
+  INIT_OF(Barrier)(comm, NO_INFO, &r[16]);
 }
 
 static void fill_all(int n, int step, int root, int round) {
@@ -132,7 +128,7 @@ static void mixed(void) {
   MPI_Status s[6];
   const int left = (rank + size - 1) % size, right = (rank + 1) % size;
   int a = rank, b = -1, got[3] = {-1, -1, -1}, flag = 0;
-  MPI_4_INIT(Allreduce)(&a, &b, 1, MPI_INT, MPI_SUM, comm, NO_INFO, &sum);
+  INIT_OF(Allreduce)(&a, &b, 1, MPI_INT, MPI_SUM, comm, NO_INFO, &sum);
   MPI_Recv_init(&got[0], 1, MPI_INT, left, 5, comm, &r[0]);
   const MPI_Request receive = r[0];
   for (int round = 0; round < 3; round++) {
@@ -172,7 +168,7 @@ static void beside_the_mpis(void) {
   MPI_Comm_idup(comm, &copy, &r[0]);
   MPI_Wait(&r[0], MPI_STATUS_IGNORE);
   for (int i = 0; i < MANY; i++) r[i] = MPI_REQUEST_NULL;
-  MPI_4_INIT(Allreduce)(&a, &other, 1, MPI_INT, MPI_SUM, copy, NO_INFO, &r[1]);
+  INIT_OF(Allreduce)(&a, &other, 1, MPI_INT, MPI_SUM, copy, NO_INFO, &r[1]);
   const MPI_Request persistent = r[1];
   for (int round = 0; round < 20; round++) {
     a = rank + round, own = other = got = -1;
@@ -204,9 +200,9 @@ static void handles_go(void) {
   MPI_Type_vector(2, 1, 2, MPI_INT, &pairs);
   MPI_Type_commit(&pairs);
   MPI_Op_create(keep_the_left, 0, &own);
-  MPI_4_INIT(Allreduce)(&a, &b, 1, MPI_INT, own, copy, NO_INFO, &r[0]);
-  MPI_4_INIT(Bcast)(x, 1, pairs, 0, copy, NO_INFO, &r[1]);
-  MPI_4_INIT(Bcast)(y, 1, pairs, 0, copy, NO_INFO, &r[2]);
+  INIT_OF(Allreduce)(&a, &b, 1, MPI_INT, own, copy, NO_INFO, &r[0]);
+  INIT_OF(Bcast)(x, 1, pairs, 0, copy, NO_INFO, &r[1]);
+  INIT_OF(Bcast)(y, 1, pairs, 0, copy, NO_INFO, &r[2]);
   MPI_Op_free(&own);
   MPI_Type_free(&pairs);
   MPI_Comm_free(&copy);
@@ -260,11 +256,11 @@ static void exchange(MPI_Comm graph, int sources, const int from[], int targets,
     if (round == 1) {
       static int whole[EDGES];
       for (int k = 0; k < sources; k++) whole[k] = N;
-      MPI_4_INIT(Neighbor_alltoall)(a, N, type, b, N, type, graph, NO_INFO, &r[0]);
-      MPI_4_INIT(Neighbor_alltoallv)(a, out_lengths, out_places, type, c, in_lengths, in_places, type, graph, NO_INFO, &r[1]);
-      MPI_4_INIT(Neighbor_alltoallw)(a, out_lengths, out_bytes, out_types, d, in_lengths, in_bytes, in_types, graph, NO_INFO, &r[2]);
-      MPI_4_INIT(Neighbor_allgather)(g, N, type, e, N, type, graph, NO_INFO, &r[3]);
-      MPI_4_INIT(Neighbor_allgatherv)(g, N, type, f, whole, in_places, type, graph, NO_INFO, &r[4]);
+      INIT_OF(Neighbor_alltoall)(a, N, type, b, N, type, graph, NO_INFO, &r[0]);
+      INIT_OF(Neighbor_alltoallv)(a, out_lengths, out_places, type, c, in_lengths, in_places, type, graph, NO_INFO, &r[1]);
+      INIT_OF(Neighbor_alltoallw)(a, out_lengths, out_bytes, out_types, d, in_lengths, in_bytes, in_types, graph, NO_INFO, &r[2]);
+      INIT_OF(Neighbor_allgather)(g, N, type, e, N, type, graph, NO_INFO, &r[3]);
+      INIT_OF(Neighbor_allgatherv)(g, N, type, f, whole, in_places, type, graph, NO_INFO, &r[4]);
     }
     if (round > 0) MPI_Startall(5, r);
     MPI_Waitall(5, r, MPI_STATUSES_IGNORE);

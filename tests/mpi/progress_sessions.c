@@ -3,14 +3,13 @@
              beside  a session beside the world, which lives on after MPI_Finalize
              left    exit with a session open
    (MPICH 4.0.2 crashes by itself when a session is opened after all were closed.) */
-#include <mpi.h>
-#include "tools/mpi_4.h"
+#include "tools/mpi_h.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if !MPI_4_IS_HERE
+#if !HAS_MPI_4
 int main(void) { return puts("no sessions"), 0; }
 #else
 static int failed;

@@ -5,7 +5,9 @@
 #define GM_ABI_H
 #include "gm.h"
 #include "guest.h"
-#include "mpich.h"
+#pragma GCC visibility push(default)
+#include "tools/mpi_h.h"
+#pragma GCC visibility pop
 
 _Static_assert(MPI_ANY_SOURCE == (int)GM_ANY_SOURCE && MPI_PROC_NULL == (int)GM_PROC_NULL &&
                    MPI_ROOT == (int)GM_ROOT && MPI_ANY_TAG == (int)GM_ANY_TAG &&

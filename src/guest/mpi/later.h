@@ -1,4 +1,4 @@
-/* Functions of MPI 4.1 and later, which the mpi.h of MPICH 4.0 has not, and those that mpich.h hides. */
+/* Functions of MPI 4.1 and later, which the mpi.h of MPICH 4.0 has not, and those that mpi_h.h hides. */
 #ifndef GM_LATER_H
 #define GM_LATER_H
 #include "abi.h"
