@@ -198,7 +198,15 @@ static void mutexes(void) {
   P(pthread_mutex_unlock(&rm));
   int ceiling;
   P(pthread_mutex_getprioceiling(&rm, &ceiling));
-  pthread_t q[5]; pthread_mutex_lock(&m); for (int i = 0; i < 5; i++) { pthread_create(&q[i], NULL, enters, (void *)(intptr_t)i); usleep(2000); } pthread_mutex_unlock(&m); for (int i = 0; i < 5; i++) pthread_join(q[i], NULL); P(count);
+  pthread_t q[5];
+  pthread_mutex_lock(&m);
+  for (int i = 0; i < 5; i++) {
+    pthread_create(&q[i], NULL, enters, (void *)(intptr_t)i);
+    usleep(2000);
+  }
+  pthread_mutex_unlock(&m);
+  for (int i = 0; i < 5; i++) pthread_join(q[i], NULL);
+  P(count);
 }
 static void other_locks(void) {
   pthread_rwlock_rdlock(&rw);

@@ -195,7 +195,8 @@ static void handles_go(void) {
   MPI_Datatype pairs;
   MPI_Op own;
   MPI_Request r[3];
-  int a = rank + 5, b = 0, x[4] = {-1, -1, -1, -1}, y[4] = {-1, -1, -1, -1};
+  int a = rank + 5, b = 0, x[4] = {-1, -1, -1, -1};
+  static int y[4] = {-1, -1, -1, -1}; /* what was freed while it ran may end after this function */
   MPI_Comm_dup(comm, &copy);
   MPI_Type_vector(2, 1, 2, MPI_INT, &pairs);
   MPI_Type_commit(&pairs);
