@@ -11,6 +11,8 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy
 # Open MPI 5 has windows over its rdma alone.
 case $(mpirun.openmpi --version 2>/dev/null) in *' 4.'*) pt2pt=pt2pt ;; *) pt2pt=rdma ;; esac
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_osc=$pt2pt OMPI_MCA_odls_base_sigkill_timeout=0
+# TCP within a host: Open MPI 5 finds no way from some interfaces back to themselves.
+export OMPI_MCA_btl_tcp_if_include=lo
 # A process without mpirun starts no daemon of its own: one whose process was killed stays, and grew to 20 GB.
 export OMPI_MCA_ess_singleton_isolated=1
 ok() { passed=$((passed + 1)); echo "ok      $*"; }

@@ -3,6 +3,7 @@
 # ended wait in its socket there, and little of them comes at each look of a receiver. Open MPI only: MPICH over UCX's TCP
 # has no tail, and does not end one time in eight here, without the preload, too.
 . tests/mpi/preload_common.sh
+unset OMPI_MCA_btl_tcp_if_include # between hosts
 a=nbca$$ b=nbcb$$
 clean() { ip netns del $a 2>/dev/null; ip netns del $b 2>/dev/null; }
 trap clean EXIT

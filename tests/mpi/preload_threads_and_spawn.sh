@@ -16,6 +16,9 @@ each_mpi threads
 
 # Debian's MPICH has no spawn on the device it is built for; without preload it fails there too.
 if have_mpi openmpi; then
+  if [ $pt2pt = rdma ]; then # Open MPI 5 gives spawned processes the launcher's environment, not what -x names
+    measured() { shift 2 && LD_PRELOAD=$(library openmpi) NBC_REPORT_DIR=$reports timeout -k 5 300 mpirun.openmpi -n 2 "$@"; }
+  fi
   same_with_preload openmpi 2 preload_spawn
   counts 'processes 4
 send calls 4 transfers 4 bytes 16
