@@ -95,8 +95,11 @@ static const struct {
     {"old_names", test_old_names},
     {"status_forms", test_status_forms},
     {"more_windows", test_more_windows},
-#if MPI_VERSION >= 4
+#if HAS_SESSIONS
     {"sessions", test_sessions},
+#endif
+#if HAS_SURVIVORS
+    {"survivors", test_survivors},
 #endif
     {"tools", test_tools},
 #if MPI_VERSION >= 4

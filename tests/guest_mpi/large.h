@@ -3,6 +3,7 @@
 #ifndef LARGE_H
 #define LARGE_H
 #include "../../tools/mpi_h.h"
+int MPI_Pready_list(int length, const int *partitions, MPI_Request request);
 #define MPI_Accumulate(...) MPI_Accumulate_c(__VA_ARGS__)
 #define MPI_Allgather(...) MPI_Allgather_c(__VA_ARGS__)
 #define MPI_Allgather_init(...) MPI_Allgather_init_c(__VA_ARGS__)

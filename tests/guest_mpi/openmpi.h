@@ -5,7 +5,7 @@
 #define OMPI_REMOVED_USE_STATIC_ASSERT 0
 #include <mpi.h>
 #include <mpi-ext.h>
-#if MPI_VERSION < 4
+#if OMPI_MAJOR_VERSION < 5
 #define MPI_Allgather_init MPIX_Allgather_init
 #define MPI_Allgatherv_init MPIX_Allgatherv_init
 #define MPI_Allreduce_init MPIX_Allreduce_init

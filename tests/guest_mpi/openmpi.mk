@@ -4,7 +4,7 @@ OPENMPI_HEADER := $(wildcard /usr/lib/*/openmpi/include/mpi.h)
 ifneq ($(and $(MPICC_openmpi),$(OPENMPI_HEADER),$(wildcard /usr/include/*/mpich/mpi.h)),)
 OPENMPI_SET := $(B)/tests/guest_mpi/all_openmpi
 NEEDS_guest_mpi += $(OPENMPI_SET) $(B)/tests/guest_mpi/openmpi_constants $(B)/tests/guest_mpi/libtool_openmpi.so $(B)/libnbc_overlap_mpi.so
-OPENMPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files rest))
+OPENMPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types collectives communicators environment windows files rest survivors))
 $(OPENMPI_SET): $(OPENMPI_FILES) tests/guest_mpi/say.h tests/guest_mpi/openmpi.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)

@@ -15,7 +15,7 @@ real() { timeout 300 mpirun.openmpi --oversubscribe --mca btl_vader_single_copy_
 # Texts of errors are each library's own; their numbers are compared.
 without_texts() { sed 's/^\([0-9]*: error [0-9]* class [0-9]*\): .*/\1/' "$1"; }
 as_open_mpi() {
-  common="environment messages requests collectives nonblocking persistent more_collectives communicators more_files more_neighbours old_names status_forms"
+  common="environment messages requests collectives nonblocking persistent more_collectives communicators more_files more_neighbours old_names status_forms sessions survivors"
   # shellcheck disable=SC2086 # names are words
   simulated "$1" "$set" $common && real "$1" "$set" $common && without_texts "$T/simulated" >"$T/ours" && without_texts "$T/real" | diff "$T/ours" - && test -s "$T/ours"
 }
@@ -56,8 +56,8 @@ loaded_later() {
 nothing_is_missing() {
   simulated 1 "$set" status_forms && ! grep missing "$T/err" || return 1
   library=$(ldd "$set" | sed -n 's/.*libmpi\.so\.[0-9]* => \([^ ]*\) .*/\1/p')
-  nm -D --defined-only "$library" | sed -n 's/.* [TW] \(MPI_[A-Z][a-z].*\)/\1/p' | grep -v '_F90$' | sort >"$T/there"
-  sed 's/[ =:].*//; s/^/MPI_/' src/guest/ompi/calls.list | sort >"$T/ours" # MPI_T_ is in both
+  nm -D --defined-only "$library" | sed -n 's/.* [TW] \(MPIX\{0,1\}_[A-Z][a-z].*\)/\1/p' | grep -v '_F90$' | sort >"$T/there"
+  sed 's/[ =:].*//; s/^/MPI_/; s/^MPI_X_/MPIX_/' src/guest/ompi/calls.list | sort >"$T/ours" # MPI_T_ is in both
   test "$(wc -l <"$T/there")" -gt 350 && ! comm -23 "$T/there" "$T/ours" | grep . || return 1
   header=$(ls /usr/lib/*/openmpi/include/mpi.h)
   sed -n 's/^# *define MPI_[A-Z0-9_]* *OMPI_PREDEFINED_GLOBAL(.*, *\([a-z0-9_]*\)).*/\1/p' "$header" | sort -u >"$T/there"

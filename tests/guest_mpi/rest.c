@@ -255,7 +255,7 @@ void test_more_windows(void) {
   MPI_Info_free(&info);
   MPI_Win_free(&win);
 }
-#if MPI_VERSION >= 4
+#if HAS_SESSIONS
 void test_sessions(void) {
   MPI_Session session;
   MPI_Group group;

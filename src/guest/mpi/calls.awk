@@ -4,6 +4,7 @@
 #   awk -f calls.awk -v p=st -v own=st.h calls.list               ../standard
 #   awk -f calls.awk -v p=om -v own=ompi.h ../ompi/calls.list     ../ompi
 #
+# X_NAME: MPIX_NAME, beside the standard.
 # NAME=OTHER in place of NAME: the function that is called has another one.
 # Words (with [_c], count is an int or MPI_Count, extent MPI_Aint or MPI_Count, unit int or MPI_Aint):
 #
@@ -114,7 +115,7 @@ function convert(name, large,   i, k, w, pre, post, pass, sig, comm, a, o, t) {
       post = post "  if (" a " && " (k == "msg" ? o : "(!error || " o ")") ") *" a " = " to(k, o) ";\n"
     } else pass = pass (is_handle(w) ? from(k, a) : a)
   }
-  printf "static int call_%s(%s) {\n%s  const int error = PMPI_%s(%s);\n%s  return %s_error(error);\n}\n", name, sig == "" ? "void" : sig, pre, (name in other) ? other[name] : name, pass, post, p
+  printf "static int call_%s(%s) {\n%s  const int error = PMPI%s(%s);\n%s  return %s_error(error);\n}\n", name, sig == "" ? "void" : sig, pre, (name in other) ? "_" other[name] : (name ~ /^X_/ ? "" : "_") name, pass, post, p
 }
 function one(name, large) {
   if (what == "header") { declare(name, large); return }

@@ -1,6 +1,6 @@
 /* MPI functions: the tools' interface, with the one variable that there is; what MPICH has beside the standard; ports, which a simulated machine that
    starts all its processes at once does not have. */
-#include "abi.h"
+#include "later.h"
 
 /* ---- MPI_T: one control variable, read only; no performance variables, categories, events ------------------- */
 static int starts; /* of all processes together: the interface has no state of its own */
@@ -212,20 +212,64 @@ XCALL(GPU_query_support, int kind, int *flag) {
 XCALL(Query_cuda_support, void) { return 0; }
 XCALL(Query_ze_support, void) { return 0; }
 XCALL(Query_hip_support, void) { return 0; }
-/* No process of a simulated machine fails: nobody is missing, all survive. */
+
+/* ---- failures of processes: on a simulated machine there are none, so nobody is missing and all survive ---------- */
 XCALL(Comm_shrink, MPI_Comm comm, MPI_Comm *new) { return MPI_Comm_dup(comm, new); }
+static void agreed(gm_req *r) { free(r->packed); }
+/* Between two groups each gets what the other one says. */
+XCALL(Comm_iagree, MPI_Comm comm, int *flag, MPI_Request *request) {
+  IN("X_Comm_iagree");
+  gm_comm *c = comm_of(p, comm);
+  NEED(c, flag && request);
+  FAIL_IF(!c, NULL, MPI_ERR_COMM);
+  int *mine = gm_alloc(sizeof *mine); /* until the request is freed */
+  *mine = *flag;
+  const int error = MPI_Iallreduce(mine, flag, 1, MPI_INT, MPI_BAND, comm, request);
+  gm_req *r = error ? NULL : req_of(p, *request);
+  if (r) {
+    r->release = agreed;
+    r->packed = mine;
+  } else
+    free(mine);
+  return error;
+}
 XCALL(Comm_agree, MPI_Comm comm, int *flag) {
-  return MPI_Allreduce(MPI_IN_PLACE, flag, 1, MPI_INT, MPI_BAND, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int error = PMPIX_Comm_iagree(comm, flag, &request);
+  return error ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 XCALL(Comm_failure_ack, MPI_Comm comm) {
   IN("X_Comm_failure_ack");
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   return MPI_SUCCESS;
 }
+XCALL(Comm_ack_failed, MPI_Comm comm, int count, int *acked) {
+  IN("X_Comm_ack_failed");
+  NEED(comm_of(p, comm), acked);
+  (void)count;
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
+  *acked = 0;
+  return MPI_SUCCESS;
+}
 XCALL(Comm_failure_get_acked, MPI_Comm comm, MPI_Group *group) {
   IN("X_Comm_failure_get_acked");
+  NEED(comm_of(p, comm), group);
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   *group = MPI_GROUP_EMPTY;
+  return MPI_SUCCESS;
+}
+XCALL(Comm_get_failed, MPI_Comm comm, MPI_Group *group) {
+  IN("X_Comm_get_failed");
+  NEED(comm_of(p, comm), group);
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
+  *group = MPI_GROUP_EMPTY;
+  return MPI_SUCCESS;
+}
+XCALL(Comm_is_revoked, MPI_Comm comm, int *flag) {
+  IN("X_Comm_is_revoked");
+  NEED(comm_of(p, comm), flag);
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
+  *flag = 0;
   return MPI_SUCCESS;
 }
 XCALL(Comm_revoke, MPI_Comm comm) {

@@ -43,6 +43,11 @@ GM_LATER(Remove_error_code, int code)
 GM_LATER(Remove_error_string, int code)
 GM_LATER(Type_get_value_index, MPI_Datatype value, MPI_Datatype index, MPI_Datatype *pair)
 GM_LATER(Get_hw_resource_info, MPI_Info *info)
+/* of Open MPI 5, and of MPICH 4.1 */
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int count, int *acked);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *group);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 #pragma GCC visibility pop
 #undef GM_LATER
 

@@ -14,8 +14,14 @@ _Static_assert(MPI_ANY_TAG == -1 && MPI_IDENT == 0 && MPI_UNEQUAL == 3 &&
                    sizeof(om_status) == 24,
                "the same in both");
 /* ---- numbers -------------------------------------------------------------------------------------------- */
+#define MPI_ERR_PROC_FAILED         MPIX_ERR_PROC_FAILED
+#define MPI_ERR_PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING
+#define MPI_ERR_REVOKED             MPIX_ERR_REVOKED
+#ifndef MPI_ERR_VALUE_TOO_LARGE
+#  define MPI_ERR_VALUE_TOO_LARGE 77 /* of MPICH 4.1 */
+#endif
 #define CLASS(name) MPI_##name
-static const int class_of[] = {OM_ERRORS(CLASS)};
+static const int class_of[] = {OM_ERRORS(CLASS), OM_ERRORS_5(CLASS)};
 #undef CLASS
 enum { CLASSES = sizeof class_of / sizeof *class_of };
 int om_error_slow(int code) {
@@ -64,6 +70,7 @@ static const void *value_of_attribute(int key, const void *value) {
 static void *om_copy_fn(void *copy) { return copy; }
 #include "mpi/other_calls.h"
 HANDLER_CREATE(Errhandler_create)
+HANDLER_CREATE(Session_create_errhandler)
 
 /* ---- names ------------------------------------------------------------------------------------------------- */
 static void shorten(char *to, int *length, const char *from, int room) {
@@ -84,7 +91,7 @@ GET_NAME(Win_get_name)
 int om_Error_string(int code, char *text, int *length);
 int om_Error_string(int code, char *text, int *length) {
 #define CLASS(name) "MPI_" #name ": "
-  static const char *const names[] = {OM_ERRORS(CLASS)};
+  static const char *const names[] = {OM_ERRORS(CLASS), OM_ERRORS_5(CLASS)};
 #undef CLASS
   char there[MPI_MAX_ERROR_STRING + 1] = "", whole[MPI_MAX_ERROR_STRING + 64];
   const int error = PMPI_Error_string(om_code_in(code), text ? there : NULL, length);
@@ -177,6 +184,17 @@ int om_Type_get_contents(void *type, int ints_max, int addresses_max, int types_
 }
 int om_X_Query_cuda_support(void);
 int om_X_Query_cuda_support(void) { return 0; }
+int om_X_Query_rocm_support(void);
+int om_X_Query_rocm_support(void) { return 0; }
+/* Sessions have no hints to be changed. */
+int om_Session_set_info(void *session, void *info);
+int om_Session_set_info(void *session, void *info) {
+  MPI_Info now = MPI_INFO_NULL;
+  const int error = PMPI_Session_get_info(om_in(session), &now);
+  (void)info;
+  if (!error) PMPI_Info_free(&now);
+  return om_error(error);
+}
 /* ---- what returns something else than an error, and the rest -------------------------------------------- */
 int om_Abort(void *comm, int status);
 int om_Abort(void *comm, int status) { return om_error(PMPI_Abort(om_in(comm), status)); }
@@ -196,22 +214,25 @@ NUMBERS(Info, K_info)
 NUMBERS(Win, K_win)
 NUMBERS(Request, K_req)
 NUMBERS(Message, K_msg)
+NUMBERS(Session, K_session)
 int om_File_c2f(void *file);
 int om_File_c2f(void *file) { return om_file_in(file) ? PMPI_File_c2f(om_file_in(file)) : 0; }
 void *om_File_f2c(int number);
 void *om_File_f2c(int number) {
   return om_file_out(number ? PMPI_File_f2c(number) : MPI_FILE_NULL);
 }
-/* Both have the same words: a status of Fortran is an array of six integers. */
-int om_Status_c2f(const om_status *c, void *f);
-int om_Status_c2f(const om_status *c, void *f) {
-  if (!c || !f) return om_error(MPI_ERR_ARG);
-  memcpy(f, c, sizeof *c);
+/* All have the same words: a status of Fortran is an array of six integers, or as many with three names. */
+static int status_copy(const void *from, void *to) {
+  if (!from || !to) return om_error(MPI_ERR_ARG);
+  memcpy(to, from, sizeof(om_status));
   return 0;
 }
-int om_Status_f2c(const void *f, om_status *c);
-int om_Status_f2c(const void *f, om_status *c) {
-  if (!c || !f) return om_error(MPI_ERR_ARG);
-  memcpy(c, f, sizeof *c);
-  return 0;
-}
+#define STATUS(name)                                                                               \
+  int om_Status_##name(const void *from, void *to);                                                \
+  int om_Status_##name(const void *from, void *to) { return status_copy(from, to); }
+STATUS(c2f)
+STATUS(f2c)
+STATUS(c2f08)
+STATUS(f082c)
+STATUS(f082f)
+STATUS(f2f08)

@@ -72,4 +72,8 @@ enum {
       X(T_ERR_CVAR_SET_NEVER), X(T_ERR_PVAR_NO_STARTSTOP), X(T_ERR_PVAR_NO_WRITE),                 \
       X(T_ERR_PVAR_NO_ATOMIC), X(ERR_RMA_RANGE), X(ERR_RMA_ATTACH), X(ERR_RMA_FLAVOR),             \
       X(ERR_RMA_SHARED), X(T_ERR_INVALID), X(T_ERR_INVALID_NAME)
+/* Those of Open MPI 5 follow them. */
+#define OM_ERRORS_5(X)                                                                             \
+  X(ERR_PROC_ABORTED), X(ERR_PROC_FAILED), X(ERR_PROC_FAILED_PENDING), X(ERR_REVOKED),             \
+      X(ERR_SESSION), X(ERR_VALUE_TOO_LARGE)
 #endif
