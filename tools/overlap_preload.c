@@ -219,6 +219,28 @@ static bool several_threads_may_move(void) {
   return !is_told || level == MPI_THREAD_MULTIPLE;
 }
 
+/* Memory that the processes of a node share, in a file that has no name any more when all have it. Who cannot
+   open it, in a container of its own, is not waited for and waits for nobody. */
+static void share_node(MPI_Comm comm, int own) {
+  char path[64] = "";
+  int file = -1;
+  if (own == 0) {
+    snprintf(path, sizeof path, "/dev/shm/nbc_overlap.%d.%lld", (int)getpid(),
+             (long long)time(NULL));
+    file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof *run.neighbours) != 0) path[0] = 0;
+  }
+  PMPI_Bcast(path, sizeof path, MPI_CHAR, 0, comm);
+  if (own > 0 && *path) file = open(path, O_RDWR | O_CLOEXEC);
+  void *const shared = *path && file >= 0 ? mmap(NULL, sizeof *run.neighbours,
+                                                 PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                                          : MAP_FAILED;
+  if (shared != MAP_FAILED) run.neighbours = shared;
+  if (file >= 0) close(file);
+  PMPI_Barrier(comm);
+  if (own == 0 && file >= 0) unlink(path);
+}
+
 /* Who shares our node, a name for this run (start time and process id of rank 0), and whether several threads of a
    process may move messages at once. */
 static void meet_the_world(void) {
@@ -251,6 +273,7 @@ static void meet_the_world(void) {
   }
   unmap_memory(ranks);
   PMPI_Group_free(&group);
+  share_node(node, own);
   PMPI_Comm_free(&node);
 }
 
@@ -384,6 +407,7 @@ SMALL static void start(void) {
   busy_begin(); /* signals from here on have a report */
   watch_signals();
   watch_switch_signal();
+  if (run.neighbours) __atomic_add_fetch(&run.neighbours->measured_count, 1, __ATOMIC_RELEASE);
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */
@@ -416,7 +440,7 @@ VISIBLE int PMPI_Finalize(void) {
 VISIBLE int MPI_Finalize(void) __attribute__((alias("PMPI_Finalize")));
 BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   (void)c;
-  finish();
+  finish_before_end();
   return REAL(Abort)(comm, code);
 }
 

@@ -1,15 +1,46 @@
 /* overlap_preload_ends.h: ends without MPI_Finalize: exit, deadly signals, children of fork. */
-__attribute__((destructor)) static void at_exit(void) { finish(); }
+/* Another thread may be writing the report just now: it has five seconds to end. */
+static void finish_or_wait(void) {
+  const struct timespec nap = {0, 1000000};
+  finish();
+  for (int i = 0; i < 5000 && __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 1; i++)
+    nanosleep(&nap, NULL);
+}
+
+/* Launchers kill all processes of a node, by SIGKILL, when the first one has ended by itself or by a signal that was
+   sent to all: MPICH's at once, and so does Open MPI's, for its sleep before SIGKILL ends with the first SIGCHLD. So
+   who has written waits for those who may be writing just now. */
+enum { ENDS_ALONE_MS = 100, ENDS_WITH_ALL_MS = 1000 };
+static void wait_for_node(int most_ms) {
+  const struct timespec nap = {0, 1000000};
+  if (!run.neighbours || __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) != 2 ||
+      getpid() != run.pid)
+    return;
+  const int64_t until_ns = nbc_clock_now_ns(run.clock) + (int64_t)most_ms * 1000000;
+  while (__atomic_load_n(&run.neighbours->done_count, __ATOMIC_ACQUIRE) <
+             __atomic_load_n(&run.neighbours->measured_count, __ATOMIC_ACQUIRE) &&
+         nbc_clock_now_ns(run.clock) < until_ns)
+    nanosleep(&nap, NULL);
+}
+
+/* Without MPI_Finalize. Not in a child of fork or vfork: another process id. */
+static void finish_before_end(void) {
+  if (__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 2 || getpid() != run.pid) return;
+  finish_or_wait();
+  wait_for_node(ENDS_ALONE_MS);
+}
+
+__attribute__((destructor)) static void at_exit(void) { finish_before_end(); }
 
 VISIBLE void _exit(int status) {
-  finish(); /* not in a child of fork or vfork: another process id */
+  finish_before_end();
   syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }
 VISIBLE void _Exit(int status) __attribute__((alias("_exit"), noreturn));
 VISIBLE void quick_exit(int status) {
   static void (*real_quick_exit)(int);
-  finish();
+  finish_before_end();
   REAL_OF(, quick_exit)(status);
   __builtin_unreachable();
 }
@@ -47,18 +78,15 @@ static bool is_free(int number) {
 /* What would have happened without us: the action we replaced gets the signal. */
 static void give_back(int number) { sigaction_of_libc(number, &run.old_action[number], NULL); }
 
-/* Another thread may be writing the report just now: it has five seconds to end. */
-static void finish_or_wait(void) {
-  const struct timespec nap = {0, 1000000};
-  finish();
-  for (int i = 0; i < 5000 && __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 1; i++)
-    nanosleep(&nap, NULL);
-}
-
 /* A fault comes again by itself, with its address, when the handler returns. */
 static bool is_fault(const siginfo_t *info, int number) {
   return info->si_code > 0 &&
          (number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL);
+}
+
+/* Nobody sent it to all processes: a fault, an abort, a signal of the process to itself. */
+static bool is_own(const siginfo_t *info, int number) {
+  return is_fault(info, number) || (info->si_code <= 0 && info->si_pid == run.pid);
 }
 
 /* The report, then the signal. While others are waited for to gather, what there is of it. While our
@@ -73,7 +101,10 @@ static void on_deadly_signal(int number, siginfo_t *info, void *context) {
     me.pending = number;
     return;
   }
-  if (!me.busy || gathers) finish_or_wait();
+  if (!me.busy || gathers) {
+    finish_or_wait();
+    wait_for_node(is_own(info, number) ? ENDS_ALONE_MS : ENDS_WITH_ALL_MS);
+  }
   give_back(number);
   if (!is_fault(info, number)) raise(number);
   errno = saved_errno;
@@ -84,6 +115,7 @@ APART static void die_of_pending(void) {
   const int number = me.pending;
   me.pending = 0;
   finish_or_wait();
+  wait_for_node(ENDS_WITH_ALL_MS);
   give_back(number);
   raise(number);
 }

@@ -123,6 +123,11 @@ static void write_trace(void) {
           kept ? temporary ? temporary : "/tmp" : "");
 }
 
+static void is_written(void) {
+  if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2 && run.neighbours)
+    __atomic_add_fetch(&run.neighbours->done_count, 1, __ATOMIC_RELEASE);
+}
+
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
 SMALL static void finish_by(bool gathering) {
   nbc_report *report = NULL;
@@ -145,14 +150,16 @@ SMALL static void finish_by(bool gathering) {
     if (gathering) gather(NULL);
     fprintf(stderr, "nbc_overlap: no memory for the report of rank %d\n", run.rank);
   }
-  __atomic_store_n(&run.written, 2, __ATOMIC_RELEASE);
+  is_written();
   errno = saved_errno;
   if (!was_busy) busy_end();
 }
 /* From a signal handler, too, also while others are waited for to gather. */
 static void finish(void) {
-  if (write_what_is_gathered())
+  if (write_what_is_gathered()) {
     write_trace();
-  else
+    is_written();
+  } else {
     finish_by(false);
+  }
 }

@@ -27,10 +27,11 @@ static struct {
   MPI_Group world_group;
   MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
   bool gathers;
-  bool one_thread_each;      /* no process of the world has MPI_THREAD_MULTIPLE */
-  unsigned char *same_node;  /* per rank of the world; NULL = not known */
-  uint32_t peers_generation; /* changes when a communicator or window is freed */
-  int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
+  bool one_thread_each;          /* no process of the world has MPI_THREAD_MULTIPLE */
+  struct neighbours *neighbours; /* shared by the processes of a node; NULL = is not */
+  unsigned char *same_node;      /* per rank of the world; NULL = not known */
+  uint32_t peers_generation;     /* changes when a communicator or window is freed */
+  int memory_fd;                 /* /proc/self/mem: to look at a pointer that may be none */
   int report_fd;
   FILE *report_file;
   bool report_failed, text;
@@ -38,6 +39,11 @@ static struct {
   struct sites *sites; /* of all threads */
   char executable[1024];
 } run = {.pid = -1, .rank = -1, .size = 1, .memory_fd = -1};
+
+/* How many processes of a node measure, and how many of them have nothing more to write. */
+typedef struct neighbours {
+  uint32_t measured_count, done_count;
+} neighbours;
 
 typedef struct peers peers;
 #define CACHED_PEERS 8

@@ -1,0 +1,41 @@
+#!/bin/sh
+# A job that is ended by a signal, or because one of its processes has ended: launchers kill the others when the first
+# one is gone, and yet each leaves its report.
+. tests/mpi/preload_common.sh
+
+reports_of() { ls "$1" | grep -c 'json$'; }
+# begin MPI SCENE: in the background, $! is the launcher; returns when both processes have begun
+begin() {
+  m=$1 scene=$2 reports=$work/$1.$2${3:+.$3} i=0
+  mkdir -p "$reports"
+  case $m in
+    openmpi) set -- -x LD_PRELOAD="$(library $m)" -x NBC_REPORT_DIR="$reports" ;;
+    *) set -- -genv LD_PRELOAD "$(library $m)" -genv NBC_REPORT_DIR "$reports" ;;
+  esac
+  # no `timeout`: it sends signals twice, and MPICH's launcher kills at the second SIGINT; the program ends by itself
+  "mpirun.$m" "$@" -n 2 "$B/tests/mpi/preload_ended.$m" "$scene" >"$reports/out" 2>"$reports/err" &
+  while [ "$(ls "$reports" | grep -c ready)" != 2 ] && [ $i -lt 1200 ]; do sleep 0.1; i=$((i + 1)); done
+}
+both() { # WHAT: the launcher may be gone before what it has launched
+  i=0
+  while [ "$(reports_of "$reports")" != 2 ] && [ $i -lt 30 ]; do sleep 0.1; i=$((i + 1)); done
+  if [ "$(reports_of "$reports")" = 2 ]; then ok "$1: both processes left a report"
+  else bad "$1: $(reports_of "$reports") of 2 reports: $(ls "$reports" | tr '\n' ' '; cat "$reports/err")"; fi
+}
+signalled() { # mpi
+  export OMPI_MCA_odls_base_sigkill_timeout=1 # as it is when nobody sets it
+  for name in TERM INT; do
+    begin "$1" all $name
+    kill -$name $!
+    wait $! 2>/dev/null
+    both "$1: SIG$name to the launcher"
+  done
+  export OMPI_MCA_odls_base_sigkill_timeout=0
+}
+if [ -z "$TEST_ONLY" ]; then each_mpi signalled
+else # "signalled mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+fi
+finish
