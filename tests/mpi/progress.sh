@@ -226,9 +226,9 @@ decimal_comma() { # MPI: settings and lines are the same in a program whose loca
   [ -d "$work/locales" ] || { mkdir "$work/locales" && localedef -i de_DE -f UTF-8 "$work/locales/de_DE.UTF-8" >"$work/localedef" 2>&1; } # once for both MPIs
   in_de="NBC_PROGRESS=timer NBC_PROGRESS_SAY=2 LOCPATH=$work/locales TEST_LOCALE=de_DE.UTF-8"
   for us in 2.5 2,5; do
-    progress $1 1 $in_de NBC_PROGRESS_US=$us "$B/tests/mpi/progress_level.$1" init >"$work/comma.$us" 2>&1
+    progress $1 1 $in_de NBC_PROGRESS_US=$us "$B/tests/mpi/progress_level.$1" init >"$work/comma.$us.out" 2>"$work/comma.$us"
   done
-  if grep -q '^provided' "$work/comma.2.5" && ! grep -q 'must be 1 to 1e9' "$work/comma.2.5" && grep -q 'NBC_PROGRESS_US=2,5: must be' "$work/comma.2,5" &&
+  if grep -q '^provided' "$work/comma.2.5.out" && ! grep -q 'must be 1 to 1e9' "$work/comma.2.5" && grep -q 'NBC_PROGRESS_US=2,5: must be' "$work/comma.2,5" &&
      grep -q 'used [0-9]*\.[0-9]* s of [0-9]*\.[0-9]* s' "$work/comma.2.5"; then ok "$1: numbers have a point in a locale with a decimal comma"
   else bad "$1: decimal comma"; cat "$work/comma.2.5" "$work/comma.2,5"; fi
 }
