@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -194,6 +195,8 @@ static bool wait_to_read(int fd) {
   return !guest_may_wait(fd) || guest_wait_for_file(fd, POLLIN, -1);
 }
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
+  ssize_t n;
+  if (guest_signal_file_read(fd, to, bytes, &n)) return n;
   return wait_to_read(fd) ? read(guest_input(fd), to, bytes) : -1;
 }
 static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
@@ -275,6 +278,27 @@ ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
 }
 static int guest_eventfd_read(int fd, eventfd_t *value) {
   return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
+}
+
+/* ---- locks of whole files: each process has opened them for itself ------------------------------------------------ */
+typedef struct lock_args {
+  int fd, how;
+} lock_args;
+static int look_lock(void *arg, int ms) {
+  const lock_args *a = (const lock_args *)arg;
+  const struct timespec d = of_ms(ms);
+  if (flock(a->fd, a->how | LOCK_NB) == 0) return 1;
+  if (errno != EWOULDBLOCK) return -1;
+  if (ms) nanosleep(&d, NULL);
+  return 0;
+}
+static int guest_flock(int fd, int how) {
+  lock_args a = {fd, how};
+  int got;
+  if (how & (LOCK_NB | LOCK_UN)) return flock(fd, how);
+  do got = wait_for(look_lock, &a, -1);
+  while (got < 0 && errno == EINTR && was_restarted);
+  return got < 0 ? -1 : 0;
 }
 
 /* ---- timerfd: an eventfd to which the model writes at the simulated time -------------------------------------- */
@@ -362,6 +386,7 @@ static int guest_close(int fd) {
     t->is_closed = 1;
     if (!t->event_count) drop(t);
   }
+  guest_signal_file_close(fd);
   return guest_descriptors_leave(fd) ? -1 : close(fd);
 }
 /* ---- streams: libc's own reads and writes would wait on the host --------------------------------------------------- */
@@ -402,6 +427,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("readv", guest_readv);
   GUEST_REPLACE("__read_chk", guest_read_chk);
   GUEST_REPLACE("eventfd_read", guest_eventfd_read);
+  GUEST_REPLACE("flock", guest_flock);
   GUEST_REPLACE("timerfd_create", guest_timerfd_create);
   GUEST_REPLACE("timerfd_settime", guest_timerfd_settime);
   GUEST_REPLACE("timerfd_gettime", guest_timerfd_gettime);

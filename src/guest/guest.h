@@ -283,6 +283,9 @@ enum {
 };                                  /* a handler was called: how a wait goes on */
 extern bool guest_signals_may_come; /* that a thread does not send to itself */
 int guest_signals_come(void);       /* those of the running thread: after each of its waits */
+/* Of a signalfd. ret false: it is none; else *n is what read gives */
+bool guest_signal_file_read(int fd, void *to, size_t bytes, ssize_t *n);
+void guest_signal_file_close(int fd);
 /* ret EINVAL: no such signal; 0 sends none */
 int guest_signal_thread(guest_context *c, int number, int code, union sigval value);
 int guest_signal_timer(int number, int code, union sigval value, pid_t thread); /* 0: its process */

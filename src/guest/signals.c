@@ -3,9 +3,13 @@
    in waits of pthreads and for files, sleeps, looks at the clock and waits for memory; in a call of MPI, behind it. */
 #include "guest.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,9 +18,17 @@ typedef struct pending { /* the oldest first; of those that are no real-time sig
   struct pending *next;
   siginfo_t info;
 } pending;
+/* A signalfd: an eventfd that can be read while one of its signals is pending, so that poll, select and epoll know. */
+typedef struct signal_file {
+  struct signal_file *next;
+  int fd;
+  bool is_ready;
+  sigset_t set;
+} signal_file;
 typedef struct process_signals { /* of a process that uses any */
   struct sigaction actions[SIGNALS];
   pending *pending; /* that no thread takes */
+  signal_file *files;
 } process_signals;
 struct guest_signals { /* of a thread that uses any */
   sigset_t blocked;
@@ -62,11 +74,27 @@ void guest_signals_end(guest_context *c) {
 }
 
 /* ---- what is pending ------------------------------------------------------------------------------------------ */
+static bool has(const pending *list, const sigset_t *set) {
+  while (list && sigismember(set, list->info.si_signo) != 1) list = list->next;
+  return list != NULL;
+}
+static void tell_files(void) {
+  for (signal_file *f = state()->files; f; f = f->next) {
+    bool is_ready = has(state()->pending, &f->set);
+    uint64_t one = 1;
+    for (guest_context *c = &guest_now()->first; c && !is_ready; c = c->next)
+      is_ready = c->signals && has(c->signals->pending, &f->set);
+    if (is_ready != f->is_ready &&
+        (is_ready ? write(f->fd, &one, sizeof one) : read(f->fd, &one, sizeof one)) == sizeof one)
+      f->is_ready = is_ready;
+  }
+}
 static void put(pending **list, const siginfo_t *info) {
   for (; *list; list = &(*list)->next)
     if ((*list)->info.si_signo == info->si_signo && info->si_signo < SIGRTMIN) return;
   *list = (pending *)zeroed(sizeof **list);
   (*list)->info = *info;
+  tell_files();
 }
 /* Of the signals that are wanted (or not unwanted) the one with the lowest number, the oldest of it. ret false: none */
 static bool take(pending **list, const sigset_t *wanted, const sigset_t *unwanted,
@@ -84,6 +112,7 @@ static bool take(pending **list, const sigset_t *wanted, const sigset_t *unwante
   *info = gone->info;
   *best = gone->next;
   free(gone);
+  tell_files();
   return true;
 }
 
@@ -341,6 +370,76 @@ static int guest_sigwaitinfo(const sigset_t *set, siginfo_t *info) {
   return guest_sigtimedwait(set, info, NULL);
 }
 
+/* ---- signalfd --------------------------------------------------------------------------------------------------- */
+static signal_file *file_of(int fd) {
+  const process_signals *s = pm_self() ? *(process_signals **)guest_state(&part) : NULL;
+  signal_file *f = s ? s->files : NULL;
+  while (f && f->fd != fd) f = f->next;
+  return f;
+}
+static int guest_signalfd(int fd, const sigset_t *set, int flags) {
+  if (flags & ~(SFD_NONBLOCK | SFD_CLOEXEC)) return errno = EINVAL, -1;
+  signal_file *f = fd < 0 ? NULL : file_of(fd);
+  if (fd >= 0 && !f) return errno = fcntl(fd, F_GETFD) < 0 ? EBADF : EINVAL, -1;
+  if (!f) {
+    fd = eventfd(0, (flags & SFD_NONBLOCK ? EFD_NONBLOCK : 0) |
+                        (flags & SFD_CLOEXEC ? EFD_CLOEXEC : 0));
+    if (fd < 0) return -1;
+    f = (signal_file *)zeroed(sizeof *f);
+    f->fd = fd;
+    f->next = state()->files;
+    state()->files = f;
+  }
+  f->set = *set;
+  sigdelset(&f->set, SIGKILL), sigdelset(&f->set, SIGSTOP);
+  tell_files();
+  return fd;
+}
+void guest_signal_file_close(int fd) {
+  signal_file *gone = file_of(fd), **at = gone ? &state()->files : NULL;
+  while (at && *at != gone) at = &(*at)->next;
+  if (at) *at = gone->next;
+  free(gone);
+}
+static struct signalfd_siginfo told(const siginfo_t *info) {
+  struct signalfd_siginfo s;
+  memset(&s, 0, sizeof s);
+  s.ssi_signo = (uint32_t)info->si_signo;
+  s.ssi_code = info->si_code;
+  if (info->si_code <= 0 && info->si_code != SI_TIMER) { /* somebody sent it */
+    s.ssi_pid = (uint32_t)info->si_pid;
+    s.ssi_uid = info->si_uid;
+  }
+  if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE) {
+    s.ssi_int = info->si_value.sival_int;
+    s.ssi_ptr = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+  }
+  return s;
+}
+bool guest_signal_file_read(int fd, void *to, size_t bytes, ssize_t *n) {
+  struct signalfd_siginfo *s = (struct signalfd_siginfo *)to;
+  const size_t room = bytes / sizeof *s;
+  size_t count = 0;
+  siginfo_t info;
+  if (!file_of(fd)) return false;
+  *n = -1;
+  if (!room) return errno = EINVAL, true;
+  while (count < room) {
+    const signal_file *f = file_of(fd); /* it may be closed meanwhile */
+    if (f && (take(&mine()->pending, &f->set, NULL, &info) ||
+              take(&state()->pending, &f->set, NULL, &info))) {
+      s[count++] = told(&info);
+      continue;
+    }
+    if (count) break;
+    if (!f || !guest_may_wait(fd)) return errno = f ? EAGAIN : EBADF, true;
+    pm_yield(); /* it may be another thread's, to which alone it was sent */
+    if (!guest_wait_for_file(fd, POLLIN, -1)) return true;
+  }
+  *n = (ssize_t)(count * sizeof *s);
+  return true;
+}
+
 /* ---- faults: the host sends them, and the program's handler is called, on the stack of the model's handler; it may
    return, jump or end the process. What crashes there, or has no handler, ends the run as the model says. ------- */
 static struct sigaction models[65];
@@ -422,6 +521,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("sigwait", guest_sigwait);
   GUEST_REPLACE("sigwaitinfo", guest_sigwaitinfo);
   GUEST_REPLACE("sigtimedwait", guest_sigtimedwait);
+  GUEST_REPLACE("signalfd", guest_signalfd);
   GUEST_REPLACE("siglongjmp", guest_siglongjmp);
   GUEST_REPLACE("longjmp", guest_siglongjmp);
   GUEST_REPLACE("_longjmp", guest_siglongjmp);

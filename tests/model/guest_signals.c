@@ -1,5 +1,6 @@
 /* Signals and cancellation of threads and timers, as on any system: prints what Linux prints (guest_signals.txt). */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -288,6 +292,100 @@ static void timer(void) {
   printf(" %d\n", errno == EINVAL);
 }
 
+/* Signals as a file: blocked ones are read, in the order of their numbers. */
+static void told_by(int fd) {
+  struct signalfd_siginfo s[4];
+  const ssize_t n = read(fd, s, sizeof s);
+  printf("signalfd %ld:", (long)(n < 0 ? -errno : n / (ssize_t)sizeof *s));
+  for (ssize_t i = 0; i < n / (ssize_t)sizeof *s; i++)
+    printf(" %d code %d value %d%s", (int)s[i].ssi_signo - (s[i].ssi_signo >= 34 ? SIGRTMIN - 34 : 0), s[i].ssi_code, s[i].ssi_int, s[i].ssi_code == SI_TIMER || s[i].ssi_pid == (uint32_t)getpid() ? "" : " of another");
+  puts("");
+}
+static void *sends_later(void *unused) {
+  ms(30);
+  const int sent = kill(getpid(), SIGUSR2);
+  return (void *)(intptr_t)(sent + (unused != NULL));
+}
+static int is_ready(int fd) {
+  struct pollfd file = {fd, POLLIN, 0};
+  return poll(&file, 1, 0);
+}
+static void signals_as_files(void) {
+  sigset_t set, before, now;
+  struct itimerval rings = {{0, 10000}, {0, 10000}};
+  const struct itimerval never = {{0, 0}, {0, 0}};
+  struct epoll_event event = {.events = EPOLLIN}, got;
+  char small[8];
+  sigemptyset(&set), sigaddset(&set, SIGUSR1), sigaddset(&set, SIGUSR2), sigaddset(&set, SIGRTMIN), sigaddset(&set, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  handle(SIGUSR2, 0);
+  handle(SIGALRM, 0);
+  count = 0;
+  const int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), epoll = epoll_create1(0);
+  printf("signalfd %d, ready %d\n", fd >= 0, is_ready(fd));
+  told_by(fd);
+  kill(getpid(), SIGUSR2);
+  sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = 7});
+  sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = 8});
+  raise(SIGUSR1);
+  printf("ready %d, small %ld\n", is_ready(fd), (long)read(fd, small, sizeof small));
+  told_by(fd);
+  printf("ready %d\n", is_ready(fd));
+  sigpending(&now);
+  printf("pending %d, handlers %d\n", sigismember(&now, SIGUSR2), (int)count);
+  epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+  pthread_create(&threads[0], NULL, sends_later, NULL);
+  printf("epoll %d", epoll_wait(epoll, &got, 1, 1000));
+  pthread_join(threads[0], NULL);
+  puts("");
+  sigdelset(&set, SIGUSR2);
+  printf("other signals %d, ready %d\n", signalfd(fd, &set, 0) == fd, is_ready(fd));
+  sigaddset(&set, SIGUSR2);
+  signalfd(fd, &set, 0);
+  told_by(fd);
+  const int waits = signalfd(-1, &set, 0);
+  pthread_create(&threads[0], NULL, sends_later, NULL);
+  told_by(waits);
+  pthread_join(threads[0], NULL);
+  setitimer(ITIMER_REAL, &rings, NULL);
+  told_by(waits);
+  told_by(waits);
+  setitimer(ITIMER_REAL, &never, NULL);
+  kill(getpid(), SIGUSR2);
+  printf("taken by sigwait %d", sigtimedwait(&set, NULL, &(struct timespec){1, 0}) == SIGUSR2);
+  printf(", ready %d\n", is_ready(waits));
+  kill(getpid(), SIGUSR2);
+  close(fd), close(waits), close(epoll);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  printf("then handled %d\n", (int)count);
+  const int flags = signalfd(-1, &set, 1 << 30), by_flags = errno, input = signalfd(0, &set, 0), by_input = errno, none = signalfd(999, &set, 0);
+  printf("no such %d %d, %d %d, %d %d\n", flags, by_flags == EINVAL, input, by_input == EINVAL, none, errno == EBADF);
+  threads[0] = 0;
+}
+/* A lock of a file, opened twice. */
+static char locked[] = "/tmp/guest_signals_XXXXXX";
+static void *holds(void *unused) {
+  const int fd = open(locked, O_RDWR);
+  const int mine = flock(fd, LOCK_EX | LOCK_NB);
+  (void)unused;
+  ms(60);
+  is_over = 1;
+  return (void *)(intptr_t)(mine + flock(fd, LOCK_UN) + close(fd));
+}
+static void locks_of_files(void) {
+  const int fd = mkstemp(locked);
+  void *result;
+  is_over = 0;
+  pthread_create(&threads[0], NULL, holds, NULL);
+  ms(20);
+  const int at_once = flock(fd, LOCK_EX | LOCK_NB), by_other = errno, later = flock(fd, LOCK_SH);
+  printf("locked %d %d, then %d, waited %d", at_once, by_other == EWOULDBLOCK, later, is_over);
+  pthread_join(threads[0], &result);
+  printf(", %ld\n", (long)(intptr_t)result);
+  close(fd);
+  unlink(locked);
+  threads[0] = 0;
+}
 int main(void) {
   void *result;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -358,6 +456,8 @@ int main(void) {
   pthread_key_create(&key, key_ends);
   cancelled("with a key", with_key);
   timer();
+  signals_as_files();
+  locks_of_files();
   printf("bad %d %d %d\n", pthread_kill(first, 99), pthread_sigmask(77, &set, NULL), pthread_kill(first, 0));
   return 0;
 }
