@@ -133,6 +133,7 @@ static void unmap_memory(void *memory);
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define VISIBLE             __attribute__((visibility("default")))

@@ -25,6 +25,7 @@ static void wait_for_node(int most_ms) {
 
 /* Without MPI_Finalize. Not in a child of fork or vfork: another process id. */
 static void finish_before_end(void) {
+  if (me.busy && !__atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE)) return; /* our locks are held */
   if (__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 2 || getpid() != run.pid) return;
   finish_or_wait();
   wait_for_node(ENDS_ALONE_MS);
@@ -48,7 +49,8 @@ VISIBLE void quick_exit(int status) {
 /* Batch systems send SIGXCPU and SIGHUP. SIGUSR1 and SIGUSR2 are left to NBC_SIGNAL. */
 static const int deadly[] = {SIGABRT, SIGTERM, SIGINT,  SIGSEGV, SIGBUS,  SIGFPE,
                              SIGILL,  SIGHUP,  SIGQUIT, SIGXCPU, SIGXFSZ, SIGALRM};
-#define DEADLY (sizeof deadly / sizeof *deadly)
+#define DEADLY         (sizeof deadly / sizeof *deadly)
+#define BIT_OF(number) (UINT64_C(1) << ((number)-1))
 
 /* UCX, below both MPIs, keeps others from setting handlers by its own sigaction: ask the libc. */
 #ifdef __GLIBC__
@@ -76,7 +78,10 @@ static bool is_free(int number) {
 }
 
 /* What would have happened without us: the action we replaced gets the signal. */
-static void give_back(int number) { sigaction_of_libc(number, &run.old_action[number], NULL); }
+static void give_back(int number) {
+  run.watched[number] = false;
+  sigaction_of_libc(number, &run.old_action[number], NULL);
+}
 
 /* A fault comes again by itself, with its address, when the handler returns. */
 static bool is_fault(const siginfo_t *info, int number) {
@@ -89,19 +94,37 @@ static bool is_own(const siginfo_t *info, int number) {
   return is_fault(info, number) || (info->si_code <= 0 && info->si_pid == run.pid);
 }
 
-/* The report, then the signal. While others are waited for to gather, what there is of it. While our
-   own tables are half changed there can be no report: then the signal is noted, and comes again when
-   they are whole (busy_end). Only what cannot wait, a fault in our own code or the abort there, ends
-   without. */
+/* While our own tables are half changed there can be no report, and a handler of the program might not return:
+   the signal is noted, and comes again when they are whole (busy_end); until then the kernel holds back others. */
+static bool comes_later(int number, const siginfo_t *info, void *context) {
+  ucontext_t *const interrupted = context;
+  if (!me.busy || me.pending || __atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE)) return false;
+  me.pending = number;
+  me.pending_info = *info;
+  memcpy(&me.pending_mask, &interrupted->uc_sigmask, sizeof me.pending_mask);
+  const uint64_t all_but_faults =
+      ~(BIT_OF(SIGSEGV) | BIT_OF(SIGBUS) | BIT_OF(SIGFPE) | BIT_OF(SIGILL) | BIT_OF(SIGABRT));
+  const uint64_t mask = me.pending_mask | all_but_faults;
+  memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+  return true;
+}
+
+/* Sent again, as it came, to this thread: it arrives with the mask. */
+APART static void take_pending(void) {
+  const int number = me.pending;
+  me.pending = 0;
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), number, &me.pending_info) != 0)
+    raise(number);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &me.pending_mask, NULL, sizeof me.pending_mask);
+}
+
+/* The report, then the signal. While others are waited for to gather, what there is of it. Only what cannot wait, a
+   fault in our own code or the abort there, ends without. */
 static void on_deadly_signal(int number, siginfo_t *info, void *context) {
   const int saved_errno = errno;
-  const bool gathers = __atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE) != NULL;
-  (void)context;
-  if (me.busy && !gathers && !is_fault(info, number) && number != SIGABRT) {
-    me.pending = number;
-    return;
-  }
-  if (!me.busy || gathers) {
+  const bool waits = !is_fault(info, number) && number != SIGABRT;
+  if (waits && comes_later(number, info, context)) return;
+  if (!me.busy || __atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE)) {
     finish_or_wait();
     wait_for_node(is_own(info, number) ? ENDS_ALONE_MS : ENDS_WITH_ALL_MS);
   }
@@ -110,33 +133,115 @@ static void on_deadly_signal(int number, siginfo_t *info, void *context) {
   errno = saved_errno;
 }
 
-/* Raised again, not sent: it comes to this thread before raise returns. */
-APART static void die_of_pending(void) {
-  const int number = me.pending;
-  me.pending = 0;
-  finish_or_wait();
-  wait_for_node(ENDS_WITH_ALL_MS);
-  give_back(number);
-  raise(number);
+/* ---- what the program does with signals ------------------------------------------------------- */
+/* Faults cannot wait; profilers want the place that was interrupted. */
+static bool can_wait(int number) {
+  const uint64_t cannot = BIT_OF(SIGSEGV) | BIT_OF(SIGBUS) | BIT_OF(SIGFPE) | BIT_OF(SIGILL) |
+                          BIT_OF(SIGABRT) | BIT_OF(SIGTRAP) | BIT_OF(SIGSYS) | BIT_OF(SIGPROF) |
+                          BIT_OF(SIGVTALRM);
+  return number < 32 && !(BIT_OF(number) & cannot);
+}
+static bool is_deadly(int number) {
+  for (size_t i = 0; i < DEADLY; i++)
+    if (deadly[i] == number) return true;
+  return false;
+}
+static void on_handled_signal(int number, siginfo_t *info, void *context);
+
+/* What the kernel is given in place of what the program wants; true: ours. A deadly signal's default action, asked for
+   in or after a handler, too, is ours; a handler of the program is called by ours, when our tables are whole. */
+static bool replaced(int number, const struct sigaction *wanted, struct sigaction *given) {
+  *given = *wanted;
+  if (wanted->sa_handler == SIG_IGN) return false;
+  if (wanted->sa_handler == SIG_DFL ? !is_deadly(number) : !can_wait(number)) return false;
+  given->sa_sigaction = wanted->sa_handler == SIG_DFL ? on_deadly_signal : on_handled_signal;
+  given->sa_flags = (wanted->sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+  return true;
+}
+static void watch(int number) {
+  struct sigaction given;
+  run.watched[number] = replaced(number, &run.old_action[number], &given);
+  if (run.watched[number]) sigaction_of_libc(number, &given, NULL);
 }
 
-/* Only signals that the program left alone. */
-static void watch_signals(void) {
-  struct sigaction action;
+static void on_handled_signal(int number, siginfo_t *info, void *context) {
+  const struct sigaction wanted = run.old_action[number];
+  if (comes_later(number, info, context) || wanted.sa_handler == SIG_IGN) return;
+  if (wanted.sa_handler == SIG_DFL) { /* since another thread changed it */
+    if (is_deadly(number)) on_deadly_signal(number, info, context);
+    return;
+  }
+  if ((wanted.sa_flags & (int)SA_RESETHAND) && getpid() == run.pid) {
+    run.old_action[number].sa_handler = SIG_DFL;
+    run.old_action[number].sa_flags = 0;
+    watch(number);
+    if (!run.watched[number]) give_back(number);
+  }
+  if (wanted.sa_flags & SA_SIGINFO)
+    wanted.sa_sigaction(number, info, context);
+  else
+    wanted.sa_handler(number);
+}
+
+#ifdef __GLIBC__
+VISIBLE int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
+  static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
+  struct sigaction given;
+  if (number <= 0 || number >= NSIG ||
+      (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) && !run.watched[number]) ||
+      getpid() != run.pid)
+    return REAL_OF(, sigaction)(number, action, old);
+  const struct sigaction stood = run.old_action[number];
+  const bool was_watched = run.watched[number];
+  if (action) {
+    run.watched[number] = replaced(number, action, &given);
+    run.old_action[number] = *action;
+  }
+  const int rc = REAL_OF(, sigaction)(number, action ? &given : NULL, old);
+  if (rc != 0) run.old_action[number] = stood, run.watched[number] = was_watched;
+  if (rc == 0 && old && was_watched) *old = stood;
+  return rc;
+}
+
+/* As the libc's do, flags and all. */
+static __sighandler_t signal_by(int number, __sighandler_t handler, int flags) {
+  struct sigaction action, old;
   memset(&action, 0, sizeof action);
-  action.sa_sigaction = on_deadly_signal;
-  action.sa_flags = SA_SIGINFO;
-  for (size_t i = 0; i < DEADLY; i++)
-    if (is_free(deadly[i]) && sigaction_of_libc(deadly[i], NULL, &run.old_action[deadly[i]]) == 0)
-      sigaction_of_libc(deadly[i], &action, NULL);
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  if (!(flags & (int)SA_RESETHAND) && number > 0 && number < NSIG)
+    sigaddset(&action.sa_mask, number);
+  if (handler == SIG_ERR) errno = EINVAL;
+  return handler == SIG_ERR || sigaction(number, &action, &old) != 0 ? SIG_ERR : old.sa_handler;
+}
+VISIBLE __sighandler_t signal(int number, __sighandler_t handler) {
+  return signal_by(number, handler, SA_RESTART);
+}
+VISIBLE __sighandler_t __sysv_signal(int number, __sighandler_t handler) {
+  return signal_by(number, handler, (int)SA_RESETHAND | SA_NODEFER);
+}
+#endif
+
+/* Those that the program, or the MPI to print a stack, handles now, and the deadly ones. */
+static void watch_signals(void) {
+  for (int number = 1; number < 32; number++) {
+    struct sigaction *const old = &run.old_action[number];
+    if (sigaction_of_libc(number, NULL, old) != 0) continue;
+    if (is_deadly(number) && is_free(number)) {
+      struct sigaction action;
+      memset(&action, 0, sizeof action);
+      action.sa_sigaction = on_deadly_signal;
+      action.sa_flags = SA_SIGINFO;
+      run.watched[number] = sigaction_of_libc(number, &action, NULL) == 0;
+    } else if (old->sa_handler != SIG_DFL && !is_free(number)) {
+      watch(number);
+    }
+  }
 }
 
 static void stop_watching(void) { /* after the report the signals are as they were */
-  struct sigaction now;
-  for (size_t i = 0; i < DEADLY; i++)
-    if (sigaction_of_libc(deadly[i], NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-        now.sa_sigaction == on_deadly_signal)
-      sigaction_of_libc(deadly[i], &run.old_action[deadly[i]], NULL);
+  for (int number = 1; number < NSIG; number++)
+    if (run.watched[number]) give_back(number);
 }
 
 /* NBC_SIGNAL: measuring off, and on again; each thread follows at its next call. It stays watched to the end: its

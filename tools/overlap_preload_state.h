@@ -35,8 +35,9 @@ static struct {
   int report_fd;
   FILE *report_file;
   bool report_failed, text;
-  struct sigaction old_action[NSIG];
-  struct sites *sites; /* of all threads */
+  struct sigaction old_action[NSIG]; /* what would stand if ours did not */
+  bool watched[NSIG];                /* ours stands */
+  struct sites *sites;               /* of all threads */
   char executable[1024];
 } run = {.pid = -1, .rank = -1, .size = 1, .memory_fd = -1};
 
@@ -54,7 +55,7 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   bool inside; /* in a wrapper: calls that MPI or callbacks make are not counted */
   bool on;
   volatile sig_atomic_t busy;    /* in our own code: a signal handler must keep out */
-  volatile sig_atomic_t pending; /* a deadly signal that came while busy */
+  volatile sig_atomic_t pending; /* a signal that came while busy */
   uint32_t epoch;
   nbc_recorder *recorder;
   struct sites *sites;
@@ -71,6 +72,8 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   uint64_t section_name[NBC_MAX_DEPTH];
   int *ranks; /* for translating groups */
   int rank_count;
+  siginfo_t pending_info;
+  uint64_t pending_mask; /* of signals, as the kernel has it, before that one came */
 } me;
 
 /* One intercepted call. */
@@ -84,7 +87,7 @@ typedef struct call {
 } call;
 
 /* Our own code begins and ends. What it changes stays between the two, for a signal handler. */
-APART static void die_of_pending(void);
+APART static void take_pending(void);
 static inline void busy_begin(void) {
   me.busy = 1;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -92,7 +95,7 @@ static inline void busy_begin(void) {
 static inline void busy_end(void) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   me.busy = 0;
-  if (UNLIKELY(me.pending)) die_of_pending();
+  if (UNLIKELY(me.pending)) take_pending();
 }
 
 APART static void lock_among_threads(void) {

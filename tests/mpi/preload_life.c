@@ -2,6 +2,9 @@
      loop      messages to itself for ever, ended by a signal that arrives anywhere, often in the
                preload's own bookkeeping
      poll      MPI_Iprobe for ever, as a waiting rank does, ended likewise
+     exits     as loop, with threads allowed; the program handles the signal itself: by exit
+     again     as loop; it handles the signal, by the default action, sent once more
+     once      as loop; its handler is for one signal only (SA_RESETHAND), and two come
      reuse     one thread dups, broadcasts on and frees a communicator of one process, while the main
                thread does the same with one of all: the same handle again and again
      window    the same with windows and puts
@@ -36,12 +39,25 @@ static void round_trip(MPI_Comm comm) {
   MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 }
 
+static void exits(int number) { (void)number, exit(0); }
+static void again(int number) { signal(number, SIG_DFL), raise(number); }
+static void once(int number) { (void)number; }
+/* How the program handles SIGTERM. What it is told of before must be what it has set. */
+static void handle(const char *scene) {
+  struct sigaction action, old;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = is(scene, "exits") ? exits : is(scene, "again") ? again : once;
+  action.sa_flags = is(scene, "once") ? (int)SA_RESETHAND : SA_RESTART;
+  if (sigaction(SIGTERM, &action, &old) != 0 || old.sa_handler != SIG_DFL) raise(SIGKILL);
+  if (sigaction(SIGTERM, NULL, &old) != 0 || old.sa_handler != action.sa_handler || (old.sa_flags & SA_SIGINFO)) raise(SIGKILL);
+}
+
 /* Another process sends the signal after as many microseconds as the argument says. */
 static void until_signal(int poll, const char *delay_us) {
   const pid_t target = getpid();
   if (fork() == 0) {
     usleep((useconds_t)atoi(delay_us));
-    kill(target, SIGTERM);
+    while (kill(target, SIGTERM) == 0 && getppid() == target) usleep(100000);
     _exit(0);
   }
   for (;;) {
@@ -206,9 +222,10 @@ int main(int argc, char **argv) {
   int level;
   pthread_t other;
   MPI_Init_thread(&argc, &argv,
-                  is(scene, "reuse") || is(scene, "handed") || is(scene, "memory") ? MPI_THREAD_MULTIPLE
+                  is(scene, "reuse") || is(scene, "handed") || is(scene, "memory") || is(scene, "exits") ? MPI_THREAD_MULTIPLE
                                                                                    : MPI_THREAD_SINGLE,
                   &level);
+  if (is(scene, "exits") || is(scene, "again") || is(scene, "once")) handle(scene), until_signal(0, argv[2]);
   if (is(scene, "loop") || is(scene, "poll")) until_signal(is(scene, "poll"), argv[2]);
   if ((is(scene, "reuse") || is(scene, "handed")) && level < MPI_THREAD_MULTIPLE) {
     puts("no MPI_THREAD_MULTIPLE");

@@ -3,7 +3,7 @@
 # bookkeeping, very many communicators: nothing is lost, nothing gets slow.
 . tests/mpi/preload_common.sh
 
-signalled() { LD_PRELOAD=$(library $m) NBC_REPORT_DIR=$reports "$B/tests/mpi/preload_life.$m" $scene "$1" 2>/dev/null; }
+signalled() { LD_PRELOAD=$(library $m) NBC_REPORT_DIR=$reports timeout -s KILL 60 "$B/tests/mpi/preload_life.$m" $scene "$1" 2>/dev/null; }
 # SIGTERM comes wherever the process is: each run must leave its report. MPI SCENE RUNS
 signals() {
   m=$1 scene=$2 runs=$3
@@ -77,7 +77,7 @@ memory() { # mpi
   if [ $((with - without)) -le 64 ]; then ok "$1: an idle thread has $without KiB, $with with the preload"
   else bad "$1: an idle thread has $without KiB, $with with the preload: more than 64 added"; fi
 }
-each() { memory "$1"; signals "$1" loop 100; signals "$1" poll 30; reuse "$1"; window "$1"; handed "$1"; comms "$1"; bytes "$1"; dups "$1"; }
+each() { memory "$1"; signals "$1" loop 100; signals "$1" poll 30; signals "$1" exits 30; signals "$1" again 2; signals "$1" once 2; reuse "$1"; window "$1"; handed "$1"; comms "$1"; bytes "$1"; dups "$1"; }
 if [ -z "$TEST_ONLY" ]; then each_mpi each
 else # "bytes mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
