@@ -2894,6 +2894,7 @@ struct pm_stamp;
 struct pm_trace_record;
 typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
+typedef struct pm__node pm__node;
 typedef struct pm__event pm__event;
 
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
@@ -2970,6 +2971,8 @@ struct pm_thread {
   int counts_idle; /* and its timer is one of idle_count */
   int waits_for_ptl;
   const void *wait_on; /* the queue or counter; NULL: any of the process */
+  uint64_t wait_value;
+  uint32_t wait_handle;
   int polling;
   int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
   unsigned poll_streak; /* idle polls in a row */
@@ -2983,8 +2986,7 @@ struct pm_thread {
   int cores_place;      /* among those that share the cores of the node */
   uint64_t cores_order; /* of two that end at once the one that began first is first */
   int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
-  uint64_t wait_value;
-  uint32_t wait_handle, last_ct;
+  uint32_t last_ct;
   uint64_t last_count;
   void *wait_out; /* where is_over puts what came */
   pm_thread *next_waiter, *joiner;
@@ -3003,6 +3005,7 @@ struct ptl_activate_hook {
 struct pm_process {
   pm_world *world;
   int rank, node, nic, status, ended, live_threads, init_count, aborted;
+  pm__node *its_nic; /* the same */
   bool has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
@@ -3032,22 +3035,26 @@ typedef struct pm__cores {
   int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
-typedef struct pm__node {
-  pm_process *processes, **by_pid;
-  int pids_max, process_count;
-  int64_t t_gap_ps;
+struct pm__node { /* what every message looks at lies together */
+  pm_process **by_pid;
+  int pids_max;
   int leaving_count; /* lanes that are busy with a flow */
-  pm__lane lane[4];
-  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, t_command_ps, in_flight;
+  int64_t t_command_ps, in_flight;
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail;     /* wait for an in-flight limit, or a change of level */
+  struct pm__message *held; /* the first that waits for an in-flight limit, or a change of level */
+  int64_t t_done_ps;
+  unsigned char link; /* level of what is in flight */
+  pm__lane lane[4];
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX], t_gap_ps;
+  struct pm__message *held_tail;
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
-  unsigned char link;                       /* level of what is in flight */
-  pm__cores *cores;                         /* NULL: nobody has shared them yet */
-} pm__node;
+  pm_process *processes;
+  int process_count;
+  pm__cores *cores; /* NULL: nobody has shared them yet */
+};
 
 typedef struct pm__stack {
   struct pm__stack *next;
@@ -3076,6 +3083,7 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;
+  int64_t t_over_ps; /* nothing happens from here on: the limit, or time, is over */
   uint64_t order;
   pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
   uint32_t soon_count;
@@ -3128,8 +3136,9 @@ struct pm_world {
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
   int64_t t_aside_ps;    /* the same, while it stands beside the heap; its order there */
   uint64_t aside_order;
-  bool solve_is_due; /* when nothing else happens now */
-  int links_max;     /* with those behind link_count, which are limits of single flows */
+  bool solve_is_due;    /* when nothing else happens now */
+  int64_t t_unusual_ps; /* see pm__usual_until */
+  int links_max;        /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
   struct pm__due *due; /* a heap, least level first */
   uint32_t
@@ -3171,6 +3180,7 @@ struct pm_world {
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
   /* constants of the platform */
+  int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
   int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
   uint64_t wire_payload;                        /* the last one asked for, and what it takes */
@@ -3181,8 +3191,12 @@ struct pm_world {
 static inline int64_t pm__ps(int64_t d_ns) {
   return d_ns > PM__END / PM__PS ? PM__END : d_ns < -PM__END / PM__PS ? -PM__END : d_ns * PM__PS;
 }
-static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) {
-  return d_ps > PM__END - t_ps ? PM__END : t_ps + d_ps;
+static inline int64_t pm__sum_ps(int64_t a_ps, int64_t b_ps) { /* the second may be negative */
+  return b_ps > PM__END - a_ps ? PM__END : a_ps + b_ps;
+}
+static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) { /* neither is: shorter */
+  const uint64_t sum_ps = (uint64_t)t_ps + (uint64_t)d_ps;
+  return sum_ps > (uint64_t)PM__END ? PM__END : (int64_t)sum_ps;
 }
 /* A product that no compiler joins with a sum (fused multiply-add rounds once, not twice): results are
    the same to the last bit on every machine. */
@@ -3224,6 +3238,12 @@ static inline int64_t pm__next_ps(pm_world *w) {
   first = pm__first(w);
   return first && first->t_ps < w->t_aside_ps ? first->t_ps : w->t_aside_ps;
 }
+/* Events before this time need no look at what stands beside them: the end of flows, the limit and, where
+   rates are to be found before time moves, all that is not now. Called when one of these has changed. */
+static inline void pm__usual_until(pm_world *w) {
+  const int64_t t_ps = w->solve_is_due ? w->now_ps + 1 : w->t_over_ps;
+  w->t_unusual_ps = w->t_aside_ps < t_ps ? w->t_aside_ps : t_ps;
+}
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
 #define PM__ONE_NIC "the level rtl knows one NIC of a node: nic_count must be 1"
@@ -3239,11 +3259,14 @@ static inline uint32_t pm__rail_links(const pm_world *w) {
 PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to);
 /* The same, remembered: valid until another way is asked for. The ways from a node lie side by side: many
    processes that talk to few others displace none of each other's, and find theirs in one place. */
-static inline const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
-  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
+static inline pm__known_way *pm__known_again(pm_world *w, pm__known_way *way, int from, int to) {
   if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
-  return way;
+  return way; /* in its place, where it may have been displaced */
+}
+static inline pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  const uint32_t place = ((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1);
+  return pm__known_again(w, &w->ways[place], from, to);
 }
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
@@ -3421,9 +3444,9 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no 
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
-/* Steps up to t_last_ps, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
+/* Steps up to the limit, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
    there was one */
-PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps);
+PM__PRIVATE bool pm__steps(pm_world *w);
 #ifdef NBC_LINES
 #line 1 "src/portals/future.c"
 #endif
@@ -3692,14 +3715,14 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
   pm__unschedule(w, &w->flow_end);
   w->future_count -= w->t_aside_ps != PM__FOREVER;
   w->t_aside_ps = PM__FOREVER;
-  if (t_ps == PM__FOREVER) return;
-  if (w->shares_times) {
+  if (w->shares_times && t_ps != PM__FOREVER)
     pm__schedule(w, &w->flow_end, t_ps);
-    return;
+  else if (t_ps != PM__FOREVER) {
+    w->t_aside_ps = t_ps;
+    w->aside_order = w->order++;
+    w->future_count++;
   }
-  w->t_aside_ps = t_ps;
-  w->aside_order = w->order++;
-  w->future_count++;
+  pm__usual_until(w);
 }
 /* A carrier has messages under way: time may only pass through it. */
 PM__INLINE bool pm__is_carrying(const pm_world *w) {
@@ -3754,6 +3777,7 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   if (w->solve_is_due && t_ps > w->now_ps) {
     w->stats.event_count++;
     w->solve_is_due = false;
+    pm__usual_until(w);
     w->future_count--;
     pm__solve_now(w);
     return true;
@@ -3764,6 +3788,7 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   w->now_ps = t_ps;
   if (!is_event) {
     w->t_aside_ps = PM__FOREVER;
+    pm__usual_until(w);
     pm__flows_end(w, &w->flow_end);
     return true;
   }
@@ -3777,12 +3802,10 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
 }
 /* The event that comes next, if it is the next of the row, or of a ring that has begun: these take no more than they
    need. NULL: another step has to be taken */
-static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
+static inline pm__event *pm__usual_take(pm_world *w) {
   if (w->soon_count) {
     const pm__slot *const first = &w->soon[w->soon_count - 1];
-    if (first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
-        !pm__before(first, w->t_aside_ps, w->aside_order))
-      return NULL;
+    if (first->t_ps >= w->t_unusual_ps) return NULL;
     w->now_ps = first->t_ps;
     w->soon_count--;
     return first->event;
@@ -3794,7 +3817,7 @@ static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
   return pm__ring_take(w);
 }
 static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
-  pm__event *const event = pm__usual_take(w, t_last_ps);
+  pm__event *const event = pm__usual_take(w);
   if (!event) return pm__step_any(w, t_last_ps);
   w->stats.event_count++;
   w->future_count--;
@@ -3802,9 +3825,13 @@ static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
   event->fn(w, event);
   return true;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) { return pm__step_now(w, t_last_ps); }
-PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps) {
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. (What is usual
+   does not look at that.) */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+  return t_last_ps < w->t_over_ps - 1 ? pm__step_any(w, t_last_ps) : pm__step_now(w, t_last_ps);
+}
+PM__PRIVATE bool pm__steps(pm_world *w) {
+  const int64_t t_last_ps = w->t_over_ps - 1;
   bool has_stepped = false;
   while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
          pm__step_now(w, t_last_ps))
@@ -4470,13 +4497,11 @@ PM__INLINE void pm__block(int64_t t_ps, const char *what) {
    Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
-PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
   if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
   w->now_ps = t_ps;
   return true;
-}
-static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
@@ -4499,7 +4524,7 @@ PM__INLINE void pm__busy(int64_t d_ps, const char *what) {
    results do not change. When the thread was woken in vain it runs, and asks for this anew.
    ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
-  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
+  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, w->d_look_ps);
   const bool is_over = t->is_over(t);
   t->is_over = NULL;
   if (!is_over) return false;
@@ -5080,7 +5105,6 @@ static int pm__may_go_on(pm_world *w) {
   return 1;
 }
 static void pm__loop(pm_world *w) {
-  const int64_t t_last_ps = w->t_limit_ps < PM__END ? w->t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -5094,7 +5118,7 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (w->is_plain && pm__steps(w, t_last_ps)) { /* the usual case of pm__may_go_on */
+    } else if (w->is_plain && pm__steps(w)) { /* the usual case of pm__may_go_on */
       w->t_idle_since_ps = -1;
       continue;
     } else if (w->is_carrying && pm__carry(w)) {
@@ -5336,6 +5360,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
+  w->t_over_ps = w->t_limit_ps < PM__END ? w->t_limit_ps + 1 : PM__END;
+  pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {
@@ -5440,6 +5466,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
+  p->its_nic = &world->nodes[p->nic];
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return pm__spawn_without_memory(world);
@@ -6088,7 +6115,8 @@ static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     
 #ifdef NBC_LINES
 #line 7 "src/portals/message.h"
 #endif
-typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
+/* From PM__GET on they bring data back, from PM__FETCH on they also carry some there. */
+typedef enum pm__kind { PM__PUT, PM__ATOMIC, PM__GET, PM__FETCH, PM__SWAP } pm__kind;
 
 /* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
    carriers and trace only read it. */
@@ -6105,6 +6133,7 @@ typedef struct pm__operation {
       initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
   int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  pm__node *initiator_nic, *target_nic; /* the same two */
   int64_t t_issue_ps;
   bool is_inside; /* of one node: through memory */
   ptl_uid_t uid;
@@ -6133,7 +6162,8 @@ typedef struct pm__journey {
   bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
-  int64_t t_done_ps; /* data and events are in the target's memory */
+  pm__known_way *known; /* where the present travel's way was found, see pm__known_again */
+  int64_t t_done_ps;    /* data and events are in the target's memory */
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
   int64_t packet_count;        /* not there yet */
@@ -8236,11 +8266,9 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
 static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__INLINE bool pm__is_fetch(const pm__message *m) {
-  return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
-}
+PM__INLINE bool pm__is_fetch(const pm__message *m) { return m->what.kind >= PM__FETCH; }
 static int pm__target_event(const pm__message *m) {
-  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC,
+  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_ATOMIC, PTL_EVENT_GET,
                                          PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
   return events[m->what.kind];
 }
@@ -8367,7 +8395,7 @@ PM__INLINE_HERE int pm__match(pm__ni *ni, pm__message *m) {
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
-  if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
+  if (m->what.kind >= PM__GET) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->header_count >= ni->limits.max_unexpected_headers)
@@ -8467,7 +8495,7 @@ PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message
    word, whoever they are of. */
 PM__PRIVATE void pm__target_waits(pm__message *m) {
   pm__ni *ni = m->what.to;
-  if ((m->what.kind != PM__PUT && m->what.kind != PM__ATOMIC) || !m->what.mlength) return;
+  if (m->what.kind >= PM__GET || !m->what.mlength) return;
   m->what.next_write = NULL;
   if (ni->writes)
     ni->writes_last->what.next_write = m;
@@ -8529,7 +8557,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
-  if (ni->writes && (pm__is_get(m) || pm__is_fetch(m))) pm__writes_before(w, ni, m);
+  if (ni->writes && m->what.kind >= PM__GET) pm__writes_before(w, ni, m);
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */
@@ -8668,7 +8696,7 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   if (m->what.get_md) m->what.get_md->unsent--;
   if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
-  if (m->what.kind == PM__GET || pm__is_fetch(m)) {
+  if (m->what.kind >= PM__GET) {
     if (m->what.get_md) md = m->what.get_md;
     if (m->what.get_md && !m->what.fail)
       pm__copy(pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy), m->what.mlength);
@@ -8727,6 +8755,8 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.initiator = pm__own_id(ni);
   m->what.from_nic = p->nic;
   m->what.to_nic = p->nic - p->node + pm__to_node(m);
+  m->what.initiator_nic = p->its_nic;
+  m->what.target_nic = p->its_nic + (pm__to_node(m) - p->node);
   m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
   m->what.pt = pt;
@@ -9119,22 +9149,23 @@ typedef struct pm__ahead_step {
 /* Memory is bounded: a thread with so many steps waits until they have taken place. Handlers, which
    cannot wait, get more. Powers of two: a mask finds a place of the ring. */
 enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
+/* What is looked at each time the thread would run comes first, in one line of the cache. */
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
   uint32_t first, count, max;
-  bool has_begun; /* the first of them */
-  bool is_running;
-  pm__call_step call; /* of the first one */
   /* what is served once there are no more steps */
-  pm__eq *eq; /* NULL: nothing */
-  pm__ni *ni;
   ptl_handle_eq_t eq_handle;
-  pm__serve_stage stage;
+  pm__eq *eq; /* NULL: nothing */
   const bool *is_over;
+  pm__ni *ni;
+  pm__serve_stage stage;
+  bool has_begun; /* the first of the steps */
+  bool is_running;
   pm_event_fn handle;
   void *arg;
   ptl_event_t *event;
   int code;
+  pm__call_step call; /* of the first one */
 };
 
 /* ---- steps --------------------------------------------------------------------------------------- */
@@ -9181,7 +9212,7 @@ PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
 /* The entry is made now, as the caller wants its handle, but linked later: until then it is in no
    list, where a message could find it too early. */
 PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
-  if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
+  if (!pm__step_put(t, PM__STEP_APPEND, t->proc->world->d_append_ps, ni, me)) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
@@ -9213,10 +9244,9 @@ static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const 
    numbered in the order of time over all processes, and traces show these numbers. Where all
    command slots are taken by commands that have not left yet, pm__nic_call has put the thread in
    the list of those who look again when one is free. */
-static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
+static bool pm__move_is_put_off(pm_thread *t, pm__message *m) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  pm__message *m = (pm__message *)s->what;
   if (!a->has_begun) {
     a->has_begun = true;
     m->what.id = ++w->next_id;
@@ -9235,31 +9265,33 @@ static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
 static bool pm__step_go(pm_thread *t) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  pm__ahead_step s; /* taken out of the ring when it is over: what it does may put others in */
-  const bool is_append = a->step[a->first].kind == PM__STEP_APPEND;
-  if (a->step[a->first].kind == PM__STEP_MOVE
-          ? pm__move_is_put_off(t, &a->step[a->first])
-          : pm__step_is_put_off(
-                t, a->step[a->first].d_ps,
-                is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                is_append ? "a Portals call" : "sleep")) {
-    t->takes_cpu = is_append || a->step[a->first].kind == PM__STEP_MOVE;
+  const pm__ahead_step *const first = &a->step[a->first];
+  const pm__ahead_kind kind = first->kind;
+  const bool is_append = kind == PM__STEP_APPEND;
+  /* Taken out of the ring when it is over: what it does may put others in. */
+  pm__ni *const ni = first->ni;
+  void *const what = first->what;
+  if (kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, (pm__message *)what)
+          : pm__step_is_put_off(t, first->d_ps,
+                                is_append ? first->d_ps <= w->d_look_max_ps : t->is_vain,
+                                is_append ? "a Portals call" : "sleep")) {
+    t->takes_cpu = kind != PM__STEP_SLEEP;
     return false;
   }
-  s = a->step[a->first];
   a->has_begun = false;
-  a->first = (a->first + 1) & (a->max - 1);
-  t->has_steps = --a->count != 0;
+  a->first = --a->count ? (a->first + 1) & (a->max - 1) : 0; /* few steps stay in few places */
+  t->has_steps = a->count != 0;
   if (is_append) {
-    pm__me *me = (pm__me *)s.what;
+    pm__me *me = (pm__me *)what;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
-    if (s.ni->refs) {
-      if (pm__pt_of(s.ni, me->pt)->later_count) pm__pt_of(s.ni, me->pt)->later_count--;
-      pm__me_append(s.ni, me);
+    if (ni->refs) {
+      if (pm__pt_of(ni, me->pt)->later_count) pm__pt_of(ni, me->pt)->later_count--;
+      pm__me_append(ni, me);
     } else
-      pm__pool_free(s.ni, &me->o);
-  } else if (s.kind == PM__STEP_MOVE) {
-    pm__message *m = (pm__message *)s.what;
+      pm__pool_free(ni, &me->o);
+  } else if (kind == PM__STEP_MOVE) {
+    pm__message *m = (pm__message *)what;
     if (pm__from_is_alive(m))
       pm__message_start(w, m);
     else
@@ -9329,7 +9361,7 @@ static bool pm__serve_sleeps(pm_thread *t) {
     }
     a->stage = PM__SERVE_PAY;
     t->is_idle = w->plat.cpu_event_ns <= w->plat.cpu_poll_max_ns;
-    if (pm__is_put_off(w, t, pm__ps(w->plat.cpu_event_ns), "a Portals call")) return true;
+    if (pm__is_put_off(w, t, w->d_look_ps, "a Portals call")) return true;
   }
   t->is_idle = false;
   (void)pm__serve_takes(t);
@@ -10246,6 +10278,7 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   /* The solver counts as an event to come, so that the world does not take itself for idle before
      it has run. */
   w->solve_is_due = true; /* once for all that happens now */
+  pm__usual_until(w);
   w->future_count++;
 }
 /* Flows that `from` held down are held down by `to` from now on, which they cross too. */
@@ -10747,9 +10780,7 @@ static inline void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, i
                              int64_t t_end_ps) {
   if (w->stamp) pm__stamp_it(w, m, is_reply, t_begin_ps, t_end_ps);
 }
-static inline bool pm__brings_data(const pm__message *m) {
-  return m->what.kind == PM__GET || pm__is_fetch(m);
-}
+static inline bool pm__brings_data(const pm__message *m) { return m->what.kind >= PM__GET; }
 static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
   (void)w;
   return m->what.is_inside;
@@ -10766,6 +10797,9 @@ static inline int pm__job_from(const pm__message *m) { /* NICs of the present tr
 }
 static inline int pm__job_to(const pm__message *m) {
   return m->way.is_reply ? m->what.from_nic : m->what.to_nic;
+}
+static inline pm__node *pm__job_nic(const pm__message *m) { /* that it leaves */
+  return m->way.is_reply ? m->what.target_nic : m->what.initiator_nic;
 }
 /* Whether all NICs of the node move this payload together. */
 static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {
@@ -10879,6 +10913,10 @@ PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
 }
 PM__PRIVATE void pm__wire_constants(pm_world *w) {
   const pm_platform *p = &w->plat;
+  w->d_call_ps = pm__ps(p->cpu_command_ns);
+  w->d_append_ps = pm__ps(p->cpu_append_ns);
+  w->d_look_ps = pm__ps(p->cpu_event_ns);
+  w->d_look_max_ps = pm__ps(p->cpu_poll_max_ns);
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
@@ -10998,8 +11036,8 @@ static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
   const double bytes = pm__loggp_bytes(w, payload), more = bytes > 1 ? bytes - 1 : 0;
   const pm_loggp_range *r = pm__loggp_of(w, bytes);
   if (r)
-    return pm__max_ps(0, pm__later(r->latency_ns * PM__PS,
-                                   pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
+    return pm__max_ps(0, pm__sum_ps(r->latency_ns * PM__PS,
+                                    pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
   return pm__later(w->plat.loggp_latency_ns * PM__PS,
                    pm__bytes_ps(more, w->plat.loggp_bytes_per_s));
 }
@@ -11014,7 +11052,7 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
   if (!r || !r->noise_count) return d_ps;
   all_ps = pm__later(d_ps, (r->overhead_ns + w->plat.cpu_event_ns) * PM__PS);
   all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
-  return pm__max_ps(0, pm__later(d_ps, all_ps));
+  return pm__max_ps(0, pm__sum_ps(d_ps, all_ps));
 }
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
@@ -11181,7 +11219,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from_nic];
+  const pm__node *n = m->what.initiator_nic;
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
@@ -11314,8 +11352,11 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
 PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
                                   int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
-  const int64_t latency_ps =
-      pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
+  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
+  if (!pm__is_inside(w, m)) {
+    m->way.known = pm__known(w, from, to);
+    latency_ps = m->way.known->latency_ps;
+  }
   m->way.t_begin_ps = t_begin_ps;
   m->way.t_left_ps = t_end_ps;
   if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
@@ -11366,7 +11407,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const 
   return wait_ps;
 }
 PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps, step_ps = way->step_ps;
   const uint32_t *link = way->link, *const end = link + way->link_count;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
@@ -11377,7 +11418,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
-                             : &w->nodes[pm__job_from(m)].lane[m->way.lane];
+                             : &pm__job_nic(m)->lane[m->way.lane];
 }
 /* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
    beside what follows, and arrives before that. */
@@ -11393,7 +11434,7 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
-  w->nodes[pm__job_from(m)].leaving_count -= !pm__is_inside(w, m);
+  pm__job_nic(m)->leaving_count -= !pm__is_inside(w, m);
   lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
   if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
@@ -11503,11 +11544,10 @@ PM__INLINE_HERE int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, cons
 }
 /* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
    later. (Flows know nothing of short messages, see pm__last_ps.) */
-PM__APART static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps,
-                                     int64_t d_ps) {
-  pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
+PM__APART static void pm__hold_flows(const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+  pm__lane *lanes = pm__job_nic(m)->lane;
   int k;
-  for (k = 0; k < 4 && w->nodes[pm__job_from(m)].leaving_count; k++)
+  for (k = 0; k < 4 && pm__job_nic(m)->leaving_count; k++)
     if (lanes[k].is_busy && t_end_ps > lanes[k].t_free_ps) { /* of a busy lane: the flow's begin */
       const int64_t d_both_ps = t_end_ps - lanes[k].t_free_ps;
       lanes[k].d_held_ps = pm__later(lanes[k].d_held_ps, d_both_ps < d_ps ? d_both_ps : d_ps);
@@ -11533,7 +11573,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     lane->is_busy = 1;
     lane->t_free_ps = pm__max_ps(t_ps, w->now_ps);
     lane->d_held_ps = 0;
-    w->nodes[pm__job_from(m)].leaving_count += !inside;
+    pm__job_nic(m)->leaving_count += !inside;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, lane->t_free_ps);
     return;
@@ -11543,7 +11583,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   else {
     const int64_t d_ps = pm__wire_ps(w, bytes);
     t_end_ps = pm__later(t_ps, d_ps);
-    if (w->nodes[pm__job_from(m)].leaving_count) pm__hold_flows(w, m, t_end_ps, d_ps);
+    if (pm__job_nic(m)->leaving_count) pm__hold_flows(m, t_end_ps, d_ps);
   }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
@@ -11583,7 +11623,7 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
    a link with each other by rates, with short messages not at all: only this keeps their order.
    rest_ps: from the last link's beginning to the target. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
@@ -11624,13 +11664,17 @@ static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
-  pm__node *n = &w->nodes[to];
+  pm__node *n = m->way.is_reply ? m->what.initiator_nic : m->what.target_nic;
   int64_t t_ps = w->now_ps;
   if (!m->way.has_crossed) {
-    bool is_behind;
-    int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    bool is_behind = false;
+    int64_t wait_ps;
+    if (m->way.is_flow) {
+      wait_ps = pm__last_ps(w, m) - w->now_ps;
+      is_behind = wait_ps == 0; /* who waited until now, goes first */
+    } else
+      wait_ps = pm__cross(w, m);
     m->way.has_crossed = 1;
-    is_behind = m->way.is_flow && wait_ps == 0; /* who waited until now, goes first */
     if (w->net) is_behind = pm__behind(w, m, &wait_ps) || is_behind;
     if (wait_ps > 0 || is_behind) {
       pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
@@ -11694,7 +11738,7 @@ static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
    matches: an event must not tell of data while that of an earlier event is still on PCI. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[pm__to_nic(m)];
+  pm__node *n = m->what.target_nic;
   const bool inside = pm__is_inside(w, m),
              searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
   int taken;
@@ -11706,7 +11750,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     return;
   }
   taken = pm__arrive(w, m);
-  bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  bytes = pm__brings_data(m) ? 0 : m->what.mlength;
   t_ps = w->now_ps;
   if (w->plat.nic_match_ns)
     t_ps = pm__later(
@@ -11746,7 +11790,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__INLINE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -11759,7 +11803,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__INLINE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -11795,7 +11839,7 @@ static pm_link_model pm__link_now(pm_world *w) {
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__INLINE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  const pm__node *n = &w->nodes[p->nic];
+  const pm__node *n = p->its_nic;
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
@@ -11809,7 +11853,7 @@ static int64_t pm__pio_cpu_ps(pm_world *w, const pm__message *m) {
 }
 static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) {
   const pm_process *p = m->what.from->proc;
-  pm__node *n = &w->nodes[p->nic];
+  pm__node *n = p->its_nic;
   int64_t t_end_ps = w->now_ps;
   if (w->plat.pio_is_posted && pm__link_now(w) != PM_LINK_CARRIER) {
     t_begin_ps = pm__max_ps(w->now_ps, n->t_command_ps);
@@ -11832,7 +11876,7 @@ PM__APART static int64_t pm__noise_ps(pm_process *p) {
    another thread of the process may have been first. */
 PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
-  pm__node *n = &w->nodes[p->nic];
+  pm__node *n = p->its_nic;
   pm_thread *t = pm__current;
   const pm_loggp_range *range;
   switch (call->done++) {
@@ -11840,12 +11884,12 @@ PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step 
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
     range = call->is_short ? pm__loggp_of(w, (double)m->what.length) : NULL;
-    call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
-                                  : call->is_short ? w->plat.loggp_overhead_ns
-                                                   : w->plat.cpu_command_ns),
+    call->d_ps = pm__later(range            ? pm__ps(range->overhead_ns)
+                           : call->is_short ? pm__ps(w->plat.loggp_overhead_ns)
+                                            : w->d_call_ps,
                            w->desc.call_noise_ns ? pm__noise_ps(p) : 0);
     call->what = "a Portals call";
-    t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
+    t->is_idle = call->d_ps <= w->d_look_max_ps;
     return true;
   case 1:
     t->is_idle = 0;
@@ -11882,7 +11926,7 @@ PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step 
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
   const int node = m->what.from_nic;
-  pm__node *n = &w->nodes[node];
+  pm__node *n = m->what.initiator_nic;
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
@@ -11896,8 +11940,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from_nic].in_flight++;
-  w->nodes[m->what.from_nic].link = m->way.link;
+  m->what.initiator_nic->in_flight++;
+  m->what.initiator_nic->link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -11920,7 +11964,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from_nic];
+  const pm__node *n = m->what.initiator_nic;
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -11928,7 +11972,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   pm__note(w, m, 0);
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
@@ -11955,7 +11999,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
    process's limit does not stop those of others behind it, but none goes past a message of
    another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from_nic];
+  pm__node *n = done->what.initiator_nic;
   pm__message *m, *previous = NULL, *next;
   bool is_change;
   if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */

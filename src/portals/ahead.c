@@ -29,22 +29,23 @@ typedef struct pm__ahead_step {
 /* Memory is bounded: a thread with so many steps waits until they have taken place. Handlers, which
    cannot wait, get more. Powers of two: a mask finds a place of the ring. */
 enum { PM__STEPS_LEAST = 8, PM__STEPS_MOST = 64 };
+/* What is looked at each time the thread would run comes first, in one line of the cache. */
 struct pm__ahead {
   pm__ahead_step *step; /* a ring */
   uint32_t first, count, max;
-  bool has_begun; /* the first of them */
-  bool is_running;
-  pm__call_step call; /* of the first one */
   /* what is served once there are no more steps */
-  pm__eq *eq; /* NULL: nothing */
-  pm__ni *ni;
   ptl_handle_eq_t eq_handle;
-  pm__serve_stage stage;
+  pm__eq *eq; /* NULL: nothing */
   const bool *is_over;
+  pm__ni *ni;
+  pm__serve_stage stage;
+  bool has_begun; /* the first of the steps */
+  bool is_running;
   pm_event_fn handle;
   void *arg;
   ptl_event_t *event;
   int code;
+  pm__call_step call; /* of the first one */
 };
 
 /* ---- steps --------------------------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ PM__PRIVATE void pm__sleep_later(pm_thread *t, int64_t d_ps) {
 /* The entry is made now, as the caller wants its handle, but linked later: until then it is in no
    list, where a message could find it too early. */
 PM__PRIVATE int pm__append_later(pm_thread *t, pm__ni *ni, pm__me *me) {
-  if (!pm__step_put(t, PM__STEP_APPEND, pm__ps(t->proc->world->plat.cpu_append_ns), ni, me)) {
+  if (!pm__step_put(t, PM__STEP_APPEND, t->proc->world->d_append_ps, ni, me)) {
     pm__pool_free(ni, &me->o);
     return PTL_NO_SPACE;
   }
@@ -123,10 +124,9 @@ static bool pm__step_is_put_off(pm_thread *t, int64_t d_ps, bool is_idle, const 
    numbered in the order of time over all processes, and traces show these numbers. Where all
    command slots are taken by commands that have not left yet, pm__nic_call has put the thread in
    the list of those who look again when one is free. */
-static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
+static bool pm__move_is_put_off(pm_thread *t, pm__message *m) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  pm__message *m = (pm__message *)s->what;
   if (!a->has_begun) {
     a->has_begun = true;
     m->what.id = ++w->next_id;
@@ -145,31 +145,33 @@ static bool pm__move_is_put_off(pm_thread *t, const pm__ahead_step *s) {
 static bool pm__step_go(pm_thread *t) {
   pm_world *w = t->proc->world;
   struct pm__ahead *a = t->ahead;
-  pm__ahead_step s; /* taken out of the ring when it is over: what it does may put others in */
-  const bool is_append = a->step[a->first].kind == PM__STEP_APPEND;
-  if (a->step[a->first].kind == PM__STEP_MOVE
-          ? pm__move_is_put_off(t, &a->step[a->first])
-          : pm__step_is_put_off(
-                t, a->step[a->first].d_ps,
-                is_append ? a->step[a->first].d_ps <= pm__ps(w->plat.cpu_poll_max_ns) : t->is_vain,
-                is_append ? "a Portals call" : "sleep")) {
-    t->takes_cpu = is_append || a->step[a->first].kind == PM__STEP_MOVE;
+  const pm__ahead_step *const first = &a->step[a->first];
+  const pm__ahead_kind kind = first->kind;
+  const bool is_append = kind == PM__STEP_APPEND;
+  /* Taken out of the ring when it is over: what it does may put others in. */
+  pm__ni *const ni = first->ni;
+  void *const what = first->what;
+  if (kind == PM__STEP_MOVE
+          ? pm__move_is_put_off(t, (pm__message *)what)
+          : pm__step_is_put_off(t, first->d_ps,
+                                is_append ? first->d_ps <= w->d_look_max_ps : t->is_vain,
+                                is_append ? "a Portals call" : "sleep")) {
+    t->takes_cpu = kind != PM__STEP_SLEEP;
     return false;
   }
-  s = a->step[a->first];
   a->has_begun = false;
-  a->first = (a->first + 1) & (a->max - 1);
-  t->has_steps = --a->count != 0;
+  a->first = --a->count ? (a->first + 1) & (a->max - 1) : 0; /* few steps stay in few places */
+  t->has_steps = a->count != 0;
   if (is_append) {
-    pm__me *me = (pm__me *)s.what;
+    pm__me *me = (pm__me *)what;
     /* Closed meanwhile: a queue's callback is another thread of this process, and may do so. */
-    if (s.ni->refs) {
-      if (pm__pt_of(s.ni, me->pt)->later_count) pm__pt_of(s.ni, me->pt)->later_count--;
-      pm__me_append(s.ni, me);
+    if (ni->refs) {
+      if (pm__pt_of(ni, me->pt)->later_count) pm__pt_of(ni, me->pt)->later_count--;
+      pm__me_append(ni, me);
     } else
-      pm__pool_free(s.ni, &me->o);
-  } else if (s.kind == PM__STEP_MOVE) {
-    pm__message *m = (pm__message *)s.what;
+      pm__pool_free(ni, &me->o);
+  } else if (kind == PM__STEP_MOVE) {
+    pm__message *m = (pm__message *)what;
     if (pm__from_is_alive(m))
       pm__message_start(w, m);
     else
@@ -239,7 +241,7 @@ static bool pm__serve_sleeps(pm_thread *t) {
     }
     a->stage = PM__SERVE_PAY;
     t->is_idle = w->plat.cpu_event_ns <= w->plat.cpu_poll_max_ns;
-    if (pm__is_put_off(w, t, pm__ps(w->plat.cpu_event_ns), "a Portals call")) return true;
+    if (pm__is_put_off(w, t, w->d_look_ps, "a Portals call")) return true;
   }
   t->is_idle = false;
   (void)pm__serve_takes(t);

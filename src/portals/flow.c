@@ -437,6 +437,7 @@ static void pm__link_touch(pm_world *w, uint32_t link) {
   /* The solver counts as an event to come, so that the world does not take itself for idle before
      it has run. */
   w->solve_is_due = true; /* once for all that happens now */
+  pm__usual_until(w);
   w->future_count++;
 }
 /* Flows that `from` held down are held down by `to` from now on, which they cross too. */

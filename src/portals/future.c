@@ -263,14 +263,14 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps) {
   pm__unschedule(w, &w->flow_end);
   w->future_count -= w->t_aside_ps != PM__FOREVER;
   w->t_aside_ps = PM__FOREVER;
-  if (t_ps == PM__FOREVER) return;
-  if (w->shares_times) {
+  if (w->shares_times && t_ps != PM__FOREVER)
     pm__schedule(w, &w->flow_end, t_ps);
-    return;
+  else if (t_ps != PM__FOREVER) {
+    w->t_aside_ps = t_ps;
+    w->aside_order = w->order++;
+    w->future_count++;
   }
-  w->t_aside_ps = t_ps;
-  w->aside_order = w->order++;
-  w->future_count++;
+  pm__usual_until(w);
 }
 /* A carrier has messages under way: time may only pass through it. */
 PM__INLINE bool pm__is_carrying(const pm_world *w) {
@@ -325,6 +325,7 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   if (w->solve_is_due && t_ps > w->now_ps) {
     w->stats.event_count++;
     w->solve_is_due = false;
+    pm__usual_until(w);
     w->future_count--;
     pm__solve_now(w);
     return true;
@@ -335,6 +336,7 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
   w->now_ps = t_ps;
   if (!is_event) {
     w->t_aside_ps = PM__FOREVER;
+    pm__usual_until(w);
     pm__flows_end(w, &w->flow_end);
     return true;
   }
@@ -348,12 +350,10 @@ PM__APART static bool pm__step_any(pm_world *w, int64_t t_last_ps) {
 }
 /* The event that comes next, if it is the next of the row, or of a ring that has begun: these take no more than they
    need. NULL: another step has to be taken */
-static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
+static inline pm__event *pm__usual_take(pm_world *w) {
   if (w->soon_count) {
     const pm__slot *const first = &w->soon[w->soon_count - 1];
-    if (first->t_ps > t_last_ps || (w->solve_is_due && first->t_ps > w->now_ps) ||
-        !pm__before(first, w->t_aside_ps, w->aside_order))
-      return NULL;
+    if (first->t_ps >= w->t_unusual_ps) return NULL;
     w->now_ps = first->t_ps;
     w->soon_count--;
     return first->event;
@@ -365,7 +365,7 @@ static inline pm__event *pm__usual_take(pm_world *w, int64_t t_last_ps) {
   return pm__ring_take(w);
 }
 static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
-  pm__event *const event = pm__usual_take(w, t_last_ps);
+  pm__event *const event = pm__usual_take(w);
   if (!event) return pm__step_any(w, t_last_ps);
   w->stats.event_count++;
   w->future_count--;
@@ -373,9 +373,13 @@ static inline bool pm__step_now(pm_world *w, int64_t t_last_ps) {
   event->fn(w, event);
   return true;
 }
-/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps */
-PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) { return pm__step_now(w, t_last_ps); }
-PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps) {
+/* The next step of the simulation: time jumps to it. ret false: it would be after t_last_ps. (What is usual
+   does not look at that.) */
+PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps) {
+  return t_last_ps < w->t_over_ps - 1 ? pm__step_any(w, t_last_ps) : pm__step_now(w, t_last_ps);
+}
+PM__PRIVATE bool pm__steps(pm_world *w) {
+  const int64_t t_last_ps = w->t_over_ps - 1;
   bool has_stepped = false;
   while (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
          pm__step_now(w, t_last_ps))

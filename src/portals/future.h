@@ -12,6 +12,6 @@ PM__PRIVATE void pm__flow_end_at(pm_world *w, int64_t t_ps); /* PM__FOREVER: no 
 PM__PRIVATE bool pm__is_carrying(const pm_world *w);
 PM__PRIVATE int pm__carry(pm_world *w);
 PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
-/* Steps up to t_last_ps, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
+/* Steps up to the limit, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
    there was one */
-PM__PRIVATE bool pm__steps(pm_world *w, int64_t t_last_ps);
+PM__PRIVATE bool pm__steps(pm_world *w);

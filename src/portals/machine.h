@@ -12,6 +12,7 @@ struct pm_stamp;
 struct pm_trace_record;
 typedef struct pm__ni pm__ni;
 typedef struct pm__message pm__message;
+typedef struct pm__node pm__node;
 typedef struct pm__event pm__event;
 
 /* One entry of the future. Embedded in what it is about, so nothing is allocated per event. The next few events
@@ -88,6 +89,8 @@ struct pm_thread {
   int counts_idle; /* and its timer is one of idle_count */
   int waits_for_ptl;
   const void *wait_on; /* the queue or counter; NULL: any of the process */
+  uint64_t wait_value;
+  uint32_t wait_handle;
   int polling;
   int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
   unsigned poll_streak; /* idle polls in a row */
@@ -101,8 +104,7 @@ struct pm_thread {
   int cores_place;      /* among those that share the cores of the node */
   uint64_t cores_order; /* of two that end at once the one that began first is first */
   int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
-  uint64_t wait_value;
-  uint32_t wait_handle, last_ct;
+  uint32_t last_ct;
   uint64_t last_count;
   void *wait_out; /* where is_over puts what came */
   pm_thread *next_waiter, *joiner;
@@ -121,6 +123,7 @@ struct ptl_activate_hook {
 struct pm_process {
   pm_world *world;
   int rank, node, nic, status, ended, live_threads, init_count, aborted;
+  pm__node *its_nic; /* the same */
   bool has_pid;
   uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
@@ -150,22 +153,26 @@ typedef struct pm__cores {
   int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
-typedef struct pm__node {
-  pm_process *processes, **by_pid;
-  int pids_max, process_count;
-  int64_t t_gap_ps;
+struct pm__node { /* what every message looks at lies together */
+  pm_process **by_pid;
+  int pids_max;
   int leaving_count; /* lanes that are busy with a flow */
-  pm__lane lane[4];
-  int64_t t_rx_ps[PM__ENGINES_MAX], t_rx_last_ps[4], t_done_ps, t_command_ps, in_flight;
+  int64_t t_command_ps, in_flight;
   int64_t *slots;
   uint32_t slots_first, slots_used;
   pm_thread *slot_waiters;
-  struct pm__message *held, *held_tail;     /* wait for an in-flight limit, or a change of level */
+  struct pm__message *held; /* the first that waits for an in-flight limit, or a change of level */
+  int64_t t_done_ps;
+  unsigned char link; /* level of what is in flight */
+  pm__lane lane[4];
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX], t_gap_ps;
+  struct pm__message *held_tail;
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
-  unsigned char link;                       /* level of what is in flight */
-  pm__cores *cores;                         /* NULL: nobody has shared them yet */
-} pm__node;
+  pm_process *processes;
+  int process_count;
+  pm__cores *cores; /* NULL: nobody has shared them yet */
+};
 
 typedef struct pm__stack {
   struct pm__stack *next;
@@ -194,6 +201,7 @@ struct pm_world {
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;
+  int64_t t_over_ps; /* nothing happens from here on: the limit, or time, is over */
   uint64_t order;
   pm__slot soon[PM__SOON_MOST]; /* the last one is the next; none is after the heap's */
   uint32_t soon_count;
@@ -246,8 +254,9 @@ struct pm_world {
   int64_t t_flow_end_ps; /* its time; PM__FOREVER: none */
   int64_t t_aside_ps;    /* the same, while it stands beside the heap; its order there */
   uint64_t aside_order;
-  bool solve_is_due; /* when nothing else happens now */
-  int links_max;     /* with those behind link_count, which are limits of single flows */
+  bool solve_is_due;    /* when nothing else happens now */
+  int64_t t_unusual_ps; /* see pm__usual_until */
+  int links_max;        /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
   struct pm__due *due; /* a heap, least level first */
   uint32_t
@@ -289,6 +298,7 @@ struct pm_world {
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
   void *stamp_arg;
   /* constants of the platform */
+  int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
   int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
   uint64_t wire_payload;                        /* the last one asked for, and what it takes */
@@ -299,8 +309,12 @@ struct pm_world {
 static inline int64_t pm__ps(int64_t d_ns) {
   return d_ns > PM__END / PM__PS ? PM__END : d_ns < -PM__END / PM__PS ? -PM__END : d_ns * PM__PS;
 }
-static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) {
-  return d_ps > PM__END - t_ps ? PM__END : t_ps + d_ps;
+static inline int64_t pm__sum_ps(int64_t a_ps, int64_t b_ps) { /* the second may be negative */
+  return b_ps > PM__END - a_ps ? PM__END : a_ps + b_ps;
+}
+static inline int64_t pm__later(int64_t t_ps, int64_t d_ps) { /* neither is: shorter */
+  const uint64_t sum_ps = (uint64_t)t_ps + (uint64_t)d_ps;
+  return sum_ps > (uint64_t)PM__END ? PM__END : (int64_t)sum_ps;
 }
 /* A product that no compiler joins with a sum (fused multiply-add rounds once, not twice): results are
    the same to the last bit on every machine. */
@@ -342,6 +356,12 @@ static inline int64_t pm__next_ps(pm_world *w) {
   first = pm__first(w);
   return first && first->t_ps < w->t_aside_ps ? first->t_ps : w->t_aside_ps;
 }
+/* Events before this time need no look at what stands beside them: the end of flows, the limit and, where
+   rates are to be found before time moves, all that is not now. Called when one of these has changed. */
+static inline void pm__usual_until(pm_world *w) {
+  const int64_t t_ps = w->solve_is_due ? w->now_ps + 1 : w->t_over_ps;
+  w->t_unusual_ps = w->t_aside_ps < t_ps ? w->t_aside_ps : t_ps;
+}
 /* Rails: NIC k of a node is number k * nodes + node, in pm_world.nodes too, and ways lead from NIC to NIC
    of a rail. With one rail NICs and nodes have the same numbers. */
 #define PM__ONE_NIC "the level rtl knows one NIC of a node: nic_count must be 1"
@@ -357,11 +377,14 @@ static inline uint32_t pm__rail_links(const pm_world *w) {
 PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to);
 /* The same, remembered: valid until another way is asked for. The ways from a node lie side by side: many
    processes that talk to few others displace none of each other's, and find theirs in one place. */
-static inline const pm__known_way *pm__known(pm_world *w, int from, int to) {
-  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
-  pm__known_way *way = &w->ways[((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1)];
+static inline pm__known_way *pm__known_again(pm_world *w, pm__known_way *way, int from, int to) {
   if (way->from != from || way->to != to || !way->link_count) pm__way_find(w, way, from, to);
-  return way;
+  return way; /* in its place, where it may have been displaced */
+}
+static inline pm__known_way *pm__known(pm_world *w, int from, int to) {
+  const uint32_t of_nic = (uint32_t)to * w->way_factor >> w->way_shift;
+  const uint32_t place = ((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1);
+  return pm__known_again(w, &w->ways[place], from, to);
 }
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);

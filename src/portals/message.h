@@ -4,7 +4,8 @@
 #include "ptl.h"
 
 /* ---- for later pieces ---- */
-typedef enum pm__kind { PM__PUT, PM__GET, PM__ATOMIC, PM__FETCH, PM__SWAP } pm__kind;
+/* From PM__GET on they bring data back, from PM__FETCH on they also carry some there. */
+typedef enum pm__kind { PM__PUT, PM__ATOMIC, PM__GET, PM__FETCH, PM__SWAP } pm__kind;
 
 /* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
    carriers and trace only read it. */
@@ -21,6 +22,7 @@ typedef struct pm__operation {
       initiator;        /* the one physical, the other as its target sees it: interfaces and
                                       their maps may be gone when it arrives */
   int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  pm__node *initiator_nic, *target_nic; /* the same two */
   int64_t t_issue_ps;
   bool is_inside; /* of one node: through memory */
   ptl_uid_t uid;
@@ -49,7 +51,8 @@ typedef struct pm__journey {
   bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
-  int64_t t_done_ps; /* data and events are in the target's memory */
+  pm__known_way *known; /* where the present travel's way was found, see pm__known_again */
+  int64_t t_done_ps;    /* data and events are in the target's memory */
   /* at the packet level */
   uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
   int64_t packet_count;        /* not there yet */

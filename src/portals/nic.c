@@ -67,8 +67,11 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
 PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
                                   int64_t t_end_ps) {
   const int from = pm__job_from(m), to = pm__job_to(m);
-  const int64_t latency_ps =
-      pm__is_inside(w, m) ? w->plat.intra_latency_ns * PM__PS : pm__known(w, from, to)->latency_ps;
+  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
+  if (!pm__is_inside(w, m)) {
+    m->way.known = pm__known(w, from, to);
+    latency_ps = m->way.known->latency_ps;
+  }
   m->way.t_begin_ps = t_begin_ps;
   m->way.t_left_ps = t_end_ps;
   if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
@@ -119,7 +122,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const 
   return wait_ps;
 }
 PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
   const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps, step_ps = way->step_ps;
   const uint32_t *link = way->link, *const end = link + way->link_count;
   int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
@@ -130,7 +133,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
-                             : &w->nodes[pm__job_from(m)].lane[m->way.lane];
+                             : &pm__job_nic(m)->lane[m->way.lane];
 }
 /* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
    beside what follows, and arrives before that. */
@@ -146,7 +149,7 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
                                          w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
-  w->nodes[pm__job_from(m)].leaving_count -= !pm__is_inside(w, m);
+  pm__job_nic(m)->leaving_count -= !pm__is_inside(w, m);
   lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
   if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
@@ -256,11 +259,10 @@ PM__INLINE_HERE int64_t pm__job_ready_ps(pm_world *w, const pm__lane *lane, cons
 }
 /* A short job of a NIC leaves between the packets of a flow of another lane: that one's tail leaves so much
    later. (Flows know nothing of short messages, see pm__last_ps.) */
-PM__APART static void pm__hold_flows(pm_world *w, const pm__message *m, int64_t t_end_ps,
-                                     int64_t d_ps) {
-  pm__lane *lanes = w->nodes[pm__job_from(m)].lane;
+PM__APART static void pm__hold_flows(const pm__message *m, int64_t t_end_ps, int64_t d_ps) {
+  pm__lane *lanes = pm__job_nic(m)->lane;
   int k;
-  for (k = 0; k < 4 && w->nodes[pm__job_from(m)].leaving_count; k++)
+  for (k = 0; k < 4 && pm__job_nic(m)->leaving_count; k++)
     if (lanes[k].is_busy && t_end_ps > lanes[k].t_free_ps) { /* of a busy lane: the flow's begin */
       const int64_t d_both_ps = t_end_ps - lanes[k].t_free_ps;
       lanes[k].d_held_ps = pm__later(lanes[k].d_held_ps, d_both_ps < d_ps ? d_both_ps : d_ps);
@@ -286,7 +288,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     lane->is_busy = 1;
     lane->t_free_ps = pm__max_ps(t_ps, w->now_ps);
     lane->d_held_ps = 0;
-    w->nodes[pm__job_from(m)].leaving_count += !inside;
+    pm__job_nic(m)->leaving_count += !inside;
     m->way.event.fn = pm__job_flow;
     pm__schedule(w, &m->way.event, lane->t_free_ps);
     return;
@@ -296,7 +298,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   else {
     const int64_t d_ps = pm__wire_ps(w, bytes);
     t_end_ps = pm__later(t_ps, d_ps);
-    if (w->nodes[pm__job_from(m)].leaving_count) pm__hold_flows(w, m, t_end_ps, d_ps);
+    if (pm__job_nic(m)->leaving_count) pm__hold_flows(m, t_end_ps, d_ps);
   }
   lane->t_free_ps = t_end_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, t_end_ps);
@@ -336,7 +338,7 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
    a link with each other by rates, with short messages not at all: only this keeps their order.
    rest_ps: from the last link's beginning to the target. */
 static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
   const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
   return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
                          : 0;
@@ -377,13 +379,17 @@ static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
 PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int to = pm__job_to(m);
-  pm__node *n = &w->nodes[to];
+  pm__node *n = m->way.is_reply ? m->what.initiator_nic : m->what.target_nic;
   int64_t t_ps = w->now_ps;
   if (!m->way.has_crossed) {
-    bool is_behind;
-    int64_t wait_ps = m->way.is_flow ? pm__last_ps(w, m) - w->now_ps : pm__cross(w, m);
+    bool is_behind = false;
+    int64_t wait_ps;
+    if (m->way.is_flow) {
+      wait_ps = pm__last_ps(w, m) - w->now_ps;
+      is_behind = wait_ps == 0; /* who waited until now, goes first */
+    } else
+      wait_ps = pm__cross(w, m);
     m->way.has_crossed = 1;
-    is_behind = m->way.is_flow && wait_ps == 0; /* who waited until now, goes first */
     if (w->net) is_behind = pm__behind(w, m, &wait_ps) || is_behind;
     if (wait_ps > 0 || is_behind) {
       pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
@@ -447,7 +453,7 @@ static void pm__search_ends(pm_world *w, pm__node *n, int64_t t_ps) {
    matches: an event must not tell of data while that of an earlier event is still on PCI. */
 static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
-  pm__node *n = &w->nodes[pm__to_nic(m)];
+  pm__node *n = m->what.target_nic;
   const bool inside = pm__is_inside(w, m),
              searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
   int taken;
@@ -459,7 +465,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     return;
   }
   taken = pm__arrive(w, m);
-  bytes = m->what.kind == PM__GET || pm__is_fetch(m) ? 0 : m->what.mlength;
+  bytes = pm__brings_data(m) ? 0 : m->what.mlength;
   t_ps = w->now_ps;
   if (w->plat.nic_match_ns)
     t_ps = pm__later(
@@ -499,7 +505,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
 /* Commands between CPU and NIC, first in, first out: the ring holds when each leaves (FOREVER: not
    known yet). */
 PM__INLINE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   if (!m->way.has_slot || pm__is_of_the_dead(w, m)) return;
   n->slots[m->way.slot] = t_ps;
   if (n->slot_waiters) { /* let them look again */
@@ -512,7 +518,7 @@ static int64_t pm__slots_max(const pm_world *w) {
   return w->plat.command_queue_count + w->plat.nic_pipeline_count;
 }
 PM__INLINE void pm__slot_take(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   const uint32_t max = (uint32_t)pm__slots_max(w);
   if (!n->slots) {
     n->slots = (int64_t *)pm__zalloc(max * sizeof *n->slots);
@@ -548,7 +554,7 @@ static pm_link_model pm__link_now(pm_world *w) {
 /* Whether a command would have to wait. (A transfer inside of a node needs no command.) */
 PM__INLINE int pm__slots_are_taken(const pm_process *p, const pm__message *m) {
   pm_world *w = p->world;
-  const pm__node *n = &w->nodes[p->nic];
+  const pm__node *n = p->its_nic;
   return pm__link_now(w) != PM_LINK_LOGGP && !pm__is_inside(w, m) &&
          n->slots_used >= (uint32_t)pm__slots_max(w) && n->slots[n->slots_first] > w->now_ps;
 }
@@ -562,7 +568,7 @@ static int64_t pm__pio_cpu_ps(pm_world *w, const pm__message *m) {
 }
 static void pm__pio_ends(pm_world *w, const pm__message *m, int64_t t_begin_ps) {
   const pm_process *p = m->what.from->proc;
-  pm__node *n = &w->nodes[p->nic];
+  pm__node *n = p->its_nic;
   int64_t t_end_ps = w->now_ps;
   if (w->plat.pio_is_posted && pm__link_now(w) != PM_LINK_CARRIER) {
     t_begin_ps = pm__max_ps(w->now_ps, n->t_command_ps);
@@ -585,7 +591,7 @@ PM__APART static int64_t pm__noise_ps(pm_process *p) {
    another thread of the process may have been first. */
 PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step *call) {
   pm_world *w = p->world;
-  pm__node *n = &w->nodes[p->nic];
+  pm__node *n = p->its_nic;
   pm_thread *t = pm__current;
   const pm_loggp_range *range;
   switch (call->done++) {
@@ -593,12 +599,12 @@ PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step 
     call->t_ps = w->now_ps;
     call->is_short = pm__link_now(w) == PM_LINK_LOGGP;
     range = call->is_short ? pm__loggp_of(w, (double)m->what.length) : NULL;
-    call->d_ps = pm__later(pm__ps(range            ? range->overhead_ns
-                                  : call->is_short ? w->plat.loggp_overhead_ns
-                                                   : w->plat.cpu_command_ns),
+    call->d_ps = pm__later(range            ? pm__ps(range->overhead_ns)
+                           : call->is_short ? pm__ps(w->plat.loggp_overhead_ns)
+                                            : w->d_call_ps,
                            w->desc.call_noise_ns ? pm__noise_ps(p) : 0);
     call->what = "a Portals call";
-    t->is_idle = call->d_ps <= pm__ps(w->plat.cpu_poll_max_ns);
+    t->is_idle = call->d_ps <= w->d_look_max_ps;
     return true;
   case 1:
     t->is_idle = 0;
@@ -635,7 +641,7 @@ PM__INLINE bool pm__nic_call(pm_process *p, const pm__message *m, pm__call_step 
    their own way. */
 static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
   const int node = m->what.from_nic;
-  pm__node *n = &w->nodes[node];
+  pm__node *n = m->what.initiator_nic;
   int64_t t_ps = w->now_ps;
   if (m->way.link == PM_LINK_CARRIER || m->way.link == PM_LINK_LOGGP || pm__is_inside(w, m))
     return t_ps;
@@ -649,8 +655,8 @@ static int64_t pm__nic_command(pm_world *w, const pm__message *m) {
 }
 /* An end-to-end entry is free, and takes the message. */
 static void pm__nic_inject(pm_world *w, pm__message *m) {
-  w->nodes[m->what.from_nic].in_flight++;
-  w->nodes[m->what.from_nic].link = m->way.link;
+  m->what.initiator_nic->in_flight++;
+  m->what.initiator_nic->link = m->way.link;
   m->what.from->proc->in_flight++;
   if (m->way.link == PM_LINK_LOGGP) {
     pm__loggp_send(w, m);
@@ -673,7 +679,7 @@ static void pm__nic_inject(pm_world *w, pm__message *m) {
 static int pm__may_fly(const pm_world *w, const pm__message *m) {
   const int64_t node_max = w->plat.inflight_per_node_count,
                 process_max = w->plat.inflight_per_process_count;
-  const pm__node *n = &w->nodes[m->what.from_nic];
+  const pm__node *n = m->what.initiator_nic;
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
@@ -681,7 +687,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
          (!process_max || m->what.from->proc->in_flight < process_max);
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
-  pm__node *n = &w->nodes[m->what.from_nic];
+  pm__node *n = m->what.initiator_nic;
   pm__note(w, m, 0);
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
@@ -708,7 +714,7 @@ PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
    process's limit does not stop those of others behind it, but none goes past a message of
    another level. */
 PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
-  pm__node *n = &w->nodes[done->what.from_nic];
+  pm__node *n = done->what.initiator_nic;
   pm__message *m, *previous = NULL, *next;
   bool is_change;
   if (pm__is_of_the_dead(w, done)) return; /* the fresh NIC never sent it */

@@ -51,7 +51,7 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   if (m->what.get_md) m->what.get_md->unsent--;
   if (m->what.kind == PM__GET) md->unsent--;
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
-  if (m->what.kind == PM__GET || pm__is_fetch(m)) {
+  if (m->what.kind >= PM__GET) {
     if (m->what.get_md) md = m->what.get_md;
     if (m->what.get_md && !m->what.fail)
       pm__copy(pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy), m->what.mlength);
@@ -110,6 +110,8 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.initiator = pm__own_id(ni);
   m->what.from_nic = p->nic;
   m->what.to_nic = p->nic - p->node + pm__to_node(m);
+  m->what.initiator_nic = p->its_nic;
+  m->what.target_nic = p->its_nic + (pm__to_node(m) - p->node);
   m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
   m->what.pt = pt;

@@ -4,11 +4,9 @@ static void pm__fill_target_event(const pm__message *m, ptl_event_t *e);
 static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m);
 /* ---- at the target ----------------------------------------------------------------------------- */
 static bool pm__is_get(const pm__message *m) { return m->what.kind == PM__GET; }
-PM__INLINE bool pm__is_fetch(const pm__message *m) {
-  return m->what.kind == PM__FETCH || m->what.kind == PM__SWAP;
-}
+PM__INLINE bool pm__is_fetch(const pm__message *m) { return m->what.kind >= PM__FETCH; }
 static int pm__target_event(const pm__message *m) {
-  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_GET, PTL_EVENT_ATOMIC,
+  static const unsigned char events[] = {PTL_EVENT_PUT, PTL_EVENT_ATOMIC, PTL_EVENT_GET,
                                          PTL_EVENT_FETCH_ATOMIC, PTL_EVENT_FETCH_ATOMIC};
   return events[m->what.kind];
 }
@@ -135,7 +133,7 @@ PM__INLINE_HERE int pm__match(pm__ni *ni, pm__message *m) {
   if (me->me.uid != PTL_UID_ANY && me->me.uid != m->what.uid)
     return pm__refuse(ni, m, PTL_NI_PERM_VIOLATION);
   if (!pm__is_get(m)) needs |= PTL_ME_OP_PUT;
-  if (pm__is_get(m) || pm__is_fetch(m)) needs |= PTL_ME_OP_GET;
+  if (m->what.kind >= PM__GET) needs |= PTL_ME_OP_GET;
   if ((me->me.options & needs) != needs) return pm__refuse(ni, m, PTL_NI_OP_VIOLATION);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE) &&
       ni->header_count >= ni->limits.max_unexpected_headers)
@@ -235,7 +233,7 @@ PM__APART PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message
    word, whoever they are of. */
 PM__PRIVATE void pm__target_waits(pm__message *m) {
   pm__ni *ni = m->what.to;
-  if ((m->what.kind != PM__PUT && m->what.kind != PM__ATOMIC) || !m->what.mlength) return;
+  if (m->what.kind >= PM__GET || !m->what.mlength) return;
   m->what.next_write = NULL;
   if (ni->writes)
     ni->writes_last->what.next_write = m;
@@ -297,7 +295,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   if (!pm__match(ni, m)) return 0;
   pm__take_entry(ni, m);
   if (pm__is_get(m) && m->way.link == PM_LINK_CARRIER) return 1; /* which reads by itself */
-  if (ni->writes && (pm__is_get(m) || pm__is_fetch(m))) pm__writes_before(w, ni, m);
+  if (ni->writes && m->what.kind >= PM__GET) pm__writes_before(w, ni, m);
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */

@@ -271,7 +271,6 @@ static int pm__may_go_on(pm_world *w) {
   return 1;
 }
 static void pm__loop(pm_world *w) {
-  const int64_t t_last_ps = w->t_limit_ps < PM__END ? w->t_limit_ps : PM__END - 1;
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
@@ -285,7 +284,7 @@ static void pm__loop(pm_world *w) {
       if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
           !(t->is_ahead && pm__goes_ahead(w, t)))
         pm__enter(w, t);
-    } else if (w->is_plain && pm__steps(w, t_last_ps)) { /* the usual case of pm__may_go_on */
+    } else if (w->is_plain && pm__steps(w)) { /* the usual case of pm__may_go_on */
       w->t_idle_since_ps = -1;
       continue;
     } else if (w->is_carrying && pm__carry(w)) {
@@ -527,6 +526,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
   w->t_flow_end_ps = w->t_aside_ps = PM__FOREVER;
+  w->t_over_ps = w->t_limit_ps < PM__END ? w->t_limit_ps + 1 : PM__END;
+  pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
       (pm__cables_fail(w) && !pm__net_make(w))) {
@@ -631,6 +632,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->node = node_index;
   p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
+  p->its_nic = &world->nodes[p->nic];
   if (!pm__thread_new(p, entry, arg, 0)) {
     PM_FREE(p);
     return pm__spawn_without_memory(world);

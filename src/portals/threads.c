@@ -271,13 +271,11 @@ PM__INLINE void pm__block(int64_t t_ps, const char *what) {
    Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
    carrier has events that the future does not know. At the end of time the loop must say why the
    run ends. ret whether it did */
-PM__APART static bool pm__time_passes_to(pm_world *w, int64_t t_ps) {
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
   if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
   w->now_ps = t_ps;
   return true;
-}
-static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  return !w->ready_head && pm__next_ps(w) > t_ps && pm__time_passes_to(w, t_ps);
 }
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
@@ -300,7 +298,7 @@ PM__INLINE void pm__busy(int64_t d_ps, const char *what) {
    results do not change. When the thread was woken in vain it runs, and asks for this anew.
    ret whether it sleeps now */
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
-  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, pm__ps(d_ns));
+  const int64_t d_ns = w->plat.cpu_event_ns, t_ps = pm__later(w->now_ps, w->d_look_ps);
   const bool is_over = t->is_over(t);
   t->is_over = NULL;
   if (!is_over) return false;

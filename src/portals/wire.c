@@ -82,6 +82,10 @@ PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
 }
 PM__PRIVATE void pm__wire_constants(pm_world *w) {
   const pm_platform *p = &w->plat;
+  w->d_call_ps = pm__ps(p->cpu_command_ns);
+  w->d_append_ps = pm__ps(p->cpu_append_ns);
+  w->d_look_ps = pm__ps(p->cpu_event_ns);
+  w->d_look_max_ps = pm__ps(p->cpu_poll_max_ns);
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
@@ -201,8 +205,8 @@ static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload) {
   const double bytes = pm__loggp_bytes(w, payload), more = bytes > 1 ? bytes - 1 : 0;
   const pm_loggp_range *r = pm__loggp_of(w, bytes);
   if (r)
-    return pm__max_ps(0, pm__later(r->latency_ns * PM__PS,
-                                   pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
+    return pm__max_ps(0, pm__sum_ps(r->latency_ns * PM__PS,
+                                    pm__whole_ps(pm__times(r->ns_per_byte, more) * PM__PS)));
   return pm__later(w->plat.loggp_latency_ns * PM__PS,
                    pm__bytes_ps(more, w->plat.loggp_bytes_per_s));
 }
@@ -217,7 +221,7 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
   if (!r || !r->noise_count) return d_ps;
   all_ps = pm__later(d_ps, (r->overhead_ns + w->plat.cpu_event_ns) * PM__PS);
   all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
-  return pm__max_ps(0, pm__later(d_ps, all_ps));
+  return pm__max_ps(0, pm__sum_ps(d_ps, all_ps));
 }
 /* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
    try is drawn here; a retransmission takes bandwidth from nobody. */
@@ -384,7 +388,7 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
 /* No event tells that the acknowledgement is back, and no other message waits for it: there is no need to
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
-  const pm__node *n = &w->nodes[m->what.from_nic];
+  const pm__node *n = m->what.initiator_nic;
   return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;

@@ -162,9 +162,7 @@ static inline void pm__stamp(pm_world *w, const pm__message *m, bool is_reply, i
                              int64_t t_end_ps) {
   if (w->stamp) pm__stamp_it(w, m, is_reply, t_begin_ps, t_end_ps);
 }
-static inline bool pm__brings_data(const pm__message *m) {
-  return m->what.kind == PM__GET || pm__is_fetch(m);
-}
+static inline bool pm__brings_data(const pm__message *m) { return m->what.kind >= PM__GET; }
 static inline bool pm__is_inside(const pm_world *w, const pm__message *m) {
   (void)w;
   return m->what.is_inside;
@@ -181,6 +179,9 @@ static inline int pm__job_from(const pm__message *m) { /* NICs of the present tr
 }
 static inline int pm__job_to(const pm__message *m) {
   return m->way.is_reply ? m->what.from_nic : m->what.to_nic;
+}
+static inline pm__node *pm__job_nic(const pm__message *m) { /* that it leaves */
+  return m->way.is_reply ? m->what.target_nic : m->what.initiator_nic;
 }
 /* Whether all NICs of the node move this payload together. */
 static inline bool pm__is_split(const pm_world *w, uint64_t bytes) {

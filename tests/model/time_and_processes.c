@@ -139,7 +139,7 @@ static void events_happen_in_their_order(void) {
         pm__flow_end_at(w, PM__FOREVER);
       } else {
         CHECK(first->t_ps == w->now_ps || !pm__step(w, first->t_ps - 1));
-        CHECK(pm__step(w, first->t_ps));
+        CHECK(pm__step(w, test_below(2) ? first->t_ps : PM__FOREVER));
         CHECK(happened_last == (first == &q[0] ? &w->flow_end : &first->event));
         if (first == &q[0]) w->t_flow_end_ps = PM__FOREVER;
       }
