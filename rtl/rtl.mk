@@ -113,14 +113,11 @@ $(B)/paper_figures $(B)/pm_run: $(NIC_LIB)
 NEEDS_rtl += $(B)/exact_overlap $(B)/level_compare $(B)/paper_figures $(B)/pm_run $(B)/tests/model/guest_ring.so
 $(eval $(call test,rtl/rates,,$(NIC_LIBS)))
 $(B)/tests/rtl/rates: $(NIC_LIB)
-# The rules of Portals, on NICs in RTL: what the model's tests say of its own level holds there too. Random calls
-# beside an interpreter of the specification are a target of their own: docs/limits.md
-RULES_ON_RTL := portals_matching portals_edges portals_moves portals_rules portals_corners
+# The rules of Portals, on NICs in RTL: what the model's tests say of its own level holds there too.
+RULES_ON_RTL := portals_matching portals_edges portals_moves portals_rules portals_corners portals_oracle
 $(foreach t,$(RULES_ON_RTL),$(eval $(call program,$(B)/tests/rtl/on_$t,tests/model/$t.c,$(TEST_FLAGS) $(if $(filter portals_moves,$t),-O0) -DON_RTL,$(NIC_LIBS),,$(B)/libnbc_overlap.a)))
 $(addprefix $(B)/tests/rtl/on_,$(RULES_ON_RTL)): $(NIC_LIB)
 CHECK_rtl += $(addprefix $(B)/tests/rtl/on_,$(RULES_ON_RTL))
-$(eval $(call program,$(B)/tests/rtl/on_portals_oracle,tests/model/portals_oracle.c,$(TEST_FLAGS) -DON_RTL,$(NIC_LIBS),,$(B)/libnbc_overlap.a))
-$(B)/tests/rtl/on_portals_oracle: $(NIC_LIB)
 .PHONY: fuzz-rtl
 fuzz-rtl: $(B)/tests/rtl/on_portals_oracle ## random Portals calls on NICs in RTL beside an interpreter of the specification, new seeds for FUZZ_SECONDS (60)
 	@end=$$(( $$(date +%s) + $${FUZZ_SECONDS:-60} )); while [ $$(date +%s) -lt $$end ]; do $< || exit 1; done

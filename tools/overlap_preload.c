@@ -191,9 +191,7 @@ static bool is_our_mpi(void) {
     if (*at == '\t') *at = ' ';
   snprintf(run.library, sizeof run.library, "%.90s", text);
   if (strncmp(text, ours, strlen(ours)) == 0) return true;
-  fprintf(stderr,
-          "nbc_overlap: made for %s, but this program uses \"%.60s\": nothing is measured\n", ours,
-          text);
+  say("made for %s, but this program uses \"%.60s\": nothing is measured", ours, text);
   return false;
 }
 

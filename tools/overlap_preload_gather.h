@@ -121,8 +121,7 @@ static bool gather(const nbc_report *report) {
   const bool passed = run.rank > 0 && send_text(&g, run.rank - mask);
   bool kept = passed || !g.bytes;
   if (!passed && g.bytes) kept = write_gathered_somewhere(&g);
-  if (!kept)
-    fprintf(stderr, "nbc_overlap: the gathered reports cannot be written: %s\n", strerror(errno));
+  if (!kept) say("the gathered reports cannot be written: %s", strerror(errno));
   unmap_memory(g.text);
   return own && kept;
 }

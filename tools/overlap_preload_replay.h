@@ -53,7 +53,7 @@ static void calls_stop(const char *why) {
   if (!calls.on) return;
   calls.on = false;
   calls.failed = true;
-  fprintf(stderr, "nbc_overlap: rank %d: no trace of calls: %s\n", run.rank, why);
+  say("rank %d: no trace of calls: %s", run.rank, why);
 }
 static void *calls_room(void *array, uint32_t *max, uint32_t need, size_t each) {
   if (need <= *max) return array;
@@ -270,8 +270,8 @@ static void calls_end(void) {
   size_signal_on(&beyond);
   calls.on = false;
   for (int i = 0; i < 16 && calls.missing[i] && !calls.failed; i++)
-    fprintf(stderr, "nbc_overlap: rank %d: the trace of calls lacks %llu times %s\n", run.rank,
-            (unsigned long long)calls.missing_count[i], calls.missing[i]);
+    say("rank %d: the trace of calls lacks %llu times %s", run.rank,
+        (unsigned long long)calls.missing_count[i], calls.missing[i]);
 }
 
 /* ---- communicators and requests ---------------------------------------------------------------------- */

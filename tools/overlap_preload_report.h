@@ -91,13 +91,13 @@ static void write_everything(const nbc_report *report) {
   }
   const char *why = strerror(errno);
   if (write_into(temporary, report, JSON)) {
-    fprintf(stderr, "nbc_overlap: cannot write to %s (%s): report of rank %d is in %s\n",
-            run.folder, why, run.rank, temporary);
+    say("cannot write to %s (%s): report of rank %d is in %s", run.folder, why, run.rank,
+        temporary);
     if (run.text) write_into(temporary, report, TEXT);
     return;
   }
-  fprintf(stderr, "nbc_overlap: cannot write to %s (%s) nor %s: report of rank %d follows\n",
-          run.folder, why, temporary, run.rank);
+  say("cannot write to %s (%s) nor %s: report of rank %d follows", run.folder, why, temporary,
+      run.rank);
   run.report_fd = STDERR_FILENO;
   run.report_failed = false;
   flush_report(nbc_report_write_json(report, run.report_file));
@@ -112,15 +112,14 @@ static void write_trace(void) {
   if (trace.counters) trace_read_counters(true);
   trace_anchor(1);
   if (!trace_close()) {
-    fprintf(stderr, "nbc_overlap: no memory for the timeline of rank %d\n", run.rank);
+    say("no memory for the timeline of rank %d", run.rank);
     return;
   }
   if (write_into(run.folder, NULL, TRACE)) return;
   const char *why = strerror(errno);
   const bool kept = write_into(temporary ? temporary : "/tmp", NULL, TRACE);
-  fprintf(stderr, "nbc_overlap: cannot write to %s (%s): the timeline of rank %d is %s%s\n",
-          run.folder, why, run.rank, kept ? "in " : "lost",
-          kept ? temporary ? temporary : "/tmp" : "");
+  say("cannot write to %s (%s): the timeline of rank %d is %s%s", run.folder, why, run.rank,
+      kept ? "in " : "lost", kept ? temporary ? temporary : "/tmp" : "");
 }
 
 static void is_written(void) {
@@ -148,7 +147,7 @@ SMALL static void finish_by(bool gathering) {
     nbc_report_free(report);
   } else {
     if (gathering) gather(NULL);
-    fprintf(stderr, "nbc_overlap: no memory for the report of rank %d\n", run.rank);
+    say("no memory for the report of rank %d", run.rank);
   }
   is_written();
   errno = saved_errno;

@@ -129,6 +129,19 @@ static void size_signal_on(size_signal *s) {
   errno = saved_errno;
 }
 
+/* A line on standard error, in one write: fprintf writes it in pieces since glibc 2.37, and lines of
+   several processes mix. */
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
+  char text[2048] = "nbc_overlap: ";
+  const size_t begin = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + begin, sizeof text - begin - 1, format, args);
+  va_end(args);
+  strcat(text, "\n");
+  fputs(text, stderr);
+}
+
 /* Something the user should know: into the report, and once on standard error. */
 static void complain(const char *format, ...) {
   char text[NOTE_BYTES];
@@ -136,7 +149,7 @@ static void complain(const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (run.speaks) fprintf(stderr, "nbc_overlap: %s\n", text);
+  if (run.speaks) say("%s", text);
   if (run.note_count < (int)(sizeof run.notes / sizeof *run.notes))
     memcpy(run.notes[run.note_count++], text, sizeof text);
 }
@@ -145,7 +158,7 @@ static void complain(const char *format, ...) {
 static void *next_function(const char *name) {
   void *function = dlsym(RTLD_NEXT, name);
   if (function) return function;
-  fprintf(stderr, "nbc_overlap: the MPI library has no %s\n", name);
+  say("the MPI library has no %s", name);
   abort();
 }
 #define REAL(name) REAL_OF(PMPI_, name)

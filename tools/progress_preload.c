@@ -211,10 +211,22 @@ static void *find_below(const char *name) {
   return loaded ? dlsym(loaded, name) : NULL;
 }
 
+/* In one write: fprintf writes a line in pieces since glibc 2.37, and lines of several processes mix. */
+__attribute__((format(printf, 1, 2))) static void progress_tell(const char *format, ...) {
+  char text[1100] = "nbc_progress: ";
+  const size_t begin = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + begin, sizeof text - begin - 1, format, args);
+  va_end(args);
+  strcat(text, "\n");
+  fputs(text, stderr);
+}
+
 void *progress_next(const char *name) {
   void *const function = find_below(name);
   if (function) return function;
-  fprintf(stderr, "nbc_progress: the MPI library has no %s\n", name);
+  progress_tell("the MPI library has no %s", name);
   abort();
 }
 
@@ -230,7 +242,7 @@ void progress_say(const char *format, ...) {
   va_start(args, format);
   progress_print(text, sizeof text, format, args);
   va_end(args);
-  fprintf(stderr, "nbc_progress: %s\n", text);
+  progress_tell("%s", text);
 }
 
 bool progress_has_threads(void) { return run.told_level >= MPI_THREAD_MULTIPLE; }

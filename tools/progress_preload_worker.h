@@ -549,8 +549,7 @@ static bool is_our_mpi(void) {
   NEXT(Get_library_version)(text, &length);
   text[strcspn(text, ",\n")] = 0;
   if (strncmp(text, ours, strlen(ours)) == 0) return true;
-  fprintf(stderr, "nbc_progress: made for %s, but this program uses \"%.60s\": nothing is done\n",
-          ours, text);
+  progress_tell("made for %s, but this program uses \"%.60s\": nothing is done", ours, text);
   return false;
 }
 

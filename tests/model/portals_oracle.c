@@ -864,7 +864,7 @@ static void body(void *unused) {
   PtlFini();
 }
 static void calls_do_what_the_specification_says(void) {
-  for (int round = 0; round < test_rounds(IS_ON_RTL ? 20 : 400) && !test_bad; round++) {
+  for (int round = 0; round < test_rounds(IS_ON_RTL ? 14 : 400) && !test_bad; round++) {
     pm_platform p = pm_platform_bxi2(RANKS);
     pm_world_desc desc = {0};
     desc.platform = &p;

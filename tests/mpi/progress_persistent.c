@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its MPI_Request_get_status ends a persistent request that is complete: the status is lost (docs/mpi_errors.md). */
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 40200000
+#  define IS_MPICH_4_2 1
+#else
+#  define IS_MPICH_4_2 0
+#endif
 #define NO_INFO MPI_INFO_NULL
 static int rank, size, check_count, failed_count;
 static MPI_Comm comm;
@@ -138,7 +144,7 @@ static void mixed(void) {
     MPI_Irecv(&got[1], 1, MPI_INT, left, 6, comm, &r[3]);
     MPI_Iallreduce(&rank, &got[2], 1, MPI_INT, MPI_MAX, comm, &r[4]);
     MPI_Isend(&rank, 1, MPI_INT, right, 6, comm, &r[5]);
-    if (size > 1) {
+    if (size > 1 && !IS_MPICH_4_2) {
       MPI_Request_get_status(r[0], &flag, s);
       CHECK(!flag || round > 0 || rank != left);
     }
