@@ -147,6 +147,16 @@ static bool is_deadly(int number) {
   return false;
 }
 static void on_handled_signal(int number, siginfo_t *info, void *context);
+static bool is_ours(const struct sigaction *action) {
+  return (action->sa_flags & SA_SIGINFO) &&
+         (action->sa_sigaction == on_deadly_signal || action->sa_sigaction == on_handled_signal);
+}
+/* What the program wants, as siginterrupt may have changed it since, in ours. */
+static struct sigaction as_wanted(const struct sigaction *wanted, const struct sigaction *ours) {
+  struct sigaction now = *wanted;
+  now.sa_flags = (wanted->sa_flags & ~SA_RESTART) | (ours->sa_flags & SA_RESTART);
+  return now;
+}
 
 /* What the kernel is given in place of what the program wants; true: ours. A deadly signal's default action, asked for
    in or after a handler, too, is ours; a handler of the program is called by ours, when our tables are whole. */
@@ -173,7 +183,6 @@ static void on_handled_signal(int number, siginfo_t *info, void *context) {
   }
   if ((wanted.sa_flags & (int)SA_RESETHAND) && getpid() == run.pid) {
     run.old_action[number].sa_handler = SIG_DFL;
-    run.old_action[number].sa_flags = 0;
     watch(number);
     if (!run.watched[number]) give_back(number);
   }
@@ -184,13 +193,15 @@ static void on_handled_signal(int number, siginfo_t *info, void *context) {
 }
 
 #ifdef __GLIBC__
+static bool may_watch(int number) {
+  return number > 0 && number < NSIG &&
+         (__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || run.watched[number]) &&
+         getpid() == run.pid;
+}
 VISIBLE int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
   static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
   struct sigaction given;
-  if (number <= 0 || number >= NSIG ||
-      (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) && !run.watched[number]) ||
-      getpid() != run.pid)
-    return REAL_OF(, sigaction)(number, action, old);
+  if (!may_watch(number)) return REAL_OF(, sigaction)(number, action, old);
   const struct sigaction stood = run.old_action[number];
   const bool was_watched = run.watched[number];
   if (action) {
@@ -199,27 +210,32 @@ VISIBLE int sigaction(int number, const struct sigaction *action, struct sigacti
   }
   const int rc = REAL_OF(, sigaction)(number, action ? &given : NULL, old);
   if (rc != 0) run.old_action[number] = stood, run.watched[number] = was_watched;
-  if (rc == 0 && old && was_watched) *old = stood;
+  if (rc == 0 && old && was_watched && is_ours(old)) *old = as_wanted(&stood, old);
   return rc;
 }
 
-/* As the libc's do, flags and all. */
-static __sighandler_t signal_by(int number, __sighandler_t handler, int flags) {
-  struct sigaction action, old;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handler;
-  action.sa_flags = flags;
-  if (!(flags & (int)SA_RESETHAND) && number > 0 && number < NSIG)
-    sigaddset(&action.sa_mask, number);
-  if (handler == SIG_ERR) errno = EINVAL;
-  return handler == SIG_ERR || sigaction(number, &action, &old) != 0 ? SIG_ERR : old.sa_handler;
+/* The libc's sets what it means by it (siginterrupt changes that), then ours is put before. */
+typedef __sighandler_t signal_function(int number, __sighandler_t handler);
+static __sighandler_t signal_by(signal_function *real, int number, __sighandler_t handler) {
+  if (!may_watch(number)) return real(number, handler);
+  const struct sigaction stood = run.old_action[number];
+  const struct sigaction before = {.sa_handler = real(number, handler), .sa_flags = SA_SIGINFO};
+  if (before.sa_handler == SIG_ERR) return SIG_ERR;
+  sigaction_of_libc(number, NULL, &run.old_action[number]);
+  watch(number);
+  return is_ours(&before) ? stood.sa_handler : before.sa_handler;
 }
-VISIBLE __sighandler_t signal(int number, __sighandler_t handler) {
-  return signal_by(number, handler, SA_RESTART);
-}
-VISIBLE __sighandler_t __sysv_signal(int number, __sighandler_t handler) {
-  return signal_by(number, handler, (int)SA_RESETHAND | SA_NODEFER);
-}
+#  define SIGNAL(name)                                                                             \
+    VISIBLE __sighandler_t name(int number, __sighandler_t handler) {                              \
+      static signal_function *real_##name;                                                         \
+      return signal_by(REAL_OF(, name), number, handler);                                          \
+    }
+SIGNAL(signal)
+SIGNAL(bsd_signal)
+SIGNAL(ssignal)
+SIGNAL(sysv_signal)
+SIGNAL(__sysv_signal)
+#  undef SIGNAL
 #endif
 
 /* Those that the program, or the MPI to print a stack, handles now, and the deadly ones. */
@@ -240,8 +256,14 @@ static void watch_signals(void) {
 }
 
 static void stop_watching(void) { /* after the report the signals are as they were */
+  struct sigaction now;
   for (int number = 1; number < NSIG; number++)
-    if (run.watched[number]) give_back(number);
+    if (run.watched[number] && sigaction_of_libc(number, NULL, &now) == 0 && is_ours(&now)) {
+      run.old_action[number] = as_wanted(&run.old_action[number], &now);
+      give_back(number);
+    } else {
+      run.watched[number] = false; /* the program went past us */
+    }
 }
 
 /* NBC_SIGNAL: measuring off, and on again; each thread follows at its next call. It stays watched to the end: its

@@ -60,7 +60,6 @@ static const char *call_name(long number) {
                {SYS_clock_nanosleep, "nanosleep"},
                {SYS_nanosleep, "nanosleep"},
                {SYS_fcntl, "fcntl (a lock of a file?)"},
-               {SYS_flock, "flock"},
                {SYS_rt_sigsuspend, "sigsuspend"},
                {SYS_write, "write"}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -28,8 +28,8 @@ as_mpich() {
 }
 # NULL is no status where a status may be anything else.
 without_statuses() { grep -v 'MPI_\(Improbe\|Iprobe\|Mprobe\|Probe\|Recv\|Request_get_status\|Sendrecv\|Sendrecv_replace\|Test[a-z]*\|Wait[a-z]*\)(.*NULL): ' "$1"; }
-same_as_mpichs() { # PROCESSES
-  simulated "$1" "$set" && as_mpich "$T/simulated" >"$T/ours" && cp "$T/simulated" "$T/here" && simulated "$1" "$B/tests/guest_mpi/all" && awk '/ error [0-9]+ class [0-9]+: / || /contents [0-9]/ || /ABI: [01]$| version [45]\.0$/ { next } { $1 = $1; print }' "$T/simulated" >"$T/theirs" &&
+same_as_mpichs() { # PROCESSES; what goes on without failed processes is not of the standard
+  simulated "$1" "$set" && as_mpich "$T/simulated" >"$T/ours" && cp "$T/simulated" "$T/here" && simulated "$1" "$B/tests/guest_mpi/all" -survivors && awk '/ error [0-9]+ class [0-9]+: / || /contents [0-9]/ || /ABI: [01]$| version [45]\.0$/ { next } { $1 = $1; print }' "$T/simulated" >"$T/theirs" &&
     without_statuses "$T/ours" >"$T/first" && without_statuses "$T/theirs" | diff - "$T/first" && test "$(wc -l <"$T/first")" -gt 2000
 }
 constants_do_the_same() {

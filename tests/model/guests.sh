@@ -380,15 +380,15 @@ who_waits_is_told_when_asked() {
   test "$(grep -c '^  process 1 (node 1) runs in compute_on+0x' "$T/err")" -ge 2 && test "$(grep -c '^  process [02] (node .) waits: pm_barrier, ran last at [01]\.[0-9]* us$' "$T/err")" -ge 4 && grep '^pm_run: at [0-9.]* us:$' "$T/err"
 }
 who_blocks_the_host_is_named() {
-  said='pm_run: process 1 blocks the whole run, and has for a second, in flock'
+  said='pm_run: process 1 blocks the whole run, and has for a second, in fcntl (a lock of a file?)'
   timeout 300 "$B/pm_run" -n 2 "$B/tests/model/guest_state" block >"$T/out" 2>"$T/err" & blocked=$!
   for _ in $(seq 600); do
-    if grep -qx "$said" "$T/err" || ! kill -0 $blocked 2>/dev/null; then break; fi
+    if grep -qxF "$said" "$T/err" || ! kill -0 $blocked 2>/dev/null; then break; fi
     sleep 0.1
   done
   kill $blocked 2>/dev/null
   wait $blocked 2>/dev/null
-  grep -x "$said" "$T/err"
+  grep -xF "$said" "$T/err"
 }
 kernels_are_models() {
   printf 'heavy m=1 n=*2 k=3 mnk=1e-9 one=4e-6 # 6 + 4 us\nheavy node=1 one=1e-3\n' >"$T/kernels"

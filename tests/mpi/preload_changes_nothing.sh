@@ -38,4 +38,14 @@ same_lines() { # mpi
   done
 }
 each_mpi same_lines
+# What a program sets, asks and hears of its signals.
+same_signals() { # mpi
+  reports=$work/handlers.$1
+  mkdir "$reports"
+  run "$1" 1 "$B/tests/mpi/preload_handlers.$1" >"$reports/without" 2>/dev/null
+  measured "$1" 1 "$B/tests/mpi/preload_handlers.$1" >"$reports/with" 2>/dev/null
+  if grep -q '^after' "$reports/without" && diff "$reports/without" "$reports/with"; then ok "$1: signal handlers are the program's"
+  else bad "$1: signal handlers differ"; fi
+}
+each_mpi same_signals
 finish

@@ -1,8 +1,5 @@
-/* Processes of a job that is ended from outside or by one of them, while several threads of each communicate; one scene
-   per argument. Each leaves $NBC_REPORT_DIR/ready.RANK when it has begun.
-     all       they go on until a signal comes. Rank 1 takes it 300 ms late
-     exit, _exit, abort, segv, mpi_abort, raise
-               rank 0 ends so, after a moment, while the others wait for a message that never comes */
+/* Processes of a job that a signal to all ends while several threads of each communicate: they go on until it comes, and
+   rank 1 takes it 300 ms late. Each leaves $NBC_REPORT_DIR/ready.RANK when it has begun. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -11,11 +8,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static int rank;
-static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 static void ready(void) {
   char path[4096];
   const char *folder = getenv("NBC_REPORT_DIR");
@@ -53,36 +48,22 @@ static void until_signal(const sigset_t *open) {
   }
 }
 
-static void end(const char *how) {
-  if (is(how, "exit")) exit(3);
-  if (is(how, "_exit")) _exit(4);
-  if (is(how, "abort")) abort();
-  if (is(how, "segv")) *(volatile int *)NULL = 1;
-  if (is(how, "raise")) raise(SIGTERM);
-  if (is(how, "mpi_abort")) MPI_Abort(MPI_COMM_WORLD, 5);
-}
-
 int main(int argc, char **argv) {
   enum { THREADS = 2 };
-  const char *scene = argc > 1 ? argv[1] : "all";
   MPI_Comm comm[THREADS];
   pthread_t thread;
   sigset_t all, before;
-  char in;
   int level;
   sigfillset(&all);
-  if (is(scene, "all")) pthread_sigmask(SIG_BLOCK, &all, &before); /* in threads of the MPI, too */
+  pthread_sigmask(SIG_BLOCK, &all, &before); /* in threads of the MPI, too */
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0 && is(scene, "all")) pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (rank == 0) pthread_sigmask(SIG_SETMASK, &before, NULL);
   for (int i = 0; i < THREADS; i++) MPI_Comm_dup(MPI_COMM_SELF, &comm[i]);
   for (int i = 0; i < THREADS && level == MPI_THREAD_MULTIPLE; i++)
     pthread_create(&thread, NULL, exchange, &comm[i]);
   MPI_Barrier(MPI_COMM_WORLD);
   ready();
-  if (is(scene, "all")) until_signal(&before);
-  usleep(100000);
-  if (rank == 0) end(scene);
-  MPI_Recv(&in, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  until_signal(&before);
   return 1;
 }

@@ -1,19 +1,19 @@
 #!/bin/sh
-# A job that is ended by a signal, or because one of its processes has ended: launchers kill the others when the first
-# one is gone, and yet each leaves its report.
+# A job that is ended by a signal: launchers kill the other processes when the first one is gone, and yet each leaves its
+# report.
 . tests/mpi/preload_common.sh
 
 reports_of() { ls "$1" | grep -c 'json$'; }
-# begin MPI SCENE: in the background, $! is the launcher; returns when both processes have begun
+# begin MPI NAME: in the background, $! is the launcher; returns when both processes have begun
 begin() {
-  m=$1 scene=$2 reports=$work/$1.$2${3:+.$3} i=0
+  m=$1 reports=$work/$1.$2 i=0
   mkdir -p "$reports"
   case $m in
     openmpi) set -- -x LD_PRELOAD="$(library $m)" -x NBC_REPORT_DIR="$reports" ;;
     *) set -- -genv LD_PRELOAD "$(library $m)" -genv NBC_REPORT_DIR "$reports" ;;
   esac
   # no `timeout`: it sends signals twice, and MPICH's launcher kills at the second SIGINT; the program ends by itself
-  "mpirun.$m" "$@" -n 2 "$B/tests/mpi/preload_ended.$m" "$scene" >"$reports/out" 2>"$reports/err" &
+  "mpirun.$m" "$@" -n 2 "$B/tests/mpi/preload_ended.$m" >"$reports/out" 2>"$reports/err" &
   while [ "$(ls "$reports" | grep -c ready)" != 2 ] && [ $i -lt 1200 ]; do sleep 0.1; i=$((i + 1)); done
 }
 both() { # WHAT: the launcher may be gone before what it has launched
@@ -25,7 +25,7 @@ both() { # WHAT: the launcher may be gone before what it has launched
 signalled() { # mpi
   export OMPI_MCA_odls_base_sigkill_timeout=1 # as it is when nobody sets it
   for name in TERM INT; do
-    begin "$1" all $name
+    begin "$1" $name
     kill -$name $!
     wait $! 2>/dev/null
     both "$1: SIG$name to the launcher"
