@@ -123,6 +123,7 @@ static void unmap_memory(void *memory);
 #include "hw/nic_hw.h"
 
 #include "tools/mpi_h.h"
+#include "tools/one_line.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -227,7 +228,13 @@ static void share_node(MPI_Comm comm, int own) {
     snprintf(path, sizeof path, "/dev/shm/nbc_overlap.%d.%lld", (int)getpid(),
              (long long)time(NULL));
     file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0 || ftruncate(file, sizeof *run.neighbours) != 0) path[0] = 0;
+    /* Memory that is not there would end the program when it is written. */
+    if (file >= 0 && posix_fallocate(file, 0, sizeof *run.neighbours) != 0) {
+      unlink(path);
+      close(file);
+      file = -1;
+    }
+    if (file < 0) path[0] = 0;
   }
   PMPI_Bcast(path, sizeof path, MPI_CHAR, 0, comm);
   if (own > 0 && *path) file = open(path, O_RDWR | O_CLOEXEC);

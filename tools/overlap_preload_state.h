@@ -2,6 +2,11 @@
    entered and left; signals that came while our own tables were half changed. */
 #define NOTE_BYTES 400
 
+/* How many processes of a node measure, and how many of them have nothing more to write. */
+typedef struct neighbours {
+  uint32_t measured_count, done_count;
+} neighbours;
+
 static struct {
   bool recording;    /* between Init and the report, in this process */
   bool multiple;     /* MPI_THREAD_MULTIPLE: shared tables need the lock */
@@ -27,11 +32,11 @@ static struct {
   MPI_Group world_group;
   MPI_Comm gather_comm; /* NBC_GATHER: a communicator of our own */
   bool gathers;
-  bool one_thread_each;          /* no process of the world has MPI_THREAD_MULTIPLE */
-  struct neighbours *neighbours; /* shared by the processes of a node; NULL = is not */
-  unsigned char *same_node;      /* per rank of the world; NULL = not known */
-  uint32_t peers_generation;     /* changes when a communicator or window is freed */
-  int memory_fd;                 /* /proc/self/mem: to look at a pointer that may be none */
+  bool one_thread_each;      /* no process of the world has MPI_THREAD_MULTIPLE */
+  neighbours *neighbours;    /* shared by the processes of a node; NULL = is not */
+  unsigned char *same_node;  /* per rank of the world; NULL = not known */
+  uint32_t peers_generation; /* changes when a communicator or window is freed */
+  int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
   int report_fd;
   FILE *report_file;
   bool report_failed, text;
@@ -40,11 +45,6 @@ static struct {
   struct sites *sites;               /* of all threads */
   char executable[1024];
 } run = {.pid = -1, .rank = -1, .size = 1, .memory_fd = -1};
-
-/* How many processes of a node measure, and how many of them have nothing more to write. */
-typedef struct neighbours {
-  uint32_t measured_count, done_count;
-} neighbours;
 
 typedef struct peers peers;
 #define CACHED_PEERS 8
@@ -129,17 +129,11 @@ static void size_signal_on(size_signal *s) {
   errno = saved_errno;
 }
 
-/* A line on standard error, in one write: fprintf writes it in pieces since glibc 2.37, and lines of
-   several processes mix. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
-  char text[2048] = "nbc_overlap: ";
-  const size_t begin = strlen(text);
   va_list args;
   va_start(args, format);
-  vsnprintf(text + begin, sizeof text - begin - 1, format, args);
+  one_line("nbc_overlap", format, args);
   va_end(args);
-  strcat(text, "\n");
-  fputs(text, stderr);
 }
 
 /* Something the user should know: into the report, and once on standard error. */

@@ -83,6 +83,7 @@
    bindings pass here, and any number of PMPI tools may lie on top (before this library in
    LD_PRELOAD). Programs may load their MPI with dlopen. Per call that communicates: two atomic additions on one word. */
 #include "progress_preload.h"
+#include "tools/one_line.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -211,16 +212,11 @@ static void *find_below(const char *name) {
   return loaded ? dlsym(loaded, name) : NULL;
 }
 
-/* In one write: fprintf writes a line in pieces since glibc 2.37, and lines of several processes mix. */
 __attribute__((format(printf, 1, 2))) static void progress_tell(const char *format, ...) {
-  char text[1100] = "nbc_progress: ";
-  const size_t begin = strlen(text);
   va_list args;
   va_start(args, format);
-  vsnprintf(text + begin, sizeof text - begin - 1, format, args);
+  one_line("nbc_progress", format, args);
   va_end(args);
-  strcat(text, "\n");
-  fputs(text, stderr);
 }
 
 void *progress_next(const char *name) {

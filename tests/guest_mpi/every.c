@@ -143,30 +143,13 @@ static void operators_and_statuses(void) {
   MPI_Get_count(&t, MPI_INT, &count);
   say("status: %d %d %d, same %d", t.MPI_SOURCE, t.MPI_TAG, count, memcmp(&s, &t, sizeof s) == 0);
 }
-static int seen;
-static void on_error(MPI_Session *s, int *code, ...) {
-  (void)s;
-  int class;
-  MPI_Error_class(*code, &class);
-  seen += class == MPI_ERR_OTHER;
-}
 static void groups_and_sessions(void) {
-  MPI_Session s;
-  MPI_Errhandler h, got;
   MPI_Comm c, local;
   MPI_Group all, half, other;
   MPI_Info info;
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length, size = 0;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s);
-  MPI_Session_create_errhandler(on_error, &h);
-  MPI_Session_set_errhandler(s, h);
-  MPI_Session_get_errhandler(s, &got);
-  MPI_Session_call_errhandler(s, MPI_ERR_OTHER);
-  say("handler of a session: same %d, called %d", h == got, seen);
-  MPI_Errhandler_free(&h);
-  MPI_Errhandler_free(&got);
-  MPI_Session_finalize(&s);
+  handler_of_a_session();
   MPI_Comm_group(W, &all);
   if (n > 1) {
     const int low[1][3] = {{0, (n - 1) / 2, 1}}, high[1][3] = {{(n - 1) / 2 + 1, n - 1, 1}};

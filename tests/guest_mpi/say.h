@@ -32,6 +32,7 @@ void test_communicators(void), test_topologies(void), test_windows(void), test_f
     test_environment(void);
 void test_more_files(void), test_more_neighbours(void), test_old_names(void),
     test_status_forms(void), test_more_windows(void);
+void handler_of_a_session(void);
 void test_sessions(void), test_survivors(void), test_tools(void), test_repaired(void);
 void test_every(void), test_every_persistent(void), test_refused(void), test_every_tool(void), test_nulls(void), test_later(void);
 void test_large(void), test_nonblocking(void), test_persistent(void);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A job that is ended by a signal: launchers kill the other processes when the first one is gone, and yet each leaves its
-# report.
+# report: they count in memory that they share, where there is some.
 . tests/mpi/preload_common.sh
 
 reports_of() { ls "$1" | grep -c 'json$'; }
@@ -32,7 +32,19 @@ signalled() { # mpi
   done
   export OMPI_MCA_odls_base_sigkill_timeout=0
 }
-if [ -z "$TEST_ONLY" ]; then each_mpi signalled
+full_memory() { # mpi: nothing is left in /dev/shm, where the counters stand: the program runs all the same, without them
+  if ! unshare -m true 2>/dev/null; then skip "$1: full /dev/shm: no namespaces here"; return; fi
+  reports=$work/$1.full
+  mkdir "$reports"
+  # shellcheck disable=SC2016 # for the inner shell
+  unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && { cat /dev/zero >/dev/shm/full 2>/dev/null; LD_PRELOAD=$1 NBC_REPORT_DIR=$2 "$3"; echo "status $?"; ls /dev/shm; }' \
+    sh "$(library "$1")" "$reports" "$B/tests/mpi/preload_handlers.$1" >"$reports/out" 2>"$reports/err"
+  if [ "$(tail -n 2 "$reports/out" | tr '\n' ' ')" = 'status 0 full ' ] && [ "$(reports_of "$reports")" = 1 ]; then ok "$1: full /dev/shm"
+  else bad "$1: full /dev/shm: $(tail -n 3 "$reports/out" "$reports/err")"; fi
+}
+if [ -z "$TEST_ONLY" ]; then
+  each_mpi signalled
+  if have_mpi openmpi; then full_memory openmpi; else skip "full /dev/shm: no Open MPI"; fi # MPICH's own MPI_Init fails there
 else # "signalled mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
   set -- $TEST_ONLY

@@ -1,5 +1,5 @@
 # The progress preload and its tests: one library per MPI, every function of that MPI wrapped from its own header.
-PROGRESS_FILES := $(wildcard tools/progress_preload*) tools/mpi_h.h
+PROGRESS_FILES := $(wildcard tools/progress_preload*) tools/mpi_h.h tools/one_line.h
 # $(call progress_library,mpi or mpich,WRAPPER)
 define progress_library
 EXAMPLES += $(B)/libnbc_progress_$1.so

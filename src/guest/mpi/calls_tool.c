@@ -243,35 +243,29 @@ XCALL(Comm_failure_ack, MPI_Comm comm) {
   FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
   return MPI_SUCCESS;
 }
+#define GIVE(out, none)                                                                            \
+  NEED(comm_of(p, comm), out);                                                                     \
+  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);                                                  \
+  *(out) = none;                                                                                   \
+  return MPI_SUCCESS
 XCALL(Comm_ack_failed, MPI_Comm comm, int count, int *acked) {
   IN("X_Comm_ack_failed");
-  NEED(comm_of(p, comm), acked);
   (void)count;
-  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
-  *acked = 0;
-  return MPI_SUCCESS;
+  GIVE(acked, 0);
 }
 XCALL(Comm_failure_get_acked, MPI_Comm comm, MPI_Group *group) {
   IN("X_Comm_failure_get_acked");
-  NEED(comm_of(p, comm), group);
-  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
-  *group = MPI_GROUP_EMPTY;
-  return MPI_SUCCESS;
+  GIVE(group, MPI_GROUP_EMPTY);
 }
 XCALL(Comm_get_failed, MPI_Comm comm, MPI_Group *group) {
   IN("X_Comm_get_failed");
-  NEED(comm_of(p, comm), group);
-  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
-  *group = MPI_GROUP_EMPTY;
-  return MPI_SUCCESS;
+  GIVE(group, MPI_GROUP_EMPTY);
 }
 XCALL(Comm_is_revoked, MPI_Comm comm, int *flag) {
   IN("X_Comm_is_revoked");
-  NEED(comm_of(p, comm), flag);
-  FAIL_IF(!comm_of(p, comm), NULL, MPI_ERR_COMM);
-  *flag = 0;
-  return MPI_SUCCESS;
+  GIVE(flag, 0);
 }
+#undef GIVE
 XCALL(Comm_revoke, MPI_Comm comm) {
   IN("X_Comm_revoke");
   fprintf(stderr, "pm_run: MPIX_Comm_revoke is not here\n");
