@@ -256,6 +256,26 @@ void test_more_windows(void) {
   MPI_Win_free(&win);
 }
 #if HAS_SESSIONS
+static int heard;
+static void on_session(MPI_Session *one, int *code, ...) {
+  int class;
+  MPI_Error_class(*code, &class);
+  heard += class == MPI_ERR_OTHER && *one != MPI_SESSION_NULL;
+}
+void handler_of_a_session(void) {
+  MPI_Session one;
+  MPI_Errhandler h, got;
+  heard = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &one);
+  MPI_Session_create_errhandler(on_session, &h);
+  MPI_Session_set_errhandler(one, h);
+  MPI_Session_get_errhandler(one, &got);
+  MPI_Session_call_errhandler(one, MPI_ERR_OTHER);
+  say("handler of a session: same %d, called %d", h == got, heard);
+  MPI_Errhandler_free(&h);
+  MPI_Errhandler_free(&got);
+  MPI_Session_finalize(&one);
+}
 void test_sessions(void) {
   MPI_Session session;
   MPI_Group group;

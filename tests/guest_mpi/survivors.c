@@ -89,24 +89,9 @@ static void two_groups_agree(void) {
   MPI_Comm_free(&both);
   MPI_Comm_free(&half);
 }
-static int seen;
-static void on_error(MPI_Session *s, int *code, ...) {
-  int class;
-  MPI_Error_class(*code, &class);
-  seen += class == MPI_ERR_OTHER && *s != MPI_SESSION_NULL;
-}
-void handler_of_a_session(void) {
+static void no_session(void) {
   MPI_Session s;
-  MPI_Errhandler h, got;
-  seen = 0;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &s);
-  MPI_Session_create_errhandler(on_error, &h);
-  MPI_Session_set_errhandler(s, h);
-  MPI_Session_get_errhandler(s, &got);
-  MPI_Session_call_errhandler(s, MPI_ERR_OTHER);
-  say("handler of a session: same %d, called %d", h == got, seen);
-  MPI_Errhandler_free(&h);
-  MPI_Errhandler_free(&got);
   MPI_Session_finalize(&s);
   say("session ended: %d", s == MPI_SESSION_NULL);
 #if IS_OPEN_MPI
@@ -125,5 +110,6 @@ void test_survivors(void) {
   all_agree();
   two_groups_agree();
   handler_of_a_session();
+  no_session();
 }
 #endif
