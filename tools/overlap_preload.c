@@ -87,7 +87,8 @@
    quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE,
    SIGILL, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ or SIGALRM, as far as the program left these to the
    system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
-   After SIGKILL there is none: some MPIs kill so what is left of a run in which one process failed. Nor is there one
+   A process that ends so takes its job with it, by SIGKILL of the launcher: it asks the others of its node, by SIGURG, for
+   what they have until now, and waits a second for them at most. Who is killed otherwise leaves none. Nor is there one
    of a process that becomes another program by exec.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
@@ -413,7 +414,7 @@ SMALL static void start(void) {
   busy_begin(); /* signals from here on have a report */
   watch_signals();
   watch_switch_signal();
-  if (run.neighbours) __atomic_add_fetch(&run.neighbours->measured_count, 1, __ATOMIC_RELEASE);
+  join_node();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */

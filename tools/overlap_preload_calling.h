@@ -7,6 +7,7 @@ APART static bool follow(int64_t t_ns) {
     if (nbc_recorder_attach_at(run.monitor, t_ns, &me.recorder) != NBC_OK) return false;
     /* Ids stay unique also when a recorder serves one thread after another. */
     me.next_id = (uint64_t)__atomic_add_fetch(&run.thread_count, 1, __ATOMIC_RELAXED) << 40;
+    if (!run.multiple && run.thread_count > 1) stay_silent(); /* no lock keeps them apart */
     pthread_setspecific(run.thread_end, me.recorder);
   }
   nbc_recorder_switch_at(me.recorder, on, t_ns);

@@ -7,20 +7,90 @@ static void finish_or_wait(void) {
     nanosleep(&nap, NULL);
 }
 
+/* ---- the other processes of the node ------------------------------------------------------------ */
 /* Launchers kill all processes of a node, by SIGKILL, when the first one has ended by itself or by a signal that was
    sent to all: MPICH's at once, and so does Open MPI's, for its sleep before SIGKILL ends with the first SIGCHLD. So
-   who has written waits for those who may be writing just now. */
-enum { ENDS_ALONE_MS = 100, ENDS_WITH_ALL_MS = 1000 };
-static void wait_for_node(int most_ms) {
+   who ends asks the others for what they have until now, and waits for those who write. What it asks by is a signal
+   that nobody hears who has not asked for it. */
+#define ASKING SIGURG
+enum { SILENT_MS = 100, ANSWERS_MS = 1000 };
+
+static uint64_t own_pid_space(void) {
+  struct stat space;
+  return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+}
+static bool is_near(const neighbour *x, uint64_t pid_space) {
+  return pid_space && x->pid_space == pid_space;
+}
+/* This process is counted, and can be asked. Simulated processes cannot: the host knows none of them. */
+static void join_node(void) {
+  neighbours *const node = run.neighbours;
+  if (!node) return;
+  run.own_place = __atomic_fetch_add(&node->measured_count, 1, __ATOMIC_ACQ_REL);
+  if (dlsym(RTLD_DEFAULT, "pm_fold_own")) stay_silent();
+  if (run.own_place >= MOST_ASKED || node->of[run.own_place].is_silent) return;
+  neighbour *const own = &node->of[run.own_place];
+  own->thread = (pid_t)syscall(SYS_gettid);
+  own->pid_space = own_pid_space();
+  __atomic_store_n(&own->process, run.pid, __ATOMIC_RELEASE);
+}
+static uint32_t asked_count(void) {
+  const uint32_t count = __atomic_load_n(&run.neighbours->measured_count, __ATOMIC_ACQUIRE);
+  return count < MOST_ASKED ? count : MOST_ASKED;
+}
+
+static void ask_node(void) {
+  const uint64_t pid_space = own_pid_space();
+  siginfo_t question;
+  memset(&question, 0, sizeof question);
+  question.si_signo = ASKING;
+  question.si_code = SI_QUEUE;
+  question.si_pid = run.pid;
+  question.si_uid = getuid();
+  question.si_value.sival_int = (int)run.own_place;
+  for (uint32_t i = 0; i < asked_count(); i++) {
+    const neighbour *const x = &run.neighbours->of[i];
+    const pid_t process = __atomic_load_n(&x->process, __ATOMIC_ACQUIRE);
+    if (process && process != run.pid && is_near(x, pid_space) &&
+        !__atomic_load_n(&x->is_done, __ATOMIC_ACQUIRE))
+      syscall(SYS_rt_tgsigqueueinfo, process, x->thread, ASKING, &question);
+  }
+}
+static bool is_question(const siginfo_t *info, int number) {
+  const uint32_t from = (uint32_t)info->si_value.sival_int;
+  return number == ASKING && info->si_code == SI_QUEUE && run.neighbours && from < MOST_ASKED &&
+         run.neighbours->of[from].process == info->si_pid;
+}
+
+static bool node_is_done(void) {
+  return __atomic_load_n(&run.neighbours->done_count, __ATOMIC_ACQUIRE) >=
+         __atomic_load_n(&run.neighbours->measured_count, __ATOMIC_ACQUIRE);
+}
+static bool all_have_answered(void) {
+  const uint64_t pid_space = own_pid_space();
+  bool all = true;
+  for (uint32_t i = 0; i < asked_count() && all; i++) {
+    const neighbour *const x = &run.neighbours->of[i];
+    all = __atomic_load_n(&x->is_done, __ATOMIC_ACQUIRE) ||
+          __atomic_load_n(&x->is_silent, __ATOMIC_RELAXED) || !is_near(x, pid_space);
+  }
+  return all;
+}
+/* `alone`: nobody was sent a signal, so who is not asked writes nothing. */
+static void wait_for_node(bool alone) {
   const struct timespec nap = {0, 1000000};
   if (!run.neighbours || __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) != 2 ||
       getpid() != run.pid)
     return;
-  const int64_t until_ns = nbc_clock_now_ns(run.clock) + (int64_t)most_ms * 1000000;
-  while (__atomic_load_n(&run.neighbours->done_count, __ATOMIC_ACQUIRE) <
-             __atomic_load_n(&run.neighbours->measured_count, __ATOMIC_ACQUIRE) &&
-         nbc_clock_now_ns(run.clock) < until_ns)
+  ask_node();
+  const int64_t start_ns = nbc_clock_now_ns(run.clock);
+  while (!node_is_done()) {
+    const int64_t d_ns = nbc_clock_now_ns(run.clock) - start_ns;
+    if (d_ns > ANSWERS_MS * INT64_C(1000000) ||
+        (alone && d_ns > SILENT_MS * INT64_C(1000000) && all_have_answered()))
+      return;
     nanosleep(&nap, NULL);
+  }
 }
 
 /* Without MPI_Finalize. Not in a child of fork or vfork: another process id. */
@@ -28,7 +98,7 @@ static void finish_before_end(void) {
   if (me.busy && !__atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE)) return; /* our locks are held */
   if (__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 2 || getpid() != run.pid) return;
   finish_or_wait();
-  wait_for_node(ENDS_ALONE_MS);
+  wait_for_node(true);
 }
 
 __attribute__((destructor)) static void at_exit(void) { finish_before_end(); }
@@ -126,7 +196,7 @@ static void on_deadly_signal(int number, siginfo_t *info, void *context) {
   if (waits && comes_later(number, info, context)) return;
   if (!me.busy || __atomic_load_n(&gather_waits, __ATOMIC_ACQUIRE)) {
     finish_or_wait();
-    wait_for_node(is_own(info, number) ? ENDS_ALONE_MS : ENDS_WITH_ALL_MS);
+    wait_for_node(is_own(info, number));
   }
   give_back(number);
   if (!is_fault(info, number)) raise(number);
@@ -154,6 +224,8 @@ static bool is_ours(const struct sigaction *action) {
 /* What the program wants, as siginterrupt may have changed it since, in ours. */
 static struct sigaction as_wanted(const struct sigaction *wanted, const struct sigaction *ours) {
   struct sigaction now = *wanted;
+  if (wanted->sa_handler == SIG_DFL && ours->sa_sigaction == on_handled_signal)
+    return now; /* see ASKING */
   now.sa_flags = (wanted->sa_flags & ~SA_RESTART) | (ours->sa_flags & SA_RESTART);
   return now;
 }
@@ -162,10 +234,12 @@ static struct sigaction as_wanted(const struct sigaction *wanted, const struct s
    in or after a handler, too, is ours; a handler of the program is called by ours, when our tables are whole. */
 static bool replaced(int number, const struct sigaction *wanted, struct sigaction *given) {
   *given = *wanted;
+  const bool by_default = wanted->sa_handler == SIG_DFL, asks = number == ASKING && run.neighbours;
   if (wanted->sa_handler == SIG_IGN) return false;
-  if (wanted->sa_handler == SIG_DFL ? !is_deadly(number) : !can_wait(number)) return false;
-  given->sa_sigaction = wanted->sa_handler == SIG_DFL ? on_deadly_signal : on_handled_signal;
+  if (by_default ? !is_deadly(number) && !asks : !can_wait(number)) return false;
+  given->sa_sigaction = by_default && !asks ? on_deadly_signal : on_handled_signal;
   given->sa_flags = (wanted->sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+  if (by_default && asks) given->sa_flags |= SA_RESTART; /* as if nothing had come */
   return true;
 }
 static void watch(int number) {
@@ -176,7 +250,14 @@ static void watch(int number) {
 
 static void on_handled_signal(int number, siginfo_t *info, void *context) {
   const struct sigaction wanted = run.old_action[number];
-  if (comes_later(number, info, context) || wanted.sa_handler == SIG_IGN) return;
+  if (comes_later(number, info, context)) return;
+  if (is_question(info, number)) {
+    const int saved_errno = errno;
+    write_meanwhile(info->si_pid);
+    errno = saved_errno;
+    return;
+  }
+  if (wanted.sa_handler == SIG_IGN) return;
   if (wanted.sa_handler == SIG_DFL) { /* since another thread changed it */
     if (is_deadly(number)) on_deadly_signal(number, info, context);
     return;
@@ -249,7 +330,7 @@ static void watch_signals(void) {
       action.sa_sigaction = on_deadly_signal;
       action.sa_flags = SA_SIGINFO;
       run.watched[number] = sigaction_of_libc(number, &action, NULL) == 0;
-    } else if (old->sa_handler != SIG_DFL && !is_free(number)) {
+    } else if (number == ASKING || (old->sa_handler != SIG_DFL && !is_free(number))) {
       watch(number);
     }
   }

@@ -122,9 +122,51 @@ static void write_trace(void) {
       kept ? "in " : "lost", kept ? temporary ? temporary : "/tmp" : "");
 }
 
+/* One thread at a time, while it is busy. */
+static void writing_begin(void) {
+  while (__atomic_exchange_n(&run.writing, 1, __ATOMIC_ACQUIRE)) sched_yield();
+}
+static void writing_end(void) { __atomic_store_n(&run.writing, 0, __ATOMIC_RELEASE); }
+
+/* Nobody needs to wait for this process. */
+static void is_done(void) {
+  neighbours *const node = run.neighbours;
+  if (!node || (run.own_place < MOST_ASKED &&
+                __atomic_exchange_n(&node->of[run.own_place].is_done, true, __ATOMIC_ACQ_REL)))
+    return;
+  __atomic_add_fetch(&node->done_count, 1, __ATOMIC_RELEASE);
+}
 static void is_written(void) {
-  if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2 && run.neighbours)
-    __atomic_add_fetch(&run.neighbours->done_count, 1, __ATOMIC_RELEASE);
+  if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2) is_done();
+}
+
+/* What there is now, for a process that ends and takes the job with it: measuring goes on, and the report at the end,
+   if there is one, takes the place of this one. The timeline ends here. */
+SMALL static void write_meanwhile(int asked_by) {
+  nbc_report *report = NULL;
+  char why[NOTE_BYTES];
+  if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid ||
+      (!run.multiple && run.thread_count > 1))
+    return;
+  busy_begin();
+  writing_begin();
+  if (!__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) &&
+      nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK) {
+    describe(report);
+    snprintf(why, sizeof why,
+             "this is what there was when process %d of this node ended without MPI_Finalize",
+             asked_by);
+    nbc_report_note(report, why);
+    write_everything(report);
+    nbc_report_free(report);
+    if (run.thread_count == 1) {
+      write_trace();
+      trace.ring = trace.kept = NULL;
+    }
+    is_done();
+  }
+  writing_end();
+  busy_end();
 }
 
 /* Once per process; from MPI_Finalize, MPI_Abort, exit, or a deadly signal. */
@@ -140,6 +182,7 @@ SMALL static void finish_by(bool gathering) {
   busy_begin(); /* a second signal waits until the report is written */
   const int64_t now_ns = nbc_clock_now_ns(run.clock);
   __atomic_store_n(&run.recording, false, __ATOMIC_RELEASE);
+  writing_begin();
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
     describe(report);
     if (!gathering || !gather(report)) write_everything(report);
@@ -149,6 +192,7 @@ SMALL static void finish_by(bool gathering) {
     if (gathering) gather(NULL);
     say("no memory for the report of rank %d", run.rank);
   }
+  writing_end();
   is_written();
   errno = saved_errno;
   if (!was_busy) busy_end();

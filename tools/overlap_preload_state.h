@@ -2,9 +2,17 @@
    entered and left; signals that came while our own tables were half changed. */
 #define NOTE_BYTES 400
 
-/* How many processes of a node measure, and how many of them have nothing more to write. */
+/* The processes of a node that measure, and how many of them have written what they have. Those beyond MOST_ASKED are
+   waited for, but not asked (see ask_node). */
+enum { MOST_ASKED = 1024 };
+typedef struct neighbour {
+  pid_t process, thread;   /* the one of MPI_Init */
+  bool is_done, is_silent; /* does not write when it is asked */
+  uint64_t pid_space;      /* numbers of processes mean something else in another container */
+} neighbour;
 typedef struct neighbours {
   uint32_t measured_count, done_count;
+  neighbour of[MOST_ASKED];
 } neighbours;
 
 static struct {
@@ -34,6 +42,8 @@ static struct {
   bool gathers;
   bool one_thread_each;      /* no process of the world has MPI_THREAD_MULTIPLE */
   neighbours *neighbours;    /* shared by the processes of a node; NULL = is not */
+  uint32_t own_place;        /* among them */
+  int writing;               /* a thread of this process writes a report */
   unsigned char *same_node;  /* per rank of the world; NULL = not known */
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
@@ -101,6 +111,11 @@ static inline void busy_end(void) {
 APART static void lock_among_threads(void) {
   while (__atomic_exchange_n(&run.lock, 1, __ATOMIC_ACQUIRE))
     while (__atomic_load_n(&run.lock, __ATOMIC_RELAXED)) sched_yield();
+}
+/* Who may be asked for a report is not, from now on. */
+static void stay_silent(void) {
+  if (run.neighbours && run.own_place < MOST_ASKED)
+    __atomic_store_n(&run.neighbours->of[run.own_place].is_silent, true, __ATOMIC_RELAXED);
 }
 static inline void lock(void) {
   if (UNLIKELY(run.multiple)) lock_among_threads();

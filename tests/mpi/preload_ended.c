@@ -1,5 +1,7 @@
 /* Processes of a job that a signal to all ends while several threads of each communicate: they go on until it comes, and
-   rank 1 takes it 300 ms late. Each leaves $NBC_REPORT_DIR/ready.RANK when it has begun. */
+   rank 1 takes it 300 ms late. Each leaves $NBC_REPORT_DIR/ready.RANK when it has begun.
+   With an argument the last process ends alone, as it says: the others wait for a message from it, look for one, or
+   read; with "survive" they then exchange messages and end, too; with "threads" two threads of each communicate. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -8,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int rank;
@@ -48,8 +51,50 @@ static void until_signal(const sigset_t *open) {
   }
 }
 
+static void leave(const char *how) {
+  volatile char *nowhere = NULL;
+  if (strcmp(how, "fault") == 0) *nowhere = 1;
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "exit") == 0 || strcmp(how, "threads") == 0) exit(3);
+  if (strcmp(how, "_exit") == 0) _exit(3);
+  if (strcmp(how, "killed") == 0) kill(getpid(), SIGTERM);
+  if (strcmp(how, "MPI_Abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  _exit(0);
+}
+enum { MESSAGES = 500, THREADS = 2 };
+static void survive(void) {
+  char bytes[8] = "";
+  usleep(500000);
+  for (int i = 0; i < MESSAGES && rank == 0; i++) MPI_Send(bytes, sizeof bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+  for (int i = 0; i < MESSAGES && rank == 1; i++) MPI_Recv(bytes, sizeof bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  _exit(0);
+}
+static int alone(int argc, char **argv) {
+  const char *how = argv[1];
+  MPI_Comm comm[THREADS];
+  pthread_t thread;
+  char byte = 0;
+  int size, level;
+  MPI_Init_thread(&argc, &argv, strcmp(how, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Bcast(&byte, 1, MPI_CHAR, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < THREADS; i++) MPI_Comm_dup(MPI_COMM_SELF, &comm[i]);
+  for (int i = 0; i < THREADS && strcmp(how, "threads") == 0; i++) pthread_create(&thread, NULL, exchange, &comm[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  ready();
+  usleep(100000); /* the others are where they are to be */
+  if (rank == size - 1) leave(how);
+  if (strcmp(how, "survive") == 0) survive();
+  if (rank == 0) MPI_Recv(&byte, 1, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (volatile long i = 0; rank == 1 && i < 20000000000; i++)
+    if (i % 100 == 0) MPI_Iprobe(size - 1, 0, MPI_COMM_WORLD, &(int){0}, MPI_STATUS_IGNORE);
+  int ends[2]; /* nobody writes: a read of it goes on after handlers with SA_RESTART */
+  return pipe(ends) != 0 || read(ends[0], &byte, 1) < 0;
+}
+
 int main(int argc, char **argv) {
-  enum { THREADS = 2 };
+  if (argc > 1) return alone(argc, argv);
   MPI_Comm comm[THREADS];
   pthread_t thread;
   sigset_t all, before;

@@ -32,6 +32,40 @@ signalled() { # mpi
   done
   export OMPI_MCA_odls_base_sigkill_timeout=0
 }
+# ended MPI HOW [ENVIRONMENT=VALUE]: four processes, of which the last one ends alone; $code, $notes: reports that say so
+ended() {
+  reports=$work/$1.$2${3:+.${3%=*}}
+  mkdir "$reports"
+  lives=
+  if [ "$2" = survive ]; then lives=-disable-auto-cleanup; fi
+  case $1 in
+    openmpi) env ${3:+"$3"} timeout 60 mpirun.openmpi --mca orte_allowed_exit_without_sync 1 -x LD_PRELOAD="$(library openmpi)" -x NBC_REPORT_DIR="$reports" \
+      ${3:+-x "$3"} -n 4 "$B/tests/mpi/preload_ended.$1" "$2" >"$reports/out" 2>"$reports/err" ;;
+    *) timeout 60 mpirun.mpich ${lives:+"$lives"} -genv LD_PRELOAD "$(library mpich)" -genv NBC_REPORT_DIR "$reports" \
+      ${3:+-genv "${3%%=*}" "${3#*=}"} -n 4 "$B/tests/mpi/preload_ended.$1" "$2" >"$reports/out" 2>"$reports/err" ;;
+  esac
+  code=$?
+  notes=$(grep -l 'of this node ended without MPI_Finalize' "$reports"/*.json | wc -l)
+}
+# Launchers kill the others at once: they are asked for their reports before. (Open MPI's sends them SIGTERM first: then
+# they write anew.)
+one_ends() { # mpi
+  for how in fault abort exit _exit killed MPI_Abort threads; do
+    ended "$1" $how
+    if [ "$(reports_of "$reports")" = 4 ] && { [ "$1" = openmpi ] || [ "$notes" = 3 ]; } && [ $code != 0 ] && [ $code != 124 ]; then ok "$1: one process ends by $how: reports of all four"
+    else bad "$1: one process ends by $how: status $code, $(reports_of "$reports") of 4 reports, $notes say why: $(ls "$reports" | tr '\n' ' '; cat "$reports/err")"; fi
+  done
+}
+survivors() { # mpi: those who live on are measured to their end
+  ended "$1" survive
+  if [ "$(reports_of "$reports")" = 4 ] && [ "$notes" = 0 ] && [ $code != 124 ] && [ "$(show "$reports"/*.0.json | grep -c '^send calls 500')" = 1 ]; then ok "$1: who survives is measured to the end"
+  else bad "$1: who survives is measured to the end: status $code, $notes notes, $(show "$reports"/*.0.json | head -20; cat "$reports/err")"; fi
+}
+timelines() { # mpi
+  ended "$1" exit NBC_TRACE=1
+  if [ "$(ls "$reports" | grep -c 'trace$')" = 4 ] && [ "$(reports_of "$reports")" = 4 ] && "$B/overlap_trace" -o "$reports/t.json" "$reports" >"$reports/timeline" 2>&1; then ok "$1: timelines of all four"
+  else bad "$1: timelines: $(ls "$reports" | tr '\n' ' '; cat "$reports/err" "$reports/timeline")"; fi
+}
 full_memory() { # mpi: nothing is left in /dev/shm, where the counters stand: the program runs all the same, without them
   if ! unshare -m true 2>/dev/null; then skip "$1: full /dev/shm: no namespaces here"; return; fi
   reports=$work/$1.full
@@ -44,6 +78,9 @@ full_memory() { # mpi: nothing is left in /dev/shm, where the counters stand: th
 }
 if [ -z "$TEST_ONLY" ]; then
   each_mpi signalled
+  each_mpi one_ends
+  each_mpi survivors
+  each_mpi timelines
   if have_mpi openmpi; then full_memory openmpi; else skip "full /dev/shm: no Open MPI"; fi # MPICH's own MPI_Init fails there
 else # "signalled mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words

@@ -68,6 +68,12 @@ static void ways(const char *when) {
   show(SIGUSR2), raise(SIGUSR2);
   printf("  sysv_signal: was %s\n", name_of(sysv_signal(SIGUSR2, one)));
   show(SIGUSR2), raise(SIGUSR2), show(SIGUSR2);
+  show(SIGURG), raise(SIGURG); /* by which the preload asks: ignored */
+  printf("  signal: was %s\n", name_of(signal(SIGURG, one)));
+  show(SIGURG), raise(SIGURG);
+  printf("  signal: was %s\n", name_of(signal(SIGURG, SIG_DFL)));
+  show(SIGURG), raise(SIGURG);
+  sigaction(SIGURG, &(struct sigaction){.sa_handler = SIG_DFL}, NULL), show(SIGURG);
   signal(SIGHUP, jumps);
   if (!sigsetjmp(back, 1)) raise(SIGHUP);
   else printf("  came back\n");
