@@ -299,6 +299,17 @@ static mpi mpi_of_program(const char *program) {
   free(path);
   return mpi_in(said);
 }
+/* The program behind env, taskset, a debugger and their like is the first word that shows an MPI; there may be none. */
+static const char *program_behind(char **argv, int at) {
+  enum { WORDS = 24 };
+  for (int i = at; argv[i] && i < at + WORDS && !is(argv[i], ":"); i++) {
+    char *path = argv[i][0] == '-' || strchr(argv[i], '=') ? NULL : find_command(argv[i]);
+    const mpi m = path ? mpi_of_program(path) : MPI_NONE;
+    free(path);
+    if (m) return argv[i];
+  }
+  return argv[at];
+}
 static mpi mpi_of_launcher(const char *name) {
   char said[16384];
   ask_with(name, "--version", said, sizeof said);
@@ -663,12 +674,13 @@ static int see(char **argv, int argc, bool gets) {
   while (argv[argc]) argc++;
   const launcher l = launcher_of(argv[0]);
   const int at = l == ALONE ? 0 : program_at(argv, argc);
-  const mpi m = decide_mpi(&o, l, argv[0], argv[at]);
+  const char *const program = program_behind(argv, at);
+  const mpi m = decide_mpi(&o, l, argv[0], program);
   char *preload =
       need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
   if (o.with_progress && !gets)
     preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
-  const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(argv[at]);
+  const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);
   bool is_root = false;

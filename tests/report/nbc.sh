@@ -80,6 +80,17 @@ preloads_stay() {
     printed mpirun.mpich "$hydra" $option LD_PRELOAD /x.so -n 1 true && head -1 "$T/out" | grep -- "$option LD_PRELOAD [^ ]*$both -n" || return 1
   done
 }
+# The program is who shows an MPI, whatever stands before it.
+behind_others() {
+  printf '#!/bin/sh\ncase $1 in */app) echo "libmpich.so.12 => x" ;; esac\n' >"$T/bin/ldd" && : >"$T/bin/app" && chmod +x "$T/bin/ldd" "$T/bin/app" || return 1
+  for words in app 'env A=b app env' 'nice -n 5 taskset -c 0 app -n 1'; do
+    # shellcheck disable=SC2086 # words
+    PATH="$T/bin:$PATH" printed mpirun.mpich 'HYDRA build details: Version: 4.0.2' -n 2 $words && grep -q -- "NBC_REPORT_DIR [^ ]*/nbc-app-1 .*-n 2 $words" "$T/out" &&
+      PATH="$T/bin:$PATH" status 0 "$T/bin/nbc" see --print --no-table $words && grep -q "NBC_REPORT_DIR=[^ ]*/nbc-app-1 " "$T/out" || return 1
+  done
+  printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >"$T/bin/mpirun.openmpi" && chmod +x "$T/bin/mpirun.openmpi" &&
+    PATH="$T/bin:$PATH" status 2 "$T/bin/nbc" see --print --no-table mpirun.openmpi -n 2 env A=b app && grep -q '^nbc: app is built with MPICH, but' "$T/err"
+}
 # Who sends a signal to nbc means the program: it is told, and its report is still tried.
 signals_are_handed_on() {
   cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/told" "$T/ready" &&
@@ -102,6 +113,7 @@ why_no_report() {
 check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
 check "preloads of the user stay" preloads_stay
+check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
 check "nbc predict takes a folder" predicts
 check "what root may do, measuring may do" as_root
