@@ -113,7 +113,8 @@ fifos_open_in_simulated_time() { run -n 2 "$B/tests/model/guest_sockets" fifos "
 fifos_open_in_simulated_time_however() { run -n 2 "$B/tests/model/guest_sockets" fifos_otherwise "$T" </dev/null && test "$(grep -cx 'fifos_otherwise: right' "$T/err")" = 2; }
 stdin_of_a_pipe_waits_in_simulated_time() { run -n 2 "$B/tests/model/guest_sockets" input </dev/null && test "$(grep -cx 'input: right' "$T/out")" = 2; }
 what_comes_from_outside_is_waited_for() {
-  rm -f "$T/fifo" && mkfifo "$T/fifo" && { { sleep 0.7 && echo word; } >"$T/fifo" & } && run -n 2 "$B/tests/model/guest_sockets" outside "$T/fifo" && test "$(grep -cx 'outside: right' "$T/out")" = 2
+  rm -f "$T/fifo" && mkfifo "$T/fifo" && { { sleep 0.7 && echo word; } >"$T/fifo" & } && run -n 2 "$B/tests/model/guest_sockets" outside "$T/fifo" && test "$(grep -cx 'outside: right' "$T/out")" = 2 &&
+    grep -E 'pm_run: 2 processes, 1?[0-9]{1,5}\.' "$T/err" # 0.2 s: it sleeps, where looks would take seconds of simulated time
 }
 poll_waits_for_events() { run -n 2 "$threads" polls && grep -x 'poll has seen all' "$T/out"; }
 abort_ends_the_run() { run -n 3 --trace "$T/abort.csv" "$threads" abort; test $? = 7 && grep '^pm_run: process 1 called PMI_Abort(7) at .* us: enough' "$T/err" && test -s "$T/abort.csv"; }
