@@ -236,7 +236,7 @@ INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 $(foreach r,$(ROOMS),$(eval needs-$r: $(NEEDS_$r)))
 export B CC CLANG QEMU_AARCH64
 
-.PHONY: help doctor single run check check-now check-core check-mpi check-model check-rtl check-hw bench \
+.PHONY: help doctor single run run-now check check-now check-core check-mpi check-model check-rtl check-hw bench \
         examples lint asan tsan fuzz cross mutate docs dist deps install uninstall clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
@@ -276,7 +276,9 @@ examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command
 single: ## assemble the single headers from the pieces that src/*.list name
 	@for list in src/*.list; do h=$$(sed -n 's|^// into ||p' $$list); sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
 
-run: $(B)/overlap_pingpong $(B)/bench_nbc ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
+run: ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) run-now
+run-now: $(B)/overlap_pingpong $(B)/bench_nbc
 	@$(B)/overlap_pingpong
 	@echo; $(B)/bench_nbc --min-us 1000 --max-us 4000 --reps 5 --oversample 3 --budget-s 12 --json $(B)/bench_nbc.json --html $(B)/bench_nbc.html
 	@echo "pictures: $(B)/bench_nbc.html"
