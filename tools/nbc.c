@@ -299,14 +299,16 @@ static mpi mpi_of_program(const char *program) {
   free(path);
   return mpi_in(said);
 }
-/* The program behind env, taskset, a debugger and their like is the first word that shows an MPI; there may be none. */
+/* The program behind env, taskset, a debugger and their like is the first word that shows an MPI; there may be none.
+   Nothing stands behind a command that is not there. */
 static const char *program_behind(char **argv, int at) {
   enum { WORDS = 24 };
   for (int i = at; argv[i] && i < at + WORDS && !is(argv[i], ":"); i++) {
     char *path = argv[i][0] == '-' || strchr(argv[i], '=') ? NULL : find_command(argv[i]);
     const mpi m = path ? mpi_of_program(path) : MPI_NONE;
+    const bool is_there = path != NULL;
     free(path);
-    if (m) return argv[i];
+    if (m || (i == at && !is_there)) return argv[i];
   }
   return argv[at];
 }

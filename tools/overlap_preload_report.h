@@ -129,15 +129,15 @@ static void writing_begin(void) {
 static void writing_end(void) { __atomic_store_n(&run.writing, 0, __ATOMIC_RELEASE); }
 
 /* Nobody needs to wait for this process. */
-static void is_done(void) {
+static void count_as_done(void) {
   neighbours *const node = run.neighbours;
   if (!node || (run.own_place < MOST_ASKED &&
                 __atomic_exchange_n(&node->of[run.own_place].is_done, true, __ATOMIC_ACQ_REL)))
     return;
   __atomic_add_fetch(&node->done_count, 1, __ATOMIC_RELEASE);
 }
-static void is_written(void) {
-  if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2) is_done();
+static void mark_written(void) {
+  if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2) count_as_done();
 }
 
 /* What there is now, for a process that ends and takes the job with it: measuring goes on, and the report at the end,
@@ -163,7 +163,7 @@ SMALL static void write_meanwhile(int asked_by) {
       write_trace();
       trace.ring = trace.kept = NULL;
     }
-    is_done();
+    count_as_done();
   }
   writing_end();
   busy_end();
@@ -193,7 +193,7 @@ SMALL static void finish_by(bool gathering) {
     say("no memory for the report of rank %d", run.rank);
   }
   writing_end();
-  is_written();
+  mark_written();
   errno = saved_errno;
   if (!was_busy) busy_end();
 }
@@ -201,7 +201,7 @@ SMALL static void finish_by(bool gathering) {
 static void finish(void) {
   if (write_what_is_gathered()) {
     write_trace();
-    is_written();
+    mark_written();
   } else {
     finish_by(false);
   }

@@ -24,13 +24,15 @@ have_mpi() { command -v "mpirun.$1" >/dev/null && command -v "mpicc.$1" >/dev/nu
 each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip "$1 $m: no mpirun.$m or mpicc.$m"; fi; done; }
 library() { case $1 in openmpi) echo "$B/libnbc_overlap_mpi.so" ;; *) echo "$B/libnbc_overlap_mpich.so" ;; esac; }
 # run MPI PROCESSES PROGRAM...: without, and `measured` with the preload; reports into $reports. $also: a
-# library to be loaded after it
+# library to be loaded after it; $launching: options of the launcher
 run() { m=$1 n=$2; shift 2; timeout -k 5 300 "mpirun.$m" -n "$n" "$@"; }
+launching=
+# shellcheck disable=SC2086 # words
 measured() {
   m=$1 n=$2; shift 2
   case $m in
-    openmpi) timeout -k 5 300 mpirun.openmpi -x LD_PRELOAD="$(library $m)${also:+:$also}" -x NBC_REPORT_DIR="$reports" -n "$n" "$@" ;;
-    *) timeout -k 5 300 mpirun.mpich -genv LD_PRELOAD "$(library $m)${also:+:$also}" -genv NBC_REPORT_DIR "$reports" -n "$n" "$@" ;;
+    openmpi) timeout -k 5 300 mpirun.openmpi $launching -x LD_PRELOAD="$(library $m)${also:+:$also}" -x NBC_REPORT_DIR="$reports" -n "$n" "$@" ;;
+    *) timeout -k 5 300 mpirun.mpich $launching -genv LD_PRELOAD "$(library $m)${also:+:$also}" -genv NBC_REPORT_DIR "$reports" -n "$n" "$@" ;;
   esac
 }
 show() { "$B/tests/mpi/preload_show" "$@"; }

@@ -36,15 +36,13 @@ signalled() { # mpi
 ended() {
   reports=$work/$1.$2${3:+.${3%=*}}
   mkdir "$reports"
-  lives=
-  if [ "$2" = survive ]; then lives=-disable-auto-cleanup; fi
-  case $1 in
-    openmpi) env ${3:+"$3"} timeout 60 mpirun.openmpi --mca orte_allowed_exit_without_sync 1 -x LD_PRELOAD="$(library openmpi)" -x NBC_REPORT_DIR="$reports" \
-      ${3:+-x "$3"} -n 4 "$B/tests/mpi/preload_ended.$1" "$2" >"$reports/out" 2>"$reports/err" ;;
-    *) timeout 60 mpirun.mpich ${lives:+"$lives"} -genv LD_PRELOAD "$(library mpich)" -genv NBC_REPORT_DIR "$reports" \
-      ${3:+-genv "${3%%=*}" "${3#*=}"} -n 4 "$B/tests/mpi/preload_ended.$1" "$2" >"$reports/out" 2>"$reports/err" ;;
+  case $1,$2 in
+    openmpi,survive) launching='--mca orte_allowed_exit_without_sync 1' ;;
+    mpich,survive) launching=-disable-auto-cleanup ;;
   esac
+  measured "$1" 4 env ${3:+"$3"} "$B/tests/mpi/preload_ended.$1" "$2" >"$reports/out" 2>"$reports/err"
   code=$?
+  launching=
   notes=$(grep -l 'of this node ended without MPI_Finalize' "$reports"/*.json | wc -l)
 }
 # Launchers kill the others at once: they are asked for their reports before. (Open MPI's sends them SIGTERM first: then

@@ -89,7 +89,8 @@ behind_others() {
       PATH="$T/bin:$PATH" status 0 "$T/bin/nbc" see --print --no-table $words && grep -q "NBC_REPORT_DIR=[^ ]*/nbc-app-1 " "$T/out" || return 1
   done
   printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >"$T/bin/mpirun.openmpi" && chmod +x "$T/bin/mpirun.openmpi" &&
-    PATH="$T/bin:$PATH" status 2 "$T/bin/nbc" see --print --no-table mpirun.openmpi -n 2 env A=b app && grep -q '^nbc: app is built with MPICH, but' "$T/err"
+    PATH="$T/bin:$PATH" status 2 "$T/bin/nbc" see --print --no-table mpirun.openmpi -n 2 env A=b app && grep -q '^nbc: app is built with MPICH, but' "$T/err" &&
+    PATH="$T/bin:$PATH" status 127 "$T/bin/nbc" see --print --no-table ./none app && grep -q '^nbc: ./none: not found' "$T/err"
 }
 # Who sends a signal to nbc means the program: it is told, and its report is still tried.
 signals_are_handed_on() {
