@@ -6053,6 +6053,7 @@ typedef struct pm__header {
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
   bool is_claimed;      /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
+  pm__me *claimer;      /* that entry, in use until then; NULL: a search's */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;
@@ -7546,6 +7547,7 @@ PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_inde
                               unsigned char list, void *user_ptr, int type);
 PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me);
 PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options);
+PM__PRIVATE bool pm__has_room(const ptl_me_t *me, uint64_t offset, uint64_t bytes);
 PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
                             uint64_t bits);
 PM__PRIVATE int pm__overflow_kind(int kind);
@@ -7808,6 +7810,11 @@ PM__INLINE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned 
   for (i = 0; i < length; i++) sum += v[i].iov_len;
   return sum;
 }
+/* Whether so many bytes fit behind the offset, which is any number: the sum may wrap. */
+PM__INLINE bool pm__has_room(const ptl_me_t *me, uint64_t offset, uint64_t bytes) {
+  const uint64_t room = pm__capacity(me->start, me->length, me->options);
+  return offset <= room && bytes <= room - offset;
+}
 PM__INLINE_HERE int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
   if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
@@ -7855,8 +7862,7 @@ static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__he
     return 0;
   return !pm__is_matching(ni) || !(me->options & PTL_ME_NO_TRUNCATE) ||
          (me->options & PTL_ME_MANAGE_LOCAL) ||
-         h->event.remote_offset + h->event.rlength <=
-             pm__capacity(me->start, me->length, me->options);
+         pm__has_room(me, h->event.remote_offset, h->event.rlength);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
    buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
@@ -7922,8 +7928,12 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
       previous = h;
       continue;
     }
-    if (h->message && appended && is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
-      told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    if (h->message && appended) {
+      told.claimer = appended;
+      appended->in_flight++;
+      if (is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+        told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    }
     if (!pm__take_header(ni, pt, previous, h, &told)) previous = h;
   }
   return found;
@@ -7979,7 +7989,7 @@ static void pm__me_enter(pm__ni *ni, pm__me *me) {
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__carrier_unlink(ni, me);
-      pm__pool_free(ni, &me->o);
+      pm__me_free_if_empty(ni, me);
       pm__fires_go(ni->proc->world, was_firing);
       return;
     }
@@ -8298,12 +8308,11 @@ PM__INLINE_HERE pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__m
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
     if (!pm__matches(ni, &me->me, m->what.initiator, m->what.uid, m->what.match_bits)) continue;
-    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
-      const uint64_t offset =
-          me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
-      const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-      if (offset > room || m->what.length > room - offset) continue;
-    }
+    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE) &&
+        !pm__has_room(&me->me,
+                      me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
+                      m->what.length))
+      continue;
     return me;
   }
   return NULL;
@@ -8612,27 +8621,35 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
     pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
                  me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
   pm__header_done(ni, pt, m);
-  pm__me_free_if_empty(ni, me);
   pm__pt_tell_disabled(ni, m->what.pt);
   pm__fires_go(w, was_firing);
 }
-/* The data of an unexpected message is in: its header may be taken, or was claimed already. */
-static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
-  pm__header *h = m->what.header, *previous = NULL, *i, told;
-  if (!h) return;
-  h->message = NULL;
-  m->what.header = NULL;
-  if (!h->is_claimed) return;
-  /* Claimed headers stay in the list, so that those who search find nothing twice and the order is
-     kept. */
+/* A header that was claimed goes with its data. Claimed ones stay in the list until then, so that those who search
+   find nothing twice and the order is kept. */
+PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm__header *h) {
+  const pm__header told = *h;
+  pm__header *previous = NULL, *i;
   for (i = pt->headers; i != h; i = i->next) previous = i;
-  told = *h;
   pm__header_unlink(pt, previous, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
+  pm__me_free_if_empty(ni, m->what.me);
   if (told.unlink_after)
     pm__me_event(ni, told.eq_handle, m->what.pt, PTL_PRIORITY_LIST, told.event.user_ptr,
                  PTL_EVENT_AUTO_UNLINK);
+  if (!told.claimer) return;
+  told.claimer->in_flight--;
+  pm__me_free_if_empty(ni, told.claimer);
+}
+/* The data is in: the message's header may be taken, or was claimed already, and its entry may go. */
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm__header *h = m->what.header;
+  m->what.header = NULL;
+  if (h) h->message = NULL;
+  if (h && h->is_claimed)
+    pm__claim_done(ni, pt, m, h);
+  else
+    pm__me_free_if_empty(ni, m->what.me);
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_moves.h"

@@ -503,6 +503,7 @@ typedef struct pm__header {
   ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
   bool is_claimed;      /* found by an append while message was set: told when the data is in */
   int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
+  pm__me *claimer;      /* that entry, in use until then; NULL: a search's */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;

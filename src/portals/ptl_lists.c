@@ -242,6 +242,11 @@ PM__INLINE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned 
   for (i = 0; i < length; i++) sum += v[i].iov_len;
   return sum;
 }
+/* Whether so many bytes fit behind the offset, which is any number: the sum may wrap. */
+PM__INLINE bool pm__has_room(const ptl_me_t *me, uint64_t offset, uint64_t bytes) {
+  const uint64_t room = pm__capacity(me->start, me->length, me->options);
+  return offset <= room && bytes <= room - offset;
+}
 PM__INLINE_HERE int pm__id_matches(const pm__ni *ni, ptl_process_t wanted, ptl_process_t id) {
   if (pm__is_logical(ni)) return wanted.rank == PTL_RANK_ANY || wanted.rank == id.rank;
   return (wanted.phys.nid == PTL_NID_ANY || wanted.phys.nid == id.phys.nid) &&
@@ -289,8 +294,7 @@ static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__he
     return 0;
   return !pm__is_matching(ni) || !(me->options & PTL_ME_NO_TRUNCATE) ||
          (me->options & PTL_ME_MANAGE_LOCAL) ||
-         h->event.remote_offset + h->event.rlength <=
-             pm__capacity(me->start, me->length, me->options);
+         pm__has_room(me, h->event.remote_offset, h->event.rlength);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
    buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
@@ -356,8 +360,12 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
       previous = h;
       continue;
     }
-    if (h->message && appended && is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
-      told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    if (h->message && appended) {
+      told.claimer = appended;
+      appended->in_flight++;
+      if (is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
+        told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
+    }
     if (!pm__take_header(ni, pt, previous, h, &told)) previous = h;
   }
   return found;
@@ -413,7 +421,7 @@ static void pm__me_enter(pm__ni *ni, pm__me *me) {
       if (!(options & PTL_ME_EVENT_UNLINK_DISABLE) && !me->auto_unlinked)
         pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
       pm__carrier_unlink(ni, me);
-      pm__pool_free(ni, &me->o);
+      pm__me_free_if_empty(ni, me);
       pm__fires_go(ni->proc->world, was_firing);
       return;
     }

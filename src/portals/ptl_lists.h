@@ -15,6 +15,7 @@ PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_inde
                               unsigned char list, void *user_ptr, int type);
 PM__PRIVATE void pm__me_free_if_empty(pm__ni *ni, pm__me *me);
 PM__PRIVATE uint64_t pm__capacity(const void *start, ptl_size_t length, unsigned int options);
+PM__PRIVATE bool pm__has_room(const ptl_me_t *me, uint64_t offset, uint64_t bytes);
 PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t id, ptl_uid_t uid,
                             uint64_t bits);
 PM__PRIVATE int pm__overflow_kind(int kind);

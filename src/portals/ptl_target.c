@@ -36,12 +36,11 @@ PM__INLINE_HERE pm__me *pm__find_entry(const pm__ni *ni, const pm__pt *pt, pm__m
   for (me = pt->head[list]; me; me = me->next) {
     m->what.looked_at++;
     if (!pm__matches(ni, &me->me, m->what.initiator, m->what.uid, m->what.match_bits)) continue;
-    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE)) {
-      const uint64_t offset =
-          me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset;
-      const uint64_t room = pm__capacity(me->me.start, me->me.length, me->me.options);
-      if (offset > room || m->what.length > room - offset) continue;
-    }
+    if (pm__is_matching(ni) && (me->me.options & PTL_ME_NO_TRUNCATE) &&
+        !pm__has_room(&me->me,
+                      me->me.options & PTL_ME_MANAGE_LOCAL ? me->offset : m->what.remote_offset,
+                      m->what.length))
+      continue;
     return me;
   }
   return NULL;
@@ -350,25 +349,33 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
     pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
                  me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
   pm__header_done(ni, pt, m);
-  pm__me_free_if_empty(ni, me);
   pm__pt_tell_disabled(ni, m->what.pt);
   pm__fires_go(w, was_firing);
 }
-/* The data of an unexpected message is in: its header may be taken, or was claimed already. */
-static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
-  pm__header *h = m->what.header, *previous = NULL, *i, told;
-  if (!h) return;
-  h->message = NULL;
-  m->what.header = NULL;
-  if (!h->is_claimed) return;
-  /* Claimed headers stay in the list, so that those who search find nothing twice and the order is
-     kept. */
+/* A header that was claimed goes with its data. Claimed ones stay in the list until then, so that those who search
+   find nothing twice and the order is kept. */
+PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm__header *h) {
+  const pm__header told = *h;
+  pm__header *previous = NULL, *i;
   for (i = pt->headers; i != h; i = i->next) previous = i;
-  told = *h;
   pm__header_unlink(pt, previous, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
+  pm__me_free_if_empty(ni, m->what.me);
   if (told.unlink_after)
     pm__me_event(ni, told.eq_handle, m->what.pt, PTL_PRIORITY_LIST, told.event.user_ptr,
                  PTL_EVENT_AUTO_UNLINK);
+  if (!told.claimer) return;
+  told.claimer->in_flight--;
+  pm__me_free_if_empty(ni, told.claimer);
+}
+/* The data is in: the message's header may be taken, or was claimed already, and its entry may go. */
+static void pm__header_done(pm__ni *ni, pm__pt *pt, pm__message *m) {
+  pm__header *h = m->what.header;
+  m->what.header = NULL;
+  if (h) h->message = NULL;
+  if (h && h->is_claimed)
+    pm__claim_done(ni, pt, m, h);
+  else
+    pm__me_free_if_empty(ni, m->what.me);
 }

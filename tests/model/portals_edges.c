@@ -6,7 +6,7 @@
 enum { PUT_GET = PTL_ME_OP_PUT | PTL_ME_OP_GET, QUIET = PTL_ME_EVENT_LINK_DISABLE };
 
 /* 8 bytes at offset 95 do not fit into 100 although 8 do: the entry is passed over, at the arrival and
-   when it is appended after the message. */
+   when it is appended after the message. Nor do 8 bytes 4 before the end of all numbers. */
 static void offset_body(void *unused) {
   side s;
   (void)unused;
@@ -20,19 +20,66 @@ static void offset_body(void *unused) {
   if (pm_rank() == 0) {
     put(&s, 1, 8, PTL_NO_ACK_REQ, 1, 92, 0);
     put(&s, 1, 8, PTL_NO_ACK_REQ, 1, 95, 0);
+    put(&s, 1, 8, PTL_NO_ACK_REQ, 1, PTL_SIZE_MAX - 3, 0);
   }
   pm_sleep_ns(100000);
   if (pm_rank() == 1) {
     CHECK(EXPECT(&s, PUT).user_ptr == (void *)1);
     CHECK(EXPECT(&s, PUT).ptl_list == PTL_OVERFLOW_LIST);
+    CHECK(EXPECT(&s, PUT).ptl_list == PTL_OVERFLOW_LIST);
     append(&s, entry(s.memory + 400, 100, 1, whole | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)3);
     EXPECT_NOTHING(&s); /* 103 bytes do not fit into 100: the header stays */
     append(&s, entry(s.memory + 400, 103, 1, whole | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)4);
     CHECK(EXPECT(&s, PUT_OVERFLOW).user_ptr == (void *)4);
+    EXPECT(&s, AUTO_UNLINK);
+    append(&s, entry(s.memory + 400, 103, 1, whole | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)5);
+    EXPECT_NOTHING(&s);
   }
   side_close(&s);
 }
 static void no_truncate_counts_the_offset(void) { run_world(2, offset_body, NULL); }
+
+/* A header whose data are still on the way belongs to the entry that found it: that one is in use until its
+   event, and of one that serves a single message the events keep their order. */
+static int d_wait_ns, in_use_count, is_once;
+static unsigned char long_data[3][20000];
+static void found_body(void *unused) {
+  side s;
+  ptl_event_t e;
+  int code, kinds[4], seen = 0;
+  const unsigned int options = PUT_GET | QUIET | (is_once ? PTL_ME_USE_ONCE : 0);
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const ptl_md_t md = {long_data[0], sizeof long_data[0], PTL_MD_EVENT_SUCCESS_DISABLE, s.eq, PTL_CT_NONE};
+  ptl_handle_md_t h;
+  CHECK(PtlMDBind(s.ni, &md, &h) == PTL_OK);
+  if (pm_rank() == 1) append(&s, entry(long_data[1], sizeof long_data[1], 0, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_USE_ONCE), PTL_OVERFLOW_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    CHECK(PtlPut(h, 0, sizeof long_data[0], PTL_NO_ACK_REQ, pm_process_id(1), 3, 0, 0, NULL, 0) == PTL_OK);
+  } else {
+    pm_sleep_ns(d_wait_ns);
+    const ptl_handle_me_t mine = append(&s, entry(long_data[2], sizeof long_data[2], 0, options), PTL_PRIORITY_LIST, (void *)1);
+    if (is_once) {
+      for (; seen < 4 && (pm_sleep_ns(20000), PtlEQGet(s.eq, &e)) == PTL_OK; seen++) kinds[seen] = e.type;
+      CHECK(seen >= 2); /* it found the header, or came first and took the message itself */
+      if (kinds[1] == PTL_EVENT_PUT_OVERFLOW) CHECK(seen == 4 && kinds[2] == PTL_EVENT_AUTO_FREE && kinds[3] == PTL_EVENT_AUTO_UNLINK);
+    } else {
+      while ((code = PtlMEUnlink(mine)) == PTL_IN_USE) in_use_count++;
+      CHECK(code == PTL_OK);
+      while (PtlEQGet(s.eq, &e) == PTL_OK) {}
+      pm_sleep_ns(100000);
+      while (PtlEQGet(s.eq, &e) == PTL_OK) CHECK(e.user_ptr != (void *)1); /* nothing more of an entry that is gone */
+    }
+  }
+  side_close(&s);
+}
+static void who_finds_what_still_arrives_is_in_use(void) {
+  in_use_count = 0;
+  for (is_once = 0; is_once < 2; is_once++)
+    for (d_wait_ns = 0; d_wait_ns < 6000; d_wait_ns += IS_ON_RTL ? 610 : 61) run_world(2, found_body, NULL);
+  CHECK(IS_ON_RTL || in_use_count > 0); /* there the append itself waits */
+}
 
 /* On a logical interface an entry for rank 2 does not take what rank 1 sends. */
 static void ranks_body(void *unused) {
@@ -209,6 +256,7 @@ static void kernels_keep_their_tails(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(no_truncate_counts_the_offset);
+  RUN(who_finds_what_still_arrives_is_in_use);
   RUN(entries_for_a_rank_take_only_its_messages);
   RUN(maps_may_name_nodes_that_are_not_there);
   RUN(lists_hold_what_the_interface_said);

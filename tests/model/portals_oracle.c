@@ -571,7 +571,7 @@ static o_move random_move(int r, bool is_alone) {
   m.pt = (int)below(PTS);
   m.offset = below(40), m.get_offset = below(40);
   m.length = below(5) ? below(70) : below(170);
-  m.remote_offset = below(3) ? below(60) : below(260);
+  m.remote_offset = below(3) ? below(60) : below(20) ? below(260) : 0 - below(100);
   m.ack = (ptl_ack_req_t)below(4);
   m.bits = below(8) ? below(2) : below(4), m.hdr = test_rand();
   m.number = ++numbers;

@@ -4,7 +4,7 @@
 list=tests/model/rules.list
 rules_are_numbered_without_gaps() { grep -v '^#' $list | cut -d'|' -f1 | diff - "$T/numbers"; }
 every_rule_names_tests_that_exist() {
-  for p in portals_matching portals_moves portals_rules portals_extras portals_ends portals_corners network; do
+  for p in portals_matching portals_moves portals_rules portals_extras portals_ends portals_edges portals_corners network; do
     "$B/tests/model/$p" --list | sed "s/^/$p:/"
   done | sort >"$T/there"
   grep -v '^#' $list | cut -d'|' -f3 | tr ' ' '\n' | sort -u >"$T/named"
