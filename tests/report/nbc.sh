@@ -111,6 +111,15 @@ why_no_report() {
       grep 'no whole report: the program ended with status 0' "$T/err" && [ "$(grep -c 'killed by SIGKILL' "$T/err")" = "$([ "$last" = true ] && echo 1 || echo 0)" ] || return 1
   done
 }
+# A launcher may be gone before what it has launched: its reports are waited for, what stays is not, and that is said.
+late_reports() {
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && reports=$(cd "$run" && pwd) &&
+    printf '#!/bin/sh\n(sleep 1; cp "%s"/*.json "$NBC_REPORT_DIR") &\n' "$reports" >"$T/leaves_one" &&
+    printf '#!/bin/sh\ncp "%s"/*.json "$NBC_REPORT_DIR"\nsleep 600 >/dev/null 2>&1 &\necho $! >"%s/stays"\n' "$reports" "$reports" >"$T/leaves_two" && chmod +x "$T/leaves_one" "$T/leaves_two" || return 1
+  status 0 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/late" "$T/leaves_one" && ! grep 'still run' "$T/err" || return 1
+  status 0 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/stayed" "$T/leaves_two" && grep '^nbc: processes that the program left still run' "$T/err" && kill "$(cat "$reports/stays")"
+}
+check "reports that come late" late_reports
 check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
 check "preloads of the user stay" preloads_stay
