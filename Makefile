@@ -236,7 +236,7 @@ INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 $(foreach r,$(ROOMS),$(eval needs-$r: $(NEEDS_$r)))
 export B CC CLANG QEMU_AARCH64
 
-.PHONY: help doctor single run run-now check check-now check-core check-mpi check-model check-rtl check-hw bench \
+.PHONY: help doctor single run run-now check check-now check-more check-core check-mpi check-model check-rtl check-hw bench \
         examples lint asan tsan fuzz cross mutate docs dist deps install uninstall clean
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
@@ -288,6 +288,8 @@ check: deps ## install what is missing, build all, run all tests; last line: N p
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-now
 check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)
 	@sh tests/run.sh $(CHECK_ALL) $(CHECK_BUILDS) $(skip_cross)
+check-more: ## make check with all process counts, standards and settings that it leaves out (about twice the time)
+	@TEST_MORE=1 $(MAKE) --no-print-directory check
 check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) $(foreach r,$(ROOMS_CORE),$(NEEDS_$r)) ## tests of nbc_overlap.h
 	@sh tests/run.sh $(CHECK_CORE)
 check-mpi: $(filter-out %.sh,$(CHECK_mpi)) $(NEEDS_mpi) ## tests of the preload and transport with Open MPI and MPICH

@@ -4,6 +4,8 @@
 #   finish                  last line: "N passed, N failed, N skipped"
 # TEST_ONLY=WORDS: only checks whose name contains these words, as an argument does it for a C test.
 # TEST_WITHOUT="NAME|NAME": without the checks of these names.
+#   for n in $(some '3' '1 2 5')   the first words in `make check`, which has little time; `make check-more`
+#                           (TEST_MORE=1) and `make mutate` take the others before them
 # $T is a folder of the script's own under $B, empty at the start. Scripts run in the repository's root.
 B=${B:-build} CC=${CC:-cc} CLANG=${CLANG:-clang}
 T=$B/$(echo "${0%.sh}" | tr / -)
@@ -19,5 +21,6 @@ check() {
     test_failed=$((test_failed + 1)) && echo "FAILED  $test_name" && head -12 "$T/output" | sed 's/^/  /'
   fi
 }
+some() { echo "${TEST_MORE:+$2 }$1"; }
 skip() { test_skipped=$((test_skipped + 1)) && echo "skipped $1: $2"; }
 finish() { echo "$test_passed passed, $test_failed failed, $test_skipped skipped" && exit $((test_failed != 0)); }

@@ -19,6 +19,8 @@ ok() { passed=$((passed + 1)); echo "ok      $*"; }
 bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
 skip() { skipped=$((skipped + 1)); echo "skipped $*"; }
 finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
+# some FEW OTHERS: as in tests/test.sh
+some() { echo "${TEST_MORE:+$2 }$1"; }
 # The MPIs that can run here, or one skip for each that cannot.
 have_mpi() { command -v "mpirun.$1" >/dev/null && command -v "mpicc.$1" >/dev/null; }
 each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip "$1 $m: no mpirun.$m or mpicc.$m"; fi; done; }

@@ -226,7 +226,7 @@ gather() { # mpi
 tail_of() { # mpi NAME ENVIRONMENT...
   m=$1 name=$2
   shift 2
-  for kind in tail tail_sync tail_strided tail_permuted tail_to_strided tail_to_permuted; do
+  for kind in $(some 'tail tail_strided tail_to_permuted' 'tail_sync tail_permuted tail_to_strided'); do
     reports=$work/$m.$name.$kind
     mkdir "$reports"
     (export "$@" && measured "$m" 2 "$B/tests/mpi/preload_truth.$m" "$kind") >"$reports/out" 2>"$reports/err"

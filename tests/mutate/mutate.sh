@@ -11,6 +11,7 @@
 # the same count as failed: the list must stay true. Sources are changed in a copy below $B/mutate.
 # Usage: tests/mutate/mutate.sh [COUNT]: COUNT mutants drawn by TEST_SEED (default: all)
 . tests/test.sh
+export TEST_MORE=1 # a test that make check leaves out may be the one that notices
 list=tests/mutate/mutants.list
 make=${MAKE:-make}
 seed=${TEST_SEED:-$(date +%s)}
