@@ -291,24 +291,26 @@ COLL_INIT(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (c
 
 WRAP(Win_fence, RMA_SYNC, (int assert, MPI_Win win), (assert, win),
      synchronised(c, win, ALL_TARGETS, HERE))
-WRAP(Win_start, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
+WRAP(Win_start, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win),
+     waited_in(c, win))
 WRAP(Win_complete, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
-WRAP(Win_post, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win), (void)0)
-WRAP(Win_wait, RMA_SYNC, (MPI_Win win), (win), (void)0)
+WRAP(Win_post, RMA_SYNC, (MPI_Group group, int assert, MPI_Win win), (group, assert, win),
+     waited_in(c, win))
+WRAP(Win_wait, RMA_SYNC, (MPI_Win win), (win), waited_in(c, win))
 WRAP(Win_test, TEST, (MPI_Win win, int *flag), (win, flag), (void)0)
 WRAP(Win_lock, RMA_SYNC, (int type, int rank, int assert, MPI_Win win), (type, rank, assert, win),
-     (void)0)
+     waited_in(c, win))
 WRAP(Win_unlock, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, THERE))
-WRAP(Win_lock_all, RMA_SYNC, (int assert, MPI_Win win), (assert, win), (void)0)
+WRAP(Win_lock_all, RMA_SYNC, (int assert, MPI_Win win), (assert, win), waited_in(c, win))
 WRAP(Win_unlock_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
 WRAP(Win_flush, RMA_SYNC, (int rank, MPI_Win win), (rank, win), synchronised(c, win, rank, THERE))
 WRAP(Win_flush_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, THERE))
 WRAP(Win_flush_local, RMA_SYNC, (int rank, MPI_Win win), (rank, win),
      synchronised(c, win, rank, HERE))
 WRAP(Win_flush_local_all, RMA_SYNC, (MPI_Win win), (win), synchronised(c, win, ALL_TARGETS, HERE))
-WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), (void)0)
+WRAP(Win_sync, RMA_SYNC, (MPI_Win win), (win), waited_in(c, win))
 /* All set hints together; in MPICH they wait for each other, and messages move meanwhile. */
-WRAP(Win_set_info, RMA_SYNC, (MPI_Win win, MPI_Info info), (win, info), (void)0)
+WRAP(Win_set_info, RMA_SYNC, (MPI_Win win, MPI_Info info), (win, info), waited_in(c, win))
 WRAP(Comm_set_info, SETUP, (MPI_Comm comm, MPI_Info info), (comm, info), trace_hints(comm))
 WRAP(Fetch_and_op, ATOMIC,
      (const void *buf, void *result, MPI_Datatype type, int target, MPI_Aint disp, MPI_Op op,

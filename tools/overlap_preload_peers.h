@@ -70,7 +70,7 @@ static void report_comms(nbc_report *report) {
   for (uint16_t i = 0; i < tally_count; i++) {
     const nbc_comm_total one = {tallies[i].name, tallies[i].size, tallies[i].count,
                                 tallies[i].size_bytes, tallies[i].waited_ns};
-    if (one.count) nbc_report_comm_total(report, &one);
+    if (one.count || one.waited_ns) nbc_report_comm_total(report, &one);
   }
   unlock();
 }

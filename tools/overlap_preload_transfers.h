@@ -720,7 +720,7 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
       const bool last = !before && !next;                    /* the slot goes too */
       if (complete == HERE) pool[i].unseen = pool[i].leaves; /* no table tells of a put's tail */
       pool[i].leaves = false;
-      tallies[pool[i].tally].count++; /* the lock is held; its time belongs to all that end here */
+      tallies[pool[i].tally].count++; /* the lock is held; its time: waited_in */
       tallies[pool[i].tally].size_bytes += pool[i].size_bytes;
       end(c, &pool[i]);
       take_out(slot, before, i);
@@ -732,7 +732,16 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
   }
   unlock();
 }
+/* The time of a call on a window belongs to all that end in it; at targets none does, and they wait, too. */
+static void waited_in(call *c, MPI_Win win) {
+  if (!me.on) return;
+  const uint16_t tally = peers_of_win(win)->tally;
+  lock();
+  tallies[tally].waited_ns += returned(c) - c->t0_ns;
+  unlock();
+}
 static void synchronised(call *c, MPI_Win win, int target, arrival complete) {
+  waited_in(c, win);
   synchronised_key(c, KEY(win), target, complete);
 }
 

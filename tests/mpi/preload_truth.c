@@ -268,6 +268,13 @@ int main(int argc, char **argv) {
     MPI_Allreduce(out, in, 10, MPI_CHAR, MPI_MAX, comm[2]);
     for (int k = 0; k < 3; k++) MPI_Comm_free(&comm[k]);
     MPI_Bcast(out, sizeof out, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Win shared;
+    MPI_Win_create(in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &shared);
+    MPI_Win_set_name(shared, "shared");
+    MPI_Win_fence(0, shared);
+    if (rank == 1) MPI_Put(out, 10, MPI_CHAR, 0, 0, 10, MPI_CHAR, shared);
+    MPI_Win_fence(0, shared);
+    MPI_Win_free(&shared);
   }
   if (strcmp(scene, "signal") == 0) {
     static const int rounds[] = {1000, 200, 30};

@@ -309,6 +309,10 @@ communicators() { # mpi
   for line in '"halo",2,4,4000,' '"late",2,2,20,' '"",2,20,20000,' '"MPI_COMM_WORLD",2,2,2000,'; do
     if grep -q "^${line}[0-9]*$" "$reports/csv/communicators.csv"; then ok "$1: communicators: $line"; else bad "$1: communicators: no $line: $(cat "$reports/csv/communicators.csv")"; fi
   done
+  for rank in 0 1; do # the target waits, too
+    if "$B/overlap_report" --csv "$reports/csv.$rank" --no-html "$reports"/*.$rank.json >/dev/null 2>&1; grep -q "^\"shared\",2,$rank,${rank}0*,[1-9]" "$reports/csv.$rank/communicators.csv"; then ok "$1: rank $rank waited in its window"
+    else bad "$1: rank $rank waited in its window: $(cat "$reports/csv.$rank/communicators.csv")"; fi
+  done
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
 each() { communicators "$1"; switches "$1"; come "$1"; tails "$1"; gather "$1"; eager "$1"; self "$1"; regions "$1"; partners "$1"; behind "$1"; itself "$1"; places "$1" use f08; table "$1"; few_repeats "$1"; nbc "$1"; [ "$1" = mpich ] || { short_link "$1"; one_core "$1"; absent "$1"; }; }
