@@ -315,6 +315,53 @@ static void long_blocks(void) {
   free(one);
 }
 #define NO(call) say("%s: %s", #call, (call) == MPI_SUCCESS ? "TAKEN" : "refused")
+#if MPI_VERSION >= 4
+/* Partitions are said to be ready once, and their request stays until it is over: the other side would wait for ever. */
+static void parts_stay(void) {
+  int from[2] = {me, 7}, to[2] = {-1, -1}, both[2] = {1, 1};
+  MPI_Request s, q, again;
+  MPI_Psend_init(from, 2, 1, MPI_INT, (me + 1) % n, 6, W, none, &s);
+  MPI_Precv_init(to, 2, 1, MPI_INT, (me + n - 1) % n, 6, W, none, &q);
+  MPI_Start(&s);
+  MPI_Start(&q);
+  again = s;
+  NO(MPI_Cancel(&again));
+  NO(MPI_Request_free(&again));
+  again = q;
+  NO(MPI_Request_free(&again));
+  NO(MPI_Pready_list(2, both, s));
+  MPI_Pready(0, s);
+  NO(MPI_Pready(1, s));
+  MPI_Wait(&s, MPI_STATUS_IGNORE);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  say("parts of %d: %s", to[0], to[0] == (me + n - 1) % n && to[1] == 7 ? "right" : "OTHER");
+  MPI_Request_free(&s);
+  MPI_Request_free(&q);
+}
+#endif
+/* Members of unequal lengths: elements that are set are those that are got. */
+static void unequal_members(void) {
+  const int ones[2] = {1, 1};
+  const MPI_Aint at[2] = {0, 8};
+  const MPI_Datatype members[2] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype t;
+  MPI_Status s;
+  int count = -1, is_right = 1;
+  memset(&s, 0, sizeof s);
+  MPI_Type_create_struct(2, ones, at, members, &t);
+  MPI_Type_commit(&t);
+  for (int k = 0; k < 8; k++) {
+    MPI_Status_set_elements(&s, t, k);
+    MPI_Get_elements(&s, t, &count);
+    is_right &= count == k;
+    MPI_Get_count(&s, t, &count);
+    is_right &= count == (k % 2 ? MPI_UNDEFINED : k / 2);
+  }
+  MPI_Status_set_elements(&s, MPI_DOUBLE_INT, 3);
+  MPI_Get_elements(&s, MPI_DOUBLE_INT, &count);
+  say("elements of unequal members: %s", is_right && count == 3 ? "right" : "OTHER");
+  MPI_Type_free(&t);
+}
 void test_refused(void) {
   MPI_Comm c;
   char port[MPI_MAX_PORT_NAME] = "port", *command[1] = {"program"};
@@ -324,6 +371,10 @@ void test_refused(void) {
   statuses_of_fortran();
   MPI_Comm_set_errhandler(W, MPI_ERRORS_RETURN);
   long_blocks();
+  unequal_members();
+#if MPI_VERSION >= 4
+  parts_stay();
+#endif
   NO(MPI_Open_port(none, port));
   NO(MPI_Close_port(port));
   NO(MPI_Comm_accept(port, none, 0, W, &c));

@@ -246,6 +246,10 @@ static int general_free(const general *g) {
   return fortran_error;
 }
 static void parts_start(gm_req *r);
+/* Partitioned, and not over: who frees or cancels it would leave the other side waiting. */
+static bool is_in_parts(const gm_req *r) {
+  return r->start == parts_start && r->is_active && !r->done;
+}
 void gm_req_status(gm_req *r, MPI_Status *s) {
   if (r->kind == REQ_GENERAL) {
     general *g = r->extra;
@@ -593,7 +597,7 @@ CALL(Request_free, MPI_Request *request) {
   IN("Request_free");
   NEED(NULL, request);
   gm_req *r = req_of(p, *request);
-  FAIL_IF(!r, NULL, MPI_ERR_REQUEST);
+  FAIL_IF(!r || is_in_parts(r), NULL, MPI_ERR_REQUEST);
   *request = MPI_REQUEST_NULL;
   if (!r->is_persistent && r->done) r->is_active = 0;
   gm_req_unref(r);
@@ -603,7 +607,7 @@ CALL(Cancel, MPI_Request *request) {
   IN("Cancel");
   NEED(NULL, request);
   gm_req *r = req_of(p, *request);
-  FAIL_IF(is_idle(r), NULL, MPI_ERR_REQUEST);
+  FAIL_IF(is_idle(r) || is_in_parts(r), NULL, MPI_ERR_REQUEST);
   if (r->kind == REQ_GENERAL) {
     general *g = r->extra;
     const int code = general_cancel(g, r->done);
@@ -867,8 +871,10 @@ static int ready(gm_proc *p, const char *name, MPI_Request request, int from, in
     return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
   parts *q = r->extra;
   if (from < 0 || to >= q->count || from > to) return gm_raise(p, r->comm, MPI_ERR_ARG, name);
-  for (int i = from; i <= to; i++)
-    if (!q->set[i]) q->set[i] = 1, q->ready++;
+  for (int i = from; i <= to; i++) { /* one that is ready may have been sent */
+    if (q->set[i]) return gm_raise(p, r->comm, MPI_ERR_ARG, name);
+    q->set[i] = 1, q->ready++;
+  }
   if (q->ready < q->count || r->peer == MPI_PROC_NULL) return MPI_SUCCESS;
   const void *data = plain(r, 1);
   gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(gm_peers(r->comm), r->peer),

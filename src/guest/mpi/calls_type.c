@@ -320,7 +320,7 @@ CALL(Status_set_elements_x, MPI_Status *status, MPI_Datatype type, MPI_Count cou
   gm_type *t = type_of(p, type);
   FAIL_IF(count < 0, NULL, MPI_ERR_COUNT);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
-  const uint64_t bytes = t->elements ? t->size / t->elements * (uint64_t)count : 0;
+  const uint64_t bytes = gm_elements_bytes(t, (uint64_t)count);
   status->count_lo = (int)(uint32_t)bytes;
   status->count_hi_and_cancelled =
       (status->count_hi_and_cancelled & 1) | (int)((uint32_t)(bytes >> 32) << 1);

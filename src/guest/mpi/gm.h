@@ -341,6 +341,7 @@ void gm_pieces(const gm_type *t, uint64_t count, int64_t at,
                void (*fn)(void *arg, int64_t offset, uint64_t bytes), void *arg);
 /* Whole basic elements in so many bytes, UINT64_MAX when a piece of one is left; count: whole t. */
 uint64_t gm_elements(const gm_type *t, uint64_t bytes);
+uint64_t gm_elements_bytes(const gm_type *t, uint64_t elements);
 uint64_t gm_external_size(const gm_type *t, uint64_t count);
 uint64_t gm_external(const void *from, void *to, uint64_t count, const gm_type *t, bool is_unpack,
                      uint64_t max_bytes);

@@ -303,6 +303,20 @@ uint64_t gm_elements(const gm_type *t, uint64_t bytes) {
   if (!t->size) return 0;
   return count_elements(t, UINT64_MAX / t->size, &bytes, &n) ? n : UINT64_MAX;
 }
+/* The other way round: the bytes of so many basic elements. */
+uint64_t gm_elements_bytes(const gm_type *t, uint64_t elements) {
+  if (!t->elements) return 0;
+  uint64_t bytes = elements / t->elements * t->size, left = elements % t->elements;
+  if (left && t->kind) return bytes + first_bytes(t->kind);
+  for (uint64_t r = 0; r < t->repeat && left; r++)
+    for (uint64_t k = 0; k < t->part_count && left; k++) {
+      const uint64_t all = t->part[k].count * t->part[k].child->elements,
+                     n = left < all ? left : all;
+      bytes += gm_elements_bytes(t->part[k].child, n);
+      left -= n;
+    }
+  return bytes;
+}
 
 /* ---- external32: big-endian, fixed sizes ---------------------------------------------------------------- */
 /* Sizes of the members of a basic type here and there; a second member of 0 bytes: none.
