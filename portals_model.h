@@ -7108,7 +7108,8 @@ PM__PRIVATE int pm__eq_take(const pm__ni *ni, pm__eq *eq, ptl_event_t *event) {
 PM_API int PtlEQAlloc(ptl_handle_ni_t ni_handle, ptl_size_t count, ptl_handle_eq_t *eq_handle) {
   PM__NI(p, ni, ni_handle);
   pm__eq *eq;
-  if (!eq_handle || count > (1u << 26)) return PTL_ARG_INVALID;
+  if (!eq_handle) return PTL_ARG_INVALID;
+  if (count > (1u << 26)) return PTL_NO_SPACE;
   eq = (pm__eq *)pm__pool_new(ni, PM__H_EQ);
   if (!eq) return PTL_NO_SPACE;
   eq->count = count ? (uint32_t)count : 1;

@@ -245,6 +245,7 @@ static void arguments_body(void *unused) {
       BAD(PtlMESearch(s->ni, 3, &me, (ptl_search_op_t)2, NULL));
   BAD(PtlMESearch(s->ni, 3, NULL, PTL_SEARCH_ONLY, NULL)), BAD(PtlEQAlloc(s->ni, 1, NULL)),
       BAD(PtlEQGet(s->eq, NULL)), BAD(PtlEQWait(s->eq, NULL));
+  CHECK(PtlEQAlloc(s->ni, (ptl_size_t)1 << 40, &h) == PTL_NO_SPACE);
   BAD(PtlEQPoll(NULL, 1, 0, &e, &which)), BAD(PtlEQPoll(&s->eq, 1, 0, NULL, &which)),
       BAD(PtlEQPoll(&s->eq, 1, 0, &e, NULL));
   BAD(PtlCTAlloc(s->ni, NULL)), BAD(PtlCTGet(s->ct, NULL)), BAD(PtlCTWait(s->ct, 0, NULL)),
