@@ -106,6 +106,8 @@ static void ask_addr2line(place *const *of, size_t count) {
                      read_whole_line(in, line, sizeof line);
        i++) {
     line[strcspn(line, " ")] = 0;
+    char *const unknown = strstr(line, ":?"); /* a static function's file is known by its symbol */
+    if (unknown) *unknown = 0;
     const bool knows_line = strncmp(line, "??", 2) != 0;
     if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all)) continue;
     snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function,

@@ -40,7 +40,7 @@ stripped_module() {
   for f in "$T/copy"/*.json; do
     sed 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"'"$T"'/module.so","offset":'$offset',"count":3,"total_ns":9000,"max_ns":3000}],&|' "$f" >"$T/site.json" && mv "$T/site.json" "$f"
   done
-  status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module' "$T/out" && strip "$T/module.so" &&
+  status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module\.c)$' "$T/out" && strip "$T/module.so" &&
     status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
 }
 # Names longer than any room for them, as C++ has: the next place is still the next place.
