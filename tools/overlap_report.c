@@ -601,6 +601,20 @@ static int64_t idle_ns(const nbc_report *r) {
   return r->call_ns > most_ns ? r->call_ns - most_ns : 0;
 }
 
+/* At least so long calls on windows lasted in which no transfer of their caller ended: targets wait there for who
+   reaches them, and who reaches them for targets. */
+static int64_t window_ns(const nbc_report *r) {
+  int64_t all_ns = 0, own_ns = 0;
+  for (size_t i = 0; i < r->call_count; i++)
+    if (r->calls[i].kind == NBC_KIND_RMA_SYNC) plus(&all_ns, r->calls[i].total_ns);
+  for (size_t i = 0; i < r->cell_count; i++) {
+    const nbc_kind kind = r->cells[i].kind;
+    if (kind == NBC_KIND_PUT || kind == NBC_KIND_GET || kind == NBC_KIND_ATOMIC)
+      plus(&own_ns, r->cells[i].t.waited_ns);
+  }
+  return all_ns > own_ns ? all_ns - own_ns : 0;
+}
+
 /* ---- on the wire ------------------------------------------------------------------------------ */
 /* NIC counters that the preload booked by section (NBC_NIC_COUNTERS), named "NIC:source/counter";
    "host/..." is counted by the host for all NICs. */
@@ -776,6 +790,16 @@ static void text_offenders(const nbc_report *r, FILE *out) {
     last = v;
   }
   free(rows);
+  if (r->call_ns && share(window_ns(r), r->call_ns) >= 0.1)
+    fprintf(
+        out,
+        "  At least %s of the %s in communication calls were calls on windows (MPI_Win_start,\n"
+        "  MPI_Win_wait, fences ...) in which none of their caller's transfers ended: waiting for "
+        "ranks\n"
+        "  that are late (balance cures that) or that compute without progress (progress there "
+        "cures\n"
+        "  that). The places say where.\n",
+        time_text(window_ns(r), &t), time_text(r->call_ns, &u));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
         out,
@@ -1101,6 +1125,14 @@ static void put_offenders(FILE *out, const nbc_report *r) {
   }
   if (count) fputs("</ol>\n", out);
   free(rows);
+  if (r->call_ns && share(window_ns(r), r->call_ns) >= 0.1)
+    fprintf(
+        out,
+        "<p class=\"caution\">At least %s of the %s in communication calls were calls on windows "
+        "(MPI_Win_start, MPI_Win_wait, fences ...) in which none of their caller's transfers "
+        "ended: waiting for ranks that are late (balance cures that) or that compute without "
+        "progress (progress there cures that). The places say where.</p>\n",
+        time_text(window_ns(r), &a), time_text(r->call_ns, &b));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
         out,

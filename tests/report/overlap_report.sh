@@ -33,6 +33,12 @@ no_transfer() {
     "$tool" waits send "$T/waits.json" && sed 's/"table_is_default":false/"table_is_default":true/' "$T/waits.json" >"$T/guess.json" &&
     ! cmp -s "$T/waits.json" "$T/guess.json" && status 0 "$report" --no-html "$T/guess.json" && ! printed "in communication calls was"
 }
+# What ends no transfer of one's own is in no row of transfers: the time that a target waits in a window is said all the same.
+windows() {
+  "$tool" window "$T/window.json" && status 0 "$report" -o "$T/window.html" "$T/window.json" && printed "At least 1.40 s of the 1.50 s in communication calls were calls on windows" &&
+    grep -q "At least 1.40 s of the 1.50 s in communication calls were calls on windows" "$T/window.html" &&
+    "$tool" waits send "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && ! printed "calls on windows"
+}
 # A stripped module names what it exports, which is not where a place behind it is.
 stripped_module() {
   printf 'int first(void) { return 1; }\n__attribute__((noinline, used)) static int hidden(int x) { return x + 1; }\n' >"$T/module.c" &&
@@ -162,6 +168,7 @@ check "stamps never show more than all as hidden" stamps_up_to_all
 check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
+check "time waited in windows is told to targets" windows
 check "a stripped module's exports are no places" stripped_module
 check "places behind one with a long name are right" long_names
 check "a large exchange is a blocking call, a small one may have come before" exchanges

@@ -4,8 +4,9 @@
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
    exchange BYTES FILE: a report of 10 exchanges of so many bytes each way, each in a call as long as both take.
+   window FILE: a report of a put that ends in a fence of 100 ms, and 1.4 s in a call that waits for others' puts.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool timelines FOLDER */
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool window FILE | page_tool timelines FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -124,6 +125,20 @@ static int waits(const char *kind_name, const char *path) {
   nbc_call_enter_at(s.me, NBC_KIND_BARRIER, 1400000000);
   nbc_call_exit_at(s.me, 1500000000);
   return write_report(&s, 1600000000, path);
+}
+static int window(const char *path) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_PUT, 0);
+  nbc_xfer_begin_at(s.me, 1, 1000, NBC_KIND_PUT, NBC_PEER_SAME_NODE, 0);
+  nbc_call_exit_at(s.me, 1000);
+  nbc_call_enter_at(s.me, NBC_KIND_RMA_SYNC, 100000000);
+  nbc_xfer_end_at(s.me, 1, 200000000);
+  nbc_call_exit_at(s.me, 200000000);
+  nbc_call_enter_at(s.me, NBC_KIND_RMA_SYNC, 200000000);
+  nbc_call_exit_at(s.me, 1600000000);
+  return write_report(&s, 1700000000, path);
 }
 static int exchange(uint64_t bytes, const char *path) {
   nbc_monitor_desc desc;
@@ -259,6 +274,7 @@ static void the_page_holds_the_numbers_of_the_reports(void) {
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
   if (argc == 3 && strcmp(argv[1], "timelines") == 0) return timelines(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "window") == 0) return window(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "exchange") == 0) return exchange(strtoull(argv[2], NULL, 10), argv[3]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
