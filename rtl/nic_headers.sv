@@ -2,7 +2,8 @@
 // in the order of arrival. An entry that the host appends to a priority list, and a search, look through them: a cycle per
 // header, while the matching engine waits, so that no message comes in between. What is found is told by events. A
 // header whose message is not wholly in host memory yet is claimed by who finds it: it is told when the message's own
-// event is. The header goes then, and with the last one of an entry that left its list by itself that entry is free.
+// event is. The header goes then, and with the last one of an entry that left its list by itself that entry is free;
+// after that it is told that what found it is not in its list.
 module nic_headers import nic_pkg::*; #(
   parameter int unsigned Headers = 1024,
   parameter int unsigned Entries = 1024,
@@ -40,7 +41,7 @@ module nic_headers import nic_pkg::*; #(
   input  logic               ev_ready_i,
   output logic [EvBits-1:0]  ev_o
 );
-  typedef enum logic [3:0] {Idle, Walk, Found, Tell, Due, DueTell, DueUnlink, Cut, Free, Close, Done} state_t;
+  typedef enum logic [3:0] {Idle, Walk, Found, Tell, Due, DueTell, Cut, Free, DueUnlink, Close, Done} state_t;
   state_t state_q;
   typedef struct packed {
     logic [63:0] user;
@@ -243,9 +244,14 @@ module nic_headers import nic_pkg::*; #(
 
   logic ends_here, closes;
   state_t after;      // when the current header has been dealt with
+  state_t onward;     // when it is gone, and its entry with it
   assign ends_here = consumes || once || last_q;
   assign closes    = !is_append && !(once && found_q);
   assign after     = closes ? Close : Done;
+  always_comb begin
+    if (due_q) onward = claim.tell ? DueUnlink : Idle;
+    else onward = (used_up_q || once || last_q) ? after : Walk;
+  end
   assign done_o    = state_q == Done;
   assign used_up_o = used_up_q;
   assign later_o   = later_q;
@@ -336,16 +342,15 @@ module nic_headers import nic_pkg::*; #(
           else state_q <= Cut;
         end
         Due: state_q <= DueTell;
-        DueTell: if (ev_ready_i) state_q <= claim.tell ? DueUnlink : Cut;
-        DueUnlink: if (ev_ready_i) state_q <= Cut;
+        DueTell: if (ev_ready_i) state_q <= Cut;
         Cut: begin
           if (is_head && is_tail) some_q[cut_list] <= 1'b0;
           if (last_held) held_q[cut_me] <= 1'b0;
           count_q <= count_q - 1'b1;
-          if (last_held && gone_q[cut_me] && hdr.tell_free) state_q <= Free;
-          else state_q <= due_q ? Idle : (used_up_q || once || last_q) ? after : Walk;
+          state_q <= (last_held && gone_q[cut_me] && hdr.tell_free) ? Free : onward;
         end
-        Free: if (ev_ready_i) state_q <= due_q ? Idle : (used_up_q || once || last_q) ? after : Walk;
+        Free: if (ev_ready_i) state_q <= onward;
+        DueUnlink: if (ev_ready_i) state_q <= Idle;
         Close: if (ev_ready_i) state_q <= Done;
         default: state_q <= Idle;   // Done
       endcase

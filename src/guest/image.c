@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -189,7 +190,7 @@ static elf_object *object_add(elf_image *image, const char *path, const char *na
   memset(o, 0, sizeof *o);
   o->path = strdup(path);
   o->name = strdup(name);
-  o->fd = -1;
+  o->fd = o->text_fd = -1;
   if (!o->path || !o->name) guest_refuse("out of memory");
   return o;
 }
@@ -330,7 +331,15 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
   place_tls(image);
   return 1;
 }
+void elf_text_close(elf_image *image) {
+  for (int i = 0; i < image->object_count; i++) {
+    elf_object *o = &image->objects[i];
+    if (o->text_fd >= 0) close(o->text_fd);
+    o->text_fd = -1;
+  }
+}
 void elf_free(elf_image *image) {
+  elf_text_close(image);
   for (int i = 0; i < image->object_count; i++) {
     elf_object *o = &image->objects[i];
     if (o->fd >= 0) close(o->fd);
@@ -362,10 +371,41 @@ int elf_map_text_of(const elf_object *o, char *where) {
       to = up(p->p_vaddr + p->p_filesz);
     }
     if (mmap((void *)((uintptr_t)where + from), to - from, PROT_READ | PROT_EXEC,
-             MAP_PRIVATE | MAP_FIXED, o->fd, (off_t)offset) == MAP_FAILED)
+             MAP_PRIVATE | MAP_FIXED, o->text_fd >= 0 ? o->text_fd : o->fd,
+             (off_t)offset) == MAP_FAILED)
       return 0;
   }
   return 1;
+}
+/* ret the descriptor of a file in memory that has the object's text where its file has it; -1 */
+static int text_in_memory(const elf_object *o) {
+  const int fd = memfd_create("pm_run text", MFD_CLOEXEC);
+  bool is_good = fd >= 0;
+  for (int k = 0; is_good && k < o->header.e_phnum; k++) {
+    const ElfW(Phdr) *p = &o->parts[k];
+    off_t from = (off_t)down(p->p_offset);
+    const off_t to = (off_t)(p->p_offset + p->p_filesz);
+    if (!is_text(p)) continue;
+    is_good = lseek(fd, from, SEEK_SET) == from;
+    while (is_good && from < to) is_good = sendfile(fd, o->fd, &from, (size_t)(to - from)) > 0;
+  }
+  if (is_good || fd < 0) return fd;
+  close(fd);
+  return -1;
+}
+void elf_text_again(elf_image *image) {
+  elf_text_close(image);
+  for (int i = 0; i < image->object_count; i++) {
+    elf_object *o = &image->objects[i];
+    o->text_fd = o->is_fixed ? -1 : text_in_memory(o);
+  }
+}
+size_t elf_text_bytes(const elf_image *image) {
+  size_t bytes = 0;
+  for (int i = 0; i < image->object_count; i++)
+    for (int k = 0; k < image->objects[i].header.e_phnum; k++)
+      if (is_text(&image->objects[i].parts[k])) bytes += image->objects[i].parts[k].p_filesz;
+  return bytes;
 }
 /* A copy has no text of a program that is at a fixed address: it runs there, and its tables are read in the first image. */
 int elf_map_text(const elf_image *image, char *base) {

@@ -14,6 +14,7 @@ typedef struct elf_object { /* pointers lead into the first image */
   char *path;
   const char *name; /* for people, and by which it was needed */
   int fd;           /* -1: closed */
+  int text_fd;      /* of elf_text_again; -1: fd has the text, too */
   dev_t device;     /* with the inode: which file this is, by whatever name */
   ino_t inode;
   ElfW(Ehdr) header;
@@ -73,6 +74,11 @@ int elf_answers_to(const elf_object *object,
                    const char *name); /* as needed, or as it calls itself */
 /* Maps the parts that are never written of all objects at base. ret 0: errno */
 int elf_map_text(const elf_image *image, char *base);
+/* From now on copies have their text from another place of the memory, as long as it can be had. */
+void elf_text_again(elf_image *image);
+void elf_text_close(elf_image *image); /* from the files again */
+/* Bytes of text in a copy */
+size_t elf_text_bytes(const elf_image *image);
 /* Of one object, at where its own address 0 is. ret 0: errno */
 int elf_map_text_of(const elf_object *object, char *where);
 /* Binds the first image. ret 0: error says why not */

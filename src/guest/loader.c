@@ -146,6 +146,13 @@ static int mappings_allowed(void) {
   if (in) fclose(in);
   return n;
 }
+/* A virtual machine that keeps shadows of page tables (KVM, where it is itself inside of one) takes a page that more than
+   1,000 addresses lead to out of its tables again and again, and each use of it costs microseconds: text that so many
+   copies share is in memory once for each of these groups. Not that of a large program: memory is dearer there. */
+enum { SHARERS_MOST = 400, SHARED_TEXT_MOST_BYTES = 8 << 20 };
+static bool shares_in_groups(void) {
+  return copies > SHARERS_MOST && elf_text_bytes(&image) <= SHARED_TEXT_MOST_BYTES;
+}
 /* Text and data are two mappings of each file; a file with many parts takes one more. */
 static int mappings_each(void) {
   int n = 0;
@@ -240,6 +247,8 @@ void guest_load(const char *path, int processes) {
   packed = mappings_each() * (double)processes > mappings_allowed() * 0.25
                ? 1 + processes / (mappings_allowed() / 4)
                : 0;
+  if (packed && shares_in_groups() && packed <= copies / SHARERS_MOST)
+    packed = 1 + copies / SHARERS_MOST;
   if (packed && image.objects[0].is_fixed)
     guest_refuse("%s: linked to a fixed address: at most %d processes here (vm.max_map_count); "
                  "link it with -pie",
@@ -298,9 +307,11 @@ char *guest_load_copy(int rank) {
   /* Every process's own mappings: text from the files, data from the pattern. In a packed image
      both are there already. */
   if (!packed) {
+    if (rank && rank % SHARERS_MOST == 0 && shares_in_groups()) elf_text_again(&image);
     if (!elf_map_text(&image, base) || (image.objects[0].is_fixed && !guest_fixed_copy(rank, base)))
       guest_refuse("process %d: %s", rank, strerror(errno));
     copy_data(base);
+    if (rank + 1 == copies) elf_text_close(&image);
   }
   /* Addresses were written for image.base: each word that holds one is told the distance. Words are
      numbered in fours of bytes, so that 32 bits reach over 16 GiB. */
