@@ -44,8 +44,8 @@ for kind in rooms sums; do : >"$state/$kind"; done
 # Launchers and ranks read of the host's cores what hwloc would look up again for each of them: a fifth (Open MPI) to a third
 # (MPICH) of what a short job costs. Its plugins look for graphics cards.
 if command -v lstopo-no-graphics >/dev/null && lstopo-no-graphics --of xml "$state/host.xml" 2>/dev/null; then
-  export HWLOC_XMLFILE="$PWD/$state/host.xml" HWLOC_THISSYSTEM=1 HWLOC_PLUGINS_PATH=/
-  case $state in /*) HWLOC_XMLFILE=$state/host.xml ;; esac
+  HWLOC_XMLFILE=$(cd "$state" && pwd)/host.xml
+  export HWLOC_XMLFILE HWLOC_THISSYSTEM=1 HWLOC_PLUGINS_PATH=/
 fi
 
 # CPU time of a lane's children between two outputs of `times`: user and system in their second lines, 1m2.50s

@@ -798,7 +798,7 @@ static void text_offenders(const nbc_report *r, FILE *out) {
         "ranks\n"
         "  that are late (balance cures that) or that compute without progress (progress there "
         "cures\n"
-        "  that). The places say where.\n",
+        "  that), or the library's own work. The places say where.\n",
         time_text(window_ns(r), &t), time_text(r->call_ns, &u));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
@@ -1131,7 +1131,8 @@ static void put_offenders(FILE *out, const nbc_report *r) {
         "<p class=\"caution\">At least %s of the %s in communication calls were calls on windows "
         "(MPI_Win_start, MPI_Win_wait, fences ...) in which none of their caller's transfers "
         "ended: waiting for ranks that are late (balance cures that) or that compute without "
-        "progress (progress there cures that). The places say where.</p>\n",
+        "progress (progress there cures that), or the library's own work. The places say "
+        "where.</p>\n",
         time_text(window_ns(r), &a), time_text(r->call_ns, &b));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(

@@ -146,9 +146,9 @@ static int mappings_allowed(void) {
   if (in) fclose(in);
   return n;
 }
-/* A virtual machine that keeps shadows of page tables (KVM, where it is itself inside of one) takes a page that more than
-   1,000 addresses lead to out of its tables again and again, and each use of it costs microseconds: text that so many
-   copies share is in memory once for each of these groups. Not that of a large program: memory is dearer there. */
+/* On a virtual machine each use of a page to which more than some 1,000 addresses lead was seen to cost microseconds, as where
+   a hypervisor shadows page tables and keeps no longer lists: so text is in memory once for each group of so many
+   copies. Not that of a large program: memory is dearer there. */
 enum { SHARERS_MOST = 400, SHARED_TEXT_MOST_BYTES = 8 << 20 };
 static bool shares_in_groups(void) {
   return copies > SHARERS_MOST && elf_text_bytes(&image) <= SHARED_TEXT_MOST_BYTES;

@@ -499,7 +499,7 @@ shows_how_far_it_is() {
   wait $silent $shown 2>/dev/null
   grep -q 'pm_run: .* ms simulated in [1-9]' "$T/shown" && test ! -s "$T/silent"
 }
-# What shadows page tables (KVM within a virtual machine) is slow with pages that more than 1,000 addresses lead to.
+# Virtual machines can be slow with pages to which more than 1,000 addresses lead (see loader.c).
 no_page_of_text_has_a_thousand_addresses() {
   cat >"$T/maps.c" <<'END'
 #include <stdio.h>

@@ -1,5 +1,6 @@
 # Sourced by tests of bounds: scenes of $PROGRAM under the preload, with a table that tempts to say too much.
 work=${work:?} B=${B:?}
+# shellcheck disable=SC2154 # of preload_common.sh
 export OMPI_MCA_osc=sm,$pt2pt # shared flags
 said="# eager_bytes 4000
 # tail_bytes 0

@@ -3,8 +3,8 @@
 # output is the same as ever (numbers that it measured aside). At most $MOST places per call, spread over all.
 . tests/test.sh
 . tests/tree/outputs.sh
-few=${TEST_MORE:+25}
-MOST=${MOST:-${few:-10}}
+[ -z "$TEST_MORE" ] || MOST=${MOST:-25}
+MOST=${MOST:-10}
 shim=$PWD/$B/tests/tree/fail_malloc.so
 case $B in /*) shim=$B/tests/tree/fail_malloc.so ;; esac
 
