@@ -120,7 +120,6 @@ elif ! timeout -k 5 300 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/nul
 else
   program=$B/bench_rma_shmem
   check "OpenSHMEM, no flags" cures_itself oshrun -n 2 "$program"
-  [ -z "$TEST_MORE" ] || check "OpenSHMEM, two elements" measures oshrun -n 2 "$B/bench_rma_shmem"
-  check "OpenSHMEM, four elements" measures oshrun -n 4 "$B/bench_rma_shmem"
+  for n in $(some '' '2 4'); do check "OpenSHMEM, $n elements" measures oshrun -n $n "$B/bench_rma_shmem"; done
 fi
 finish

@@ -17,12 +17,11 @@ as_elsewhere() { # SET OPTIONS OF PM_RUN
   is_fixed "${program}_fixed" && simulated "$@" "$program" -persistent && cp "$T/out" "$T/elsewhere" && tail -1 "$T/err" >"$T/time" &&
     simulated "$@" "${program}_fixed" -persistent && cmp "$T/out" "$T/elsewhere" && tail -1 "$T/err" | diff "$T/time" -
 }
-with_mpich() { for n in 1 3 17; do as_elsewhere "$set" -n $n || return 1; done; }
+with_mpich() { for n in $(some 3 '1 17'); do as_elsewhere "$set" -n $n || return 1; done; }
 with_openmpi() { as_elsewhere "${set}_openmpi" -n 3; }
 with_options() {
-  for o in '--progress timer' '--progress dedicated' '--level packet' '--eager 0' '--per-node 2'; do
-    # shellcheck disable=SC2086 # options are words
-    as_elsewhere "$set" -n 4 $o || { echo "$o"; return 1; }
+  for o in progress=timer per-node=2 $(some '' 'progress=dedicated level=packet eager=0'); do
+    as_elsewhere "$set" -n 4 "--${o%=*}" "${o#*=}" || { echo "$o"; return 1; }
   done
 }
 own_variables() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Collectives on the MPI transport against the MPI's own, with Open MPI and MPICH: 1 to 17 processes.
 . tests/test.sh
+. tests/mpi/turns.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 results() { # MPI PROCESSES LEVEL
@@ -41,18 +42,18 @@ for mpi in openmpi mpich; do
     skip "collectives over $mpi" "no mpirun.$mpi or mpicc.$mpi"
     continue
   fi
-  for n in $(some 5 '1 2 3'); do check "$mpi, $n processes, engine and none" results $mpi $n 3; done
-  check "$mpi, 8 processes, MPI_THREAD_SERIALIZED" results $mpi 8 2
-  check "$mpi, 17 processes, MPI_THREAD_FUNNELED" results $mpi 17 1
-  for n in $(some 4 '1 2'); do check "$mpi, $n processes, two transports, waited for in any order" two_transports $mpi $n; done
-  for n in $(some 5 '1 2 3'); do check "$mpi, $n processes, requests of ours and of MPI together" mixed $mpi $n 3; done
-  check "$mpi, 3 processes, the same at MPI_THREAD_SERIALIZED" mixed $mpi 3 2
-  check "$mpi, 2 processes, the same at MPI_THREAD_SINGLE" mixed $mpi 2 0
-  check "$mpi, the same with a worker on a core of its own" bound $mpi
+  for n in $(some 5 '1 2 3'); do turn $mpi check "$mpi, $n processes, engine and none" results $mpi $n 3; done
+  turn $mpi check "$mpi, 8 processes, MPI_THREAD_SERIALIZED" results $mpi 8 2
+  turn $mpi check "$mpi, 17 processes, MPI_THREAD_FUNNELED" results $mpi 17 1
+  for n in $(some 4 '1 2'); do turn $mpi check "$mpi, $n processes, two transports, waited for in any order" two_transports $mpi $n; done
+  for n in $(some 5 '1 2 3'); do turn $mpi check "$mpi, $n processes, requests of ours and of MPI together" mixed $mpi $n 3; done
+  turn $mpi check "$mpi, 3 processes, the same at MPI_THREAD_SERIALIZED" mixed $mpi 3 2
+  turn $mpi check "$mpi, 2 processes, the same at MPI_THREAD_SINGLE" mixed $mpi 2 0
+  turn $mpi check "$mpi, the same with a worker on a core of its own" bound $mpi
   check "$mpi, bench_nbc alone" alone $mpi
   impls=mpi,mpi-async,ours-mpi,ours-threads
   [ $mpi = openmpi ] && impls=mpi,ours-mpi,ours-threads && check "openmpi has no asynchronous thread" no_async_thread
-  check "$mpi, bench_nbc side by side" side_by_side $mpi $impls
-  check "$mpi, tuned" tunes $mpi
+  turn $mpi check "$mpi, bench_nbc side by side" side_by_side $mpi $impls
+  turn $mpi check "$mpi, tuned" tunes $mpi
 done
 finish

@@ -102,7 +102,10 @@ threads() { # mpi
   elif [ "${joint:-none}" = "$least" ]; then ok "$1: four sends at once beside a worker: no more together than one by one"
   else bad "$1: four sends at once beside a worker: $joint ns together, $least one by one: $(cat "$reports/err")"; fi
 }
-each() { threads "$1"; came "$1"; copied "$1"; window "$1"; late "$1"; mpi4 "$1"; info "$1"; head_of "$1"; }
+each() {
+  for what in window head_of; do $what "$1"; done
+  for what in threads came copied late mpi4 info; do turn "$1" $what "$1"; done
+}
 if [ -n "$TEST_ONLY" ]; then # "threads mpich": this check alone (tests/mutate)
   # shellcheck disable=SC2086 # words
   set -- $TEST_ONLY

@@ -19,10 +19,11 @@ ok() { passed=$((passed + 1)); echo "ok      $*"; }
 bad() { failed=$((failed + 1)); echo "FAILED  $*"; }
 skip() { skipped=$((skipped + 1)); echo "skipped $*"; }
 finish() { echo "$passed passed, $failed failed, $skipped skipped"; [ "$failed" -eq 0 ]; exit; }
-# some FEW OTHERS: as in tests/test.sh
+# nm, some FEW OTHERS: as in tests/test.sh
+nm() { command nm --plugin "$("${CC:-cc}" -print-file-name=liblto_plugin.so)" "$@"; }
 some() { echo "${TEST_MORE:+$2 }$1"; }
 # The MPIs that can run here, or one skip for each that cannot.
-have_mpi() { command -v "mpirun.$1" >/dev/null && command -v "mpicc.$1" >/dev/null; }
+. tests/mpi/turns.sh
 each_mpi() { for m in openmpi mpich; do if have_mpi $m; then "$@" $m; else skip "$1 $m: no mpirun.$m or mpicc.$m"; fi; done; }
 library() { case $1 in openmpi) echo "$B/libnbc_overlap_mpi.so" ;; *) echo "$B/libnbc_overlap_mpich.so" ;; esac; }
 # run MPI PROCESSES PROGRAM...: without, and `measured` with the preload; reports into $reports. $also: a

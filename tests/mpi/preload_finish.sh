@@ -14,44 +14,49 @@ count_is() { # WHAT KIND COUNT
   n=$(of "$2" 5)
   if [ "$n" = "$3" ]; then ok "$1: $n of $2"; else bad "$1: $n of $2, not $3: $(cat "$reports/err" "$reports/csv/transfers.csv")"; fi
 }
-each() {
-  for how in 0 1; do
-    scene "$1" 2 slow cancel $how
-    nothing "$1: cancelled, $how" irecv
-    for table in fast slow; do
-      scene "$1" 2 $table freed $how
-      unknown "$1: freed while active, $how, $table" isend
-      count_is "$1: freed while active, $how, $table" isend 10
-    done
-    scene "$1" 2 middle matched $how
-    no_minimum "$1: matched messages to oneself, $how" irecv
-    scene "$1" 2 middle pass $how
-    no_minimum "$1: passed to another thread, $how" isend
-    most_is_all "$1: passed to another thread, $how" isend
-    scene "$1" 2 fast between $how
-    for kind in $([ $how = 0 ] && echo irecv isend || echo ibcast iallgather); do unknown "$1: between groups" "$kind"; done
+at_once() { # MPI HOW
+  scene "$1" 2 slow cancel $2
+  nothing "$1: cancelled, $2" irecv
+  for table in fast slow; do
+    scene "$1" 2 $table freed $2
+    unknown "$1: freed while active, $2, $table" isend
+    count_is "$1: freed while active, $2, $table" isend 10
   done
+  scene "$1" 2 middle matched $2
+  no_minimum "$1: matched messages to oneself, $2" irecv
+  scene "$1" 2 middle pass $2
+  no_minimum "$1: passed to another thread, $2" isend
+  most_is_all "$1: passed to another thread, $2" isend
+  scene "$1" 2 fast between $2
+  for kind in $([ $2 = 0 ] && echo irecv isend || echo ibcast iallgather); do unknown "$1: between groups" "$kind"; done
+}
+mixed() { # MPI HOW
+  scene "$1" 2 fast mixed $2
+  for kind in irecv isend start; do unknown "$1: mixed arrays, $2" "$kind"; done
+  count_is "$1: mixed arrays, $2" irecv 20
+  count_is "$1: mixed arrays, $2" start 10
+}
+persistent() { # MPI
+  scene "$1" 2 fast startall
+  unknown "$1: started together" start
+  count_is "$1: started together" start 40
+  scene "$1" 2 fast around
+  if [ "$(of start 5)" -gt 0 ]; then unknown "$1: persistent collectives" start; count_is "$1: persistent collectives" start 30
+  else skip "$1: no persistent collectives"; fi
+}
+each() {
+  for how in 0 1; do turn "$1" at_once "$1" $how; done
   scene "$1" 2 slow cancel 2
   nothing "$1: cancelled while another thread waits" irecv
   scene "$1" 2 middle any
   no_minimum "$1: from oneself, in a freed communicator" irecv
   scene "$1" 2 middle off
   most_is_all "$1: under way while measuring is off" irecv
-  for how in 0 1 2 3; do
-    scene "$1" 2 fast mixed $how
-    for kind in irecv isend start; do unknown "$1: mixed arrays, $how" "$kind"; done
-    count_is "$1: mixed arrays, $how" irecv 20
-    count_is "$1: mixed arrays, $how" start 10
-  done
-  scene "$1" 2 fast startall
-  unknown "$1: started together" start
-  count_is "$1: started together" start 40
+  for how in 0 1 2 3; do turn "$1" mixed "$1" $how; done
   scene "$1" 2 fast replace
   unknown "$1: replaced" sendrecv
   count_is "$1: replaced" sendrecv 20
-  scene "$1" 2 fast around
-  if [ "$(of start 5)" -gt 0 ]; then unknown "$1: persistent collectives" start; count_is "$1: persistent collectives" start 30
-  else skip "$1: no persistent collectives"; fi
+  persistent "$1"
 }
 each_mpi each
 finish

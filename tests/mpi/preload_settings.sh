@@ -124,7 +124,7 @@ wires() { # mpi
   measures
 }
 
-all() { wires $1; wrong_values $1; tables $1; folders $1; switches $1; }
+all() { wires $1; turn $1 wrong_values $1; turn $1 tables $1; turn $1 folders $1; turn $1 switches $1; }
 each_mpi all
 
 if have_mpi openmpi && have_mpi mpich; then

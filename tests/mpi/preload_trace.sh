@@ -120,6 +120,9 @@ by_nbc() { # mpi
   (cd "$reports" && "$B/nbc" see --no-trace --no-table -o none "mpirun.$1" -n 2 "$B/tests/mpi/preload_truth.$1" late >out 2>err)
   [ $? = 0 ] && ! ls "$reports/none" | grep -q 'trace$' && ok "$1: nbc see --no-trace keeps none" || bad "$1: nbc see --no-trace: $(ls "$reports/none")"
 }
-each() { off "$1"; picture "$1"; otf2 "$1"; newest "$1"; first "$1"; sampled "$1"; no_room "$1"; damaged "$1"; by_nbc "$1"; }
+each() {
+  picture "$1"
+  for what in off otf2 newest first sampled no_room damaged by_nbc; do turn "$1" $what "$1"; done
+}
 each_mpi each
 finish

@@ -2,12 +2,14 @@
 # The MPI transport with Open MPI and MPICH: 1 to 5 processes, every thread level; the OpenSHMEM
 # transport with Open MPI's.
 . tests/test.sh
+. tests/mpi/turns.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 messages() { # MPI PROCESSES LEVEL [TEST]
   timeout -k 5 300 "mpirun.$1" -n "$2" "$B/tests/mpi/transport_messages.$1" "$3" $4
 }
+messages_only() (export NBC_SHARED_MEMORY=0 && messages "$@")
 fails() { timeout -k 5 300 "mpirun.$1" -n "$2" "$B/tests/mpi/create_fails.$1"; } # MPI PROCESSES
 # Free memory, of the machine or of the container, whichever is less.
 free_kb=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)
@@ -20,13 +22,13 @@ for mpi in openmpi mpich; do
     continue
   fi
   [ -z "$TEST_MORE" ] || check "$mpi, 1 process" messages $mpi 1 3
-  check "$mpi, 2 processes, MPI_THREAD_SINGLE" messages $mpi 2 0
-  check "$mpi, 3 processes, MPI_THREAD_FUNNELED" messages $mpi 3 1
-  check "$mpi, 4 processes, MPI_THREAD_SERIALIZED" messages $mpi 4 2
+  turn $mpi check "$mpi, 2 processes, MPI_THREAD_SINGLE" messages $mpi 2 0
+  turn $mpi check "$mpi, 3 processes, MPI_THREAD_FUNNELED" messages $mpi 3 1
+  turn $mpi check "$mpi, 4 processes, MPI_THREAD_SERIALIZED" messages $mpi 4 2
   check "$mpi, 5 processes, MPI_THREAD_MULTIPLE" messages $mpi 5 3
-  for level in $(some 1 2); do NBC_SHARED_MEMORY=0 check "$mpi, 3 processes, level $level, messages of MPI only" messages $mpi 3 $level; done
-  for n in $(some 3 '1 2'); do check "$mpi, $n processes, a rank without memory fails in all" fails $mpi $n; done
-  if [ "${free_kb:-0}" -gt 8000000 ]; then check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
+  for level in $(some 1 2); do turn $mpi check "$mpi, 3 processes, level $level, messages of MPI only" messages_only $mpi 3 $level; done
+  for n in $(some 3 '1 2'); do turn $mpi check "$mpi, $n processes, a rank without memory fails in all" fails $mpi $n; done
+  if [ "${free_kb:-0}" -gt 8000000 ]; then turn $mpi check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
   else skip "$mpi, more than 2 GiB" "less than 8 GB of memory free"; fi
 done
 

@@ -114,7 +114,8 @@ if command -v cmake >/dev/null; then
   check "find_package takes its own version and ranges around it" cmake_knows_the_version
 else skip "find_package" "no cmake (Debian: cmake)"; fi
 check "make uninstall leaves nothing" uninstalled_is_gone
-if command -v dh >/dev/null && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null && pkg-config --exists libpci expat otf2; then
+if [ -z "$TEST_MORE" ]; then : # half of what this script takes
+elif command -v dh >/dev/null && command -v mpicc.openmpi >/dev/null && command -v mpicc.mpich >/dev/null && pkg-config --exists libpci expat otf2; then
   check "the Debian recipe builds a package" debian_package_builds
 else skip "the Debian recipe" "no debhelper, MPI or library (Debian: debhelper libopenmpi-dev libmpich-dev libpci-dev libexpat1-dev libotf2-trace-dev)"; fi
 if command -v help2man >/dev/null; then check "man pages are made" man_pages_are_made
