@@ -338,14 +338,20 @@ FREES(Comm_free, MPI_Comm, COMM_FREE)
 FREES(Comm_disconnect, MPI_Comm, COMM_FREE)
 BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
   const uintptr_t key = c->active && win ? KEY(*win) : 0, aside = (uintptr_t)c;
+  uint16_t tally = 0;
   if (key) {
+    busy_begin();
+    /* what it waits for is told beside the name of the window, of which nothing is known afterwards */
+    if (me.on && *win != MPI_WIN_NULL) tally = peers_of_win(*win)->tally;
+    busy_end();
     forget(key);
     rename_transfers(key, aside);
   }
   const int rc = BACK(REAL(Win_free)(win));
-  if (c->active && key && rc == MPI_SUCCESS)
+  if (c->active && key && rc == MPI_SUCCESS) {
+    waited_of(c, tally);
     synchronised_key(c, aside, ALL_TARGETS, THERE);
-  else if (c->active && key)
+  } else if (c->active && key)
     rename_transfers(aside, key);
   return rc;
 }

@@ -733,12 +733,14 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
   unlock();
 }
 /* The time of a call on a window belongs to all that end in it; at targets none does, and they wait, too. */
-static void waited_in(call *c, MPI_Win win) {
+static void waited_of(call *c, uint16_t tally) {
   if (!me.on) return;
-  const uint16_t tally = peers_of_win(win)->tally;
   lock();
   tallies[tally].waited_ns += returned(c) - c->t0_ns;
   unlock();
+}
+static void waited_in(call *c, MPI_Win win) {
+  if (me.on) waited_of(c, peers_of_win(win)->tally);
 }
 static void synchronised(call *c, MPI_Win win, int target, arrival complete) {
   waited_in(c, win);

@@ -275,6 +275,11 @@ int main(int argc, char **argv) {
     if (rank == 1) MPI_Put(out, 10, MPI_CHAR, 0, 0, 10, MPI_CHAR, shared);
     MPI_Win_fence(0, shared);
     MPI_Win_free(&shared);
+    MPI_Win freed;
+    MPI_Win_create(in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &freed);
+    MPI_Win_set_name(freed, "freed");
+    if (rank == 1) nanosleep(&(struct timespec){0, 60000000}, NULL);
+    MPI_Win_free(&freed);
   }
   if (strcmp(scene, "signal") == 0) {
     static const int rounds[] = {1000, 200, 30};

@@ -313,6 +313,9 @@ communicators() { # mpi
     if "$B/overlap_report" --csv "$reports/csv.$rank" --no-html "$reports"/*.$rank.json >/dev/null 2>&1; grep -q "^\"shared\",2,$rank,${rank}0*,[1-9]" "$reports/csv.$rank/communicators.csv"; then ok "$1: rank $rank waited in its window"
     else bad "$1: rank $rank waited in its window: $(cat "$reports/csv.$rank/communicators.csv")"; fi
   done
+  waited=$(sed -n 's/^"freed",2,0,0,//p' "$reports/csv/communicators.csv")
+  if [ "${waited:-0}" -gt 50000000 ]; then ok "$1: who waits in MPI_Win_free waits in its window: $waited ns"
+  else bad "$1: who waits in MPI_Win_free: $(cat "$reports/csv/communicators.csv")"; fi
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
 each() {
