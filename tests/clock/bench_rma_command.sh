@@ -2,6 +2,7 @@
 # The command bench_rma measures every routine on every MPI that is there and on OpenSHMEM; numbers are
 # not judged here, only that each line is there and says why it stopped.
 . tests/test.sh
+. tests/mpi/turns.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 SHMEM_SYMMETRIC_SIZE=32M
 
@@ -104,12 +105,12 @@ for mpi in openmpi mpich; do # MPICH's ranks sleep where they would spin
   fi
   check "$mpi, no flags" cures_itself $start -n 2 "$program"
   [ $mpi = mpich ] || check "$mpi, a setting of the user's" heeds_the_user $start -n 2 "$program"
-  check "$mpi, two processes, samples kept" keeps_samples $start -n 2 "$program"
+  turn $mpi check "$mpi, two processes, samples kept" keeps_samples $start -n 2 "$program"
   check "$mpi, several runs together" merges "$program"
   check "$mpi, pictures of several runs" pictures "$program"
   [ -z "$TEST_MORE" ] || check "$mpi, three processes" measures $start -n 3 "$program"
-  check "$mpi, clock around every call" measures $start -n 2 "$program" -m each
-  check "$mpi, three ways to time" draws $start -n 2 "$program"
+  turn $mpi check "$mpi, clock around every call" measures $start -n 2 "$program" -m each
+  turn $mpi check "$mpi, three ways to time" draws $start -n 2 "$program"
   check "$mpi, bad arguments" refuses $start -n 1 "$program" -s 0
   check "$mpi, a size that overflows" refuses $start -n 1 "$program" -s 99999999999999999999
 done

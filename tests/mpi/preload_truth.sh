@@ -226,7 +226,8 @@ gather() { # mpi
 tail_of() { # mpi NAME ENVIRONMENT...
   m=$1 name=$2
   shift 2
-  for kind in $(some 'tail tail_strided tail_to_permuted' 'tail_sync tail_permuted tail_to_strided'); do
+  # data with gaps has a tail in MPICH's shared memory alone
+  for kind in tail $(if [ $m = mpich ]; then echo tail_strided; else some '' tail_strided; fi) $(some '' 'tail_sync tail_permuted tail_to_strided tail_to_permuted'); do
     reports=$work/$m.$name.$kind
     mkdir "$reports"
     (export "$@" && measured "$m" 2 "$B/tests/mpi/preload_truth.$m" "$kind") >"$reports/out" 2>"$reports/err"

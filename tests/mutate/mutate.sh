@@ -26,10 +26,14 @@ tab=$(printf '\t') new=
 # and programs of this build, which are newer than their sources.
 [ -d "$tree/build" ] || new=1
 { git ls-files -c 2>/dev/null || find . -type f ! -path "./$B/*" ! -path './.git/*'; } >"$T/files"
-while read -r f; do
-  [ -f "$f" ] || continue
-  cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && { [ "$new" ] || touch "$tree/$f"; }; }
-done <"$T/files"
+if [ "$new" ]; then # a file that was deleted is named, too
+  tar --create --ignore-failed-read --files-from="$T/files" 2>/dev/null | tar --extract --directory="$tree"
+else
+  while read -r f; do
+    [ -f "$f" ] || continue
+    cmp -s "$f" "$tree/$f" || { mkdir -p "$tree/$(dirname "$f")" && cp -p "$f" "$tree/$f" && touch "$tree/$f"; }
+  done <"$T/files"
+fi
 mkdir -p "$tree/build/tests"
 rtl='rtl/libnic_cosim.a rtl/libverilated.a rtl/nic/Vnic_top__ALL.a rtl/wave/Vnic_wave__ALL.a rtl/switched/Vnic_switch__ALL.a'
 for f in .flags pieces guest $rtl lib include $(find "$B" -maxdepth 1 -type f ! -name '*.log' | sed 's|.*/||') $(cut -sf4 "$list" | sed 's|/.*||; s|^|tests/|' | sort -u); do

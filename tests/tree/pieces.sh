@@ -7,23 +7,20 @@ pieces_of() { grep -E '^[a-z_0-9]+/' "$1"; } # LIST
 is_assembled() { # LIST HEADER
   sh src/assemble.sh "$1" >"$T/single.h" && { cmp "$T/single.h" "$2" || { echo "run: make single"; return 1; }; }
 }
-uses_only_pieces_above() { # LIST
-  : >"$T/above"
-  pieces_of "$1" | while read -r piece; do
-    echo "$piece" >>"$T/above"
-    folder=${piece%/*}
-    for f in "src/$piece.h" "src/$piece.c"; do
-      if [ -r "$f" ]; then sed -nE 's/^# *include *"([^"]*)\.h"$/\1/p' "$f"; fi
-    done | while read -r used; do
-      case $used in
-        ../*) used=${used#../} ;;
-        nbc_overlap | portals_model) continue ;; # an adapter's other side
-        */*) ;;
-        *) used=$folder/$used ;;
-      esac
-      grep -qxF "$used" "$T/above" || echo "$piece uses $used, which comes later or is no piece"
-    done
-  done >"$T/found"
+uses_only_pieces_above() { # LIST; nbc_overlap and portals_model: an adapter's other side
+  pieces_of "$1" | awk '{
+    above[$1]; folder = $1; sub("/.*", "", folder)
+    for (i = split("h c", ends, " "); i > 0; i--) {
+      file = "src/" $1 "." ends[i]
+      while ((getline line <file) > 0) {
+        if (line !~ /^# *include *"[^"]*\.h"$/) continue
+        used = line; sub(/^[^"]*"/, "", used); sub(/\.h"$/, "", used)
+        if (used == "nbc_overlap" || used == "portals_model") continue
+        if (used ~ "^\\.\\./") sub("^\\.\\./", "", used); else if (used !~ "/") used = folder "/" used
+        if (!(used in above)) print $1 " uses " used ", which comes later or is no piece"
+      }
+    }
+  }' >"$T/found"
   cat "$T/found" && ! test -s "$T/found"
 }
 are_short() { # LIST
