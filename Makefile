@@ -288,7 +288,7 @@ check: deps ## install what is missing, build all, run all tests; last line: N p
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-now
 check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)
 	@sh tests/run.sh $(CHECK_ALL) $(CHECK_BUILDS) $(skip_cross)
-check-more: ## make check with all process counts, standards and settings that it leaves out
+check-more: ## make check with all that it leaves out: process counts, standards, settings, checks with the other MPI
 	@TEST_MORE=1 $(MAKE) --no-print-directory check
 check-core: $(filter-out %.sh,$(CHECK_CORE)) $(EXAMPLES) $(foreach r,$(ROOMS_CORE),$(NEEDS_$r)) ## tests of nbc_overlap.h
 	@sh tests/run.sh $(CHECK_CORE)

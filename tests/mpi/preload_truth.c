@@ -278,7 +278,7 @@ int main(int argc, char **argv) {
     MPI_Win freed;
     MPI_Win_create(in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &freed);
     MPI_Win_set_name(freed, "freed");
-    if (rank == 1) nanosleep(&(struct timespec){0, 60000000}, NULL);
+    if (rank == 1) nanosleep(&(struct timespec){0, 200000000}, NULL);
     MPI_Win_free(&freed);
   }
   if (strcmp(scene, "signal") == 0) {

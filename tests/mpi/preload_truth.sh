@@ -315,7 +315,7 @@ communicators() { # mpi
     else bad "$1: rank $rank waited in its window: $(cat "$reports/csv.$rank/communicators.csv")"; fi
   done
   waited=$(sed -n 's/^"freed",2,0,0,//p' "$reports/csv/communicators.csv")
-  if [ "${waited:-0}" -gt 50000000 ]; then ok "$1: who waits in MPI_Win_free waits in its window: $waited ns"
+  if [ "${waited:-0}" -gt 1000000 ]; then ok "$1: who waits in MPI_Win_free waits in its window: $waited ns"
   else bad "$1: who waits in MPI_Win_free: $(cat "$reports/csv/communicators.csv")"; fi
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
