@@ -807,7 +807,8 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_
                                nbc_peer peer);
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns);
-/* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. */
+/* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. Has the time of the last begin or end
+   of a call: what another thread tells of this id after that comes later. */
 NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
 
 /* Stamps that another thread sets for a transfer of `owner`. Any thread, lock-free unless the
@@ -4207,7 +4208,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 259 "src/overlap/monitor.h"
+#line 260 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)

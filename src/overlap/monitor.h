@@ -191,7 +191,8 @@ NBC_API void nbc_xfer_end_only(nbc_recorder *recorder, uint64_t size_bytes, nbc_
                                nbc_peer peer);
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *recorder, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns);
-/* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. */
+/* The transfer will not happen (cancelled receive): forgotten, counted as `cancelled`. Has the time of the last begin or end
+   of a call: what another thread tells of this id after that comes later. */
 NBC_API void nbc_xfer_cancel(nbc_recorder *recorder, uint64_t id);
 
 /* Stamps that another thread sets for a transfer of `owner`. Any thread, lock-free unless the

@@ -114,7 +114,7 @@ static void compare_all(one *all, int64_t t_ns) {
 /* A random stream. Own times are even, those of other threads odd and of transfers under way, so that their order says
    what happened. Others begin transfers with ids of the last third; those are ended only while they are under way: a begin
    that comes later would be taken for that of the end. */
-typedef struct story { event e[MAX_EVENTS]; bool active[SLOTS * 4]; int64_t t_ns; int depth; bool on; } story;
+typedef struct story { event e[MAX_EVENTS]; bool active[SLOTS * 4]; int64_t foreign_ns[SLOTS * 4], t_ns, call_ns; int depth; bool on; } story;
 static uint64_t id_of(unsigned slot) { return slot % SLOTS + 64 * (uint64_t)(slot / SLOTS); } /* share a place in threes */
 static event draw(story *s) {
   static const what ends[] = {END, END, END_SIZED, END_LOCAL, END_EARLY, END_PARTS, CANCEL};
@@ -127,18 +127,21 @@ static event draw(story *s) {
   const bool others = slot >= 2 * SLOTS;
   if (kind < 30) {
     e.what = s->depth && test_below(5) ? EXIT : ENTER;
+    if (s->on && s->depth == (e.what == EXIT)) s->call_ns = e.t_ns;
     if (e.what == EXIT) s->depth--; else s->depth++;
   } else if (kind < 55) {
     e.what = test_below(12) ? BEGIN : BEGUN;
     if (s->on) s->active[slot] = true;
   } else if (kind < 82 && (s->active[slot] || !others)) {
-    /* A cancel has the time of the last call, which may be before another thread's end: only of what is under way. */
-    e.what = ends[test_below(sizeof ends / sizeof *ends - !s->active[slot])];
+    /* A cancel has the time of the last call, which may be before another thread's end: only of what is under way, and
+       of which no other thread has told anything since that call. */
+    e.what = ends[test_below(sizeof ends / sizeof *ends - !(s->active[slot] && s->foreign_ns[slot] < s->call_ns))];
     s->active[slot] = false;
   } else if (kind < 86 && (s->active[slot] || others)) {
     e.what = s->active[slot] ? foreign[1 + test_below(4)] : FOREIGN_BEGIN;
     e.t_ns = s->t_ns + 1;
     s->t_ns += 2;
+    s->foreign_ns[slot] = e.t_ns;
     if (e.what == FOREIGN_BEGIN) s->active[slot] = s->on;
     else if (e.what != STAMP) s->active[slot] = false;
     else e.bytes = test_below(1 + (uint64_t)s->t_ns / 2);
