@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every header of headers.list, in the oldest and the newest standards (TEST_MORE=1: in all) of every compiler, without a warning; declared before
+# Every header of headers.list, in the oldest C and C++ of every compiler and the newest C of one, the newest C++ of another
+# one (TEST_MORE=1: in all standards of all), without a warning; declared before
 # implemented, implemented twice, static, twice static in one program, C and C++ mixed. The oldest standard of a
 # language is linked, run, and its result looked at: the headers ask for no standard, so only warnings and errors can
 # differ in the others. What a header says with

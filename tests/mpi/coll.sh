@@ -1,5 +1,5 @@
 #!/bin/sh
-# Collectives on the MPI transport against the MPI's own, with Open MPI and MPICH: 1 to 17 processes.
+# Collectives on the MPI transport against the MPI's own, with Open MPI and MPICH, most of it by turns (turns.sh): 1 to 17 processes.
 . tests/test.sh
 . tests/mpi/turns.sh
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The MPI transport with Open MPI and MPICH: 1 to 5 processes, every thread level; the OpenSHMEM
+# The MPI transport with Open MPI and MPICH, by turns (turns.sh): 1 to 5 processes, every thread level; the OpenSHMEM
 # transport with Open MPI's.
 . tests/test.sh
 . tests/mpi/turns.sh

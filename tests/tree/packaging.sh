@@ -1,5 +1,5 @@
 #!/bin/sh
-# What packagers get: a tarball that is the same twice and builds alone, find_package, a Debian package, man
+# What packagers get: a tarball that is the same twice and builds alone, find_package, a Debian package (TEST_MORE=1), man
 # pages and an index of the API.
 . tests/test.sh
 root=$(cd "$T" && pwd)

@@ -19,6 +19,7 @@ uses_only_pieces_above() { # LIST; nbc_overlap and portals_model: an adapter's o
         if (used ~ "^\\.\\./") sub("^\\.\\./", "", used); else if (used !~ "/") used = folder "/" used
         if (!(used in above)) print $1 " uses " used ", which comes later or is no piece"
       }
+      close(file)
     }
   }' >"$T/found"
   cat "$T/found" && ! test -s "$T/found"
