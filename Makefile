@@ -170,6 +170,8 @@ $(call program,$(B)/aarch64/$1,tests/$1.c,$(TEST_FLAGS) -static $2,,aarch64-linu
 endef
 # A later flag overrules an earlier one, so these come after CFLAGS.
 TEST_FLAGS ?= -O1 -g0
+# of programs that mostly wait for others
+QUICK_FLAGS := $(TEST_FLAGS) -O0
 # gcc's TSan does not know fences: where the code has one, it also has atomics that TSan does know.
 ASAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -fsanitize=thread -Wno-tsan
@@ -311,7 +313,7 @@ bench: $(if $(filter bench,$(MAKECMDGOALS)),$(ASKED)) ## one JSON object per lin
 	done; exit $$code
 
 asan: $(call asan_of,%) ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@sh tests/run.sh $^
+	@TEST_EFFORT=$${TEST_EFFORT:-100} sh tests/run.sh $^
 tsan: $(call tsan_of,$(THREADED)) ## the tests of threads under ThreadSanitizer
 	@sh tests/run.sh $^
 fuzz: $(FUZZERS) ## every fuzzer for FUZZ_SECONDS (default 60), without a limit of runs

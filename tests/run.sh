@@ -7,8 +7,8 @@
 # has one, with some tests of MPIs, so that both take alike. What one core is enough for waits in a queue, the longest
 # first: two lanes take from it and yield the cores to the other two, which take from it too when their own tests are
 # done. TEST_LANES=1: all in one lane.
-# aarch64 programs are run by qemu, with a tenth of the random cases (TEST_EFFORT=100: all); an argument
-# "skip:NAME: REASON" counts as skipped.
+# aarch64 programs are run by qemu, with a tenth of the random cases, those of a sanitizer with three of ten (TEST_EFFORT=100:
+# all); an argument "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
 B=${B:-build}
 limit=${TEST_TIMEOUT:-1800}
@@ -41,6 +41,9 @@ mkdir -p "$B/log"
 state=$(mktemp -d "$B/log/run.XXXXXX") || exit 1 # of this run: others may run beside it
 trap 'rm -rf "$state"' EXIT
 for kind in rooms sums; do : >"$state/$kind"; done
+# Of what starts a job, a sixth with either MPI was pages that nobody needs: PMIx keeps what ranks ask it for in shared
+# memory (16 MiB, cleared), UCX fills 512 receive buffers at once in each of two kinds of shared memory.
+export PMIX_MCA_gds=hash UCX_POSIX_RX_BUFS_GROW=32 UCX_SYSV_RX_BUFS_GROW=32
 # Launchers and ranks read of the host's cores what hwloc would look up again for each of them: a fifth (Open MPI) to a third
 # (MPICH) of what a short job costs. Its plugins look for graphics cards.
 if command -v lstopo-no-graphics >/dev/null && lstopo-no-graphics --of xml "$state/host.xml" 2>/dev/null; then
@@ -69,6 +72,7 @@ run() { # PROGRAM
   times >"$state/$lane.before"
   case $1 in
     *.sh) set -- sh "$1" ;;
+    "$B"/asan/*) set -- env TEST_EFFORT="${TEST_EFFORT:-30}" "$1" ;;
     "$B"/aarch64/*) set -- env TEST_EFFORT="${TEST_EFFORT:-10}" "$QEMU_AARCH64" "$1" ;;
     # these take and give back the same memory all the time, which was most of what they took (9 -> 0.6, 23 -> 6 s of CPU time)
     */bounds_contain_truth | */schedules_are_proved) set -- env MALLOC_MMAP_THRESHOLD_=1000000000 MALLOC_TRIM_THRESHOLD_=1000000000 "$1" ;;

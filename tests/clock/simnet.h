@@ -4,6 +4,7 @@
    message that never comes sees its own time pass until it gives up. */
 #ifndef SIMNET_H_INCLUDED
 #define SIMNET_H_INCLUDED
+#include <setjmp.h>
 #include <ucontext.h>
 
 #ifndef SIMNET_STACK
@@ -34,7 +35,8 @@ typedef struct simnet_rank {
   simnet_message *inbox;
   nbc_op *posted; /* receives, newest first */
   nbc_op *finished;
-  ucontext_t context;
+  ucontext_t context; /* its first; then where it waits */
+  jmp_buf here;
   void *stack;
   enum { SIMNET_NEW, SIMNET_READY, SIMNET_BLOCKED, SIMNET_DONE } state;
   nbc_status status;
@@ -50,7 +52,7 @@ typedef struct simnet {
   int mute_rank; /* never sends */
   uint64_t random;
   simnet_rank *ranks;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   void **free_stacks;
   int free_count, stack_count;
   int *ready; /* last in, first out: few coroutines live at a time */
@@ -192,6 +194,16 @@ static bool simnet_match(simnet_rank *r) {
   return false;
 }
 
+/* To the scheduler, until it resumes this rank. swapcontext asks the kernel for the signal mask each time. */
+__attribute__((noinline)) static void simnet_leave(simnet_rank *r) {
+  if (!_setjmp(r->here)) _longjmp(r->net->scheduler, 1);
+}
+__attribute__((noinline)) static void simnet_enter(simnet_rank *r, bool is_first) {
+  if (_setjmp(r->net->scheduler)) return;
+  if (is_first) setcontext(&r->context);
+  _longjmp(r->here, 1);
+}
+
 static nbc_status simnet_progress(void *ctx) {
   simnet_rank *r = simnet_me(ctx);
   simnet *net = r->net;
@@ -201,7 +213,7 @@ static nbc_status simnet_progress(void *ctx) {
       for (nbc_op *op = r->posted; op; op = op->slot.next)
         if (net->ranks[op->peer].state == SIMNET_NEW) simnet_ready(net, op->peer);
       r->state = SIMNET_BLOCKED;
-      swapcontext(&r->context, &net->scheduler);
+      simnet_leave(r);
     }
   } else r->t_ns += 10;
   while (r->finished) {
@@ -247,14 +259,15 @@ static void simnet_main(void) {
   r->status = net->fn(&r->t, net->user);
   r->state = SIMNET_DONE;
   net->free_stacks[net->free_count++] = r->stack;
-  swapcontext(&r->context, &net->scheduler);
+  simnet_leave(r);
 }
 
 static void simnet_resume(simnet *net, int rank) {
   simnet_rank *r = &net->ranks[rank];
   r->queued = false;
   if (r->state == SIMNET_DONE) return;
-  if (r->state == SIMNET_NEW) {
+  const bool is_first = r->state == SIMNET_NEW;
+  if (is_first) {
     if (net->free_count > 0) r->stack = net->free_stacks[--net->free_count];
     else r->stack = malloc(SIMNET_STACK_BYTES), net->stack_count++;
     getcontext(&r->context);
@@ -265,7 +278,7 @@ static void simnet_resume(simnet *net, int rank) {
     makecontext(&r->context, simnet_main, 0);
   }
   r->state = SIMNET_READY;
-  swapcontext(&net->scheduler, &r->context);
+  simnet_enter(r, is_first);
 }
 
 /* Runs fn as every rank to its end. Returns the first status that is not NBC_OK. */

@@ -14,11 +14,11 @@ GUEST_MPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages type
 $(GUEST_MPI_SET): $(GUEST_MPI_FILES) tests/guest_mpi/say.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(QUICK_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
 $(GUEST_MPI_SET)_large: $(GUEST_MPI_FILES) tests/guest_mpi/say.h tests/guest_mpi/large.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(QUICK_FLAGS) -w -include tests/guest_mpi/large.h $(GUEST_MPI_FILES) -o $@ $(LDFLAGS) -lmpichfort
 # Names of MPI by the other compiler, which pm_run may be made by
 ifneq ($(HAVE_CLANG),)
 NEEDS_guest_mpi += $(B)/tests/guest_mpi/names_by_clang.o

@@ -8,7 +8,7 @@ OPENMPI_FILES := $(addprefix tests/guest_mpi/,$(addsuffix .c,all messages types 
 $(OPENMPI_SET): $(OPENMPI_FILES) tests/guest_mpi/say.h tests/guest_mpi/openmpi.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)OMPI_CC='$(CC)' $(MPICC_openmpi) $(STD) $(TEST_FLAGS) -w -include tests/guest_mpi/openmpi.h $(OPENMPI_FILES) -o $@ $(LDFLAGS)
+	$(Q)OMPI_CC='$(CC)' $(MPICC_openmpi) $(STD) $(QUICK_FLAGS) -w -include tests/guest_mpi/openmpi.h $(OPENMPI_FILES) -o $@ $(LDFLAGS)
 $(B)/tests/guest_mpi/openmpi_constants: tests/guest_mpi/openmpi_constants.c src/guest/ompi/constants.h $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)

@@ -19,6 +19,6 @@ is_small() { # SECONDS FLAGS...
     test "$bytes" -gt 10000 && test "$bytes" -le 70000 && timeout 60 "$T/example" | grep -q 'transfer'
 }
 check "monitor alone, with NBC_ONLY_MONITOR and NBC_STATIC" is_small 15 -DNBC_ONLY_MONITOR -DNBC_STATIC
-check "monitor alone, the linker drops what is not called" is_small 60 -ffunction-sections -fdata-sections -Wl,--gc-sections
+[ -z "$TEST_MORE" ] || check "monitor alone, the linker drops what is not called" is_small 60 -ffunction-sections -fdata-sections -Wl,--gc-sections
 check "the longest piece compiles in time" longest_piece_compiles
 finish

@@ -6,7 +6,7 @@ $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
   $(eval NEEDS_mpi += $(B)/tests/mpi/coll_results.$m $(B)/tests/mpi/coll_two_transports.$m $(B)/tests/mpi/coll_mixed.$m $(B)/bench_nbc $(B)/bench_nbc.$m)\
   $(eval $(call mpi_program,$(B)/bench_nbc.$m,tools/bench_nbc.c,$(MPICC_$m),-DNBC_WITH_MPI,$(B)/libnbc_overlap.$m.a))\
   $(foreach t,coll_results coll_two_transports coll_mixed,\
-    $(eval $(call mpi_program,$(B)/tests/mpi/$t.$m,tests/mpi/$t.c,$(MPICC_$m),$(TEST_FLAGS) $(PATIENT_$m),$(B)/libnbc_overlap.$m.a))))
+    $(eval $(call mpi_program,$(B)/tests/mpi/$t.$m,tests/mpi/$t.c,$(MPICC_$m),$(QUICK_FLAGS) $(PATIENT_$m),$(B)/libnbc_overlap.$m.a))))
 $(eval $(call script,mpi/coll))
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
   $(eval tests/bench/coll_mpi.sh: $(B)/bench/coll_mpi.$m $(B)/bench_nbc.$m)\

@@ -20,7 +20,7 @@ endef
 # $(call preload_test,NAME,openmpi or mpich)
 define preload_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(if $(filter $(PRELOAD_TIMED),$1),,$(PATIENT_$2)))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(QUICK_FLAGS) $(if $(filter $(PRELOAD_TIMED),$1),,$(PATIENT_$2)))
 endef
 # $(call preload_slow,NAME,openmpi or mpich): loaded after a preload
 define preload_slow
@@ -42,7 +42,7 @@ endef
 define preload_large
 NEEDS_mpi += $(B)/tests/mpi/$1.mpich_c
 $(B)/tests/mpi/$1.mpich_c: tests/mpi/$1.c $(B)/tests/mpi/large_counts.h
-	$$(call mpi_build,$$@,$(MPICC_mpich),tests/mpi/$1.c,$(TEST_FLAGS) -DLARGE_COUNTS -I$(B)/tests/mpi)
+	$$(call mpi_build,$$@,$(MPICC_mpich),tests/mpi/$1.c,$(QUICK_FLAGS) $(PATIENT_mpich) -DLARGE_COUNTS -I$(B)/tests/mpi)
 endef
 $(B)/tests/mpi/large_counts.h: $(B)/libnbc_overlap_mpich.so
 	@mkdir -p $(@D)

@@ -50,6 +50,8 @@ each() {
   little "$1: the sender is late" irecv
   both "$1" fast2 in_call
   little "$1: sent into a wait" irecv
+  # what follows is the report's: with one MPI
+  if [ -z "$TEST_MORE" ] && [ "$1" = mpich ] && have_mpi openmpi; then return; fi
   both "$1" endless faster
   said "$1: a table that is too slow is named" 'faster than the table, as both sides' text
   both "$1" fast order

@@ -19,13 +19,13 @@ $(if $(MPICC_mpich),$(eval $(call progress_library,mpich,$(MPICC_mpich))))
 # $(call progress_test,NAME,openmpi or mpich)
 define progress_test
 NEEDS_mpi += $(B)/tests/mpi/$1.$2
-$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(TEST_FLAGS) $(PATIENT_$2))
+$(call mpi_program,$(B)/tests/mpi/$1.$2,tests/mpi/$1.c,$(MPICC_$2),$(QUICK_FLAGS) $(PATIENT_$2))
 endef
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
   $(foreach t,progress_moves progress_requests progress_collectives progress_persistent progress_operators progress_comms progress_handles progress_callbacks progress_arguments progress_errors progress_finalize progress_files progress_first_step progress_level progress_merge progress_sessions,$(eval $(call progress_test,$t,$m))))
 # the same checks of the blocking collectives
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),$(eval NEEDS_mpi += $(B)/tests/mpi/progress_blocking.$m)\
-  $(eval $(call mpi_program,$(B)/tests/mpi/progress_blocking.$m,tests/mpi/progress_collectives.c,$(MPICC_$m),$(TEST_FLAGS) $(PATIENT_$m) -DTEST_BLOCKING)))
+  $(eval $(call mpi_program,$(B)/tests/mpi/progress_blocking.$m,tests/mpi/progress_collectives.c,$(MPICC_$m),$(QUICK_FLAGS) $(PATIENT_$m) -DTEST_BLOCKING)))
 $(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 # a program that loads its MPI
 NEEDS_mpi += $(B)/tests/mpi/progress_host

@@ -319,7 +319,7 @@ all() {
   OMPI_MCA_osc=$pt2pt,sm in_flight $1 3 preload_every NBC_PROGRESS_LEVEL=serialized
   last=
   turn $1 errors $1 2
-  errors $1 3 NBC_COLLECTIVES=ours
+  turn $1 errors $1 3 NBC_COLLECTIVES=ours
   turn $1 errors $1 2 NBC_PROGRESS_LEVEL=serialized TEST_WINDOW=1
   turn $1 same $1 2 progress_errors change
   turn $1 throws $1 2

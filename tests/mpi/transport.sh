@@ -28,7 +28,8 @@ for mpi in openmpi mpich; do
   check "$mpi, 5 processes, MPI_THREAD_MULTIPLE" messages $mpi 5 3
   for level in $(some 1 2); do turn $mpi check "$mpi, 3 processes, level $level, messages of MPI only" messages_only $mpi 3 $level; done
   for n in $(some 3 '1 2'); do turn $mpi check "$mpi, $n processes, a rank without memory fails in all" fails $mpi $n; done
-  if [ "${free_kb:-0}" -gt 8000000 ]; then turn $mpi check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
+  if [ -z "$TEST_MORE" ]; then : # tests/coll/results_match_reference has as many bytes; a machine may take long to give so much memory
+  elif [ "${free_kb:-0}" -gt 8000000 ]; then check "$mpi, more than 2 GiB" messages $mpi 2 3 huge
   else skip "$mpi, more than 2 GiB" "less than 8 GB of memory free"; fi
 done
 
