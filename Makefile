@@ -19,7 +19,7 @@ Q         = $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $1 $2)
 
 # ---- what this machine has: empty when missing, and then named when something is skipped --------
-have      = $(shell command -v $1 2>/dev/null)
+have      = $(firstword $(wildcard $(if $(findstring /,$1),$1,$(addsuffix /$1,$(subst :, ,$(PATH))))))
 # Debian's wrappers have the MPI's name; elsewhere, or when MPICC=... says so, a wrapper is asked which MPI it has.
 ifeq ($(origin MPICC),undefined)
 MPICC_openmpi := $(call have,mpicc.openmpi)

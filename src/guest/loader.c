@@ -424,10 +424,10 @@ void guest_enter(guest *g) {
 /* ---- whose address is this ----------------------------------------------------------------------------------- */
 /* Copies lie one after the other, so an address tells its process by a division, and its file by
    what is left. */
-bool guest_is_code(const void *address) {
-  const char *a = (const char *)address;
-  if (!region || a < region || a >= region + image.bytes * (size_t)copies) return 0;
-  const size_t x = (size_t)(a - region) % image.bytes;
+bool guest_is_own_code(const void *address) {
+  const guest *g = guest_now();
+  const size_t x = g ? (size_t)((const char *)address - g->image) : image.bytes;
+  if (x >= image.bytes) return 0;
   for (int i = 0; i < image.object_count; i++) {
     const elf_object *o = &image.objects[i];
     for (int k = 0; k < o->header.e_phnum; k++) {

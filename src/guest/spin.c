@@ -288,7 +288,7 @@ static void visited(place *p, ucontext_t *c) {
    tick searches again. An instruction that repeats itself (rep stos) is one, up to as many times. */
 static void search_on(ucontext_t *c) {
   unsigned char *at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
-  const bool is_inside = pm_self() && guest_is_code(at);
+  const bool is_inside = pm_self() && guest_is_own_code(at); /* another's would have the trap */
   const bool is_repeated = (uintptr_t)at == searched_at && ++searched_count < REPEATED_MAX;
   const bool is_found = is_inside && (guest_goes_to(at, *at, 0) || *at == 0xCC);
   searched_at = (uintptr_t)at;

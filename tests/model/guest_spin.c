@@ -1,7 +1,8 @@
 /* A guest of pm_run whose two processes take turns, each waiting for a word in its memory: as atomics
    of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others, or
    "locked", to look at a copy that is made under a lock; or
-   "compute": no turns, a long computation; "count": one in a loop of loops that counts in memory. */
+   "compute": no turns, a long computation; "count": one in a loop of loops that counts in memory; "foreign": process 1
+   computes in a function of process 0's copy, as it may where libc calls what another one gave it. */
 #include <portals4.h>
 #include <pmi.h>
 #include <stdio.h>
@@ -66,6 +67,33 @@ static int compute_alone(void) {
   printf("sum %.3f after %d us\n", sum, (int)(t.tv_nsec / 1000) + (int)t.tv_sec * 1000000);
   return 0;
 }
+static __attribute__((noinline)) long steps(volatile long *n) {
+  long odd = 0;
+  for (long i = 0; i < *n; i++) odd += i & 1;
+  return odd;
+}
+static int foreign(void) {
+  enum { BYTES = 64 }; /* of the function, its loop among them */
+  char value[64], text[BYTES];
+  void *address;
+  long n = 100;
+  int spawned, calls = 0;
+  long (*volatile its)(volatile long *) = steps;
+  PMI_Init(&spawned);
+  PMI_Get_rank(&rank);
+  memcpy(&address, (void *)&its, sizeof address);
+  snprintf(value, sizeof value, "%p", address);
+  if (rank == 0) PMI_KVS_Put("", "steps", value);
+  PMI_Barrier();
+  must(PMI_KVS_Get("", "steps", value, sizeof value) == PMI_SUCCESS && sscanf(value, "%p", &address) == 1, "PMI_KVS_Get");
+  memcpy((void *)&its, &address, sizeof address);
+  memcpy(text, address, BYTES);
+  while (rank == 1 && calls++ < 2000000 && memcmp(text, address, BYTES) == 0) must(its(&n) == n / 2, "steps of process 0");
+  PMI_Barrier();
+  must(its(&n) == n / 2, "steps");
+  printf("%d calls\n", calls);
+  return 0;
+}
 int main(int argc, char **argv) {
   const long turns = argc > 1 ? atol(argv[1]) : 100;
   const int is_locked = argc > 2 && strcmp(argv[2], "locked") == 0;
@@ -73,6 +101,7 @@ int main(int argc, char **argv) {
   int spawned;
   if (argc > 1 && strcmp(argv[1], "compute") == 0) return compute_alone();
   if (argc > 1 && strcmp(argv[1], "count") == 0) return count_alone();
+  if (argc > 1 && strcmp(argv[1], "foreign") == 0) return foreign();
   char key[32], value[64];
   ptl_handle_ni_t ni;
   ptl_handle_md_t md_handle;

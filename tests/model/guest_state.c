@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pmi.h>
 #include <poll.h>
+#include <printf.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 static int rank, size;
 static volatile sig_atomic_t caught;
@@ -242,6 +244,43 @@ static int block(void) {
   return fcntl(first, F_OFD_SETLK, &whole) || fcntl(second, F_OFD_SETLKW, &whole);
 }
 
+/* Conversions of a program's own, as those for _Float128 in libquadmath, which each program has that MPICH's Fortran library
+   comes with: rank 0 registers %Y, which writes the rank of whose function it is, and all an %e for small l alone. */
+static int letter_bit, kind, unlike = 1000;
+static void take(void *memory, va_list *arguments) { *(int *)memory = unlike + va_arg(*arguments, int); }
+static int info_of(const struct printf_info *info, size_t n, int *kinds, int *bytes) {
+  if (info->spec != 'Y' && !(info->user & letter_bit)) return -1;
+  if (n) kinds[0] = kind, bytes[0] = sizeof(int);
+  return 1;
+}
+static int render(FILE *out, const struct printf_info *info, const void *const *arguments) {
+  if (info->spec != 'Y' && !(info->user & letter_bit)) return -2;
+  return fprintf(out, "[%d of %d]", **(const int *const *)arguments[0], rank);
+}
+static const char *made(const char *format, int i, double d) { /* -Wformat does not know of them */
+  static char text[200];
+  snprintf(text, sizeof text, format, i, d);
+  return text;
+}
+static void conversions(void) {
+  char wanted[100];
+  unlike = 1000 * (rank + 1);
+  if (rank == 1) PMI_Barrier(); /* in another order */
+  letter_bit = register_printf_modifier(L"QQ");
+  kind = register_printf_type(take);
+  MUST(letter_bit == 1 && kind == PA_LAST); /* as if nobody else had any */
+  MUST(register_printf_specifier('e', render, info_of) == 0 && register_printf_specifier('\0' - 1, render, info_of) == -1);
+  if (rank == 0) MUST(register_printf_specifier('Y', render, info_of) == 0);
+  if (rank != 1) PMI_Barrier();
+  PMI_Barrier();
+  snprintf(wanted, sizeof wanted, "[%d of %d] 2.5e+00", unlike + 7, rank);
+  MUST(strcmp(made("%QQe %.1e", 7, 2.5), wanted) == 0);
+  snprintf(wanted, sizeof wanted, rank ? "%%Y" : "[%d of 0]", unlike + 7);
+  MUST(strcmp(made("%Y", 7, 0), wanted) == 0);
+  PMI_Barrier();
+  MUST(rank != 0 || (register_printf_specifier('Y', NULL, NULL) == 0 && strcmp(made("%Y", 7, 0), "%Y") == 0));
+}
+
 int main(int argc, char **argv) {
   int spawned;
   PMI_Init(&spawned);
@@ -262,6 +301,7 @@ int main(int argc, char **argv) {
   signals();
   waits();
   names();
+  conversions();
   printf("state of %d is its own\n", rank);
   return 0;
 }

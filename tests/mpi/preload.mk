@@ -66,7 +66,7 @@ ifneq ($(MPICC_mpich),)
 $(eval $(call preload_examples,mpich,$(MPICC_mpich),$(B)/libnbc_overlap.mpich.a))
 $(foreach t,$(PRELOAD_TESTS),$(eval $(call preload_test,$t,mpich)))
 $(foreach t,$(PRELOAD_SLOW),$(eval $(call preload_slow,$t,mpich)))
-ifneq ($(findstring MPI_Send_c,$(shell echo '#include <mpi.h>' | $(MPICC_mpich) -E - 2>/dev/null | grep -m 1 'MPI_Send_c')),)
+ifneq ($(if $(MPICH_INCLUDE),$(shell grep -l 'MPI_Send_c' $(MPICH_INCLUDE)mpi*.h)),)
 $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif
 endif

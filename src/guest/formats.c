@@ -1,0 +1,92 @@
+/* Conversions that programs teach printf (register_printf_specifier, _modifier, _type; as libquadmath does, which comes with
+   MPICH's Fortran library). libc has one table of functions for all: it gets ours, which call those of the process that
+   runs; to a process that registered none, a conversion is libc's own, or unknown, as ever. */
+#include "guest.h"
+#include <errno.h>
+#include <limits.h>
+#include <printf.h>
+#include <stdlib.h>
+#include <wchar.h>
+
+enum { LETTERS = UCHAR_MAX + 1, KINDS = 8, MODIFIERS = 16 }; /* libc has bits for 16 */
+typedef struct formats {
+  printf_function *write[LETTERS];
+  printf_arginfo_size_function *ask[LETTERS];
+  printf_va_arg_function *take[KINDS];
+  int kind_count;
+} formats;
+static guest_part part = {.name = "formats", .state_bytes = sizeof(formats *)};
+
+static formats *of(const guest *g) { return g ? *(formats **)guest_state_of(g, &part) : NULL; }
+static formats *own(void) {
+  formats **f = (formats **)guest_state(&part);
+  if (!*f) *f = (formats *)calloc(1, sizeof **f);
+  return *f;
+}
+
+/* What libc calls. -1 and -2: let libc do it. */
+static int ask(const struct printf_info *info, size_t n, int *kinds, int *bytes) {
+  const formats *f = of(guest_now());
+  return f && f->ask[info->spec] ? f->ask[info->spec](info, n, kinds, bytes) : -1;
+}
+static int write_one(FILE *out, const struct printf_info *info, const void *const *arguments) {
+  const formats *f = of(guest_now());
+  return f && f->write[info->spec] ? f->write[info->spec](out, info, arguments) : -2;
+}
+/* One for each kind of argument: libc does not say which it asks for. */
+static void take_kind(int kind, void *memory, va_list *arguments) {
+  const formats *f = of(guest_now());
+  if (f && f->take[kind]) f->take[kind](memory, arguments);
+}
+#define TAKE(kind)                                                                                 \
+  static void take_##kind(void *memory, va_list *arguments) { take_kind(kind, memory, arguments); }
+TAKE(0)
+TAKE(1) TAKE(2) TAKE(3) TAKE(4) TAKE(5) TAKE(6)
+    TAKE(7) static printf_va_arg_function *const takes[KINDS] = {take_0, take_1, take_2, take_3,
+                                                                 take_4, take_5, take_6, take_7};
+
+static int guest_specifier(int letter, printf_function *write,
+                           printf_arginfo_size_function *asked) {
+  formats *f = letter < 0 || letter > UCHAR_MAX ? (errno = EINVAL, (formats *)NULL) : own();
+  if (!f || register_printf_specifier(letter, write_one, ask)) return -1;
+  f->write[letter] = write;
+  f->ask[letter] = asked;
+  return 0;
+}
+/* Each process has the bits in its own order; libc has them in that of the first. */
+static int guest_modifier(const wchar_t *text) {
+  static struct {
+    wchar_t *text;
+    int bit;
+  } known[MODIFIERS];
+  int i = 0;
+  while (i < MODIFIERS && known[i].text && wcscmp(known[i].text, text) != 0) i++;
+  if (i == MODIFIERS) return errno = ENOSPC, -1;
+  if (known[i].text) return known[i].bit;
+  known[i].bit = register_printf_modifier(text);
+  known[i].text = known[i].bit < 0 ? NULL : wcsdup(text);
+  return known[i].bit;
+}
+static int guest_type(printf_va_arg_function *take) {
+  static int numbers[KINDS]; /* libc's */
+  formats *f = own();
+  if (!f || f->kind_count == KINDS) return errno = f ? ENOSPC : ENOMEM, -1;
+  const int kind = f->kind_count;
+  if (!numbers[kind]) numbers[kind] = register_printf_type(takes[kind]);
+  if (numbers[kind] < 0) return numbers[kind] = 0, -1;
+  f->take[f->kind_count++] = take;
+  return numbers[kind];
+}
+static void process_end(guest *g, int status) {
+  (void)status;
+  free(of(g));
+  *(formats **)guest_state_of(g, &part) = NULL;
+}
+__attribute__((constructor)) static void add(void) {
+  part.process_end = process_end;
+  guest_part_add(&part);
+  GUEST_REPLACE("register_printf_specifier", guest_specifier);
+  GUEST_REPLACE("register_printf_function", guest_specifier); /* its function asks for no bytes */
+  GUEST_REPLACE("register_printf_modifier", guest_modifier);
+  GUEST_REPLACE("register_printf_type", guest_type);
+}
