@@ -9,7 +9,7 @@ pieces=$(sed -n 's|^[a-z_]*/[a-z_]*$|src/&.c|p' src/nbc_overlap.list | while rea
   [ "$c" = src/coll/request.c ] || [ ! -f "$c" ] || echo "$c"
 done)
 # shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DNBC_PIECES -O1 -g -w -fsanitize=thread -I. tests/coll/progress_policies.c $pieces \
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -DNBC_PIECES -O0 -g1 -w -fsanitize=thread -I. tests/coll/progress_policies.c $pieces \
   -o "$program" -pthread -lm || { echo "FAILED  does not compile" && result 0 1; }
 # address randomisation with many bits is too much for older sanitizer libraries
 if setarch -R true 2>/dev/null; then set -- setarch -R "$program"; else set -- "$program"; fi
