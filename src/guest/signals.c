@@ -37,6 +37,7 @@ struct guest_signals { /* of a thread that uses any */
   sigset_t
       before_handlers; /* what was blocked when the first of the handlers was called that run */
   int handler_count;
+  stack_t stack; /* as sigaltstack was told; all 0: none */
 };
 static guest_part part = {.name = "signals", .state_bytes = sizeof(process_signals *)};
 bool guest_signals_may_come; /* to any thread but the sender's own: most programs send none */
@@ -477,6 +478,20 @@ void guest_catch_faults(int number) {
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigaction(number, &ours, &models[number]);
 }
+/* The host's is the model's, which says on it who crashed. Handlers do not run on this one. */
+static int guest_sigaltstack(const stack_t *now, stack_t *before) {
+  static const stack_t none = {.ss_flags = SS_DISABLE};
+  stack_t *own = &mine()->stack;
+  const stack_t was = own->ss_size ? *own : none;
+  const int mode = now ? now->ss_flags & ~(int)(1u << 31) : 0; /* but SS_AUTODISARM */
+  if (now && mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return errno = EINVAL, -1;
+  if (now && mode != SS_DISABLE && now->ss_size < 2048) return errno = ENOMEM, -1;
+  if (now) *own = *now;
+  if (now && mode == SS_DISABLE) own->ss_size = 0;
+  own->ss_flags = 0;
+  if (before) *before = was;
+  return 0;
+}
 static int guest_sigaction(int number, const struct sigaction *now, struct sigaction *before) {
   if (number < 1 || number > 64 || (now && (number == SIGKILL || number == SIGSTOP)))
     return errno = EINVAL, -1;
@@ -514,6 +529,7 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("sysv_signal", guest_signal);
   GUEST_REPLACE("__sysv_signal", guest_signal);
   GUEST_REPLACE("bsd_signal", guest_signal);
+  GUEST_REPLACE("sigaltstack", guest_sigaltstack);
   GUEST_REPLACE("siginterrupt", guest_siginterrupt);
   GUEST_REPLACE("sigprocmask", guest_sigprocmask);
   GUEST_REPLACE("pthread_sigmask", guest_pthread_sigmask);

@@ -386,6 +386,28 @@ static void locks_of_files(void) {
   unlink(locked);
   threads[0] = 0;
 }
+/* Stacks that handlers may run on: each thread's own. */
+static int is_without(void) { stack_t s; return sigaltstack(NULL, &s) == 0 && s.ss_flags == SS_DISABLE; }
+static void *is_new_without(void *unused) { (void)unused; return (void *)(intptr_t)is_without(); }
+static int is_refused(const stack_t *s, int why) { return sigaltstack(s, NULL) == -1 && errno == why; }
+static void other_stacks(void) {
+  static char room[65536];
+  stack_t before, s = {.ss_sp = room, .ss_size = sizeof room};
+  void *result;
+  printf("no other stack %d", is_without());
+  printf(", set %d", sigaltstack(&s, &before) == 0 && before.ss_flags == SS_DISABLE);
+  printf(", it %d", sigaltstack(NULL, &before) == 0 && before.ss_sp == room && before.ss_size == sizeof room && before.ss_flags == 0);
+  pthread_create(&threads[0], NULL, is_new_without, NULL);
+  pthread_join(threads[0], &result);
+  printf(", none of a new thread %ld", (long)(intptr_t)result);
+  s.ss_size = 100;
+  printf(", too small %d", is_refused(&s, ENOMEM));
+  s.ss_flags = 77;
+  printf(", unknown %d", is_refused(&s, EINVAL));
+  s.ss_flags = SS_DISABLE;
+  printf(", off %d", sigaltstack(&s, &before) == 0 && before.ss_sp == room);
+  printf(", none %d\n", is_without());
+}
 int main(void) {
   void *result;
   setvbuf(stdout, NULL, _IOLBF, 0);
@@ -459,5 +481,6 @@ int main(void) {
   signals_as_files();
   locks_of_files();
   printf("bad %d %d %d\n", pthread_kill(first, 99), pthread_sigmask(77, &set, NULL), pthread_kill(first, 0));
+  other_stacks();
   return 0;
 }

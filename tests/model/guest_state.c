@@ -281,6 +281,24 @@ static void conversions(void) {
   MUST(rank != 0 || (register_printf_specifier('Y', NULL, NULL) == 0 && strcmp(made("%Y", 7, 0), "%Y") == 0));
 }
 
+/* As Rust's and other runtimes do: a stack for handlers, which is given back; then one of the others overflows its own. */
+static int deep(int n);
+static int (*volatile deeper)(int) = deep;
+static int deep(int n) {
+  volatile char room[1024];
+  room[0] = (char)n; /* the lowest byte first */
+  return n < 1 << 30 ? deeper(n + 1) + room[0] : 0;
+}
+static int overflow(void) {
+  stack_t s = {.ss_sp = malloc(8192), .ss_size = 8192};
+  MUST(s.ss_sp && sigaltstack(&s, NULL) == 0);
+  s.ss_flags = SS_DISABLE;
+  MUST(sigaltstack(&s, NULL) == 0);
+  free(s.ss_sp);
+  PMI_Barrier();
+  return rank == 1 ? deep(0) : PMI_Barrier();
+}
+
 int main(int argc, char **argv) {
   int spawned;
   PMI_Init(&spawned);
@@ -290,6 +308,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "_exit") == 0) _exit(rank);
   if (argc > 1 && strcmp(argv[1], "signal") == 0 && rank == 1) raise(SIGTERM);
   if (argc > 1 && strcmp(argv[1], "stop") == 0 && rank == 1) PMI_Abort(0, "done");
+  if (argc > 1 && strcmp(argv[1], "overflow") == 0) return overflow();
   if (argc > 1 && strcmp(argv[1], "block") == 0 && rank == 1) return block();
   if (argc > 1 && strcmp(argv[1], "commands") == 0) return commands();
   if (argc > 1 && strcmp(argv[1], "input") == 0) return input(argv[0]);
