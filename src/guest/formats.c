@@ -38,12 +38,17 @@ static void take_kind(int kind, void *memory, va_list *arguments) {
   const formats *f = of(guest_now());
   if (f && f->take[kind]) f->take[kind](memory, arguments);
 }
-#define TAKE(kind)                                                                                 \
-  static void take_##kind(void *memory, va_list *arguments) { take_kind(kind, memory, arguments); }
-TAKE(0)
-TAKE(1) TAKE(2) TAKE(3) TAKE(4) TAKE(5) TAKE(6)
-    TAKE(7) static printf_va_arg_function *const takes[KINDS] = {take_0, take_1, take_2, take_3,
-                                                                 take_4, take_5, take_6, take_7};
+#define TAKE(kind) static void take_##kind(void *memory, va_list *arguments)
+TAKE(0) { take_kind(0, memory, arguments); }
+TAKE(1) { take_kind(1, memory, arguments); }
+TAKE(2) { take_kind(2, memory, arguments); }
+TAKE(3) { take_kind(3, memory, arguments); }
+TAKE(4) { take_kind(4, memory, arguments); }
+TAKE(5) { take_kind(5, memory, arguments); }
+TAKE(6) { take_kind(6, memory, arguments); }
+TAKE(7) { take_kind(7, memory, arguments); }
+static printf_va_arg_function *const takes[KINDS] = {take_0, take_1, take_2, take_3,
+                                                     take_4, take_5, take_6, take_7};
 
 static int guest_specifier(int letter, printf_function *write,
                            printf_arginfo_size_function *asked) {

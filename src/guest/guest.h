@@ -63,7 +63,8 @@ typedef struct guest_context {
   pm_thread *thread;                   /* NULL: not begun, or left by pthread_exit */
   pid_t number;                        /* gettid's; 0: not asked for yet */
   int64_t began_ns;
-  void *cores; /* a cpu_set_t: what it has bound itself to; NULL: to none */
+  void *cores;  /* a cpu_set_t: what it has bound itself to; NULL: to none */
+  void *locale; /* a locale_t: what it told uselocale; NULL: as its process */
 } guest_context;
 struct guest {
   /* what every switch looks at */
@@ -273,8 +274,8 @@ FILE *guest_stream_waiting(int fd, const char *mode); /* as fdopen, of what may 
 bool guest_all_wait(void);    /* nothing but looks in vain has happened for a while */
 int guest_input(int fd);      /* 0 where the input is another's: a descriptor of /dev/null */
 void guest_own_input(int fd); /* ... descriptor 0 itself is /dev/null's from here on */
-void guest_locale_switch(const guest *g); /* NULL: pm_run's own */
-char *guest_getenv(const char *name);     /* of the running process, as the next three */
+void guest_locale_switch(const guest *g, const guest_context *c); /* NULL: pm_run's own */
+char *guest_getenv(const char *name); /* of the running process, as the next three */
 pid_t guest_getpid(void);
 int guest_raise(int number);
 /* ---- signals: see signals.c and alarms.c */

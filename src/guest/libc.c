@@ -1,4 +1,4 @@
-/* State that libc has once and each process has for itself here: environment, random numbers, strtok,
+/* State that libc has once and each process has for itself here: environment, random numbers, strtok, hsearch,
    working directory, umask, open streams, its name. Commands (system, popen)
    run on the host as children of this process; processes of its own (fork, exec, posix_spawn) are
    refused with a sentence.
@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct guest_libc { /* of a process that uses any of it */
   struct random_data random;
   char random_state[128];
   struct drand48_data drand48;
+  struct hsearch_data table;
   char **added;   /* variables of the environment that we allocated */
   char **environ; /* the array that we allocated; NULL: not yet */
   int environ_max;
@@ -89,7 +91,7 @@ static int guest_putenv(char *text) {
 }
 static int guest_clearenv(void) { return *environ_at() = NULL, 0; }
 
-/* ---- random numbers, strtok ------------------------------------------------------------------------------- */
+/* ---- random numbers, strtok, hsearch ------------------------------------------------------------------------------- */
 static void guest_srandom(unsigned seed) { srandom_r(seed, &state()->random); }
 static long guest_random(void) {
   int32_t x;
@@ -145,6 +147,12 @@ static void guest_lcong48(unsigned short x[7]) { lcong48_r(x, &state()->drand48)
 static char *guest_strtok(char *text, const char *ends) {
   return strtok_r(text, ends, &state()->token);
 }
+static int guest_hcreate(size_t most) { return hcreate_r(most, &state()->table); }
+static void guest_hdestroy(void) { hdestroy_r(&state()->table); }
+static ENTRY *guest_hsearch(ENTRY entry, ACTION action) {
+  ENTRY *found;
+  return hsearch_r(entry, action, &found, &state()->table) ? found : NULL;
+}
 
 /* ---- working directory and umask: the host process has one, so it follows who runs ----------------------- */
 static int start_fd = -1, fd_now = -1, umask_start = -1, umask_now = -1;
@@ -184,7 +192,6 @@ void guest_libc_switch(const guest *g) {
     umask_now = mask;
   }
   guest_descriptors_switch(g);
-  guest_locale_switch(g);
 }
 
 /* ---- streams: those that a process leaves open are closed at its end -------------------------------------- */
@@ -382,6 +389,9 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("seed48", guest_seed48);
   GUEST_REPLACE("lcong48", guest_lcong48);
   GUEST_REPLACE("strtok", guest_strtok);
+  GUEST_REPLACE("hcreate", guest_hcreate);
+  GUEST_REPLACE("hsearch", guest_hsearch);
+  GUEST_REPLACE("hdestroy", guest_hdestroy);
   GUEST_REPLACE("chdir", guest_chdir);
   GUEST_REPLACE("fchdir", guest_fchdir);
   GUEST_REPLACE("umask", guest_umask);

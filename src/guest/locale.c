@@ -1,5 +1,5 @@
 /* The locale of each process. libc has one for all and one per thread of the host; the processes run in turns on one
-   such thread, so what a process chose by setlocale becomes that thread's whenever the process runs. */
+   such thread, so what a process chose by setlocale, or one of its threads by uselocale, becomes that thread's whenever it runs. */
 #include "guest.h"
 #include <locale.h>
 #include <stdlib.h>
@@ -24,13 +24,15 @@ typedef struct own_locale {
 } own_locale;
 static guest_part part = {.name = "locale", .state_bytes = sizeof(own_locale *)};
 static locale_t in_force; /* of the host's thread; 0: the one that all have */
+static bool is_used;      /* by any process */
 
 static own_locale *of(const guest *g) {
   return g ? *(own_locale **)guest_state_of(g, &part) : NULL;
 }
-void guest_locale_switch(const guest *g) {
+void guest_locale_switch(const guest *g, const guest_context *c) {
+  if (!is_used) return;
   const own_locale *o = of(g);
-  const locale_t wanted = o ? o->made : (locale_t)0;
+  const locale_t wanted = c && c->locale ? (locale_t)c->locale : o ? o->made : (locale_t)0;
   if (wanted == in_force) return;
   in_force = wanted;
   uselocale(wanted ? wanted : LC_GLOBAL_LOCALE);
@@ -101,16 +103,28 @@ static char *guest_setlocale(int category, const char *name) {
     o = changed(before, category, name);
     if (!o) return NULL;
     *(own_locale **)guest_state(&part) = o;
-    guest_locale_switch(g);
+    is_used = true;
+    guest_locale_switch(g, guest_context_now());
     drop(before);
   }
   return !o ? plain : category == LC_ALL ? all_names(o) : o->name[category];
+}
+static locale_t guest_uselocale(locale_t l) {
+  guest_context *c = guest_context_now();
+  const locale_t before = c->locale ? (locale_t)c->locale : LC_GLOBAL_LOCALE;
+  if (l) c->locale = l == LC_GLOBAL_LOCALE ? NULL : (void *)l, is_used = true;
+  guest_locale_switch(guest_now(), c);
+  return before;
+}
+static locale_t guest_duplocale(locale_t l) {
+  const own_locale *o = of(guest_now());
+  return duplocale(l == LC_GLOBAL_LOCALE && o ? o->made : l);
 }
 static void process_end(guest *g, int status) {
   own_locale *const o = of(g);
   (void)status;
   *(own_locale **)guest_state_of(g, &part) = NULL;
-  guest_locale_switch(g);
+  guest_locale_switch(g, NULL);
   drop(o);
 }
 
@@ -118,4 +132,8 @@ __attribute__((constructor)) static void add(void) {
   part.process_end = process_end;
   guest_part_add(&part);
   GUEST_REPLACE("setlocale", guest_setlocale);
+  GUEST_REPLACE("uselocale", guest_uselocale);
+  GUEST_REPLACE("__uselocale", guest_uselocale);
+  GUEST_REPLACE("duplocale", guest_duplocale);
+  GUEST_REPLACE("__duplocale", guest_duplocale);
 }

@@ -94,6 +94,7 @@ void guest_switched(void *unused, pm_process *to) {
   stdout = *(FILE **)guest_variable_at(g, GUEST_STDOUT);
   stdin = *(FILE **)guest_variable_at(g, GUEST_STDIN);
   guest_libc_switch(g);
+  guest_locale_switch(g, c);
   guest_watch_switch(pm_process_rank(to));
   errno = c->error_number;
   guest_running = c;

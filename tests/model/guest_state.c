@@ -4,9 +4,12 @@
 #include <err.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <locale.h>
 #include <pmi.h>
 #include <poll.h>
 #include <printf.h>
+#include <pthread.h>
+#include <search.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -281,6 +284,49 @@ static void conversions(void) {
   MUST(rank != 0 || (register_printf_specifier('Y', NULL, NULL) == 0 && strcmp(made("%Y", 7, 0), "%Y") == 0));
 }
 
+/* libc's one table of hsearch */
+static void table(void) {
+  static int kept;
+  char name[32];
+  ENTRY entry = {.key = name, .data = &kept};
+  MUST(hcreate(10) && !hcreate(10));
+  snprintf(name, sizeof name, "of %d", rank);
+  MUST(hsearch(entry, ENTER) && hsearch(entry, FIND)->data == &kept);
+  PMI_Barrier();
+  for (int i = 0; i < size; i++) {
+    snprintf(name, sizeof name, "of %d", i);
+    if (i != rank) MUST(!hsearch(entry, FIND));
+  }
+  if (rank == 0) hdestroy();
+  PMI_Barrier();
+  snprintf(name, sizeof name, "of %d", rank);
+  if (rank) MUST(hsearch(entry, FIND) && (hdestroy(), hcreate(1)));
+}
+/* The locale of a thread, which rank 0 alone has. */
+static void *wide(void *unused) {
+  (void)unused;
+  return (void *)(intptr_t)(uselocale((locale_t)0) == LC_GLOBAL_LOCALE ? MB_CUR_MAX : 0);
+}
+static void locales(void) {
+  const locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+  pthread_t thread;
+  void *most;
+  MUST(own && uselocale((locale_t)0) == LC_GLOBAL_LOCALE && MB_CUR_MAX == 1);
+  if (rank == 0) MUST(uselocale(own) == LC_GLOBAL_LOCALE);
+  for (int i = 0; i < 2; i++) {
+    PMI_Barrier();
+    MUST(uselocale((locale_t)0) == (rank ? LC_GLOBAL_LOCALE : own) && MB_CUR_MAX == (rank ? 1 : 6));
+    MUST(pthread_create(&thread, NULL, wide, NULL) == 0 && pthread_join(thread, &most) == 0 && (intptr_t)most == 1);
+  }
+  MUST(uselocale(LC_GLOBAL_LOCALE) == (rank ? LC_GLOBAL_LOCALE : own) && MB_CUR_MAX == 1 && setlocale(LC_CTYPE, "C.UTF-8"));
+  const locale_t copy = duplocale(LC_GLOBAL_LOCALE);
+  PMI_Barrier();
+  MUST(MB_CUR_MAX == 6 && setlocale(LC_CTYPE, "C") && MB_CUR_MAX == 1);
+  MUST(uselocale(copy) == LC_GLOBAL_LOCALE && MB_CUR_MAX == 6 && setlocale(LC_CTYPE, "C.UTF-8") && setlocale(LC_CTYPE, "C") && MB_CUR_MAX == 6);
+  MUST(uselocale(LC_GLOBAL_LOCALE) == copy);
+  freelocale(copy), freelocale(own);
+}
+
 /* As Rust's and other runtimes do: a stack for handlers, which is given back; then one of the others overflows its own. */
 static int deep(int n);
 static int (*volatile deeper)(int) = deep;
@@ -321,6 +367,8 @@ int main(int argc, char **argv) {
   waits();
   names();
   conversions();
+  table();
+  locales();
   printf("state of %d is its own\n", rank);
   return 0;
 }
