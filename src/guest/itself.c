@@ -212,19 +212,11 @@ static int guest_getcpu_and_node(unsigned *core, unsigned *node) {
   return 0;
 }
 
-/* ---- its stack: interpreters (R) and collectors of garbage ask where it is, and how far it may grow ---------------- */
+/* ---- its stack: interpreters (R) and collectors of garbage ask where it is ---------------- */
 static void keep_stack(guest *g) {
   size_t bytes;
   char *const low = (char *)guest_stack(&bytes);
   *(void **)guest_variable_at(g, GUEST_STACK_END) = low + bytes - sizeof(void *);
-}
-static int guest_getrlimit(__rlimit_resource_t resource, struct rlimit *limit) {
-  size_t bytes;
-  const int code = getrlimit(resource, limit);
-  if (code || resource != RLIMIT_STACK) return code;
-  guest_stack(&bytes);
-  if (limit->rlim_cur > bytes) limit->rlim_cur = bytes;
-  return 0;
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */
@@ -259,8 +251,6 @@ static void guest_backtrace_symbols_fd(void *const *frames, int count, int fd) {
 
 __attribute__((constructor)) static void add(void) {
   guest_part_add(&part);
-  GUEST_REPLACE("getrlimit", guest_getrlimit);
-  GUEST_REPLACE("getrlimit64", guest_getrlimit);
   GUEST_REPLACE("sched_setaffinity", guest_setaffinity);
   GUEST_REPLACE("sched_getaffinity", guest_getaffinity);
   GUEST_REPLACE("sched_getcpu", guest_getcpu);

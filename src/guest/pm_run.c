@@ -13,7 +13,7 @@
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), descriptors 0 to 2, exit handlers,
-   random numbers, strtok, hsearch, working directory, umask, locale, conversions of printf, signal handlers (crashes, signals to
+   random numbers, strtok, hsearch, working directory, umask, locale, limits, conversions of printf, signal handlers (crashes, signals to
    oneself).
    Shared by all, as in threads of one process: the time zone, results in static memory (localtime,
    strerror), other descriptors, file locks. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),

@@ -18,6 +18,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -302,6 +304,21 @@ static void table(void) {
   snprintf(name, sizeof name, "of %d", rank);
   if (rank) MUST(hsearch(entry, FIND) && (hdestroy(), hcreate(1)));
 }
+/* What one process may have is no limit of the others. */
+static void limits(void) {
+  const struct rlimit little = {.rlim_cur = 1 << 20, .rlim_max = 1 << 21}, reverse = {.rlim_cur = 2, .rlim_max = 1};
+  struct rlimit had, has;
+  MUST(getrlimit(RLIMIT_AS, &had) == 0 && mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+  if (rank == 0) MUST(setrlimit(RLIMIT_AS, &little) == 0 && setrlimit(RLIMIT_AS, &reverse) == -1 && errno == EINVAL);
+  PMI_Barrier();
+  char *room = malloc(1 << 26);
+  MUST(room && getrlimit(RLIMIT_AS, &has) == 0 && has.rlim_cur == (rank ? had.rlim_cur : 1 << 20) && has.rlim_max == (rank ? had.rlim_max : 1 << 21));
+  if (rank == 1) MUST(prlimit(0, RLIMIT_AS, &little, &has) == 0 && has.rlim_max == had.rlim_max && prlimit(getpid(), RLIMIT_AS, NULL, &has) == 0 && has.rlim_cur == 1 << 20);
+  MUST(setrlimit(-1, &little) == -1 && errno == EINVAL && getrlimit(999, &has) == -1 && errno == EINVAL);
+  free(room);
+  PMI_Barrier();
+  MUST(rank != 2 || (getrlimit(RLIMIT_AS, &has) == 0 && has.rlim_cur == had.rlim_cur));
+}
 /* The locale of a thread, which rank 0 alone has. */
 static void *wide(void *unused) {
   (void)unused;
@@ -368,6 +385,7 @@ int main(int argc, char **argv) {
   names();
   conversions();
   table();
+  limits();
   locales();
   printf("state of %d is its own\n", rank);
   return 0;
