@@ -1,5 +1,5 @@
 $(eval $(call test,model/time_and_processes))
-$(eval $(call test,model/platforms))
+$(eval $(call test,model/platforms,-O0))
 $(eval $(call test,model/portals_matching))
 $(eval $(call test,model/portals_edges))
 $(eval $(call test,model/portals_moves,-O0))

@@ -333,7 +333,7 @@ all() {
   turn $1 says $1 'NBC_PROGRESS=tiemr: not known' NBC_PROGRESS=tiemr
   for p in preload_forms preload_threads; do turn $1 same $1 2 $p; done
   every $1
-  for w in none exit _exit quick_exit abort mpi_abort abort_in_handler abort_in_operator abort_in_attribute alarms term segv fork; do turn $1 end $1 $w; done
+  for w in $(some 'exit quick_exit abort mpi_abort abort_in_handler term segv fork' 'none _exit abort_in_operator abort_in_attribute alarms'); do turn $1 end $1 $w; done
   [ $1 = openmpi ] && same $1 1 preload_spawn && merge $1 # Debian's MPICH has no spawn
   sessions $1
   languages $1
