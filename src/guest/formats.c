@@ -8,10 +8,15 @@
 #include <stdlib.h>
 #include <wchar.h>
 
-enum { LETTERS = UCHAR_MAX + 1, KINDS = 8, MODIFIERS = 16 }; /* libc has bits for 16 */
-typedef struct formats {
-  printf_function *write[LETTERS];
-  printf_arginfo_size_function *ask[LETTERS];
+enum { KINDS = 8, MODIFIERS = 16 }; /* libc has bits for 16 */
+typedef struct conversion {
+  int letter;
+  printf_function *write; /* NULL: registered no more */
+  printf_arginfo_size_function *ask;
+} conversion;
+typedef struct formats { /* of a process that registered any: few */
+  conversion *conversions;
+  int count;
   printf_va_arg_function *take[KINDS];
   int kind_count;
 } formats;
@@ -24,14 +29,20 @@ static formats *own(void) {
   return *f;
 }
 
+static conversion *with(const formats *f, int letter) {
+  for (int i = 0; f && i < f->count; i++)
+    if (f->conversions[i].letter == letter) return &f->conversions[i];
+  return NULL;
+}
+
 /* What libc calls. -1 and -2: let libc do it. */
 static int ask(const struct printf_info *info, size_t n, int *kinds, int *bytes) {
-  const formats *f = of(guest_now());
-  return f && f->ask[info->spec] ? f->ask[info->spec](info, n, kinds, bytes) : -1;
+  const conversion *c = with(of(guest_now()), (int)info->spec);
+  return c && c->ask ? c->ask(info, n, kinds, bytes) : -1;
 }
 static int write_one(FILE *out, const struct printf_info *info, const void *const *arguments) {
-  const formats *f = of(guest_now());
-  return f && f->write[info->spec] ? f->write[info->spec](out, info, arguments) : -2;
+  const conversion *c = with(of(guest_now()), (int)info->spec);
+  return c && c->write ? c->write(out, info, arguments) : -2;
 }
 /* One for each kind of argument: libc does not say which it asks for. */
 static void take_kind(int kind, void *memory, va_list *arguments) {
@@ -53,9 +64,15 @@ static printf_va_arg_function *const takes[KINDS] = {take_0, take_1, take_2, tak
 static int guest_specifier(int letter, printf_function *write,
                            printf_arginfo_size_function *asked) {
   formats *f = letter < 0 || letter > UCHAR_MAX ? (errno = EINVAL, (formats *)NULL) : own();
+  conversion *c = with(f, letter), *more;
   if (!f || register_printf_specifier(letter, write_one, ask)) return -1;
-  f->write[letter] = write;
-  f->ask[letter] = asked;
+  if (!c) {
+    more = (conversion *)realloc(f->conversions, ((size_t)f->count + 1) * sizeof *more);
+    if (!more) return -1;
+    f->conversions = more;
+    c = &more[f->count++];
+  }
+  *c = (conversion){letter, write, asked};
   return 0;
 }
 /* Each process has the bits in its own order; libc has them in that of the first. */
@@ -83,8 +100,10 @@ static int guest_type(printf_va_arg_function *take) {
   return numbers[kind];
 }
 static void process_end(guest *g, int status) {
+  formats *f = of(g);
   (void)status;
-  free(of(g));
+  if (f) free(f->conversions);
+  free(f);
   *(formats **)guest_state_of(g, &part) = NULL;
 }
 __attribute__((constructor)) static void add(void) {

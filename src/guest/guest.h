@@ -205,11 +205,9 @@ bool guest_is_fixed(const void *address);
 bool guest_has_fixed(void); /* whether the program is one */
 /* Inside of a process: constructors, main, exit. */
 __attribute__((noreturn)) void guest_enter(guest *g);
-void guest_run_destructors(guest *g); /* .fini_array of all, after the atexit handlers */
-bool guest_is_own_code(
-    const void *address); /* of the copy that the running process has for itself */
-bool guest_is_its(
-    const void *address); /* of any process's copy, or of what the running one opened by dlopen */
+void guest_run_destructors(guest *g);        /* .fini_array of all, after the atexit handlers */
+bool guest_is_own_code(const void *address); /* of the running process's copy */
+bool guest_is_its(const void *address);      /* of any copy, or of what it opened by dlopen */
 int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
