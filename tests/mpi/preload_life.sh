@@ -78,7 +78,7 @@ memory() { # mpi
   else bad "$1: an idle thread has $without KiB, $with with the preload: more than 64 added"; fi
 }
 each() { memory "$1"; signals "$1" loop "$loops"; signals "$1" poll $exits; signals "$1" exits "$exits"; signals "$1" again 2; signals "$1" once 2; reuse "$1"; window "$1"; handed "$1"; comms "$1"; bytes "$1"; dups "$1"; }
-loops=12 exits=8
+loops=10 exits=4
 [ -z "$TEST_MORE" ] || loops=100 exits=30
 if [ -z "$TEST_ONLY" ]; then each_mpi each
 else # "bytes mpich": this check alone (tests/mutate)

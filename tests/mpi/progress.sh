@@ -278,12 +278,22 @@ languages() {
     if [ -x "$B/tests/mpi/$f.$1" ]; then turn $1 same $1 2 $f; else skip "$1: $f: no compiler"; fi
   done
 }
+handles_and_callbacks() { # MPI
+  for n in $(some 3 2); do handles $1 $n; done
+  nothing_left $1 3 handles NBC_COLLECTIVES=ours
+  callbacks $1 3
+  nothing_left $1 3 callbacks NBC_COLLECTIVES=ours
+}
+persistent_ones() { # MPI
+  for n in $(some 3 '2 5 9'); do persistent $1 $n NBC_PROGRESS=timer; done
+  nothing_left $1 3 persistent NBC_COLLECTIVES=ours
+}
 all() {
   for n in $(some 3 '1 2 5'); do moves $1 $n NBC_PROGRESS=timer; done
   turn $1 idle_moves $1
   turn $1 moves $1 2 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   case $1 in openmpi) level=multiple ;; *) level=serialized ;; esac # the other one is what ran above: OMPI_MCA_osc
-  moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=$level
+  turn $1 moves $1 2 NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=$level
   turn $1 plain_requests $1
   for n in $(some 3 '1 2 4 6 9'); do requests $1 $n NBC_PROGRESS=timer NBC_PROGRESS_LEVEL=multiple; done
   nothing_left $1 3 requests
@@ -301,16 +311,12 @@ all() {
   turn $1 late_ends $1
   turn $1 blocking $1 3 NBC_PROGRESS=timer
   turn $1 first_step $1
-  for n in $(some 3 '2 5 9'); do persistent $1 $n NBC_PROGRESS=timer; done
-  nothing_left $1 3 persistent NBC_COLLECTIVES=ours
+  turn $1 persistent_ones $1
   turn $1 persistent $1 4 NBC_PROGRESS=idle
   turn $1 persistent $1 3 NBC_PROGRESS=dedicated NBC_PROGRESS_CORE=0,1
   for n in $(some 3 '2 5'); do turn $1 operators $1 $n; done
   for n in $(some 3 2); do turn $1 communicators $1 $n; done
-  for n in $(some 3 2); do handles $1 $n; done
-  nothing_left $1 3 handles NBC_COLLECTIVES=ours
-  callbacks $1 3
-  nothing_left $1 3 callbacks NBC_COLLECTIVES=ours
+  turn $1 handles_and_callbacks $1
   for n in $(some 3 5); do turn $1 arguments $1 $n; done
   turn $1 files $1 3
   turn $1 one_inside $1

@@ -4,7 +4,7 @@
 . tests/test.sh
 . tests/tree/outputs.sh
 [ -z "$TEST_MORE" ] || MOST=${MOST:-25}
-MOST=${MOST:-6}
+MOST=${MOST:-4}
 shim=$PWD/$B/tests/tree/fail_malloc.so
 case $B in /*) shim=$B/tests/tree/fail_malloc.so ;; esac
 
