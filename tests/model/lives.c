@@ -189,8 +189,8 @@ static void every_operation_ends_once(void) {
     p.procs_per_node_count = 1 + (int64_t)test_below(3), p.cores_are_shared = (int)test_below(2), p.cores_per_node_count = p.cores_are_shared ? 2 : 3;
     p.e2e_retry_ns = 1000 + (int64_t)test_below(20000), p.e2e_retry_count = 1 + (int64_t)test_below(10);
     p.nic_match_ns = (int64_t)test_below(2) * 50, p.inflight_per_node_count = p.nic_count == 1 ? (int64_t)test_below(2) * 3 : 0;
-    for (int i = 0; i < count; i++) { /* one after another on each node */
-      o[i] = (pm_outage){1 + (int)test_below(NODES), 0, 20000 * i + (int64_t)test_below(15000), 1 + (int64_t)test_below(5000), (pm_outage_kind)test_below(5)};
+    for (int i = 0; i < count; i++) { /* one after another on each node; none at 0, where a life ends that has not begun (from_begin above) */
+      o[i] = (pm_outage){1 + (int)test_below(NODES), 0, 20000 * i + 1 + (int64_t)test_below(15000), 1 + (int64_t)test_below(5000), (pm_outage_kind)test_below(5)};
       if (test_below(4) == 0 && i == count - 1) o[i].d_down_ns = o[i].kind == PM_OUTAGE_STOP || o[i].kind == PM_OUTAGE_FREEZE ? 30000 : 0;
     }
     for (int k = 0; k < 2; k++) {
