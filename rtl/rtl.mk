@@ -2,7 +2,7 @@
 # -fno-const-bit-op-tree: Verilator 5.006 gets some bit trees wrong without it.
 RTL_SOURCES := rtl/nic_pkg.sv $(filter-out rtl/nic_pkg.sv,$(wildcard rtl/nic_*.sv))
 RTL_OPT     ?= -O2
-# Where every store may change every signal, g++ spends a third of its time on asking which; the model runs as fast without.
+# Where every store may change every signal, g++ spends more than half of its time on asking which; the model runs as fast without.
 RTL_QUICK   := $(if $(VERILATOR),$(shell f='-fno-tree-pre -fno-code-hoisting -fno-gcse --param sccvn-max-alias-queries-per-access=50 --param dse-max-alias-queries-per-store=16'; \
                  g++ -Werror $$f -x c++ -fsyntax-only /dev/null 2>/dev/null && echo $$f))
 # $(call verilate,FOLDER,PREFIX), then more options and the sources. Objects that are there from before would be linked too.

@@ -75,7 +75,7 @@ static int guest_specifier(int letter, printf_function *write,
   *c = (conversion){letter, write, asked};
   return 0;
 }
-/* Each process has the bits in its own order; libc has them in that of the first. */
+/* A text has one bit, whichever process registers it first. */
 static int guest_modifier(const wchar_t *text) {
   static struct {
     wchar_t *text;

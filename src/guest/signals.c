@@ -37,7 +37,7 @@ struct guest_signals { /* of a thread that uses any */
   sigset_t
       before_handlers; /* what was blocked when the first of the handlers was called that run */
   int handler_count;
-  stack_t stack; /* as sigaltstack was told; all 0: none */
+  stack_t stack; /* as sigaltstack was told; of no bytes: none */
 };
 static guest_part part = {.name = "signals", .state_bytes = sizeof(process_signals *)};
 bool guest_signals_may_come; /* to any thread but the sender's own: most programs send none */
@@ -486,9 +486,7 @@ static int guest_sigaltstack(const stack_t *now, stack_t *before) {
   const int mode = now ? now->ss_flags & ~(int)(1u << 31) : 0; /* but SS_AUTODISARM */
   if (now && mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return errno = EINVAL, -1;
   if (now && mode != SS_DISABLE && now->ss_size < 2048) return errno = ENOMEM, -1;
-  if (now) *own = *now;
-  if (now && mode == SS_DISABLE) own->ss_size = 0;
-  own->ss_flags = 0;
+  if (now) *own = (stack_t){.ss_sp = now->ss_sp, .ss_size = mode == SS_DISABLE ? 0 : now->ss_size};
   if (before) *before = was;
   return 0;
 }

@@ -35,8 +35,8 @@ typedef struct simnet_rank {
   simnet_message *inbox;
   nbc_op *posted; /* receives, newest first */
   nbc_op *finished;
-  ucontext_t context; /* its first; then where it waits */
-  jmp_buf here;
+  ucontext_t context; /* where it begins */
+  jmp_buf here;       /* ... and waits */
   void *stack;
   enum { SIMNET_NEW, SIMNET_READY, SIMNET_BLOCKED, SIMNET_DONE } state;
   nbc_status status;
@@ -194,14 +194,17 @@ static bool simnet_match(simnet_rank *r) {
   return false;
 }
 
-/* To the scheduler, until it resumes this rank. swapcontext asks the kernel for the signal mask each time. */
+/* swapcontext would ask the kernel for the signal mask each time. By its own name, as _FORTIFY_SOURCE has another
+   _longjmp, which takes a jump to another stack for an error. */
+__attribute__((noreturn)) void simnet_jump(jmp_buf to, int value) __asm__("_longjmp");
+/* To the scheduler, until it resumes this rank. */
 __attribute__((noinline)) static void simnet_leave(simnet_rank *r) {
-  if (!_setjmp(r->here)) _longjmp(r->net->scheduler, 1);
+  if (!_setjmp(r->here)) simnet_jump(r->net->scheduler, 1);
 }
 __attribute__((noinline)) static void simnet_enter(simnet_rank *r, bool is_first) {
   if (_setjmp(r->net->scheduler)) return;
   if (is_first) setcontext(&r->context);
-  _longjmp(r->here, 1);
+  simnet_jump(r->here, 1);
 }
 
 static nbc_status simnet_progress(void *ctx) {
