@@ -221,8 +221,8 @@ CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
 THREADED    += transport/messages overlap/threads_and_foreign_stamps
 # What `make check` runs of the other builds: enough to see one break, little enough to wait for.
-SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader transport/messages \
-               coll/progress_policies model/portals_rules
+SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader \
+               $(if $(TEST_MORE),transport/messages coll/progress_policies model/portals_rules)
 SOME_TSAN   += overlap/threads_and_foreign_stamps
 SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
 asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))
@@ -321,7 +321,7 @@ fuzz: $(FUZZERS) ## every fuzzer for FUZZ_SECONDS (default 60), without a limit 
 cross: $(call cross_of,%) ## the C tests as aarch64 programs, run by qemu-user
 	@sh tests/run.sh $^ $(skip_cross)
 
-# Mutants need a compiler and time; `make check` draws a few of them.
+# Mutants need a compiler and time; `make check-more` draws a few of them.
 mutate: ## one line of a source is made wrong and a named test must notice: all of tests/mutate/mutants.list
 	@TEST_TIMEOUT=86400 sh tests/run.sh tests/mutate/mutate.sh
 

@@ -13,9 +13,10 @@
 
 enum { DATE_S = 946684800 }; /* seconds since 1970 when a run begins */
 /* Of a time that a program waits for. No run lasts for years: so late a time is one of the date, by whatever clock
-   it is meant. */
+   it is meant, and may lie before the run. */
 int64_t guest_ns_of(const struct timespec *t) {
-  return ((int64_t)t->tv_sec - (t->tv_sec >= DATE_S ? DATE_S : 0)) * 1000000000 + t->tv_nsec;
+  const int64_t begin_s = t->tv_sec >= DATE_S / 2 ? DATE_S : 0;
+  return ((int64_t)t->tv_sec - begin_s) * 1000000000 + t->tv_nsec;
 }
 enum { LOOKS_MAX = 8, DOUBLINGS_MAX = 10 };
 /* With nothing under way it may compute, or wait for a time: that is no deadlock, however long it takes. */

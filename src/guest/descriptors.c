@@ -1,4 +1,4 @@
-/* Descriptors 0, 1 and 2 of each process. The host's process has one of each, so they follow who runs, as the
+/* Descriptors 0, 1 and 2 of each process (others: owners.c). The host's process has one of each, so they follow who runs, as the
    working directory does. Who puts a file in their place (dup2; close and open) has them for itself from then
    on; all others share pm_run's, and a switch between them costs nothing. What is given to pm_run is the first
    process's input: the others have /dev/null, as Open MPI's mpiexec gives it (under MPICH's they wait for ever). */
@@ -18,9 +18,9 @@ enum { COUNT = 3, CLOSED = -1, SHARED = -2 };
 static int pm_runs[COUNT] = {SHARED, SHARED, SHARED}; /* copies of its own, once they are needed */
 static int *now; /* which the host's process has; NULL: pm_run's */
 
-static int copy_of(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, COUNT); }
+static int copy_of(int fd) { return guest_descriptor_kept(fcntl(fd, F_DUPFD_CLOEXEC, COUNT)); }
 static void release(int fd) {
-  if (fd >= 0 && fd != guest_output_nothing()) close(fd);
+  if (fd != guest_output_nothing()) guest_descriptor_drop(fd);
 }
 void guest_descriptors_switch(const guest *g) {
   int *const to = g ? g->descriptors : NULL;
@@ -69,6 +69,8 @@ void guest_descriptors_end(guest *g) {
   guest_descriptors_switch(g);
   for (int k = 0; d && k < COUNT; k++) release(d[k]);
   free(d);
+  guest_descriptors_close(g);
+  guest_locks_end(g);
 }
 /* Copies of one descriptor: who puts back what was there has pm_run's again. */
 static bool is_same(int a, int b) {
@@ -87,16 +89,25 @@ int guest_descriptors_put(int from, int to) {
   release(d[to]);
   const bool is_back = is_same(copy, pm_runs[to]);
   d[to] = is_back ? SHARED : copy;
-  if (is_back) close(copy);
+  if (is_back) release(copy);
   if (to == 0) guest_output_input();
   return to;
 }
+/* A number from 3 on is the whole run's. */
+static int put_anywhere(int from, int to, int flags) {
+  if (from != to && to >= COUNT && guest_descriptor_whose(to) != GUEST_MAY_CLOSE) {
+    guest_say_once("dup2", "dup2: to a number that another process has; refused (EBUSY)");
+    return errno = EBUSY, -1;
+  }
+  const int fd = dup3(guest_input(from), to, flags);
+  return from == to ? fd : guest_descriptor_opened(fd);
+}
 static int guest_dup2(int from, int to) {
-  if (from == to || to < 0 || to >= COUNT) return dup2(guest_input(from), to);
-  return guest_descriptors_put(from, to);
+  if (from == to) return dup2(guest_input(from), to);
+  return to < 0 || to >= COUNT ? put_anywhere(from, to, 0) : guest_descriptors_put(from, to);
 }
 static int guest_dup3(int from, int to, int flags) {
-  if (from == to || to < 0 || to >= COUNT) return dup3(guest_input(from), to, flags);
+  if (from == to || to < 0 || to >= COUNT) return put_anywhere(from, to, flags);
   return guest_descriptors_put(from, to);
 }
 int guest_descriptors_leave(int fd) {
@@ -108,7 +119,7 @@ int guest_descriptors_leave(int fd) {
   return 0;
 }
 /* ---- questions and reads: of /dev/null, where the input is not the process's ------------------------------------- */
-static int guest_dup(int fd) { return dup(guest_input(fd)); }
+static int guest_dup(int fd) { return guest_descriptor_opened(dup(guest_input(fd))); }
 static int guest_isatty(int fd) { return isatty(guest_input(fd)); }
 static int guest_fstat(int fd, struct stat *s) { return fstat(guest_input(fd), s); }
 static off_t guest_lseek(int fd, off_t by, int from) { return lseek(guest_input(fd), by, from); }
@@ -132,7 +143,9 @@ static int guest_fcntl(int fd, int request, ...) {
   va_start(args, request);
   void *arg = va_arg(args, void *);
   va_end(args);
-  return fcntl(guest_input(fd), request, arg);
+  if (guest_is_lock(request)) return guest_lock(fd, request, (struct flock *)arg);
+  const int code = fcntl(guest_input(fd), request, arg);
+  return request == F_DUPFD || request == F_DUPFD_CLOEXEC ? guest_descriptor_opened(code) : code;
 }
 
 __attribute__((constructor)) static void add(void) {

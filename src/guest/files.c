@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -45,6 +44,14 @@ static int wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns) {
     if (came) return errno = EINTR, -1;
     if (d_ns == 0) return 0;
   }
+}
+int guest_wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns, bool restarts) {
+  const int64_t t_end_ns = pm_now_ns() + d_ns;
+  int got;
+  do got = wait_for(look, arg, d_ns > 0 ? t_end_ns - pm_now_ns() : d_ns);
+  while (got < 0 && errno == EINTR && restarts && was_restarted &&
+         (d_ns <= 0 || pm_now_ns() < t_end_ns));
+  return got > 0 ? 0 : got < 0 ? -1 : (errno = EAGAIN, -1);
 }
 static int sleep_for(int64_t d_ns) {
   int64_t left_ns;
@@ -245,7 +252,7 @@ int guest_open_waiting(int folder, const char *path, int flags, mode_t mode) {
   const int access = flags & O_ACCMODE;
   if (flags & (O_NONBLOCK | O_PATH | O_EXCL) || access == O_RDWR || !pm_self() ||
       !is_fifo(folder, path, flags))
-    return openat(folder, path, flags, mode);
+    return guest_descriptor_opened(openat(folder, path, flags, mode));
   if (access == O_WRONLY) {
     if (wait_for(look_for_reader, &a, -1) < 0) return -1;
   } else {
@@ -259,7 +266,7 @@ int guest_open_waiting(int folder, const char *path, int flags, mode_t mode) {
     if (a.fd < 0) return -1;
   }
   fcntl(a.fd, F_SETFL, fcntl(a.fd, F_GETFL) & ~O_NONBLOCK);
-  return a.fd;
+  return guest_descriptor_opened(a.fd);
 }
 /* A pipe that is ready for one byte takes PIPE_BUF at once. */
 ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
@@ -278,27 +285,6 @@ ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
 }
 static int guest_eventfd_read(int fd, eventfd_t *value) {
   return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
-}
-
-/* ---- locks of whole files: each process has opened them for itself ------------------------------------------------ */
-typedef struct lock_args {
-  int fd, how;
-} lock_args;
-static int look_lock(void *arg, int ms) {
-  const lock_args *a = (const lock_args *)arg;
-  const struct timespec d = of_ms(ms);
-  if (flock(a->fd, a->how | LOCK_NB) == 0) return 1;
-  if (errno != EWOULDBLOCK) return -1;
-  if (ms) nanosleep(&d, NULL);
-  return 0;
-}
-static int guest_flock(int fd, int how) {
-  lock_args a = {fd, how};
-  int got;
-  if (how & (LOCK_NB | LOCK_UN)) return flock(fd, how);
-  do got = wait_for(look_lock, &a, -1);
-  while (got < 0 && errno == EINTR && was_restarted);
-  return got < 0 ? -1 : 0;
 }
 
 /* ---- timerfd: an eventfd to which the model writes at the simulated time -------------------------------------- */
@@ -351,7 +337,7 @@ static int guest_timerfd_create(int clock, int flags) {
   t->owner = guest_now();
   t->next = timers;
   timers = t;
-  return t->fd;
+  return guest_descriptor_opened(t->fd);
 }
 static int guest_timerfd_gettime(int fd, struct itimerspec *now) {
   const timer *t = timer_of(fd);
@@ -380,13 +366,18 @@ static int guest_timerfd_settime(int fd, int flags, const struct itimerspec *now
   schedule(t);
   return 0;
 }
-static int guest_close(int fd) {
+int guest_close(int fd) {
+  const enum whose whose = guest_descriptor_whose(fd);
+  if (whose == GUEST_ANOTHERS) return errno = EBADF, -1;
+  if (whose == GUEST_PM_RUNS) return 0; /* it had it, as a child of the shell has */
   timer *t = timer_of(fd);
   if (t) {
     t->is_closed = 1;
     if (!t->event_count) drop(t);
   }
   guest_signal_file_close(fd);
+  guest_locks_leave(fd);
+  guest_descriptor_forget(fd);
   return guest_descriptors_leave(fd) ? -1 : close(fd);
 }
 /* ---- streams: libc's own reads and writes would wait on the host --------------------------------------------------- */
@@ -427,7 +418,6 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("readv", guest_readv);
   GUEST_REPLACE("__read_chk", guest_read_chk);
   GUEST_REPLACE("eventfd_read", guest_eventfd_read);
-  GUEST_REPLACE("flock", guest_flock);
   GUEST_REPLACE("timerfd_create", guest_timerfd_create);
   GUEST_REPLACE("timerfd_settime", guest_timerfd_settime);
   GUEST_REPLACE("timerfd_gettime", guest_timerfd_gettime);

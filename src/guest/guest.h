@@ -74,6 +74,7 @@ struct guest {
   int cwd_fd;          /* -1: where pm_run was started */
   int umask;           /* -1: as pm_run's */
   int *descriptors;    /* 0, 1 and 2, see descriptors.c; NULL: pm_run's */
+  int opened;          /* the last of those from 3 on, see owners.c; -1: none */
   int thread_count;    /* beside the first */
   int look_count;      /* at the clock, with nothing in between */
   uint64_t looked_id;
@@ -88,6 +89,7 @@ struct guest {
   struct guest_libc *libc;                /* made when it is needed, see libc.c */
   struct guest_file *files;               /* opened by it and not closed */
   FILE *waiting_input;                    /* its stdin since it was a pipe; NULL: not so */
+  const guest *waits_for;                 /* who has the lock of a file that it wants; NULL */
   struct waiter *last;                    /* who waits for its threads */
   struct waiter *futexes;                 /* its threads that wait by the system call */
   struct {
@@ -254,11 +256,31 @@ void guest_output_rescue(void);         /* the same of a language's library, whe
 int guest_output_failed(void);          /* the disk was full: 1 */
 void guest_libc_switch(const guest *g); /* working directory, umask; NULL: pm_run's own */
 void guest_libc_end(guest *g);
+void guest_libc_leave(guest *g);               /* the same of one that ends at once */
 void guest_descriptors_switch(const guest *g); /* NULL: pm_run's own */
 void guest_descriptors_end(guest *g);
 int guest_descriptors_put(int from, int to); /* as dup2, to 0, 1 or 2; ret to, or -1 */
 int guest_descriptors_leave(int fd);         /* before it is closed: the others keep theirs */
 bool guest_has_own(const guest *g, int fd);  /* 0, 1 or 2 that is not pm_run's */
+/* Descriptors from 3 on, see owners.c. fd may be -1. */
+enum whose { GUEST_MAY_CLOSE, GUEST_ANOTHERS, GUEST_PM_RUNS };
+int guest_descriptor_opened(int fd); /* by the running process; ret fd */
+int guest_descriptor_kept(int fd);   /* by pm_run; ret fd */
+void guest_descriptor_forget(int fd);
+enum whose guest_descriptor_whose(int fd);
+void guest_descriptors_close(guest *g); /* its */
+void guest_descriptor_drop(int fd);     /* closes what pm_run kept */
+int guest_close(int fd);                /* as close, of the running process */
+/* Locks of files, see locks.c */
+bool guest_is_lock(int request); /* of fcntl: guest_lock answers it */
+struct flock;
+int guest_lock(int fd, int request, struct flock *asked);
+void guest_locks_leave(int fd); /* before the running process closes it */
+void guest_locks_end(const guest *g);
+/* Waits until look gives something else than 0, in simulated time (ms: so long it may wait on the host, as nothing else
+   happens); d_ns < 0: for ever. ret 0, or -1: look gave less, a signal came (and not one that restarts, if it may),
+   or it is over: EAGAIN. */
+int guest_wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns, bool restarts);
 /* openat; of a FIFO that nobody has open at its other side it waits in simulated time. */
 int guest_open_waiting(int folder, const char *path, int flags, mode_t mode);
 /* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */
@@ -290,6 +312,7 @@ void guest_signal_file_close(int fd);
 /* ret EINVAL: no such signal; 0 sends none */
 int guest_signal_thread(guest_context *c, int number, int code, union sigval value);
 int guest_signal_timer(int number, int code, union sigval value, pid_t thread); /* 0: its process */
+pid_t guest_pid_of(const guest *g);                                             /* as its getpid */
 int guest_tgkill(pid_t process, pid_t thread, int number);
 pid_t guest_gettid(void);
 pid_t guest_tid_of(guest_context *c);

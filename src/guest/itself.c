@@ -119,7 +119,7 @@ static int guest_open(const char *path, int flags, ...) {
   const mode_t mode = mode_of(flags, args);
   va_end(args);
   const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
-  return own >= 0 ? own : guest_open_waiting(AT_FDCWD, path, flags, mode);
+  return own >= 0 ? guest_descriptor_opened(own) : guest_open_waiting(AT_FDCWD, path, flags, mode);
 }
 static int guest_openat(int folder, const char *path, int flags, ...) {
   va_list args;
@@ -127,7 +127,7 @@ static int guest_openat(int folder, const char *path, int flags, ...) {
   const mode_t mode = mode_of(flags, args);
   va_end(args);
   const int own = (flags & O_ACCMODE) == O_RDONLY ? guest_open_itself(path) : -1;
-  return own >= 0 ? own : guest_open_waiting(folder, path, flags, mode);
+  return own >= 0 ? guest_descriptor_opened(own) : guest_open_waiting(folder, path, flags, mode);
 }
 /* As -D_FORTIFY_SOURCE and old programs call it */
 static int guest_open_2(const char *path, int flags) { return guest_open(path, flags, 0); }

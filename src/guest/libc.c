@@ -12,6 +12,7 @@
 #include <search.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -158,13 +159,13 @@ static ENTRY *guest_hsearch(ENTRY entry, ACTION action) {
 static int start_fd = -1, fd_now = -1, umask_start = -1, umask_now = -1;
 static int stay_here(guest *g) {
   const int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  if (g->cwd_fd >= 0) close(g->cwd_fd);
+  if (guest_descriptor_kept(fd) < 0) return -1;
+  guest_descriptor_drop(g->cwd_fd);
   g->cwd_fd = fd_now = fd;
   return 0;
 }
 static int begin_moves(void) {
-  if (start_fd < 0) start_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (start_fd < 0) start_fd = guest_descriptor_kept(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   return start_fd < 0;
 }
 static int guest_chdir(const char *path) {
@@ -203,6 +204,7 @@ typedef struct guest_file {
 static FILE *opened_by(FILE *stream, int (*close)(FILE *)) {
   guest_file *f = stream ? (guest_file *)malloc(sizeof *f) : NULL;
   if (f) *f = (guest_file){guest_now()->files, stream, close}, guest_now()->files = f;
+  if (stream) guest_descriptor_opened(fileno(stream));
   return stream;
 }
 static FILE *opened(FILE *stream) { return opened_by(stream, fclose); }
@@ -218,7 +220,7 @@ static int open_fifo(const char *path, const char *mode) {
 static FILE *fopen_fifo(const char *path, const char *mode) {
   const int fd = open_fifo(path, mode);
   FILE *stream = fd < 0 ? NULL : guest_stream_waiting(fd, mode);
-  if (fd >= 0 && !stream) close(fd);
+  if (fd >= 0 && !stream) guest_close(fd);
   return stream;
 }
 static FILE *guest_fopen(const char *path, const char *mode) {
@@ -240,13 +242,20 @@ static void forget(guest *g, const FILE *stream) {
       return;
     }
 }
+/* Before libc closes its descriptor. */
+static void leave_stream(FILE *stream) {
+  const int fd = fileno(stream);
+  guest_descriptors_leave(fd);
+  guest_descriptor_forget(fd);
+  guest_locks_leave(fd);
+}
 static int guest_fclose(FILE *stream) {
   guest *g = guest_now();
   forget(g, stream);
   if (stream == g->out || stream == stderr || guest_output_is_nothing(stream))
     return fflush(stream); /* the launcher and other processes need them */
   const bool is_first = fileno(stream) == 0 && !guest_has_own(g, 0);
-  if (!is_first) guest_descriptors_leave(fileno(stream));
+  if (!is_first) leave_stream(stream);
   const int code = fclose(stream), error_number = errno;
   if (is_first) open("/dev/null", O_RDONLY); /* takes the number, which all processes share */
   errno = error_number;
@@ -261,7 +270,7 @@ static FILE *freopen_of_libc(const char *path, const char *mode, FILE *stream) {
   const int both = is_waiting ? open(path, O_RDWR | O_CLOEXEC) : -1;
   FILE *same = freopen(path, mode, stream);
   if (both >= 0) close(both);
-  if (open_now >= 0) close(open_now);
+  if (open_now >= 0) guest_close(open_now);
   const int fd = same ? fileno(same) : -1;
   if (guest_has_own(g, fd)) guest_descriptors_put(fd, fd);
   return same;
@@ -281,18 +290,24 @@ static FILE *guest_freopen(const char *path, const char *mode, FILE *stream) {
   const int fd = is_waiting ? open_fifo(path, mode) : file ? fileno(file) : -1;
   const bool is_there = fd >= 0 && guest_descriptors_put(fd, to) == to;
   if (file) fclose(file);
-  if (is_waiting && fd >= 0) close(fd);
+  if (is_waiting && fd >= 0) guest_close(fd);
   if (is_there && !to) clearerr(stdin);
   return !is_there ? NULL : to ? stream : stdin;
+}
+/* _exit: what streams hold is lost. */
+void guest_libc_leave(guest *g) {
+  for (const guest_file *f = g->files; f; f = f->next)
+    if (f->close == fclose) __fpurge(f->stream);
+  guest_libc_end(g);
 }
 void guest_libc_end(guest *g) {
   while (g->files) {
     const guest_file last = *g->files;
     forget(g, last.stream);
-    guest_descriptors_leave(fileno(last.stream));
+    leave_stream(last.stream);
     if (last.close(last.stream) < 0) guest_say_once("fclose", strerror(errno));
   }
-  if (g->cwd_fd >= 0) close(g->cwd_fd), g->cwd_fd = -1, fd_now = -2;
+  if (g->cwd_fd >= 0) guest_descriptor_drop(g->cwd_fd), g->cwd_fd = -1, fd_now = -2;
   guest_descriptors_end(g);
 }
 

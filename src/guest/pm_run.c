@@ -422,7 +422,7 @@ static void make_guests(pm_world *world, int argc, char **argv) {
     guest *g = guest_at(i);
     g->argc = argc;
     g->argv = argv;
-    g->cwd_fd = g->umask = -1;
+    g->cwd_fd = g->umask = g->opened = -1;
     g->image = guest_load_copy(i);
     guest_context_begin(g, &g->first);
     if (pm_spawn(world, i / s.per_node, process, g, &g->process))

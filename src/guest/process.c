@@ -219,6 +219,7 @@ void guest_exit(int status) {
 }
 __attribute__((noreturn)) static void exit_at_once(int status) {
   if (!pm_self()) _Exit(status);
+  guest_libc_leave(guest_now());
   end_of_one(guest_now(), status);
   for (;;) pm_exit(status);
 }

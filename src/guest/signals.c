@@ -260,6 +260,7 @@ int guest_raise(int number) {
                                      : EINVAL;
   return code ? (errno = code, -1) : 0;
 }
+pid_t guest_pid_of(const guest *g) { return getpid() + 1 + pm_process_rank(g->process); }
 pid_t guest_getpid(void) { return getpid() + 1 + pm_rank(); }
 static pid_t guest_getppid(void) { return getpid(); }
 /* Those of threads other than the first come behind all processes'. */
@@ -385,7 +386,7 @@ static int guest_signalfd(int fd, const sigset_t *set, int flags) {
   if (!f) {
     fd = eventfd(0, (flags & SFD_NONBLOCK ? EFD_NONBLOCK : 0) |
                         (flags & SFD_CLOEXEC ? EFD_CLOEXEC : 0));
-    if (fd < 0) return -1;
+    if (guest_descriptor_opened(fd) < 0) return -1;
     f = (signal_file *)zeroed(sizeof *f);
     f->fd = fd;
     f->next = state()->files;

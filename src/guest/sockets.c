@@ -159,7 +159,8 @@ ssize_t guest_socket_write(int fd, const struct iovec *pieces, int count) {
 
 /* ---- connections -------------------------------------------------------------------------------------------- */
 static int guest_accept4(int fd, struct sockaddr *from, socklen_t *from_bytes, int flags) {
-  return is_to_wait(fd, 0) && !has_come(fd, POLLIN) ? -1 : accept4(fd, from, from_bytes, flags);
+  if (is_to_wait(fd, 0) && !has_come(fd, POLLIN)) return -1;
+  return guest_descriptor_opened(accept4(fd, from, from_bytes, flags));
 }
 static int guest_accept(int fd, struct sockaddr *from, socklen_t *from_bytes) {
   return guest_accept4(fd, from, from_bytes, 0);

@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
@@ -246,7 +247,7 @@ static int block(void) {
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   const int first = mkstemp(name), second = open(name, O_RDWR);
   unlink(name);
-  return fcntl(first, F_OFD_SETLK, &whole) || fcntl(second, F_OFD_SETLKW, &whole);
+  return fcntl(first, F_OFD_SETLK, &whole) || syscall(SYS_fcntl, second, F_OFD_SETLKW, &whole) != 0; /* not seen */
 }
 
 /* Conversions of a program's own, as those for _Float128 in libquadmath, which each program has that MPICH's Fortran library

@@ -9,6 +9,20 @@ is_each_processes_own() {
   cat "tests/model/guest_$1.txt" "tests/model/guest_$1.txt" "tests/model/guest_$1.txt" | sort >"$T/wanted"
   sort "$T/out" | diff "$T/wanted" -
 }
+# Three processes in one folder: what they say is what three programs say on the host, where there is time for it.
+owns() { # SCENE
+  mkdir "$T/$1" && run -n 3 "$B/tests/model/guest_owns" "$1" "$T/$1" && LC_ALL=C sort "$T/out" | sed "s/^/$1: /" >"$T/said" &&
+    grep "^$1: " tests/model/guest_owns.txt | diff - "$T/said" || return 1
+  [ -n "$TEST_MORE" ] || return 0
+  mkdir "$T/host_$1" && { for r in 0 1 2; do PMI_RANK=$r timeout 30 "$B/tests/model/guest_owns" "$1" "$T/host_$1" & done; wait; } >"$T/host" && LC_ALL=C sort "$T/host" | sed "s/^/$1: /" | diff - "$T/said"
+}
+files_are_closed_by_their_process() { owns closes && owns end0 && owns end1; }
+locks_of_files_keep_others_out() { owns counts && owns parts && owns ring && owns open && owns outside; }
+numbers_of_others_are_refused() { mkdir "$T/number" && run -n 3 "$B/tests/model/guest_owns" number "$T/number" && grep -x '1 number: busy' "$T/out" && grep -x '1 free number: 100, again 1' "$T/out" && grep -x '1 unseen: done' "$T/out" && grep '^pm_run: process 1: dup2: .*refused (EBUSY)' "$T/err"; }
+check "files are closed by the process that opened them, or by its end" files_are_closed_by_their_process
+check "locks of files keep other processes out" locks_of_files_keep_others_out
+check "semaphores and queues of messages wait in simulated time" owns ipc
+check "numbers of other processes' files are refused" numbers_of_others_are_refused
 for what in signals posix; do
   check "$what are as on Linux" is_as_on_linux "$what"
   check "$what are each process's own" is_each_processes_own "$what"

@@ -124,7 +124,7 @@ CALL(File_open, MPI_Comm comm, const char *path, int amode, MPI_Info info, MPI_F
   gm_bcast_bytes(p, c, &told, sizeof told, 0);
   FILE_FAIL_IF(told.error, NULL, class_of_errno(told.error));
   if (c->rank) fd = open(path, flags_of(amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL)), 0666);
-  FILE_FAIL_IF(fd < 0, NULL, class_of_errno(errno));
+  FILE_FAIL_IF(guest_descriptor_opened(fd) < 0, NULL, class_of_errno(errno));
   io_time(0);
   file *f = gm_alloc(sizeof *f);
   f->comm = gm_comm_make(p, c->local, NULL, context);
@@ -147,7 +147,7 @@ CALL(File_close, MPI_File *fh) {
   IN("File_close");
   FILE_OF(f, *fh);
   gm_barrier(p, f->comm);
-  const int failed = close(f->fd) ? errno : 0;
+  const int failed = guest_close(f->fd) ? errno : 0;
   if ((f->amode & MPI_MODE_DELETE_ON_CLOSE) && f->comm->rank == 0) unlink(f->path);
   if (--f->shared->refs == 0) free(f->shared);
   gm_type_unref(f->etype);

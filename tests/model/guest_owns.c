@@ -1,0 +1,271 @@
+/* Files and locks of three processes, which have nothing but a folder in common: on the host three programs with PMI_RANK
+   0 to 2, under pm_run three processes. Each line says what a process saw; they are the same. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int rank;
+static const char *error_name(int code) {
+  return code == 0 ? "done" : errno == EAGAIN || errno == EACCES ? "taken" : errno == EBADF ? "bad" : errno == EDEADLK ? "deadlock" : strerror(errno);
+}
+#define SAY(...) (printf("%d ", rank), printf(__VA_ARGS__), printf("\n"), fflush(stdout))
+static void step(int number) { /* the same for all: on the host, too, if it is not too slow */
+  static int now;
+  usleep((useconds_t)(number - now) * 200000);
+  now = number;
+}
+static int lock(int fd, int request, int type, off_t from, off_t bytes) {
+  struct flock l = {.l_type = (short)type, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
+  return fcntl(fd, request, &l);
+}
+
+static void closes_all(void) {
+  char name[32];
+  snprintf(name, sizeof name, "file%d", rank);
+  const int fd = open(name, O_CREAT | O_RDWR | O_TRUNC, 0666), copy = dup(fd);
+  FILE *stream = fopen(name, "a");
+  DIR *folder = opendir(".");
+  step(1);
+  if (rank == 1) {
+    for (int k = 3; k < 1024; k++) close(k);
+    SAY("closed: write %s", error_name(write(fd, "x", 1) < 0)), SAY("closed: copy %s", error_name(write(copy, "x", 1) < 0));
+  }
+  step(2);
+  if (rank == 2) closefrom(3);
+  if (rank == 0) {
+    const int wrote = write(fd, "ab", 2) == 2 && write(copy, "cd", 2) == 2 && fputs("ef", stream) >= 0 && fflush(stream) == 0;
+    SAY("others closed theirs: %d, %d", wrote, readdir(folder) != NULL);
+  }
+  step(3);
+  if (rank == 2) SAY("closefrom: %s", error_name(close(fd)));
+  if (rank == 0) SAY("close: %s", error_name(close(fd))), SAY("close again: %s", error_name(close(fd)));
+}
+/* Who ends without a word has closed what it had. */
+static void reads_to_the_end(int at_once) {
+  const char *fifo = at_once ? "fifo1" : "fifo0";
+  char text[16] = "";
+  if (rank == 0) mkfifo(fifo, 0666);
+  step(1);
+  if (rank == 2) return;
+  const int fd = open(fifo, rank ? O_WRONLY : O_RDONLY);
+  if (rank == 1) {
+    FILE *lost = fopen("lost", "w");
+    fputs("never written", lost);
+    if (write(fd, "abc", 3) != 3) SAY("write: %s", strerror(errno));
+    if (at_once) _exit(0);
+    exit(0);
+  }
+  size_t sum = 0;
+  ssize_t n;
+  while ((n = read(fd, text + sum, sizeof text - 1 - sum)) > 0) sum += (size_t)n;
+  step(2);
+  struct stat s = {0};
+  stat("lost", &s);
+  SAY("read %s to the end, lost %d", text, (int)s.st_size);
+}
+static void counts_under_locks(void) {
+  const int fd = open("count", O_CREAT | O_RDWR, 0666);
+  char text[16];
+  for (int k = 0; k < 5; k++) {
+    if (lseek(fd, 0, SEEK_SET) || lockf(fd, F_LOCK, 0)) SAY("lockf: %s", strerror(errno));
+    const ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = 0;
+    usleep(1000);
+    const int bytes = snprintf(text, sizeof text, "%d", atoi(text) + 1);
+    if (lseek(fd, 0, SEEK_SET) || write(fd, text, (size_t)bytes) != bytes) SAY("write: %s", strerror(errno));
+    if (lseek(fd, 0, SEEK_SET) || lockf(fd, F_ULOCK, 0)) SAY("lockf: %s", strerror(errno));
+  }
+  step(5);
+  if (rank) return;
+  const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+  text[n > 0 ? n : 0] = 0;
+  SAY("counted to %s", text);
+}
+static void tries(int fd, const char *what) {
+  static const off_t part[][2] = {{0, 2}, {2, 2}, {4, 6}, {5, 1}, {10, 10}, {9, 0}};
+  printf("1 %s:", what);
+  for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    printf(" %s", error_name(lock(fd, F_SETLK, F_WRLCK, part[i][0], part[i][1])));
+    lock(fd, F_SETLK, F_UNLCK, part[i][0], part[i][1]);
+  }
+  printf("\n");
+  fflush(stdout);
+}
+static void locks_parts(void) {
+  const int fd = open("parts", O_CREAT | O_RDWR, 0666);
+  if (rank == 0) {
+    if (lock(fd, F_SETLK, F_WRLCK, 0, 10)) SAY("lock: %s", strerror(errno));
+    dprintf(fd, "%d", (int)getpid());
+  }
+  step(1);
+  if (rank == 1) {
+    struct flock asked = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 8, .l_len = 20};
+    char text[16] = "";
+    if (pread(fd, text, sizeof text - 1, 0) < 1 || fcntl(fd, F_GETLK, &asked)) SAY("asked: %s", strerror(errno));
+    SAY("asked: %d, from %d, %d bytes, its holder %d", asked.l_type == F_WRLCK, (int)asked.l_start, (int)asked.l_len, asked.l_pid == atoi(text));
+    SAY("wrong: %s", error_name(lock(fd, F_SETLK, F_WRLCK, -1, 5)));
+    tries(fd, "whole");
+  }
+  step(2);
+  if (rank == 0) lock(fd, F_SETLK, F_UNLCK, 2, 2);
+  step(3);
+  if (rank == 1) tries(fd, "with a hole");
+  step(4);
+  if (rank == 0) lock(fd, F_SETLK, F_RDLCK, 0, 10);
+  step(5);
+  if (rank == 1) {
+    SAY("read beside: %s", error_name(lock(fd, F_SETLK, F_RDLCK, 3, 3))), SAY("write beside: %s", error_name(lock(fd, F_SETLK, F_WRLCK, 3, 3)));
+    lock(fd, F_SETLK, F_UNLCK, 0, 0);
+  }
+  step(6);
+  if (rank == 0) close(open("parts", O_RDONLY));
+  step(7);
+  if (rank == 1) tries(fd, "after a close of another descriptor");
+  if (rank == 2) lock(fd, F_SETLK, F_WRLCK, 5, 0);
+  step(8);
+  if (rank == 1) tries(fd, "at the end");
+  step(9);
+  if (rank == 2) exit(0);
+  step(10);
+  if (rank == 1) tries(fd, "after the end of its holder");
+  if (rank == 1) SAY("of a file to read: %s", error_name(lock(open("parts", O_RDONLY), F_SETLK, F_WRLCK, 0, 1)));
+}
+static void waits_in_a_ring(void) {
+  const int fd = open("ring", O_CREAT | O_RDWR, 0666);
+  lock(fd, F_SETLKW, F_WRLCK, rank, 1);
+  step(1);
+  usleep((useconds_t)rank * 100000);
+  const int code = lock(fd, F_SETLKW, F_WRLCK, (rank + 1) % 3, 1), is_last = code && errno == EDEADLK;
+  if (is_last) SAY("is told of the deadlock");
+  lock(fd, F_SETLK, F_UNLCK, 0, 0);
+  step(6);
+  if (!is_last) SAY("had both: %d", code == 0);
+}
+static void waits_for_an_open_file(void) {
+  const int fd = open("open", O_CREAT | O_RDWR, 0666);
+  if (rank == 0) lock(fd, F_OFD_SETLK, F_WRLCK, 0, 0);
+  step(1);
+  if (rank == 1) SAY("open file: %s", error_name(lock(fd, F_OFD_SETLK, F_WRLCK, 0, 0)));
+  if (rank == 0) usleep(200000);
+  if (rank == 0) SAY("gives it back"), close(fd);
+  if (rank == 1) lock(fd, F_OFD_SETLKW, F_WRLCK, 0, 0), SAY("has it");
+}
+/* Programs that no pm_run runs see the locks, and theirs are seen. */
+static int asks_from_outside(void) {
+  const int fd = open("outside", O_RDWR);
+  if (lock(fd, F_SETLK, F_WRLCK, 0, 1)) return printf("0 outside: %s\n", error_name(-1)), 0;
+  printf("0 outside: done\n");
+  fflush(stdout);
+  getchar(); /* its end: until then the lock is held */
+  return 0;
+}
+static const char *itself;
+static void has_locks_outside(void) {
+  const int fd = open("outside", O_CREAT | O_RDWR, 0666);
+  char command[4096];
+  step(rank); /* others do the same later, in the same file */
+  if (rank > 1) return;
+  lock(fd, F_SETLK, rank ? F_RDLCK : F_WRLCK, 0, 10);
+  step(2);
+  snprintf(command, sizeof command, "%s asks . </dev/null", itself);
+  if (rank == 0 && system(command)) SAY("system: %s", strerror(errno));
+  lock(fd, F_SETLK, F_UNLCK, 0, 0);
+  step(3);
+  if (rank) return;
+  snprintf(command, sizeof command, "%s asks .", itself);
+  FILE *holder = popen(command, "w");
+  struct flock seen = {.l_type = F_UNLCK};
+  while (seen.l_type == F_UNLCK) {
+    usleep(1000);
+    seen = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    if (fcntl(fd, F_GETLK, &seen)) SAY("asked: %s", strerror(errno));
+  }
+  SAY("inside: %s", error_name(lock(fd, F_SETLK, F_WRLCK, 0, 1))), SAY("beside: %s", error_name(lock(fd, F_SETLK, F_WRLCK, 1, 0)));
+  pclose(holder);
+  SAY("inside: %s", error_name(lock(fd, F_SETLKW, F_WRLCK, 0, 1)));
+}
+/* Semaphores and messages: rank 1 waits for what rank 0 does later. */
+static void waits_for_others(void) {
+  struct {
+    long type;
+    char text[8];
+  } m = {0, ""};
+  const int sem = semget(ftok(".", 1), 1, IPC_CREAT | 0600), queue = msgget(ftok(".", 2), IPC_CREAT | 0600);
+  struct sembuf down = {.sem_op = -1}, up = {.sem_op = 2};
+  char name[32], text[64] = "";
+  snprintf(name, sizeof name, "/pm_run_%d", (int)ftok(".", 3));
+  struct mq_attr one = {.mq_maxmsg = 1, .mq_msgsize = sizeof text}, nonblocking = {.mq_flags = O_NONBLOCK};
+  const mqd_t mq = mq_open(name, O_CREAT | O_RDWR, 0600, &one);
+  step(1);
+  if (rank == 1) {
+    const struct timespec d = {0, 50000000};
+    struct timespec t;
+    SAY("semtimedop: %s", error_name(semtimedop(sem, &down, 1, &d)));
+    SAY("semop: %s", error_name(semop(sem, &down, 1)));
+    down.sem_flg = IPC_NOWAIT;
+    SAY("one is left: %s", error_name(semop(sem, &down, 1))), SAY("none is left: %s", error_name(semop(sem, &down, 1)));
+    SAY("msgrcv: %d %s", (int)msgrcv(queue, &m, sizeof m.text, 7, 0), m.text);
+    SAY("no second: %s", msgrcv(queue, &m, sizeof m.text, 7, IPC_NOWAIT) < 0 && errno == ENOMSG ? "no message" : "one");
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += t.tv_nsec >= 900000000, t.tv_nsec = (t.tv_nsec + 100000000) % 1000000000;
+    SAY("mq_timedreceive: %s", mq_timedreceive(mq, text, sizeof text, NULL, &t) < 0 && errno == ETIMEDOUT ? "over" : "came");
+    SAY("mq_receive: %d %s", (int)mq_receive(mq, text, sizeof text, NULL), text);
+    SAY("next: %d %s", (int)mq_receive(mq, text, sizeof text, NULL), text);
+    t.tv_sec--;
+    SAY("a time that was: %s", mq_timedreceive(mq, text, sizeof text, NULL, &t) < 0 && errno == ETIMEDOUT ? "over" : "came");
+    mq_setattr(mq, &nonblocking, NULL);
+    SAY("none: %s", mq_timedreceive(mq, text, sizeof text, NULL, &t) < 0 && errno == EAGAIN ? "no message" : "over");
+  }
+  step(2);
+  if (rank == 0) {
+    if (semop(sem, &up, 1)) SAY("semop: %s", strerror(errno));
+    usleep(50000);
+    m.type = 7, strcpy(m.text, "seven");
+    if (msgsnd(queue, &m, sizeof m.text, 0)) SAY("msgsnd: %s", strerror(errno));
+    usleep(300000);
+    if (mq_send(mq, "first", 6, 0) || mq_send(mq, "second", 7, 0)) SAY("mq_send: %s", strerror(errno));
+  }
+  step(6);
+  if (rank == 0) semctl(sem, 0, IPC_RMID), msgctl(queue, IPC_RMID, NULL), mq_unlink(name);
+}
+/* pm_run's alone: numbers are the whole run's. */
+static void takes_a_number(void) {
+  const int mine = rank == 0 ? open("number", O_CREAT | O_RDWR, 0666) : -1;
+  if (rank == 0) dprintf(mine, "%d", mine);
+  step(1);
+  char text[16] = "";
+  const int fd = open("number", O_RDONLY);
+  if (rank == 0) step(2), syscall(SYS_close, mine), step(4);
+  if (rank != 1 || pread(fd, text, sizeof text - 1, 0) < 1) return;
+  SAY("number: %s", dup2(fd, atoi(text)) < 0 && errno == EBUSY ? "busy" : "taken");
+  const int free_one = fcntl(fd, F_DUPFD, 200);
+  SAY("free number: %d, again %d", dup2(fd, 100), dup2(fd, free_one) == free_one);
+  step(3);
+  const int unseen = (int)syscall(SYS_openat, AT_FDCWD, ".", O_RDONLY); /* of who closed it unseen */
+  if (unseen >= 0) SAY("unseen: %s", error_name(close(unseen)));
+}
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"number", takes_a_number}};
+  rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
+  if (argc != 3 || !(itself = realpath(argv[0], NULL)) || chdir(argv[2])) return 2;
+  if (strcmp(argv[1], "asks") == 0) return asks_from_outside();
+  if (strncmp(argv[1], "end", 3) == 0) return reads_to_the_end(argv[1][3] == '1'), 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(argv[1], all[i].name) == 0) return all[i].run(), 0;
+  return 2;
+}
