@@ -88,7 +88,7 @@ any_bytes() {
   "$R" --ti --goal-out "$T/goal" $sample && head -c 3000 "$T/goal" >"$T/seed.goal" && head -30 $sample >"$T/seed.ti" && printf 'nbc-calls 1\nrank 0 of 1\nx 3\nir 0 * 100 * 0\nis 1 0 100 7 0\nw 0\nw 1\ne\ncoll alltoallv 0 1 0 0 - - 3 3\ncoll bcast 10 8 0 0 - -\nc 100\nend\n' >"$T/seed.calls"
   for form in ti goal calls; do
     option=--$form && test $form = calls && option=
-    for i in $(seq 1 "${REPLAY_FUZZ:-120}"); do
+    for i in $(seq 1 "${REPLAY_FUZZ:-$(some 50 120 | cut -d" " -f1)}"); do
       awk -v seed="${TEST_SEED:-1}$i" 'BEGIN { srand(seed); how = int(rand() * 4) } { line[NR] = $0 }
         END { k = 1 + int(rand() * NR); j = 1 + int(rand() * NR); p = 1 + int(rand() * length(line[k])); c = substr("0123456789 -*:{}bxe\t", 1 + int(rand() * 19), 1)
           if (how == 0) line[k] = substr(line[k], 1, p - 1) c substr(line[k], p + 1)

@@ -321,7 +321,7 @@ communicators() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in communicators switches come gather self regions partners behind itself few_repeats table; do turn "$1" $what "$1"; done
+  for what in communicators switches come gather self regions partners behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
