@@ -14403,18 +14403,24 @@ NBC__PRIVATE void nbc__sched_allgather_ring(nbc__sched_builder *b) {
    distance m. */
 NBC__PRIVATE void nbc__sched_allgather_doubling(nbc__sched_builder *b) {
   const int n = b->d.size, r = b->d.rank;
+  /* Of allgatherv each rank has its own gaps: what is one piece here may be several there. */
+  const bool is_whole = b->d.coll == NBC_COLL_ALLGATHER;
   uint64_t bytes;
+  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
+  if (is_whole) nbc__sched_copy(b, own, b->in, bytes);
   for (int m = 1; m < n; m *= 2) {
     const int mine = r & ~(m - 1), theirs = mine ^ m;
-    for (int i = 0; i < m; i++) { /* displacements may have gaps: block by block */
+    for (int i = 0; i < (is_whole ? 1 : m); i++) {
+      const uint64_t count = is_whole ? (uint64_t)m : 1;
+      const bool is_own = mine + i == r && count == 1;
       nbc_slice block = nbc__sched_recv_block(b, mine + i, &bytes);
-      nbc__sched_send(b, r ^ m, mine + i == r ? b->in : block, bytes);
+      nbc__sched_send(b, r ^ m, is_own ? b->in : block, count * bytes);
       block = nbc__sched_recv_block(b, theirs + i, &bytes);
-      nbc__sched_recv(b, r ^ m, block, bytes);
+      nbc__sched_recv(b, r ^ m, block, count * bytes);
     }
   }
-  const nbc_slice own = nbc__sched_recv_block(b, r, &bytes);
-  nbc__sched_copy(b, own, b->in, bytes); /* last: nobody waits for it */
+  if (!is_whole)
+    nbc__sched_copy(b, own, b->in, nbc__sched_recv_bytes(b, r)); /* nobody waits for it */
 }
 
 /* Bruck et al. (IEEE TPDS 8(11), 1997), any number of ranks in ceil(log2 n) steps: a rank that has
@@ -14436,11 +14442,19 @@ NBC__PRIVATE void nbc__sched_allgather_bruck(nbc__sched_builder *b) {
     nbc__sched_recv(b, (r + m) % n, nbc__sched_at(room, have_bytes), take);
     have_bytes += take;
   }
-  uint64_t at = 0;
-  for (int i = 0; i < n; i++, at += bytes) {
-    const nbc_slice to = nbc__sched_recv_block(b, (r + i) % n, &bytes);
-    if (i || !d->in_place) nbc__sched_copy(b, to, nbc__sched_at(room, at), bytes);
+  /* What came at once and stands side by side is copied at once, while the next step is under way. */
+  uint64_t at = d->in_place ? nbc__sched_recv_bytes(b, r) : 0, run_bytes = 0;
+  nbc_slice to = b->out;
+  for (int i = d->in_place ? 1 : 0; i < n; i++, run_bytes += bytes) {
+    const nbc_slice block = nbc__sched_recv_block(b, (r + i) % n, &bytes);
+    const bool is_next_step = (i & (i - 1)) == 0;
+    if (run_bytes && (is_next_step || block.offset_bytes != to.offset_bytes + run_bytes)) {
+      nbc__sched_copy(b, to, nbc__sched_at(room, at), run_bytes);
+      at += run_bytes, run_bytes = 0;
+    }
+    if (!run_bytes) to = block;
   }
+  if (run_bytes) nbc__sched_copy(b, to, nbc__sched_at(room, at), run_bytes);
 }
 
 /* What goes to a rank, of the input `in`: in place, what is sent has the places of what comes. */
@@ -14509,23 +14523,23 @@ NBC__PRIVATE void nbc__sched_alltoall_bruck(nbc__sched_builder *b) {
   const nbc_slice in = nbc__sched_scratch(b, (uint64_t)(n / 2 + 1) * block);
   nbc__sched_copy(b, room, nbc__sched_at(b->in, (uint64_t)r * block), (uint64_t)(n - r) * block);
   nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)(n - r) * block), b->in, (uint64_t)r * block);
-  for (int m = 1; m < n; m *= 2) {
+  for (int m = 1; m < n; m *= 2) { /* those with the bit stand in runs of m */
     uint64_t packed = 0;
-    for (int i = m; i < n; i++)
-      if (i & m) {
-        nbc__sched_copy(b, nbc__sched_at(out, packed), nbc__sched_at(room, (uint64_t)i * block),
-                        block);
-        packed += block;
-      }
+    for (int i = m; i < n; i += 2 * m) {
+      const uint64_t bytes = (uint64_t)(m < n - i ? m : n - i) * block;
+      nbc__sched_copy(b, nbc__sched_at(out, packed), nbc__sched_at(room, (uint64_t)i * block),
+                      bytes);
+      packed += bytes;
+    }
     nbc__sched_send(b, (r + m) % n, out, packed);
     nbc__sched_recv(b, (r - m + n) % n, in, packed);
     packed = 0;
-    for (int i = m; i < n; i++)
-      if (i & m) {
-        nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)i * block), nbc__sched_at(in, packed),
-                        block);
-        packed += block;
-      }
+    for (int i = m; i < n; i += 2 * m) {
+      const uint64_t bytes = (uint64_t)(m < n - i ? m : n - i) * block;
+      nbc__sched_copy(b, nbc__sched_at(room, (uint64_t)i * block), nbc__sched_at(in, packed),
+                      bytes);
+      packed += bytes;
+    }
   }
   for (int i = 0; i < n; i++)
     nbc__sched_copy(b, nbc__sched_at(b->out, (uint64_t)((r - i + n) % n) * block),

@@ -38,6 +38,35 @@ static void check_printed(int rank, const char *expected) {
   free(text);
 }
 
+/* As many copies, or messages, as there are blocks were most of what a thousand ranks cost. */
+static void blocks_side_by_side_move_at_once(void) {
+  uint64_t counts[6] = {3, 3, 3, 3, 3, 3}, displs[6] = {0, 3, 6, 10, 13, 16};
+  nbc_schedule_desc d = {0};
+  d.coll = NBC_COLL_ALLGATHER, d.algo = NBC_ALGO_BRUCK, d.size = 1000, d.rank = 300, d.count = 3;
+  for (int in_place = 0; in_place < 2; in_place++) {
+    nbc_schedule *s = NULL;
+    d.in_place = in_place;
+    CHECK(nbc_schedule_build(&d, &s, NULL) == NBC_OK);
+    /* its own, messages in 10 steps, a copy of each step, of the one that goes round the end two */
+    CHECK(s && s->node_count == (uint32_t)(1 + 10 + 10 + (in_place ? 10 : 11) + 1));
+    nbc_schedule_free(s);
+  }
+  d.algo = NBC_ALGO_RECURSIVE_DOUBLING, d.size = 64, d.rank = 30, d.in_place = 0;
+  CHECK(nbc_schedule_build(&d, &schedules[0], NULL) == NBC_OK);
+  CHECK(schedules[0] && schedules[0]->node_count == 1 + 6 + 6); /* its own, a message each way in 6 steps */
+  drop(1);
+  d.coll = NBC_COLL_ALLTOALL, d.algo = NBC_ALGO_BRUCK, d.count = 1;
+  CHECK(nbc_schedule_build(&d, &schedules[0], NULL) == NBC_OK);
+  /* turned by two copies, 6 messages each way, runs of 32, 16 ... 1 packed and unpacked, each block to its place */
+  CHECK(schedules[0] && schedules[0]->node_count == 2 + 6 + 6 + 2 * 63 + 64);
+  drop(1);
+  d.coll = NBC_COLL_ALLGATHERV, d.algo = NBC_ALGO_BRUCK, d.size = 6, d.rank = 1, d.in_place = 0, d.recv_counts = counts, d.recv_displs = displs;
+  CHECK(nbc_schedule_build(&d, &schedules[0], NULL) == NBC_OK);
+  char *text = printed(0, 0);
+  CHECK(strstr(text, "recv[6,9) = scratch[3,6)") && strstr(text, "recv[10,16) = scratch[6,12)") && strstr(text, "recv[0,3) = scratch[15,18)"));
+  free(text);
+  drop(1);
+}
 static void schedules_print_as_text(void) {
   build(NBC_COLL_BCAST, NBC_ALGO_BINOMIAL, 5, 16, 0);
   check_printed(0, "bcast binomial: rank 0 of 5, 3 nodes, scratch 0 bytes\n"
@@ -337,6 +366,7 @@ static void what_is_no_model_or_no_size_is_refused(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(schedules_print_as_text);
+  RUN(blocks_side_by_side_move_at_once);
   RUN(schedules_print_as_dot);
   RUN(barrier_costs_what_the_formula_says);
   RUN(chain_costs_what_the_formula_says);
