@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mqueue.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +242,36 @@ static void waits_for_others(void) {
   step(6);
   if (rank == 0) semctl(sem, 0, IPC_RMID), msgctl(queue, IPC_RMID, NULL), mq_unlink(name);
 }
+/* Semaphores by name, which Python's multiprocessing takes for its locks. */
+static void waits_for_a_name(void) {
+  char name[32], none[300];
+  int value = -1;
+  memset(none, 'a', sizeof none - 1), none[sizeof none - 1] = 0;
+  snprintf(name, sizeof name, "/pm_run_%d", (int)ftok(".", 4));
+  if (rank == 0) {
+    const char *const bad[] = {"", "/", "a/b", none};
+    for (size_t i = 0; i < 4; i++) SAY("bad name: %d", sem_open(bad[i], O_CREAT, 0600, 0) == SEM_FAILED && errno == EINVAL && sem_unlink(bad[i]) && errno == ENOENT);
+    SAY("none: %d", sem_open(name, 0) == SEM_FAILED && errno == ENOENT);
+    SAY("too large: %d", sem_open(name, O_CREAT, 0600, SEM_VALUE_MAX + 1U) == SEM_FAILED && errno == EINVAL);
+  }
+  step(1);
+  sem_t *const s = sem_open(name, O_CREAT, 0600, 1), *const again = sem_open(name, 0), *const bare = sem_open(name + 1, 0);
+  step(2);
+  if (s == SEM_FAILED || s != again) SAY("not the same");
+  if (rank == 0) SAY("exclusive: %d", sem_open(name, O_CREAT | O_EXCL, 0600, 0) == SEM_FAILED && errno == EEXIST);
+  if (rank == 1) sem_wait(s);
+  step(3);
+  if (rank == 0) sem_getvalue(s, &value), SAY("value: %d", value), sem_unlink(name);
+  if (rank == 2) SAY("wait: %s", error_name(sem_wait(s)));
+  step(4);
+  if (rank == 1) SAY("posts: %s", error_name(sem_post(bare)));
+  step(5);
+  if (rank == 0) {
+    sem_t *const other = sem_open(name, O_CREAT | O_EXCL, 0600, 5);
+    SAY("another of the name: %d", other != s && sem_getvalue(other, &value) == 0 && value == 5);
+    SAY("closed: %d", sem_close(other) == 0 && sem_unlink(name) == 0 && sem_close(s) == 0 && sem_close(again) == 0 && sem_close(bare) == 0);
+  }
+}
 /* pm_run's alone: numbers are the whole run's. */
 static void takes_a_number(void) {
   const int mine = rank == 0 ? open("number", O_CREAT | O_RDWR, 0666) : -1;
@@ -260,7 +292,7 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"number", takes_a_number}};
+  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"number", takes_a_number}};
   rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
   if (argc != 3 || !(itself = realpath(argv[0], NULL)) || chdir(argv[2])) return 2;
   if (strcmp(argv[1], "asks") == 0) return asks_from_outside();

@@ -22,6 +22,7 @@ numbers_of_others_are_refused() { mkdir "$T/number" && run -n 3 "$B/tests/model/
 check "files are closed by the process that opened them, or by its end" files_are_closed_by_their_process
 check "locks of files keep other processes out" locks_of_files_keep_others_out
 check "semaphores and queues of messages wait in simulated time" owns ipc
+check "semaphores with a name are one for all processes" owns named
 check "numbers of other processes' files are refused" numbers_of_others_are_refused
 for what in signals posix; do
   check "$what are as on Linux" is_as_on_linux "$what"
