@@ -9,12 +9,18 @@ is_each_processes_own() {
   cat "tests/model/guest_$1.txt" "tests/model/guest_$1.txt" "tests/model/guest_$1.txt" | sort >"$T/wanted"
   sort "$T/out" | diff "$T/wanted" -
 }
-# Three processes in one folder: what they say is what three programs say on the host, where there is time for it.
+# Three processes in one folder say what three programs say on the host, which meet by the clock: on a busy machine not
+# at the first try.
+on_the_host() { # SCENE: leaves $T/host
+  for try in 1 2 3 4 5; do
+    mkdir "$T/$1.$try" && { for r in 0 1 2; do PMI_RANK=$r timeout 30 "$B/tests/model/guest_owns" "$1" "$T/$1.$try" & done; wait; } >"$T/raw" &&
+      LC_ALL=C sort "$T/raw" | sed "s/^/$1: /" >"$T/host" && cmp -s "$T/said" "$T/host" && return
+  done
+  diff "$T/said" "$T/host"
+}
 owns() { # SCENE
   mkdir "$T/$1" && run -n 3 "$B/tests/model/guest_owns" "$1" "$T/$1" && LC_ALL=C sort "$T/out" | sed "s/^/$1: /" >"$T/said" &&
-    grep "^$1: " tests/model/guest_owns.txt | diff - "$T/said" || return 1
-  [ -n "$TEST_MORE" ] || return 0
-  mkdir "$T/host_$1" && { for r in 0 1 2; do PMI_RANK=$r timeout 30 "$B/tests/model/guest_owns" "$1" "$T/host_$1" & done; wait; } >"$T/host" && LC_ALL=C sort "$T/host" | sed "s/^/$1: /" | diff - "$T/said"
+    grep "^$1: " tests/model/guest_owns.txt | diff - "$T/said" && { [ -z "$TEST_MORE" ] || on_the_host "$1"; }
 }
 files_are_closed_by_their_process() { owns closes && owns end0 && owns end1; }
 locks_of_files_keep_others_out() { owns counts && owns parts && owns ring && owns open && owns outside; }
