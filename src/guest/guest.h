@@ -313,6 +313,7 @@ void guest_signal_file_close(int fd);
 int guest_signal_thread(guest_context *c, int number, int code, union sigval value);
 int guest_signal_timer(int number, int code, union sigval value, pid_t thread); /* 0: its process */
 pid_t guest_pid_of(const guest *g);                                             /* as its getpid */
+bool guest_is_of_host(long number); /* a system call that would change the host: errno is EPERM */
 int guest_tgkill(pid_t process, pid_t thread, int number);
 pid_t guest_gettid(void);
 pid_t guest_tid_of(guest_context *c);

@@ -783,7 +783,7 @@ static long guest_syscall(long number, long a, long b, long c, long d, long e, l
   if (number == SYS_tkill) return guest_tgkill(0, (pid_t)a, (int)b);
   if (number != SYS_futex || (what != FUTEX_WAIT && what != FUTEX_WAKE &&
                               what != FUTEX_WAIT_BITSET && what != FUTEX_WAKE_BITSET))
-    return syscall(number, a, b, c, d, e, f);
+    return guest_is_of_host(number) ? -1 : syscall(number, a, b, c, d, e, f);
   return futex((const uint32_t *)a, what, (uint32_t)c, (const struct timespec *)d, (uint32_t)f);
 }
 __attribute__((constructor)) static void add(void) {

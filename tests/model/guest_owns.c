@@ -5,16 +5,23 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -272,6 +279,33 @@ static void waits_for_a_name(void) {
     SAY("closed: %d", sem_close(other) == 0 && sem_unlink(name) == 0 && sem_close(s) == 0 && sem_close(again) == 0 && sem_close(bare) == 0);
   }
 }
+/* pm_run's alone: nothing of the host changes. Were it not refused, what is asked for here would do no harm. */
+static int is_refused(long code) { return code == -1 && errno == EPERM; }
+static void changes_the_host(void) {
+  struct timespec t;
+  struct timeval v;
+  struct timex x = {.modes = 0};
+  struct utsname u;
+  char name[17] = "";
+  const long was = syscall(SYS_getpriority, PRIO_PROCESS, 0), session = syscall(SYS_getsid, 0);
+  if (syscall(SYS_clock_gettime, CLOCK_REALTIME, &t) || syscall(SYS_gettimeofday, &v, NULL) || syscall(SYS_uname, &u)) return;
+  SAY("clock: %d %d %d", is_refused(clock_settime(CLOCK_REALTIME, &t)), is_refused(settimeofday(&v, NULL)), is_refused(syscall(SYS_clock_settime, CLOCK_REALTIME, &t)));
+  SAY("adjusted: %d", adjtimex(&x) >= 0);
+  x.modes = ADJ_TICK; /* to what it is */
+  SAY("adjusts: %d", is_refused(adjtimex(&x)));
+  SAY("name: %d", is_refused(sethostname(u.nodename, strlen(u.nodename))));
+  SAY("root: %d %d %d", is_refused(chroot("/")), is_refused(mount(NULL, NULL, NULL, 0, NULL)), is_refused(unshare(CLONE_FS)));
+  SAY("user: %d %d %d", setuid(getuid()) == 0 && setresuid((uid_t)-1, geteuid(), (uid_t)-1) == 0, is_refused(seteuid(geteuid() + 1)), is_refused(setgid(getgid() + 1)));
+  if (rank == 1) nice(3), errno = 0;
+  step(1);
+  SAY("nice: %d %d", getpriority(PRIO_PROCESS, 0) == 20 - (int)was + (rank == 1 ? 3 : 0), syscall(SYS_getpriority, PRIO_PROCESS, 0) == was);
+  if (rank == 2) setsid();
+  step(2);
+  SAY("session: %d %d %d", (getsid(0) == getpid()) == (rank == 2), (getpgrp() == getpid()) == (rank == 2), syscall(SYS_getsid, 0) == session);
+  SAY("names: %d", prctl(PR_SET_NAME, "a name that is too long") == 0);
+  SAY("thread: %d", prctl(PR_GET_NAME, name) == 0 && strcmp(name, "a name that is ") == 0);
+  SAY("rights: %d %d", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_getpid) > 0, is_refused(prctl(PR_CAPBSET_DROP, 1000, 0, 0, 0)));
+}
 /* pm_run's alone: numbers are the whole run's. */
 static void takes_a_number(void) {
   const int mine = rank == 0 ? open("number", O_CREAT | O_RDWR, 0666) : -1;
@@ -292,7 +326,7 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"number", takes_a_number}};
+  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"host", changes_the_host}, {"number", takes_a_number}};
   rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
   if (argc != 3 || !(itself = realpath(argv[0], NULL)) || chdir(argv[2])) return 2;
   if (strcmp(argv[1], "asks") == 0) return asks_from_outside();

@@ -29,6 +29,8 @@ check "files are closed by the process that opened them, or by its end" files_ar
 check "locks of files keep other processes out" locks_of_files_keep_others_out
 check "semaphores and queues of messages wait in simulated time" owns ipc
 check "semaphores with a name are one for all processes" owns named
+host_is_not_changed() { mkdir "$T/host_" && run -n 3 "$B/tests/model/guest_owns" host "$T/host_" && cat "$T/out" && test "$(grep -c '^[012] [a-z]*:\( 1\)*$' "$T/out")" = 33 && grep '^pm_run: process .: clock_settime: .*refused (EPERM)' "$T/err"; }
+check "the host is not changed" host_is_not_changed
 check "numbers of other processes' files are refused" numbers_of_others_are_refused
 for what in signals posix; do
   check "$what are as on Linux" is_as_on_linux "$what"
