@@ -94,10 +94,12 @@ bool guest_sleep(int64_t d_ns, int64_t *left_ns) {
   guest_cancel_point();
   do {
     const int64_t next_ns = guest_alarm_in_ns(d_ns < 0 ? NEVER : t_end_ns - pm_now_ns());
+    guest_falls_asleep();
     if (d_ns < 0 || guest_now()->thread_count)
       pm_thread_wait(d_ns < 0 ? "pause" : "sleep", next_ns);
     else
       pm_sleep_ns(next_ns);
+    guest_wakes();
     guest_cancel_point();
     came = guest_signals_come();
   } while (!came && (d_ns < 0 || pm_now_ns() < t_end_ns));

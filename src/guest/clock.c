@@ -42,20 +42,45 @@ static bool is_clock(clockid_t clock) { return clock <= CLOCK_TAI; }
 /* Linux's number of a thread's clock of CPU time; a time of this kind is that since the thread began. */
 enum { OF_THREAD = 6, KINDS = 8 };
 clockid_t guest_clock_of(pid_t thread) { return (clockid_t)(~thread * KINDS | OF_THREAD); }
-static int64_t began_ns(clockid_t clock) {
-  if (clock == CLOCK_THREAD_CPUTIME_ID) return guest_context_now()->began_ns;
-  if (clock >= 0 || (clock & (KINDS - 1)) != OF_THREAD) return 0;
+void guest_falls_asleep(void) {
+  guest_context *c = guest_context_now();
+  if (!c->asleep_at_ns) c->asleep_at_ns = pm_now_ns() + 1;
+}
+void guest_wakes(
+    void) { /* threads of OpenMP share a context: the first that wakes is awake for all */
+  guest_context *c = guest_context_now();
+  if (c->asleep_at_ns) c->slept_ns += pm_now_ns() + 1 - c->asleep_at_ns;
+  c->asleep_at_ns = 0;
+}
+/* A simulated thread has its core to itself: what it does not sleep it computes, or looks. */
+int64_t guest_cpu_ns(const guest_context *c) {
+  const int64_t until_ns = c->asleep_at_ns ? c->asleep_at_ns - 1 : pm_now_ns();
+  return until_ns - c->began_ns - c->slept_ns;
+}
+static int64_t cpu_of_all_ns(void) {
+  const guest *g = guest_now();
+  int64_t sum_ns = g->cpu_ended_ns;
+  for (const guest_context *c = &g->first; c; c = c->next) sum_ns += guest_cpu_ns(c);
+  return sum_ns;
+}
+/* ret -1: there is no such clock */
+static int64_t time_by(clockid_t clock) {
+  if (!is_clock(clock)) return -1;
+  if (clock == CLOCK_THREAD_CPUTIME_ID) return guest_cpu_ns(guest_context_now());
+  if (clock == CLOCK_PROCESS_CPUTIME_ID) return cpu_of_all_ns();
+  if (clock >= 0) return pm_now_ns();
+  if ((clock & (KINDS - 1)) != OF_THREAD) return cpu_of_all_ns();
   const guest_context *c = guest_context_numbered(~(pid_t)(clock >> 3));
-  return c ? c->began_ns : -1;
+  return c ? guest_cpu_ns(c) : -1;
 }
 bool guest_is_time(const struct timespec *t) { return t->tv_nsec >= 0 && t->tv_nsec < 1000000000; }
 int clock_gettime(clockid_t clock, struct timespec *t) {
   if (!pm_self()) return (int)syscall(SYS_clock_gettime, clock, t);
-  const int64_t since_ns = is_clock(clock) ? began_ns(clock) : -1;
-  if (since_ns < 0) return errno = EINVAL, -1;
   pm_compute_measured();
-  t->tv_sec = (pm_now_ns() - since_ns) / 1000000000;
-  t->tv_nsec = (pm_now_ns() - since_ns) % 1000000000;
+  const int64_t t_ns = time_by(clock);
+  if (t_ns < 0) return errno = EINVAL, -1;
+  t->tv_sec = t_ns / 1000000000;
+  t->tv_nsec = t_ns % 1000000000;
   if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI)
     t->tv_sec += DATE_S;
   guest_look_at_clock();
@@ -127,21 +152,20 @@ int sched_yield(void) {
   return 0;
 }
 
-/* CPU time is the time since the beginning: a simulated process has its core to itself. */
 static clock_t guest_clock(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return now.tv_sec * CLOCKS_PER_SEC + now.tv_nsec / (1000000000 / CLOCKS_PER_SEC);
 }
 static clock_t guest_times(struct tms *t) {
-  const clock_t now = guest_clock() / (CLOCKS_PER_SEC / sysconf(_SC_CLK_TCK));
-  if (t) *t = (struct tms){now, 0, 0, 0};
-  return now;
+  const clock_t ticks_per_s = sysconf(_SC_CLK_TCK);
+  if (t) *t = (struct tms){guest_clock() / (CLOCKS_PER_SEC / ticks_per_s), 0, 0, 0};
+  return (clock_t)(pm_now_ns() / (1000000000 / ticks_per_s));
 }
 static int guest_getrusage(__rusage_who_t who, struct rusage *u) {
   const int code = getrusage(who, u);
   struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  clock_gettime(who == RUSAGE_THREAD ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &t);
   struct timeval now = {t.tv_sec, t.tv_nsec / 1000};
   if (who == RUSAGE_CHILDREN) now = (struct timeval){0, 0};
   u->ru_utime = now;

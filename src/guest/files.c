@@ -37,7 +37,9 @@ static int wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns) {
   for (;;) {
     const int ready = look(arg, host_ms(d_ns));
     if (ready || (d_ns > 0 && pm_now_ns() >= t_end_ns)) return ready;
+    guest_falls_asleep();
     pm_yield();
+    guest_wakes();
     guest_cancel_point();
     const int came = guest_signals_come();
     was_restarted = came == GUEST_RESTARTS;

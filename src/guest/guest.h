@@ -63,20 +63,22 @@ typedef struct guest_context {
   pm_thread *thread;                   /* NULL: not begun, or left by pthread_exit */
   pid_t number;                        /* gettid's; 0: not asked for yet */
   int64_t began_ns;
-  void *cores;  /* a cpu_set_t: what it has bound itself to; NULL: to none */
-  void *locale; /* a locale_t: what it told uselocale; NULL: as its process */
+  int64_t slept_ns, asleep_at_ns; /* in calls that wait on a host, too; since when, + 1; 0: awake */
+  void *cores;                    /* a cpu_set_t: what it has bound itself to; NULL: to none */
+  void *locale;                   /* a locale_t: what it told uselocale; NULL: as its process */
 } guest_context;
 struct guest {
   /* what every switch looks at */
   FILE *out;
-  char *image;         /* its copy of the program and of the libraries with state */
-  guest_context first; /* of its first thread */
-  int cwd_fd;          /* -1: where pm_run was started */
-  int umask;           /* -1: as pm_run's */
-  int *descriptors;    /* 0, 1 and 2, see descriptors.c; NULL: pm_run's */
-  int opened;          /* the last of those from 3 on, see owners.c; -1: none */
-  int thread_count;    /* beside the first */
-  int look_count;      /* at the clock, with nothing in between */
+  char *image;          /* its copy of the program and of the libraries with state */
+  guest_context first;  /* of its first thread */
+  int cwd_fd;           /* -1: where pm_run was started */
+  int umask;            /* -1: as pm_run's */
+  int *descriptors;     /* 0, 1 and 2, see descriptors.c; NULL: pm_run's */
+  int64_t cpu_ended_ns; /* CPU time of threads that have ended */
+  int opened;           /* the last of those from 3 on, see owners.c; -1: none */
+  int thread_count;     /* beside the first */
+  int look_count;       /* at the clock, with nothing in between */
   uint64_t looked_id;
   int64_t locked_at_ns; /* time of its last lock, and how many it took then */
   int lock_count;
@@ -180,6 +182,10 @@ const pm_platform *guest_platform(void);
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
 /* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
 void guest_look_at_clock(void);
+/* The running thread waits from here on, or has: that is no CPU time. */
+void guest_falls_asleep(void);
+void guest_wakes(void);
+int64_t guest_cpu_ns(const guest_context *c);  /* of a thread */
 int64_t guest_ns_of(const struct timespec *t); /* simulated, of a time by any clock */
 clockid_t guest_clock_of(pid_t thread);        /* of its CPU time */
 bool guest_is_time(const struct timespec *t);  /* its nanoseconds are some of a second */

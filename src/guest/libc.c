@@ -3,8 +3,8 @@
    run on the host as children of this process; processes of its own (fork, exec, posix_spawn) are
    refused with a sentence.
 
-   Shared by all processes, as the manual of pm_run says: the time zone, results in static
-   memory (localtime, strerror, ...), descriptors from 3 on, file locks. */
+   Shared by all processes, as the manual of pm_run says: results in static memory (strerror, getpwnam ...), the
+   numbers of descriptors from 3 on. */
 #include "guest.h"
 #include <dirent.h>
 #include <errno.h>

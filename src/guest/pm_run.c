@@ -13,10 +13,10 @@
    with; a function that is missing is named when the program is loaded. Each process has its own
    copy of all variables: of the program, of its libraries (opened later too) but libc, thread-local ones; and of libc's
    environment, getopt, errno, stdout, stdin (of process 0, empty for the others), descriptors 0 to 2, exit handlers,
-   random numbers, strtok, hsearch, working directory, umask, locale, limits, conversions of printf, signal handlers (crashes, signals to
-   oneself).
-   Shared by all, as in threads of one process: the time zone, results in static memory (localtime,
-   strerror), other descriptors, file locks. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
+   random numbers, strtok, hsearch, working directory, umask, locale, time zone, limits, locks of files, conversions of printf, signal
+   handlers (crashes, signals to oneself).
+   Shared by all, as in threads of one process: results in static memory (strerror, getpwnam), the numbers of
+   other descriptors, of which each process has those that it opened. Clocks, sleeps, sched_yield, threads (pthreads, C11, futexes),
    semaphores, poll, select, epoll, timerfd, pipes and sockets are of simulated time; gethostname says node0, node1 ...; exit ends one
    process. A spin on memory is noticed by the host's clock, so its simulated time differs a little
    from run to run. Commands (system, popen) run on the host in no simulated time. Refused with a

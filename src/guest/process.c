@@ -171,6 +171,10 @@ static void run_handlers(guest_exit_handler **list, int status) {
 void guest_context_end(guest_context *c) {
   c->thread = NULL;
   run_handlers(&c->exits, 0);
+  if (c->before)
+    guest_now()->cpu_ended_ns += guest_cpu_ns(c);
+  else
+    guest_falls_asleep(); /* the others go on, and it is the process's first for ever */
   if (guest_recorder_end) guest_recorder_end(c);
   guest_openmp_end(c->openmp);
   c->openmp = NULL;

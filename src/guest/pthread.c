@@ -56,7 +56,9 @@ static int queue_wait_at(waiter **queue, const void *place, const char *what, in
     if (d_ns >= 0 && left_ns <= 0) code = ETIMEDOUT;
     if (ends & BY_CANCEL && guest_is_cancelled()) code = ECANCELED;
     if (code) break;
+    guest_falls_asleep();
     pm_thread_wait(what, guest_alarm_in_ns(left_ns));
+    guest_wakes();
     if (guest_signals_come() == GUEST_INTERRUPTS && ends & BY_SIGNAL) code = EINTR;
   }
   if (self.is_woken) return 0;

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -279,6 +282,69 @@ static void waits_for_a_name(void) {
     SAY("closed: %d", sem_close(other) == 0 && sem_unlink(name) == 0 && sem_close(s) == 0 && sem_close(again) == 0 && sem_close(bare) == 0);
   }
 }
+/* Each has a time zone, and what localtime returns is not another's. */
+static void lives_in_a_zone(void) {
+  static const char *const zones[] = {"UTC0", "EST5EDT,M3.2.0,M11.1.0", "<+0530>-5:30"};
+  const time_t winter = 1040774400, summer = 1056672000, later = 1057000000 + rank * 86400;
+  char text[64], when[64];
+  setenv("TZ", zones[rank], 1);
+  tzset();
+  const struct tm *const kept = localtime(&winter), *const universal = gmtime(&winter);
+  const char *const said = ctime(&summer);
+  step(1);
+  SAY("zone: %ld %d %s %s", timezone, daylight != 0, tzname[0], tzname[1]);
+  SAY("winter: %d-%d %d:%02d %d %s, universal %d", kept->tm_mon + 1, kept->tm_mday, kept->tm_hour, kept->tm_min, kept->tm_isdst, kept->tm_zone, universal->tm_hour);
+  SAY("summer: %.24s", said);
+  step(2);
+  struct tm then = *localtime(&summer);
+  strftime(text, sizeof text, "%d %H:%M %Z %z", &then);
+  ctime_r(&later, when);
+  SAY("summer: %s, back %d, later %.24s", text, mktime(&then) == summer, when);
+  step(3);
+  if (rank == 1) unsetenv("TZ"), setenv("TZ", "JST-9", 1);
+  SAY("moved: %d", localtime(&winter)->tm_hour);
+  SAY("name: %.24s", asctime(gmtime(&winter)));
+  if (rank) return;
+  setenv("TZ", ":/etc/localtime", 1);
+  const int hour = localtime(&winter)->tm_hour;
+  unsetenv("TZ");
+  step(4);
+  SAY("without: %d", localtime(&winter)->tm_hour == hour);
+}
+/* Who sleeps, or waits for a thread or a file, takes no CPU time. */
+static int64_t cpu_ms(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+static void *sleeps(void *arg) {
+  usleep(100000);
+  return arg;
+}
+static void *looks(void *arg) { /* at the clock, for 100 ms of it */
+  const int64_t begin_ms = cpu_ms(CLOCK_MONOTONIC);
+  while (cpu_ms(CLOCK_MONOTONIC) < begin_ms + 100) continue;
+  *(int64_t *)arg = cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+  return NULL;
+}
+static void takes_cpu_time(void) {
+  struct pollfd nothing = {.fd = -1};
+  struct rusage u;
+  struct tms t;
+  pthread_t thread;
+  int64_t of_thread_ms = 0;
+  const clock_t ticks = times(&t);
+  if (rank) return;
+  usleep(100000);
+  poll(&nothing, 1, 100);
+  pthread_create(&thread, NULL, sleeps, NULL), pthread_join(thread, NULL);
+  SAY("slept: %d %d", cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < 90, cpu_ms(CLOCK_THREAD_CPUTIME_ID) < 90);
+  getrusage(RUSAGE_SELF, &u);
+  SAY("clock: %d %d", clock() < CLOCKS_PER_SEC / 10, u.ru_utime.tv_sec == 0 && u.ru_utime.tv_usec < 90000);
+  SAY("times: %d %d", times(&t) - ticks >= sysconf(_SC_CLK_TCK) * 29 / 100, t.tms_utime < sysconf(_SC_CLK_TCK) / 10);
+  pthread_create(&thread, NULL, looks, &of_thread_ms), pthread_join(thread, NULL);
+  SAY("looked: %d %d %d", of_thread_ms > 20, cpu_ms(CLOCK_PROCESS_CPUTIME_ID) > 20, cpu_ms(CLOCK_THREAD_CPUTIME_ID) < 90);
+}
 /* pm_run's alone: nothing of the host changes. Were it not refused, what is asked for here would do no harm. */
 static int is_refused(long code) { return code == -1 && errno == EPERM; }
 static void changes_the_host(void) {
@@ -326,7 +392,7 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"host", changes_the_host}, {"number", takes_a_number}};
+  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"zone", lives_in_a_zone}, {"cpu", takes_cpu_time}, {"host", changes_the_host}, {"number", takes_a_number}};
   rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
   if (argc != 3 || !(itself = realpath(argv[0], NULL)) || chdir(argv[2])) return 2;
   if (strcmp(argv[1], "asks") == 0) return asks_from_outside();

@@ -30,6 +30,8 @@ check "locks of files keep other processes out" locks_of_files_keep_others_out
 check "semaphores and queues of messages wait in simulated time" owns ipc
 check "semaphores with a name are one for all processes" owns named
 host_is_not_changed() { mkdir "$T/host_" && run -n 3 "$B/tests/model/guest_owns" host "$T/host_" && cat "$T/out" && test "$(grep -c '^[012] [a-z]*:\( 1\)*$' "$T/out")" = 33 && grep '^pm_run: process .: clock_settime: .*refused (EPERM)' "$T/err"; }
+check "each process has a time zone, and dates of its own" owns zone
+check "who sleeps takes no CPU time" owns cpu
 check "the host is not changed" host_is_not_changed
 check "numbers of other processes' files are refused" numbers_of_others_are_refused
 for what in signals posix; do
