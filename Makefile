@@ -216,13 +216,15 @@ include $(wildcard tests/*/*.mk)
 ROOMS       := headers base overlap transport clock coll report fuzz mpi model guest_mpi rtl hw tree mutate
 ROOMS_CORE  := headers base overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
-CHECK_ALL   := $(foreach r,$(ROOMS),$(CHECK_$r))
+# What takes long and breaks seldom is left to check-more.
+LEFT_OUT    := $(if $(TEST_MORE),,tests/mutate/some_mutants.sh tests/coll/thread_sanitizer.sh $(B)/tests/rtl/switched)
+CHECK_ALL   := $(filter-out $(LEFT_OUT),$(foreach r,$(ROOMS),$(CHECK_$r)))
 
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
 THREADED    += transport/messages overlap/threads_and_foreign_stamps
 # What `make check` runs of the other builds: enough to see one break, little enough to wait for.
-SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up report/json_reader \
-               $(if $(TEST_MORE),transport/messages coll/progress_policies model/portals_rules)
+SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up \
+               $(if $(TEST_MORE),report/json_reader transport/messages coll/progress_policies model/portals_rules)
 SOME_TSAN   += overlap/threads_and_foreign_stamps
 SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
 asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))

@@ -46,8 +46,8 @@ void guest_falls_asleep(void) {
   guest_context *c = guest_context_now();
   if (!c->asleep_at_ns) c->asleep_at_ns = pm_now_ns() + 1;
 }
-void guest_wakes(
-    void) { /* threads of OpenMP share a context: the first that wakes is awake for all */
+/* Threads of OpenMP share a context: the first that wakes is awake for all. */
+void guest_wakes(void) {
   guest_context *c = guest_context_now();
   if (c->asleep_at_ns) c->slept_ns += pm_now_ns() + 1 - c->asleep_at_ns;
   c->asleep_at_ns = 0;
