@@ -216,7 +216,7 @@ include $(wildcard tests/*/*.mk)
 ROOMS       := headers base overlap transport clock coll report fuzz mpi model guest_mpi rtl hw tree mutate
 ROOMS_CORE  := headers base overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
-# What takes long and breaks seldom is left to check-more.
+# What make check has no time for is left to check-more.
 LEFT_OUT    := $(if $(TEST_MORE),,tests/mutate/some_mutants.sh tests/coll/thread_sanitizer.sh $(B)/tests/rtl/switched)
 CHECK_ALL   := $(filter-out $(LEFT_OUT),$(foreach r,$(ROOMS),$(CHECK_$r)))
 

@@ -65,6 +65,11 @@ static int64_t ns_of(const struct timespec *t) {
 static struct timespec of_ms(int ms) {
   return (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
 }
+int guest_pass(int ms) {
+  const struct timespec d = of_ms(ms);
+  if (ms) syscall(SYS_nanosleep, &d, NULL); /* the host's: nanosleep is the simulated one */
+  return 0;
+}
 
 /* ---- poll ------------------------------------------------------------------------------------------------- */
 typedef struct poll_args {
@@ -234,12 +239,9 @@ typedef struct fifo_args {
 /* Opens for writing fail until somebody reads. */
 static int look_for_reader(void *arg, int ms) {
   fifo_args *a = (fifo_args *)arg;
-  const struct timespec d = of_ms(ms);
   a->fd = openat(a->folder, a->path, a->flags | O_NONBLOCK);
   if (a->fd >= 0) return 1;
-  if (errno != ENXIO) return -1;
-  if (ms) nanosleep(&d, NULL);
-  return 0;
+  return errno == ENXIO ? guest_pass(ms) : -1;
 }
 /* A writer may be there, have gone, or have left something. What is there is not read: without a writer a copy of it
    has no bytes, with one there is nothing yet. */

@@ -287,6 +287,7 @@ void guest_locks_end(const guest *g);
    happens); d_ns < 0: for ever. ret 0, or -1: look gave less, a signal came (and not one that restarts, if it may),
    or it is over: EAGAIN. */
 int guest_wait_for(int (*look)(void *arg, int ms), void *arg, int64_t d_ns, bool restarts);
+int guest_pass(int ms); /* what such a look does where the host has nothing to wait by; ret 0 */
 /* openat; of a FIFO that nobody has open at its other side it waits in simulated time. */
 int guest_open_waiting(int folder, const char *path, int flags, mode_t mode);
 /* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */

@@ -8,12 +8,6 @@
 #include <sys/sem.h>
 #include <time.h>
 
-static int pass(int ms) { /* ret 0: to be asked again */
-  const struct timespec d = {ms / 1000, (long)(ms % 1000) * 1000000};
-  if (ms) nanosleep(&d, NULL);
-  return 0;
-}
-
 /* ---- semop ------------------------------------------------------------------------------------------------------- */
 enum { SEM_OPERATIONS_MAX = 500 }; /* Linux's SEMOPM */
 typedef struct sem_args {
@@ -30,7 +24,7 @@ static int look_semop(void *arg, int ms) {
     now[i].sem_flg |= IPC_NOWAIT;
   }
   if (semop(a->set, now, a->count) == 0) return 1;
-  return errno == EAGAIN ? pass(ms) : -1;
+  return errno == EAGAIN ? guest_pass(ms) : -1;
 }
 static int guest_semtimedop(int set, struct sembuf *asked, size_t count, const struct timespec *d) {
   bool is_to_wait = count <= SEM_OPERATIONS_MAX;
@@ -55,7 +49,7 @@ typedef struct msg_args {
 static int look_msgsnd(void *arg, int ms) {
   const msg_args *a = (const msg_args *)arg;
   if (msgsnd(a->queue, a->from, a->bytes, a->flags | IPC_NOWAIT) == 0) return 1;
-  return errno == EAGAIN ? pass(ms) : -1;
+  return errno == EAGAIN ? guest_pass(ms) : -1;
 }
 static int guest_msgsnd(int queue, const void *from, size_t bytes, int flags) {
   msg_args a = {.queue = queue, .flags = flags, .from = from, .bytes = bytes};
@@ -66,7 +60,7 @@ static int look_msgrcv(void *arg, int ms) {
   msg_args *a = (msg_args *)arg;
   a->got = msgrcv(a->queue, a->to, a->bytes, a->type, a->flags | IPC_NOWAIT);
   if (a->got >= 0) return 1;
-  return errno == ENOMSG ? pass(ms) : -1;
+  return errno == ENOMSG ? guest_pass(ms) : -1;
 }
 static ssize_t guest_msgrcv(int queue, void *to, size_t bytes, long type, int flags) {
   msg_args a = {.queue = queue, .flags = flags, .to = to, .bytes = bytes, .type = type};
@@ -90,14 +84,14 @@ static int look_mq_send(void *arg, int ms) {
   mq_args *a = (mq_args *)arg;
   if (mq_timedsend(a->queue, a->from, a->bytes, a->priority, &over) == 0) return 1;
   a->is_waiting = errno == ETIMEDOUT;
-  return a->is_waiting ? pass(ms) : -1;
+  return a->is_waiting ? guest_pass(ms) : -1;
 }
 static int look_mq_receive(void *arg, int ms) {
   mq_args *a = (mq_args *)arg;
   a->got = mq_timedreceive(a->queue, a->to, a->bytes, &a->priority, &over);
   if (a->got >= 0) return 1;
   a->is_waiting = errno == ETIMEDOUT;
-  return a->is_waiting ? pass(ms) : -1;
+  return a->is_waiting ? guest_pass(ms) : -1;
 }
 /* ret whether it was done; t: by the clock of the day, NULL: whenever */
 static bool wait_for_queue(int (*look)(void *arg, int ms), mq_args *a, const struct timespec *t) {

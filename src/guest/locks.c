@@ -8,13 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-static void pass(int ms) {
-  const struct timespec d = {ms / 1000, (long)(ms % 1000) * 1000000};
-  if (ms) nanosleep(&d, NULL);
-}
 
 /* ---- flock ----------------------------------------------------------------------------------------------------- */
 typedef struct flock_args {
@@ -24,7 +18,7 @@ static int look_flock(void *arg, int ms) {
   const flock_args *a = (const flock_args *)arg;
   if (flock(a->fd, a->how | LOCK_NB) == 0) return 1;
   if (errno != EWOULDBLOCK) return -1;
-  return pass(ms), 0;
+  return guest_pass(ms);
 }
 static int guest_flock(int fd, int how) {
   flock_args a = {fd, how};
@@ -142,7 +136,7 @@ static int look_lock(void *arg, int ms) {
   if (errno != EAGAIN && errno != EACCES) return -1;
   for (int steps = 0; (g = g->waits_for) && steps < guest_count(); steps++)
     if (g == me) return errno = EDEADLK, -1; /* whom it waits for waits, in the end, for it */
-  return pass(ms), 0;
+  return guest_pass(ms);
 }
 static int wait_for_lock(int fd, const part_lock *l) {
   const int code = guest_wait_for(look_lock, &(lock_args){fd, l}, -1, true);
@@ -167,7 +161,7 @@ static int look_open_lock(void *arg, int ms) {
   const open_lock *a = (const open_lock *)arg;
   if (fcntl(a->fd, F_OFD_SETLK, a->lock) == 0) return 1;
   if (errno != EAGAIN && errno != EACCES) return -1;
-  return pass(ms), 0;
+  return guest_pass(ms);
 }
 bool guest_is_lock(int request) {
   return request == F_SETLK || request == F_SETLKW || request == F_GETLK || request == F_OFD_SETLKW;

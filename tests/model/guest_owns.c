@@ -56,6 +56,8 @@ static void closes_all(void) {
     SAY("closed: write %s", error_name(write(fd, "x", 1) < 0)), SAY("closed: copy %s", error_name(write(copy, "x", 1) < 0));
   }
   step(2);
+  if (rank == 1) SAY("range: %s", error_name(close_range(3, ~0U, 0)));
+  if (rank == 1) SAY("no range: %s", error_name(close_range(5, 3, 0)));
   if (rank == 2) closefrom(3);
   if (rank == 0) {
     const int wrote = write(fd, "ab", 2) == 2 && write(copy, "cd", 2) == 2 && fputs("ef", stream) >= 0 && fflush(stream) == 0;
@@ -376,6 +378,13 @@ static void changes_the_host(void) {
   SAY("thread: %d", prctl(PR_GET_NAME, name) == 0 && strcmp(name, "a name that is ") == 0);
   SAY("rights: %d %d", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_getpid) > 0, is_refused(prctl(PR_CAPBSET_DROP, 1000, 0, 0, 0)));
 }
+/* pm_run's alone: while a program outside has the lock, no simulated time passes. */
+static void waits_for_one_outside(void) {
+  const int fd = open("outside", O_CREAT | O_RDWR, 0666);
+  const int64_t begin_ms = cpu_ms(CLOCK_MONOTONIC);
+  const int code = lock(fd, F_SETLKW, F_WRLCK, 0, 1);
+  SAY("held: %s, soon %d", error_name(code), cpu_ms(CLOCK_MONOTONIC) < begin_ms + 900);
+}
 /* pm_run's alone: numbers are the whole run's. */
 static void takes_a_number(void) {
   const int mine = rank == 0 ? open("number", O_CREAT | O_RDWR, 0666) : -1;
@@ -396,7 +405,7 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"zone", lives_in_a_zone}, {"cpu", takes_cpu_time}, {"host", changes_the_host}, {"number", takes_a_number}};
+  } all[] = {{"closes", closes_all}, {"counts", counts_under_locks}, {"parts", locks_parts}, {"ring", waits_in_a_ring}, {"open", waits_for_an_open_file}, {"outside", has_locks_outside}, {"ipc", waits_for_others}, {"named", waits_for_a_name}, {"zone", lives_in_a_zone}, {"cpu", takes_cpu_time}, {"host", changes_the_host}, {"held", waits_for_one_outside}, {"number", takes_a_number}};
   rank = getenv("PMI_RANK") ? atoi(getenv("PMI_RANK")) : 0;
   if (argc != 3 || !(itself = realpath(argv[0], NULL)) || chdir(argv[2])) return 2;
   if (strcmp(argv[1], "asks") == 0) return asks_from_outside();

@@ -27,6 +27,11 @@ locks_of_files_keep_others_out() { owns counts && owns parts && owns ring && own
 numbers_of_others_are_refused() { mkdir "$T/number" && run -n 3 "$B/tests/model/guest_owns" number "$T/number" && grep -x '1 number: busy' "$T/out" && grep -x '1 free number: 100, again 1' "$T/out" && grep -x '1 unseen: done' "$T/out" && grep '^pm_run: process 1: dup2: .*refused (EBUSY)' "$T/err"; }
 check "files are closed by the process that opened them, or by its end" files_are_closed_by_their_process
 check "locks of files keep other processes out" locks_of_files_keep_others_out
+waits_for_locks_of_others() { # whose program holds it until its input ends
+  mkdir "$T/held" && : >"$T/held/outside" && { sleep 2 | "$B/tests/model/guest_owns" asks "$T/held" >"$T/holder" & } && for _ in $(seq 100); do if [ -s "$T/holder" ]; then break; fi; sleep 0.02; done
+  run -n 1 "$B/tests/model/guest_owns" held "$T/held" && cat "$T/out" "$T/holder" && grep -x '0 outside: done' "$T/holder" && grep -x '0 held: done, soon 1' "$T/out"
+}
+check "locks of programs outside are waited for in no simulated time" waits_for_locks_of_others
 check "semaphores and queues of messages wait in simulated time" owns ipc
 check "semaphores with a name are one for all processes" owns named
 host_is_not_changed() { mkdir "$T/host_" && run -n 3 "$B/tests/model/guest_owns" host "$T/host_" && cat "$T/out" && test "$(grep -c '^[012] [a-z]*:\( 1\)*$' "$T/out")" = 33 && grep '^pm_run: process .: clock_settime: .*refused (EPERM)' "$T/err"; }
