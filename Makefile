@@ -271,9 +271,10 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 	if ! command -v apt-get >/dev/null || ! $$sudo true 2>/dev/null; then \
 	  echo "missing packages, not installed (no apt-get or no rights):$$missing"; exit 0; fi; \
 	echo "installing:$$missing"; \
-	export DEBIAN_FRONTEND=noninteractive; \
+	export DEBIAN_FRONTEND=noninteractive; $(if $(MEANWHILE),{ $(MEANWHILE) >$(B)/meanwhile.log 2>&1 || :; } &) \
 	{ $$sudo apt-get -qq update && $$sudo apt-get -qq -y --no-install-recommends install $$missing; } >$(B)/deps.log 2>&1 \
-	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }
+	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }; \
+	wait
 
 examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command as build/NAME
 
@@ -287,7 +288,11 @@ run-now: $(B)/overlap_pingpong $(B)/bench_nbc
 	@echo; $(B)/bench_nbc --min-us 1000 --max-us 4000 --reps 5 --oversample 3 --budget-s 12 --json $(B)/bench_nbc.json --html $(B)/bench_nbc.html
 	@echo "pictures: $(B)/bench_nbc.html"
 
-# Packages decide what is detected, so `check` reads this file anew after installing them.
+# Packages decide what is detected, so `check` reads this file anew after installing them. What needs none is built meanwhile,
+# as far as that goes: a package may bring a new compiler.
+.PHONY: needs-no-package
+needs-no-package: $(filter-out %.sh,$(CHECK_CORE) $(CHECK_model))
+check: MEANWHILE = $(MAKE) --no-print-directory -j$(shell nproc) -k needs-no-package
 check: deps ## install what is missing, build all, run all tests; last line: N passed, N failed, N skipped
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) check-now
 check-now: $(filter-out %.sh,$(CHECK_ALL)) $(EXAMPLES) $(foreach r,$(ROOMS),$(NEEDS_$r)) $(CHECK_BUILDS)

@@ -6,9 +6,10 @@ RTL_OPT     ?= -O2
 RTL_QUICK   := $(if $(VERILATOR),$(shell f='-fno-tree-pre -fno-code-hoisting -fno-gcse --param sccvn-max-alias-queries-per-access=50 --param dse-max-alias-queries-per-store=16'; \
                  g++ -Werror $$f -x c++ -fsyntax-only /dev/null 2>/dev/null && echo $$f))
 # $(call verilate,FOLDER,PREFIX), then more options and the sources. Objects that are there from before would be linked too.
-verilate     = rm -f $1/*.o && MAKEFLAGS= $(VERILATOR) -Wall -O3 -fno-const-bit-op-tree -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
+VERILATE    := -Wall -O3 -fno-const-bit-op-tree --cc -y rtl
+verilate     = rm -f $1/*.o && MAKEFLAGS= $(VERILATOR) $(VERILATE) -CFLAGS "-I$(CURDIR)" --Mdir $1 --prefix $2 \
                -MAKEFLAGS "-f $(CURDIR)/rtl/two_files.mk VM_PARALLEL_BUILDS=1 VM_FAST=$2__fast VM_SLOW=$2__slow" \
-               -MAKEFLAGS "OPT_FAST='$(RTL_OPT) $(RTL_QUICK)' OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --cc -y rtl --build -j 1
+               -MAKEFLAGS "OPT_FAST='$(RTL_OPT) $(RTL_QUICK)' OPT_GLOBAL=$(RTL_OPT) OPT_SLOW=-O0" --build -j 1
 # COVER=1, by make coverage-rtl: the models of tests count lines and bits, as rtl/coverage.h says. This takes twice the time
 # to compile and run. Memories deeper than 8 are left out.
 ifdef COVER
@@ -37,14 +38,15 @@ $(VERILATED): $(B)/.flags
 	$(Q)mkdir -p $(B)/rtl/verilated && cd $(B)/rtl/verilated && for f in verilated verilated_threads $(if $(COVER),verilated_cov) verilated_vcd_c verilated_fst_c; do \
 	  g++ $(VERILATOR_FLAGS) -O1 -DVM_COVERAGE=$(if $(COVER),1,0) -DVM_TRACE=1 -c $(VERILATOR_INCLUDE)/$$f.cpp || exit 1; done
 	$(Q)rm -f $@ && ar rcs $@ $(B)/rtl/verilated/*.o
-# $(call module_test,NAME,TOP,FILES,further needs,flags of Verilator): modules without the rest, driven by tests/rtl/NAME.cpp
+# $(call module_test,NAME,TOP,FILES,further needs,flags of Verilator): modules without the rest, driven by tests/rtl/NAME.cpp.
+# Model and test are compiled as one file: each would read Verilator's headers for a second.
 define module_test
-$(B)/tests/rtl/$1: RTL_OPT := -O1
 $(B)/tests/rtl/$1: tests/rtl/$1.cpp tests/test.h rtl/nic_cosim.h $3 $4 $(VERILATED) $(B)/.flags
 	$$(call say,RTL,$$@)
-	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(call verilate,$(B)/rtl/$1,V$2) $5 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
-	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall $(COVERED_FLAGS) -I$(B)/rtl/$1 $$< -o $$@ $(B)/rtl/$1/V$2__ALL.a $(VERILATED) -lz -pthread
+	$$(Q)mkdir -p $$(@D) && rm -rf $(B)/rtl/$1
+	$$(Q)$(VERILATOR) $(VERILATE) --Mdir $(B)/rtl/$1 --prefix V$2 $5 --top-module $2 $3 >$(B)/rtl/$1.log 2>&1 || { tail -30 $(B)/rtl/$1.log; exit 1; }
+	$$(Q)cd $(B)/rtl/$1 && for f in *.cpp; do echo "#include \"$$$$f\""; done >V$2_all.h
+	$$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall $(COVERED_FLAGS) $(RTL_QUICK) -isystem $(B)/rtl/$1 -include V$2_all.h $$< -o $$@ $(VERILATED) -lz -pthread
 CHECK_rtl += $(B)/tests/rtl/$1
 endef
 $(eval $(call module_test,leaf,leaf,rtl/nic_pkg.sv tests/rtl/leaf.sv,rtl/coverage.h $(RTL_SOURCES),$(COVERED)))
@@ -139,9 +141,9 @@ NIC_WATCHED := $(B)/rtl/watched/libnic_cosim.a
 $(NIC_WATCHED): $(B)/rtl/wave/Vnic_wave__ALL.a $(B)/tests/rtl/mac $(VERILATED) rtl/nic_cosim.cpp rtl/nic_cosim.h rtl/coverage.h
 	$(call say,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED -DCOSIM_MAC $(COVERED_FLAGS) -I$(B)/rtl/wave -I$(B)/rtl/mac \
+	$(Q)g++ $(VERILATOR_FLAGS) -O1 -Wall -Wextra -DCOSIM_WATCHED -DCOSIM_MAC $(COVERED_FLAGS) -I$(B)/rtl/wave -isystem $(B)/rtl/mac -include Vmac_all.h \
 	  -c rtl/nic_cosim.cpp -o $(@D)/nic_cosim.o
-	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/mac/Vmac*.o $(B)/rtl/verilated/*.o 2>/dev/null
+	$(Q)cp $< $@ && ar rs $@ $(@D)/nic_cosim.o $(B)/rtl/verilated/*.o 2>/dev/null
 WATCHED_TESTS := two_nics faults_lose_nothing hostile_input hard_cases lists headers triggers small_print many_elements
 $(foreach t,$(WATCHED_TESTS),$(eval $(call test,rtl/$t,,$(NIC_WATCHED) -lstdc++))$(eval $(B)/tests/rtl/$t: $(NIC_WATCHED)))
 COVERING_TESTS := $(addprefix $(B)/tests/rtl/,leaf switch $(WATCHED_TESTS))

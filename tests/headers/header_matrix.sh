@@ -39,13 +39,14 @@ between() { # C-COMPILER STANDARD LANGUAGE [MACRO]: no code is made
     "$1" $warn -I. -pthread -fsyntax-only "-std=$2" -x "$3" ${4:+"-D$4"} "tests/headers/${stem}_user.c"
 }
 no_standard_is_asked_for() { ! grep -nE '__STDC_VERSION__|__cplusplus *[<>=]|__cpp_' "$file"; }
-mixed() { run "$CC" "$T/main.o" "$first/impl.$1.o" "$first/user.$2.o"; } # IMPLEMENTATION'S AND USER'S STANDARD
+made_of() { case $1 in c++*) echo "$T/$quicker" ;; *) echo "$T/$CC" ;; esac; } # STANDARD: the folder of its objects
+mixed() { run "$CC" "$T/main.o" "$(made_of "$1")/impl.$1.o" "$(made_of "$2")/user.$2.o"; } # IMPLEMENTATION'S AND USER'S STANDARD
 # The same text, once preprocessed, makes the same object: a header that is included again compiles no second time.
 order() { # FILE STANDARD LANGUAGE: header included several times
   for f in "$T/$stem-impl" "$1"; do "$CC" -I. -E -P -D_GNU_SOURCE "-std=$2" -x "$3" "${f%.c}.c" >"${f%.c}.text" || return 1; done
-  again=$first/impl.$2.o
+  again=$(made_of "$2")/impl.$2.o
   cmp -s "$T/$stem-impl.text" "${1%.c}.text" || { again=$T/again.o && object "$again" "$CC" -D_GNU_SOURCE "-std=$2" -x "$3" "$1"; } || return 1
-  run "$CC" "$T/main.o" "$again" "$first/user.c99.o"
+  run "$CC" "$T/main.o" "$again" "$T/$CC/user.c99.o"
 }
 two_static_copies() { # LANGUAGE
   object "$T/one.o" "$quicker" -D_GNU_SOURCE -x "$1" "-D$static" "-D$implementation" "-Duse_$stem=use_one" \
@@ -73,7 +74,7 @@ nothing_writable() { # OBJECT
 }
 no_common_library_missing() { # every undefined symbol is libc's, libm's, libpthread's, or that of a header which is needed
   echo 'int main(void) { return 0; }' >"$T/empty.c" &&
-    "$CC" -no-pie -o "$T/empty" "$T/empty.c" "$first/impl.c99.o" ${needs:+"$B/libnbc_overlap.a"} -pthread -lm
+    "$CC" -no-pie -o "$T/empty" "$T/empty.c" "$T/$CC/impl.c99.o" ${needs:+"$B/libnbc_overlap.a"} -pthread -lm
 }
 needs_gnu_source() { # says what to do when the implementation is compiled without it
   ! "$CC" -std=c11 -I. -E -o "$T/impl.text" "$T/$stem-impl.c" 2>"$T/errors" && grep "error.*_GNU_SOURCE" "$T/errors"
@@ -90,7 +91,7 @@ one_header() {
   { printf '#define %s\n' "$implementation" && all && all; } >"$T/$stem-twice.c"
   main_of "use_$stem" >"$T/main.c"
   "$CC" -c -o "$T/main.o" "$T/main.c"
-  first=$T/$CC quicker=$CC
+  quicker=$CC
   ! command -v "$CLANG" >/dev/null || quicker=$CLANG # in half of the time
   for compiler in "$CC" "$CLANG"; do
     if ! command -v "$compiler" >/dev/null; then
@@ -98,10 +99,13 @@ one_header() {
       continue
     fi
     objects=$T/$compiler && mkdir -p "$objects"
-    oldest=one_standard
-    [ -z "$needs" ] || [ "$compiler" = "$CC" ] || [ -n "$TEST_MORE" ] || oldest=between
+    oldest=one_standard oldest_cpp=one_standard
+    if [ -z "$TEST_MORE" ]; then # code is made of C by both, of C++ by the quicker one; where others are needed, once
+      [ -z "$needs" ] || [ "$compiler" = "$CC" ] || oldest=between
+      [ "$compiler" = "$quicker" ] || oldest_cpp=between
+    fi
     check "$file $compiler c99" $oldest "$compiler" c99 c
-    [ $oldest = between ] || check "$file $compiler c++17" $oldest "$compiler" c++17 c++
+    check "$file $compiler c++17" $oldest_cpp "$compiler" c++17 c++
     # in make check one of two compilers takes the newest C, the other one the newest C++
     c=$(newest "$compiler") cpp=$(newest_cpp "$compiler")
     if [ "$quicker" = "$CC" ]; then few="$c $cpp"; elif [ "$compiler" = "$quicker" ]; then few=$cpp; else few=$c; fi
@@ -129,8 +133,8 @@ one_header() {
       check "$file implemented, then included again, $language" order "$T/$stem-twice.c" $standard $language
       if [ $language = c ] || [ -n "$TEST_MORE" ]; then check "$file two static copies, $language" two_static_copies $language; fi
     fi
-    check "$file exports only ${prefix}_ ($language)" only_prefixed_symbols "$first/impl.$standard.o"
-    check "$file has no writable data ($language)" nothing_writable "$first/impl.$standard.o"
+    check "$file exports only ${prefix}_ ($language)" only_prefixed_symbols "$(made_of $standard)/impl.$standard.o"
+    check "$file has no writable data ($language)" nothing_writable "$(made_of $standard)/impl.$standard.o"
   done
   check "$file needs only libc, libm, libpthread" no_common_library_missing
   check "$file without _GNU_SOURCE says so" needs_gnu_source

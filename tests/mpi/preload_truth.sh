@@ -126,7 +126,7 @@ absent() { # mpi
 table() { # mpi
   reports=$work/$1.table
   mkdir "$reports"
-  slow_table "$1" 2 "$reports/table.txt"
+  slow_table "$1" 2 --seconds 4 "$reports/table.txt"
   if grep -Eq '^# eager_bytes [1-9][0-9]{2,6}$' "$reports/table.txt" && grep -Eq '^# tail_bytes [0-9]+$' "$reports/table.txt" && grep -Eq '^# link_bytes_per_s [0-9.e+]+$' "$reports/table.txt"; then
     ok "$1: table: $(grep -E 'eager|link' "$reports/table.txt" | tr '\n' ' ')"
   else bad "$1: table without eager size or link: $(cat "$reports/out" "$reports/table.txt")"; fi

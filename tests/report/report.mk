@@ -9,5 +9,13 @@ $(eval $(call program,$(B)/tests/report/page_tool,tests/report/page_tool.c,$(TES
 $(eval $(call script,report/overlap_report))
 $(eval $(call script,report/comma_locale))
 $(eval $(call script,report/nbc))
+# A locale that writes 12,5, for tests of other rooms too (LOCPATH=$(B)/locales)
+ifneq ($(and $(call have,localedef),$(wildcard /usr/share/i18n/locales/de_DE)),)
+COMMA_LOCALE := $(B)/locales/de_DE.UTF-8
+$(COMMA_LOCALE):
+	$(Q)mkdir -p $(@D) && localedef -i de_DE -f UTF-8 $@ >$(@D)/log 2>&1
+NEEDS_report += $(COMMA_LOCALE)
+NEEDS_mpi    += $(COMMA_LOCALE)
+endif
 NEEDS_report += $(patsubst %,$(B)/tests/%,$(shell sed -n '/for program/,/do$$/p' tests/report/comma_locale.sh | grep -oE '[a-z]+/[a-z_]+'))
 NEEDS_report += $(B)/overlap_report $(B)/overlap_trace $(B)/nbc $(B)/dedicated_core $(B)/tests/report/page_tool

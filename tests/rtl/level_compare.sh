@@ -2,7 +2,7 @@
 # The fitted constants keep what they promise, for sizes that are quick to simulate; the command speaks.
 . tests/test.sh
 flow_is_within_5_per_cent() { # of RTL, by the last number of every summary line of the five patterns; collectives up to 16 KiB
-  "$B/level_compare" --platform rtl/nic.platform --max 65536 --html "$T/levels.html" >"$T/levels" || return 1
+  "$B/level_compare" --platform rtl/nic.platform --max "$(some 16384 65536 | cut -d" " -f1)" --html "$T/levels.html" >"$T/levels" || return 1
   grep -E '^(Put|Get)-[WN].*within' "$T/levels" | awk '{ v = $10 + 0; rows += $9 == "worst"; if (v > 5 || v < -5) { bad = 1; print } } END { exit bad || rows != 5 }'
 }
 lists_are_within_5_per_cent() { # of RTL: matching takes a cycle per entry
@@ -51,5 +51,5 @@ check "level_compare draws one page, nothing from outside" page_stands_alone
 [ -z "$TEST_MORE" ] || check "level_compare --calibrate writes what it reads" calibration_reads_back
 check "paper_figures: exact between the bounds on RTL" figures_hold_on_rtl
 check "level_compare refuses bad arguments by name" refuses
-check "level_compare says that its output is lost" lost_output_is_said
+[ -z "$TEST_MORE" ] || check "level_compare says that its output is lost" lost_output_is_said
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What packagers get: a tarball that is the same twice and builds alone, find_package, a Debian package (TEST_MORE=1), man
-# pages and an index of the API.
+# What packagers get: a tarball that builds alone and (TEST_MORE=1) is the same twice, find_package, a Debian package (TEST_MORE=1),
+# man pages and an index of the API.
 . tests/test.sh
 root=$(cd "$T" && pwd)
 make=${MAKE:-make}
@@ -8,8 +8,9 @@ version=$(sed -n 's/^.define NBC_VERSION_STRING *"\(.*\)"/\1/p' nbc_overlap.h)
 name=nbc_overlap-$version
 run_make() { MAKEFLAGS='' "$make" -s CC="$CC" "$@"; }
 
+tarball_is_made() { run_make dist B="$T/one"; }
 tarball_is_the_same_twice() {
-  run_make dist B="$T/one" && run_make dist B="$T/two" && cmp "$T/one/$name.tar.gz" "$T/two/$name.tar.gz"
+  run_make dist B="$T/two" && cmp "$T/one/$name.tar.gz" "$T/two/$name.tar.gz"
 }
 tarball_builds_alone() (
   tar -xzf "$T/one/$name.tar.gz" -C "$T" && cd "$T/$name" && ! test -e .git || return 1
@@ -43,7 +44,7 @@ pm_run_enters_programs_however_it_is_compiled() {
   printf '#include <stdio.h>\nint main(void) { return puts("here") < 0; }\n' >"$T/here.c" && "$CC" "$T/here.c" -o "$T/here" || return 1
   run_make -n -W src/guest/loader.c B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} "$B/pm_run" | grep -E -- "-o $B/(guest/loader\.o|pm_run)( |$)" >"$T/commands"
   clang=$(command -v "${CLANG:-clang}")
-  for how in "$CC -O0" "$CC -O3" ${clang:+"$clang -O2"}; do
+  for how in "$CC -O0" ${TEST_MORE:+"$CC -O3"} ${TEST_MORE:+${clang:+"$clang -O2"}}; do
     sed "s|$B/guest/loader\.o|$T/loader.o|g; s| -o $B/pm_run | -o $T/pm_run |; s|^[^ ]* \(.*\) -c |${how% *} \1 ${how#* } -c |" "$T/commands" >"$T/enter"
     grep -q -e "^${how% *} .*${how#* } -c src/guest/loader.c -o $T/loader.o" "$T/enter" && sh -e "$T/enter" &&
       test "$("$T/pm_run" -n 2 "$T/here" | sort -u)" = here || { echo "$how"; return 1; }
@@ -104,7 +105,8 @@ index_names_every_function() {
   cat "$T/missing" && ! test -s "$T/missing"
 }
 
-check "the tarball is the same twice" tarball_is_the_same_twice
+check "a tarball is made" tarball_is_made
+[ -z "$TEST_MORE" ] || check "the tarball is the same twice" tarball_is_the_same_twice
 check "the tarball builds alone" tarball_builds_alone
 check "make install into a folder with a space" install_at install
 check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
