@@ -23,7 +23,8 @@
 
 static const char usage_text[] =
     "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace | --trace-every N | "
-    "--no-trace] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]\n"
+    "--no-trace] [--through NAMES] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM "
+    "[ARGUMENTS]\n"
     "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER "
     "[OPTIONS]] PROGRAM [ARGUMENTS]\n"
     "       nbc trace [-o FILE] [--otf2 ARCHIVE] DIR\n"
@@ -49,6 +50,9 @@ static const char help_text[] =
     "  --no-trace  keep none; otherwise its begin is kept, 4 MiB per process, 64 MiB in all, for "
     "bounds\n"
     "              that know both sides of messages (NBC_TRACE=first)\n"
+    "  --through NAMES  libraries and functions that only pass calls on: who called them is told "
+    "(NBC_THROUGH:\n"
+    "              'libHYPRE*,hypre_MPI_*')\n"
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
     "  --print     print the command line instead of running it\n"
     "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program "
@@ -576,7 +580,7 @@ static char *table_for(mpi m, const words *settings, bool is_root, bool again, b
 
 /* ---- see and get ------------------------------------------------------------------------------------- */
 typedef struct wishes {
-  const char *folder, *table, *trace_every;
+  const char *folder, *table, *trace_every, *through;
   bool no_table, print, with_progress, trace, no_trace;
   mpi mpi;
 } wishes;
@@ -612,6 +616,8 @@ static int take_wishes(wishes *o, char **argv, int argc) {
       o->trace = true;
     else if (is(argv[i], "--trace-every") && more)
       o->trace_every = argv[++i], o->trace = true;
+    else if (is(argv[i], "--through") && more)
+      o->through = argv[++i];
     else if (is(argv[i], "--no-trace"))
       o->no_trace = true;
     else
@@ -728,6 +734,7 @@ static int see(char **argv, int argc, bool gets) {
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
     add(&pairs, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
   if (o.trace_every) add(&pairs, text("NBC_TRACE_EVERY=%s", o.trace_every));
+  if (o.through) add(&pairs, text("NBC_THROUGH=%s", o.through));
   const words w = with_settings(argv, l, m, &pairs, preload);
   words report = {NULL, 0}, timeline = {NULL, 0};
   if (folder && o.trace) {
@@ -852,7 +859,7 @@ static int completion(void) {
        "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
        "--help' -- \"$cur\"))\n"
        "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get "
-       "--trace --trace-every --no-trace --otf2 --mpi --print --again' -- \"$cur\"))\n"
+       "--trace --trace-every --no-trace --through --otf2 --mpi --print --again' -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
        "_nbc nbc");
   return 0;

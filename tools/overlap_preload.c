@@ -42,6 +42,10 @@
                       reaches N times as far back. For NBC_TRACE=1; messages of such timelines have no
                       arrows. Default 1
      NBC_TEXT         1: also a text report per process, NAME.txt; default 0
+     NBC_THROUGH      libraries and functions that only pass calls on, such as a program's own layer above MPI:
+                      what they call belongs to who called them, in "By place in the program" and in timelines.
+                      Names as `nm` prints them, * for any text: libHYPRE*,hypre_MPI_*,my_wait. Such a
+                      call costs some ten nanoseconds more for each function between. Default: none
      NBC_RANKS        which ranks are measured and write a report: 0-3,100; default: all
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
@@ -100,7 +104,7 @@
    places or partners than ever before enlarge a table: 2^24 open transfers at most), a lock only under
    MPI_THREAD_MULTIPLE. What all this costs is calibrated at start, kept apart from computation and
    communication, and said in the report.
-   FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _peers.h
+   FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _through.h, _peers.h
    (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
    wrappers), _settings.h, _trace.h (timeline), _nics.h, _report.h, _gather.h, _ends.h (exit, signals). */
 #ifndef _GNU_SOURCE
@@ -162,8 +166,9 @@ static void unmap_memory(void *memory) {
 }
 
 #include "overlap_preload_state.h"
-#include "overlap_preload_sites.h"
 #include "overlap_preload_settings.h"
+#include "overlap_preload_through.h"
+#include "overlap_preload_sites.h"
 #include "overlap_preload_trace.h"
 #include "overlap_preload_calling.h"
 #include "overlap_preload_peers.h"
@@ -393,6 +398,7 @@ SMALL static void start(void) {
   run.multiple = several_threads_may_call();
   run.text = setting_choice("NBC_TEXT", yes_no, 2, 0) == 1;
   setting_folder();
+  setting_through();
   if (setting_choice("NBC_PEERS", yes_no, 2, 1) == 1) meet_the_world();
   const bool chosen = setting_ranks(run.rank);
   if (setting_choice("NBC_GATHER", yes_no, 2, 0) == 1) {

@@ -60,6 +60,7 @@ static void describe(nbc_report *report) {
   report->rank = run.rank;
   report->size = run.size;
   report->pid = (int)run.pid;
+  say_what_passed_nothing_on();
   for (int i = 0; i < run.note_count; i++) nbc_report_note(report, run.notes[i]);
   if (run.freed_count)
     nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);

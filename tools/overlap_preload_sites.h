@@ -1,11 +1,13 @@
 /* overlap_preload_sites.h: calls by the place in the program that made them. The return address of a
    wrapper is counted in a table of the calling thread (one multiplication and, mostly, one comparison);
    what it means in terms of files is looked up once, when the address is new; lines are for the report
-   tool. A call that came through the MPI's Fortran library belongs to who called that: where the next
-   return address lies is found by unwinding, once, and from then on read from there. */
+   tool. A call that came through the MPI's Fortran library, or through what NBC_THROUGH names, belongs to
+   who called that: where the next return address lies is found by unwinding, once, and from then on read
+   from there. */
 #include <link.h>
 #include <unwind.h>
 
+enum { MOST_PASSED = 32 }; /* functions that one call is followed up through */
 typedef struct site_place {
   const char *module; /* of the caller, and where in it */
   const char *symbol;
@@ -18,7 +20,7 @@ typedef struct site { /* one line of the cache */
   uint64_t count;
   int64_t total_ns, max_ns;
   const site_place *where;
-  /* The caller is the MPI itself: distance of the next return address; 0: it is not */
+  /* The caller only passes calls on: distance of the next return address, and one; 0: it does not */
   int32_t through;
 } __attribute__((aligned(64))) site;
 
@@ -50,7 +52,7 @@ static const char *keep_text(const char *text) {
   return copy ? memcpy(copy, text, n) : NULL;
 }
 
-/* ---- through the Fortran library ------------------------------------------------------------- */
+/* ---- through what passes calls on ------------------------------------------------------------ */
 typedef struct walk {
   uintptr_t address, next, frame_end;
   bool found;
@@ -132,7 +134,9 @@ static void look_up_site(site *s, uintptr_t frame) {
                       .offset = s->address - (uintptr_t)map->l_addr};
   unlock();
   if (p) s->where = p;
-  if (where.dli_fname && is_of_mpi(where.dli_fname))
+  const char *const file = *map->l_name ? map->l_name : run.executable;
+  if ((where.dli_fname && is_of_mpi(where.dli_fname)) ||
+      passes_calls_on(file, where.dli_sname, s->address - (uintptr_t)map->l_addr))
     s->through = distance_to_next(s->address, frame);
 }
 
@@ -164,27 +168,43 @@ static bool is_known_site(uintptr_t address, const char *name) {
   return t->of[i].call != NULL;
 }
 
-/* Who called the MPI's own function that `s` lies in: read from the stack. A new address is believed
-   only when unwinding says the same; where that function's frame has no fixed size it does not, and the
-   place stays in the library. */
-static site *caller_of(site *s, const char *name, uintptr_t *frame) {
-  const uintptr_t at = *frame + (uintptr_t)(s->through - 1), next = *(const uintptr_t *)at;
-  if (!is_known_site(next, name)) {
-    walk w = {.address = s->address};
-    _Unwind_Backtrace(walk_step, &w);
-    if (w.next != next) {
-      s->through = 0;
-      return s;
-    }
-  }
-  *frame = at + sizeof(uintptr_t);
-  return find_site(next, name, *frame);
+/* Can `at` be read? A function whose frame was larger the first time would else lead beyond the end of a thread's stack,
+   or of a fibre's. Each page is asked for once, by a call with which the kernel reads before it refuses. */
+static bool is_stack(uintptr_t at) {
+  const uintptr_t page = at / 4096;
+  uintptr_t *const seen = &me.stack_pages[page % (sizeof me.stack_pages / sizeof page)];
+  if (*seen == page) return true;
+  const int saved_errno = errno;
+  const bool can = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) == 0 || errno != EFAULT;
+  errno = saved_errno;
+  if (can) *seen = page;
+  return can;
 }
 
-/* New, not where it would stand in an empty table, or in a library of the MPI's own. */
+/* Who called the function that `s` lies in: read from the stack. A new address is believed only when unwinding
+   says the same; where that function's frame has no fixed size it does not, and the place stays in that
+   function. */
+static site *caller_of(site *s, const char *name, uintptr_t *frame) {
+  const uintptr_t at = *frame + (uintptr_t)(s->through - 1);
+  bool is_right = is_stack(at);
+  if (is_right && !is_known_site(*(const uintptr_t *)at, name)) {
+    walk w = {.address = s->address};
+    _Unwind_Backtrace(walk_step, &w);
+    is_right = w.next == *(const uintptr_t *)at;
+  }
+  if (!is_right) {
+    s->through = 0;
+    return s;
+  }
+  *frame = at + sizeof at;
+  return find_site(*(const uintptr_t *)at, name, *frame);
+}
+
+/* New, not where it would stand in an empty table, or in what passes calls on. */
 APART static site *find_caller(uintptr_t address, const char *name, uintptr_t frame) {
   site *s = find_site(address, name, frame);
-  for (int depth = 0; s && s->through && depth < 4; depth++) s = caller_of(s, name, &frame);
+  for (int depth = 0; s && s->through && depth < MOST_PASSED; depth++)
+    s = caller_of(s, name, &frame);
   return s;
 }
 

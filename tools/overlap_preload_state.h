@@ -83,7 +83,8 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   int *ranks; /* for translating groups */
   int rank_count;
   siginfo_t pending_info;
-  uint64_t pending_mask; /* of signals, as the kernel has it, before that one came */
+  uint64_t pending_mask;     /* of signals, as the kernel has it, before that one came */
+  uintptr_t stack_pages[16]; /* where there is a stack, by their last digits */
 } me;
 
 /* One intercepted call. */

@@ -124,7 +124,38 @@ wires() { # mpi
   measures
 }
 
-all() { wires $1; turn $1 wrong_values $1; turn $1 tables $1; turn $1 folders $1; turn $1 switches $1; }
+# What passes calls on: they belong to who called it, however far up. Where the frame between has no fixed size they may stay,
+# but each is counted once, and nothing beyond the stack is read.
+through() { # mpi
+  passed $1 none '' && is_at "Barrier passes_on 35" "Comm_dup swells 43"
+  passed $1 names 'pass*_on,outer,swells' && is_at "Barrier first_place 10" "Barrier second_place 20" "Barrier third_place 5" "Comm_dup .* 43"
+  passed $1 unknown 'nobody_has_this,passes_on' && is_at "Barrier first_place 10" "Barrier outer 5" "Comm_dup swells 43"
+  says_once 'NBC_THROUGH: no call came through nobody_has_this'
+  passed $1 file 'preload_through*' && is_at "Barrier .*libc.* 35"
+  passed $1 wrong 'a,,b' && is_at "Barrier passes_on 35"
+  says_once 'NBC_THROUGH=a,,b is not a list'
+}
+passed() { # mpi NAME NBC_THROUGH
+  reports=$work/$1.through_$2
+  mkdir "$reports"
+  NBC_THROUGH=$3 measured $1 1 "$B/tests/mpi/preload_through.$1" >"$reports/out" 2>"$reports/err"
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1
+  grep -q '^83 done$' "$reports/out" || bad "$(basename "$reports"): program disturbed"
+}
+is_at() { # "CALL PLACE CALLS"...
+  for line in "$@"; do
+    n=$(awk -F, -v call="\"MPI_${line%% *}\"" -v where="$(echo "$line" | cut -d' ' -f2)" '$1 == call && $2 ~ where { n += $5 } END { print n + 0 }' "$reports/csv/places.csv")
+    if [ "$n" = "${line##* }" ]; then ok "$(basename "$reports"): $line"; else bad "$(basename "$reports"): $n instead of $line"; cat "$reports/csv/places.csv"; fi
+  done
+}
+
+all() { wires $1; turn $1 wrong_values $1; turn $1 tables $1; turn $1 folders $1; turn $1 switches $1; turn $1 through $1; }
+if [ -n "$TEST_ONLY" ]; then # "through mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi all
 
 if have_mpi openmpi && have_mpi mpich; then

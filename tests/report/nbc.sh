@@ -66,6 +66,10 @@ several_programs() {
     [ "$(head -1 "$T/out" | grep -o -- '-x LD_PRELOAD=[^ ]*libnbc_overlap_mpi.so -x NBC_REPORT_DIR=[^ ]* -x NBC_TRACE=first -n [12] true' | wc -l)" = 3 ] &&
     printed mpirun.mpich 'HYDRA build details: Version: 4.0.2' -n 1 true : -n 2 true && [ "$(head -1 "$T/out" | grep -o LD_PRELOAD | wc -l)" = 1 ]
 }
+layers_are_passed_on() {
+  printed mpirun.mpich 'HYDRA build details: Version: 4.0.2' -n 1 true &&
+    status 0 "$T/bin/nbc" see --print --no-table --through 'libA*,b' "$T/bin/mpirun.mpich" -n 2 true && head -1 "$T/out" | grep -F " NBC_THROUGH 'libA*,b' "
+}
 # What the user preloads stays, behind ours, and so does its place.
 preloads_stay() {
   open='mpirun (Open MPI) 4.1.4' hydra='HYDRA build details: Version: 4.0.2'
@@ -122,6 +126,7 @@ late_reports() {
 check "reports that come late" late_reports
 check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
+check "nbc see --through: layers are passed on" layers_are_passed_on
 check "preloads of the user stay" preloads_stay
 check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
