@@ -341,11 +341,22 @@ typedef struct row {
   nbc_kind kind;
   nbc_peer peer;
   nbc_totals t;
-  int64_t available_ns;
+  double
+      hideable_ns; /* of the transfers with two ends: as much of each as there was computation beside it */
 } row;
 
 static void plus(int64_t *sum, int64_t value) {
   if (__builtin_add_overflow(*sum, value, sum)) *sum = INT64_MAX; /* the files are untrusted */
+}
+/* A transfer takes the mean of its cell; the computation beside it is known to a factor of two, and taken as the most. */
+static double hideable_ns(const nbc_cell *c) {
+  const double each_ns = c->t.count ? (double)c->t.xfer_ns / (double)c->t.count : 0;
+  double sum_ns = 0, most_ns = 1;
+  for (int b = 1; b < NBC_HIST_BINS; b++) {
+    most_ns *= 2;
+    sum_ns += (double)c->available_count[b] * (most_ns < each_ns ? most_ns : each_ns);
+  }
+  return sum_ns;
 }
 static void add_totals(nbc_totals *sum, const nbc_totals *t) {
   sum->count += t->count;
@@ -410,7 +421,7 @@ static row *group(const nbc_report *r, grouping by, size_t *count) {
     to->kind = c->kind;
     to->peer = c->peer;
     add_totals(&to->t, &c->t);
-    plus(&to->available_ns, c->available_ns);
+    to->hideable_ns += hideable_ns(c);
   }
   for (size_t i = 0; i < sizes[by]; i++)
     if (rows[i].t.count) rows[kept++] = rows[i];

@@ -94,9 +94,9 @@ static verdict judge(const row *x) {
   const nbc_totals *t = &x->t;
   const double least = share(t->min_overlap_ns, t->xfer_ns),
                most = share(t->max_overlap_ns, t->xfer_ns);
-  /* xfer_ns counts all cases, available_ns only case 2. */
+  /* xfer_ns counts all cases, hideable_ns only case 2. */
   const double two_ends_ns = (double)t->xfer_ns * (double)t->case_count[1] / (double)t->count;
-  const bool enough = (double)x->available_ns >= two_ends_ns;
+  const bool enough = x->hideable_ns >= 0.8 * two_ends_ns;
   const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
   if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
     return VERDICT_FINE;

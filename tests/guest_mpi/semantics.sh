@@ -101,6 +101,14 @@ maximum_knows_what_goes_at_once() { # messages beyond 64 KiB too, on levels with
       awk '{ n++; ok = $3 == 4 && $1 <= $5 + 0.1 && $2 >= $4 - 0.1 } END { exit !(n == 1 && ok) }' || { echo "$how"; cat "$T/text"; return 1; }
   done
 }
+# The time in a call belongs to what ends in it, whoever handles the events: here all of MPI_Wait is for one message.
+waits_are_for_what_ends_in_them() {
+  for o in calls dedicated timer; do
+    rm -rf "$T/fetched" && timeout 300 "$B/pm_run" -n 2 --progress $o --report "$T/fetched" "$B/tests/guest_mpi/fetched" 2>"$T/err" || { cat "$T/err"; return 1; }
+    cat "$T"/fetched/*.1.json | tr ',{}' '\n\n\n' | awk -F: -v how=$o '/"kind":/ { kind = $2 } /"total_ns"/ && kind ~ /"wait"/ { in_calls = $2 } /"waited_ns"/ { waited = $2 }
+      END { print how, in_calls, waited; exit !(in_calls > 0 && waited >= 0.9 * in_calls && waited <= in_calls) }' || return 1
+  done
+}
 calls_cost_what_the_file_says() {
   printf '# costs\nMPI_Init_thread 1000000 # a millisecond\n' >"$T/costs" && timeout 300 "$B/pm_run" -n 2 "$set" types 2>"$T/plain" >/dev/null &&
     timeout 300 "$B/pm_run" -n 2 --lib-cost "$T/costs" "$set" types 2>"$T/err" >/dev/null && cat "$T/plain" "$T/err" | grep simulated | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d > 999.9 && d < 1000.1) }' || return 1
@@ -203,6 +211,7 @@ check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported
 check "a minimum is of the level" minimum_is_of_the_level
 check "a maximum knows what goes at once" maximum_knows_what_goes_at_once
+check "waits are for what ends in them" waits_are_for_what_ends_in_them
 check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside

@@ -33,6 +33,11 @@ no_transfer() {
     "$tool" waits send "$T/waits.json" && sed 's/"table_is_default":false/"table_is_default":true/' "$T/waits.json" >"$T/guess.json" &&
     ! cmp -s "$T/waits.json" "$T/guess.json" && status 0 "$report" --no-html "$T/guess.json" && ! printed "in communication calls was"
 }
+# Much computation beside one transfer is none beside the others.
+computation_is_of_each_transfer() {
+  advised() { "$tool" computed "$1" "$2" "$T/computed.json" && status 0 "$report" --no-html "$T/computed.json" && printed "outside sections): $3"; }
+  advised 10000000 1 'too little computation' && advised 250000 250000 'cannot be told' && advised 10000000 50000 'too little computation'
+}
 # What ends no transfer of one's own is in no row of transfers: the time that a target waits in a window is said all the same.
 windows() {
   "$tool" window "$T/window.json" && status 0 "$report" -o "$T/window.html" "$T/window.json" && printed "At least 1.40 s of the 1.50 s in communication calls were calls on windows" &&
@@ -169,6 +174,7 @@ check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
 check "time waited in windows is told to targets" windows
+check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
 check "places behind one with a long name are right" long_names
 check "a large exchange is a blocking call, a small one may have come before" exchanges

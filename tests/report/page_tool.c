@@ -4,9 +4,10 @@
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
    exchange BYTES FILE: a report of 10 exchanges of so many bytes each way, each in a call as long as both take.
+   computed FIRST EACH FILE: a report of 10 sends of 202 us beside as many ns of computation as FIRST says, and EACH for the others.
    window FILE: a report of a put that ends in a fence of 100 ms, and 1.4 s in a call that waits for others' puts.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool window FILE | page_tool timelines FOLDER */
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool timelines FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -139,6 +140,21 @@ static int window(const char *path) {
   nbc_call_enter_at(s.me, NBC_KIND_RMA_SYNC, 200000000);
   nbc_call_exit_at(s.me, 1600000000);
   return write_report(&s, 1700000000, path);
+}
+static int computed(int64_t first_ns, int64_t each_ns, const char *path) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  int64_t t_ns = 0;
+  for (uint64_t id = 1; id <= 10; id++) {
+    nbc_call_enter_at(s.me, NBC_KIND_ISEND, t_ns);
+    nbc_xfer_begin_at(s.me, id, 2000000, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, t_ns);
+    nbc_call_exit_at(s.me, t_ns += 500);
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, t_ns += id == 1 ? first_ns : each_ns);
+    nbc_xfer_end_at(s.me, id, t_ns += 300000);
+    nbc_call_exit_at(s.me, t_ns);
+  }
+  return write_report(&s, t_ns, path);
 }
 static int exchange(uint64_t bytes, const char *path) {
   nbc_monitor_desc desc;
@@ -277,6 +293,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "window") == 0) return window(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "exchange") == 0) return exchange(strtoull(argv[2], NULL, 10), argv[3]);
+  if (argc == 5 && strcmp(argv[1], "computed") == 0) return computed(atoll(argv[2]), atoll(argv[3]), argv[4]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
   page_path = argv[2], sum_path = argv[3];
   TEST_INIT(1, argv);

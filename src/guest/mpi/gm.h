@@ -157,6 +157,7 @@ typedef struct gm_waiter {
   pm_thread *thread;
   const bool *flag;
   struct gm_waiter *next;
+  const nbc_recorder *recorder; /* its own; NULL without a report */
 } gm_waiter;
 
 /* A search that found nothing, and how many messages had come early by then: until there are more of them,

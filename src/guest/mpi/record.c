@@ -110,6 +110,14 @@ static nbc_kind kind_of(
 static nbc_recorder *mine(const gm_proc *p) {
   return pm_thread_self() == p->worker ? NULL : *gm_recorder_now();
 }
+/* The thread that runs has the recorder, or the one that has it waits in a call and sees what happens now: its time in
+   that call is for what ends in it, whoever handles the events. */
+static bool is_at_hand(const gm_proc *p, const nbc_recorder *r) {
+  if (r == mine(p)) return true;
+  for (const gm_waiter *w = p->waiters; w; w = w->next)
+    if (w->recorder == r) return true;
+  return false;
+}
 void gm_record_call(gm_proc *p, int enter, const char *name) {
   nbc_recorder **r = gm_recorder_now();
   if (gm_set.computes) pm_compute_measured();
@@ -150,7 +158,7 @@ void gm_record_send(gm_proc *p, gm_msg *m) {
   mark *at = mark_new(key_of(p->rank, m->slot));
   at->sender_id = m->xfer_id;
   at->sender = m->owner;
-  (m->owner == mine(p) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
+  (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
       m->owner, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
 }
 static void forget(gm_msg *m) {
@@ -158,7 +166,7 @@ static void forget(gm_msg *m) {
   m->owner = NULL;
 }
 void gm_record_sent(gm_proc *p, gm_msg *m) {
-  const bool is_mine = m->owner == mine(p);
+  const bool is_mine = is_at_hand(p, m->owner);
   if (!m->xfer_id) return;
   if (m->is_sync)
     (is_mine ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id, pm_now_ns());
@@ -171,18 +179,18 @@ void gm_record_recv(gm_proc *p, gm_msg *m) {
   if (!m->limit_bytes) return;
   if (!m->owner) m->owner = gm_record_owner(p);
   m->xfer_id = ++p->record->ids;
-  (m->owner == mine(p) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
+  (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
       m->owner, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
 }
 void gm_record_cancel(gm_proc *p, gm_msg *m) {
   if (m->xfer_id)
-    (m->owner == mine(p) ? nbc_xfer_cancel : nbc_foreign_cancel)(m->owner, m->xfer_id);
+    (is_at_hand(p, m->owner) ? nbc_xfer_cancel : nbc_foreign_cancel)(m->owner, m->xfer_id);
   forget(m);
 }
 /* An early or fetched message is in its buffer. */
 void gm_record_received(gm_proc *p, gm_msg *m) {
   nbc_recorder *r = m->owner;
-  const bool is_mine = r == mine(p);
+  const bool is_mine = is_at_hand(p, r);
   mark **at = mark_at(key_of(m->source, m->slot));
   if (!m->xfer_id) return;
   if (!m->is_sync &&
