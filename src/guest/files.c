@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -198,6 +199,8 @@ bool guest_may_wait(int fd) {
 }
 bool guest_wait_for_file(int fd, short events, int64_t d_ns) {
   struct pollfd file = {fd, events, 0};
+  /* what it is not open for never comes: the host refuses it at once */
+  if ((fcntl(fd, F_GETFL) & O_ACCMODE) == (events == POLLIN ? O_WRONLY : O_RDONLY)) return true;
   const int64_t t_end_ns = pm_now_ns() + d_ns;
   int ready;
   do ready = poll_ns(&file, 1, d_ns > 0 ? t_end_ns - pm_now_ns() : d_ns);
@@ -286,6 +289,23 @@ ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
     sum += (size_t)n;
   } while (sum < bytes);
   return (ssize_t)sum;
+}
+/* The host would wait for room, and nobody could make any: as much as goes at once, until all has gone. */
+static ssize_t guest_sendfile(int to, int from, off_t *at, size_t bytes) {
+  size_t sum = 0;
+  ssize_t n;
+  if (!guest_may_wait(to)) return sendfile(to, guest_input(from), at, bytes);
+  do {
+    if (!guest_wait_for_file(to, POLLOUT, -1)) return sum ? (ssize_t)sum : -1;
+    const int flags = fcntl(to, F_GETFL);
+    fcntl(to, F_SETFL, flags | O_NONBLOCK);
+    n = sendfile(to, guest_input(from), at, bytes - sum);
+    const int error_number = errno;
+    fcntl(to, F_SETFL, flags);
+    errno = error_number;
+    if (n > 0) sum += (size_t)n;
+  } while (n > 0 ? sum < bytes : n < 0 && errno == EAGAIN);
+  return sum ? (ssize_t)sum : n;
 }
 static int guest_eventfd_read(int fd, eventfd_t *value) {
   return guest_read(fd, value, sizeof *value) == sizeof *value ? 0 : -1;
@@ -420,6 +440,8 @@ __attribute__((constructor)) static void add(void) {
   GUEST_REPLACE("epoll_pwait2", guest_epoll_pwait2);
   GUEST_REPLACE("read", guest_read);
   GUEST_REPLACE("readv", guest_readv);
+  GUEST_REPLACE("sendfile", guest_sendfile);
+  GUEST_REPLACE("sendfile64", guest_sendfile);
   GUEST_REPLACE("__read_chk", guest_read_chk);
   GUEST_REPLACE("eventfd_read", guest_eventfd_read);
   GUEST_REPLACE("timerfd_create", guest_timerfd_create);

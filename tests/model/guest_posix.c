@@ -340,6 +340,15 @@ static void jumps(void) {
   sigaction(SIGUSR1, NULL, &sa);
   P((sa.sa_flags & SA_RESTART) != 0);
 }
+/* A wait for what never comes would not end. */
+static void wrong_ends(void) {
+  int ends[2], got;
+  char byte = 0;
+  P(pipe(ends));
+  got = (int)write(ends[0], &byte, 1), P(got < 0 ? errno == EBADF : -1);
+  got = (int)read(ends[1], &byte, 1), P(got < 0 ? errno == EBADF : -1);
+  close(ends[0]), close(ends[1]);
+}
 int main(void) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   waits();
@@ -349,5 +358,6 @@ int main(void) {
   threads();
   cores();
   jumps();
+  wrong_ends();
   pthread_exit(NULL);
 }

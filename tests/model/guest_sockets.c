@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -133,14 +135,20 @@ static void *reads_slowly(void *ends) {
   }
   return NULL;
 }
-static void filled(int is_socket, int is_in_pieces) {
+typedef enum way { AT_ONCE, IN_PIECES, FROM_FILE } way;
+static void filled(int is_socket, way how) {
   int ends[2];
   const struct iovec piece[3] = {{from, 5000}, {from + 5000, 0}, {from + 5000, MANY - 5000}};
   for (size_t i = 0; i < MANY; i++) from[i] = (char)(i * i >> 7);
   memset(to, 0, MANY);
   MUST((is_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends)) == 0);
   pthread_t thread = beside(reads_slowly, ends);
-  MUST((is_in_pieces ? writev(ends[1], piece, 3) : write(ends[1], from, MANY)) == MANY);
+  const int file = memfd_create("from", 0);
+  off_t at = 0;
+  MUST(pwrite(file, from, MANY, 0) == MANY);
+  while (how == FROM_FILE && at < MANY) MUST(sendfile(ends[1], file, &at, MANY + 1) > 0);
+  if (how == FROM_FILE) MUST(at == MANY && sendfile(ends[1], file, &at, 1) == 0 && close(file) == 0);
+  else MUST((how == IN_PIECES ? writev(ends[1], piece, 3) : write(ends[1], from, MANY)) == MANY && close(file) == 0);
   end(thread);
   MUST(memcmp(from, to, MANY) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
 }
@@ -304,7 +312,7 @@ int main(int argc, char **argv) {
     received(SOCK_STREAM), received(SOCK_DGRAM), received(SOCK_SEQPACKET);
   if (strcmp(which, "received") == 0)
     received_in_pieces(), received_together(SOCK_DGRAM), received_together(SOCK_SEQPACKET);
-  if (strcmp(which, "filled") == 0) filled(0, 0), filled(0, 1), filled(1, 0), filled(1, 1);
+  if (strcmp(which, "filled") == 0) filled(0, AT_ONCE), filled(0, IN_PIECES), filled(0, FROM_FILE), filled(1, AT_ONCE), filled(1, IN_PIECES), filled(1, FROM_FILE);
   if (strcmp(which, "streams") == 0) streams();
   if (strcmp(which, "connections") == 0) connections();
   if (strcmp(which, "input") == 0) input();
