@@ -294,7 +294,7 @@ ssize_t guest_write_waiting(int fd, const void *from, size_t bytes) {
 static ssize_t guest_sendfile(int to, int from, off_t *at, size_t bytes) {
   size_t sum = 0;
   ssize_t n;
-  if (!guest_may_wait(to)) return sendfile(to, guest_input(from), at, bytes);
+  if (!bytes || !guest_may_wait(to)) return sendfile(to, guest_input(from), at, bytes);
   do {
     if (!guest_wait_for_file(to, POLLOUT, -1)) return sum ? (ssize_t)sum : -1;
     const int flags = fcntl(to, F_GETFL);
