@@ -1,20 +1,22 @@
 /* Calls of MPI behind functions that pass them on, for NBC_THROUGH; one process. Of MPI_Barrier, 10 come from
    first_place and 20 from second_place, through passes_on; 5 from third_place through passes_on and outer. Of MPI_Comm_dup, 40
-   come from fourth_place through swells, whose frame has another size each time, and 3 before in a fibre whose stack
-   ends where nothing is mapped. */
+   come from fourth_place through swells_too, whose frame has another size each time, and 3 before through swells, which is like
+   it, in a fibre whose stack ends where nothing is mapped. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
 #include <alloca.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 #define PLACE __attribute__((noinline, noclone))
 static volatile int done;
 
-static PLACE void passes_on(MPI_Comm comm) {
+void passes_on(MPI_Comm comm); /* exported where it is linked so */
+PLACE void passes_on(MPI_Comm comm) {
   MPI_Barrier(comm);
   done++;
 }
@@ -32,16 +34,18 @@ static PLACE void third_place(void) {
   for (int i = 0; i < 5; i++) outer(MPI_COMM_SELF);
 }
 
-static PLACE void swells(size_t bytes) {
-  MPI_Comm comm;
-  volatile char *const room = alloca(bytes);
-  room[0] = room[bytes - 1] = 1;
-  MPI_Comm_dup(MPI_COMM_SELF, &comm);
-  MPI_Comm_free(&comm);
-  done += room[0];
-}
+#define SWELLS(name) \
+  static PLACE void name(size_t bytes) { \
+    MPI_Comm comm; \
+    volatile char *const room = memset(alloca(bytes), 1, bytes); \
+    MPI_Comm_dup(MPI_COMM_SELF, &comm); \
+    MPI_Comm_free(&comm); \
+    done += room[0]; \
+  }
+SWELLS(swells)
+SWELLS(swells_too)
 static PLACE void fourth_place(void) {
-  for (int i = 0; i < 40; i++) swells(i % 3 ? 64 : 20000);
+  for (int i = 0; i < 40; i++) swells_too(i % 3 ? 20000 : 64);
 }
 /* The stack of a fibre has no more above its first function. */
 static ucontext_t outside;
