@@ -569,6 +569,8 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(section_unbalanced, "section ends without begin, or sections left open")                       \
   X(transfers_overflow, "transfers begun when max_transfers were active (case 3)")                 \
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
+  X(places_overflow,                                                                               \
+    "kinds of transfers counted without their place: max_cells is nearly reached")                 \
   X(sections_overflow,                                                                             \
     "section begins counted under the enclosing one: max_sections, or too deep")                   \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
@@ -601,11 +603,22 @@ typedef struct nbc_totals {
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 
-typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
+/* Calls from one place of the program. */
+typedef struct nbc_site {
+  char *call;      /* "MPI_Waitall" */
+  char *module;    /* file of the program or library that called; NULL: not known */
+  char *symbol;    /* the function there, as far as the file says it; may be NULL */
+  uint64_t offset; /* of the return address in the module */
+  uint64_t count;
+  int64_t total_ns, max_ns;
+} nbc_site;
+
+typedef struct nbc_cell { /* transfers of one (section, kind, class, peer, place) */
   int section_index;
   nbc_kind kind;
   int class_index;
   nbc_peer peer;
+  int site_plus1; /* 1 + index of the report's site where they were begun; 0: not known */
   nbc_totals t;
   int64_t available_ns;                    /* computation between the stamps, summed (case 2) */
   uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
@@ -723,7 +736,7 @@ typedef struct nbc_monitor_desc {
   size_t class_edge_count;
   size_t ring_events;   /* 0 = 512; rounded up to a power of two */
   size_t max_transfers; /* active at once, per thread; 0 = 4096; rounded up likewise */
-  size_t max_cells;     /* (section, kind, class, peer) combinations; 0 = 1024 */
+  size_t max_cells;     /* (section, kind, class, peer, place) combinations; 0 = 1024 */
   size_t max_sections;  /* per thread; 0 = 64 */
   size_t history_calls; /* calls kept for stamps of the past; 0 = 256, no NIC stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
@@ -863,6 +876,14 @@ NBC_API void nbc_section_begin(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_begin_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
 NBC_API void nbc_section_end(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_end_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
+/* Places of the program: transfers are counted for the one where they began, so that a report has bounds, and the time
+   that was waited, for each. nbc_monitor_place gives call, module and offset of *where a number (its other fields are not
+   looked at); the texts are not copied and live as long as the monitor. Any thread, takes a lock; the same place has the
+   same number. ret 1 to 65535; 0: no room or no memory, or an argument is NULL. */
+NBC_API uint32_t nbc_monitor_place(nbc_monitor *monitor, const nbc_site *where);
+/* What begins from now on began there, until the next; 0 (as at first), or no number of this monitor's: at no known
+   place. */
+NBC_API void nbc_recorder_place(nbc_recorder *recorder, uint32_t place);
 /* Measuring off and on, for this thread. While off, time counts as neither computation nor call and
    new transfers are not counted; transfers begun before still end. */
 NBC_API void nbc_recorder_switch(nbc_recorder *recorder, bool on);
@@ -871,6 +892,9 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 /* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any
    thread. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
+/* What of the open call's time a transfer that ends now would be said to have been waited for; 0: no call is open. The
+   recorder's own thread, or while that stands still. */
+NBC_API int64_t nbc_recorder_waited_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 #ifdef NBC_LINES
 #line 1 "src/overlap/foreign.h"
@@ -929,16 +953,6 @@ typedef struct nbc_partner_bound {
   int64_t xfer_ns, alone_min_ns, alone_max_ns, min_overlap_ns, max_overlap_ns;
   int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
 } nbc_partner_bound;
-
-/* Calls from one place of the program. */
-typedef struct nbc_site {
-  char *call;      /* "MPI_Waitall" */
-  char *module;    /* file of the program or library that called; NULL: not known */
-  char *symbol;    /* the function there, as far as the file says it; may be NULL */
-  uint64_t offset; /* of the return address in the module */
-  uint64_t count;
-  int64_t total_ns, max_ns;
-} nbc_site;
 
 /* A send of more waits for its receiver: no MPI that was met sends more eagerly. */
 #define NBC_LARGE_SEND_BYTES 65536
@@ -1021,8 +1035,8 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
                                       double value);
-/* Adds calls from one place (joined with those of the same call, module and offset); copies.
-   ret NBC_OK | NBC_E_NOMEM */
+/* Adds calls from one place (joined with those of the same call, module and offset; calls of a new one stand behind the
+   others); copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
 /* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
    max above xfer, or wider than alone) | NBC_E_NOMEM */
@@ -4151,9 +4165,11 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 152 "src/overlap/cells.h"
+#line 165 "src/overlap/cells.h"
 #endif
 NBC__PRIVATE int nbc__bin(int64_t ns);
+/* The same call of the same module and offset. */
+NBC__PRIVATE bool nbc__is_same_site(const nbc_site *a, const nbc_site *b);
 #ifdef NBC_LINES
 #line 1 "src/overlap/cells.c"
 #endif
@@ -4202,13 +4218,21 @@ NBC_API const char *nbc_problem_text(nbc_problem problem) {
   return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].text : "?";
 }
 
+static bool nbc__mon_is_equal(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+NBC__PRIVATE bool nbc__is_same_site(const nbc_site *a, const nbc_site *b) {
+  return a->offset == b->offset && nbc__mon_is_equal(a->call, b->call) &&
+         nbc__mon_is_equal(a->module, b->module);
+}
+
 /* The bin of a histogram that a time belongs to. */
 NBC__PRIVATE int nbc__bin(int64_t ns) {
   const int bin = ns <= 0 ? 0 : nbc__bits((uint64_t)ns);
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 260 "src/overlap/monitor.h"
+#line 271 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4256,6 +4280,7 @@ typedef struct nbc__mon_event {
     uint32_t stamp_group; /* of a NIC stamp: stamps that share their error; 0 = none */
   };
   __extension__ union {
+    uint32_t place;         /* of a begin; of an end without one it is the id, which that has not */
     float waited_ns;        /* in the call of an end */
     float stamp_own_err_ns; /* of a NIC stamp in a group: the part that is not shared */
   };
@@ -4368,7 +4393,7 @@ struct nbc_recorder {
   uint64_t enter_head;                 /* of the ring, when the open call was entered */
   uint32_t call_seq, call_seq_counter; /* odd in calls; the counter goes up by two */
   bool on;
-  uint16_t section;
+  uint16_t section, place;
   nbc__mon_section *here; /* &sections[section] */
   int open_depth, open_overflow;
   uint16_t open[NBC_MAX_DEPTH];
@@ -4410,7 +4435,7 @@ struct nbc_recorder {
   nbc__mon_shift *shifts; /* one per cell; NULL when NIC stamps are not taken */
   uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
-  uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
+  uint32_t *cell_index; /* hash of (section, kind, class, peer, place) to cell + 1 */
   nbc__mon_shape shapes[NBC__MON_SHAPES];
   nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
@@ -4421,8 +4446,10 @@ struct nbc_monitor {
   uint64_t edges[NBC_MAX_CLASSES];
   nbc_table *own_table[2], *table_self;
   bool has_joint;        /* a table says what its link can do */
-  pthread_mutex_t mutex; /* the list of recorders */
+  pthread_mutex_t mutex; /* the list of recorders, and the places */
   nbc_recorder *recorders;
+  nbc_site *places; /* number 1 stands first */
+  size_t place_count, place_room;
   double start_unix_s;
 };
 
@@ -4575,6 +4602,7 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   nbc_table_free(m->own_table[1]);
   nbc_table_free(m->table_self);
   pthread_mutex_destroy(&m->mutex);
+  NBC_FREE(m->places);
   NBC_FREE(m);
 }
 
@@ -4685,6 +4713,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
     r->comp_ns = comp_ns;
     r->owed_ns = 0;
+    NBC__MON_RELAXED_STORE(&r->place, 0);
     nbc__mon_set_state(r, t_ns,
                        r->on ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
     NBC__MON_RELAXED_STORE(&r->attached, true);
@@ -4892,10 +4921,17 @@ static inline float nbc__mon_waited_ns(nbc_recorder *r, int64_t t_ns) {
   r->ended_ns = t_ns;
   return (float)d_ns;
 }
+NBC_API int64_t nbc_recorder_waited_ns(const nbc_recorder *r, int64_t t_ns) {
+  if (!r || !r->depth) return 0;
+  if (r->share < 1) return (int64_t)((float)(t_ns - r->enter_ns) * r->share);
+  return t_ns > r->ended_ns ? t_ns - r->ended_ns : 0;
+}
 static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t id,
                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
                                        int64_t t_ns) {
-  nbc__mon_push_what(r, nbc__mon_push(r, what, id, t_ns), size_bytes, kind, peer);
+  nbc__mon_event *e = nbc__mon_push(r, what, id, t_ns);
+  nbc__mon_push_what(r, e, size_bytes, kind, peer);
+  e->place = r->place;
   nbc__mon_note_begin(r, what, id);
   nbc__mon_pushed(r);
 }
@@ -4946,7 +4982,7 @@ NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
   if (!r) return;
-  if (r->on) nbc__mon_push_end_of(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
+  if (r->on) nbc__mon_push_end_of(r, NBC__MON_END_ONLY, r->place, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
   if (!r) return;
@@ -5100,6 +5136,37 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
   nbc__mon_go_to_section(r, r->open[--r->open_depth]);
 }
 
+NBC_API uint32_t nbc_monitor_place(nbc_monitor *m, const nbc_site *where) {
+  if (!m || !where) return 0;
+  size_t i = 0;
+  pthread_mutex_lock(&m->mutex);
+  while (i < m->place_count && !nbc__is_same_site(&m->places[i], where)) i++;
+  if (i == m->place_room && i < UINT16_MAX) {
+    const size_t room = i ? 2 * i : 32;
+    nbc_site *more = (nbc_site *)nbc__zalloc(room * sizeof *more);
+    if (more) {
+      if (i) memcpy(more, m->places, i * sizeof *more);
+      NBC_FREE(m->places);
+      m->places = more;
+      m->place_room = room;
+    }
+  }
+  const bool fits = i < m->place_room && i < UINT16_MAX;
+  if (i == m->place_count && fits) {
+    nbc_site *s = &m->places[m->place_count++];
+    s->call = where->call;
+    s->module = where->module;
+    s->symbol = where->symbol;
+    s->offset = where->offset;
+  }
+  pthread_mutex_unlock(&m->mutex);
+  return fits ? (uint32_t)i + 1 : 0;
+}
+NBC_API void nbc_recorder_place(nbc_recorder *r, uint32_t place) {
+  if (!r) return;
+  NBC__MON_RELAXED_STORE(&r->place, (uint16_t)(place <= UINT16_MAX ? place : 0));
+}
+
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
@@ -5168,20 +5235,31 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   return c;
 }
 
+/* Where a transfer began, by its begin or by its end alone. */
+static inline uint32_t nbc__mon_place_of(const nbc__mon_event *first) {
+  return first->what == NBC__MON_END_ONLY ? (uint32_t)first->id : first->place;
+}
+
+/* When three quarters are taken, new ones have no place: a program with very many must not lose what matters more. */
 NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind,
-                                              int class_index, nbc_peer peer) {
+                                              int class_index, nbc_peer peer, uint32_t place) {
   nbc_cell *c;
-  const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
-  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
+  const size_t most = r->monitor->desc.max_cells;
+  const uint64_t index_mask = 2 * nbc__pow2(most, 0) - 1;
+  const uint64_t key = ((uint64_t)place << 32) | ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
                        ((uint64_t)class_index << 2) | (uint64_t)peer;
   uint64_t i = nbc__mon_hash(key) & index_mask;
   for (; r->cell_index[i]; i = (i + 1) & index_mask) {
     c = &r->cells[r->cell_index[i] - 1];
     if (c->section_index == section && c->kind == kind && c->class_index == class_index &&
-        c->peer == peer)
+        c->peer == peer && c->site_plus1 == (int)place)
       return c;
   }
-  if (r->cell_count > r->monitor->desc.max_cells) {
+  if (place && r->cell_count > most - most / 4) {
+    nbc__mon_problem(r, NBC_PROBLEM_places_overflow);
+    return nbc__mon_cell(r, section, kind, class_index, peer, 0);
+  }
+  if (r->cell_count > most) {
     nbc__mon_problem(r, NBC_PROBLEM_cells_overflow);
     return &r->cells[0];
   }
@@ -5190,13 +5268,14 @@ NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_
   c->kind = kind;
   c->class_index = class_index;
   c->peer = peer;
+  c->site_plus1 = (int)place; /* the monitor's number of it, until it is reported */
   r->cell_index[i] = (uint32_t)(c - r->cells) + 1;
   return c;
 }
 
 NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b) {
   return nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes),
-                       (nbc_peer)b->peer);
+                       (nbc_peer)b->peer, nbc__mon_place_of(b));
 }
 
 /* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
@@ -5297,14 +5376,15 @@ NBC__MON_APART static nbc__mon_shape *nbc__mon_make_shape(nbc_recorder *r, nbc__
   return s;
 }
 /* what: of the end; NBC__MON_BEGIN: there is none. */
-static inline nbc__mon_shape *nbc__mon_shape_of(nbc_recorder *r, int section, int kind, int what,
-                                                uint64_t size_bytes, nbc_peer peer) {
-  const uint64_t key = (uint64_t)1 << 63 | (uint64_t)section << 24 | (uint64_t)kind << 16 |
+static inline nbc__mon_shape *nbc__mon_shape_of(nbc_recorder *r, const nbc__mon_event *first,
+                                                int what, uint64_t size_bytes, nbc_peer peer) {
+  const uint64_t key = (uint64_t)1 << 63 | (uint64_t)nbc__mon_place_of(first) << 40 |
+                       (uint64_t)first->section << 24 | (uint64_t)first->kind << 16 |
                        (uint64_t)what << 8 | (uint64_t)peer;
   const uint64_t mixed = (key ^ size_bytes * 0xC2B2AE3D27D4EB4Fu) * 0x9E3779B97F4A7C15u;
   nbc__mon_shape *s = &r->shapes[mixed >> (64 - NBC__MON_SHAPES_LOG2)];
   if (s->key == key && s->size_bytes == size_bytes) return s;
-  return nbc__mon_make_shape(r, s, key, kind, what, size_bytes, peer);
+  return nbc__mon_make_shape(r, s, key, first->kind, what, size_bytes, peer);
 }
 
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
@@ -5387,10 +5467,9 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
                                               uint64_t size_bytes, nbc_peer peer) {
   const nbc__mon_event *first = b ? b : e;
-  return nbc__mon_book(r, cell,
-                       nbc__mon_shape_of(r, first->section, first->kind,
-                                         e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer),
-                       b, e);
+  return nbc__mon_book(
+      r, cell,
+      nbc__mon_shape_of(r, first, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer), b, e);
 }
 
 NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
@@ -5401,7 +5480,7 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc_
   nbc_seen seen;
   if (!on_seen) return;
   memset(&seen, 0, sizeof seen);
-  seen.id = b ? b->id : e->id;
+  seen.id = b ? b->id : e->what == NBC__MON_END_ONLY ? 0 : e->id;
   seen.size_bytes = size_bytes;
   seen.kind = (nbc_kind)(b ? b->kind : e->kind);
   seen.peer = peer;
@@ -5539,12 +5618,12 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc__mon_shape *shape = nbc__mon_shape_of(
-      r, first->section, first->kind, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer);
+  nbc__mon_shape *shape =
+      nbc__mon_shape_of(r, first, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer);
   nbc_cell *cell = shape->cell;
   if (NBC__MON_RARE(!cell)) {
     cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
-                         nbc__mon_class(r->monitor, size_bytes), peer);
+                         nbc__mon_class(r->monitor, size_bytes), peer, nbc__mon_place_of(first));
     if (cell != &r->cells[0]) shape->cell = cell; /* who has none of his own is counted each time */
   }
   const nbc__mon_bounds o =
@@ -5973,6 +6052,7 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e.what = what;
   e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  if (what == NBC__MON_BEGIN) e.place = NBC__MON_RELAXED_LOAD(&r->place);
   nbc__mon_foreign_put(r, &e);
 }
 
@@ -6041,8 +6121,8 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
                                   nbc_peer peer) {
   if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
-                     nbc__mon_foreign_now(owner));
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, NBC__MON_RELAXED_LOAD(&owner->place), size_bytes,
+                     kind, peer, nbc__mon_foreign_now(owner));
 }
 
 /* ---- what stamps of NICs hide: under the recorder's lock ---------------------------------------- */
@@ -6253,8 +6333,10 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 158 "src/overlap/report.h"
+#line 148 "src/overlap/report.h"
 #endif
+/* 1 + index of a place in the report, which is added when new; 0: no memory. */
+NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
 #define NBC__REP_APPEND(type, a, n, out)                                                           \
@@ -6384,30 +6466,29 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-static bool nbc__rep_equal(const char *a, const char *b) {
-  return a && b ? strcmp(a, b) == 0 : a == b;
+NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where) {
+  nbc_site *s, key = *where;
+  if (!key.call) key.call = (char *)(uintptr_t) "?";
+  for (size_t i = 0; i < r->site_count; i++)
+    if (nbc__is_same_site(&r->sites[i], &key)) return (int)i + 1;
+  if (r->site_count >= INT32_MAX) return 0;
+  NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
+  if (!s) return 0;
+  s->offset = key.offset;
+  if (nbc_report_set(&s->call, key.call) || nbc_report_set(&s->module, key.module) ||
+      nbc_report_set(&s->symbol, key.symbol)) {
+    NBC_FREE(s->call);
+    NBC_FREE(s->module);
+    r->site_count--;
+    return 0;
+  }
+  return (int)r->site_count;
 }
-
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   if (!r || !from) return NBC_E_INVAL;
-  const char *const call = from->call ? from->call : "?";
-  nbc_site *s = NULL;
-  for (size_t i = 0; i < r->site_count && !s; i++)
-    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, call) &&
-        nbc__rep_equal(r->sites[i].module, from->module))
-      s = &r->sites[i];
-  if (!s) {
-    NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
-    if (!s) return NBC_E_NOMEM;
-    s->offset = from->offset;
-    if (nbc_report_set(&s->call, call) || nbc_report_set(&s->module, from->module) ||
-        nbc_report_set(&s->symbol, from->symbol)) {
-      NBC_FREE(s->call);
-      NBC_FREE(s->module);
-      r->site_count--;
-      return NBC_E_NOMEM;
-    }
-  }
+  const int plus1 = nbc__rep_site_plus1(r, from);
+  if (!plus1) return NBC_E_NOMEM;
+  nbc_site *s = &r->sites[plus1 - 1];
   s->count += from->count;
   nbc__plus(&s->total_ns, from->total_ns);
   if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
@@ -6507,7 +6588,8 @@ NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
   if (a->section_index != b->section_index) return a->section_index - b->section_index;
   if (a->kind != b->kind) return (int)a->kind - (int)b->kind;
   if (a->class_index != b->class_index) return a->class_index - b->class_index;
-  return (int)a->peer - (int)b->peer;
+  if (a->peer != b->peer) return (int)a->peer - (int)b->peer;
+  return a->site_plus1 - b->site_plus1;
 }
 
 /* The cell with the key of *key, created when new; cells stay sorted. NULL when out of memory. */
@@ -6531,6 +6613,7 @@ static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
   c->kind = key->kind;
   c->class_index = key->class_index;
   c->peer = key->peer;
+  c->site_plus1 = key->site_plus1;
   return c;
 }
 
@@ -6563,9 +6646,13 @@ NBC__PRIVATE void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from) {
   for (int b = 0; b < NBC_HIST_BINS; b++) c->available_count[b] += from->available_count[b];
 }
 
-static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index) {
+/* from_site: of its place, in a monitor or another report; NULL: none. */
+static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index,
+                              const nbc_site *from_site) {
   nbc_cell key = *from;
   key.section_index = section_index;
+  key.site_plus1 = from_site ? nbc__rep_site_plus1(r, from_site) : 0;
+  if (from_site && !key.site_plus1) return false;
   nbc_cell *c = nbc__rep_cell(r, &key);
   if (!c) return false;
   nbc__rep_join_cell(c, from);
@@ -6649,6 +6736,11 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
   return true;
 }
 
+static const nbc_site *nbc__rep_place(const nbc_recorder *r, const nbc_cell *c) {
+  const size_t place = (size_t)c->site_plus1;
+  return place && place <= r->monitor->place_count ? &r->monitor->places[place - 1] : NULL;
+}
+
 /* Active transfers enter this report as case 3 and stay active. */
 static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *map) {
   for (uint64_t k = 0; k <= r->key_mask; k++) {
@@ -6658,10 +6750,11 @@ static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *ma
     memset(&cell, 0, sizeof cell);
     cell.kind = (nbc_kind)b->kind;
     cell.peer = (nbc_peer)b->peer;
+    cell.site_plus1 = (int)b->place;
     cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
     const nbc__mon_bounds o = nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
     nbc__mon_tell(r, b, NULL, b->size_bytes, cell.peer, &o);
-    if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
+    if (!nbc__rep_add_cell(out, &cell, map[b->section], nbc__rep_place(r, &cell))) return false;
     out->problems[NBC_PROBLEM_never_ended]++;
   }
   return true;
@@ -6705,7 +6798,8 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     nbc__mon_shift_close(r, i);
     /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */
     if (r->cells[i].t.count || r->cells[i].t.exact_count)
-      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index],
+                             nbc__rep_place(r, &r->cells[i]));
   }
   ok = ok && nbc__rep_take_active(out, r, map);
   for (int k = 0; ok && k < 2 * NBC_PEER_COUNT; k++) {
@@ -6789,8 +6883,13 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     nbc__plus(&sum->sections[map[i]].comp_ns, s->comp_ns);
     nbc__plus(&sum->sections[map[i]].call_ns, s->call_ns);
   }
-  for (size_t i = 0; i < one->cell_count; i++)
-    if (!nbc__rep_add_cell(sum, &one->cells[i], map[one->cells[i].section_index])) return false;
+  for (size_t i = 0; i < one->site_count; i++)
+    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->cell_count; i++) {
+    const nbc_cell *c = &one->cells[i];
+    const nbc_site *site = c->site_plus1 ? &one->sites[c->site_plus1 - 1] : NULL;
+    if (!nbc__rep_add_cell(sum, c, map[c->section_index], site)) return false;
+  }
   for (size_t i = 0; i < one->call_count; i++)
     if (!nbc__rep_add_call(sum, &one->calls[i], map[one->calls[i].section_index])) return false;
   for (size_t i = 0; i < one->counter_count; i++) {
@@ -6807,8 +6906,6 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
   for (size_t i = 0; i < one->partner_bound_count; i++)
     if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
-  for (size_t i = 0; i < one->site_count; i++)
-    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->comm_count; i++)
@@ -6838,7 +6935,7 @@ __attribute__((cold)) NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
     bad |= NBC__REP_OUT(c->section_index, r->section_count) |
            NBC__REP_OUT(c->kind, NBC_KIND_COUNT) |
            NBC__REP_OUT(c->class_index, r->class_edge_count + 1) |
-           NBC__REP_OUT(c->peer, NBC_PEER_COUNT);
+           NBC__REP_OUT(c->peer, NBC_PEER_COUNT) | NBC__REP_OUT(c->site_plus1, r->site_count + 1);
   }
   for (size_t i = 0; i < r->call_count; i++) {
     const nbc_call *c = &r->calls[i];
@@ -7292,6 +7389,7 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
 static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
   fprintf(out, "{\"section_index\":%d,\"kind\":\"%s\",\"class_index\":%d,\"peer\":\"%s\",",
           c->section_index, nbc_kind_name(c->kind), c->class_index, nbc_peer_name(c->peer));
+  if (c->site_plus1) fprintf(out, "\"site_plus1\":%d,", c->site_plus1);
   nbc__rep_json_totals(out, &c->t);
   fprintf(out, ",\"available_ns\":%lld,\"available_count\":{", (long long)c->available_ns);
   const char *comma = "";
@@ -7453,7 +7551,7 @@ typedef struct nbc__json {
   } way[NBC__JSON_DEPTH];
   nbc_report *report;
   /* Largest indexes met and where: they can be judged only when all arrays are known. */
-  int top_section, top_section_line, top_class, top_class_line;
+  int top_section, top_section_line, top_class, top_class_line, top_site, top_site_line;
   bool unsorted_cells, unsorted_calls;
 } nbc__json;
 
@@ -7899,6 +7997,7 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
       NBC__JSON_BY(nbc_cell, "kind", kind, true, nbc__json_kind),
       NBC__JSON_AT(nbc_cell, class_index, INT, true),
       NBC__JSON_BY(nbc_cell, "peer", peer, false, nbc__json_peer),
+      NBC__JSON_AT(nbc_cell, site_plus1, INT, false),
       NBC__JSON_TOTALS(nbc_cell, t.),
       NBC__JSON_AT(nbc_cell, available_ns, NS, false),
       NBC__JSON_BY(nbc_cell, "available_count", available_count, false, nbc__json_histogram)};
@@ -7911,7 +8010,8 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
   if (index > 0 && nbc__rep_cell_order(c - 1, c) >= 0) j->unsorted_cells = true;
   return nbc__json_check_totals(j, &c->t) &&
          nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line) &&
-         nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line);
+         nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line) &&
+         nbc__json_index(j, c->site_plus1, &j->top_site, &j->top_site_line);
 }
 
 static int nbc__json_call_order(const void *a, const void *b) {
@@ -8229,6 +8329,11 @@ static bool nbc__json_finish(nbc__json *j) {
     snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section,
              r->section_count - 1);
     return nbc__json_fail_at(j, j->top_section_line, NBC_E_PARSE, what);
+  }
+  if ((size_t)j->top_site > r->site_count) {
+    snprintf(what, sizeof what, "site_plus1 %d, but there are %zu sites", j->top_site,
+             r->site_count);
+    return nbc__json_fail_at(j, j->top_site_line, NBC_E_PARSE, what);
   }
   if (j->top_class > (int)r->class_edge_count) {
     snprintf(what, sizeof what, "class_index %d, but the last class is %zu", j->top_class,

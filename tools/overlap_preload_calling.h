@@ -42,6 +42,7 @@ static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t a
   c->name = name;
   c->address = address;
   c->frame = frame;
+  c->at = NULL;
   nbc_call_enter_at(me.recorder, kind, t0_ns);
   busy_end();
 }
@@ -81,12 +82,19 @@ static inline int64_t returned(call *c) {
   return c->t1_ns;
 }
 
+/* What begins now began at this call's place. Not under the lock. */
+static inline void begin_here(call *c) {
+  if (!c->at) c->at = known_site(c->address, c->name);
+  if (UNLIKELY(!c->at)) c->at = find_caller(c->address, c->name, c->frame);
+  nbc_recorder_place(me.recorder, c->at ? c->at->place : 0);
+}
+
 /* The place is not known yet, or an exception passed, or there is a timeline, or measuring is off. */
 APART static void left_rarely(call *c) {
   if (!c->t1_ns) trace_cannot_match("calls failed");
   const int64_t t1_ns = returned(c);
   if (me.on) {
-    site *const place = find_caller(c->address, c->name, c->frame);
+    site *const place = c->at ? c->at : find_caller(c->address, c->name, c->frame);
     if (place) note_site(place, t1_ns - c->t0_ns);
     if (trace.ring) trace_call(place, c->t0_ns, t1_ns);
     if (trace.counters && t1_ns >= trace.counters_next_ns) trace_read_counters(false);
@@ -96,7 +104,7 @@ APART static void left_rarely(call *c) {
   busy_end();
 }
 HOT static void left(call *c) {
-  site *const s = known_site(c->address, c->name);
+  site *const s = c->at ? c->at : known_site(c->address, c->name);
   busy_begin(); /* is busy already, unless an exception passed */
   if (UNLIKELY(!s || !c->t1_ns || !me.on || trace.ring)) {
     left_rarely(c);

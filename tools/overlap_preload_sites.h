@@ -1,13 +1,12 @@
 /* overlap_preload_sites.h: calls by the place in the program that made them. The return address of a
    wrapper is counted in a table of the calling thread (one multiplication and, mostly, one comparison);
    what it means in terms of files is looked up once, when the address is new; lines are for the report
-   tool. A call that came through the MPI's Fortran library, or through what NBC_THROUGH names, belongs to
+   tool. What begins in a call counts for its place, too. A call that came through the MPI's Fortran library, or through what NBC_THROUGH names, belongs to
    who called that: where the next return address lies is found by unwinding, once, and from then on read
    from there. */
+#include "callers.h"
 #include <link.h>
-#include <unwind.h>
 
-enum { MOST_PASSED = 32 }; /* functions that one call is followed up through */
 typedef struct site_place {
   const char *module; /* of the caller, and where in it */
   const char *symbol;
@@ -22,6 +21,7 @@ typedef struct site { /* one line of the cache */
   const site_place *where;
   /* The caller only passes calls on: distance of the next return address, and one; 0: it does not */
   int32_t through;
+  uint16_t place; /* the monitor's number of it; 0: none */
 } __attribute__((aligned(64))) site;
 
 typedef struct sites {
@@ -50,45 +50,6 @@ static const char *keep_text(const char *text) {
   const size_t n = text ? strlen(text) + 1 : 0;
   char *const copy = text && n <= 4096 ? keep(n) : NULL;
   return copy ? memcpy(copy, text, n) : NULL;
-}
-
-/* ---- through what passes calls on ------------------------------------------------------------ */
-typedef struct walk {
-  uintptr_t address, next, frame_end;
-  bool found;
-} walk;
-static _Unwind_Reason_Code walk_step(struct _Unwind_Context *context, void *argument) {
-  walk *w = argument;
-  const uintptr_t ip = (uintptr_t)_Unwind_GetIP(context);
-  if (w->found) { /* the context of the next one: where it stood when it called */
-    w->next = ip;
-    w->frame_end = (uintptr_t)_Unwind_GetCFA(context);
-    return _URC_END_OF_STACK;
-  }
-  w->found = ip == w->address;
-  return _URC_NO_REASON;
-}
-
-/* How far above `frame` the return address of the function that `address` lies in stands, and one more;
-   0: unknown. It is the highest place of its frame that holds it: copies may lie below. */
-static int32_t distance_to_next(uintptr_t address, uintptr_t frame) {
-  walk w = {.address = address};
-  _Unwind_Backtrace(walk_step, &w);
-  if (!w.next || w.frame_end <= frame || w.frame_end - frame > 65536) return 0;
-  for (uintptr_t at = w.frame_end - sizeof(uintptr_t); at >= frame; at -= sizeof(uintptr_t))
-    if (*(const uintptr_t *)at == w.next) return (int32_t)(at - frame) + 1;
-  return 0;
-}
-
-static bool is_of_mpi(const char *file) {
-  static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort",
-                                      "libmpifort",   "libmpi.so",     "libmpich.so",
-                                      "libmpi_cxx",   "libmpichcxx"};
-  const char *base = strrchr(file, '/');
-  base = base ? base + 1 : file;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strncmp(base, names[i], strlen(names[i])) == 0) return true;
-  return false;
 }
 
 /* ---- the thread's table ---------------------------------------------------------------------- */
@@ -121,7 +82,7 @@ static sites *sites_of_thread(void) { /* its own, or one that an ended thread le
 }
 
 static const site_place nowhere;
-static void look_up_site(site *s, uintptr_t frame) {
+static void look_up_site(site *s, const char *name, uintptr_t frame) {
   Dl_info where;
   struct link_map *map = NULL;
   s->where = &nowhere;
@@ -134,6 +95,13 @@ static void look_up_site(site *s, uintptr_t frame) {
                       .offset = s->address - (uintptr_t)map->l_addr};
   unlock();
   if (p) s->where = p;
+  nbc_site known;
+  memset(&known, 0, sizeof known);
+  known.call = (char *)(uintptr_t)name;
+  known.module = (char *)(uintptr_t)s->where->module;
+  known.symbol = (char *)(uintptr_t)s->where->symbol;
+  known.offset = s->where->offset;
+  s->place = p ? (uint16_t)nbc_monitor_place(run.monitor, &known) : 0;
   const char *const file = *map->l_name ? map->l_name : run.executable;
   if ((where.dli_fname && is_of_mpi(where.dli_fname)) ||
       passes_calls_on(file, where.dli_sname, s->address - (uintptr_t)map->l_addr))
@@ -153,7 +121,7 @@ static site *find_site(uintptr_t address, const char *name, uintptr_t frame) {
     i = (i + 1) & t->mask;
   if (UNLIKELY(!t->of[i].call)) {
     t->of[i].address = address;
-    look_up_site(&t->of[i], frame);
+    look_up_site(&t->of[i], name, frame);
     t->of[i].call = name;
     t->count++;
   }
@@ -187,11 +155,8 @@ static bool is_stack(uintptr_t at) {
 static site *caller_of(site *s, const char *name, uintptr_t *frame) {
   const uintptr_t at = *frame + (uintptr_t)(s->through - 1);
   bool is_right = is_stack(at);
-  if (is_right && !is_known_site(*(const uintptr_t *)at, name)) {
-    walk w = {.address = s->address};
-    _Unwind_Backtrace(walk_step, &w);
-    is_right = w.next == *(const uintptr_t *)at;
-  }
+  if (is_right && !is_known_site(*(const uintptr_t *)at, name))
+    is_right = next_address(s->address) == *(const uintptr_t *)at;
   if (!is_right) {
     s->through = 0;
     return s;

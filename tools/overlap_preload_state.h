@@ -93,6 +93,7 @@ typedef struct call {
   int64_t t0_ns, t1_ns;
   const char *name;
   uintptr_t address, frame; /* where the call came from */
+  struct site *at;          /* the same in the table; NULL: not looked up yet */
   MPI_Message message;
   MPI_Status status; /* in place of MPI_STATUS_IGNORE */
 } call;

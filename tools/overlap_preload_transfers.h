@@ -15,10 +15,10 @@ typedef struct transfer {
   const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
   int dest, tag;
-  int64_t comp_ns;     /* of a send: its thread's computation up to its post */
-  uint32_t next, tail; /* queue of this key; tail is valid at its head */
-  int target;          /* one-sided: rank in the window */
-  uint16_t tally;
+  int64_t comp_ns;       /* of a send: its thread's computation up to its post */
+  uint32_t next, tail;   /* queue of this key; tail is valid at its head */
+  int target;            /* one-sided: rank in the window */
+  uint16_t tally, place; /* where it was begun: the monitor's number */
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool leaves;      /* goes out, and its end is told before it has arrived */
@@ -228,6 +228,7 @@ static void rename_transfers(uintptr_t from, uintptr_t to) {
 
 /* ---- beginnings ------------------------------------------------------------------------------ */
 static void begin(call *c, transfer *x) {
+  x->place = c->at ? c->at->place : 0;
   x->id = ++me.next_id;
   x->owner = me.recorder;
   nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
@@ -239,6 +240,7 @@ static void begin(call *c, transfer *x) {
 static inline void follow_transfer(call *c, transfer *x, bool moves, uint32_t slot) {
   if (moves) x->id = ++me.next_id;
   x->owner = me.recorder;
+  x->place = c->at ? c->at->place : 0;
   if (put(x, slot)) {
     if (moves)
       nbc_xfer_begin_at(me.recorder, x->id, x->size_bytes, (nbc_kind)x->kind, (nbc_peer)x->peer,
@@ -255,6 +257,7 @@ static inline void follow_transfer(call *c, transfer *x, bool moves, uint32_t sl
 static inline void post(call *c, MPI_Request request, transfer x, bool moves) {
   if (request == MPI_REQUEST_NULL) return;
   x.key = KEY(request);
+  if (moves) begin_here(c);
   lock();
   uint32_t slot = pool ? slot_of(x.key) : 0;
   if (pool && slots[slot]) slot = drop_stale(request, slot);
@@ -371,6 +374,7 @@ static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
   const peers *p = peers_of_comm(comm);
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
+    begin_here(c);
     x.send_unseen = bytes_of(send_count, send_type) > ONE_PACKET && !is_contiguous(send_type);
     nbc_xfer_begin_at(me.recorder, x.send_id, bytes_of(send_count, send_type), NBC_KIND_ISEND,
                       class_of(p, dest), c->t0_ns);
@@ -409,6 +413,7 @@ static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_
 
 /* A persistent request was started. */
 static void started(call *c, MPI_Request request) {
+  begin_here(c);
   lock();
   uint32_t i = pool ? slots[slot_of(KEY(request))] : 0;
   while (i && !pool[i].persistent) i = pool[i].next;
@@ -487,6 +492,7 @@ static inline void end_receive(call *c, const transfer *x, const MPI_Status *sta
   if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, &m, d_ns);
   if (UNLIKELY(unseen)) { /* perhaps from oneself */
     withdraw(x->owner, x->id);
+    nbc_recorder_place(me.recorder, x->place);
     nbc_xfer_end_only_at(me.recorder, (uint64_t)got, (nbc_kind)x->kind, peer, returned(c));
   } else if (x->owner == me.recorder)
     nbc_xfer_end_early_at(me.recorder, x->id, (uint64_t)got, peer, returned(c));
@@ -606,6 +612,7 @@ typedef enum way { ROUND, LEAVES, COMES, ANY_TIME } way;
 static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, way goes) {
   if (!me.on) return;
   const uint64_t id = ++me.next_id;
+  begin_here(c);
   nbc_xfer_begin_at(me.recorder, id, size_bytes, kind, peer, c->t0_ns);
   if (goes == LEAVES)
     nbc_xfer_end_local_at(me.recorder, id, returned(c));
@@ -691,6 +698,7 @@ HOT static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Data
                 .leaves = goes == LEAVES,
                 .tally = peers_of_win(win)->tally,
                 .peer = (unsigned char)class_of(peers_of_win(win), target)};
+  begin_here(c);
   lock();
   follow_transfer(c, &x, true, pool ? slot_of(x.key) : 0);
   unlock();

@@ -17,18 +17,22 @@ static bool csv_cells(const nbc_report *r, const char *folder) {
   FILE *out = csv_open(folder, "transfers", path, sizeof path);
   if (!out) return false;
   fputs("section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,"
-        "case3,waited_ns,available_ns\n",
+        "case3,waited_ns,available_ns,call,where\n",
         out);
   for (size_t i = 0; i < r->cell_count; i++) {
     const nbc_cell *c = &r->cells[i];
     csv_text(out, r->sections[c->section_index].path);
-    fprintf(out, ",%s,\"%s\",%s,%llu,%llu,%lld,%lld,%lld,%llu,%llu,%llu,%lld,%lld\n",
+    fprintf(out, ",%s,\"%s\",%s,%llu,%llu,%lld,%lld,%lld,%llu,%llu,%llu,%lld,%lld,",
             nbc_kind_name(c->kind), class_text(r, c->class_index, &w), nbc_peer_name(c->peer),
             (unsigned long long)c->t.count, (unsigned long long)c->t.size_bytes,
             (long long)c->t.xfer_ns, (long long)c->t.min_overlap_ns, (long long)c->t.max_overlap_ns,
             (unsigned long long)c->t.case_count[0], (unsigned long long)c->t.case_count[1],
             (unsigned long long)c->t.case_count[2], (long long)c->t.waited_ns,
             (long long)c->available_ns);
+    if (c->site_plus1) csv_text(out, r->sites[c->site_plus1 - 1].call);
+    fputc(',', out);
+    if (c->site_plus1) csv_text(out, place_text(r, c->site_plus1));
+    fputc('\n', out);
   }
   return output_close(out, path);
 }

@@ -136,6 +136,45 @@ static place *places_of(const nbc_report *r) {
   return places;
 }
 
+/* Where transfers are told of, by site: what the place is called, and the first one that is called so and of the same call:
+   a line that was compiled twice is one place. Looked up once per report, of which two are compared. */
+typedef struct site_name {
+  char where[sizeof((place *)0)->where];
+  int number;
+} site_name;
+static const site_name *site_names(const nbc_report *r) {
+  static struct {
+    const nbc_report *of;
+    site_name *names;
+  } known[2];
+  static int next;
+  for (int i = 0; i < 2; i++)
+    if (known[i].of == r) return known[i].names;
+  place *places = places_of(r);
+  site_name *names = (site_name *)must(calloc(r->site_count + 1, sizeof *names));
+  for (size_t i = 0; i < r->site_count; i++)
+    memcpy(names[places[i].site - r->sites].where, places[i].where, sizeof names->where);
+  for (size_t i = 0; i < r->site_count; i++) {
+    size_t k = 0;
+    while (strcmp(names[k].where, names[i].where) != 0 ||
+           strcmp(r->sites[k].call, r->sites[i].call) != 0)
+      k++;
+    names[i].number = (int)k + 1;
+  }
+  free(places);
+  free(known[next].names);
+  known[next].of = r;
+  known[next].names = names;
+  next = !next;
+  return names;
+}
+static const char *place_text(const nbc_report *r, int site_plus1) {
+  return site_plus1 ? site_names(r)[site_plus1 - 1].where : "(not known)";
+}
+static int place_number(const nbc_report *r, int site_plus1) {
+  return site_plus1 ? site_names(r)[site_plus1 - 1].number : 0;
+}
+
 static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
   size_t n = 0;
   for (; *from && n + 1 < size; from++, n++)
@@ -211,6 +250,64 @@ static void diff_places(const nbc_report *before, const nbc_report *after, FILE 
   free(now);
 }
 
+/* The same for what began there: how much of it was hidden. */
+typedef struct begun_change {
+  const char *call, *where;
+  nbc_totals before, after;
+} begun_change;
+static int begun_order(const void *a, const void *b) {
+  const begun_change *x = (const begun_change *)a, *y = (const begun_change *)b;
+  const int64_t dx = x->after.waited_ns - x->before.waited_ns,
+                dy = y->after.waited_ns - y->before.waited_ns;
+  const int64_t cx = dx < 0 ? -dx : dx, cy = dy < 0 ? -dy : dy;
+  if (cx != cy) return cx < cy ? 1 : -1;
+  const int order = strcmp(x->where, y->where);
+  return order ? order : strcmp(x->call, y->call);
+}
+static begun_change *add_begun(begun_change *to, size_t *count, const nbc_report *r,
+                               bool is_after) {
+  size_t row_count;
+  row *rows = group(r, BY_PLACE, &row_count);
+  to = (begun_change *)must(realloc(to, (*count + row_count + 1) * sizeof *to));
+  for (size_t i = 0; i < row_count; i++) {
+    const int site = rows[i].site_plus1;
+    const char *const where = place_text(r, site), *const call =
+                                                       site ? r->sites[site - 1].call : "-";
+    size_t k = 0;
+    while (k < *count && (strcmp(to[k].where, where) != 0 || strcmp(to[k].call, call) != 0)) k++;
+    if (k == *count) to[(*count)++] = (begun_change){call, where, {0}, {0}};
+    add_totals(is_after ? &to[k].after : &to[k].before, &rows[i].t);
+  }
+  free(rows);
+  return to;
+}
+static void diff_begun(const nbc_report *before, const nbc_report *after, FILE *out) {
+  words a, b;
+  char text[200], call[40];
+  size_t count = 0;
+  begun_change *changes = add_begun(NULL, &count, before, false);
+  changes = add_begun(changes, &count, after, true);
+  bool known = false;
+  for (size_t i = 0; i < count; i++) known = known || strcmp(changes[i].call, "-") != 0;
+  qsort(changes, count, sizeof *changes, begun_order);
+  if (known)
+    fprintf(out, "\n%-24s %10s %10s  %16s   %16s  %s\n", "Transfers by place", "waited", "after",
+            "hidden min..max", "after", "where they begin");
+  for (size_t i = 0; known && i < count && i < 15; i++) {
+    const nbc_totals *x = &changes[i].before, *y = &changes[i].after;
+    fprintf(out, "  %-22.22s %10s %10s  %5.1f .. %5.1f %%   %5.1f .. %5.1f %%  %s\n",
+            plain(changes[i].call, call, sizeof call), time_text(x->waited_ns, &a),
+            time_text(y->waited_ns, &b), 100 * share(x->min_overlap_ns, x->xfer_ns),
+            100 * share(x->max_overlap_ns, x->xfer_ns), 100 * share(y->min_overlap_ns, y->xfer_ns),
+            100 * share(y->max_overlap_ns, y->xfer_ns), plain(changes[i].where, text, sizeof text));
+    if (x->exact_count || y->exact_count)
+      fprintf(out, "  %-22s %10s %10s  %5.1f .. %5.1f %%   %5.1f .. %5.1f %%\n",
+              "    by NIC stamps", "", "", 100 * exact_least(x), 100 * exact_most(x),
+              100 * exact_least(y), 100 * exact_most(y));
+  }
+  free(changes);
+}
+
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
   char text[200], call[40];
@@ -227,6 +324,34 @@ static void text_places(const nbc_report *r, FILE *out) {
   }
   if (r->site_count > 15) fprintf(out, "  and %zu more places\n", r->site_count - 15);
   free(places);
+}
+
+/* What began at a place: how much of it was hidden, and how long it was waited for, wherever that was. */
+static void text_begun(const nbc_report *r, FILE *out) {
+  words a, b, c, d;
+  char text[200], call[40];
+  size_t count;
+  row *rows = group(r, BY_PLACE, &count);
+  const bool known = count > 1 || (count && rows[0].site_plus1);
+  if (known)
+    fprintf(out, "\n%-24s %9s %9s %9s  %16s %10s %9s  %s\n", "Transfers by place", "count",
+            "volume", "time", "hidden min..max", "not hidden", "waited", "where they begin");
+  for (size_t i = 0; known && i < count && i < 15; i++) {
+    const nbc_totals *t = &rows[i].t;
+    const int site = rows[i].site_plus1;
+    fprintf(out, "  %-22.22s %9llu %9s %9s  %5.1f .. %5.1f %% %10s %9s  %s\n",
+            site ? plain(r->sites[site - 1].call, call, sizeof call) : "-",
+            (unsigned long long)t->count, bytes_text(t->size_bytes, &a), time_text(t->xfer_ns, &b),
+            100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns),
+            time_text(unhidden_ns(t), &c), time_text(t->waited_ns, &d),
+            plain(place_text(r, site), text, sizeof text));
+    if (t->exact_count)
+      fprintf(out, "  %-22s %9llu %9s %9s  %5.1f .. %5.1f %%\n", "    by NIC stamps",
+              (unsigned long long)t->exact_count, "", time_text(t->exact_xfer_ns, &b),
+              100 * exact_least(t), 100 * exact_most(t));
+  }
+  if (known && count > 15) fprintf(out, "  and %zu more places\n", count - 15);
+  free(rows);
 }
 
 static void put_places(FILE *out, const nbc_report *r) {

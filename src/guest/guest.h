@@ -54,7 +54,9 @@ typedef struct guest_context {
   int mpi_depth;                 /* calls of MPI that it is in: a library may call others inside */
   struct gm_proc *mpi;           /* of its process, where calls of MPI are but counted; else NULL */
   struct nbc_recorder *recorder; /* of --report: its calls and transfers; NULL: none yet */
-  struct {                       /* one that yields and looks at the clock by turns, see clock.c */
+  struct gm_place *place;        /* of the call that it is in; NULL: none, or not known */
+  int64_t place_since_ns;
+  struct { /* one that yields and looks at the clock by turns, see clock.c */
     int64_t since_ns, yielded_at_ns, looks_ns;
     int yields;
   } vain;
@@ -221,8 +223,11 @@ unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned 
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 int guest_dladdr(const void *address, Dl_info *info); /* as dladdr, of copies too */
-const char *guest_program(void);                      /* its file, from / on */
-void *guest_stack(size_t *bytes);                     /* of the running thread: its low end */
+/* The file of code, where it begins there, and whether it only passes calls on: pm_run itself, or what was preloaded.
+   NULL: no file's. */
+const char *guest_file_of(const void *address, uintptr_t *begin, bool *is_between);
+const char *guest_program(void);  /* its file, from / on */
+void *guest_stack(size_t *bytes); /* of the running thread: its low end */
 void *guest_stack_of(const pm_thread *thread, size_t *bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);

@@ -705,6 +705,22 @@ int guest_dladdr(const void *address, Dl_info *info) {
   info->dli_saddr = base + around.st_value;
   return 1;
 }
+const char *guest_file_of(const void *address, uintptr_t *begin, bool *is_between) {
+  static Dl_info self;
+  Dl_info info;
+  char *base;
+  const elf_object *o = object_of(address, &base);
+  if (o) {
+    *begin = (uintptr_t)base;
+    *is_between = o->is_preloaded;
+    return o == &image.objects[0] ? guest_program() : o->path;
+  }
+  if (!self.dli_fbase) dladdr((void *)(uintptr_t)&image, &self);
+  if (!dladdr(address, &info)) return NULL;
+  *begin = (uintptr_t)info.dli_fbase;
+  *is_between = info.dli_fbase == self.dli_fbase;
+  return info.dli_fname;
+}
 /* Who looks for all variables (a collector of garbage) finds them in the process's copies; behind them comes what all
    share: libc. */
 typedef struct told {

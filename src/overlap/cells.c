@@ -43,6 +43,14 @@ NBC_API const char *nbc_problem_text(nbc_problem problem) {
   return (unsigned)problem < NBC_PROBLEM_COUNT ? nbc__mon_problems[problem].text : "?";
 }
 
+static bool nbc__mon_is_equal(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+NBC__PRIVATE bool nbc__is_same_site(const nbc_site *a, const nbc_site *b) {
+  return a->offset == b->offset && nbc__mon_is_equal(a->call, b->call) &&
+         nbc__mon_is_equal(a->module, b->module);
+}
+
 /* The bin of a histogram that a time belongs to. */
 NBC__PRIVATE int nbc__bin(int64_t ns) {
   const int bin = ns <= 0 ? 0 : nbc__bits((uint64_t)ns);

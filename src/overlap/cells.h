@@ -106,6 +106,8 @@ NBC_API const char *nbc_peer_name(nbc_peer peer); /* "unknown", "same_node", "ot
   X(section_unbalanced, "section ends without begin, or sections left open")                       \
   X(transfers_overflow, "transfers begun when max_transfers were active (case 3)")                 \
   X(cells_overflow, "transfers counted under 'other' because max_cells was reached")               \
+  X(places_overflow,                                                                               \
+    "kinds of transfers counted without their place: max_cells is nearly reached")                 \
   X(sections_overflow,                                                                             \
     "section begins counted under the enclosing one: max_sections, or too deep")                   \
   X(foreign_lost, "stamps from other threads lost because the inbox was full (case 3)")            \
@@ -138,11 +140,22 @@ typedef struct nbc_totals {
   int64_t exact_lo_ns, exact_hi_ns; /* interval of the exact overlap */
 } nbc_totals;
 
-typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
+/* Calls from one place of the program. */
+typedef struct nbc_site {
+  char *call;      /* "MPI_Waitall" */
+  char *module;    /* file of the program or library that called; NULL: not known */
+  char *symbol;    /* the function there, as far as the file says it; may be NULL */
+  uint64_t offset; /* of the return address in the module */
+  uint64_t count;
+  int64_t total_ns, max_ns;
+} nbc_site;
+
+typedef struct nbc_cell { /* transfers of one (section, kind, class, peer, place) */
   int section_index;
   nbc_kind kind;
   int class_index;
   nbc_peer peer;
+  int site_plus1; /* 1 + index of the report's site where they were begun; 0: not known */
   nbc_totals t;
   int64_t available_ns;                    /* computation between the stamps, summed (case 2) */
   uint64_t available_count[NBC_HIST_BINS]; /* and its distribution: what could have hidden it */
@@ -150,3 +163,5 @@ typedef struct nbc_cell { /* transfers of one (section, kind, class, peer) */
 
 /* ---- for later pieces ---- */
 NBC__PRIVATE int nbc__bin(int64_t ns);
+/* The same call of the same module and offset. */
+NBC__PRIVATE bool nbc__is_same_site(const nbc_site *a, const nbc_site *b);

@@ -58,6 +58,7 @@ static void nbc__mon_foreign(nbc_recorder *r, uint8_t what, uint64_t id, uint64_
   e.kind = (unsigned)kind < NBC_KIND_COUNT ? (uint8_t)kind : 0;
   e.what = what;
   e.peer = (unsigned)peer < NBC_PEER_COUNT ? (uint8_t)peer : 0;
+  if (what == NBC__MON_BEGIN) e.place = NBC__MON_RELAXED_LOAD(&r->place);
   nbc__mon_foreign_put(r, &e);
 }
 
@@ -126,8 +127,8 @@ NBC_API void nbc_foreign_end_only(nbc_recorder *owner, uint64_t size_bytes, nbc_
                                   nbc_peer peer) {
   if (!owner) return;
   if (NBC__MON_RELAXED_LOAD(&owner->on))
-    nbc__mon_foreign(owner, NBC__MON_END_ONLY, 0, size_bytes, kind, peer,
-                     nbc__mon_foreign_now(owner));
+    nbc__mon_foreign(owner, NBC__MON_END_ONLY, NBC__MON_RELAXED_LOAD(&owner->place), size_bytes,
+                     kind, peer, nbc__mon_foreign_now(owner));
 }
 
 /* ---- what stamps of NICs hide: under the recorder's lock ---------------------------------------- */

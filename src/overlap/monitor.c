@@ -102,6 +102,7 @@ NBC_API void nbc_monitor_destroy(nbc_monitor *m) {
   nbc_table_free(m->own_table[1]);
   nbc_table_free(m->table_self);
   pthread_mutex_destroy(&m->mutex);
+  NBC_FREE(m->places);
   NBC_FREE(m);
 }
 
@@ -212,6 +213,7 @@ NBC_API nbc_status nbc_recorder_attach_at(nbc_monitor *m, int64_t t_ns, nbc_reco
     NBC__MON_RELAXED_STORE(&r->thread, pthread_self());
     r->comp_ns = comp_ns;
     r->owed_ns = 0;
+    NBC__MON_RELAXED_STORE(&r->place, 0);
     nbc__mon_set_state(r, t_ns,
                        r->on ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
     NBC__MON_RELAXED_STORE(&r->attached, true);
@@ -419,10 +421,17 @@ static inline float nbc__mon_waited_ns(nbc_recorder *r, int64_t t_ns) {
   r->ended_ns = t_ns;
   return (float)d_ns;
 }
+NBC_API int64_t nbc_recorder_waited_ns(const nbc_recorder *r, int64_t t_ns) {
+  if (!r || !r->depth) return 0;
+  if (r->share < 1) return (int64_t)((float)(t_ns - r->enter_ns) * r->share);
+  return t_ns > r->ended_ns ? t_ns - r->ended_ns : 0;
+}
 static inline void nbc__mon_push_begin(nbc_recorder *r, uint8_t what, uint64_t id,
                                        uint64_t size_bytes, nbc_kind kind, nbc_peer peer,
                                        int64_t t_ns) {
-  nbc__mon_push_what(r, nbc__mon_push(r, what, id, t_ns), size_bytes, kind, peer);
+  nbc__mon_event *e = nbc__mon_push(r, what, id, t_ns);
+  nbc__mon_push_what(r, e, size_bytes, kind, peer);
+  e->place = r->place;
   nbc__mon_note_begin(r, what, id);
   nbc__mon_pushed(r);
 }
@@ -473,7 +482,7 @@ NBC_API void nbc_xfer_end_local_at(nbc_recorder *r, uint64_t id, int64_t t_ns) {
 NBC_API void nbc_xfer_end_only_at(nbc_recorder *r, uint64_t size_bytes, nbc_kind kind,
                                   nbc_peer peer, int64_t t_ns) {
   if (!r) return;
-  if (r->on) nbc__mon_push_end_of(r, NBC__MON_END_ONLY, 0, size_bytes, kind, peer, t_ns);
+  if (r->on) nbc__mon_push_end_of(r, NBC__MON_END_ONLY, r->place, size_bytes, kind, peer, t_ns);
 }
 NBC_API void nbc_xfer_cancel(nbc_recorder *r, uint64_t id) {
   if (!r) return;
@@ -627,6 +636,37 @@ NBC_API void nbc_section_end_at(nbc_recorder *r, const char *name, int64_t t_ns)
   nbc__mon_go_to_section(r, r->open[--r->open_depth]);
 }
 
+NBC_API uint32_t nbc_monitor_place(nbc_monitor *m, const nbc_site *where) {
+  if (!m || !where) return 0;
+  size_t i = 0;
+  pthread_mutex_lock(&m->mutex);
+  while (i < m->place_count && !nbc__is_same_site(&m->places[i], where)) i++;
+  if (i == m->place_room && i < UINT16_MAX) {
+    const size_t room = i ? 2 * i : 32;
+    nbc_site *more = (nbc_site *)nbc__zalloc(room * sizeof *more);
+    if (more) {
+      if (i) memcpy(more, m->places, i * sizeof *more);
+      NBC_FREE(m->places);
+      m->places = more;
+      m->place_room = room;
+    }
+  }
+  const bool fits = i < m->place_room && i < UINT16_MAX;
+  if (i == m->place_count && fits) {
+    nbc_site *s = &m->places[m->place_count++];
+    s->call = where->call;
+    s->module = where->module;
+    s->symbol = where->symbol;
+    s->offset = where->offset;
+  }
+  pthread_mutex_unlock(&m->mutex);
+  return fits ? (uint32_t)i + 1 : 0;
+}
+NBC_API void nbc_recorder_place(nbc_recorder *r, uint32_t place) {
+  if (!r) return;
+  NBC__MON_RELAXED_STORE(&r->place, (uint16_t)(place <= UINT16_MAX ? place : 0));
+}
+
 NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   if (!r) return;
   t_ns = nbc__mon_advance(r, t_ns);
@@ -695,20 +735,31 @@ NBC__PRIVATE int nbc__mon_class(const nbc_monitor *m, uint64_t size_bytes) {
   return c;
 }
 
+/* Where a transfer began, by its begin or by its end alone. */
+static inline uint32_t nbc__mon_place_of(const nbc__mon_event *first) {
+  return first->what == NBC__MON_END_ONLY ? (uint32_t)first->id : first->place;
+}
+
+/* When three quarters are taken, new ones have no place: a program with very many must not lose what matters more. */
 NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_kind kind,
-                                              int class_index, nbc_peer peer) {
+                                              int class_index, nbc_peer peer, uint32_t place) {
   nbc_cell *c;
-  const uint64_t index_mask = 2 * nbc__pow2(r->monitor->desc.max_cells, 0) - 1;
-  const uint64_t key = ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
+  const size_t most = r->monitor->desc.max_cells;
+  const uint64_t index_mask = 2 * nbc__pow2(most, 0) - 1;
+  const uint64_t key = ((uint64_t)place << 32) | ((uint64_t)section << 16) | ((uint64_t)kind << 8) |
                        ((uint64_t)class_index << 2) | (uint64_t)peer;
   uint64_t i = nbc__mon_hash(key) & index_mask;
   for (; r->cell_index[i]; i = (i + 1) & index_mask) {
     c = &r->cells[r->cell_index[i] - 1];
     if (c->section_index == section && c->kind == kind && c->class_index == class_index &&
-        c->peer == peer)
+        c->peer == peer && c->site_plus1 == (int)place)
       return c;
   }
-  if (r->cell_count > r->monitor->desc.max_cells) {
+  if (place && r->cell_count > most - most / 4) {
+    nbc__mon_problem(r, NBC_PROBLEM_places_overflow);
+    return nbc__mon_cell(r, section, kind, class_index, peer, 0);
+  }
+  if (r->cell_count > most) {
     nbc__mon_problem(r, NBC_PROBLEM_cells_overflow);
     return &r->cells[0];
   }
@@ -717,13 +768,14 @@ NBC__MON_APART static nbc_cell *nbc__mon_cell(nbc_recorder *r, int section, nbc_
   c->kind = kind;
   c->class_index = class_index;
   c->peer = peer;
+  c->site_plus1 = (int)place; /* the monitor's number of it, until it is reported */
   r->cell_index[i] = (uint32_t)(c - r->cells) + 1;
   return c;
 }
 
 NBC__PRIVATE nbc_cell *nbc__mon_begin_cell(nbc_recorder *r, const nbc__mon_event *b) {
   return nbc__mon_cell(r, b->section, (nbc_kind)b->kind, nbc__mon_class(r->monitor, b->size_bytes),
-                       (nbc_peer)b->peer);
+                       (nbc_peer)b->peer, nbc__mon_place_of(b));
 }
 
 /* The transfer time, and in *fastest_ns how fast it may be at least: 0 where nobody measured it. */
@@ -824,14 +876,15 @@ NBC__MON_APART static nbc__mon_shape *nbc__mon_make_shape(nbc_recorder *r, nbc__
   return s;
 }
 /* what: of the end; NBC__MON_BEGIN: there is none. */
-static inline nbc__mon_shape *nbc__mon_shape_of(nbc_recorder *r, int section, int kind, int what,
-                                                uint64_t size_bytes, nbc_peer peer) {
-  const uint64_t key = (uint64_t)1 << 63 | (uint64_t)section << 24 | (uint64_t)kind << 16 |
+static inline nbc__mon_shape *nbc__mon_shape_of(nbc_recorder *r, const nbc__mon_event *first,
+                                                int what, uint64_t size_bytes, nbc_peer peer) {
+  const uint64_t key = (uint64_t)1 << 63 | (uint64_t)nbc__mon_place_of(first) << 40 |
+                       (uint64_t)first->section << 24 | (uint64_t)first->kind << 16 |
                        (uint64_t)what << 8 | (uint64_t)peer;
   const uint64_t mixed = (key ^ size_bytes * 0xC2B2AE3D27D4EB4Fu) * 0x9E3779B97F4A7C15u;
   nbc__mon_shape *s = &r->shapes[mixed >> (64 - NBC__MON_SHAPES_LOG2)];
   if (s->key == key && s->size_bytes == size_bytes) return s;
-  return nbc__mon_make_shape(r, s, key, kind, what, size_bytes, peer);
+  return nbc__mon_make_shape(r, s, key, first->kind, what, size_bytes, peer);
 }
 
 /* What can be said of a transfer with begin b and end e; either may be NULL, or not believed. */
@@ -914,10 +967,9 @@ NBC__PRIVATE nbc__mon_bounds nbc__mon_account(nbc_recorder *r, nbc_cell *cell,
                                               const nbc__mon_event *b, const nbc__mon_event *e,
                                               uint64_t size_bytes, nbc_peer peer) {
   const nbc__mon_event *first = b ? b : e;
-  return nbc__mon_book(r, cell,
-                       nbc__mon_shape_of(r, first->section, first->kind,
-                                         e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer),
-                       b, e);
+  return nbc__mon_book(
+      r, cell,
+      nbc__mon_shape_of(r, first, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer), b, e);
 }
 
 NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc__mon_event *b,
@@ -928,7 +980,7 @@ NBC__MON_APART NBC__PRIVATE void nbc__mon_tell(const nbc_recorder *r, const nbc_
   nbc_seen seen;
   if (!on_seen) return;
   memset(&seen, 0, sizeof seen);
-  seen.id = b ? b->id : e->id;
+  seen.id = b ? b->id : e->what == NBC__MON_END_ONLY ? 0 : e->id;
   seen.size_bytes = size_bytes;
   seen.kind = (nbc_kind)(b ? b->kind : e->kind);
   seen.peer = peer;
@@ -1066,12 +1118,12 @@ static nbc_cell *nbc__mon_finish(nbc_recorder *r, const nbc__mon_event *b,
     size_bytes = e->size_bytes;
     if (e->peer != NBC_PEER_UNKNOWN) peer = (nbc_peer)e->peer;
   }
-  nbc__mon_shape *shape = nbc__mon_shape_of(
-      r, first->section, first->kind, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer);
+  nbc__mon_shape *shape =
+      nbc__mon_shape_of(r, first, e ? (int)e->what : (int)NBC__MON_BEGIN, size_bytes, peer);
   nbc_cell *cell = shape->cell;
   if (NBC__MON_RARE(!cell)) {
     cell = nbc__mon_cell(r, first->section, (nbc_kind)first->kind,
-                         nbc__mon_class(r->monitor, size_bytes), peer);
+                         nbc__mon_class(r->monitor, size_bytes), peer, nbc__mon_place_of(first));
     if (cell != &r->cells[0]) shape->cell = cell; /* who has none of his own is counted each time */
   }
   const nbc__mon_bounds o =

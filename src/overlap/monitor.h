@@ -107,7 +107,7 @@ typedef struct nbc_monitor_desc {
   size_t class_edge_count;
   size_t ring_events;   /* 0 = 512; rounded up to a power of two */
   size_t max_transfers; /* active at once, per thread; 0 = 4096; rounded up likewise */
-  size_t max_cells;     /* (section, kind, class, peer) combinations; 0 = 1024 */
+  size_t max_cells;     /* (section, kind, class, peer, place) combinations; 0 = 1024 */
   size_t max_sections;  /* per thread; 0 = 64 */
   size_t history_calls; /* calls kept for stamps of the past; 0 = 256, no NIC stamps */
   const nbc_counter_source *counters; /* borrowed until destroy; NULL = none */
@@ -247,6 +247,14 @@ NBC_API void nbc_section_begin(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_begin_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
 NBC_API void nbc_section_end(nbc_recorder *recorder, const char *name);
 NBC_API void nbc_section_end_at(nbc_recorder *recorder, const char *name, int64_t t_ns);
+/* Places of the program: transfers are counted for the one where they began, so that a report has bounds, and the time
+   that was waited, for each. nbc_monitor_place gives call, module and offset of *where a number (its other fields are not
+   looked at); the texts are not copied and live as long as the monitor. Any thread, takes a lock; the same place has the
+   same number. ret 1 to 65535; 0: no room or no memory, or an argument is NULL. */
+NBC_API uint32_t nbc_monitor_place(nbc_monitor *monitor, const nbc_site *where);
+/* What begins from now on began there, until the next; 0 (as at first), or no number of this monitor's: at no known
+   place. */
+NBC_API void nbc_recorder_place(nbc_recorder *recorder, uint32_t place);
 /* Measuring off and on, for this thread. While off, time counts as neither computation nor call and
    new transfers are not counted; transfers begun before still end. */
 NBC_API void nbc_recorder_switch(nbc_recorder *recorder, bool on);
@@ -255,6 +263,9 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *recorder, bool on, int64_t t_n
 /* Computation of this recorder up to t_ns (not earlier than its last call event): C(t). Any
    thread. */
 NBC_API int64_t nbc_recorder_comp_ns(const nbc_recorder *recorder, int64_t t_ns);
+/* What of the open call's time a transfer that ends now would be said to have been waited for; 0: no call is open. The
+   recorder's own thread, or while that stands still. */
+NBC_API int64_t nbc_recorder_waited_ns(const nbc_recorder *recorder, int64_t t_ns);
 
 /* ---- for later pieces ---- */
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
@@ -303,6 +314,7 @@ typedef struct nbc__mon_event {
     uint32_t stamp_group; /* of a NIC stamp: stamps that share their error; 0 = none */
   };
   __extension__ union {
+    uint32_t place;         /* of a begin; of an end without one it is the id, which that has not */
     float waited_ns;        /* in the call of an end */
     float stamp_own_err_ns; /* of a NIC stamp in a group: the part that is not shared */
   };
@@ -415,7 +427,7 @@ struct nbc_recorder {
   uint64_t enter_head;                 /* of the ring, when the open call was entered */
   uint32_t call_seq, call_seq_counter; /* odd in calls; the counter goes up by two */
   bool on;
-  uint16_t section;
+  uint16_t section, place;
   nbc__mon_section *here; /* &sections[section] */
   int open_depth, open_overflow;
   uint16_t open[NBC_MAX_DEPTH];
@@ -457,7 +469,7 @@ struct nbc_recorder {
   nbc__mon_shift *shifts; /* one per cell; NULL when NIC stamps are not taken */
   uint32_t group_count;   /* given to watches; any thread */
   size_t cell_count;
-  uint32_t *cell_index; /* hash of (section, kind, class, peer) to cell + 1 */
+  uint32_t *cell_index; /* hash of (section, kind, class, peer, place) to cell + 1 */
   nbc__mon_shape shapes[NBC__MON_SHAPES];
   nbc__mon_joint joint[2][NBC_PEER_COUNT]; /* out, in */
 };
@@ -468,8 +480,10 @@ struct nbc_monitor {
   uint64_t edges[NBC_MAX_CLASSES];
   nbc_table *own_table[2], *table_self;
   bool has_joint;        /* a table says what its link can do */
-  pthread_mutex_t mutex; /* the list of recorders */
+  pthread_mutex_t mutex; /* the list of recorders, and the places */
   nbc_recorder *recorders;
+  nbc_site *places; /* number 1 stands first */
+  size_t place_count, place_room;
   double start_unix_s;
 };
 

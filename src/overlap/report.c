@@ -105,30 +105,29 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
-static bool nbc__rep_equal(const char *a, const char *b) {
-  return a && b ? strcmp(a, b) == 0 : a == b;
+NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where) {
+  nbc_site *s, key = *where;
+  if (!key.call) key.call = (char *)(uintptr_t) "?";
+  for (size_t i = 0; i < r->site_count; i++)
+    if (nbc__is_same_site(&r->sites[i], &key)) return (int)i + 1;
+  if (r->site_count >= INT32_MAX) return 0;
+  NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
+  if (!s) return 0;
+  s->offset = key.offset;
+  if (nbc_report_set(&s->call, key.call) || nbc_report_set(&s->module, key.module) ||
+      nbc_report_set(&s->symbol, key.symbol)) {
+    NBC_FREE(s->call);
+    NBC_FREE(s->module);
+    r->site_count--;
+    return 0;
+  }
+  return (int)r->site_count;
 }
-
 NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   if (!r || !from) return NBC_E_INVAL;
-  const char *const call = from->call ? from->call : "?";
-  nbc_site *s = NULL;
-  for (size_t i = 0; i < r->site_count && !s; i++)
-    if (r->sites[i].offset == from->offset && nbc__rep_equal(r->sites[i].call, call) &&
-        nbc__rep_equal(r->sites[i].module, from->module))
-      s = &r->sites[i];
-  if (!s) {
-    NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
-    if (!s) return NBC_E_NOMEM;
-    s->offset = from->offset;
-    if (nbc_report_set(&s->call, call) || nbc_report_set(&s->module, from->module) ||
-        nbc_report_set(&s->symbol, from->symbol)) {
-      NBC_FREE(s->call);
-      NBC_FREE(s->module);
-      r->site_count--;
-      return NBC_E_NOMEM;
-    }
-  }
+  const int plus1 = nbc__rep_site_plus1(r, from);
+  if (!plus1) return NBC_E_NOMEM;
+  nbc_site *s = &r->sites[plus1 - 1];
   s->count += from->count;
   nbc__plus(&s->total_ns, from->total_ns);
   if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
@@ -228,7 +227,8 @@ NBC__PRIVATE int nbc__rep_cell_order(const nbc_cell *a, const nbc_cell *b) {
   if (a->section_index != b->section_index) return a->section_index - b->section_index;
   if (a->kind != b->kind) return (int)a->kind - (int)b->kind;
   if (a->class_index != b->class_index) return a->class_index - b->class_index;
-  return (int)a->peer - (int)b->peer;
+  if (a->peer != b->peer) return (int)a->peer - (int)b->peer;
+  return a->site_plus1 - b->site_plus1;
 }
 
 /* The cell with the key of *key, created when new; cells stay sorted. NULL when out of memory. */
@@ -252,6 +252,7 @@ static nbc_cell *nbc__rep_cell(nbc_report *r, const nbc_cell *key) {
   c->kind = key->kind;
   c->class_index = key->class_index;
   c->peer = key->peer;
+  c->site_plus1 = key->site_plus1;
   return c;
 }
 
@@ -284,9 +285,13 @@ NBC__PRIVATE void nbc__rep_join_cell(nbc_cell *c, const nbc_cell *from) {
   for (int b = 0; b < NBC_HIST_BINS; b++) c->available_count[b] += from->available_count[b];
 }
 
-static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index) {
+/* from_site: of its place, in a monitor or another report; NULL: none. */
+static bool nbc__rep_add_cell(nbc_report *r, const nbc_cell *from, int section_index,
+                              const nbc_site *from_site) {
   nbc_cell key = *from;
   key.section_index = section_index;
+  key.site_plus1 = from_site ? nbc__rep_site_plus1(r, from_site) : 0;
+  if (from_site && !key.site_plus1) return false;
   nbc_cell *c = nbc__rep_cell(r, &key);
   if (!c) return false;
   nbc__rep_join_cell(c, from);
@@ -370,6 +375,11 @@ static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *ma
   return true;
 }
 
+static const nbc_site *nbc__rep_place(const nbc_recorder *r, const nbc_cell *c) {
+  const size_t place = (size_t)c->site_plus1;
+  return place && place <= r->monitor->place_count ? &r->monitor->places[place - 1] : NULL;
+}
+
 /* Active transfers enter this report as case 3 and stay active. */
 static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *map) {
   for (uint64_t k = 0; k <= r->key_mask; k++) {
@@ -379,10 +389,11 @@ static bool nbc__rep_take_active(nbc_report *out, nbc_recorder *r, const int *ma
     memset(&cell, 0, sizeof cell);
     cell.kind = (nbc_kind)b->kind;
     cell.peer = (nbc_peer)b->peer;
+    cell.site_plus1 = (int)b->place;
     cell.class_index = nbc__mon_class(r->monitor, b->size_bytes);
     const nbc__mon_bounds o = nbc__mon_account(r, &cell, b, NULL, b->size_bytes, cell.peer);
     nbc__mon_tell(r, b, NULL, b->size_bytes, cell.peer, &o);
-    if (!nbc__rep_add_cell(out, &cell, map[b->section])) return false;
+    if (!nbc__rep_add_cell(out, &cell, map[b->section], nbc__rep_place(r, &cell))) return false;
     out->problems[NBC_PROBLEM_never_ended]++;
   }
   return true;
@@ -426,7 +437,8 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
     nbc__mon_shift_close(r, i);
     /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */
     if (r->cells[i].t.count || r->cells[i].t.exact_count)
-      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index]);
+      ok = nbc__rep_add_cell(out, &r->cells[i], map[r->cells[i].section_index],
+                             nbc__rep_place(r, &r->cells[i]));
   }
   ok = ok && nbc__rep_take_active(out, r, map);
   for (int k = 0; ok && k < 2 * NBC_PEER_COUNT; k++) {
@@ -510,8 +522,13 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     nbc__plus(&sum->sections[map[i]].comp_ns, s->comp_ns);
     nbc__plus(&sum->sections[map[i]].call_ns, s->call_ns);
   }
-  for (size_t i = 0; i < one->cell_count; i++)
-    if (!nbc__rep_add_cell(sum, &one->cells[i], map[one->cells[i].section_index])) return false;
+  for (size_t i = 0; i < one->site_count; i++)
+    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
+  for (size_t i = 0; i < one->cell_count; i++) {
+    const nbc_cell *c = &one->cells[i];
+    const nbc_site *site = c->site_plus1 ? &one->sites[c->site_plus1 - 1] : NULL;
+    if (!nbc__rep_add_cell(sum, c, map[c->section_index], site)) return false;
+  }
   for (size_t i = 0; i < one->call_count; i++)
     if (!nbc__rep_add_call(sum, &one->calls[i], map[one->calls[i].section_index])) return false;
   for (size_t i = 0; i < one->counter_count; i++) {
@@ -528,8 +545,6 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
   for (size_t i = 0; i < one->partner_bound_count; i++)
     if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
-  for (size_t i = 0; i < one->site_count; i++)
-    if (nbc_report_site(sum, &one->sites[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->comm_count; i++)
@@ -559,7 +574,7 @@ __attribute__((cold)) NBC__PRIVATE bool nbc__rep_is_whole(const nbc_report *r) {
     bad |= NBC__REP_OUT(c->section_index, r->section_count) |
            NBC__REP_OUT(c->kind, NBC_KIND_COUNT) |
            NBC__REP_OUT(c->class_index, r->class_edge_count + 1) |
-           NBC__REP_OUT(c->peer, NBC_PEER_COUNT);
+           NBC__REP_OUT(c->peer, NBC_PEER_COUNT) | NBC__REP_OUT(c->site_plus1, r->site_count + 1);
   }
   for (size_t i = 0; i < r->call_count; i++) {
     const nbc_call *c = &r->calls[i];

@@ -47,16 +47,6 @@ typedef struct nbc_partner_bound {
   int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
 } nbc_partner_bound;
 
-/* Calls from one place of the program. */
-typedef struct nbc_site {
-  char *call;      /* "MPI_Waitall" */
-  char *module;    /* file of the program or library that called; NULL: not known */
-  char *symbol;    /* the function there, as far as the file says it; may be NULL */
-  uint64_t offset; /* of the return address in the module */
-  uint64_t count;
-  int64_t total_ns, max_ns;
-} nbc_site;
-
 /* A send of more waits for its receiver: no MPI that was met sends more eagerly. */
 #define NBC_LARGE_SEND_BYTES 65536
 
@@ -138,8 +128,8 @@ NBC_API nbc_status nbc_report_set(char **field, const char *text);
 NBC_API nbc_status nbc_report_note(nbc_report *report, const char *text);
 NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, const char *name,
                                       double value);
-/* Adds calls from one place (joined with those of the same call, module and offset); copies.
-   ret NBC_OK | NBC_E_NOMEM */
+/* Adds calls from one place (joined with those of the same call, module and offset; calls of a new one stand behind the
+   others); copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
 /* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
    max above xfer, or wider than alone) | NBC_E_NOMEM */
@@ -155,6 +145,8 @@ NBC_API nbc_status nbc_report_comm_total(nbc_report *report, const nbc_comm_tota
 NBC_API nbc_status nbc_report_add(nbc_report *sum, const nbc_report *one, nbc_error *err);
 
 /* ---- for later pieces ---- */
+/* 1 + index of a place in the report, which is added when new; 0: no memory. */
+NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
 /* Appends a zeroed element to array `a` with count `n` of *report; `out` points to it, or is
    NULL. */
 #define NBC__REP_APPEND(type, a, n, out)                                                           \

@@ -112,6 +112,7 @@ static void nbc__rep_json_head(const nbc_report *r, FILE *out) {
 static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
   fprintf(out, "{\"section_index\":%d,\"kind\":\"%s\",\"class_index\":%d,\"peer\":\"%s\",",
           c->section_index, nbc_kind_name(c->kind), c->class_index, nbc_peer_name(c->peer));
+  if (c->site_plus1) fprintf(out, "\"site_plus1\":%d,", c->site_plus1);
   nbc__rep_json_totals(out, &c->t);
   fprintf(out, ",\"available_ns\":%lld,\"available_count\":{", (long long)c->available_ns);
   const char *comma = "";

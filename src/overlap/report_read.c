@@ -22,7 +22,7 @@ typedef struct nbc__json {
   } way[NBC__JSON_DEPTH];
   nbc_report *report;
   /* Largest indexes met and where: they can be judged only when all arrays are known. */
-  int top_section, top_section_line, top_class, top_class_line;
+  int top_section, top_section_line, top_class, top_class_line, top_site, top_site_line;
   bool unsorted_cells, unsorted_calls;
 } nbc__json;
 
@@ -468,6 +468,7 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
       NBC__JSON_BY(nbc_cell, "kind", kind, true, nbc__json_kind),
       NBC__JSON_AT(nbc_cell, class_index, INT, true),
       NBC__JSON_BY(nbc_cell, "peer", peer, false, nbc__json_peer),
+      NBC__JSON_AT(nbc_cell, site_plus1, INT, false),
       NBC__JSON_TOTALS(nbc_cell, t.),
       NBC__JSON_AT(nbc_cell, available_ns, NS, false),
       NBC__JSON_BY(nbc_cell, "available_count", available_count, false, nbc__json_histogram)};
@@ -480,7 +481,8 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
   if (index > 0 && nbc__rep_cell_order(c - 1, c) >= 0) j->unsorted_cells = true;
   return nbc__json_check_totals(j, &c->t) &&
          nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line) &&
-         nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line);
+         nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line) &&
+         nbc__json_index(j, c->site_plus1, &j->top_site, &j->top_site_line);
 }
 
 static int nbc__json_call_order(const void *a, const void *b) {
@@ -798,6 +800,11 @@ static bool nbc__json_finish(nbc__json *j) {
     snprintf(what, sizeof what, "section_index %d, but the last section is %zu", j->top_section,
              r->section_count - 1);
     return nbc__json_fail_at(j, j->top_section_line, NBC_E_PARSE, what);
+  }
+  if ((size_t)j->top_site > r->site_count) {
+    snprintf(what, sizeof what, "site_plus1 %d, but there are %zu sites", j->top_site,
+             r->site_count);
+    return nbc__json_fail_at(j, j->top_site_line, NBC_E_PARSE, what);
   }
   if (j->top_class > (int)r->class_edge_count) {
     snprintf(what, sizeof what, "class_index %d, but the last class is %zu", j->top_class,

@@ -46,7 +46,7 @@ $(B)/tests/guest_mpi/fetched: tests/guest_mpi/fetched.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) $< -o $@ $(LDFLAGS)
-NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so $(B)/tests/mpi/preload_truth.mpich $(B)/tests/mpi/preload_ends.mpich
+NEEDS_guest_mpi += $(B)/tests/guest_mpi/libtool.so $(B)/libnbc_overlap_mpich.so $(B)/tests/mpi/preload_truth.mpich $(B)/tests/mpi/preload_ends.mpich $(B)/tests/mpi/preload_places.mpich
 $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)

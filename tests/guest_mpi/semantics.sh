@@ -54,6 +54,28 @@ report_has_the_truth() {
     cat "$T/plain" "$T/err" | grep simulated | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
     sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
 }
+# shellcheck disable=SC2086 # the words of $how
+# What the wire moved, by the line that asked for it; who waited for whom; by whichever compiler the program was made.
+transfers_have_places() {
+  for m in mpich openmpi; do
+    [ -x "$B/tests/mpi/preload_places.$m" ] || continue
+    for how in "calls 0 1" "dedicated 90 100"; do
+      rm -rf "$T/places" && timeout 300 "$B/pm_run" -n 2 --progress "${how%% *}" --report "$T/places" "$B/tests/mpi/preload_places.$m" 3 >"$T/out" 2>"$T/err" && grep '^done$' "$T/out" &&
+        "$B/overlap_report" --no-html --csv "$T/csv" "$T/places" >"$T/text" 2>&1 || { cat "$T/err"; return 1; }
+      for line in "irecv hidden 16" "isend hidden 16" "irecv bare 16" "isend bare 16" "isend lent 16" "irecv lent 16" "isend layer 16" "irecv upper 16" "isend sender 16" "irecv any 16" "isend in_thread 6" "irecv in_thread 6" "isend unseen 0" "irecv unseen 0" "isend told 8" "irecv told 8"; do
+        n=$(awk -F, -v kind="${line%% *}" -v where="\"$(echo "$line" | cut -d' ' -f2) " '$2 == kind && index($16, where) == 1 { n += $5 } END { print n + 0 }' "$T/csv/transfers.csv")
+        [ "$n" = "${line##* }" ] || { echo "$m, $how: $n instead of $line"; cat "$T/csv/transfers.csv"; return 1; }
+      done
+      # by the wire's stamps: all of the one's or nothing, nothing of the other's
+      sed -n '/^Transfers by place/,/^$/p' "$T/text" >"$T/table" && cat "$T/table" && [ "$(grep '(preload_places' "$T/csv/transfers.csv" | grep -c '^"waits",.*"bare (')" = 2 ] && grep -c '^"",' "$T/csv/transfers.csv" && stamped hidden ${how#* } && stamped bare 0 1 || return 1
+      grep '^  MPI_Recv  * 16 .* upper ' "$T/text" && grep -c '^  rank [01] waited .* for rank [01]$' "$T/text" | grep '^2$' && ! grep 'unseen' "$T/text" || return 1
+    done
+  done
+}
+stamped() { # PLACE LEAST MOST: per cent of the time of its receives that was hidden by the wire's stamps
+  share=$(grep -A1 "^  MPI_Irecv .* $1 (" "$T/table" | sed -n 's/.*by NIC stamps.* \([0-9.]*\) \.\. *\([0-9.]*\) %$/\1 \2/p') && [ -n "$share" ] &&
+    echo "$share" | awk -v least="$2" -v most="$3" '{ exit !($1 >= least && $2 <= most) }' || { echo "stamps of $1: $share, not $2 to $3"; return 1; }
+}
 # A thread that is in a call neither hides another one's calls nor lengthens them, whichever of them sends. What a
 # thread leaves behind is not known to be hidden; what it waits for elsewhere is hidden by its own computation.
 spans_belong_to_their_thread() {
@@ -207,6 +229,7 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported
 check "a minimum is of the level" minimum_is_of_the_level

@@ -13,7 +13,7 @@ static void add(nbc_report *r, const char *section, nbc_kind kind, int class_ind
   c.peer = NBC_PEER_OTHER_NODE;
   c.t.count = 1, c.t.size_bytes = 1000;
   c.t.xfer_ns = xfer_ns, c.t.min_overlap_ns = min_ns, c.t.max_overlap_ns = max_ns;
-  if (!nbc__rep_add_cell(r, &c, nbc__rep_section(r, section, 0))) abort();
+  if (!nbc__rep_add_cell(r, &c, nbc__rep_section(r, section, 0), NULL)) abort();
   nbc_call call = {nbc__rep_section(r, section, 0), kind, 1, xfer_ns / 2, xfer_ns / 2, xfer_ns / 2};
   if (!nbc__rep_add_call(r, &call, call.section_index)) abort();
 }

@@ -60,6 +60,12 @@ static nbc_report *random_report(void) {
     nbc_section *s = &r->sections[index];
     s->count = test_rand(), s->comp_ns = random_ns(), s->call_ns = random_ns();
   }
+  for (uint64_t i = test_below(4); i > 0; i--) {
+    char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
+    const nbc_site site = {test_below(2) ? call : symbol, test_below(2) ? module : NULL, test_below(2) ? symbol : NULL,
+                           test_rand(), test_below(9), random_ns(), random_ns()};
+    nbc_report_site(r, &site);
+  }
   for (uint64_t i = test_below(12); i > 0; i--) {
     nbc_cell key;
     memset(&key, 0, sizeof key);
@@ -67,6 +73,7 @@ static nbc_report *random_report(void) {
     key.kind = (nbc_kind)test_below(NBC_KIND_COUNT);
     key.class_index = (int)test_below(r->class_edge_count + 1);
     key.peer = (nbc_peer)test_below(NBC_PEER_COUNT);
+    if (r->site_count) key.site_plus1 = (int)test_below(r->site_count + 1);
     nbc_cell *c = nbc__rep_cell(r, &key);
     c->t = random_totals();
     c->available_ns = random_ns();
@@ -103,12 +110,6 @@ static nbc_report *random_report(void) {
     nbc_partner_bound wider = b;
     wider.max_overlap_ns = b.alone_max_ns + 1;
     CHECK(nbc_report_partner_bound(r, &wider) == NBC_E_INVAL);
-  }
-  for (uint64_t i = test_below(4); i > 0; i--) {
-    char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
-    const nbc_site site = {test_below(2) ? call : symbol, test_below(2) ? module : NULL, test_below(2) ? symbol : NULL,
-                           test_rand(), test_below(9), random_ns(), random_ns()};
-    nbc_report_site(r, &site);
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
     const nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
@@ -246,6 +247,8 @@ static void errors_name_line_and_field(void) {
        "section_index 3, but the last section is 0"},
       {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":0,\"kind\":\"isend\",\"class_index\":3")) "}", 6,
        "class_index 3, but the last class is 2"},
+      {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":0,\"kind\":\"isend\",\"class_index\":1,\"site_plus1\":1")) "}", 6,
+       "site_plus1 1, but there are 0 sites"},
       {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":-1,\"kind\":\"isend\",\"class_index\":0")) "}", 6,
        "field cells[0]: negative index"},
       {HEAD TOTAL SECTIONS CELLS(CELL("\"section_index\":0,\"class_index\":0")) "}", 5, "field cells[0].kind: missing"},

@@ -127,6 +127,22 @@ places_differ() { # the same place at another address is the same place; the lar
     status 0 "$report" --diff "$T/before" "$T/copy" && grep -A1 '^By place' "$T/out" | grep -Eq 'MPI_Wait +3 +3 +5.00 ms +2.00 ms +-3.00 ms  halo in app' &&
     grep -Eq 'MPI_Send +2 +2 .* 0 ns +out in app' "$T/out"
 }
+# What began at two addresses of one place is one row, of all processes, everywhere; advice names the place.
+begun_at_places() {
+  at='"sites":[{"call":"MPI_Wait","module":"app","symbol":"halo","offset":7,"count":3,"total_ns":9,"max_ns":3},{"call":"MPI_Isend","module":"app","symbol":"halo","offset":%s,"count":2,"total_ns":9,"max_ns":5}],&'
+  copy || return 1
+  for f in "$T/copy"/*.json; do
+    sed -i -e "s|^\"cells\":|$(printf "$at" $((1000 + $(wc -c <"$f") % 3)))|" -e 's/"class_index":\([0-9]*\),"peer"/"class_index":\1,"site_plus1":2,"peer"/' "$f"
+  done
+  sed -i 's/"offset":100[0-9]/"offset":7777/' "$T/copy/$base.1.json" && status 0 "$report" -o "$T/placed.html" --csv "$T/csv" "$T/copy" &&
+    grep '^Transfers by place' "$T/out" && all=$("$report" --no-html --json "$run" | sed -n 's/.*"total":{"method":"independent","count":\([0-9]*\),.*/\1/p') && [ -n "$all" ] &&
+    [ "$(grep -c ' halo in app$' "$T/out")" -ge 1 ] && grep -E "^  MPI_Isend +$all .* halo in app\$" "$T/out" && grep -E '^  1\. [a-z]+ at halo in app, ' "$T/out" && [ -z "$(sed -n 's/^  [0-9]\. //p' "$T/out" | sort | uniq -d)" ] &&
+    grep -F 'data-table="place" data-name="MPI_Isend halo in app" data-count="'"$all"'"' "$T/placed.html" >/dev/null &&
+    head -1 "$T/csv/transfers.csv" | grep ',call,where$' && [ "$(grep -c ',"MPI_Isend","halo in app"$' "$T/csv/transfers.csv")" = $(($(wc -l <"$T/csv/transfers.csv") - 1)) ] &&
+    status 0 "$report" --diff "$T/copy" "$T/copy" && sed -n '/^Transfers by place/,$p' "$T/out" | grep -E '^  MPI_Isend .* halo in app$' &&
+    status 0 "$report" --diff "$run" "$T/copy" && sed -n '/^Transfers by place/,$p' "$T/out" | grep -E '^  - .*\(not known\)$' &&
+    status 0 "$report" --no-html "$run" && ! printed 'Transfers by place' && status 0 "$report" --diff "$run" "$run" && ! printed 'Transfers by place'
+}
 # A run against itself hid nothing; against one ten times as slow, the reference must be wrong.
 references() {
   status 0 "$report" -o "$T/ref.html" --reference "$run" "$run" && printed "Against the reference" && printed "no progression: 0 %" &&
@@ -192,6 +208,7 @@ check "a page that cannot be written" page_cannot_be_written
 check "standard output that is full" output_full
 check "differences" differences
 check "differences by place" places_differ
+check "what began at a place is one row, whatever its addresses" begun_at_places
 check "a pipe in the folder" fifo
 check "NIC counters beside what was asked for" on_the_wire
 check "a diagnosis against a reference" references

@@ -34,14 +34,17 @@ typedef struct gm_scope {
   /* what a call takes is modelled: what it computes on this host is no time of it */
   bool was_unmeasured;
 } gm_scope;
-gm_scope gm_enter_well(const char *name,
+/* Who called: where it goes on, and the end of the frame of the function that was called. */
+#define GM_FROM                                                                                    \
+  (gm_from) { (uintptr_t) __builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa() }
+gm_scope gm_enter_well(const char *name, gm_from from,
                        int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
 void gm_leave_well(gm_scope *scope);
 /* Most calls are but counted: nothing measures, records or delays them (gm_enter_well looks once). */
-static inline gm_scope gm_enter(const char *name, int allowed) {
+static inline gm_scope gm_enter(const char *name, gm_from from, int allowed) {
   guest_context *c = guest_context_now();
   gm_proc *p = c ? c->mpi : NULL;
-  if (!p || p->state != 1 || p->record) return gm_enter_well(name, allowed);
+  if (!p || p->state != 1 || p->record) return gm_enter_well(name, from, allowed);
   c->mpi_depth++;
   return (gm_scope){p, name, c, -1, 0};
 }
@@ -52,14 +55,15 @@ static inline void gm_leave(gm_scope *s) {
   }
   s->context->mpi_depth--;
 }
-void gm_windows_flush(gm_proc *p); /* waits for what it has begun on them */
+int gm_control(int level, const void *name); /* MPI_Pcontrol */
+void gm_windows_flush(gm_proc *p);           /* waits for what it has begun on them */
 #define GM_CLEANUP __attribute__((cleanup(gm_leave)))
 #define IN(name)                                                                                   \
-  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 0);                                            \
+  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, GM_FROM, 0);                                   \
   gm_proc *const p = scope.proc;                                                                   \
   (void)p
 #define IN_ALWAYS(name)                                                                            \
-  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, 1);                                            \
+  gm_scope scope GM_CLEANUP = gm_enter("MPI_" name, GM_FROM, 1);                                   \
   gm_proc *const p = scope.proc;                                                                   \
   (void)p
 /* Errors go to the handler of a communicator (NULL: the world's); ret what the function returns */

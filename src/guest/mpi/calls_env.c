@@ -1,6 +1,8 @@
 /* MPI functions: beginning and end, time, errors, attributes, info, memory. */
 #include "later.h"
 #include "guest.h"
+#include <ctype.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -8,7 +10,7 @@ int PMI_Abort(int status, const char *text); /* of the launcher */
 void guest_bind(const char *between) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
-gm_scope gm_enter_well(const char *name, int allowed) {
+gm_scope gm_enter_well(const char *name, gm_from from, int allowed) {
   gm_scope s = {gm_self(), name, NULL, -1, 0};
   gm_proc *p = s.proc;
   if (!p) gm_fatal("%s was called outside of a simulated process", name);
@@ -26,14 +28,14 @@ gm_scope gm_enter_well(const char *name, int allowed) {
     pm_sleep_ns(d_ns);
   }
   if ((*depth)++) return s;
-  if (p->record) gm_record_call(p, 1, name);
+  if (p->record) gm_record_call(p, 1, name, gm_place_of(p, name, from));
   if (gm_set.is_traced) s.t_begin_ps = pm_trace_call_begin();
   if (gm_has_costs) gm_cost(name);
   return s;
 }
 void gm_leave_well(gm_scope *s) {
   gm_proc *p = s->proc;
-  if (--guest_context_now()->mpi_depth == 0 && p->record) gm_record_call(p, 0, s->name);
+  if (--guest_context_now()->mpi_depth == 0 && p->record) gm_record_call(p, 0, s->name, NULL);
   if (s->t_begin_ps >= 0) pm_trace_call_end(s->name, s->t_begin_ps);
   if (gm_set.computes) pm_compute_unmeasured(s->was_unmeasured);
   if (!guest_context_now()->mpi_depth) guest_signals_come();
@@ -43,6 +45,8 @@ void gm_check_open(gm_proc *p, const char *name) {
 }
 
 nbc_recorder **gm_recorder_now(void) { return &guest_context_now()->recorder; }
+gm_place **gm_place_now(void) { return &guest_context_now()->place; }
+int64_t *gm_place_since(void) { return &guest_context_now()->place_since_ns; }
 void guest_recorder_end(guest_context *c) { gm_recorder_end(&c->recorder); }
 
 /* ---- errors ------------------------------------------------------------------------------------------------- */
@@ -413,9 +417,39 @@ double PMPI_Wtime(void) {
 GM_WEAK_NAME(MPI_Wtick, PMPI_Wtick)
 double PMPI_Wtick(void) { return 1e-9; }
 GM_WEAK_NAME(MPI_Pcontrol, PMPI_Pcontrol)
-int PMPI_Pcontrol(const int level, ...) {
-  (void)level;
+/* A name, if there is one: read through the kernel, which checks the address. */
+static bool read_name(const void *address, char name[64]) {
+  static int memory_fd = -1;
+  if (memory_fd < 0) memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  const ssize_t count = pread(memory_fd, name, 63, (off_t)(uintptr_t)address);
+  if (count <= 0) return false;
+  name[count] = 0;
+  for (const char *at = name; *at; at++)
+    if (!isprint((unsigned char)*at)) return false;
+  return *name && strlen(name) < 63;
+}
+/* What the preload makes of it, for --report: 0 and 1 turn measuring off and on, others begin a section, by the name
+   that follows or by the number; below 0 ends it. */
+int gm_control(int level, const void *address) {
+  char name[64];
+  gm_proc *p = gm_self();
+  if (!p || !p->record || p->state != 1) return MPI_SUCCESS;
+  if (level == 0 || level == 1)
+    gm_record_switch(p, level == 1);
+  else if (level < 0)
+    gm_record_section(p, NULL);
+  else {
+    if (!read_name(address, name)) snprintf(name, sizeof name, "level %d", level);
+    gm_record_section(p, name);
+  }
   return MPI_SUCCESS;
+}
+int PMPI_Pcontrol(const int level, ...) {
+  va_list args;
+  va_start(args, level);
+  const void *address = level >= 2 ? va_arg(args, const void *) : NULL; /* whatever is there */
+  va_end(args);
+  return gm_control(level, address);
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */

@@ -74,6 +74,7 @@ static void fire(gm_coll *c, uint32_t i) {
     m->user = c;
     m->user_id = i;
     m->owner = c->owner;
+    m->place = c->place;
     c->in_flight++;
     if (n->type == NBC_NODE_SEND) /* after an error nothing: who gets that sees it too */
       gm_isend(c->proc, m, at(c, n->u.msg.buffer), c->error ? 0 : n->size_bytes, peer, c->context,
@@ -145,6 +146,7 @@ int gm_coll_start_schedule(gm_proc *p, gm_comm *comm, nbc_schedule *schedule, in
   c->user = user;
   c->proc = p;
   c->owner = p->record ? gm_record_owner(p) : NULL;
+  c->place = p->record && *gm_place_now() ? (*gm_place_now())->number : 0;
   c->schedule = schedule;
   c->owns_schedule = owns;
   c->peers = gm_peers(comm);

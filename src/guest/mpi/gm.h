@@ -85,6 +85,7 @@ struct gm_msg {
       const gm_msg *msg); /* asked before it is done: whether that needs no stack of the
                                          process, since nothing of the program's is called; NULL: it does */
   nbc_recorder *owner;    /* of the thread that asked for it; NULL: to be found out */
+  uint16_t place;         /* where it asked: the monitor's number; with its owner */
   uint32_t user_id;
   /* the rest begins anew, see prepare() */
   bool is_done;
@@ -99,6 +100,7 @@ struct gm_msg {
   ptl_handle_any_t handle;
   gm_msg *next;
   uint64_t xfer_id; /* in the report */
+  int64_t comp_ns;  /* of a large send: its thread's computation when it was posted */
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
@@ -472,6 +474,7 @@ struct gm_coll {
   gm_group *peers;
   uint32_t context, sequence;
   nbc_recorder *owner; /* of its messages; NULL: no report */
+  uint16_t place;      /* of all of them */
   gm_op *op;
   gm_type *type;
   int error;
@@ -517,18 +520,46 @@ extern int gm_has_costs;
 void gm_costs_read(const char *path);
 void gm_cost(const char *name);
 
-/* ---- the report (record.c) ---------------------------------------------------------------------------- */
-
+/* ---- the report (record.c, places.c) ------------------------------------------------------------------ */
+/* Calls of one kind from one place of the program, in one process. */
+typedef struct gm_from {
+  uintptr_t address, frame;
+} gm_from;
+typedef struct gm_place {
+  uintptr_t address;
+  const char *name; /* of the call */
+  nbc_site where;
+  int32_t through; /* it only passes calls on: as distance_to_next says; 0: it does not */
+  uint16_t number; /* the monitor's */
+} gm_place;
+struct gm_record {
+  nbc_monitor *monitor;
+  nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
+  uint64_t ids;        /* of all threads together: a recorder may serve one after another */
+  bool is_off;         /* MPI_Pcontrol(0) */
+  gm_place **places;   /* by their address, at most half full */
+  uint32_t place_mask, place_count;
+  nbc_pair *pairs; /* by partner, at most half full; those without a message are empty */
+  uint32_t pair_mask, pair_count;
+};
+/* NULL: no place, or no more memory for places. */
+gm_place *gm_place_of(gm_proc *p, const char *name, gm_from from);
+/* Of the call that the running thread is in, and since when; of who holds threads. */
+gm_place **gm_place_now(void);
+int64_t *gm_place_since(void);
 void gm_record_begin(gm_proc *p);
 void gm_record_end(gm_proc *p);
 int gm_record_failed(void); /* a report could not be written */
 /* These only with p->record: */
-void gm_record_call(gm_proc *p, int enter, const char *name);
+void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place);
+/* A section of the running thread begins (NULL: the innermost ends), or measuring goes on or stops. */
+void gm_record_section(gm_proc *p, const char *name);
+void gm_record_switch(gm_proc *p, bool on);
+void gm_record_asked(const gm_proc *p, gm_msg *m); /* by the running thread, in its call */
 void gm_record_send(gm_proc *p, gm_msg *m);
-void gm_record_sent(gm_proc *p, gm_msg *m);
+void gm_record_over(gm_proc *p, gm_msg *m); /* sent, or received: not cancelled */
 void gm_record_recv(gm_proc *p, gm_msg *m);
 void gm_record_cancel(gm_proc *p, gm_msg *m);
-void gm_record_received(gm_proc *p, gm_msg *m);
 nbc_recorder *gm_record_owner(const gm_proc *p); /* of what the running thread asks for */
 void gm_recorder_end(nbc_recorder **recorder);   /* its thread ends */
 nbc_recorder **gm_recorder_now(

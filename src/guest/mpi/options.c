@@ -39,7 +39,9 @@ static const guest_option options[] = {
      "(4096)",
      set_eager},
     {"--report", "DIR",
-     "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw; "
+     "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw, by "
+     "section "
+     "(MPI_Pcontrol), line and partner; "
      "overlap_report reads the folder",
      set_report},
     {"--lib-cost", "FILE",

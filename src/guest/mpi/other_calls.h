@@ -181,6 +181,9 @@ MPI_Aint T(Aint_add)(MPI_Aint at, MPI_Aint disp) { return at + disp; }
 MPI_Aint T(Aint_diff)(MPI_Aint a, MPI_Aint b) { return a - b; }
 int T(Pcontrol)(const int level, ...);
 int T(Pcontrol)(const int level, ...) {
-  (void)level;
-  return 0;
+  va_list args;
+  va_start(args, level);
+  const void *address = level >= 2 ? va_arg(args, const void *) : NULL;
+  va_end(args);
+  return gm_control(level, address);
 }

@@ -374,12 +374,7 @@ void gm_close(gm_proc *p) {
 /* ---- one message ------------------------------------------------------------------------------------- */
 /* `done` may free the message or use it again, so it comes last. */
 static void settle(gm_proc *p, gm_msg *m) {
-  if (p->record && m->xfer_id) {
-    if (m->is_send)
-      gm_record_sent(p, m);
-    else
-      gm_record_received(p, m);
-  }
+  if (p->record) gm_record_over(p, m);
   m->is_done = 1;
   if (m->done) m->done(m);
 }
@@ -469,7 +464,9 @@ static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m))
     ok = by(p, m);
     if (p->runs_ahead) pm_run_ahead(was_ahead);
   }
-  if (!ok) wait_for_room(p, m);
+  if (ok) return;
+  if (p->record && m->limit_bytes) gm_record_asked(p, m);
+  wait_for_room(p, m);
 }
 static void post_late(gm_proc *p) {
   /* is_handling: posting may find a message that came early, whose event comes here again. */

@@ -2,18 +2,14 @@
    and end of transfers), and gets the wire's own stamps beside: bounds and the exact overlap in one report, as
    the preload writes it for a real run. Transfers are those of messages, of collectives too; one-sided
    operations and files are calls only. Every thread of the program that calls MPI has a recorder of its own, from
-   its first call on; a transfer belongs to the thread that asked for it, whoever handles its events. */
+   its first call on; a transfer belongs to the thread that asked for it, whoever handles its events, and to the
+   place of the program where it asked. */
 #include "gm.h"
 #include "guest.h"
 #include <ctype.h>
 #include <errno.h>
 #include <sys/stat.h>
 
-struct gm_record {
-  nbc_monitor *monitor;
-  nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
-  uint64_t ids;        /* of all threads together: a recorder may serve one after another */
-};
 /* What is known of a message by its sender's rank and number: the receiver finds the stamp there. */
 typedef struct mark {
   uint64_t key, sender_id; /* key 0: free */
@@ -118,17 +114,51 @@ static bool is_at_hand(const gm_proc *p, const nbc_recorder *r) {
     if (w->recorder == r) return true;
   return false;
 }
-void gm_record_call(gm_proc *p, int enter, const char *name) {
+/* The running thread's, from its first call on; measures when the process does. */
+static nbc_recorder *recorder_at(gm_proc *p, int64_t t_ns) {
   nbc_recorder **r = gm_recorder_now();
-  if (gm_set.computes) pm_compute_measured();
-  const int64_t t_ns = pm_now_ns();
-  if (!enter) {
-    if (*r) nbc_call_exit_at(*r, t_ns);
-    return;
-  }
   if (!*r && nbc_recorder_attach_at(p->record->monitor, t_ns, r))
     gm_fatal("--report: out of memory");
-  nbc_call_enter_at(*r, kind_of(name), t_ns);
+  nbc_recorder_switch_at(*r, !p->record->is_off, t_ns);
+  return *r;
+}
+static int64_t measured_now_ns(void) {
+  if (gm_set.computes) pm_compute_measured();
+  return pm_now_ns();
+}
+void gm_record_section(gm_proc *p, const char *name) {
+  const int64_t t_ns = measured_now_ns();
+  nbc_recorder *r = recorder_at(p, t_ns);
+  if (name)
+    nbc_section_begin_at(r, name, t_ns);
+  else
+    nbc_section_end_at(r, NULL, t_ns);
+}
+void gm_record_switch(gm_proc *p, bool on) {
+  p->record->is_off = !on;
+  recorder_at(p, measured_now_ns());
+}
+/* The call of the running thread is over. */
+static void count_place(const gm_proc *p, int64_t t_ns) {
+  gm_place *x = *gm_place_now();
+  *gm_place_now() = NULL;
+  if (!x || (p->record && p->record->is_off)) return;
+  const int64_t d_ns = t_ns - *gm_place_since();
+  x->where.count++;
+  x->where.total_ns += d_ns;
+  if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
+}
+void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place) {
+  const int64_t t_ns = measured_now_ns();
+  if (!enter) {
+    nbc_recorder **r = gm_recorder_now();
+    if (*r) nbc_call_exit_at(*r, t_ns);
+    count_place(p, t_ns);
+    return;
+  }
+  nbc_call_enter_at(recorder_at(p, t_ns), kind_of(name), t_ns);
+  *gm_place_now() = place;
+  *gm_place_since() = t_ns;
 }
 /* Its time stops; what it asked for may still end, and is known no more to have been computed beside. */
 void gm_recorder_end(nbc_recorder **r) {
@@ -139,6 +169,13 @@ void gm_recorder_end(nbc_recorder **r) {
 nbc_recorder *gm_record_owner(const gm_proc *p) {
   nbc_recorder *r = mine(p);
   return r ? r : p->record->first;
+}
+
+void gm_record_asked(const gm_proc *p, gm_msg *m) {
+  if (m->owner) return;
+  const gm_place *at = *gm_place_now();
+  m->owner = gm_record_owner(p);
+  m->place = at && m->owner == mine(p) ? at->number : 0;
 }
 
 /* ---- transfers ------------------------------------------------------------------------------------------------ */
@@ -153,21 +190,23 @@ static nbc_peer peer_class(const gm_proc *p, int rank) {
 /* The sender's data may be on its way from now on; its number finds the stamp. */
 void gm_record_send(gm_proc *p, gm_msg *m) {
   if (!m->bytes) return;
-  if (!m->owner) m->owner = gm_record_owner(p);
+  gm_record_asked(p, m);
   m->xfer_id = ++p->record->ids;
   mark *at = mark_new(key_of(p->rank, m->slot));
   at->sender_id = m->xfer_id;
   at->sender = m->owner;
+  nbc_recorder_place(m->owner, m->place);
+  if (m->bytes > NBC_LARGE_SEND_BYTES) m->comp_ns = nbc_recorder_comp_ns(m->owner, pm_now_ns());
   (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
       m->owner, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
 }
 static void forget(gm_msg *m) {
   m->xfer_id = 0;
   m->owner = NULL;
+  m->place = 0;
 }
-void gm_record_sent(gm_proc *p, gm_msg *m) {
+static void sent(gm_proc *p, gm_msg *m) {
   const bool is_mine = is_at_hand(p, m->owner);
-  if (!m->xfer_id) return;
   if (m->is_sync)
     (is_mine ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id, pm_now_ns());
   else
@@ -177,8 +216,9 @@ void gm_record_sent(gm_proc *p, gm_msg *m) {
 /* A receive: from its posting on the data may come. Where it may be there already, or is fetched. */
 void gm_record_recv(gm_proc *p, gm_msg *m) {
   if (!m->limit_bytes) return;
-  if (!m->owner) m->owner = gm_record_owner(p);
+  gm_record_asked(p, m);
   m->xfer_id = ++p->record->ids;
+  nbc_recorder_place(m->owner, m->place);
   (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
       m->owner, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
 }
@@ -188,11 +228,10 @@ void gm_record_cancel(gm_proc *p, gm_msg *m) {
   forget(m);
 }
 /* An early or fetched message is in its buffer. */
-void gm_record_received(gm_proc *p, gm_msg *m) {
+static void received(gm_proc *p, gm_msg *m) {
   nbc_recorder *r = m->owner;
   const bool is_mine = is_at_hand(p, r);
   mark **at = mark_at(key_of(m->source, m->slot));
-  if (!m->xfer_id) return;
   if (!m->is_sync &&
       *at) { /* one that came by itself: its stamp was set down by its sender's side */
     if ((*at)->t_end_ns) nbc_xfer_stamp(r, m->xfer_id, (*at)->t_begin_ns, (*at)->t_end_ns, 0);
@@ -209,6 +248,58 @@ void gm_record_received(gm_proc *p, gm_msg *m) {
   else
     nbc_foreign_end_early(r, m->xfer_id, m->bytes, peer);
   forget(m);
+}
+/* ---- who with whom ---- */
+static nbc_pair *pair_at(const struct gm_record *k, int partner) {
+  uint32_t i = (uint32_t)(((uint64_t)(uint32_t)partner * 0x9E3779B97F4A7C15u) >> 40) & k->pair_mask;
+  while (k->pairs[i].sent_count + k->pairs[i].received_count && k->pairs[i].partner != partner)
+    i = (i + 1) & k->pair_mask;
+  return &k->pairs[i];
+}
+static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
+  const uint32_t old = k->pairs ? k->pair_mask + 1 : 0, size = old ? 2 * old : 16;
+  nbc_pair *const all = k->pairs;
+  if (2 * k->pair_count >= old) {
+    k->pairs = gm_alloc(size * sizeof *k->pairs);
+    memset(k->pairs, 0, size * sizeof *k->pairs);
+    k->pair_mask = size - 1;
+    for (uint32_t i = 0; i < old; i++)
+      if (all[i].sent_count + all[i].received_count) *pair_at(k, all[i].partner) = all[i];
+    free(all);
+  }
+  nbc_pair *x = pair_at(k, partner);
+  if (!(x->sent_count + x->received_count)) k->pair_count++;
+  x->rank = rank;
+  x->partner = partner;
+  return x;
+}
+/* Messages of the program, not those that collectives are made of: as the preload counts them. */
+static void count_pair(gm_proc *p, const gm_msg *m) {
+  const uint32_t part = m->context % GM_CONTEXTS;
+  const int partner = m->is_send ? m->peer : m->source;
+  if (partner < 0 || (part && part < GM_PARTS) || p->record->is_off) return;
+  const nbc_recorder *r = m->owner ? m->owner : gm_record_owner(p);
+  const int64_t now_ns = pm_now_ns(),
+                waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
+  nbc_pair *x = pair_with(p->record, p->rank, partner);
+  x->waited_ns += waited_ns;
+  if (m->is_send) {
+    x->sent_count++;
+    x->sent_bytes += m->bytes;
+    if (m->xfer_id && m->bytes > NBC_LARGE_SEND_BYTES)
+      x->busy_ns += nbc_recorder_comp_ns(r, now_ns) - m->comp_ns;
+  } else {
+    x->received_count++;
+    x->received_bytes += m->bytes;
+    if (m->bytes <= NBC_LARGE_SEND_BYTES) x->small_waited_ns += waited_ns;
+  }
+}
+void gm_record_over(gm_proc *p, gm_msg *m) {
+  count_pair(p, m);
+  if (m->xfer_id && m->is_send)
+    sent(p, m);
+  else if (m->xfer_id)
+    received(p, m);
 }
 /* From the wire. user_ptr of a put may be gone, so the sender is found by its number; that of a fetch waits. */
 static void stamped(void *unused, const pm_stamp *s) {
@@ -334,6 +425,7 @@ void gm_record_end(gm_proc *p) {
   if (!k) return;
   p->record = NULL;
   if (mine(p)) nbc_call_exit_at(mine(p), pm_now_ns());
+  count_place(p, pm_now_ns());
   *gm_recorder_now() = NULL;
   if (nbc_monitor_report_at(k->monitor, pm_now_ns(), &report)) gm_fatal("--report: out of memory");
   snprintf(host, sizeof host, "node%d", pm_process_node(pm_self()));
@@ -341,6 +433,14 @@ void gm_record_end(gm_proc *p) {
   nbc_report_set(&report->host, host);
   nbc_report_set(&report->library, "MPI of pm_run " PM_VERSION_STRING ", simulated");
   nbc_report_note(report, "simulated machine: times are the model's, stamps of the wire are exact");
+  for (uint32_t i = 0; k->places && i <= k->place_mask; i++)
+    if (k->places[i] && k->places[i]->where.count &&
+        nbc_report_site(report, &k->places[i]->where) != NBC_OK)
+      gm_fatal("--report: out of memory");
+  for (uint32_t i = 0; k->pairs && i <= k->pair_mask; i++)
+    if (k->pairs[i].sent_count + k->pairs[i].received_count &&
+        nbc_report_pair(report, &k->pairs[i]) != NBC_OK)
+      gm_fatal("--report: out of memory");
   report->rank = p->rank;
   report->size = p->size;
   snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.json", gm_set.report, program_name(), p->rank);
@@ -351,6 +451,9 @@ void gm_record_end(gm_proc *p) {
   }
   nbc_report_free(report);
   nbc_monitor_destroy(k->monitor);
+  for (uint32_t i = 0; k->places && i <= k->place_mask; i++) free(k->places[i]);
+  free(k->places);
+  free(k->pairs);
   free(k);
 }
 int gm_record_failed(void) { return not_written; }

@@ -30,6 +30,14 @@ static pm_platform platform;
 /* What record.c of MPI asks of pm_run. */
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp));
 nbc_recorder **gm_recorder_now(void) { return &gm_self()->recorder; }
+gm_place **gm_place_now(void) { /* a trace has no places */
+  static gm_place *none;
+  return &none;
+}
+int64_t *gm_place_since(void) {
+  static int64_t never_ns;
+  return &never_ns;
+}
 const pm_platform *guest_platform(void);
 const pm_platform *guest_platform(void) { return &platform; }
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) {
