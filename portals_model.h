@@ -12428,13 +12428,17 @@ PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
    packet of an in queue: head-of-line blocking; and a full in queue stops the link before it: back pressure.
 
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
-   0 to 1 where it crosses the edge of a ring, a file's with each link (4 at most); up and down a fat tree
-   there is no cycle.
+   0 to 1 where it crosses the edge of a ring; up and down a fat tree there is no cycle. A file's goes up one
+   with each of its first links, to 3, and from there on wherever its way turns from down to up again: up is
+   what leads further away from all nodes, or as far to a switch that the file names later. So what waits in one
+   channel waits first for links up, then for links down, and never in a ring (as in "up-down" routing, Schroeder
+   and others, Autonet, 1991). There are as many channels as the ways need that were gone so far: 4, one more for
+   rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own behind each link.
 
    A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
    any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped, and its
    message sent again. What is on a cable when it fails arrives. */
-enum { PM__CHANNELS = 5, PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
+enum { PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
 typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
   pm__message *m;
@@ -12455,14 +12459,17 @@ typedef struct pm__queue {
 } pm__queue;
 typedef struct pm__port {
   pm__event event; /* first: the link is free */
-  pm__queue out[PM__CHANNELS], in[PM__CHANNELS];
-  uint32_t waits_first[PM__CHANNELS],
-      waits_last[PM__CHANNELS]; /* in queues that wait for room here ... */
-  uint32_t next_wait
-      [PM__CHANNELS]; /* ... chained: of this port's in queues, who waits next. 0: nobody */
   int64_t t_free_ps;
+  uint64_t waiting; /* a bit for each channel with packets in front of the link */
   int last_channel;
 } pm__port;
+/* One of a port's channels. In queues that wait for room in front of this link are chained; they are known by
+   their place among all channels, from 1. */
+typedef struct pm__channel {
+  pm__queue out, in;
+  uint32_t waits_first, waits_last; /* 0: nobody waits */
+  uint32_t next_wait;               /* who waits behind this one's in queue */
+} pm__channel;
 /* A buffer that became free at the far end of a link, on its way back to the sender as an event of
    its own: a credit takes the latency of the cable, so a buffer smaller than bandwidth times round
    trip costs bandwidth. Or payload of a message that is there (link_credit_bytes): that credit takes the latency
@@ -12477,7 +12484,10 @@ typedef struct pm__credit {
   int64_t bytes;
 } pm__credit;
 struct pm__packets {
-  pm__port *port; /* of each directed link of the network */
+  pm__port *port;       /* of each directed link of the network */
+  pm__channel *channel; /* channel_count of each link, see pm__channel_of */
+  int channel_count;
+  bool *is_up; /* of a file's links (one rail): see the head of this file */
   pm__packet *free_packets, *packets_made;
   pm__credit *free_credits, *credits_made;
 };
@@ -12491,6 +12501,64 @@ static int pm__no_memory(pm_world *w) {
   pm_world_fail(w, PM_E_NOMEM, "out of memory: packets");
   return 0;
 }
+static pm__channel *pm__channel_of(const pm_world *w, uint32_t link, int channel) {
+  return &w->packets->channel[(size_t)link * (size_t)w->packets->channel_count + (size_t)channel];
+}
+/* A channel's place among all, when there were so many of each link: where it is now. */
+static uint32_t pm__place_now(uint32_t place, uint32_t before, uint32_t now) {
+  return place ? (place - 1) / before * now + (place - 1) % before + 1 : 0;
+}
+/* So many channels for each link. ret false: out of memory */
+static bool pm__channels_grow(pm_world *w, int count) {
+  struct pm__packets *s = w->packets;
+  const size_t links = (size_t)w->net_link_count, before = (size_t)s->channel_count,
+               now = (size_t)count;
+  pm__channel *all;
+  size_t i, c;
+  if (now <= before) return true;
+  all = links * now < UINT32_MAX ? (pm__channel *)pm__zalloc(links * now * sizeof *all) : NULL;
+  if (!all) return pm__no_memory(w);
+  for (i = 0; i < links; i++)
+    for (c = 0; c < before; c++) {
+      pm__channel *to = &all[i * now + c];
+      *to = s->channel[i * before + c];
+      to->waits_first = pm__place_now(to->waits_first, (uint32_t)before, (uint32_t)now);
+      to->waits_last = pm__place_now(to->waits_last, (uint32_t)before, (uint32_t)now);
+      to->next_wait = pm__place_now(to->next_wait, (uint32_t)before, (uint32_t)now);
+    }
+  PM_FREE(s->channel);
+  s->channel = all;
+  s->channel_count = count;
+  w->stats.memory_bytes += links * (now - before) * sizeof *all;
+  return true;
+}
+/* Which links of a file lead up: a search from all nodes at once says how far from them each switch is. */
+static bool pm__file_order(pm_world *w) {
+  const pm__graph *g = w->graph;
+  int *far = (int *)pm__zalloc((size_t)g->vertices * sizeof *far), head = 0, tail = 0, v, k;
+  w->packets->is_up = (bool *)pm__zalloc(2 * (size_t)g->cables * sizeof(bool));
+  if (!far || !w->packets->is_up) {
+    PM_FREE(far);
+    return pm__no_memory(w);
+  }
+  for (v = 0; v < (int)w->plat.node_count; v++) g->queue[tail++] = v;
+  while (head < tail) {
+    v = g->queue[head++];
+    for (k = g->first[v]; k < g->first[v + 1]; k++) {
+      const int to = g->end[g->out[k]];
+      if (to < (int)w->plat.node_count || far[to]) continue;
+      far[to] = far[v] + 1;
+      g->queue[tail++] = to;
+    }
+  }
+  for (k = 0; k < 2 * g->cables; k++) {
+    const int from = g->end[k ^ 1], to = g->end[k];
+    w->packets->is_up[k] = far[to] > far[from] || (far[to] == far[from] && to > from);
+  }
+  PM_FREE(far);
+  w->stats.memory_bytes += 2 * (size_t)g->cables * sizeof(bool);
+  return true;
+}
 static int pm__packets_open(pm_world *w) {
   int i;
   if (w->packets) return 1;
@@ -12500,7 +12568,9 @@ static int pm__packets_open(pm_world *w) {
   if (!w->packets->port) return pm__no_memory(w);
   for (i = 0; i < w->net_link_count; i++) w->packets->port[i].event.fn = pm__port_event;
   w->stats.memory_bytes += (size_t)w->net_link_count * sizeof(pm__port);
-  return 1;
+  /* Who has no detours needs no channel for them. */
+  return pm__channels_grow(w, w->net ? PM__DETOUR + 1 : PM__DETOUR) &&
+         (!w->graph || pm__file_order(w));
 }
 PM__PRIVATE void pm__packets_free(pm_world *w) {
   struct pm__packets *s = w->packets;
@@ -12516,6 +12586,8 @@ PM__PRIVATE void pm__packets_free(pm_world *w) {
     PM_FREE(c);
   }
   PM_FREE(s->port);
+  PM_FREE(s->channel);
+  PM_FREE(s->is_up);
   PM_FREE(s);
 }
 static pm__packet *pm__packet_new(pm_world *w) {
@@ -12552,6 +12624,20 @@ static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
   if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
   return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
 }
+/* Of a file's way, which is settled once for all. */
+static void pm__settle_file(pm_world *w, pm__packet *k) {
+  const bool *is_up = w->packets->is_up;
+  int h, channel = 0;
+  for (h = 0; h < k->link_count; h++) {
+    if (h < PM__DETOUR)
+      channel = h;
+    else if (is_up[k->link[h] - k->base] && !is_up[k->link[h - 1] - k->base])
+      channel = channel < PM__DETOUR ? PM__DETOUR + 1 : channel + 1;
+    k->channel[h] = (unsigned char)channel;
+  }
+  if (!pm__channels_grow(w, channel + 1)) /* the run ends with this step */
+    for (h = 0; h < k->link_count; h++) k->channel[h] = 0;
+}
 /* The channel of each hop, by the rules at the head of this file. Called anew whenever the way
    changes, because a channel depends on all hops before it. */
 static void pm__settle_channels(const pm_world *w, pm__packet *k) {
@@ -12560,9 +12646,7 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
   int h, channel = 0, dimension = -1;
   for (h = 0; h < k->link_count; h++) {
     const int64_t link = k->link[h] - k->base;
-    if (p->topology == PM_TOPO_FILE)
-      channel = h < PM__DETOUR ? h : PM__DETOUR - 1;
-    else if (p->topology == PM_TOPO_DRAGONFLY) {
+    if (p->topology == PM_TOPO_DRAGONFLY) {
       k->channel[h] = (unsigned char)channel;
       channel += link >= pm__dragonfly_global(p) && channel < PM__DETOUR - 1;
       continue;
@@ -12579,10 +12663,9 @@ static void pm__settle_channels(const pm_world *w, pm__packet *k) {
 /* Bytes in front of a link and in the buffer behind it. What adaptive routing decides by is what a
    switch can know of its own ports: nothing about queues further on. */
 static int64_t pm__load(const pm_world *w, uint32_t link) {
-  const pm__port *port = &w->packets->port[link];
+  const pm__channel *at = pm__channel_of(w, link, 0), *end = at + w->packets->channel_count;
   int64_t sum = 0;
-  int c;
-  for (c = 0; c < PM__CHANNELS; c++) sum += port->out[c].bytes + port->in[c].bytes;
+  for (; at < end; at++) sum += at->out.bytes + at->in.bytes;
   return sum;
 }
 /* A way of the first rail becomes one of the packet's. */
@@ -12696,35 +12779,40 @@ static void pm__port_used(pm_world *w, uint32_t link, const pm__packet *k) {
 
 /* Room came about in front of a link: for those that wait, in their order. */
 static void pm__room(pm_world *w, uint32_t link, int channel) {
-  pm__port *port = &w->packets->port[link];
-  while (port->waits_first[channel] && port->out[channel].bytes < w->plat.packet_output_bytes) {
+  pm__channel *ch = pm__channel_of(w, link, channel);
+  const uint32_t channels = (uint32_t)w->packets->channel_count;
+  while (ch->waits_first && ch->out.bytes < w->plat.packet_output_bytes) {
     /* Out of the list before it goes on: pm__forward may put the same in queue at the end of this
        list again. */
-    const uint32_t who = port->waits_first[channel] - 1;
-    pm__port *waiting = &w->packets->port[who / PM__CHANNELS];
-    port->waits_first[channel] = waiting->next_wait[who % PM__CHANNELS];
-    waiting->next_wait[who % PM__CHANNELS] = 0;
-    pm__forward(w, who / PM__CHANNELS, (int)(who % PM__CHANNELS));
+    const uint32_t who = ch->waits_first - 1;
+    pm__channel *waiting = &w->packets->channel[who];
+    ch->waits_first = waiting->next_wait;
+    waiting->next_wait = 0;
+    pm__forward(w, who / channels, (int)(who % channels));
   }
 }
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
-  const int channels = w->net ? PM__CHANNELS : PM__DETOUR; /* who has no detours saves a look */
+  const int channels = w->packets->channel_count;
   int i;
-  bool is_waiting = false;
   for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
     const int after = port->last_channel + i, c = after < channels ? after : after - channels;
-    pm__packet *k = port->out[c].first;
+    pm__channel *ch;
+    pm__packet *k;
     int64_t latency_ps;
+    if (!(port->waiting >> c & 1)) continue;
+    ch = pm__channel_of(w, link, c);
+    k = ch->out.first;
     /* An empty buffer takes any packet, even one that is longer than the buffer: else such a packet
        would never move. */
-    if (!k || (!pm__is_last_hop(k) && c != PM__DETOUR && port->in[c].bytes &&
-               port->in[c].bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes))
+    if (!pm__is_last_hop(k) && c != PM__DETOUR && ch->in.bytes &&
+        ch->in.bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes)
       continue;
     latency_ps = pm__hop_ps(w, link, k->hop);
-    pm__queue_take(&port->out[c]);
-    port->out[c].bytes -= pm__buffer_bytes(k);
+    pm__queue_take(&ch->out);
+    if (!ch->out.first) port->waiting &= ~((uint64_t)1 << c);
+    ch->out.bytes -= pm__buffer_bytes(k);
     port->last_channel = c;
     /* The tail cannot leave before it has come: behind a slower link a packet holds this one until
        then. */
@@ -12732,25 +12820,27 @@ static void pm__port_run(pm_world *w, uint32_t link) {
     if (w->uses) pm__port_used(w, link, k);
     k->t_tail_ps = pm__later(port->t_free_ps, latency_ps);
     /* The room at the far end is taken now, at departure: what is under way must find it. */
-    if (!pm__is_last_hop(k)) port->in[c].bytes += pm__buffer_bytes(k);
+    if (!pm__is_last_hop(k)) ch->in.bytes += pm__buffer_bytes(k);
     if (!k->hop) pm__packet_begins(w, k, port->t_free_ps); /* before it can be there */
     pm__schedule(w, &k->event,
                  pm__is_last_hop(k) ? k->t_tail_ps : pm__later(w->now_ps, latency_ps));
     pm__room(w, link, c);
   }
-  for (i = 0; i < channels; i++) is_waiting |= port->out[i].first != NULL;
-  if (is_waiting && port->t_free_ps > w->now_ps && !port->event.pos)
+  if (port->waiting && port->t_free_ps > w->now_ps && !port->event.pos)
     pm__schedule(w, &port->event, port->t_free_ps);
 }
 static void pm__port_event(pm_world *w, pm__event *event) {
   pm__port_run(w, (uint32_t)((pm__port *)(void *)event - w->packets->port));
 }
 static void pm__out_put(pm_world *w, pm__packet *k) {
-  pm__queue *q = &w->packets->port[k->link[k->hop]].out[k->channel[k->hop]];
+  const uint32_t link = k->link[k->hop];
+  const int c = k->channel[k->hop];
+  pm__queue *q = &pm__channel_of(w, link, c)->out;
   k->t_queued_ps = w->now_ps;
   pm__queue_put(q, k);
   q->bytes += pm__buffer_bytes(k);
-  pm__port_run(w, k->link[k->hop]);
+  w->packets->port[link].waiting |= (uint64_t)1 << c;
+  pm__port_run(w, link);
 }
 static void pm__credit_event(pm_world *w, pm__event *event) {
   pm__credit *c = (pm__credit *)event;
@@ -12760,7 +12850,7 @@ static void pm__credit_event(pm_world *w, pm__event *event) {
     pm__payload_may_go(w, c->m, c->is_reply, c->bytes);
     return;
   }
-  w->packets->port[c->link].in[c->channel].bytes -= c->bytes;
+  pm__channel_of(w, c->link, c->channel)->in.bytes -= c->bytes;
   pm__port_run(w, c->link);
 }
 static pm__credit *pm__credit_new(pm_world *w, pm__message *m, int64_t bytes) {
@@ -12804,11 +12894,12 @@ static void pm__drop(pm_world *w, pm__packet *k, bool is_at_nic) {
 /* The cable is down: what waits for it turns, and what waits behind that too. */
 PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
   int c;
-  for (c = 0; c < PM__CHANNELS && w->packets; c++) {
-    pm__queue *q = &w->packets->port[link].out[c];
+  for (c = 0; w->packets && c < w->packets->channel_count; c++) {
+    pm__queue *q = &pm__channel_of(w, link, c)->out;
     pm__packet *k = q->first, *next;
     q->first = NULL;
     q->bytes = 0;
+    w->packets->port[link].waiting &= ~((uint64_t)1 << c);
     /* The queue was emptied before: a packet that turns may come to stand in another queue of the
        same switch, never in this one, whose link is down. */
     for (; k; k = next) {
@@ -12823,33 +12914,32 @@ PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
 }
 /* The first packets of an in queue, as far as there is room for them. */
 static void pm__forward(pm_world *w, uint32_t link, int channel) {
-  pm__port *port = &w->packets->port[link];
-  while (port->in[channel].first) {
-    pm__packet *k = port->in[channel].first;
-    pm__port *next;
+  pm__channel *ch = pm__channel_of(w, link, channel);
+  while (ch->in.first) {
+    pm__packet *k = ch->in.first;
+    pm__channel *next;
     int c;
     pm__choose(w, k);
     if (pm__is_closed(w, k->link[k->hop + 1]) && !pm__turn(w, k, k->hop + 1)) {
-      pm__queue_take(&port->in[channel]);
+      pm__queue_take(&ch->in);
       pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
       pm__drop(w, k, false);
       continue;
     }
-    next = &w->packets->port[k->link[k->hop + 1]];
     c = k->channel[k->hop + 1];
-    if (c != PM__DETOUR && next->out[c].bytes >= w->plat.packet_output_bytes) {
+    next = pm__channel_of(w, k->link[k->hop + 1], c);
+    if (c != PM__DETOUR && next->out.bytes >= w->plat.packet_output_bytes) {
       /* It waits at the end of the list, once: it is the first packet that waits, and others of its
          in queue stand behind it. The number is one too large, so that 0 means nobody. */
-      const uint32_t me = link * PM__CHANNELS + (uint32_t)channel + 1;
-      if (next->waits_first[c])
-        w->packets->port[(next->waits_last[c] - 1) / PM__CHANNELS]
-            .next_wait[(next->waits_last[c] - 1) % PM__CHANNELS] = me;
+      const uint32_t me = (uint32_t)(ch - w->packets->channel) + 1;
+      if (next->waits_first)
+        w->packets->channel[next->waits_last - 1].next_wait = me;
       else
-        next->waits_first[c] = me;
-      next->waits_last[c] = me;
+        next->waits_first = me;
+      next->waits_last = me;
       return;
     }
-    pm__queue_take(&port->in[channel]);
+    pm__queue_take(&ch->in);
     pm__credit_back(w, link, channel, pm__buffer_bytes(k), pm__hop_ps(w, link, k->hop));
     k->hop++;
     pm__out_put(w, k);
@@ -12916,10 +13006,10 @@ static void pm__head_event(pm_world *w, pm__event *event) {
   pm__packet *k = (pm__packet *)event;
   pm__message *m = k->m;
   if (!pm__is_last_hop(k)) {
-    pm__port *port = &w->packets->port[k->link[k->hop]];
     const int c = k->channel[k->hop];
-    const bool is_first = !port->in[c].first;
-    pm__queue_put(&port->in[c], k);
+    pm__queue *in = &pm__channel_of(w, k->link[k->hop], c)->in;
+    const bool is_first = !in->first;
+    pm__queue_put(in, k);
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;
   }
@@ -12972,8 +13062,12 @@ static void pm__sets_out_on(pm_world *w, pm__packet *k, const pm__known_way *way
   }
   k->link_count = way->link_count;
   memcpy(k->link, way->link, (size_t)way->link_count * sizeof *k->link);
-  pm__settle_channels(w, k);
-  if (way->is_detour) pm__take_detour(k, 0);
+  if (way->is_detour)
+    pm__take_detour(k, 0);
+  else if (p->topology == PM_TOPO_FILE)
+    pm__settle_file(w, k);
+  else
+    pm__settle_channels(w, k);
 }
 /* The next packet of a message stands in front of a NIC's link. A message has at most one packet in
    front of its NIC's link: the next one comes when this one sets out. So a long message does not

@@ -198,6 +198,57 @@ static void nothing_is_lost_overtaken_or_stuck(void) {
   }
   run.checks = 0;
 }
+/* Long ways of a file close rings of waiting in any one channel: rings of switches, meshes, with their cables in an order
+   that makes ways of stairs too, through buffers of a packet; and what is short takes as long as ever. */
+enum { CABLES = 260 };
+static pm_platform grid(pm_link *links, int wide, int high, int is_closed, int is_mixed) {
+  pm_platform p = pm_platform_bxi2(wide * high);
+  int n = 0;
+  for (int at = 0; at < wide * high; at++) {
+    const int x = at % wide, y = at / wide, to[3] = {-1, y + 1 < high || (is_closed && high > 2) ? (y + 1) % high * wide + x : -1, x + 1 < wide || (is_closed && wide > 2) ? y * wide + (x + 1) % wide : -1};
+    for (int k = 0; k < 3; k++) {
+      if (k && to[k] < 0) continue;
+      pm_link *l = &links[n++];
+      *l = (pm_link){"", "", 12.5e9, k ? 130 : 300};
+      snprintf(l->from, sizeof l->from, "%c%d", k ? 's' : 'h', at);
+      snprintf(l->to, sizeof l->to, "s%d", k ? to[k] : at);
+    }
+  }
+  for (int i = n - 1; i > 0 && is_mixed; i--) {
+    const int k = (int)test_below((uint64_t)i + 1);
+    const pm_link l = links[i];
+    links[i] = links[k], links[k] = l;
+  }
+  p.topology = PM_TOPO_FILE, p.links = links, p.link_count = n;
+  return p;
+}
+static void long_ways_of_a_file_are_never_stuck(void) {
+  static const int sizes[][3] = {{12, 1, 1}, {11, 1, 1}, {25, 1, 1}, {8, 8, 0}, {6, 6, 1}, {3, 12, 1}};
+  static pm_link links[CABLES];
+  run.checks = 1;
+  for (int t = 0; t < 12; t++) {
+    const int *const of = sizes[t / 2];
+    pm_platform p = grid(links, of[0], of[1], of[2], t % 2);
+    if (t % 2) p.packet_input_bytes = 2500, p.packet_output_bytes = 2048;
+    traffic(&p, PM_LINK_PACKET, NULL, (int)p.node_count - 1, t % 2 ? 5000 : 20000, -1);
+  }
+  for (int round = 0; round < test_rounds(20); round++) { /* chains with branches and a few cables across; nodes are on the way too */
+    pm_platform p = pm_platform_bxi2(6 + (int)test_below(20));
+    const int all = (int)p.node_count + (int)test_below(20), cables = all - 1 + (int)test_below(8);
+    for (int i = 0; i < cables; i++) {
+      const int a = i < all - 1 ? i + 1 : (int)test_below((uint64_t)all), b = i < all - 1 ? i - (int)test_below(i ? 2 : 1) : (a + 1 + (int)test_below((uint64_t)all - 1)) % all;
+      pm_link *l = &links[i];
+      *l = (pm_link){"", "", 12.5e9, 130};
+      snprintf(l->from, sizeof l->from, a % 2 || a / 2 >= p.node_count ? "s%d" : "h%d", a % 2 || a / 2 >= p.node_count ? a : a / 2);
+      snprintf(l->to, sizeof l->to, b % 2 || b / 2 >= p.node_count ? "s%d" : "h%d", b % 2 || b / 2 >= p.node_count ? b : b / 2);
+    }
+    p.node_count = (all + 1) / 2 < p.node_count ? (all + 1) / 2 : p.node_count;
+    p.topology = PM_TOPO_FILE, p.links = links, p.link_count = cables;
+    p.packet_input_bytes = 2500, p.packet_output_bytes = 2048;
+    traffic(&p, PM_LINK_PACKET, NULL, 2 * (int)p.node_count, 5000, -1);
+  }
+  run.checks = 0;
+}
 /* All kinds of operations, faults, and a change of level on the way. */
 static void mixed_body(void *unused) {
   side s_, *s = &s_;
@@ -240,6 +291,7 @@ int main(int argc, char **argv) {
   RUN(load_spreads_beside_a_cable_that_is_down);
   RUN(detours_help_a_dragonfly_when_groups_face_groups);
   RUN(nothing_is_lost_overtaken_or_stuck);
+  RUN(long_ways_of_a_file_are_never_stuck);
   RUN(all_operations_go_by_packets);
   return TEST_END();
 }
