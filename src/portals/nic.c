@@ -88,12 +88,26 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
     pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
                 bytes * (double)(wait_ps - waited_ps));
 }
-/* Links of any speed: how long this one is busy with it. On a faster one than the NIC's the tail comes no sooner. */
-PM__APART static int64_t pm__crosses_ps(const pm_world *w, const pm__message *m, const pm__link *l,
-                                        int64_t own_ps) {
-  const uint64_t payload = pm__job_bytes(m);
+/* Cables of any speed: how long this one takes for its bytes alone. */
+static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  return pm__max_ps(pm__bytes_ps(bytes, l->cap / pm__payload_ratio(&w->plat)), own_ps);
+  return pm__bytes_ps(bytes, w->links[link].cap / pm__payload_ratio(&w->plat));
+}
+/* From the first byte to the last one, where it leaves its NIC: as fast as the first cable is. */
+static int64_t pm__leaves_ps(pm_world *w, const pm__message *m, uint64_t payload) {
+  const pm__known_way *way;
+  if (!w->graph) return pm__wire_ps(w, payload);
+  way = pm__known(w, pm__job_from(m), pm__job_to(m));
+  return way->link_count ? pm__serial_over_ps(w, way->link[0], payload) : 0;
+}
+/* Payload over the narrowest cable of a way. */
+static double pm__way_bytes_per_s(const pm_world *w, const pm__known_way *way) {
+  double least = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat);
+  int h;
+  if (!w->graph) return least;
+  for (h = 0, least = PM__UNLIMITED; h < way->link_count; h++)
+    if (w->links[way->link[h]].cap < least) least = w->links[way->link[h]].cap;
+  return least;
 }
 /* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
    message after the other, in the order of their arrival here. One event for a whole way, not
@@ -109,17 +123,24 @@ static inline int64_t pm__cross_link(pm__link *l, int64_t t_ps, int64_t wait_ps,
   l->t_busy_ps = t_ps + wait_ps + d_ps;
   return wait_ps;
 }
+/* A cable that is slower than those before it draws the message out: its tail comes so much later. Its head goes
+   on meanwhile (cut-through, as packets do), and what follows has to wait for the tail, on faster ones too. Where
+   its head waits its tail comes up. */
 PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const pm__known_way *way,
                                        int64_t t_ps, int64_t own_ps) {
-  int64_t wait_ps = 0;
+  int64_t wait_ps = 0, d_ps = own_ps;
   int h;
   for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
     pm__link *l = &w->links[way->link[h]];
-    const int64_t d_ps = w->graph ? pm__crosses_ps(w, m, l, own_ps) : own_ps, waited_ps = wait_ps;
-    wait_ps = pm__cross_link(l, t_ps, wait_ps, d_ps);
+    const int64_t waited_ps = wait_ps;
+    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
+    if (w->graph)
+      d_ps = pm__max_ps(pm__serial_over_ps(w, way->link[h], pm__job_bytes(m)),
+                        d_ps - (wait_ps - waited_ps));
+    l->t_busy_ps = t_ps + wait_ps + d_ps;
     if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
   }
-  return wait_ps;
+  return wait_ps + d_ps - own_ps;
 }
 PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
   const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
@@ -141,12 +162,11 @@ static void pm__job_flew(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
   int64_t t_end_ps = w->now_ps;
   if (m->way.is_dropped) {
+    const double rate = pm__way_bytes_per_s(w, pm__known(w, pm__job_from(m), pm__job_to(m)));
     w->stats.lost_count++;
     w->stats.resent_count++;
-    t_end_ps = pm__later(
-        t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
-                            pm__bytes_ps((double)pm__job_bytes(m),
-                                         w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat))));
+    t_end_ps = pm__later(t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
+                                             pm__bytes_ps((double)pm__job_bytes(m), rate)));
   }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
   pm__job_nic(m)->leaving_count -= !pm__is_inside(w, m);
@@ -181,10 +201,9 @@ PM__PRIVATE void pm__job_gone(pm_world *w, pm__message *m) {
 
      d = window / rate + (bytes - window) / (window / round trip),   window < rate * round trip
 */
-static double pm__credit_bytes_per_s(const pm_world *w, double bytes, int64_t latency_ps) {
-  const double window = (double)w->plat.link_credit_bytes,
-               rate = w->plat.link_bytes_per_s * pm__payload_ratio(&w->plat),
-               round_trip_s = 2e-12 * (double)latency_ps;
+static double pm__credit_bytes_per_s(const pm_world *w, double bytes, const pm__known_way *way) {
+  const double window = (double)w->plat.link_credit_bytes, rate = pm__way_bytes_per_s(w, way),
+               round_trip_s = 2e-12 * (double)way->latency_ps;
   if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return PM__UNLIMITED;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
 }
@@ -217,7 +236,7 @@ static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double by
     else if (cap > w->plat.pci_bytes_per_s / 2)
       cap = w->plat.pci_bytes_per_s / 2;
   }
-  credit = pm__credit_bytes_per_s(w, bytes, way->latency_ps);
+  credit = pm__credit_bytes_per_s(w, bytes, way);
   return pm__flow_go(w, f, bytes, credit < cap ? credit : cap);
 }
 static void pm__job_flow(pm_world *w, pm__event *event) {
@@ -231,6 +250,10 @@ static void pm__job_flow(pm_world *w, pm__event *event) {
   m->way.part_count = !inside && pm__is_split(w, pm__job_bytes(m)) ? (int)w->plat.nic_count : 1;
   if (m->way.part_count > 1) from = pm__nic_node(w, from), to = pm__nic_node(w, to);
   bytes = (double)pm__job_bytes(m) / m->way.part_count;
+  if (w->graph && !inside) /* what fills up the last link packet may take long on a slow cable */
+    bytes = pm__wire_bytes(w, (pm__job_bytes(m) + (uint64_t)m->way.part_count - 1) /
+                                  (uint64_t)m->way.part_count) *
+            pm__payload_ratio(&w->plat);
   /* Counted by k: a part that is lost at once lowers part_count, and the last of them ends the
      job. */
   for (k = m->way.part_count; k > 0; k--, from += nodes, to += nodes)
@@ -296,7 +319,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
   if (inside)
     t_end_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, w->plat.intra_bytes_per_s));
   else {
-    const int64_t d_ps = pm__wire_ps(w, bytes);
+    const int64_t d_ps = pm__leaves_ps(w, m, bytes);
     t_end_ps = pm__later(t_ps, d_ps);
     if (pm__job_nic(m)->leaving_count) pm__hold_flows(m, t_end_ps, d_ps);
   }

@@ -43,7 +43,9 @@ typedef enum pm_topology_kind {
   PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
                         All global links are used: each two groups have (routers * global links) /
                         (groups - 1) cables, and each serves a block of the destinations */
-  PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A node that is sent to
+  PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A message takes the time of
+                        the slowest cable of its way; where that is, its head goes on meanwhile (cut-through). (The
+                        key link_bytes_per_s is of the other topologies.) A node that is sent to
                         takes 4 bytes for each node and switch; a run that needs more than 1 GiB of that fails */
 } pm_topology_kind;
 

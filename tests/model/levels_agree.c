@@ -288,6 +288,27 @@ static void message_to_oneself_takes_what_one_to_a_neighbour_takes(void) {
     pm_platform_free(&p);
   }
 }
+/* Cables of any speed, slower and faster than a NIC is elsewhere: a message takes the time of the slowest one, from one
+   byte on, and its answer too. */
+static void messages_take_the_time_of_the_slowest_cable(void) {
+  static const double rates[] = {1e6, 1e8, 1e9, 12.5e9, 1e11};
+  static const size_t sizes[] = {0, 8, 64, 65, 400, 409, 512, 513, 3000, 70000};
+  for (int k = 0; k < 125; k++) {
+    const double rate[3] = {rates[k / 25], rates[k / 5 % 5], rates[k % 5]}, least = fmin(rate[0], fmin(rate[1], rate[2]));
+    char text[200], error[200];
+    pm_platform p;
+    snprintf(text, sizeof text, "node_count 2\ntopology file\nlink h0 a %g 300\nlink a b %g 90\nlink b h1 %g 200\n", rate[0], rate[1], rate[2]);
+    CHECK(!pm_platform_read(text, strlen(text), &p, error, sizeof error));
+    if (k % 2) p.link_bytes_per_s = 1e8; /* of cables that say nothing themselves: there are none */
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      const int64_t flow_ns = asked_ns(&p, PM_LINK_FLOW, 1, 1, sizes[i], NULL), packet_ns = asked_ns(&p, PM_LINK_PACKET, 1, 1, sizes[i], NULL);
+      const double bytes = sizes[i] ? (double)((sizes[i] + 63) / 64 * 72) : 32;
+      CHECK((double)flow_ns > (bytes + 32) / least * 1e9);
+      CHECK_NEAR((double)flow_ns, (double)packet_ns, 0.05 * (double)packet_ns);
+    }
+    pm_platform_free(&p);
+  }
+}
 /* With what others send to the node; over a PCI bus that it crosses twice; when the cable is down. */
 static void message_to_oneself_shares_the_cable(void) {
   pm_platform p = pm_platform_bxi2(4);
@@ -315,6 +336,7 @@ int main(int argc, char **argv) {
   RUN(levels_do_the_same);
   RUN(message_to_oneself_takes_what_one_to_a_neighbour_takes);
   RUN(message_to_oneself_shares_the_cable);
+  RUN(messages_take_the_time_of_the_slowest_cable);
   free(parts);
   return TEST_END();
 }
