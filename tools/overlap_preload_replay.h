@@ -6,7 +6,7 @@
    loop is the mean of its rounds. At most NODES_MAX calls and loops, and WORDS_MAX bytes of different lines,
    are in memory: beyond, all that is known is written and is not folded any more with what follows.
    One thread per process is traced. What such a trace cannot say (one-sided operations, files,
-   neighbourhood and persistent collectives, intercommunicators, matched receives) is counted and told at the end. */
+   neighbourhood and persistent collectives, intercommunicators) is counted and told at the end. */
 enum { LOOP_MAX = 512, NODES_MAX = 1 << 20, WORDS_MAX = 64 << 20 };
 typedef struct traced { /* a call, or a loop of some */
   uint64_t hash;
@@ -16,12 +16,18 @@ typedef struct traced { /* a call, or a loop of some */
   struct traced *body;
   uint32_t body_count, line; /* line: where its text begins */
 } traced;
-typedef struct traced_request {
-  uintptr_t key;
-  uint32_t slot;
-  bool used, is_persistent;
-  char what[64];
+enum { NO_SLOT = UINT32_MAX };
+typedef struct traced_request { /* by slot */
+  uint32_t next;                /* the next one of the same handle, or NO_SLOT */
+  bool used, moves_nothing, is_persistent, is_active;
+  char what[64]; /* a persistent one: the line of its start */
 } traced_request;
+/* Completed small sends share one handle in both MPIs, so a handle leads to a queue: first posted, first completed. */
+typedef struct traced_handle {
+  uintptr_t key;
+  uint32_t first, last;
+  bool used;
+} traced_handle;
 typedef struct traced_comm {
   uintptr_t key;
   int *ranks, size;
@@ -37,10 +43,10 @@ static struct {
   uint32_t count, max;
   char *words; /* lines, one behind the other */
   uint32_t word_count, words_max, *home, home_max, line_count;
-  traced_request *request; /* hash */
-  uint32_t request_max, request_count;
-  bool *slot_used;
-  uint32_t slot_max;
+  traced_handle *handle; /* hash */
+  uint32_t handle_max, handle_count;
+  traced_request *slot;
+  uint32_t slot_max, slot_free; /* those below slot_free are in use */
   traced_comm *comm;
   uint32_t comm_count, comm_max;
   uintptr_t *before;
@@ -336,60 +342,93 @@ static void calls_comm_freed(MPI_Comm comm) {
   for (uint32_t i = 1; i < calls.comm_count; i++)
     if (calls.comm[i].key == KEY(comm)) calls.comm[i].freed = true;
 }
-static uint32_t request_home(uintptr_t key) {
-  uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & (calls.request_max - 1);
-  while (calls.request[i].used && calls.request[i].key != key)
-    i = (i + 1) & (calls.request_max - 1);
+static uint32_t handle_home(uintptr_t key) {
+  uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & (calls.handle_max - 1);
+  while (calls.handle[i].used && calls.handle[i].key != key) i = (i + 1) & (calls.handle_max - 1);
   return i;
 }
-static traced_request *request_of(uintptr_t key) {
-  if (!calls.request_max) return NULL;
-  traced_request *r = &calls.request[request_home(key)];
-  return r->used ? r : NULL;
-}
-static void request_forget(uintptr_t key) { /* those behind it move up */
-  uint32_t hole = request_home(key);
-  calls.slot_used[calls.request[hole].slot] = false;
-  calls.request[hole].used = false;
-  calls.request_count--;
-  for (uint32_t i = (hole + 1) & (calls.request_max - 1); calls.request[i].used;
-       i = (i + 1) & (calls.request_max - 1)) {
-    traced_request moved = calls.request[i];
-    calls.request[i].used = false;
-    calls.request[request_home(moved.key)] = moved;
-  }
-}
 static uint32_t free_slot(void) {
-  uint32_t slot = 0;
-  while (slot < calls.slot_max && calls.slot_used[slot]) slot++;
-  calls.slot_used = calls_room(calls.slot_used, &calls.slot_max, slot + 1, sizeof *calls.slot_used);
-  if (calls.on) calls.slot_used[slot] = true;
+  uint32_t slot = calls.slot_free;
+  while (slot < calls.slot_max && calls.slot[slot].used) slot++;
+  calls.slot = calls_room(calls.slot, &calls.slot_max, slot + 1, sizeof *calls.slot);
+  if (!calls.on) return NO_SLOT;
+  calls.slot[slot] = (traced_request){.next = NO_SLOT, .used = true};
+  calls.slot_free = slot + 1;
   return slot;
 }
-static traced_request *request_new(MPI_Request request) {
-  if (2 * (calls.request_count + 1) > calls.request_max) {
-    traced_request *old = calls.request;
-    const uint32_t old_max = calls.request_max, max = old_max ? 2 * old_max : 64;
-    traced_request *more = calloc(max, sizeof *more);
-    if (!more) {
-      calls_stop("out of memory");
-      return NULL;
-    }
-    calls.request = more;
-    calls.request_max = max;
-    for (uint32_t i = 0; i < old_max; i++)
-      if (old[i].used) calls.request[request_home(old[i].key)] = old[i];
-    free(old);
+static void give_back_slot(uint32_t slot) {
+  calls.slot[slot].used = false;
+  if (slot < calls.slot_free) calls.slot_free = slot;
+}
+/* The one that an end of this handle means. */
+static uint32_t slot_of_handle(uintptr_t key) {
+  if (!calls.handle_max) return NO_SLOT;
+  const traced_handle *h = &calls.handle[handle_home(key)];
+  return h->used ? h->first : NO_SLOT;
+}
+static void forget_oldest(uintptr_t key) {
+  const uint32_t hole = handle_home(key), slot = calls.handle[hole].first;
+  calls.handle[hole].first = calls.slot[slot].next;
+  give_back_slot(slot);
+  if (calls.handle[hole].first != NO_SLOT) return;
+  calls.handle[hole].used = false;
+  calls.handle_count--;
+  for (uint32_t i = (hole + 1) & (calls.handle_max - 1); calls.handle[i].used;
+       i = (i + 1) & (calls.handle_max - 1)) { /* those behind it move up */
+    const traced_handle moved = calls.handle[i];
+    calls.handle[i].used = false;
+    calls.handle[handle_home(moved.key)] = moved;
   }
+}
+static bool more_handles(void) {
+  traced_handle *const old = calls.handle;
+  const uint32_t old_max = calls.handle_max, max = old_max ? 2 * old_max : 64;
+  traced_handle *more = calloc(max, sizeof *more);
+  if (!more) return false;
+  calls.handle = more;
+  calls.handle_max = max;
+  for (uint32_t i = 0; i < old_max; i++)
+    if (old[i].used) calls.handle[handle_home(old[i].key)] = old[i];
+  free(old);
+  return true;
+}
+/* The program will not wait for it. */
+static void request_is_free(uintptr_t key) {
+  const uint32_t slot = slot_of_handle(key);
+  if (slot == NO_SLOT) return;
+  if (calls.slot[slot].is_active) traced_linef("f %u", slot);
+  forget_oldest(key);
+}
+/* A handle that comes again while in use is shared when all that it stands for is complete; else the end of the older
+   one was missed (see drop_stale). */
+static traced_request *request_new(MPI_Request request, bool is_persistent, bool moves) {
+  const uintptr_t key = KEY(request);
+  if (2 * (calls.handle_count + 1) > calls.handle_max && !more_handles()) {
+    calls_stop("out of memory");
+    return NULL;
+  }
+  const uint32_t older = slot_of_handle(key);
+  if (older != NO_SLOT && calls.slot[older].next == NO_SLOT &&
+      (calls.slot[older].is_persistent || !is_complete(request)))
+    request_is_free(key);
   const uint32_t slot = free_slot();
   if (!calls.on) return NULL;
-  if (request_of(KEY(request)))
-    request_forget(KEY(request)); /* freed while active, and used again */
-  traced_request *r = &calls.request[request_home(KEY(request))];
-  *r = (traced_request){KEY(request), slot, true, false, ""};
-  calls.request_count++;
+  traced_handle *h = &calls.handle[handle_home(key)];
+  if (h->used) {
+    calls.slot[h->last].next = slot;
+    h->last = slot;
+  } else {
+    *h = (traced_handle){key, slot, slot, true};
+    calls.handle_count++;
+  }
+  traced_request *r = &calls.slot[slot];
+  r->is_persistent = is_persistent;
+  r->is_active = moves && !is_persistent;
+  r->moves_nothing = !moves;
   return r;
 }
+/* A request that the trace says nothing of may share the handle of others. */
+static void calls_nothing(const MPI_Request *request) { request_new(*request, false, false); }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
 static bool calls_here(const call *c, int rc, const char *name) {
@@ -408,17 +447,11 @@ static bool message_text(char *text, size_t bytes, const char *how, MPI_Request 
                          long long size, int peer, int tag, MPI_Comm comm, bool is_init) {
   const uint32_t number = calls_comm(comm);
   char slot[24] = "", who[24] = "*", which[24] = "*";
-  if (peer == MPI_PROC_NULL) return false;
-  if (number == UINT32_MAX) {
-    calls_missing("messages of intercommunicators");
-    return false;
-  }
-  if (request) {
-    traced_request *r = request_new(*request);
-    if (!r) return false;
-    snprintf(slot, sizeof slot, " %u", r->slot);
-    r->is_persistent = is_init;
-  }
+  const bool moves = peer != MPI_PROC_NULL && number != UINT32_MAX;
+  const traced_request *r = request ? request_new(*request, is_init, moves) : NULL;
+  if (peer != MPI_PROC_NULL && !moves) calls_missing("messages of intercommunicators");
+  if (!moves || (request && !r)) return false;
+  if (r) snprintf(slot, sizeof slot, " %u", (uint32_t)(r - calls.slot));
   if (peer != MPI_ANY_SOURCE) snprintf(who, sizeof who, "%d", peer);
   if (tag != MPI_ANY_TAG) snprintf(which, sizeof which, "%d", tag & 0x0FFFFFFF);
   snprintf(text, bytes, "%s%s%s %s %lld %s %u", request ? "i" : "", how, slot, who, size, which,
@@ -436,13 +469,15 @@ static void calls_init(const char *how, MPI_Request *request, uint64_t size, int
   char text[160];
   if (!message_text(text, sizeof text, how, request, (long long)size, peer, tag, comm, true))
     return;
-  traced_request *r = request_of(KEY(*request));
-  if (r) snprintf(r->what, sizeof r->what, "%.63s", text);
+  const uint32_t slot = slot_of_handle(KEY(*request));
+  if (slot != NO_SLOT) snprintf(calls.slot[slot].what, sizeof calls.slot[slot].what, "%.63s", text);
 }
 static void calls_start(int count, const MPI_Request *requests) {
   for (int i = 0; i < count; i++) {
-    const traced_request *r = request_of(KEY(requests[i]));
-    if (r && r->what[0]) traced_line(r->what);
+    const uint32_t slot = slot_of_handle(KEY(requests[i]));
+    if (slot == NO_SLOT || !calls.slot[slot].what[0]) continue;
+    calls.slot[slot].is_active = true;
+    traced_line(calls.slot[slot].what);
   }
 }
 static void calls_sendrecv(uint64_t out, int dest, int sendtag, uint64_t in, int source,
@@ -458,7 +493,7 @@ static void calls_sendrecv(uint64_t out, int dest, int sendtag, uint64_t in, int
     traced_line(text);
   if (source != MPI_PROC_NULL && calls.on && calls_comm(comm) != UINT32_MAX)
     traced_linef("w %u", slot);
-  calls.slot_used[slot] = false;
+  give_back_slot(slot);
 }
 static void calls_before(const call *c, int count, const MPI_Request *requests) {
   if (!c->active || count <= 0 || !requests) return;
@@ -466,10 +501,11 @@ static void calls_before(const call *c, int count, const MPI_Request *requests) 
   for (int i = 0; i < count && calls.on; i++) calls.before[i] = KEY(requests[i]);
 }
 static void calls_done(uintptr_t key) {
-  const traced_request *r = request_of(key);
-  if (!r) return;
-  traced_linef("w %u", r->slot);
-  if (!r->is_persistent) request_forget(key);
+  const uint32_t slot = slot_of_handle(key);
+  if (slot == NO_SLOT) return;
+  if (calls.slot[slot].is_active) traced_linef("w %u", slot);
+  calls.slot[slot].is_active = false;
+  if (!calls.slot[slot].is_persistent) forget_oldest(key);
 }
 static void calls_done_all(int count) {
   for (int i = 0; i < count; i++) calls_done(calls.before[i]);
@@ -478,9 +514,18 @@ static void calls_done_some(int count, const int *which) {
   if (count != MPI_UNDEFINED)
     for (int i = 0; i < count; i++) calls_done(calls.before[which[i]]);
 }
-static void calls_request_freed(void) {
-  const traced_request *r = request_of(calls.before[0]);
-  if (r) request_forget(calls.before[0]);
+static void calls_cancelled(const MPI_Request *request) {
+  const uint32_t slot = slot_of_handle(KEY(*request));
+  if (slot != NO_SLOT && calls.slot[slot].is_active) traced_linef("k %u", slot);
+}
+/* What a probe matched, and where it came from. */
+static void calls_matched(const call *c, MPI_Request *request, uint64_t size) {
+  if (c->message == MPI_MESSAGE_NO_PROC || !c->matched.comm) {
+    if (request) calls_nothing(request);
+    if (c->message != MPI_MESSAGE_NO_PROC) calls_missing("matched receives");
+    return;
+  }
+  calls_message("r", request, size, c->matched.source, c->matched.tag, c->matched.comm);
 }
 /* a, b: one number per rank of the communicator, or NULL */
 static void calls_coll(const char *name, uint64_t count, uint64_t each, int root, MPI_Comm comm,
@@ -490,12 +535,13 @@ static void calls_coll(const char *name, uint64_t count, uint64_t each, int root
   char slot[24] = "-";
   int size = 0;
   if (number == UINT32_MAX) {
+    if (request) calls_nothing(request);
     calls_missing("collectives of intercommunicators");
     return;
   }
-  const traced_request *r = request ? request_new(*request) : NULL;
+  const traced_request *r = request ? request_new(*request, false, true) : NULL;
   if (request && !r) return;
-  if (r) snprintf(slot, sizeof slot, "%u", r->slot);
+  if (r) snprintf(slot, sizeof slot, "%u", (uint32_t)(r - calls.slot));
   if (a || b) PMPI_Comm_size(comm, &size);
   const size_t bytes = 200 + 2 * (size_t)size * 21;
   char *text = malloc(bytes);

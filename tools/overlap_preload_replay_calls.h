@@ -26,6 +26,8 @@
 #define REPLAY_AFTER_Rsend_init(B, N, T, P, G, C, R) ~, calls_init("s", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Ssend_init(B, N, T, P, G, C, R) ~, calls_init("ss", R, bytes_of(N, T), P, G, C)
 #define REPLAY_AFTER_Recv_init(B, N, T, P, G, C, R)  ~, calls_init("r", R, bytes_of(N, T), P, G, C)
+#define REPLAY_AFTER_Mrecv(B, N, T, M, S)            ~, calls_matched(c, NULL, bytes_of(N, T))
+#define REPLAY_AFTER_Imrecv(B, N, T, M, R)           ~, calls_matched(c, R, bytes_of(N, T))
 #define REPLAY_AFTER_Start(R)                        ~, calls_start(1, R)
 #define REPLAY_AFTER_Startall(N, R)                  ~, calls_start(N, R)
 #define REPLAY_AFTER_Sendrecv(SB, SN, ST, D, SG, RB, RN, RT, P, RG, C, S)                          \
@@ -45,7 +47,8 @@
 #define REPLAY_BEFORE_Testsome(N, R, D, I, S) ~, calls_before(c, N, R)
 #define REPLAY_AFTER_Wait(R, S)               ~, calls_done_all(1)
 #define REPLAY_AFTER_Test(R, F, S)            ~, calls_done_all(*(F) ? 1 : 0)
-#define REPLAY_AFTER_Request_free(R)          ~, calls_request_freed()
+#define REPLAY_AFTER_Request_free(R)          ~, request_is_free(calls.before[0])
+#define REPLAY_AFTER_Cancel(R)                ~, calls_cancelled(R)
 #define REPLAY_AFTER_Waitall(N, R, S)         ~, calls_done_all(N)
 #define REPLAY_AFTER_Testall(N, R, F, S)      ~, calls_done_all(*(F) ? (N) : 0)
 #define REPLAY_AFTER_Waitany(N, R, I, S)      ~, calls_done_some(*(I) == MPI_UNDEFINED ? 0 : 1, I)
@@ -154,12 +157,17 @@
 #define REPLAY_BEFORE_Comm_disconnect(M) ~, calls_comm_freed(*(M))
 
 /* ---- what a trace cannot say ---- */
-#define REPLAY_AFTER_Put(...)                 ~, calls_missing("MPI_Put")
-#define REPLAY_AFTER_Get(...)                 ~, calls_missing("MPI_Get")
-#define REPLAY_AFTER_Accumulate(...)          ~, calls_missing("MPI_Accumulate")
+#define REPLAY_AFTER_Put(...)                          ~, calls_missing("MPI_Put")
+#define REPLAY_AFTER_Get(...)                          ~, calls_missing("MPI_Get")
+#define REPLAY_AFTER_Accumulate(...)                   ~, calls_missing("MPI_Accumulate")
+#define REPLAY_AFTER_Rput(B, N, T, P, D, TN, TT, W, R) REPLAY_RMA_REQUEST("MPI_Rput", R)
+#define REPLAY_AFTER_Rget(B, N, T, P, D, TN, TT, W, R) REPLAY_RMA_REQUEST("MPI_Rget", R)
+#define REPLAY_AFTER_Raccumulate(B, N, T, P, D, TN, TT, O, W, R)                                   \
+  REPLAY_RMA_REQUEST("MPI_Raccumulate", R)
+#define REPLAY_AFTER_Rget_accumulate(B, N, T, A, AN, AT, P, D, TN, TT, O, W, R)                    \
+  REPLAY_RMA_REQUEST("MPI_Rget_accumulate", R)
+#define REPLAY_RMA_REQUEST(name, R)           ~, (calls_missing(name), calls_nothing(R))
 #define REPLAY_AFTER_Win_fence(...)           ~, calls_missing("MPI_Win_fence")
-#define REPLAY_AFTER_Mrecv(...)               ~, calls_missing("MPI_Mrecv")
-#define REPLAY_AFTER_Imrecv(...)              ~, calls_missing("MPI_Imrecv")
 #define REPLAY_AFTER_Alltoallw(...)           ~, calls_missing("MPI_Alltoallw")
 #define REPLAY_AFTER_Neighbor_allgather(...)  ~, calls_missing("MPI_Neighbor_allgather")
 #define REPLAY_AFTER_Neighbor_alltoall(...)   ~, calls_missing("MPI_Neighbor_alltoall")
@@ -174,6 +182,8 @@
 /* Twins with large counts. */
 #define REPLAY_AFTER_Send_c(...)      REPLAY_AFTER_Send(__VA_ARGS__)
 #define REPLAY_AFTER_Isend_c(...)     REPLAY_AFTER_Isend(__VA_ARGS__)
+#define REPLAY_AFTER_Mrecv_c(...)     REPLAY_AFTER_Mrecv(__VA_ARGS__)
+#define REPLAY_AFTER_Imrecv_c(...)    REPLAY_AFTER_Imrecv(__VA_ARGS__)
 #define REPLAY_AFTER_Recv_c(...)      REPLAY_AFTER_Recv(__VA_ARGS__)
 #define REPLAY_AFTER_Irecv_c(...)     REPLAY_AFTER_Irecv(__VA_ARGS__)
 #define REPLAY_AFTER_Bcast_c(...)     REPLAY_AFTER_Bcast(__VA_ARGS__)

@@ -87,6 +87,16 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   uintptr_t stack_pages[16]; /* where there is a stack, by their last digits */
 } me;
 
+/* Where a message came from that a probe matched. */
+typedef struct came {
+  MPI_Comm comm; /* 0: nobody knows */
+  const peers *among;
+  uint32_t made;
+  int source, tag;
+  uint16_t tally;
+  nbc_peer peer;
+} came;
+
 /* One intercepted call. */
 typedef struct call {
   bool active;
@@ -95,6 +105,7 @@ typedef struct call {
   uintptr_t address, frame; /* where the call came from */
   struct site *at;          /* the same in the table; NULL: not looked up yet */
   MPI_Message message;
+  came matched;      /* who sent it */
   MPI_Status status; /* in place of MPI_STATUS_IGNORE */
 } call;
 

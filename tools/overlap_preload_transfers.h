@@ -193,20 +193,21 @@ static void unclaim(uint32_t index) { /* the MPI said: not complete */
   unlock();
 }
 
+static bool is_complete(MPI_Request request) {
+  static int (*real_Request_get_status)(MPI_Request, int *, MPI_Status *);
+  MPI_Status status;
+  int complete = 0;
+  return REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete;
+}
 /* The one shared handle learns itself: a handle that comes again while in use is shared when MPI
    says it is complete; else we missed its end, and the old transfer must not take the new one's.
    The slot of the request from then on. */
 APART static uint32_t drop_stale(MPI_Request request, uint32_t slot) {
-  static int (*real_Request_get_status)(MPI_Request, int *, MPI_Status *);
-  MPI_Status status;
-  int complete = 0;
   const uint32_t head = slots[slot];
   if (pool[head].next) return slot; /* known to be shared */
   /* Another thread is about to tell its end, or will. */
   if (pool[head].owner != me.recorder) return slot;
-  if (REAL(Request_get_status)(request, &complete, &status) == MPI_SUCCESS && complete &&
-      !pool[head].persistent)
-    return slot;
+  if (is_complete(request) && !pool[head].persistent) return slot;
   if (pool[head].receives && pool[head].id) trace_cut_at(&trace.cut_in, pool[head].id);
   take_out(slot, 0, head);
   return slot_of(KEY(request));
@@ -323,32 +324,40 @@ HOT static void post_recv(call *c, MPI_Request request, MPI_Count count, MPI_Dat
 enum { MATCHED = 64 };
 static struct {
   MPI_Message message; /* of `since` 0: none */
-  nbc_peer peer;
+  came from;
   uint64_t since;
 } matched_ones[MATCHED];
 static uint64_t matched_count;
 
 static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm) {
   trace_cut_at(&trace.cut_in, me.next_id + 1); /* its receive is not in order */
-  const nbc_peer peer = class_of(peers_of_comm(comm), status->MPI_SOURCE);
+  const peers *p = peers_of_comm(comm);
+  const came from = {.comm = comm,
+                     .among = p,
+                     .made = p->made,
+                     .source = status->MPI_SOURCE,
+                     .tag = status->MPI_TAG,
+                     .tally = p->tally,
+                     .peer = class_of(p, status->MPI_SOURCE)};
   int at = 0;
   lock();
   for (int i = 1; i < MATCHED; i++)
     if (matched_ones[i].since < matched_ones[at].since) at = i;
   matched_ones[at].message = message;
-  matched_ones[at].peer = peer;
+  matched_ones[at].from = from;
   matched_ones[at].since = ++matched_count;
   unlock();
 }
-/* Who sent it; false: not known. */
-static bool take_matched(MPI_Message message, nbc_peer *peer) {
+/* Who sent it, into the call; false: not known. */
+static bool take_matched(call *c) {
+  static const came nobody = {.peer = NBC_PEER_UNKNOWN};
   int at = -1;
   lock();
   for (int i = 0; i < MATCHED; i++)
-    if (matched_ones[i].since && matched_ones[i].message == message &&
+    if (matched_ones[i].since && matched_ones[i].message == c->message &&
         (at < 0 || matched_ones[i].since > matched_ones[at].since))
       at = i;
-  *peer = at < 0 ? NBC_PEER_UNKNOWN : matched_ones[at].peer;
+  c->matched = at < 0 ? nobody : matched_ones[at].from;
   if (at >= 0) matched_ones[at].since = 0;
   unlock();
   return at >= 0;
@@ -356,9 +365,11 @@ static bool take_matched(MPI_Message message, nbc_peer *peer) {
 
 static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type) {
   transfer x = {.kind = NBC_KIND_IRECV, .receives = true, .size_bytes = bytes_of(count, type)};
-  nbc_peer peer;
-  x.unseen = !take_matched(c->message, &peer);
-  x.peer = (unsigned char)peer;
+  x.unseen = !take_matched(c);
+  x.peer = (unsigned char)c->matched.peer;
+  x.tally = c->matched.tally;
+  x.comm = c->matched.among;
+  x.comm_made = c->matched.made;
   post(c, request, x, c->message != MPI_MESSAGE_NO_PROC);
 }
 
@@ -674,10 +685,16 @@ static MPI_Message *note_message(call *c, MPI_Message *message) {
 
 static void matched_received(call *c, const MPI_Status *status) {
   MPI_Count got;
+  const bool is_known = take_matched(c);
+  const came *from = &c->matched;
   if (c->message == MPI_MESSAGE_NO_PROC || !bytes_received(status, &got)) return;
-  nbc_peer peer;
-  const bool is_known = take_matched(c->message, &peer);
-  moved(c, NBC_KIND_RECV, (uint64_t)got, peer, is_known ? COMES : ANY_TIME);
+  const int64_t d_ns = returned(c) - c->t0_ns;
+  const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};
+  if (me.on && is_known) {
+    count_transfer(from->tally, (uint64_t)got, d_ns);
+    pair_received(from->among, from->made, from->source, &m, d_ns);
+  }
+  moved(c, NBC_KIND_RECV, (uint64_t)got, from->peer, is_known ? COMES : ANY_TIME);
 }
 
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {

@@ -19,3 +19,8 @@ $(B)/tests/guest_mpi/replay_app $(B)/tests/guest_mpi/replay_calls: $(B)/tests/gu
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -Wno-conversion -Wno-stringop-overflow -Wno-stringop-overread $< -o $@ $(LDFLAGS)
 endif
+# Requests that share handles do so in both MPIs.
+$(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
+  $(eval $(call mpi_program,$(B)/tests/guest_mpi/replay_requests.$m,tests/guest_mpi/replay_requests.c,$(MPICC_$m),$(QUICK_FLAGS) $(PATIENT_$m)))\
+  $(eval NEEDS_guest_mpi += $(B)/tests/guest_mpi/replay_requests.$m))
+NEEDS_guest_mpi += $(if $(MPICC_openmpi),$(B)/libnbc_overlap_mpi.so)

@@ -80,12 +80,12 @@ wrong_traces_are_told() {
   head='nbc-calls 1\nrank 0 of 1\n'
   said '' 'calls\n' 'not a trace of calls' && said '' "${head}" 'line 2: the file was cut' && said '' "${head}x 5\nend\n" 'a loop has no end' && said '' "${head}x 5\ne\nend\n" 'line 4: an empty loop' && said '' "${head}e\n" 'line 3: the end of no loop' &&
     said '' "${head}s 1 5 0 0\n" 'line 3: peer' && said '' "${head}r * 5 * 1\n" 'line 3: communicator' && said '' "${head}coll sing 1 1 0 0 - -\n" 'line 3: "sing"' && said '' "${head}end\nc 5\n" 'something behind' && said '' 'nbc-calls 1\nrank 0 of 2\n' 'line 2: 2 ranks, but 1 files' &&
-    said '' "${head}c 5 6\n" 'line 3: "6" is too much'
+    said '' "${head}c 5 6\n" 'line 3: "6" is too much' && said "--goal-out $T/out.goal" "${head}ir 0 0 1 1 0\nk 0\nend\n" 'line 4: GOAL has no cancelled'
 }
 slots_are_checked() { printf 'nbc-calls 1\nrank 0 of 1\nis 0 0 4 0 0\nis 0 0 4 0 0\nend\n' >"$T/wrong" && status_is 100 replay "$T/wrong" && grep 'line 4: request 0 is still in use' "$T/err"; }
 # Bytes changed, lines lost, doubled and exchanged: a sentence or a run, never a crash.
 any_bytes() {
-  "$R" --ti --goal-out "$T/goal" $sample && head -c 3000 "$T/goal" >"$T/seed.goal" && head -30 $sample >"$T/seed.ti" && printf 'nbc-calls 1\nrank 0 of 1\nx 3\nir 0 * 100 * 0\nis 1 0 100 7 0\nw 0\nw 1\ne\ncoll alltoallv 0 1 0 0 - - 3 3\ncoll bcast 10 8 0 0 - -\nc 100\nend\n' >"$T/seed.calls"
+  "$R" --ti --goal-out "$T/goal" $sample && head -c 3000 "$T/goal" >"$T/seed.goal" && head -30 $sample >"$T/seed.ti" && printf 'nbc-calls 1\nrank 0 of 1\nx 3\nir 0 * 100 * 0\nis 1 0 100 7 0\nw 0\nw 1\nir 2 0 1 1 0\nis 3 0 1 9 0\nk 2\nf 3\nw 2\nr 0 1 9 0\ne\ncoll alltoallv 0 1 0 0 - - 3 3\ncoll bcast 10 8 0 0 - -\nc 100\nend\n' >"$T/seed.calls"
   for form in ti goal calls; do
     option=--$form && test $form = calls && option=
     for i in $(seq 1 "${REPLAY_FUZZ:-$(some 50 120 | cut -d" " -f1)}"); do
@@ -113,6 +113,26 @@ real_runs_take_their_time() {
 loops_are_folded() { # 2,000 rounds of the same; what is computed is all there
   traced "$B/tests/guest_mpi/replay_app" 2000 && cat "$T/real" "$T"/traces/*.0.calls && grep -qx 'x 2000' "$T"/traces/*.0.calls && test "$(cat "$T"/traces/*.0.calls | wc -l)" -lt 100
 }
+unfolded() { # FILE: loops written out
+  awk '$1 == "x" { n[++depth] = $2; text[depth] = ""; next } $1 == "e" { k = n[depth]; t = text[depth--]; while (k-- > 0) text[depth] = text[depth] t; next }
+    { text[depth + 0] = text[depth + 0] $0 "\n" } END { printf "%s", text[0] }' "$1"
+}
+# Each request of a trace is started once and ended once, and as many messages are in it as the program counted.
+requests_are_whole() { # MPI
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+  library=$(cd "$B" && pwd)/libnbc_overlap_mpich.so && test "$1" = mpich || library=$(cd "$B" && pwd)/libnbc_overlap_mpi.so
+  for seed in $(some '1 2' '3 4 5 6 7 8'); do
+    rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 300 "mpirun.$1" -n 3 env LD_PRELOAD="$library" "$B/tests/guest_mpi/replay_requests.$1" "$seed" >"$T/real" 2>&1 &&
+      replay "$T"/traces/*.calls && replay --eager 0 --compute 0 "$T"/traces/*.calls && grep '3 ranks' "$T/out" || { cat "$T/real" "$T/err"; return 1; }
+    for r in 0 1 2; do
+      # a freed handle that a message to nobody shares is that message's as well
+      unfolded "$T"/traces/*.$r.calls | awk -v r=$r -v most="$(sed -n "s/^rank $r: .* \\([0-9]*\\) freed/\\1/p" "$T/real")" '/^i?ss? / { sends++ } /^i?r / { receives++ } /^i/ { if (active[$2]) print "started twice: " $0; active[$2] = 1 }
+        /^[wkf] / { if (!active[$2]) print "not started: " $0 } /^[wf] / { active[$2] = 0; freed += $1 == "f" }
+        END { for (i in active) if (active[i]) print "not ended: " i; print "rank " r ": " sends + 0 " sends, " receives + 0 " receives, " (freed > most ? freed : most) " freed" }' >"$T/found" && grep "^rank $r" "$T/real" | diff - "$T/found" || return 1
+    done
+    ! grep 'the trace of calls lacks' "$T/real" || return 1
+  done
+}
 lost_traces_are_told() { # a file that may not grow beyond a kilobyte: one process alone, whose MPI needs no files
   rm -rf "$T/traces" && mkdir "$T/traces" && (trap '' XFSZ && ulimit -f 1 && UCX_TLS=self,tcp NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" LD_PRELOAD="$(cd "$B" && pwd)/libnbc_overlap_mpich.so" timeout 300 "$B/tests/guest_mpi/replay_calls" 2>&1) |
     grep 'no trace of calls: File too large' && ! ls "$T"/traces/*.calls
@@ -130,6 +150,10 @@ if [ -x "$app" ]; then
 else
   skip "traces beside their program" "no MPICH (Debian: mpich libmpich-dev)"
 fi
+for m in mpich openmpi; do
+  if [ -x "$B/tests/guest_mpi/replay_requests.$m" ] && command -v mpirun.$m >/dev/null; then check "requests that share a handle are whole in a trace of $m" requests_are_whole $m
+  else skip "requests that share a handle, $m" "no mpirun.$m or mpicc.$m"; fi
+done
 for t in goal_takes_the_same_time goal_requires calls_with_loops many_ranks places_count progress_counts deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
   check "$(echo $t | tr _ ' ')" $t
 done

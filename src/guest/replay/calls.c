@@ -6,7 +6,7 @@
      c NS                           computes
      s|ss PEER BYTES TAG COMM       MPI_Send, MPI_Ssend;   is|iss SLOT PEER BYTES TAG COMM   started only
      r PEER BYTES TAG COMM          MPI_Recv;              ir SLOT PEER BYTES TAG COMM
-     w SLOT                         waits
+     w SLOT                         waits;    k SLOT  cancels a receive;    f SLOT  will never wait for it
      coll NAME COUNT ELEM ROOT COMM SLOT|- i|- [NUMBERS]   i: in place; NUMBERS: one per rank, alltoallv: two
      x N ... e                      what is between is done N times
      end                            last line: a file without it was cut */
@@ -121,9 +121,9 @@ static int operation(rp_rank *r, rp_text *t, nest *n) {
     }
   if (strcmp(word, "c") == 0)
     rp_add(r, RP_COMPUTE, t)->bytes = (uint64_t)rp_number(t, "nanoseconds", 0, INT64_MAX / 2);
-  else if (strcmp(word, "w") == 0) {
+  else if (strlen(word) == 1 && strchr("wkf", *word)) {
     const uint32_t slot = slot_number(r, t);
-    rp_add(r, RP_WAIT, t)->slot = slot;
+    rp_add(r, *word == 'w' ? RP_WAIT : *word == 'k' ? RP_CANCEL : RP_FREE, t)->slot = slot;
   } else if (strcmp(word, "coll") == 0)
     collective(r, t);
   else if (strcmp(word, "comm") == 0)

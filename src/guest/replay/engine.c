@@ -6,12 +6,13 @@ typedef struct request {
   gm_msg msg;
   gm_coll *coll; /* NULL: a message */
   bool is_active;
+  struct request *next; /* of those that were freed */
 } request;
 typedef struct state {
   rp_rank *r;
   gm_proc *p;
   gm_comm **comm;
-  request **slot;
+  request **slot, *freed;
   double compute_ratio;
   struct {
     uint32_t first;
@@ -29,8 +30,8 @@ static position *positions;
 
 /* ---- where they are ------------------------------------------------------------------------------------ */
 static void name_op(const rp_op *op, char *text, size_t bytes) {
-  const char *const what[] = {"computation",  "send", "receive", "wait",
-                              "wait for all", "",     "loop",    "end of a loop"};
+  const char *const what[] = {"computation", "send",    "receive", "wait", "wait for all",
+                              "cancelling",  "freeing", "",        "loop", "end of a loop"};
   char peer[24] = "any", tag[24] = "any";
   if (op->peer >= 0) snprintf(peer, sizeof peer, "%d", op->peer);
   if (op->tag >= 0) snprintf(tag, sizeof tag, "%d", op->tag);
@@ -100,6 +101,29 @@ static void wait_for(state *s, request *q) {
 }
 static void wait_all(state *s) {
   for (uint32_t i = 0; i < s->r->slots; i++) wait_for(s, s->slot[i]);
+}
+static void cancel(state *s, request *q) {
+  if (q && q->is_active && !q->coll && !q->msg.is_done) gm_cancel(s->p, &q->msg);
+}
+static void free_slot(state *s, uint32_t slot) {
+  request *q = s->slot[slot], *older;
+  if (!q || !q->is_active) return;
+  while ((older = s->freed) && !older->coll && older->msg.is_done) {
+    s->freed = older->next;
+    free(older);
+  }
+  q->next = s->freed;
+  s->freed = q;
+  s->slot[slot] = NULL;
+}
+/* At the end of a rank: what it freed has ended, or been withdrawn when nobody has sent it. */
+static void end_freed(state *s) {
+  for (request *q = s->freed, *next; q; q = next) {
+    next = q->next;
+    cancel(s, q);
+    wait_for(s, q);
+    free(q);
+  }
 }
 /* What a timer's worker took from the computation: paid at the next call, as in pm_run. */
 static void pay(state *s) {
@@ -175,6 +199,8 @@ static void do_op(state *s, const rp_op *op) {
     break;
   case RP_WAIT: wait_for(s, s->slot[op->slot]); break;
   case RP_WAIT_ALL: wait_all(s); break;
+  case RP_CANCEL: cancel(s, s->slot[op->slot]); break;
+  case RP_FREE: free_slot(s, op->slot); break;
   case RP_COLL: collective(s, op); break;
   default: break;
   }
@@ -288,6 +314,7 @@ void rp_rank_main(void *arg) {
     run_list(s);
   positions[p->rank].at = r->count;
   wait_all(s);
+  end_freed(s);
   for (uint32_t i = 0; i < r->comm_count; i++) gm_comm_unref(s->comm[i]);
   for (uint32_t i = 0; i < r->slots; i++) free(s->slot[i]);
   free(s->slot);

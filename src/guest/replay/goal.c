@@ -239,6 +239,12 @@ static void write_op(writer *w, const rp_op *op) {
     w->last = w->label;
     return;
   }
+  if (op->kind == RP_CANCEL)
+    rp_refuse("%s: line %u: GOAL has no cancelled receives", w->r->path, op->line);
+  if (op->kind == RP_FREE) {
+    w->slot[op->slot] = 0;
+    return;
+  }
   if (op->kind == RP_COMPUTE)
     write_calc(w, op->bytes, w->last);
   else if (op->kind == RP_COLL)

@@ -40,6 +40,8 @@ typedef enum rp_kind {
   RP_RECV,
   RP_WAIT,     /* for slot; a free one is nothing to wait for */
   RP_WAIT_ALL, /* for whatever was started */
+  RP_CANCEL,   /* a receive; it is waited for nevertheless */
+  RP_FREE,     /* what is in the slot goes on without it */
   RP_COLL,
   RP_REPEAT, /* bytes: how often; up to its RP_END, whose slot is the first operation */
   RP_END
