@@ -220,6 +220,9 @@ bool guest_is_own_code(const void *address); /* of the running process's copy */
 bool guest_is_its(const void *address);      /* of any copy, or of what it opened by dlopen */
 int guest_stores(const unsigned char *code, const ucontext_t *c, uintptr_t *where, size_t *bytes);
 unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned long flags);
+/* Of the registers in which functions return: those that this one, or what it calls, may write */
+enum { GUEST_WRITES_RAX = 1, GUEST_WRITES_XMM0 = 2, GUEST_WRITES_XMM1 = 4 };
+unsigned guest_writes(const unsigned char *code, size_t bytes);
 /* "function+0x12 of libfoo.so.1" of code or data of a process; ret 0 when the address is not one. */
 int guest_describe_address(const void *address, char *text, size_t text_bytes);
 int guest_dladdr(const void *address, Dl_info *info); /* as dladdr, of copies too */
@@ -231,13 +234,17 @@ void *guest_stack(size_t *bytes); /* of the running thread: its low end */
 void *guest_stack_of(const pm_thread *thread, size_t *bytes);
 /* The address of a function of the program or its libraries, in a process; NULL. */
 void *guest_symbol(const guest *g, const char *name);
-/* All processes go to target where the program's own function of that name begins. ret 0: has none */
-enum { GUEST_PATCH_BYTES = 12 };
+/* All processes go to where *target says when they call the program's own function of that name; target itself must
+   lie below 2^31, so that the jump is short. ret 0: has none; -1: it has, and room_bytes before what follows, which are
+   too few for the jump: nothing was changed */
+enum { GUEST_PATCH_BYTES = 7 };
 typedef struct guest_patch { /* the beginning of a function, as it was and as it is */
   size_t at;                 /* in the image of a process */
+  size_t room_bytes;
+  unsigned written; /* guest_writes of it */
   unsigned char was[GUEST_PATCH_BYTES], is[GUEST_PATCH_BYTES];
 } guest_patch;
-int guest_patch_function(const char *name, const void *target, guest_patch *patch);
+int guest_patch_function(const char *name, const void *const *target, guest_patch *patch);
 /* Puts it in the place of the function, or the function back, in the running process. ret the function */
 void *guest_patch_set(const guest_patch *patch, bool is_there);
 /* Of a library, past what stands in its place. NULL: no library has it */

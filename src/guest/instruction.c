@@ -1,7 +1,8 @@
 /* What an instruction of x86-64 does to memory, and where it goes. For spins: a round of a loop that leaves all
    registers and all that it wrote as they were waits for somebody else; who computes changes something. What is
    not known here counts as a change, so that nobody is taken for waiting who may be computing. Coverage: what
-   compilers make of loops that wait, and what the libc's functions on strings and words consist of. */
+   compilers make of loops that wait, and what the libc's functions on strings and words consist of. At the end, for
+   functions that --kernels replaces: which registers a function writes. */
 #include "guest.h"
 #include <stdint.h>
 #include <string.h>
@@ -205,8 +206,9 @@ static instruction read_instruction(const unsigned char *code, unsigned char fir
     i.is_vex = true, i.map = 1;
     if (byte == 0xC4) {
       i.map = *i.at & 31 ? *i.at & 31 : 31;
-      i.rex = (unsigned char)(~*i.at++ >> 5 & 3);
-    }
+      i.rex = (unsigned char)(~*i.at++ >> 5 & 7);
+    } else
+      i.rex = (unsigned char)(~*i.at >> 5 & 4);
     i.prefix = (unsigned char)"\0\x66\xF3\xF2"[*i.at++ & 3];
     i.op = *i.at++;
   } else if (byte == 0x0F) {
@@ -301,5 +303,178 @@ unsigned char *guest_goes_to(unsigned char *code, unsigned char first, unsigned 
   if (!is_near && (i.map != 0 || i.op != 0xE9)) return NULL;
   memcpy(&far, at, sizeof far);
   return at + sizeof far + (is_near && !is_taken ? 0 : far);
+}
+
+/* ---- which registers a function writes ----------------------------------------------------------------------- */
+enum { ALL_WRITTEN = GUEST_WRITES_RAX | GUEST_WRITES_XMM0 | GUEST_WRITES_XMM1 };
+/* As read_instruction, and EVEX (AVX-512), whose operations lie as those of VEX do. */
+static instruction read_any(const unsigned char *code) {
+  instruction i = read_instruction(code, *code);
+  if (i.map == 0 && i.op == 0x62) {
+    i.is_vex = true;
+    i.map = *i.at & 7;
+    i.rex = (unsigned char)((~*i.at >> 5 & 7) | 0x10 |
+                            (~*i.at << 1 & 0x20)); /* 0x20: vectors from 16 on */
+    i.prefix = (unsigned char)"\0\x66\xF3\xF2"[i.at[1] & 3];
+    i.op = i.at[3];
+    i.at += 4;
+  }
+  return i;
+}
+/* Bytes that an instruction of one byte has behind its operand, and whether it has one. ret -1: not known */
+static int tail_of_one_byte(const instruction *i, bool *has_operand) {
+  const unsigned char op = i->op;
+  const int number = i->prefix == 0x66 ? 2 : 4;
+  *has_operand = op < 0x40
+                     ? (op & 7) < 4
+                     : op == 0x63 || op == 0x69 || op == 0x6B || (op >= 0x80 && op < 0x90) ||
+                           op == 0xC0 || op == 0xC1 || op == 0xC6 || op == 0xC7 ||
+                           (op >= 0xD0 && op < 0xE0) || op == 0xF6 || op == 0xF7 || op >= 0xFE;
+  if (op < 0x40 && (op & 7) > 3) return (op & 7) == 4 ? 1 : (op & 7) == 5 ? number : -1;
+  if (op == 0xF6 || op == 0xF7) return group_of(i) > 1 ? 0 : op == 0xF6 ? 1 : number;
+  if (*has_operand && op != 0x69) return op == 0x6B ? 1 : immediate_bytes(i);
+  if (op == 0x69 || op == 0x68 || op == 0xA9) return number;
+  if (op >= 0xB8 && op < 0xC0) return i->rex & 8 ? 8 : number;
+  if ((op & 0xF0) == 0x70 || (op & 0xF8) == 0xB0 || (op >= 0xE0 && op < 0xE4) || op == 0x6A ||
+      op == 0xA8 || op == 0xEB)
+    return 1;
+  if (op == 0xE8 || op == 0xE9) return 4;
+  if (op == 0xC2) return 2;
+  return (op & 0xF0) == 0x50 || (op & 0xF0) == 0x90 || (op >= 0xA4 && op < 0xB0) || op == 0xC3 ||
+                 op == 0xC9 || op == 0xCC || op == 0xF4
+             ? 0
+             : -1;
+}
+static int tail_of(const instruction *i, bool *has_operand) {
+  const unsigned char op = i->op;
+  *has_operand = true;
+  if (i->map == 0) return tail_of_one_byte(i, has_operand);
+  if (i->map != 1) return i->map == 2 ? 0 : i->map == 3 ? 1 : -1;
+  if (!i->is_vex && op >= 0x80 && op < 0x90) return *has_operand = false, 4;
+  if (op == 0x05 || op == 0x0B || op == 0x31 || op == 0x77 || op == 0xA2 ||
+      (!i->is_vex && op >= 0xC8 && op < 0xD0))
+    return *has_operand = false, 0;
+  return immediate_bytes(i) || (op >= 0x70 && op < 0x74) || op == 0xC2 || op == 0xC4 ||
+         op == 0xC5 || op == 0xC6;
+}
+static int operand_bytes(const unsigned char *at) {
+  const int mod = *at >> 6, rm = *at & 7, has_scale = mod != 3 && rm == 4;
+  const int base = has_scale ? at[1] & 7 : rm;
+  return 1 + has_scale + (mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0);
+}
+/* What it says in the operand of a register: reg is the one named by itself, rm the one in the place of memory. Numbers
+   beyond what matters here stand for none. */
+typedef struct named {
+  int reg, rm;
+} named;
+static unsigned general(int number) { return number == 0 ? GUEST_WRITES_RAX : 0; }
+static unsigned vector(int number) {
+  return number == 0 ? GUEST_WRITES_XMM0 : number == 1 ? GUEST_WRITES_XMM1 : 0;
+}
+/* Who names rax counts as writing it: nobody reads it first but functions with a variable number of arguments. */
+static unsigned writes_of_two_bytes(const instruction *i, named n) {
+  const unsigned char op = i->op;
+  switch (op) {
+  case 0x11:
+  case 0x13:
+  case 0x17:
+  case 0x29:
+  case 0x2B:
+  case 0x7F:
+  case 0xD6:
+  case 0xE7: return vector(n.rm);
+  case 0x2C:
+  case 0x2D:
+  case 0x50:
+  case 0xC5:
+  case 0xD7: return general(n.reg);
+  case 0x2E:
+  case 0x2F:
+  case 0x77: return 0;
+  case 0x7E: return i->prefix == 0xF3 ? vector(n.reg) : general(n.rm);
+  case 0x71:
+  case 0x72:
+  case 0x73: return i->is_vex ? GUEST_WRITES_XMM0 | GUEST_WRITES_XMM1 : vector(n.rm);
+  case 0x05:
+  case 0x31:
+  case 0xA2:
+  case 0xB0:
+  case 0xB1:
+  case 0xC7: return GUEST_WRITES_RAX;
+  default: break;
+  }
+  if (op >= 0x18 && op < 0x20) return 0; /* hints, and nothing at all */
+  if ((op >= 0x80 && op < 0x90) || op == 0x0B || op == 0xAE) return 0;
+  if (i->is_vex && ((op & 0xF0) == 0x40 || (op & 0xF0) == 0x90)) /* masks, which go to a register */
+    return op == 0x93 ? general(n.reg) : 0;
+  if ((op & 0xF0) == 0x90 || op == 0xBA) return general(n.rm);
+  if (!i->is_vex && (op & 0xF8) == 0xC8) return general((op & 7) | (i->rex & 1) << 3);
+  if ((op >= 0x10 && op < 0x18) || (op >= 0x28 && op < 0x30) || (op >= 0x51 && op < 0x80) ||
+      op == 0xC2 || op == 0xC4 || op == 0xC6 || op >= 0xD0)
+    return vector(n.reg);
+  return general(n.reg) | general(n.rm);
+}
+static unsigned writes_of_one_byte(const instruction *i, bool has_operand, named n) {
+  const unsigned char op = i->op;
+  if (has_operand && op >= 0xD8 &&
+      op < 0xE0) /* the old unit for floating-point values; its status goes to ax */
+    return op == 0xDF && *i->at == 0xE0 ? GUEST_WRITES_RAX : 0;
+  if ((op == 0xF6 || op == 0xF7) && group_of(i) > 3)
+    return GUEST_WRITES_RAX; /* products and quotients */
+  /* The middle of ModRM is no register where it says which of eight operations is meant. */
+  if (op == 0x80 || op == 0x81 || op == 0x83 || op == 0x8F || op == 0xC0 || op == 0xC1 ||
+      op == 0xC6 || op == 0xC7 || (op >= 0xD0 && op < 0xD4) || op == 0xF6 || op == 0xF7 ||
+      op >= 0xFE)
+    return general(n.rm);
+  if (has_operand) return general(n.reg) | general(n.rm);
+  if (op < 0x40 || op == 0x98 || op == 0x9F || op == 0xA8 || op == 0xA9 || op == 0xAC || op == 0xAD)
+    return GUEST_WRITES_RAX;
+  if ((op & 0xF8) == 0x58 || (op & 0xF0) == 0xB0) return general((op & 7) | (i->rex & 1) << 3);
+  return op > 0x90 && op < 0x98 ? GUEST_WRITES_RAX : 0;
+}
+static unsigned writes_of(const instruction *i, bool has_operand) {
+  const bool is_direct = has_operand && *i->at >> 6 == 3;
+  const named n = {has_operand ? group_of(i) | (i->rex & 4) << 1 | (i->rex & 0x20) >> 1 : -1,
+                   is_direct ? (*i->at & 7) | (i->rex & 1) << 3 : -1};
+  if (i->map == 0) return writes_of_one_byte(i, has_operand, n);
+  if (i->map == 1) return writes_of_two_bytes(i, n);
+  if (i->op >= 0xF0) /* of whole numbers */
+    return i->map == 2 && i->op == 0xF3 ? GUEST_WRITES_RAX : general(n.reg) | general(n.rm);
+  if (i->map == 3 && i->op >= 0x14 && i->op <= 0x17) return general(n.rm);
+  if (i->map == 3 && (i->op & 0xFC) == 0x60) return GUEST_WRITES_XMM0;
+  if (i->map == 3 && (i->op & 0xD9) == 0x19) return vector(n.rm); /* a part of a vector */
+  const bool is_narrowed = i->rex & 0x10 && i->map == 2 && i->prefix == 0xF3;
+  return vector(n.reg) | (is_narrowed ? vector(n.rm) : 0);
+}
+/* Code that calls or goes elsewhere writes what that writes, which is not known here. */
+static bool leaves(const instruction *i, const unsigned char *next, const unsigned char *code,
+                   size_t bytes) {
+  const unsigned char op = i->op;
+  const bool is_short =
+      i->map == 0 && ((op & 0xF0) == 0x70 || (op >= 0xE0 && op < 0xE4) || op == 0xEB);
+  const bool is_near = i->map == 0 ? op == 0xE9 : i->map == 1 && !i->is_vex && (op & 0xF0) == 0x80;
+  if (i->map == 0 && (op == 0xE8 || (op == 0xFF && (group_of(i) == 2 || group_of(i) == 4))))
+    return true;
+  if (!is_short && !is_near) return false;
+  const uintptr_t far =
+      is_short ? (uintptr_t)(intptr_t)(signed char)next[-1] : displacement_of(next - 4);
+  return (uintptr_t)next + far - (uintptr_t)code >= bytes;
+}
+unsigned guest_writes(const unsigned char *code, size_t bytes) {
+  unsigned written = bytes ? 0 : ALL_WRITTEN;
+  for (const unsigned char *at = code; at < code + bytes && written != ALL_WRITTEN;) {
+    const instruction i = read_any(at);
+    bool has_operand;
+    const int tail = tail_of(&i, &has_operand);
+    if (tail < 0) return ALL_WRITTEN;
+    at = i.at + (has_operand ? operand_bytes(i.at) : 0) + tail;
+    written |= leaves(&i, at, code, bytes) ? ALL_WRITTEN : writes_of(&i, has_operand);
+  }
+  return written;
+}
+#else
+unsigned guest_writes(const unsigned char *code, size_t bytes) {
+  (void)code, (void)bytes;
+  return GUEST_WRITES_RAX | GUEST_WRITES_XMM0 | GUEST_WRITES_XMM1;
 }
 #endif

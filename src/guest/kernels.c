@@ -1,5 +1,5 @@
 /* --kernels FILE: functions that take the time of a model and are not run: dgemm_, dtrsm_, cblas_dgemm,
-   or any function of the program that its table of symbols names. One line each:
+   or any function of the program that its table of symbols names, if it has 7 bytes or a gap behind it. One line each:
 
      dgemm_ m=*3 n=*4 k=*5 mnk=1.029e-11 one=2e-7 sigma=0.03
      dtrsm_ m=*5 n=*6 k=*5 mnk=6e-12             # side L: m m n
@@ -19,8 +19,10 @@
    passes; later calls of the class are not run and take as long per product of the sizes. At the end MODELS
    has the lines for --kernels with mnk, one and sigma fitted to all that was measured. */
 #include "guest.h"
-#include <ctype.h>
 #include <errno.h>
+#if defined(__x86_64__)
+#  include <cpuid.h>
+#endif
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +31,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIZES = 3, THUNK_BYTES = 32, THUNKS_PER_PAGE = 4096 / THUNK_BYTES };
+enum { SIZES = 3, THUNKS_PER_PAGE = 85, KEEPS_ALL = 1 << 30 };
 typedef struct sample { /* of a size class, its first call */
   double sizes[SIZES], seconds;
 } sample;
 typedef struct kernel {
   char name[96];
+  const char *path; /* where it is said */
+  int line;
   int argument[SIZES]; /* from 1; 0: 1 */
   bool is_pointer[SIZES];
   int node; /* -1: all */
@@ -47,6 +51,7 @@ typedef struct kernel {
   double seconds;
   bool is_patched;
   guest_patch patch;
+  struct a_thunk *thunk; /* NULL: a line for a node, which is found through the one for all */
   sample *samples;
   int sample_count;
 } kernel;
@@ -55,46 +60,83 @@ static int kernel_count;
 static const char *models_path; /* --measure-kernels; NULL: nothing is measured */
 static double compute_ratio = 1;
 
+/* As guest__kernel_common leaves it: the caller's registers, where the call goes back to, and arguments from the
+   seventh on. */
+typedef struct frame {
+  uintptr_t r11, r10, result, rbp;
+  uintptr_t arguments[6], index, back, stack[];
+} frame;
 #if defined(__x86_64__)
-/* Six registers, the return address and the arguments on the stack become one array: they are
-   pushed in such an order that the first argument comes to lie lowest, and what the caller had
-   pushed follows; below them lie the vectors. The first of these is what is returned as a floating-point
-   value: 0 of a function that is not run. */
-__asm__(".text\n.type guest__kernel_common, @function\nguest__kernel_common:\n"
-        "\tpushq %r9\n\tpushq %r8\n\tpushq %rcx\n\tpushq %rdx\n\tpushq %rsi\n\tpushq %rdi\n"
-        "\tmovq %rax, %rdi\n\tmovq %rsp, %rsi\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tandq $-16, %rsp\n"
-        "\tsubq $128, %rsp\n\tmovups %xmm0, (%rsp)\n\tmovups %xmm1, 16(%rsp)\n"
-        "\tmovups %xmm2, 32(%rsp)\n\tmovups %xmm3, 48(%rsp)\n\tmovups %xmm4, 64(%rsp)\n"
-        "\tmovups %xmm5, 80(%rsp)\n\tmovups %xmm6, 96(%rsp)\n\tmovups %xmm7, 112(%rsp)\n"
-        "\tmovq %rsp, %rdx\n\tcall *guest__kernel_called_at(%rip)\n\tmovups (%rsp), %xmm0\n"
-        "\tmovq %rbp, %rsp\n\tpopq %rbp\n\taddq $48, %rsp\n\tret\n");
+/* GCC may know which registers a function of the program leaves alone, and its callers then keep values there across
+   the call (-fipa-ra): so all are kept. Vectors of any length and masks take xsave, which costs 0.15 us; of a
+   library's function nobody knows anything, and the 16 vectors in which arguments may be are enough. In both cases
+   they lie side by side from byte 160 of the area on. The thunk has pushed its number and KEEPS_ALL. */
+__asm__(
+    ".text\n.macro guest__each_vector form\n\t.irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+    "\t\\form \\n\n\t.endr\n.endm\n"
+    ".macro guest__save n\n\tmovups %xmm\\n, 160+16*\\n(%rsp)\n.endm\n"
+    ".macro guest__load n\n\tmovups 160+16*\\n(%rsp), %xmm\\n\n.endm\n"
+    ".type guest__kernel_common, @function\nguest__kernel_common:\n"
+    "\tpushq %r9\n\tpushq %r8\n\tpushq %rcx\n\tpushq %rdx\n\tpushq %rsi\n\tpushq %rdi\n"
+    "\tpushq %rbp\n\tpushq %rax\n\tpushq %r10\n\tpushq %r11\n\tpushq %rbx\n"
+    "\tmovq %rsp, %rbp\n\tcld\n"
+    "\tsubq guest__kept_bytes(%rip), %rsp\n\tandq $-64, %rsp\n"
+    "\txorl %ebx, %ebx\n\txorl %edx, %edx\n\tbtrl $30, 88(%rbp)\n\tcmovcl guest__kept(%rip), %ebx\n"
+    "\tmovl %ebx, %eax\n\ttestl %eax, %eax\n\tjz 1f\n"
+    "\t.irp n,0,1,2,3,4,5,6,7\n\tmovq %rdx, 512+8*\\n(%rsp)\n\t.endr\n" /* its head */
+    "\txsave64 (%rsp)\n\torl $2, 512(%rsp)\n\tjmp 2f\n"                 /* 2: it holds vectors */
+    "1:\tguest__each_vector guest__save\n"
+    "2:\tleaq 8(%rbp), %rdi\n\tleaq 160(%rsp), %rsi\n\tcall *guest__kernel_called_at(%rip)\n"
+    "\tmovl %ebx, %eax\n\txorl %edx, %edx\n\ttestl %eax, %eax\n\tjz 3f\n"
+    "\txrstor64 (%rsp)\n\tjmp 4f\n3:\tguest__each_vector guest__load\n"
+    "4:\tmovq %rbp, %rsp\n\tpopq %rbx\n\tpopq %r11\n\tpopq %r10\n\tpopq %rax\n\tpopq %rbp\n"
+    "\tpopq %rdi\n\tpopq %rsi\n\tpopq %rdx\n\tpopq %rcx\n\tpopq %r8\n\tpopq %r9\n"
+    "\taddq $8, %rsp\n\tret\n");
 /* Calls fn with what its caller had given: registers, eight vectors, and 26 words of the stack. What it
-   returns in a vector is the first of them afterwards. */
+   returns replaces rax and rdx of the frame and the first two vectors. */
 __asm__(".type guest__kernel_run, @function\nguest__kernel_run:\n"
         "\tpushq %rbp\n\tmovq %rsp, %rbp\n\tpushq %rbx\n\tpushq %r12\n\tsubq $208, %rsp\n"
-        "\tmovq %rdx, %rbx\n\tmovq %rsi, %r10\n\tmovq %rdi, %r11\n\tleaq 56(%rsi), %rsi\n"
+        "\tmovq %rdx, %rbx\n\tmovq %rsi, %r12\n\tmovq %rdi, %r11\n\tleaq 96(%rsi), %rsi\n"
         "\tmovq %rsp, %rdi\n\tmovl $26, %ecx\n\tcld\n\trep movsq\n"
         "\tmovups (%rbx), %xmm0\n\tmovups 16(%rbx), %xmm1\n\tmovups 32(%rbx), %xmm2\n"
         "\tmovups 48(%rbx), %xmm3\n\tmovups 64(%rbx), %xmm4\n\tmovups 80(%rbx), %xmm5\n"
         "\tmovups 96(%rbx), %xmm6\n\tmovups 112(%rbx), %xmm7\n"
-        "\tmovq (%r10), %rdi\n\tmovq 8(%r10), %rsi\n\tmovq 16(%r10), %rdx\n\tmovq 24(%r10), %rcx\n"
-        "\tmovq 32(%r10), %r8\n\tmovq 40(%r10), %r9\n\tmovl $8, %eax\n\tcall *%r11\n"
-        "\tmovups %xmm0, (%rbx)\n\tleaq -16(%rbp), %rsp\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n"
+        "\tmovq 32(%r12), %rdi\n\tmovq 40(%r12), %rsi\n\tmovq 48(%r12), %rdx\n"
+        "\tmovq 56(%r12), %rcx\n\tmovq 64(%r12), %r8\n\tmovq 72(%r12), %r9\n"
+        "\tmovq 8(%r12), %r10\n\tmovq 16(%r12), %rax\n\tcall *%r11\n"
+        "\tmovups %xmm0, (%rbx)\n\tmovups %xmm1, 16(%rbx)\n\tmovq %rax, 16(%r12)\n"
+        "\tmovq %rdx, 48(%r12)\n\tleaq -16(%rbp), %rsp\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n"
         "\tret\n");
-int64_t guest__kernel_run(void *fn, const uintptr_t *arguments, double *vectors);
+void guest__kernel_run(void *fn, frame *caller, double *vectors);
 extern char guest__kernel_common[];
-#else
-static int64_t guest__kernel_run(void *fn, const uintptr_t *arguments, double *vectors) {
-  (void)fn, (void)arguments, (void)vectors;
-  return 0;
+/* Parts of xsave's area that callers may know: the old unit, vectors of all lengths, masks, r16 to r31; whether the
+   processor and the kernel have them. Where a part lies there is the processor's own affair. */
+uint32_t guest__kept;
+uint64_t guest__kept_bytes = 512;
+static void find_kept(void) {
+  enum { X87_TO_AVX = 7, AVX_512 = 0xE0, MORE_REGISTERS = 1 << 19, OSXSAVE = 1 << 27, AREAS = 0xD };
+  uint32_t a, b, c, d, parts, more_parts;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE)) return;
+  __asm__("xgetbv" : "=a"(parts), "=d"(more_parts) : "c"(0));
+  guest__kept = parts & (X87_TO_AVX | AVX_512 | MORE_REGISTERS);
+  guest__kept_bytes = 576;
+  for (uint32_t i = 2; i < 32; i++)
+    if (guest__kept >> i & 1 && __get_cpuid_count(AREAS, i, &a, &b, &c, &d) &&
+        b + a > guest__kept_bytes)
+      guest__kept_bytes = b + a;
 }
+#else
+static void guest__kernel_run(void *fn, frame *caller, double *vectors) {
+  (void)fn, (void)caller, (void)vectors;
+}
+static void find_kept(void) {}
 #endif
-static int64_t size_of(const kernel *k, int i, const uintptr_t *arguments) {
+static int64_t size_of(const kernel *k, int i, const frame *caller) {
   const int at = k->argument[i];
   if (!at) return 1;
   /* Integers are taken as int, as BLAS and LAPACK have them: the upper half of a register may be
      anything. */
-  const uintptr_t value = arguments[at <= 6 ? at - 1 : at]; /* [6] is the return address */
+  const uintptr_t value = at <= 6 ? caller->arguments[at - 1] : caller->stack[at - 7];
   return k->is_pointer[i] ? *(const int *)value : (int)value;
 }
 /* ---- measured once per size class: --measure-kernels ------------------------------------------------------- */
@@ -109,14 +151,13 @@ static int64_t host_cpu_ns(void) { /* clock_gettime is the programs' own here */
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-static int64_t measure(kernel *k, const double *sizes, const uintptr_t *arguments,
-                       double *vectors) {
+static void measure(kernel *k, const double *sizes, frame *caller, double *vectors) {
   void *const fn =
       k->is_patched ? guest_patch_set(&k->patch, 0) : guest_library_function(guest_now(), k->name);
   if (!fn) guest_refuse("--measure-kernels: %s: no library has it", k->name);
   const bool was = pm_compute_unmeasured(true);
   const int64_t t_ns = host_cpu_ns();
-  const int64_t result = guest__kernel_run(fn, arguments, vectors);
+  guest__kernel_run(fn, caller, vectors);
   const int64_t took_ns = host_cpu_ns() - t_ns;
   pm_compute_unmeasured(was);
   if (k->is_patched) guest_patch_set(&k->patch, 1);
@@ -126,7 +167,6 @@ static int64_t measure(kernel *k, const double *sizes, const uintptr_t *argument
   memcpy(more[k->sample_count].sizes, sizes, sizeof more->sizes);
   more[k->sample_count++].seconds = took_ns > 0 ? (double)took_ns * 1e-9 : 1e-9;
   pm_compute_ns((int64_t)((double)took_ns * compute_ratio));
-  return result;
 }
 /* What a class took, as much more as there is more to do. */
 static bool passes_as_measured(kernel *k, const double *sizes) {
@@ -184,36 +224,44 @@ static bool is_measured(const kernel *k) {
          !(m->mnk_s > 0 || m->mn_s > 0 || m->mk_s > 0 || m->nk_s > 0 || m->one_s > 0);
 }
 
-static int64_t kernel_called(size_t index, const uintptr_t *arguments, double *vectors) {
-  kernel *k = &kernels[index];
+/* Of a function of the program, only registers that it writes: in others its caller may keep something. One that calls
+   others is taken to write all in which results are. */
+static void give(const kernel *k, int64_t result, frame *caller, double *vectors) {
+  const unsigned written = k->is_patched ? k->patch.written : ~0U;
+  if (written & GUEST_WRITES_RAX) caller->result = (uintptr_t)result;
+  if (written & GUEST_WRITES_XMM0) vectors[0] = vectors[1] = 0;
+  if (written & GUEST_WRITES_XMM1) vectors[2] = vectors[3] = 0;
+}
+static void kernel_called(frame *caller, double *vectors) {
+  const kernel *const all = &kernels[caller->index];
+  kernel *k = &kernels[caller->index];
   /* One look, as programs call small kernels millions of times. */
   if (k->node_count) {
     const int node = pm_process_node(pm_self());
     if (node < k->node_count && k->of_node[node] >= 0) k = &kernels[k->of_node[node]];
   }
   double sizes[SIZES];
-  for (int i = 0; i < SIZES; i++) sizes[i] = (double)size_of(k, i, arguments);
+  for (int i = 0; i < SIZES; i++) sizes[i] = (double)size_of(k, i, caller);
+  k->calls++;
   if (sizes[0] <= 0 || sizes[1] <= 0 ||
       sizes[2] <= 0) { /* nothing to do: real ones return at once */
-    vectors[0] = vectors[1] = 0;
-    return k->result > 0 ? k->result : 0;
+    give(all, k->result > 0 ? k->result : 0, caller, vectors);
+    return;
   }
   const bool is_new = is_measured(k);
   const int64_t t_ns = pm_now_ns();
-  int64_t result = 0;
-  k->calls++;
   if (is_new && !passes_as_measured(k, sizes)) {
-    result = measure(k, sizes, arguments, vectors);
+    measure(k, sizes, caller, vectors);
   } else {
-    vectors[0] = vectors[1] = 0;
     if (!is_new) pm_compute_kernel(&k->model, sizes[0], sizes[1], sizes[2]);
-    result = k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0])
-                           : k->result;
+    give(all,
+         k->result < 0 ? 1 + (int64_t)(pm_random(pm_world_of(pm_self())) % (uint64_t)sizes[0])
+                       : k->result,
+         caller, vectors);
   }
   k->seconds += (double)(pm_now_ns() - t_ns) * 1e-9;
-  return result;
 }
-int64_t (*guest__kernel_called_at)(size_t, const uintptr_t *, double *) = kernel_called;
+void (*guest__kernel_called_at)(frame *, double *) = kernel_called;
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 static double value_of(const char *text, char **end) { return strtod(text, end); }
@@ -264,28 +312,40 @@ static int set_key(kernel *k, const char *key, const char *value) {
   return !*end && isfinite(mode->weight_ratio + mode->mean_ratio + mode->sigma_ratio);
 }
 /* What is called in place of a function: it tells the common entry which kernel is meant, since all functions
-   share that. Thunks must be where code may be run, so they have pages of their own. */
-static void *thunk(int index) {
+   share that. Thunks must be where code may be run, so they have pages of their own, in the lower 2 GiB: there
+   short jumps reach them from everywhere, and no register is needed to hold an address. */
+enum { THUNK_BYTES = 16 };
+typedef struct a_thunk {
+  unsigned char of_library[THUNK_BYTES], of_program[THUNK_BYTES];
+  const void *common,
+      *to_program; /* the latter: where the jump in a function of the program goes */
+} a_thunk;
+static void make_code(a_thunk *t, unsigned char *code, uint32_t number) {
+  const uint32_t common_at = (uint32_t)(uintptr_t)&t->common;
+  memcpy(code, "\x68\0\0\0\0\xFF\x24\x25", 8); /* push $number; jmp *common */
+  memcpy(code + 1, &number, sizeof number);
+  memcpy(code + 8, &common_at, sizeof common_at);
+}
+static a_thunk *thunk(int index) {
 #if defined(__x86_64__)
-  static unsigned char *page;
+  static a_thunk *page;
   static int used = THUNKS_PER_PAGE;
   if (used == THUNKS_PER_PAGE) {
-    page = (unsigned char *)mmap(NULL, THUNKS_PER_PAGE * THUNK_BYTES,
-                                 PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                                 -1, 0);
+    page = (a_thunk *)mmap(NULL, THUNKS_PER_PAGE * sizeof *page, PROT_READ | PROT_WRITE | PROT_EXEC,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     used = 0;
+    if (page == MAP_FAILED) guest_refuse("--kernels: %s", strerror(errno));
+    find_kept();
   }
-  if (page == MAP_FAILED) guest_refuse("--kernels: %s", strerror(errno));
-  unsigned char *at = page + used++ * THUNK_BYTES;
-  const char *common = guest__kernel_common;
-  const uint32_t number = (uint32_t)index;
-  memcpy(at, "\xB8\0\0\0\0\x49\xBB\0\0\0\0\0\0\0\0\x41\xFF\xE3",
-         18); /* mov $i, %eax; mov $common, %r11; jmp *%r11 */
-  memcpy(at + 1, &number, 4);
-  memcpy(at + 7, &common, 8);
-  return at;
+  a_thunk *const t = &page[used++];
+  t->common = guest__kernel_common;
+  t->to_program = t->of_program;
+  make_code(t, t->of_library, (uint32_t)index);
+  make_code(t, t->of_program, (uint32_t)index | KEEPS_ALL);
+  return t;
 #else
-  (void)index;
+  (void)index, (void)make_code;
+  find_kept();
   guest_refuse("--kernels: for x86-64 only");
 #endif
 }
@@ -312,6 +372,7 @@ static void read_kernels(const char *option, const char *path) {
     if ((word = strtok_r(line, " \t\r", &rest)) == NULL) continue;
     kernel *k = one_more();
     k->node = -1;
+    k->path = path, k->line = n;
     if (strlen(word) >= sizeof k->name)
       guest_refuse("%s: %s, line %d: name too long", option, path, n);
     strcpy(k->name, word);
@@ -321,7 +382,7 @@ static void read_kernels(const char *option, const char *path) {
       if (!value || !set_key(k, word, value))
         guest_refuse("%s: %s, line %d: %s: not understood", option, path, n, word);
     }
-    if (k->node < 0) guest_replace(k->name, thunk(kernel_count - 1));
+    if (k->node < 0) guest_replace(k->name, (k->thunk = thunk(kernel_count - 1))->of_library);
   }
   fclose(in);
 }
@@ -355,9 +416,16 @@ static void find_lines_of_nodes(void) {
 /* Functions of the program itself are left at their first instruction. */
 static void patch_program(pm_world *world) {
   (void)world;
-  for (int i = 0; i < kernel_count; i++)
-    if (kernels[i].node < 0)
-      kernels[i].is_patched = guest_patch_function(kernels[i].name, thunk(i), &kernels[i].patch);
+  for (int i = 0; i < kernel_count; i++) {
+    kernel *k = &kernels[i];
+    const int done = k->thunk ? guest_patch_function(k->name, &k->thunk->to_program, &k->patch) : 0;
+    k->is_patched = done > 0;
+    if (done < 0)
+      guest_refuse("--kernels: %s, line %d: %s is too short to be replaced: %zu byte%s up to what "
+                   "follows it, %d are needed (compile it with -falign-functions=16)",
+                   k->path, k->line, k->name, k->patch.room_bytes,
+                   k->patch.room_bytes == 1 ? "" : "s", GUEST_PATCH_BYTES);
+  }
 }
 static int tell(pm_world *world, int result) {
   (void)world;

@@ -792,19 +792,21 @@ int _dl_find_object(void *address, struct dl_find_object *result) {
 /* ---- functions of the program that are not run ----------------------------------------------------------------- */
 typedef struct wanted {
   const char *name;
-  size_t at;
+  size_t at, bytes, next; /* next: where the function behind it begins */
   char found[96];
 } wanted;
 static bool has_name(void *arg, const char *name, const ElfW(Sym) * function) {
   wanted *w = (wanted *)arg;
   if (strcmp(name, w->name) != 0) return 0;
   w->at = function->st_value;
+  w->bytes = function->st_size;
   return 1;
 }
-static size_t function_at(const elf_object *o, const char *name) {
-  wanted w = {.name = name};
-  functions_in(o, SHT_SYMTAB, has_name, &w);
-  return w.at;
+static bool is_next(void *arg, const char *name, const ElfW(Sym) * function) {
+  wanted *w = (wanted *)arg;
+  (void)name;
+  if (function->st_value > w->at && function->st_value < w->next) w->next = function->st_value;
+  return 0;
 }
 static bool is_around(void *arg, const char *name, const ElfW(Sym) * function) {
   wanted *w = (wanted *)arg;
@@ -824,18 +826,44 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes) {
     snprintf(text, text_bytes, "%s+0x%zx", o->name, w.at);
   return 1;
 }
+/* Bytes of an instruction that compilers and linkers put between functions: int3, nop in its lengths. 0: another one */
+static size_t padding_bytes(const unsigned char *code) {
+  size_t n = 0;
+  while (code[n] == 0x66 || code[n] == 0x2E) n++;
+  if (code[n] == 0x90 || (n == 0 && *code == 0xCC)) return n + 1;
+  if (code[n] != 0x0F || code[n + 1] != 0x1F) return 0;
+  const int mod = code[n + 2] >> 6, has_scale = (code[n + 2] & 7) == 4;
+  return n + 3 + (size_t)has_scale + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+/* What may be written over: the function, and what fills the gap to the next one. Who has no table of symbols may have
+   functions there that nobody names; those do not look like a gap. One written in assembler may say no length. */
+static size_t room_of(const wanted *w, const unsigned char *code) {
+  size_t room = w->bytes, more;
+  if (!room) return w->next - w->at;
+  while (room < GUEST_PATCH_BYTES && (more = padding_bytes(code + room)) != 0 &&
+         room + more <= w->next - w->at)
+    room += more;
+  return room;
+}
 /* Written into each copy through /proc/self/mem, since text is mapped without the right to
    write. */
-int guest_patch_function(const char *name, const void *target, guest_patch *patch) {
+int guest_patch_function(const char *name, const void *const *target, guest_patch *patch) {
   const elf_object *o = &image.objects[0];
-  const size_t at = function_at(o, name);
-  unsigned char code[GUEST_PATCH_BYTES] = {
-      0x48, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xE0}; /* mov $target, %rax; jmp *%rax */
-  const int fd = at ? open("/proc/self/mem", O_RDWR | O_CLOEXEC) : -1;
-  if (fd < 0) return 0;
-  memcpy(code + 2, &target, sizeof target);
-  patch->at = o->at + at;
-  memcpy(patch->was, guest_address(guest_at(0), patch->at), sizeof patch->was);
+  wanted w = {.name = name, .next = o->high};
+  unsigned char code[GUEST_PATCH_BYTES] = {0xFF, 0x24, 0x25}; /* jmp *target */
+  const uint32_t low = (uint32_t)(uintptr_t)target;
+  const uint32_t table = functions_in(o, SHT_SYMTAB, has_name, &w) ? SHT_SYMTAB : SHT_DYNSYM;
+  if (table == SHT_DYNSYM && !functions_in(o, SHT_DYNSYM, has_name, &w)) return 0;
+  functions_in(o, table, is_next, &w);
+  patch->at = o->at + w.at;
+  const unsigned char *was = (const unsigned char *)guest_address(guest_at(0), patch->at);
+  patch->room_bytes = room_of(&w, was);
+  if (patch->room_bytes < sizeof code) return -1;
+  const int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  if (fd < 0) guest_refuse("%s: /proc/self/mem: %s", name, strerror(errno));
+  patch->written = guest_writes(was, w.bytes);
+  memcpy(code + 3, &low, sizeof low);
+  memcpy(patch->was, was, sizeof patch->was);
   memcpy(patch->is, code, sizeof patch->is);
   for (int rank = 0; rank < copies; rank++)
     if (pwrite(fd, code, sizeof code, (off_t)(uintptr_t)guest_address(guest_at(rank), patch->at)) !=

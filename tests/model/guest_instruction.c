@@ -137,7 +137,50 @@ static void where_jumps_go_is_known(void) {
     CHECK(is_itself ? to == at : is[k].goes ? to == at + is[k].goes : to == NULL);
   }
 }
+/* Which registers that return something an instruction writes: R rax, 0 and 1 the vectors, by their bits. */
+typedef struct writer {
+  const unsigned char *code, *end;
+  const char *text;
+  long written;
+} writer;
+extern const writer __start_writes_table[], __stop_writes_table[];
+#define W(text, written)                                                                               \
+  ".pushsection writes_table,\"aw\"\n .quad 1f, 3f, 2f, " #written "\n .popsection\n"                  \
+  ".pushsection .rodata\n 2: .asciz \"" text "\"\n .popsection\n 1: " text "\n 3:\n"
+void never_run_either(void);
+__attribute__((used)) void never_run_either(void) {
+  __asm__ volatile(
+      W("mov %rcx, %rbx", 0) W("mov (%rcx), %eax", 1) W("mov %ecx, %r8d", 0) W("mov $1, %eax", 1) W("mov $1, %r8d", 0) W("movabs $0x1122334455667788, %rcx", 0)
+      W("movb $1, 8(%rsp)", 0) W("movw $1, 8(%rsp)", 0) W("movl $1, 800(%rsp,%rcx,4)", 0) W("movq $1, never_run(%rip)", 0) W("xor %eax, %eax", 1)
+      W("add $1, %eax", 1) W("add $1, %ecx", 0) W("add $1000, %rax", 1) W("add $1000, %rcx", 0) W("addw $1000, %cx", 0) W("cmp $1, %cl", 0) W("lea (%rcx,%rdx), %eax", 1)
+      W("lea (%rcx,%rdx), %esi", 0) W("imul %edx", 1) W("imul $1000, %ecx, %edx", 0) W("imul $3, %ecx, %edx", 0) W("idivl (%rcx)", 1) W("neg %ecx", 0) W("notl %eax", 1)
+      W("testb $1, (%rcx)", 0) W("testl $1, (%rcx)", 0) W("test %ecx, %ecx", 0) W("shl $3, %eax", 1) W("shl $3, %ecx", 0) W("sar %ecx", 0) W("inc %eax", 1) W("inc %ecx", 0) W("pop %rax", 1) W("pop %rcx", 0)
+      W("push %rcx", 0) W("cltq", 1) W("cltd", 0) W("xchg %rax, %rcx", 1) W("nop", 0) W("nopw 512(%rax,%rax,1)", 0) W("endbr64", 0) W("ret", 0) W("leave", 0)
+      W("sete %al", 1) W("sete %cl", 0) W("sete (%rcx)", 0) W("cmovne %ecx, %edx", 0) W("cmovne %ecx, %eax", 1) W("movzbl (%rcx), %eax", 1) W("movslq %ecx, %rdx", 0) W("bt $3, %ecx", 0)
+      W("bswap %eax", 1) W("bswap %ecx", 0) W("lock cmpxchg %ecx, (%rdx)", 1) W("rdtsc", 1) W("cpuid", 1) W("mfence", 0) W("rep stosb", 0) W("lodsb", 1) W("1: loop 1b", 0) W("1: je 1b", 0)
+      W("movss (%rcx), %xmm0", 2) W("movss (%rcx), %xmm1", 4) W("movss (%rcx), %xmm2", 0) W("movsd (%rcx), %xmm8", 0) W("movsd %xmm0, (%rcx)", 0) W("movaps %xmm2, %xmm0", 2) W("movaps %xmm0, %xmm2", 0)
+      W("addsd %xmm0, %xmm1", 4) W("addsd %xmm1, %xmm0", 2) W("addsd %xmm0, %xmm9", 0) W("pxor %xmm0, %xmm0", 2) W("ucomisd %xmm0, %xmm1", 0) W("cvtsi2sd %ecx, %xmm0", 2) W("cvttsd2si %xmm0, %ecx", 0) W("cvttsd2si %xmm2, %eax", 1)
+      W("movd %xmm0, %ecx", 0) W("movd %xmm2, %eax", 1) W("movd %ecx, %xmm0", 2) W("movq %xmm2, %xmm0", 2) W("movq %xmm0, (%rcx)", 0) W("pmovmskb %xmm0, %ecx", 0) W("movmskpd %xmm2, %eax", 1) W("psrldq $8, %xmm0", 2) W("shufps $0, %xmm0, %xmm2", 0)
+      W("cmpltsd %xmm0, %xmm1", 4) W("pshufb %xmm2, %xmm0", 2) W("palignr $8, %xmm0, %xmm2", 0) W("pextrd $1, %xmm0, %ecx", 0) W("pextrd $1, %xmm2, %eax", 1) W("roundsd $1, %xmm2, %xmm0", 2)
+      W("vmovsd (%rcx), %xmm8", 0) W("vmovsd (%rcx), %xmm0", 2) W("vaddpd %ymm0, %ymm1, %ymm2", 0) W("vaddpd %ymm3, %ymm2, %ymm1", 4) W("vfmadd231pd %ymm0, %ymm2, %ymm9", 0) W("vfmadd231pd %ymm2, %ymm3, %ymm0", 2)
+      W("vinsertf128 $1, %xmm0, %ymm2, %ymm2", 0) W("vextractf128 $1, %ymm2, %xmm0", 2) W("vextractf128 $1, %ymm0, %xmm2", 0) W("vzeroupper", 0) W("shlx %ecx, %edx, %esi", 0) W("shlx %ecx, %edx, %eax", 1) W("rorx $3, %ecx, %edx", 0) W("kmovw %k0, %ecx", 0) W("kmovw %k1, %eax", 1)
+      W("vmovupd 128(%rcx), %zmm16", 0) W("vmovupd 100(%rcx), %zmm0", 2) W("vaddpd %zmm16, %zmm17, %zmm18", 0) W("vaddpd %zmm2, %zmm3, %zmm1", 4) W("vpternlogd $3, %zmm17, %zmm18, %zmm20", 0) W("vpmovqd %zmm2, %ymm0", 2) W("vcvtps2ph $0, %ymm0, %xmm2", 0)
+      W("fldl (%rcx)", 0) W("fnstsw %ax", 1) W("call never_run", 7) W("jmp never_run", 7) W("je never_run", 7) W("jmp *%rcx", 7) W("call *8(%rcx)", 7) W("syscall", 1) W("ud2", 0) W("enter $8, $0", 7));
+}
+static void which_results_are_written_is_known(void) {
+  for (const writer *w = __start_writes_table; w < __stop_writes_table; w++) {
+    const unsigned written = guest_writes(w->code, (size_t)(w->end - w->code));
+    const instruction i = read_any(w->code);
+    bool has_operand;
+    const int tail = tail_of(&i, &has_operand);
+    if (written != (unsigned)w->written) fprintf(stderr, "%s: %u\n", w->text, written);
+    CHECK(written == (unsigned)w->written);
+    CHECK(tail < 0 || i.at + (has_operand ? operand_bytes(i.at) : 0) + tail == w->end);
+  }
+  CHECK(guest_writes((const unsigned char *)"", 0) == 7); /* a function that says no length */
+}
 #else
+static void which_results_are_written_is_known(void) {}
 static void what_may_write_is_known(void) {}
 static void where_it_writes_is_known(void) {}
 static void where_a_segment_lies_is_known(void) {}
@@ -150,5 +193,6 @@ int main(int argc, char **argv) {
   RUN(where_it_writes_is_known);
   RUN(where_a_segment_lies_is_known);
   RUN(where_jumps_go_is_known);
+  RUN(which_results_are_written_is_known);
   return TEST_END();
 }
