@@ -101,7 +101,7 @@ static inline pair *find_pair(const peers *p, int rank) {
 typedef struct letter {
   uint64_t id, size_bytes;
   int tag;
-  bool unseen;
+  bool unseen; /* a receive: it is not in the order of messages */
 } letter;
 
 static inline void pair_sent(const peers *p, int rank, const letter *m, int64_t waited_ns,
@@ -137,7 +137,7 @@ static inline void pair_received(const peers *p, uint32_t made, int rank, const 
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {
-    if (UNLIKELY(trace.ring))
+    if (UNLIKELY(trace.ring) && !m->unseen)
       trace_message(m->id, x->partner, true, m->tag, p->key, made, size_bytes, false);
     x->received_count++;
     x->received_bytes += size_bytes;

@@ -24,6 +24,7 @@ typedef struct transfer {
   bool leaves;      /* goes out, and its end is told before it has arrived */
   bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
   bool send_unseen; /* likewise the second transfer */
+  bool apart; /* a receive that is not in the order of messages: matched by a probe, or in parts */
 } transfer;
 
 enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
@@ -96,6 +97,7 @@ static inline void fill(transfer *t, const transfer *x) {
   t->leaves = x->leaves;
   t->unseen = x->unseen;
   t->send_unseen = x->send_unseen;
+  t->apart = x->apart;
 }
 
 /* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
@@ -364,7 +366,8 @@ static bool take_matched(call *c) {
 }
 
 static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type) {
-  transfer x = {.kind = NBC_KIND_IRECV, .receives = true, .size_bytes = bytes_of(count, type)};
+  transfer x = {
+      .kind = NBC_KIND_IRECV, .receives = true, .apart = true, .size_bytes = bytes_of(count, type)};
   x.unseen = !take_matched(c);
   x.peer = (unsigned char)c->matched.peer;
   x.tally = c->matched.tally;
@@ -403,9 +406,16 @@ static void post_parts(call *c, MPI_Request request, MPI_Count count, MPI_Dataty
   transfer x = {.kind = NBC_KIND_START,
                 .persistent = true,
                 .unseen = true,
+                .apart = true,
                 .target = source != MPI_PROC_NULL};
   x.size_bytes = x.target ? bytes_of(count, type) : 0;
-  x.peer = (unsigned char)class_of(peers_of_comm(comm), source);
+  if (x.target) {
+    x.comm = peers_of_comm(comm);
+    x.comm_made = x.comm->made;
+    x.tally = x.comm->tally;
+    x.dest = source;
+    x.peer = (unsigned char)class_of(x.comm, source);
+  }
   post(c, request, x, x.target);
 }
 #endif
@@ -429,10 +439,14 @@ static void started(call *c, MPI_Request request) {
   uint32_t i = pool ? slots[slot_of(KEY(request))] : 0;
   while (i && !pool[i].persistent) i = pool[i].next;
   const bool begins = i && pool[i].target && me.on;
-  if (begins) begin(c, &pool[i]);
+  if (begins) {
+    begin(c, &pool[i]);
+    if (pool[i].size_bytes > NBC_LARGE_SEND_BYTES)
+      pool[i].comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
+  }
   const transfer x = i ? pool[i] : (transfer){0};
   unlock();
-  if (UNLIKELY(trace.ring) && begins && x.comm && !x.receives) {
+  if (UNLIKELY(trace.ring) && begins && x.comm && !x.receives && !x.apart) {
     const letter m = {x.id, x.size_bytes, x.tag, x.unseen};
     if (x.comm->made == x.comm_made)
       trace_sent(x.comm, x.dest, &m);
@@ -472,13 +486,13 @@ static inline int64_t waited_ns(call *c) {
 
 /* A send to a partner is over. Computing while a large one was posted is what a partner waits for when
    the library makes progress only inside calls. */
-static inline void end_send(call *c, const transfer *x) {
+static inline void end_send(call *c, const transfer *x, int64_t d_ns) {
   int64_t busy_ns = 0;
   if (x->owner == me.recorder && x->size_bytes > NBC_LARGE_SEND_BYTES)
     busy_ns = nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns;
   const letter m = {x->id, x->size_bytes, x->tag, x->unseen};
-  if (x->comm->made == x->comm_made && !x->persistent)
-    pair_sent(x->comm, x->dest, &m, waited_ns(c), busy_ns > 0 ? busy_ns : 0);
+  if (x->comm->made == x->comm_made)
+    pair_sent(x->comm, x->dest, &m, d_ns, busy_ns > 0 ? busy_ns : 0);
 }
 
 /* It will not happen, or is not to be bounded by its begin. */
@@ -498,7 +512,7 @@ static inline void end_receive(call *c, const transfer *x, const MPI_Status *sta
   if (peer == NBC_PEER_UNKNOWN && x->comm)
     peer = class_when_still(x->comm, x->comm_made, status->MPI_SOURCE, &unseen);
   const int64_t d_ns = waited_ns(c);
-  const letter m = {x->id, (uint64_t)got, status->MPI_TAG, false};
+  const letter m = {x->id, (uint64_t)got, status->MPI_TAG, x->apart};
   count_transfer(x->tally, (uint64_t)got, d_ns);
   if (x->comm) pair_received(x->comm, x->comm_made, status->MPI_SOURCE, &m, d_ns);
   if (UNLIKELY(unseen)) { /* perhaps from oneself */
@@ -517,7 +531,12 @@ static inline void over(call *c, const transfer *x, const MPI_Status *status) {
     end_receive(c, x, status);
     return;
   }
-  if (x->comm) end_send(c, x);
+  if (x->comm && x->apart) {
+    const letter m = {x->id, x->size_bytes, MPI_ANY_TAG, true};
+    pair_received(x->comm, x->comm_made, x->dest, &m, waited_ns(c));
+  } else if (x->comm) {
+    end_send(c, x, waited_ns(c));
+  }
   count_transfer(x->tally, x->size_bytes, waited_ns(c));
   end(c, x);
 }
@@ -600,7 +619,8 @@ static void failed(MPI_Request request, uint32_t claimed) {
   if (x.send_id) withdraw(x.owner, x.send_id);
 }
 
-/* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. */
+/* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. A send is a message all the
+   same; what a receive has received, nobody knows. */
 static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true)) return;
@@ -611,6 +631,10 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
   if (x.id) {
     if (x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees */
     x.unseen = true;
+    if (x.comm && !x.receives && !x.apart) {
+      end_send(c, &x, 0);
+      count_transfer(x.tally, x.size_bytes, 0);
+    }
     end(c, &x);
   }
   if (x.id || x.send_id) __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
@@ -689,7 +713,7 @@ static void matched_received(call *c, const MPI_Status *status) {
   const came *from = &c->matched;
   if (c->message == MPI_MESSAGE_NO_PROC || !bytes_received(status, &got)) return;
   const int64_t d_ns = returned(c) - c->t0_ns;
-  const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};
+  const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, true};
   if (me.on && is_known) {
     count_transfer(from->tally, (uint64_t)got, d_ns);
     pair_received(from->among, from->made, from->source, &m, d_ns);

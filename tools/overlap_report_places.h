@@ -607,7 +607,10 @@ static void take_partners(run *r) {
   if (matches.matched_count < matches.message_count)
     partner_note(r, "%llu of %llu messages of the timelines were not matched: %s",
                  (unsigned long long)(matches.message_count - matches.matched_count),
-                 (unsigned long long)matches.message_count, matches.why ? matches.why : "");
+                 (unsigned long long)matches.message_count,
+                 matches.why ? matches.why
+                             : "no message of their tag was seen on the other side (matched by a "
+                               "probe, in parts, or by calls within calls)");
   if (matches.contradicted_count) {
     words w;
     partner_note(

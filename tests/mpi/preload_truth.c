@@ -12,6 +12,7 @@
                send was complete, while the sender computed; the receiver reads the bytes in its buffer
      tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order;
                tail_to_strided, tail_to_permuted: such data where it is received, not where it is sent
+     ways      1000 bytes by each way to send, each received in another way: prints how many
      many N    N calls of MPI_Iprobe, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
@@ -222,6 +223,102 @@ static void regions(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* By each way to send, all in one communicator. */
+enum { BYTES = 1000, SEND_WAYS = 12, RECEIVE_WAYS = 8, PARTS = 10 };
+static char way_out[BYTES], way_in[BYTES];
+static void send_by(int way, MPI_Comm comm, MPI_Request persistent[2]) {
+  MPI_Request r = MPI_REQUEST_NULL;
+  int done = 0;
+  switch (way) {
+  case 0: MPI_Send(way_out, BYTES, MPI_CHAR, 1, 0, comm); break;
+  case 1: MPI_Ssend(way_out, BYTES, MPI_CHAR, 1, 0, comm); break;
+  case 2: MPI_Bsend(way_out, BYTES, MPI_CHAR, 1, 0, comm); break;
+  case 3: MPI_Isend(way_out, BYTES, MPI_CHAR, 1, 0, comm, &r); break;
+  case 4: MPI_Issend(way_out, BYTES, MPI_CHAR, 1, 0, comm, &r); break;
+  case 5: MPI_Ibsend(way_out, BYTES, MPI_CHAR, 1, 0, comm, &r); break;
+  case 6: MPI_Isend(way_out, BYTES, MPI_CHAR, 1, 0, comm, &r), MPI_Request_free(&r); break;
+  case 7:
+    MPI_Isend(way_out, BYTES, MPI_CHAR, 1, 0, comm, &r);
+    while (!done) MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+    break;
+  case 8: MPI_Start(&persistent[0]), MPI_Wait(&persistent[0], MPI_STATUS_IGNORE); break;
+  case 9: MPI_Startall(2, persistent), MPI_Waitall(2, persistent, MPI_STATUSES_IGNORE); break;
+  case 10: MPI_Sendrecv(way_out, BYTES, MPI_CHAR, 1, 0, way_in, 0, MPI_CHAR, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE); break;
+  default: MPI_Sendrecv_replace(way_out, BYTES, MPI_CHAR, 1, 0, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE);
+  }
+  if (r != MPI_REQUEST_NULL) MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+static void receive_by(int way, MPI_Comm comm, MPI_Request *persistent) {
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Message message;
+  MPI_Status status;
+  int there = 0;
+  switch (way) {
+  case 0: MPI_Recv(way_in, BYTES, MPI_CHAR, 0, 0, comm, MPI_STATUS_IGNORE); break;
+  case 1: MPI_Recv(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE); break;
+  case 2: MPI_Irecv(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, &r); break;
+  case 3: MPI_Start(persistent), MPI_Wait(persistent, MPI_STATUS_IGNORE); break;
+  case 4: MPI_Mprobe(0, 0, comm, &message, MPI_STATUS_IGNORE), MPI_Mrecv(way_in, BYTES, MPI_CHAR, &message, MPI_STATUS_IGNORE); break;
+  case 5: MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &message, &status), MPI_Imrecv(way_in, BYTES, MPI_CHAR, &message, &r); break;
+  case 6:
+    while (!there) MPI_Improbe(0, 0, comm, &there, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(way_in, BYTES, MPI_CHAR, &message, &status);
+    break;
+  default: MPI_Sendrecv(way_out, 0, MPI_CHAR, MPI_PROC_NULL, 0, way_in, BYTES, MPI_CHAR, 0, 0, comm, MPI_STATUS_IGNORE);
+  }
+  if (r != MPI_REQUEST_NULL) MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+static int in_parts(MPI_Comm comm) { /* partitioned, 100 bytes each */
+#if MPI_VERSION >= 4
+  MPI_Request r;
+  if (rank == 0)
+    MPI_Psend_init(way_out, PARTS, BYTES / PARTS, MPI_CHAR, 1, 0, comm, MPI_INFO_NULL, &r);
+  else
+    MPI_Precv_init(way_in, PARTS, BYTES / PARTS, MPI_CHAR, 0, 0, comm, MPI_INFO_NULL, &r);
+  MPI_Start(&r);
+  if (rank == 0) MPI_Pready_range(0, PARTS - 1, r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  MPI_Request_free(&r);
+  return 1;
+#else
+  (void)comm;
+  return 0;
+#endif
+}
+static void ways(void) {
+  static char buffer[4 * BYTES + 4 * MPI_BSEND_OVERHEAD];
+  enum { ROUNDS = RECEIVE_WAYS, STARTED = 13 };
+  MPI_Request persistent[2];
+  MPI_Comm comm;
+  void *old;
+  int bytes;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "ways");
+  MPI_Buffer_attach(buffer, sizeof buffer);
+  if (rank == 0) {
+    MPI_Send_init(way_out, BYTES, MPI_CHAR, 1, 0, comm, &persistent[0]);
+    MPI_Ssend_init(way_out, BYTES, MPI_CHAR, 1, 0, comm, &persistent[1]);
+  } else {
+    MPI_Recv_init(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, 0, comm, &persistent[0]);
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    for (int k = 0; rank == 0 && k < SEND_WAYS; k++) send_by(k, comm, persistent);
+    for (int k = 0; rank == 1 && k < STARTED; k++) receive_by((i + k) % RECEIVE_WAYS, comm, persistent);
+  }
+  const int messages = ROUNDS * STARTED + in_parts(comm);
+  if (rank == 0) {
+    MPI_Start(&persistent[0]);
+    MPI_Request_free(&persistent[0]); /* while active */
+    MPI_Request_free(&persistent[1]);
+  } else {
+    receive_by(0, comm, persistent);
+    MPI_Request_free(&persistent[0]);
+  }
+  MPI_Buffer_detach(&old, &bytes);
+  MPI_Comm_free(&comm);
+  if (rank == 0) printf("messages %d\n", messages + 1);
+}
+
 /* Sections within sections; the i-th message has i bytes. */
 static void steps(int count) {
   static char out[1000], in[1000];
@@ -256,6 +353,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "tail_to_strided") == 0) tail(0, MPI_CHAR, strided(), 1);
   if (strcmp(scene, "tail_to_permuted") == 0) tail(0, MPI_CHAR, permuted(), 0);
   if (strcmp(scene, "come") == 0) come();
+  if (strcmp(scene, "ways") == 0) ways();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];
     MPI_Comm comm[3];

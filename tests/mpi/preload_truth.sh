@@ -319,9 +319,24 @@ communicators() { # mpi
   else bad "$1: who waits in MPI_Win_free: $(cat "$reports/csv/communicators.csv")"; fi
   says "$1: communicators in the report" '^  halo  *2  *4 '
 }
+# Whatever way a message is sent and received, it is one of the pair's and of the communicator's, on both sides.
+ways() { # mpi
+  scene "$1" ways
+  n=$(sed -n 's/^messages //p' "$reports/out")
+  got=$(cut -d, -f1-6 "$reports/csv/pairs.csv" | tail -n +2 | sort | tr '\n' ' ')
+  if [ -n "$n" ] && [ "$got" = "0,1,$n,${n}000,0,0 1,0,0,0,$n,${n}000 " ]; then ok "$1: each way to send and to receive: $n messages of a pair"
+  else bad "$1: each way to send and to receive: $n messages, by pair: $got $(cat "$reports/err")"; fi
+  if grep -q "^\"ways\",2,$((2 * n)),$((2 * n))000," "$reports/csv/communicators.csv" && ! grep -q others "$reports/csv/communicators.csv"; then ok "$1: each way to send and to receive: of a communicator"
+  else bad "$1: each way to send and to receive: of $n messages: $(cat "$reports/csv/communicators.csv")"; fi
+  reports=$work/$1.ways.trace
+  mkdir "$reports"
+  NBC_TRACE=1 measured "$1" 2 "$B/tests/mpi/preload_truth.$1" ways >/dev/null 2>&1
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  says "$1: why messages were not matched" 'messages of the timelines were not matched: [a-z]'
+}
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in communicators switches come gather self regions partners behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways communicators switches come gather self regions partners behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
