@@ -29,7 +29,9 @@ using Vnic_top = Vnic_wave;
 #endif
 #ifdef COSIM_TRACE
 #  include <cerrno>
+#  include <csignal>
 #  include <fcntl.h>
+#  include <sys/mman.h>
 #  include <unistd.h>
 #  include <unordered_map>
 #  include "gtkwave/fstapi.h"
@@ -81,6 +83,39 @@ struct Travel {
 };
 
 #ifdef COSIM_TRACE
+// FST's writer maps its temporary files, and a page of these for which the disk has no room is a SIGBUS. While one of
+// these lives, such a page becomes memory instead: the writer goes on, and what it wrote is known to be lost.
+class DiskMayBeFull {
+  static thread_local DiskMayBeFull *now;
+  static struct sigaction before;
+  bool &lost;
+
+  static void on_bus(int number, siginfo_t *info, void *) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *const at = (void *)((uintptr_t)info->si_addr / page * page);
+    if (now && mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                    0) == at)
+      now->lost = true;
+    else
+      sigaction(number, &before, nullptr); // not of a writer: it comes again, for whom it is meant
+  }
+
+public:
+  explicit DiskMayBeFull(bool &lost) : lost(lost) {
+    struct sigaction mine = {};
+    mine.sa_sigaction = on_bus;
+    mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGBUS, &mine, &before);
+    now = this;
+  }
+  ~DiskMayBeFull() {
+    now = nullptr;
+    sigaction(SIGBUS, &before, nullptr);
+  }
+  DiskMayBeFull(const DiskMayBeFull &) = delete;
+};
+thread_local DiskMayBeFull *DiskMayBeFull::now;
+struct sigaction DiskMayBeFull::before;
 // The text of a VCD file, line by line, as an FST file. What the disk did not take is noticed at the end: the file is
 // read again as far as to its last time.
 class FstFile {
@@ -92,7 +127,7 @@ class FstFile {
   };
   std::unordered_map<std::string, Var> vars; // by the code of the text
   uint64_t last = 0;
-  bool any = false, open_scopes = true;
+  bool any = false, open_scopes = true, lost = false;
 
   static std::string word(const std::string &text, size_t &at) {
     const size_t from = text.find_first_not_of(' ', at), to = text.find(' ', from);
@@ -145,7 +180,7 @@ class FstFile {
     return whole;
   }
 
-  // The writer maps temporary files of a few hundred KB, and a map that finds no room on the disk ends the process
+  // For the writer's temporary files, a few hundred KB: better told before the run than after it
   static bool has_room() {
     FILE *file = tmpfile();
     const bool room = file && posix_fallocate(fileno(file), 0, 4 << 20) == 0;
@@ -156,17 +191,20 @@ class FstFile {
 public:
   bool open(const std::string &name) {
     path = name;
+    const DiskMayBeFull guard(lost);
     fst = has_room() ? fstWriterCreate(name.c_str(), 1) : nullptr;
     if (fst) fstWriterSetPackType(fst, FST_WR_PT_LZ4);
     return fst != nullptr;
   }
   bool is_open() const { return fst != nullptr; }
   bool close() { // false: something was lost
+    const DiskMayBeFull guard(lost);
     fstWriterClose(fst);
     fst = nullptr;
-    return is_whole();
+    return !lost && is_whole() && !lost;
   }
   void write(const char *bytes, size_t count) {
+    const DiskMayBeFull guard(lost);
     for (const char *end = bytes + count; bytes < end;) {
       const char *stop = (const char *)memchr(bytes, '\n', (size_t)(end - bytes));
       line.append(bytes, stop ? stop : end);

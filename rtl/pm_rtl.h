@@ -1281,7 +1281,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->base_ps = -cosim_now_ps(r->sim);
   cosim_trace_offset(r->sim, r->base_ps);
   if (r->wave.nics && !pm_rtl_wave_start(&r->wave, r->sim, r->nic_count)) {
-    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written, or there are %d NICs only",
+    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written (.fst takes room in /tmp, too), or there are %d NICs only",
              r->wave.path, r->nic_count);
     pm_rtl__close(r);
     return PM_E_INVAL;

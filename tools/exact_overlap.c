@@ -190,7 +190,8 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
     const pm_rtl_wave w = wave_of_row();
     if (!pm_rtl_wave_start(&w, r->sim, 2)) {
       fprintf(stderr,
-              "exact_overlap: --wave: %s: cannot be written, or there are NICs 0 and 1 only\n",
+              "exact_overlap: --wave: %s: cannot be written (.fst takes room in /tmp, too), or "
+              "there are NICs 0 and 1 only\n",
               w.path);
       cosim_destroy(r->sim);
       free(r->host[0]), free(r);

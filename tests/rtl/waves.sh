@@ -40,6 +40,15 @@ full_disk_is_said() {
   ! "$B/pm_run" -n 2 --level rtl --wave "$T/full.vcd" "$guest" ring >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err" &&
     ! "$B/exact_overlap" --wave "$T/full.vcd" 4096 >/dev/null 2>"$T/err" && grep -q 'full.vcd: not all could be written' "$T/err"
 }
+# A file system of the test's own, of so many KiB: nothing, the head, all but the end have room there.
+full_file_system_is_said() {
+  mkdir -p "$T/small" && for size in 0 16 64 80; do
+    for command in "2 pm_run -n 2 --level rtl --wave $T/small/w.fst $guest ring" "1 exact_overlap --wave $T/small/w.fst 4096"; do
+      unshare -rm sh -c "mount -t tmpfs -o size=$((size * 1024 + 4096)) tmpfs '$T/small' && exec $B/${command#??}" >"$T/out" 2>"$T/err"
+      test $? = "${command%% *}" && grep -q 'w.fst: not all could be written' "$T/err" && grep -q 'token 3\|too late' "$T/out" || { cat "$T/out" "$T/err"; return 1; }
+    done
+  done
+}
 fst_files_are_small_and_whole() { # what they say is compared in waveform.cpp
   "$B/pm_run" -n 2 --level rtl --wave "$T/w.fst,nic=0,nic=1" "$guest" ring >"$T/out" 2>&1 && "$B/pm_run" -n 2 --level rtl --wave "$T/w.vcd" "$guest" ring >"$T/out" 2>&1 || { cat "$T/out"; return 1; }
   fst=$(wc -c <"$T/w.0.fst") vcd=$(wc -c <"$T/w.vcd")
@@ -54,4 +63,5 @@ check "exact_overlap --wave: a file for each row, the same figures" a_file_for_e
 check "--wave FILE.fst: whole, a tenth of the size at most, or told" fst_files_are_small_and_whole
 check "--wave refuses by name" refuses
 check "--wave tells of a full disk" full_disk_is_said
+if unshare -rm true 2>/dev/null; then check "--wave FILE.fst tells of a full file system" full_file_system_is_said; else skip "FST on a full file system" "no user namespaces here"; fi
 finish
