@@ -766,7 +766,8 @@ static int see(char **argv, int argc, bool gets) {
     fprintf(stderr, "nbc: no whole report: the program ended with status %d%s\n", status,
             scandir(folder, &left, report_filter, NULL) > 0
                 ? ""
-                : "; was it killed by SIGKILL, or does it not call MPI_Init?");
+                : "; was it killed by SIGKILL, or by an internal error of the MPI, or does it not "
+                  "call MPI_Init?");
   const int drawn = timeline.count ? run(&timeline) : 0;
   return status ? status : reported || drawn ? 1 : 0;
 }

@@ -88,7 +88,7 @@
    first MPI call on. Sessions without MPI_Init are forwarded, not measured.
 
    ENDS. The report is written inside MPI_Finalize; without it, when the program calls exit, _exit,
-   quick_exit, abort or MPI_Abort, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE,
+   quick_exit, abort or MPI_Abort, makes an error that is fatal, or dies of SIGABRT, SIGTERM, SIGINT, SIGSEGV, SIGBUS, SIGFPE,
    SIGILL, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ or SIGALRM, as far as the program left these to the
    system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
    A process that ends so takes its job with it, by SIGKILL of the launcher: it asks the others of its node, by SIGURG, for
@@ -106,7 +106,7 @@
    communication, and said in the report.
    FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _through.h, _peers.h
    (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
-   wrappers), _settings.h, _trace.h (timeline), _nics.h, _report.h, _gather.h, _ends.h (exit, signals). */
+   wrappers), _settings.h, _trace.h (timeline), _nics.h, _report.h, _gather.h, _ends.h (exit, signals), _fatal.h (errors). */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -179,6 +179,7 @@ static void unmap_memory(void *memory) {
 #include "overlap_preload_nics.h"
 #include "overlap_preload_report.h"
 #include "overlap_preload_ends.h"
+#include "overlap_preload_fatal.h"
 
 /* ---- Init and Finalize ----------------------------------------------------------------------- */
 /* This library is compiled against one MPI; the handles of another mean something else. */

@@ -1,6 +1,7 @@
 /* Processes of a job that a signal to all ends while several threads of each communicate: they go on until it comes, and
    rank 1 takes it 300 ms late. Each leaves $NBC_REPORT_DIR/ready.RANK when it has begun.
-   With an argument the last process ends alone, as it says: the others wait for a message from it, look for one, or
+   "returned": all make errors that are not fatal, and go on.
+   With another argument the last process ends alone, as it says: the others wait for a message from it, look for one, or
    read; with "survive" they then exchange messages and end, too; with "threads" two threads of each communicate. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -51,6 +52,37 @@ static void until_signal(const sigset_t *open) {
   }
 }
 
+/* Errors: fatal ones, unless the program wants to know. */
+static void truncated(void) {
+  char in[1], out[100] = "";
+  MPI_Request r;
+  MPI_Irecv(in, sizeof in, MPI_CHAR, 0, 1, MPI_COMM_SELF, &r);
+  MPI_Send(out, sizeof out, MPI_CHAR, 0, 1, MPI_COMM_SELF);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+static void outside_window(void) {
+  static char memory[8];
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_fence(0, win);
+  MPI_Put(memory, 1, MPI_CHAR, 77, 0, 1, MPI_CHAR, win);
+}
+static void own_handler(MPI_Comm *comm, int *code, ...) {
+  (void)comm;
+  (void)code;
+}
+static void errors_return(void) {
+  MPI_Errhandler own;
+  MPI_Comm_create_errhandler(own_handler, &own);
+  for (int i = 0; i < 6; i++) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, i % 2 ? MPI_ERRORS_RETURN : own);
+    MPI_Send(NULL, 0, MPI_CHAR, 77, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&own);
+}
+
 static void leave(const char *how) {
   volatile char *nowhere = NULL;
   if (strcmp(how, "fault") == 0) *nowhere = 1;
@@ -59,6 +91,9 @@ static void leave(const char *how) {
   if (strcmp(how, "_exit") == 0) _exit(3);
   if (strcmp(how, "killed") == 0) kill(getpid(), SIGTERM);
   if (strcmp(how, "MPI_Abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (strcmp(how, "invalid") == 0) MPI_Send(NULL, 0, MPI_CHAR, 77, 0, MPI_COMM_WORLD);
+  if (strcmp(how, "truncated") == 0) truncated();
+  if (strcmp(how, "window") == 0) outside_window();
   _exit(0);
 }
 enum { MESSAGES = 500, THREADS = 2 };
@@ -83,6 +118,11 @@ static int alone(int argc, char **argv) {
   for (int i = 0; i < THREADS && strcmp(how, "threads") == 0; i++) pthread_create(&thread, NULL, exchange, &comm[i]);
   MPI_Barrier(MPI_COMM_WORLD);
   ready();
+  if (strcmp(how, "returned") == 0) {
+    errors_return();
+    MPI_Finalize();
+    return 0;
+  }
   usleep(100000); /* the others are where they are to be */
   if (rank == size - 1) leave(how);
   if (strcmp(how, "survive") == 0) survive();

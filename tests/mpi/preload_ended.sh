@@ -48,7 +48,7 @@ ended() {
 # Launchers kill the others at once: they are asked for their reports before. (Open MPI's sends them SIGTERM first: then
 # they write anew.)
 one_ends() { # mpi
-  for how in fault abort exit _exit killed MPI_Abort threads; do
+  for how in fault abort exit _exit killed MPI_Abort threads invalid $(some '' 'truncated window'); do
     ended "$1" $how
     if [ "$(reports_of "$reports")" = 4 ] && { [ "$1" = openmpi ] || [ "$notes" = 3 ]; } && [ $code != 0 ] && [ $code != 124 ]; then ok "$1: one process ends by $how: reports of all four"
     else bad "$1: one process ends by $how: status $code, $(reports_of "$reports") of 4 reports, $notes say why: $(ls "$reports" | tr '\n' ' '; cat "$reports/err")"; fi
@@ -58,6 +58,11 @@ survivors() { # mpi: those who live on are measured to their end
   ended "$1" survive
   if [ "$(reports_of "$reports")" = 4 ] && [ "$notes" = 0 ] && [ $code != 124 ] && [ "$(show "$reports"/*.0.json | grep -c '^send calls 500')" = 1 ]; then ok "$1: who survives is measured to the end"
   else bad "$1: who survives is measured to the end: status $code, $notes notes, $(show "$reports"/*.0.json | head -20; cat "$reports/err")"; fi
+}
+returned() { # mpi: who handles its errors is measured to the end
+  ended "$1" returned
+  if [ "$(reports_of "$reports")" = 4 ] && [ "$notes" = 0 ] && [ $code = 0 ] && [ "$(show "$reports"/*.json | grep -c '^barrier calls 28 ')" = 1 ]; then ok "$1: errors that are not fatal end nothing"
+  else bad "$1: errors that are not fatal: status $code, $notes notes, $(show "$reports"/*.0.json | head -20; cat "$reports/err")"; fi
 }
 timelines() { # mpi
   ended "$1" exit NBC_TRACE=1
@@ -78,6 +83,7 @@ if [ -z "$TEST_ONLY" ]; then
   each_mpi signalled
   each_mpi one_ends
   each_mpi survivors
+  each_mpi returned
   each_mpi timelines
   if have_mpi openmpi; then full_memory openmpi; else skip "full /dev/shm: no Open MPI"; fi # MPICH's own MPI_Init fails there
 else # "signalled mpich": this check alone (tests/mutate)
