@@ -78,8 +78,10 @@
      cores_are_shared is set.
      Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
      one after the other, in the order in which they come to its end, and take nothing from the longer
-     ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message is matched when its last byte arrives. A retransmission takes time but
-     no bandwidth. The reply of a get is in the initiator's memory before its REPLY event.
+     ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message
+     is matched when its last byte arrives. What is lost is lost as a whole, and sent again as a whole
+     e2e_retry_ns later, which takes the time of its bytes but no bandwidth (see pm_outage). The reply of a get
+     is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
@@ -439,14 +441,18 @@ typedef struct pm_link_phase { /* from t_ns on, messages start with link */
 } pm_link_phase;
 struct pm_carrier;
 
-/* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
-   take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
-   and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
-   on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); where a fat tree's switches send up by load, they do so
-   among the cables that lead there; a message of which one packet finds no way is lost. Rails
-   do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
-   part all is sent again, over its own NIC. Not at the level rtl.
+/* A cable in both directions, or a node with all its cables, carries nothing for a while. Messages that start
+   meanwhile take the shortest way without it. A message is lost when there is no way as it sets out, when something
+   on its way fails before all of it is there, its own node before all of it has left, and by chance (loss_ratio,
+   corrupt_ratio; as a whole). What has not left by then stays. e2e_retry_ns later (by chance: after all of it left)
+   its NIC sends all of it again, over the way there is then; that takes as long as its bytes take where nothing else
+   is under way, and bandwidth from nobody. So it goes on, each e2e_retry_ns while there is no way, up to
+   e2e_retry_count times. Flows of pm_flow_start keep what they have carried, and go on over another way or when
+   there is one again. At the packet level what is on a cable arrives, and packets that come to it later turn there
+   (see the packet level); where a fat tree's switches send up by load, they do so among the cables that lead there; a
+   message is lost when one of its packets finds no way, or comes to a NIC that is cut off. Rails do not stand in for
+   each other: ways go around on the rail of the NIC, and of a split message that lost a part all is sent again, over
+   its own NIC. Not at the level rtl.
 
    More than the network of a node may fail, by `kind`:
      CUT      the node carries nothing; its processes go on
@@ -484,7 +490,7 @@ typedef struct pm_faults {
   int64_t delay_ns;  /* up to this long more */
   int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
   double slow_ratio; /* 0 = 1 */
-  int down_node;     /* 1 + index of a node whose link carries nothing ... */
+  int down_node;     /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
   const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
   int outage_count;
@@ -1288,7 +1294,8 @@ PM_API int pm_link_rates(pm_world *world, int link, double *bytes_per_s, int max
 /* ============================================================================================== */
 /* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
    a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
-   lie in the future of the call. One function per world; NULL switches it off. */
+   lie in the future of the call. Of what was lost: begins with the first try, ends with the last one (at the level LogGP:
+   with the first). One function per world; NULL switches it off. */
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
   int from_node, to_node, initiator_rank;
@@ -3161,7 +3168,7 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
-  struct pm__net *net;         /* NULL: no cable ever fails */
+  struct pm__net *net;         /* NULL: no cable ever fails, and no node */
   struct pm__flow *stranded;   /* plain flows without a way */
   bool has_lives;              /* processes of nodes stand still or die */
   int returning_count;         /* dead processes that will begin anew */
@@ -3403,7 +3410,7 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   /* What is found with a few sums had better be found again than waited for: these are to stay in the cache. */
   const bool is_quick =
       (w->plat.topology == PM_TOPO_FATTREE || w->plat.topology == PM_TOPO_CROSSBAR) &&
-      !w->desc.faults.outage_count;
+      !w->desc.faults.outage_count && !w->desc.faults.down_node;
   const uint32_t most = is_quick ? PM__WAYS_MOST / 4 : PM__WAYS_MOST;
   uint32_t each = is_quick ? PM__WAYS_LEAST : PM__WAYS_EACH;
   int bits = is_quick ? 2 : 4;
@@ -3847,14 +3854,25 @@ PM__PRIVATE bool pm__steps(pm_world *w) {
    outages. */
 struct pm__net {
   int vertex_count, link_count;
-  int *from, *to;   /* of each link */
-  int *first, *out; /* links out of vertex v: out[first[v]] ... out[first[v + 1] - 1] */
-  int *queue, *via; /* scratch of a search: vertices, and the link that led to each */
-  pm__event change; /* the next time that a cable fails or is repaired */
+  int *from, *to;     /* of each link */
+  int *first, *out;   /* links out of vertex v: out[first[v]] ... out[first[v + 1] - 1] */
+  int *queue, *via;   /* scratch of a search: vertices, and the link that led to each */
+  pm__event change;   /* the next time that something fails or is repaired */
+  pm_outage *outages; /* those of the world that concern the network; down_node is one of them */
+  int outage_count;
 };
 /* From one NIC to another nothing gets through at this time: a node is down, or all ways are cut. */
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps);
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps);
+/* A try to send a message from one NIC to another: its bytes leave for own_ps, the last of them are on the way for
+   way_ps. t_lost_ps: something on its way failed then, or there was no way; PM__FOREVER: it gets through. */
+typedef struct pm__try {
+  int64_t t_begin_ps, own_ps, way_ps, t_lost_ps;
+} pm__try;
+PM__PRIVATE void pm__try_fails(pm_world *w, int from, int to, pm__try *t);
+/* The way at a time: how many links (-1: there is none), and their latency. */
+PM__PRIVATE int pm__way_at(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out,
+                           int64_t *latency_ps);
 /* The shortest way from where a link begins, over cables of its rail that are alive: how many links; -1: there
    is none. */
 PM__PRIVATE int pm__way_from(pm_world *w, uint32_t link, int to_node, uint32_t *out);
@@ -4001,13 +4019,17 @@ static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
   return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
 }
+/* It takes this link with it: one of the cable, or (of a node) one that begins or ends there, on any rail. */
+static bool pm__outage_takes(const pm_world *w, const pm_outage *o, uint32_t link) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  if (o->node) return w->net->from[of_rail] == o->node - 1 || w->net->to[of_rail] == o->node - 1;
+  return (uint32_t)o->link == link || pm__link_back(w, (uint32_t)o->link) == link;
+}
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
+  const struct pm__net *net = w->net;
   int i;
-  for (i = 0; i < f->outage_count; i++)
-    if (!f->outages[i].node && pm__outage_holds(&f->outages[i], t_ps) &&
-        ((uint32_t)f->outages[i].link == link ||
-         pm__link_back(w, (uint32_t)f->outages[i].link) == link))
+  for (i = 0; i < net->outage_count; i++)
+    if (pm__outage_holds(&net->outages[i], t_ps) && pm__outage_takes(w, &net->outages[i], link))
       return true;
   return false;
 }
@@ -4064,12 +4086,11 @@ static int pm__way_of_nics(pm_world *w, int from, int to, int64_t t_ps, uint32_t
                         out);
 }
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
-  const int node = pm__nic_node(w, nic);
+  const struct pm__net *net = w->net;
   int i;
-  for (i = 0; i < f->outage_count; i++)
-    if (f->outages[i].node == node + 1 && f->outages[i].kind != PM_OUTAGE_STOP &&
-        pm__outage_holds(&f->outages[i], t_ps))
+  for (i = 0; net && i < net->outage_count; i++)
+    if (net->outages[i].node == pm__nic_node(w, nic) + 1 &&
+        pm__outage_holds(&net->outages[i], t_ps))
       return true;
   return false;
 }
@@ -4085,17 +4106,61 @@ PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps,
   }
   return false;
 }
+static int64_t pm__latency_ps(const pm_world *w, const uint32_t *way, int count) {
+  const int rail_links = (int)pm__rail_links(w);
+  int64_t latency_ns = 0;
+  int i;
+  for (i = 0; i < count; i++)
+    latency_ns += w->graph ? w->graph->latency_ns[(int)way[i] % rail_links / 2]
+                  : i      ? w->plat.switch_latency_ns
+                           : w->plat.wire_latency_ns;
+  return latency_ns * PM__PS;
+}
+/* The fixed way first: mostly nothing on it is down, and a search may visit all vertices. */
+PM__PRIVATE int pm__way_at(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out,
+                           int64_t *latency_ps) {
+  int i, n = pm__route(w, from, to, out, latency_ps);
+  for (i = 0; w->net && i < n; i++) {
+    if (!pm__link_is_dead(w, out[i], t_ps)) continue;
+    n = pm__way_of_nics(w, from, to, t_ps, out);
+    *latency_ps = pm__latency_ps(w, out, n);
+    break;
+  }
+  return n;
+}
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
+  return w->net && pm__way_at(w, from, to, t_ps, way, &latency_ps) < 0;
+}
+/* Until when an outage that begins spoils a try: its own node's while bytes still leave it, others until all of
+   it is there. -1: it is on no link of the way. */
+static int64_t pm__spoils_until_ps(const pm_world *w, const pm_outage *o, const pm__try *t,
+                                   const uint32_t *way, int count, bool is_own) {
+  const int64_t t_left_ps = pm__later(t->t_begin_ps, t->own_ps);
+  int i;
+  if (is_own) return t_left_ps - 1; /* at that time all has left */
+  for (i = 0; i < count; i++)
+    if (pm__outage_takes(w, o, way[i])) return pm__later(t_left_ps, t->way_ps);
+  return -1;
+}
+PM__PRIVATE void pm__try_fails(pm_world *w, int from, int to, pm__try *t) {
+  const struct pm__net *net = w->net;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t latency_ps;
   int i, n;
-  if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
-  if (!w->net) return false;
-  /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */
-  n = pm__route(w, from, to, way, &latency_ps);
-  for (i = 0; i < n; i++)
-    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
-  return false;
+  t->t_lost_ps = PM__FOREVER;
+  if (!net) return;
+  n = pm__way_at(w, from, to, t->t_begin_ps, way, &latency_ps);
+  if (n < 0) t->t_lost_ps = t->t_begin_ps;
+  for (i = 0; i < net->outage_count && n >= 0; i++) {
+    const pm_outage *o = &net->outages[i];
+    const int64_t t_down_ps = pm__ps(o->t_down_ns);
+    const bool is_own = o->node == pm__nic_node(w, from) + 1 && from != to;
+    if (t_down_ps > t->t_begin_ps && t_down_ps < t->t_lost_ps &&
+        t_down_ps <= pm__spoils_until_ps(w, o, t, way, n, is_own))
+      t->t_lost_ps = t_down_ps;
+  }
 }
 /* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
 PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
@@ -4106,12 +4171,7 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   if (i >= way->link_count) return false;
   n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
   if (n < 1 || !pm__way_take(way, other, n)) return false;
-  way->latency_ps = 0;
-  for (i = 0; i < n; i++)
-    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]
-                        : i      ? w->plat.switch_latency_ns
-                                 : w->plat.wire_latency_ns) *
-                       PM__PS;
+  way->latency_ps = pm__latency_ps(w, other, n);
   return true;
 }
 
@@ -4119,37 +4179,63 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
 /* The next failure or repair after now. One event at a time, however many outages: the next is
    looked for when this one has come. */
 static void pm__change_next(pm_world *w) {
-  const pm_faults *f = &w->desc.faults;
+  const struct pm__net *net = w->net;
   int64_t t_next_ps = PM__FOREVER;
   int i, k;
-  for (i = 0; i < f->outage_count; i++)
+  for (i = 0; i < net->outage_count; i++)
     for (k = 0; k < 2; k++) {
-      int64_t t_ps = pm__ps(f->outages[i].t_down_ns);
-      if (f->outages[i].node || (k && !f->outages[i].d_down_ns)) continue;
-      if (k) t_ps = pm__later(t_ps, pm__ps(f->outages[i].d_down_ns));
+      int64_t t_ps = pm__ps(net->outages[i].t_down_ns);
+      if (k && !net->outages[i].d_down_ns) continue;
+      if (k) t_ps = pm__later(t_ps, pm__ps(net->outages[i].d_down_ns));
       if (t_ps > w->now_ps && t_ps < t_next_ps) t_next_ps = t_ps;
     }
   if (t_next_ps >= PM__END) return;
   pm__schedule(w, &w->net->change, t_next_ps);
   w->idle_count++; /* it is nothing to wait for */
 }
+static void pm__cable_failed(pm_world *w, uint32_t link) {
+  const uint32_t back = pm__link_back(w, link);
+  pm__link_failed(w, link);
+  pm__link_failed(w, back);
+  pm__packets_failed(w, link);
+  pm__packets_failed(w, back);
+}
 static void pm__change(pm_world *w, pm__event *event) {
-  const pm_faults *f = &w->desc.faults;
-  uint32_t i;
+  const struct pm__net *net = w->net;
+  const uint32_t links = (uint32_t)w->net_link_count;
+  uint32_t i, link;
+  int k;
   (void)event;
   w->idle_count--;
   /* Forgotten, also those without a failed link: a repair may have made their own way free
      again. First, since what fails below asks for ways anew. */
   for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0;
-  for (i = 0; i < (uint32_t)f->outage_count; i++)
-    if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
-      pm__link_failed(w, (uint32_t)f->outages[i].link);
-      pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
-      pm__packets_failed(w, (uint32_t)f->outages[i].link);
-      pm__packets_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
-    }
+  for (i = 0; i < (uint32_t)net->outage_count; i++) {
+    const pm_outage *o = &net->outages[i];
+    if (!pm__outage_holds(o, w->now_ps)) continue;
+    if (!o->node) pm__cable_failed(w, (uint32_t)o->link);
+    for (link = 0; o->node && link < links; link += (uint32_t)net->link_count)
+      for (k = net->first[o->node - 1]; k < net->first[o->node]; k++)
+        pm__cable_failed(w, link + (uint32_t)net->out[k]);
+  }
   pm__stranded_go(w);
   pm__change_next(w);
+}
+/* A node whose processes alone stand still is no matter of the network. ret false: out of memory */
+static bool pm__net_outages(struct pm__net *net, const pm_faults *f) {
+  int i;
+  net->outages = (pm_outage *)pm__zalloc((size_t)(f->outage_count + 1) * sizeof(pm_outage));
+  if (!net->outages) return false;
+  for (i = 0; i < f->outage_count; i++)
+    if (!f->outages[i].node || f->outages[i].kind != PM_OUTAGE_STOP)
+      net->outages[net->outage_count++] = f->outages[i];
+  if (f->down_node && f->d_down_ns > 0) {
+    pm_outage *o = &net->outages[net->outage_count++];
+    o->node = f->down_node;
+    o->t_down_ns = f->t_down_ns;
+    o->d_down_ns = f->d_down_ns;
+  }
+  return true;
 }
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
@@ -4157,6 +4243,7 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
   int i, v, ends[2];
   if (!net) return false;
   w->net = net;
+  if (!pm__net_outages(net, &w->desc.faults)) return false;
   net->link_count = n;
   net->from = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
   net->to = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
@@ -4192,6 +4279,7 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
 PM__PRIVATE void pm__net_free(pm_world *w) {
   struct pm__net *net = w->net;
   if (!net) return;
+  PM_FREE(net->outages);
   PM_FREE(net->from);
   PM_FREE(net->to);
   PM_FREE(net->first);
@@ -5192,11 +5280,11 @@ static void pm__run_caught(pm_world *w) {
   PM_FREE(ours.ss_sp);
 }
 #endif
-static bool pm__cables_fail(const pm_world *w) {
+static bool pm__network_fails(const pm_world *w) {
   const pm_faults *f = &w->desc.faults;
   int i = 0;
-  while (i < f->outage_count && f->outages[i].node) i++;
-  return i < f->outage_count;
+  while (i < f->outage_count && f->outages[i].node && f->outages[i].kind == PM_OUTAGE_STOP) i++;
+  return i < f->outage_count || (f->down_node && f->d_down_ns > 0);
 }
 /* Levels that know one NIC of a node only: the run fails and says why. */
 static void pm__rails_check(pm_world *w) {
@@ -5366,7 +5454,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && !pm__net_make(w))) {
+      (pm__network_fails(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }
@@ -9926,7 +10014,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
   w->pci_is_wide = pm__pci_is_wide(w);
   /* Links that fail and links whose use is kept have to know all that crosses them. */
-  if (!w->desc.link_use && !w->desc.faults.outage_count)
+  if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
   w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
   return 1;
@@ -10788,7 +10876,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 155 "src/portals/wire.h"
+#line 156 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -10811,6 +10899,7 @@ PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 /* How long the last bytes and the event behind them take over PCI, without its latency. */
 PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
+PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m, const pm__known_way *way);
 PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
 static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
   return m->way.is_reply ? m->what.to_nic : m->what.from_nic;
@@ -10994,12 +11083,6 @@ PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
              : d_ns * PM__PS;
 }
-static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
-  const int64_t t_down_ps = pm__ps(f->t_down_ns);
-  return f->down_node && f->down_node == pm__nic_node(w, nic) + 1 && t_ps >= t_down_ps &&
-         t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
-}
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
    behind it, and what the packet level keeps of it. Open addressing; made when first needed. A key
    is never 0, which marks a free place. While the table grows, the call for each old entry finds it
@@ -11036,13 +11119,6 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   w->streams[i].key = key;
   return &w->streams[i];
 }
-/* Cut off when it sets out, and at each of its tries. Packets have crossed the network before they come
-   here the first time, and know. */
-static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
-                        int64_t tries) {
-  if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
-  return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
-}
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
@@ -11074,25 +11150,71 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
   all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
   return pm__max_ps(0, pm__sum_ps(d_ps, all_ps));
 }
-/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
-   try is drawn here; a retransmission takes bandwidth from nobody. */
+/* The first try: all of it left at t_ps. Of flows and packets it is known already whether they were lost before that,
+   packets are there. */
+static pm__try pm__try_first(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
+                             int64_t latency_ps) {
+  const bool is_packet = m->way.link == PM_LINK_PACKET;
+  pm__try t;
+  t.t_begin_ps = t_ps;
+  t.own_ps = 0;
+  t.way_ps = latency_ps;
+  t.t_lost_ps = PM__FOREVER;
+  if (m->way.link == PM_LINK_LOGGP) {
+    t.way_ps = pm__loggp_travel_ps(w, 0);
+    if (t.way_ps > latency_ps) t.way_ps = latency_ps;
+    t.own_ps = latency_ps - t.way_ps;
+  } else if (is_packet) {
+    t.t_begin_ps = m->way.t_left_ps;
+    t.way_ps = t_ps - m->way.t_left_ps;
+  } else if (!m->way.is_flow) {
+    t.t_begin_ps = m->way.t_begin_ps;
+    t.own_ps = t_ps - t.t_begin_ps;
+  }
+  if ((is_packet || m->way.is_flow) && m->way.is_dropped)
+    t.t_lost_ps = m->way.t_lost_ps;
+  else if (!is_packet)
+    pm__try_fails(w, from, to, &t);
+  return t;
+}
+/* All of it again, over the way of that time. */
+static void pm__try_again(pm_world *w, const pm__message *m, int from, int to, pm__try *t,
+                          int64_t t_ps) {
+  t->t_begin_ps = t_ps;
+  if (m->way.link != PM_LINK_LOGGP) {
+    uint32_t link[PM__ROUTE_MAX + 2];
+    pm__known_way way;
+    way.link = link;
+    way.link_count = pm__way_at(w, from, to, t_ps, link, &way.latency_ps);
+    t->own_ps = m->way.link == PM_LINK_FLOW && !m->way.is_flow
+                    ? m->way.t_left_ps - m->way.t_begin_ps
+                    : pm__alone_ps(w, m, &way);
+    t->way_ps = way.latency_ps;
+  }
+  pm__try_fails(w, from, to, t);
+}
+/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every try is drawn
+   here: what fails when is known. A try is lost as a whole: when there is no way, when something on its way fails
+   (see pm_outage), or by chance, when all of it has left. The sender notices e2e_retry_ns later, and sends all of it again.
+   That takes bandwidth from nobody. */
 PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
                                   int64_t t_ps, int64_t latency_ps) {
   const pm_faults *f = &w->desc.faults;
+  pm__try t = pm__try_first(w, m, from, to, t_ps, latency_ps);
   pm__stream *stream;
   int64_t tries = 0;
-  /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
-     another reason takes no random number. */
-  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
-         (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
-         pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
+  for (;;) {
+    /* The draw comes last: a try that is lost for another reason takes no random number. */
+    if (t.t_lost_ps == PM__FOREVER && pm__ratio(w) < f->loss_ratio + f->corrupt_ratio)
+      t.t_lost_ps = pm__later(t.t_begin_ps, t.own_ps);
+    if (t.t_lost_ps == PM__FOREVER) break;
     w->stats.lost_count++;
-    t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
-    m->way.t_lost_ps = t_ps;
+    m->way.t_lost_ps = pm__max_ps(w->now_ps, pm__later(t.t_lost_ps, w->plat.e2e_retry_ns * PM__PS));
     if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
+    pm__try_again(w, m, from, to, &t, m->way.t_lost_ps);
   }
-  t_ps = pm__later(t_ps, pm__noisy_ps(w, m, latency_ps));
+  t_ps = pm__later(t.t_begin_ps, pm__noisy_ps(w, m, pm__later(t.own_ps, t.way_ps)));
   if (pm__ratio(w) < f->delay_ratio)
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <
@@ -11379,9 +11501,10 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
   }
   m->way.t_begin_ps = t_begin_ps;
   m->way.t_left_ps = t_end_ps;
-  if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
+  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
+  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) &&
+      (!m->way.is_flow || w->is_faulty))
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
 PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
@@ -11461,24 +11584,15 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
                              : &pm__job_nic(m)->lane[m->way.lane];
 }
-/* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
-   beside what follows, and arrives before that. */
+/* All of it has left; or a cable that carried a part of it failed, or there is no way: it is sent again later (see
+   pm__wire), beside what follows. */
 static void pm__job_flew(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  int64_t t_end_ps = w->now_ps;
-  if (m->way.is_dropped) {
-    const double rate = pm__way_bytes_per_s(w, pm__known(w, pm__job_from(m), pm__job_to(m)));
-    w->stats.lost_count++;
-    w->stats.resent_count++;
-    t_end_ps = pm__later(t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
-                                             pm__bytes_ps((double)pm__job_bytes(m), rate)));
-  }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
   pm__job_nic(m)->leaving_count -= !pm__is_inside(w, m);
   lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
-  if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, lane->t_free_ps);
   pm__lane_run(w, lane);
 }
 static void pm__job_flown(pm_world *w, void *arg) {
@@ -11487,7 +11601,9 @@ static void pm__job_flown(pm_world *w, void *arg) {
   pm__job_flew(w, m);
 }
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
-  ((pm__message *)message)->way.is_dropped = 1;
+  pm__message *m = (pm__message *)message;
+  if (!m->way.is_dropped) m->way.t_lost_ps = w->now_ps;
+  m->way.is_dropped = 1;
   pm__job_flown(w, message);
 }
 /* At the packet level: what is on its way comes to pm__rx by itself. */
@@ -11511,6 +11627,19 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, const pm__
                round_trip_s = 2e-12 * (double)way->latency_ps;
   if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return PM__UNLIMITED;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
+}
+/* How long all bytes of a message leave where nothing else is under way: what the narrowest cable, one PCI transfer and
+   credits make of that. */
+PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m,
+                                 const pm__known_way *way) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
+               credit = pm__credit_bytes_per_s(w, (double)payload, way);
+  int64_t d_ps = pm__bytes_ps(bytes, pm__way_bytes_per_s(w, way) / pm__payload_ratio(&w->plat));
+  if (payload <= (uint64_t)w->plat.pci_packet_bytes) return d_ps;
+  if (!w->plat.no_pci)
+    d_ps = pm__max_ps(d_ps, pm__bytes_ps((double)payload, w->plat.pci_flow_bytes_per_s));
+  return credit < PM__UNLIMITED ? pm__max_ps(d_ps, pm__bytes_ps((double)payload, credit)) : d_ps;
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
    at once, since packets follow each other [S 4.3.3]. One flow has one rate, that of its
@@ -11611,6 +11740,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     return;
   }
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
+  m->way.is_dropped = 0;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
     lane->is_busy = 1;
@@ -11724,7 +11854,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
       return;
     }
   }
-  if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
+  if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     int64_t *const engine_ps = pm__first_free_engine(w, n);
     t_ps = pm__later(pm__max_ps(t_ps, *engine_ps), pm__occupancy_ps(w, to, m));
@@ -12461,8 +12591,9 @@ PM__PRIVATE void pm__carrier_link_all(pm_world *w) {
    rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own behind each link.
 
    A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
-   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped, and its
-   message sent again. What is on a cable when it fails arrives. */
+   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped; then the rest
+   of its message does not leave, and all of it is sent again (pm__wire). What is on a cable when it fails arrives, but
+   not at a NIC that is cut off. */
 enum { PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
 typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
@@ -12904,11 +13035,16 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->channel = channel;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+/* A packet of it is lost, so all of it is: what has not left stays where it is (pm__inject). */
+static void pm__lose(const pm_world *w, pm__message *m) {
+  if (!m->way.is_dropped) m->way.t_lost_ps = w->now_ps;
+  m->way.is_dropped = 1;
+}
 /* It leaves the network here, when all of it is here, and its message is not complete. At its NIC it took the time
    of a link. */
 static void pm__drop(pm_world *w, pm__packet *k, bool is_at_nic) {
   int64_t t_ps = pm__max_ps(w->now_ps, k->t_tail_ps);
-  k->m->way.is_dropped = 1;
+  pm__lose(w, k->m);
   k->link_count = k->hop + 1;
   if (is_at_nic) {
     t_ps = pm__later(t_ps, pm__serial_ps(w, k));
@@ -13038,6 +13174,7 @@ static void pm__head_event(pm_world *w, pm__event *event) {
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;
   }
+  if (w->net && pm__node_is_out(w, k->to, w->now_ps)) pm__lose(w, m);
   if (!k->is_written && !m->way.is_dropped) {
     const int64_t t_ps = pm__root_ps(w, k->to, PM__PCI_WRITE, k->bytes);
     k->is_written = true;
@@ -13058,11 +13195,11 @@ static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
-/* Its NIC died before all of it had left. */
-static void pm__rest_dies(pm_world *w, pm__message *m) {
+/* A part of it is lost, or its NIC died, before all of it had left. */
+static void pm__rest_stays(pm_world *w, pm__message *m) {
   const int64_t rest = pm__packets_of(w, m->way.rest_bytes);
   const bool is_all = rest == m->way.packet_count;
-  m->way.is_dropped = 1;
+  pm__lose(w, m);
   m->way.rest_bytes = 0;
   m->way.packet_count -= is_all ? 0 : rest;
   pm__job_gone(w, m);
@@ -13107,8 +13244,9 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
   int64_t t_ps;
   pm__packet *k;
-  if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
-    pm__rest_dies(w, m);
+  if (m->way.is_dropped ||
+      (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps))) {
+    pm__rest_stays(w, m);
     return;
   }
   if (!way->link_count) return; /* out of memory: the run ends */

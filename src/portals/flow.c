@@ -65,7 +65,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   for (i = 0; i < all; i++) w->links[i].level = PM__FREE;
   w->pci_is_wide = pm__pci_is_wide(w);
   /* Links that fail and links whose use is kept have to know all that crosses them. */
-  if (!w->desc.link_use && !w->desc.faults.outage_count)
+  if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
   w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
   return 1;

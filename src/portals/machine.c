@@ -63,7 +63,7 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   /* What is found with a few sums had better be found again than waited for: these are to stay in the cache. */
   const bool is_quick =
       (w->plat.topology == PM_TOPO_FATTREE || w->plat.topology == PM_TOPO_CROSSBAR) &&
-      !w->desc.faults.outage_count;
+      !w->desc.faults.outage_count && !w->desc.faults.down_node;
   const uint32_t most = is_quick ? PM__WAYS_MOST / 4 : PM__WAYS_MOST;
   uint32_t each = is_quick ? PM__WAYS_LEAST : PM__WAYS_EACH;
   int bits = is_quick ? 2 : 4;

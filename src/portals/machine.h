@@ -277,7 +277,7 @@ struct pm_world {
   struct pm_trace_record *records;
   int record_count, records_max;
   struct pm__packets *packets; /* NULL: the packet level was never used */
-  struct pm__net *net;         /* NULL: no cable ever fails */
+  struct pm__net *net;         /* NULL: no cable ever fails, and no node */
   struct pm__flow *stranded;   /* plain flows without a way */
   bool has_lives;              /* processes of nodes stand still or die */
   int returning_count;         /* dead processes that will begin anew */

@@ -74,9 +74,10 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
   }
   m->way.t_begin_ps = t_begin_ps;
   m->way.t_left_ps = t_end_ps;
-  if (m->way.is_flow) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
+  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) && !m->way.is_flow)
+  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) &&
+      (!m->way.is_flow || w->is_faulty))
     pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
 PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
@@ -156,24 +157,15 @@ static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
                              : &pm__job_nic(m)->lane[m->way.lane];
 }
-/* All of it is there; or a cable that carried a part of it failed, or there is no way: it is sent again later,
-   beside what follows, and arrives before that. */
+/* All of it has left; or a cable that carried a part of it failed, or there is no way: it is sent again later (see
+   pm__wire), beside what follows. */
 static void pm__job_flew(pm_world *w, pm__message *m) {
   pm__lane *lane = pm__lane_of(w, m);
-  int64_t t_end_ps = w->now_ps;
-  if (m->way.is_dropped) {
-    const double rate = pm__way_bytes_per_s(w, pm__known(w, pm__job_from(m), pm__job_to(m)));
-    w->stats.lost_count++;
-    w->stats.resent_count++;
-    t_end_ps = pm__later(t_end_ps, pm__later(w->plat.e2e_retry_ns * PM__PS,
-                                             pm__bytes_ps((double)pm__job_bytes(m), rate)));
-  }
   lane->is_busy = 0; /* the lane does not wait for what is sent again */
   pm__job_nic(m)->leaving_count -= !pm__is_inside(w, m);
   lane->t_free_ps = pm__later(w->now_ps, lane->d_held_ps);
-  if (!m->way.is_dropped) t_end_ps = lane->t_free_ps;
   if (!m->way.is_reply) pm__slot_release(w, m, lane->t_free_ps);
-  pm__job_left(w, m, m->way.t_begin_ps, t_end_ps);
+  pm__job_left(w, m, m->way.t_begin_ps, lane->t_free_ps);
   pm__lane_run(w, lane);
 }
 static void pm__job_flown(pm_world *w, void *arg) {
@@ -182,7 +174,9 @@ static void pm__job_flown(pm_world *w, void *arg) {
   pm__job_flew(w, m);
 }
 PM__PRIVATE void pm__job_lost(pm_world *w, void *message) {
-  ((pm__message *)message)->way.is_dropped = 1;
+  pm__message *m = (pm__message *)message;
+  if (!m->way.is_dropped) m->way.t_lost_ps = w->now_ps;
+  m->way.is_dropped = 1;
   pm__job_flown(w, message);
 }
 /* At the packet level: what is on its way comes to pm__rx by itself. */
@@ -206,6 +200,19 @@ static double pm__credit_bytes_per_s(const pm_world *w, double bytes, const pm__
                round_trip_s = 2e-12 * (double)way->latency_ps;
   if (!(window > 0) || bytes <= window || window >= rate * round_trip_s) return PM__UNLIMITED;
   return bytes / (window / rate + (bytes - window) / (window / round_trip_s));
+}
+/* How long all bytes of a message leave where nothing else is under way: what the narrowest cable, one PCI transfer and
+   credits make of that. */
+PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m,
+                                 const pm__known_way *way) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes,
+               credit = pm__credit_bytes_per_s(w, (double)payload, way);
+  int64_t d_ps = pm__bytes_ps(bytes, pm__way_bytes_per_s(w, way) / pm__payload_ratio(&w->plat));
+  if (payload <= (uint64_t)w->plat.pci_packet_bytes) return d_ps;
+  if (!w->plat.no_pci)
+    d_ps = pm__max_ps(d_ps, pm__bytes_ps((double)payload, w->plat.pci_flow_bytes_per_s));
+  return credit < PM__UNLIMITED ? pm__max_ps(d_ps, pm__bytes_ps((double)payload, credit)) : d_ps;
 }
 /* A long transfer sets out: over the source's PCI, the links of the way, the target's PCI, all
    at once, since packets follow each other [S 4.3.3]. One flow has one rate, that of its
@@ -306,6 +313,7 @@ static void pm__job_start(pm_world *w, pm__lane *lane, pm__message *m) {
     return;
   }
   m->way.is_flow = bytes > (uint64_t)w->plat.pci_packet_bytes;
+  m->way.is_dropped = 0;
   m->way.has_crossed = (unsigned char)inside;
   if (m->way.is_flow) {
     lane->is_busy = 1;
@@ -419,7 +427,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
       return;
     }
   }
-  if (!m->way.is_flow) pm__job_told(w, m, w->now_ps);
+  if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     int64_t *const engine_ps = pm__first_free_engine(w, n);
     t_ps = pm__later(pm__max_ps(t_ps, *engine_ps), pm__occupancy_ps(w, to, m));

@@ -133,13 +133,17 @@ static bool pm__outage_holds(const pm_outage *o, int64_t t_ps) {
   const int64_t t_down_ps = pm__ps(o->t_down_ns);
   return t_ps >= t_down_ps && (!o->d_down_ns || t_ps < pm__later(t_down_ps, pm__ps(o->d_down_ns)));
 }
+/* It takes this link with it: one of the cable, or (of a node) one that begins or ends there, on any rail. */
+static bool pm__outage_takes(const pm_world *w, const pm_outage *o, uint32_t link) {
+  const uint32_t of_rail = link % pm__rail_links(w);
+  if (o->node) return w->net->from[of_rail] == o->node - 1 || w->net->to[of_rail] == o->node - 1;
+  return (uint32_t)o->link == link || pm__link_back(w, (uint32_t)o->link) == link;
+}
 PM__PRIVATE bool pm__link_is_dead(const pm_world *w, uint32_t link, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
+  const struct pm__net *net = w->net;
   int i;
-  for (i = 0; i < f->outage_count; i++)
-    if (!f->outages[i].node && pm__outage_holds(&f->outages[i], t_ps) &&
-        ((uint32_t)f->outages[i].link == link ||
-         pm__link_back(w, (uint32_t)f->outages[i].link) == link))
+  for (i = 0; i < net->outage_count; i++)
+    if (pm__outage_holds(&net->outages[i], t_ps) && pm__outage_takes(w, &net->outages[i], link))
       return true;
   return false;
 }
@@ -196,12 +200,11 @@ static int pm__way_of_nics(pm_world *w, int from, int to, int64_t t_ps, uint32_t
                         out);
 }
 PM__PRIVATE bool pm__node_is_out(const pm_world *w, int nic, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
-  const int node = pm__nic_node(w, nic);
+  const struct pm__net *net = w->net;
   int i;
-  for (i = 0; i < f->outage_count; i++)
-    if (f->outages[i].node == node + 1 && f->outages[i].kind != PM_OUTAGE_STOP &&
-        pm__outage_holds(&f->outages[i], t_ps))
+  for (i = 0; net && i < net->outage_count; i++)
+    if (net->outages[i].node == pm__nic_node(w, nic) + 1 &&
+        pm__outage_holds(&net->outages[i], t_ps))
       return true;
   return false;
 }
@@ -217,17 +220,61 @@ PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps,
   }
   return false;
 }
+static int64_t pm__latency_ps(const pm_world *w, const uint32_t *way, int count) {
+  const int rail_links = (int)pm__rail_links(w);
+  int64_t latency_ns = 0;
+  int i;
+  for (i = 0; i < count; i++)
+    latency_ns += w->graph ? w->graph->latency_ns[(int)way[i] % rail_links / 2]
+                  : i      ? w->plat.switch_latency_ns
+                           : w->plat.wire_latency_ns;
+  return latency_ns * PM__PS;
+}
+/* The fixed way first: mostly nothing on it is down, and a search may visit all vertices. */
+PM__PRIVATE int pm__way_at(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out,
+                           int64_t *latency_ps) {
+  int i, n = pm__route(w, from, to, out, latency_ps);
+  for (i = 0; w->net && i < n; i++) {
+    if (!pm__link_is_dead(w, out[i], t_ps)) continue;
+    n = pm__way_of_nics(w, from, to, t_ps, out);
+    *latency_ps = pm__latency_ps(w, out, n);
+    break;
+  }
+  return n;
+}
 PM__PRIVATE bool pm__is_cut(pm_world *w, int from, int to, int64_t t_ps) {
   uint32_t way[PM__ROUTE_MAX + 2];
   int64_t latency_ps;
+  return w->net && pm__way_at(w, from, to, t_ps, way, &latency_ps) < 0;
+}
+/* Until when an outage that begins spoils a try: its own node's while bytes still leave it, others until all of
+   it is there. -1: it is on no link of the way. */
+static int64_t pm__spoils_until_ps(const pm_world *w, const pm_outage *o, const pm__try *t,
+                                   const uint32_t *way, int count, bool is_own) {
+  const int64_t t_left_ps = pm__later(t->t_begin_ps, t->own_ps);
+  int i;
+  if (is_own) return t_left_ps - 1; /* at that time all has left */
+  for (i = 0; i < count; i++)
+    if (pm__outage_takes(w, o, way[i])) return pm__later(t_left_ps, t->way_ps);
+  return -1;
+}
+PM__PRIVATE void pm__try_fails(pm_world *w, int from, int to, pm__try *t) {
+  const struct pm__net *net = w->net;
+  uint32_t way[PM__ROUTE_MAX + 2];
+  int64_t latency_ps;
   int i, n;
-  if (pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps)) return true;
-  if (!w->net) return false;
-  /* the fixed way first: mostly nothing on it is down, and a search may visit all vertices */
-  n = pm__route(w, from, to, way, &latency_ps);
-  for (i = 0; i < n; i++)
-    if (pm__link_is_dead(w, way[i], t_ps)) return pm__way_of_nics(w, from, to, t_ps, way) < 0;
-  return false;
+  t->t_lost_ps = PM__FOREVER;
+  if (!net) return;
+  n = pm__way_at(w, from, to, t->t_begin_ps, way, &latency_ps);
+  if (n < 0) t->t_lost_ps = t->t_begin_ps;
+  for (i = 0; i < net->outage_count && n >= 0; i++) {
+    const pm_outage *o = &net->outages[i];
+    const int64_t t_down_ps = pm__ps(o->t_down_ns);
+    const bool is_own = o->node == pm__nic_node(w, from) + 1 && from != to;
+    if (t_down_ps > t->t_begin_ps && t_down_ps < t->t_lost_ps &&
+        t_down_ps <= pm__spoils_until_ps(w, o, t, way, n, is_own))
+      t->t_lost_ps = t_down_ps;
+  }
 }
 /* A way of the fixed routing, changed when a cable of it is down now: true. One that is cut stays as it is. */
 PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
@@ -238,12 +285,7 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
   if (i >= way->link_count) return false;
   n = pm__way_of_nics(w, way->from, way->to, w->now_ps, other);
   if (n < 1 || !pm__way_take(way, other, n)) return false;
-  way->latency_ps = 0;
-  for (i = 0; i < n; i++)
-    way->latency_ps += (w->graph ? w->graph->latency_ns[other[i] % pm__rail_links(w) / 2]
-                        : i      ? w->plat.switch_latency_ns
-                                 : w->plat.wire_latency_ns) *
-                       PM__PS;
+  way->latency_ps = pm__latency_ps(w, other, n);
   return true;
 }
 
@@ -251,37 +293,63 @@ PM__PRIVATE bool pm__way_now(pm_world *w, pm__known_way *way) {
 /* The next failure or repair after now. One event at a time, however many outages: the next is
    looked for when this one has come. */
 static void pm__change_next(pm_world *w) {
-  const pm_faults *f = &w->desc.faults;
+  const struct pm__net *net = w->net;
   int64_t t_next_ps = PM__FOREVER;
   int i, k;
-  for (i = 0; i < f->outage_count; i++)
+  for (i = 0; i < net->outage_count; i++)
     for (k = 0; k < 2; k++) {
-      int64_t t_ps = pm__ps(f->outages[i].t_down_ns);
-      if (f->outages[i].node || (k && !f->outages[i].d_down_ns)) continue;
-      if (k) t_ps = pm__later(t_ps, pm__ps(f->outages[i].d_down_ns));
+      int64_t t_ps = pm__ps(net->outages[i].t_down_ns);
+      if (k && !net->outages[i].d_down_ns) continue;
+      if (k) t_ps = pm__later(t_ps, pm__ps(net->outages[i].d_down_ns));
       if (t_ps > w->now_ps && t_ps < t_next_ps) t_next_ps = t_ps;
     }
   if (t_next_ps >= PM__END) return;
   pm__schedule(w, &w->net->change, t_next_ps);
   w->idle_count++; /* it is nothing to wait for */
 }
+static void pm__cable_failed(pm_world *w, uint32_t link) {
+  const uint32_t back = pm__link_back(w, link);
+  pm__link_failed(w, link);
+  pm__link_failed(w, back);
+  pm__packets_failed(w, link);
+  pm__packets_failed(w, back);
+}
 static void pm__change(pm_world *w, pm__event *event) {
-  const pm_faults *f = &w->desc.faults;
-  uint32_t i;
+  const struct pm__net *net = w->net;
+  const uint32_t links = (uint32_t)w->net_link_count;
+  uint32_t i, link;
+  int k;
   (void)event;
   w->idle_count--;
   /* Forgotten, also those without a failed link: a repair may have made their own way free
      again. First, since what fails below asks for ways anew. */
   for (i = 0; i < w->way_max; i++) w->ways[i].link_count = 0;
-  for (i = 0; i < (uint32_t)f->outage_count; i++)
-    if (!f->outages[i].node && pm__link_is_dead(w, (uint32_t)f->outages[i].link, w->now_ps)) {
-      pm__link_failed(w, (uint32_t)f->outages[i].link);
-      pm__link_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
-      pm__packets_failed(w, (uint32_t)f->outages[i].link);
-      pm__packets_failed(w, pm__link_back(w, (uint32_t)f->outages[i].link));
-    }
+  for (i = 0; i < (uint32_t)net->outage_count; i++) {
+    const pm_outage *o = &net->outages[i];
+    if (!pm__outage_holds(o, w->now_ps)) continue;
+    if (!o->node) pm__cable_failed(w, (uint32_t)o->link);
+    for (link = 0; o->node && link < links; link += (uint32_t)net->link_count)
+      for (k = net->first[o->node - 1]; k < net->first[o->node]; k++)
+        pm__cable_failed(w, link + (uint32_t)net->out[k]);
+  }
   pm__stranded_go(w);
   pm__change_next(w);
+}
+/* A node whose processes alone stand still is no matter of the network. ret false: out of memory */
+static bool pm__net_outages(struct pm__net *net, const pm_faults *f) {
+  int i;
+  net->outages = (pm_outage *)pm__zalloc((size_t)(f->outage_count + 1) * sizeof(pm_outage));
+  if (!net->outages) return false;
+  for (i = 0; i < f->outage_count; i++)
+    if (!f->outages[i].node || f->outages[i].kind != PM_OUTAGE_STOP)
+      net->outages[net->outage_count++] = f->outages[i];
+  if (f->down_node && f->d_down_ns > 0) {
+    pm_outage *o = &net->outages[net->outage_count++];
+    o->node = f->down_node;
+    o->t_down_ns = f->t_down_ns;
+    o->d_down_ns = f->d_down_ns;
+  }
+  return true;
 }
 PM__PRIVATE bool pm__net_make(pm_world *w) {
   struct pm__net *net = (struct pm__net *)pm__zalloc(sizeof *net);
@@ -289,6 +357,7 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
   int i, v, ends[2];
   if (!net) return false;
   w->net = net;
+  if (!pm__net_outages(net, &w->desc.faults)) return false;
   net->link_count = n;
   net->from = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
   net->to = (int *)pm__zalloc(((size_t)n + 1) * sizeof(int));
@@ -324,6 +393,7 @@ PM__PRIVATE bool pm__net_make(pm_world *w) {
 PM__PRIVATE void pm__net_free(pm_world *w) {
   struct pm__net *net = w->net;
   if (!net) return;
+  PM_FREE(net->outages);
   PM_FREE(net->from);
   PM_FREE(net->to);
   PM_FREE(net->first);

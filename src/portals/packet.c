@@ -22,8 +22,9 @@
    rings and meshes of switches, two for tori, rarely more, 33 at most; each has buffers of its own behind each link.
 
    A packet whose next cable is down takes the shortest way around from the switch where it is. Such ways have
-   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped, and its
-   message sent again. What is on a cable when it fails arrives. */
+   any shape, so they have a channel of their own whose buffers have no end. What has no way is dropped; then the rest
+   of its message does not leave, and all of it is sent again (pm__wire). What is on a cable when it fails arrives, but
+   not at a NIC that is cut off. */
 enum { PM__DETOUR = 4, PM__NEVER_CHOSEN = -1, PM__TREE_MAX = 8 };
 typedef struct pm__packet {
   pm__event event; /* first: its head is at the far end; at a NIC its tail */
@@ -465,11 +466,16 @@ static void pm__credit_back(pm_world *w, uint32_t link, int channel, int64_t byt
   c->channel = channel;
   pm__schedule(w, &c->event, pm__later(w->now_ps, d_ps));
 }
+/* A packet of it is lost, so all of it is: what has not left stays where it is (pm__inject). */
+static void pm__lose(const pm_world *w, pm__message *m) {
+  if (!m->way.is_dropped) m->way.t_lost_ps = w->now_ps;
+  m->way.is_dropped = 1;
+}
 /* It leaves the network here, when all of it is here, and its message is not complete. At its NIC it took the time
    of a link. */
 static void pm__drop(pm_world *w, pm__packet *k, bool is_at_nic) {
   int64_t t_ps = pm__max_ps(w->now_ps, k->t_tail_ps);
-  k->m->way.is_dropped = 1;
+  pm__lose(w, k->m);
   k->link_count = k->hop + 1;
   if (is_at_nic) {
     t_ps = pm__later(t_ps, pm__serial_ps(w, k));
@@ -599,6 +605,7 @@ static void pm__head_event(pm_world *w, pm__event *event) {
     if (is_first) pm__forward(w, k->link[k->hop], c);
     return;
   }
+  if (w->net && pm__node_is_out(w, k->to, w->now_ps)) pm__lose(w, m);
   if (!k->is_written && !m->way.is_dropped) {
     const int64_t t_ps = pm__root_ps(w, k->to, PM__PCI_WRITE, k->bytes);
     k->is_written = true;
@@ -619,11 +626,11 @@ static int pm__turn_of(const pm_world *w, const pm__message *m, int nic) {
   return (int)(number % (uint64_t)w->plat.nic_count) * (int)w->plat.node_count +
          pm__nic_node(w, nic);
 }
-/* Its NIC died before all of it had left. */
-static void pm__rest_dies(pm_world *w, pm__message *m) {
+/* A part of it is lost, or its NIC died, before all of it had left. */
+static void pm__rest_stays(pm_world *w, pm__message *m) {
   const int64_t rest = pm__packets_of(w, m->way.rest_bytes);
   const bool is_all = rest == m->way.packet_count;
-  m->way.is_dropped = 1;
+  pm__lose(w, m);
   m->way.rest_bytes = 0;
   m->way.packet_count -= is_all ? 0 : rest;
   pm__job_gone(w, m);
@@ -668,8 +675,9 @@ static void pm__inject(pm_world *w, pm__event *event) {
   const uint32_t bytes = (uint32_t)(m->way.rest_bytes < each ? m->way.rest_bytes : each);
   int64_t t_ps;
   pm__packet *k;
-  if (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps)) {
-    pm__rest_dies(w, m);
+  if (m->way.is_dropped ||
+      (w->has_lives && pm__died_between(w, pm__job_from(m), m->what.t_issue_ps, w->now_ps))) {
+    pm__rest_stays(w, m);
     return;
   }
   if (!way->link_count) return; /* out of memory: the run ends */

@@ -356,11 +356,11 @@ static void pm__run_caught(pm_world *w) {
   PM_FREE(ours.ss_sp);
 }
 #endif
-static bool pm__cables_fail(const pm_world *w) {
+static bool pm__network_fails(const pm_world *w) {
   const pm_faults *f = &w->desc.faults;
   int i = 0;
-  while (i < f->outage_count && f->outages[i].node) i++;
-  return i < f->outage_count;
+  while (i < f->outage_count && f->outages[i].node && f->outages[i].kind == PM_OUTAGE_STOP) i++;
+  return i < f->outage_count || (f->down_node && f->d_down_ns > 0);
 }
 /* Levels that know one NIC of a node only: the run fails and says why. */
 static void pm__rails_check(pm_world *w) {
@@ -530,7 +530,7 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   pm__usual_until(w);
   if (!w->nodes || !pm__ways_make(w) || (w->plat.topology == PM_TOPO_FILE && !w->graph) ||
       !pm__links_make(w) || (desc->link_use && !pm__uses_make(w)) ||
-      (pm__cables_fail(w) && !pm__net_make(w))) {
+      (pm__network_fails(w) && !pm__net_make(w))) {
     pm_world_destroy(w);
     return PM_E_NOMEM;
   }

@@ -143,12 +143,6 @@ PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
              : d_ns * PM__PS;
 }
-static bool pm__is_down(const pm_world *w, int nic, int64_t t_ps) {
-  const pm_faults *f = &w->desc.faults;
-  const int64_t t_down_ps = pm__ps(f->t_down_ns);
-  return f->down_node && f->down_node == pm__nic_node(w, nic) + 1 && t_ps >= t_down_ps &&
-         t_ps < pm__later(t_down_ps, pm__ps(f->d_down_ns));
-}
 /* The last arrival on a stream (from, to, virtual network), so that a late packet holds back those
    behind it, and what the packet level keeps of it. Open addressing; made when first needed. A key
    is never 0, which marks a free place. While the table grows, the call for each old entry finds it
@@ -185,13 +179,6 @@ PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane) {
   w->streams[i].key = key;
   return &w->streams[i];
 }
-/* Cut off when it sets out, and at each of its tries. Packets have crossed the network before they come
-   here the first time, and know. */
-static bool pm__is_lost(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
-                        int64_t tries) {
-  if (m->way.link != PM_LINK_PACKET || tries) return pm__is_cut(w, from, to, t_ps);
-  return m->way.is_dropped || pm__node_is_out(w, from, t_ps) || pm__node_is_out(w, to, t_ps);
-}
 static double pm__loggp_bytes(const pm_world *w, uint64_t bytes) { /* of each NIC */
   return pm__is_split(w, bytes) ? (double)bytes / (double)w->plat.nic_count : (double)bytes;
 }
@@ -223,25 +210,71 @@ static int64_t pm__noisy_ps(pm_world *w, const pm__message *m, int64_t d_ps) {
   all_ps = pm__whole_ps(pm__times((double)all_ps, pm__mixture(r->noise, r->noise_count, w) - 1));
   return pm__max_ps(0, pm__sum_ps(d_ps, all_ps));
 }
-/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every
-   try is drawn here; a retransmission takes bandwidth from nobody. */
+/* The first try: all of it left at t_ps. Of flows and packets it is known already whether they were lost before that,
+   packets are there. */
+static pm__try pm__try_first(pm_world *w, const pm__message *m, int from, int to, int64_t t_ps,
+                             int64_t latency_ps) {
+  const bool is_packet = m->way.link == PM_LINK_PACKET;
+  pm__try t;
+  t.t_begin_ps = t_ps;
+  t.own_ps = 0;
+  t.way_ps = latency_ps;
+  t.t_lost_ps = PM__FOREVER;
+  if (m->way.link == PM_LINK_LOGGP) {
+    t.way_ps = pm__loggp_travel_ps(w, 0);
+    if (t.way_ps > latency_ps) t.way_ps = latency_ps;
+    t.own_ps = latency_ps - t.way_ps;
+  } else if (is_packet) {
+    t.t_begin_ps = m->way.t_left_ps;
+    t.way_ps = t_ps - m->way.t_left_ps;
+  } else if (!m->way.is_flow) {
+    t.t_begin_ps = m->way.t_begin_ps;
+    t.own_ps = t_ps - t.t_begin_ps;
+  }
+  if ((is_packet || m->way.is_flow) && m->way.is_dropped)
+    t.t_lost_ps = m->way.t_lost_ps;
+  else if (!is_packet)
+    pm__try_fails(w, from, to, &t);
+  return t;
+}
+/* All of it again, over the way of that time. */
+static void pm__try_again(pm_world *w, const pm__message *m, int from, int to, pm__try *t,
+                          int64_t t_ps) {
+  t->t_begin_ps = t_ps;
+  if (m->way.link != PM_LINK_LOGGP) {
+    uint32_t link[PM__ROUTE_MAX + 2];
+    pm__known_way way;
+    way.link = link;
+    way.link_count = pm__way_at(w, from, to, t_ps, link, &way.latency_ps);
+    t->own_ps = m->way.link == PM_LINK_FLOW && !m->way.is_flow
+                    ? m->way.t_left_ps - m->way.t_begin_ps
+                    : pm__alone_ps(w, m, &way);
+    t->way_ps = way.latency_ps;
+  }
+  pm__try_fails(w, from, to, t);
+}
+/* When a message that left at t_ps arrives, retransmissions included; -1: never. The fate of every try is drawn
+   here: what fails when is known. A try is lost as a whole: when there is no way, when something on its way fails
+   (see pm_outage), or by chance, when all of it has left. The sender notices e2e_retry_ns later, and sends all of it again.
+   That takes bandwidth from nobody. */
 PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to, int lane,
                                   int64_t t_ps, int64_t latency_ps) {
   const pm_faults *f = &w->desc.faults;
+  pm__try t = pm__try_first(w, m, from, to, t_ps, latency_ps);
   pm__stream *stream;
   int64_t tries = 0;
-  /* Each try is lost as a whole or arrives as a whole. The draw comes last: a try that is lost for
-     another reason takes no random number. */
-  while (pm__is_down(w, from, t_ps) || pm__is_down(w, to, t_ps) ||
-         (f->outage_count && pm__is_lost(w, m, from, to, t_ps, tries)) ||
-         pm__ratio(w) < f->loss_ratio + f->corrupt_ratio) {
+  for (;;) {
+    /* The draw comes last: a try that is lost for another reason takes no random number. */
+    if (t.t_lost_ps == PM__FOREVER && pm__ratio(w) < f->loss_ratio + f->corrupt_ratio)
+      t.t_lost_ps = pm__later(t.t_begin_ps, t.own_ps);
+    if (t.t_lost_ps == PM__FOREVER) break;
     w->stats.lost_count++;
-    t_ps = pm__later(t_ps, w->plat.e2e_retry_ns * PM__PS);
-    m->way.t_lost_ps = t_ps;
+    m->way.t_lost_ps = pm__max_ps(w->now_ps, pm__later(t.t_lost_ps, w->plat.e2e_retry_ns * PM__PS));
     if (tries++ == w->plat.e2e_retry_count) return -1;
     w->stats.resent_count++;
+    pm__try_again(w, m, from, to, &t, m->way.t_lost_ps);
   }
-  t_ps = pm__later(t_ps, pm__noisy_ps(w, m, latency_ps));
+  t_ps = pm__later(t.t_begin_ps, pm__noisy_ps(w, m, pm__later(t.own_ps, t.way_ps)));
   if (pm__ratio(w) < f->delay_ratio)
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
   if (pm__ratio(w) <

@@ -8,7 +8,8 @@
 /* ============================================================================================== */
 /* True stamps of a transfer: fn is called when it is known when the bytes of a put or atomic, or of
    a reply (is_reply), begin to leave and have all arrived at the wire's other end. t_end_ns may
-   lie in the future of the call. One function per world; NULL switches it off. */
+   lie in the future of the call. Of what was lost: begins with the first try, ends with the last one (at the level LogGP:
+   with the first). One function per world; NULL switches it off. */
 typedef struct pm_stamp {
   uint64_t id; /* of the message, unique in the world */
   int from_node, to_node, initiator_rank;
@@ -173,6 +174,7 @@ PM__PRIVATE int64_t pm__event_ps(const pm_world *w);
 /* How long the last bytes and the event behind them take over PCI, without its latency. */
 PM__PRIVATE int64_t pm__write_ps(const pm_world *w, uint64_t bytes);
 PM__PRIVATE double pm__wire_bytes(const pm_world *w, uint64_t payload);
+PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m, const pm__known_way *way);
 PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload);
 static inline int pm__job_from(const pm__message *m) { /* NICs of the present travel */
   return m->way.is_reply ? m->what.to_nic : m->what.from_nic;

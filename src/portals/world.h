@@ -41,14 +41,18 @@ typedef struct pm_link_phase { /* from t_ns on, messages start with link */
 } pm_link_phase;
 struct pm_carrier;
 
-/* A node, or a cable in both directions, carries nothing for a while. Messages that start while a cable is down
-   take the shortest way without it; what is under way over it when it fails, and what finds no way, is lost
-   and sent again after e2e_retry_ns (a retransmission takes bandwidth from nobody). Flows of pm_flow_start go
-   on over another way, or when there is one again. At the packet level what is on the cable arrives, and packets
-   that come to it later turn there (see the packet level); where a fat tree's switches send up by load, they do so
-   among the cables that lead there; a message of which one packet finds no way is lost. Rails
-   do not stand in for each other: ways go around on the rail of the NIC, and of a split message that lost a
-   part all is sent again, over its own NIC. Not at the level rtl.
+/* A cable in both directions, or a node with all its cables, carries nothing for a while. Messages that start
+   meanwhile take the shortest way without it. A message is lost when there is no way as it sets out, when something
+   on its way fails before all of it is there, its own node before all of it has left, and by chance (loss_ratio,
+   corrupt_ratio; as a whole). What has not left by then stays. e2e_retry_ns later (by chance: after all of it left)
+   its NIC sends all of it again, over the way there is then; that takes as long as its bytes take where nothing else
+   is under way, and bandwidth from nobody. So it goes on, each e2e_retry_ns while there is no way, up to
+   e2e_retry_count times. Flows of pm_flow_start keep what they have carried, and go on over another way or when
+   there is one again. At the packet level what is on a cable arrives, and packets that come to it later turn there
+   (see the packet level); where a fat tree's switches send up by load, they do so among the cables that lead there; a
+   message is lost when one of its packets finds no way, or comes to a NIC that is cut off. Rails do not stand in for
+   each other: ways go around on the rail of the NIC, and of a split message that lost a part all is sent again, over
+   its own NIC. Not at the level rtl.
 
    More than the network of a node may fail, by `kind`:
      CUT      the node carries nothing; its processes go on
@@ -86,7 +90,7 @@ typedef struct pm_faults {
   int64_t delay_ns;  /* up to this long more */
   int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
   double slow_ratio; /* 0 = 1 */
-  int down_node;     /* 1 + index of a node whose link carries nothing ... */
+  int down_node;     /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
   const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
   int outage_count;
