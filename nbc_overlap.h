@@ -964,6 +964,10 @@ typedef struct nbc_pair {
   int64_t waited_ns;       /* in calls that ended a message from or to the partner */
   int64_t busy_ns;         /* computation of `rank` while a large send to the partner was posted */
   int64_t small_waited_ns; /* of waited_ns: for receives of up to NBC_LARGE_SEND_BYTES */
+  /* Where both processes' times are known (timelines of one clock, simulation): known_ns of waited_ns; what passed until
+     the partner had called its side; what passed after all partners of the call had, and of that while the
+     partner computed with a large send posted. */
+  int64_t known_ns, late_ns, moving_ns, computing_ns;
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */
@@ -5845,10 +5849,15 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
-/* An end, or a cancel, of a transfer whose begin has not been seen. */
+/* An end, a cancel or a stamp of a transfer whose begin has not been seen. What a stamp tells of may have been over when
+   its receive was posted. */
 static bool nbc__mon_lacks_begin(nbc_recorder *r, const nbc__mon_event *e) {
-  return e->what != NBC__MON_BEGIN && e->what != NBC__MON_BEGUN && e->what != NBC__MON_END_ONLY &&
-         e->what != NBC__MON_STAMP && !nbc__mon_find(r, e->id)->index_plus1;
+  const size_t recent = nbc__mon_recent_of(e->id);
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN || e->what == NBC__MON_END_ONLY)
+    return false;
+  if (e->what == NBC__MON_STAMP && r->recent[recent].set && r->recent[recent].id == e->id)
+    return false;
+  return !nbc__mon_find(r, e->id)->index_plus1;
 }
 /* The earlier one, but a begin before its end whatever their times say: cores read their counters
    some ns apart, and early, while they wait for memory. */
@@ -6333,7 +6342,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 148 "src/overlap/report.h"
+#line 152 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -7186,7 +7195,9 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
     fprintf(out, "No transfers were seen.\n");
     return;
   }
-  fprintf(out, "Transfers took %s. Hidden behind computation: at least %.1f %%, at most %.1f %%",
+  fprintf(out,
+          "Transfers took %s by the table. Hidden behind computation: at least %.1f %%, at most "
+          "%.1f %%",
           nbc__rep_time(t->xfer_ns, a, sizeof a),
           100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
           100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns));
@@ -7195,6 +7206,10 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
             100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
   fprintf(out, ".\nNot hidden for certain: %s.\n",
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
+  if (r->thread_count > (size_t)(r->process_count > 1 ? r->process_count : 1))
+    fprintf(out,
+            "A transfer is hidden by what the thread that began it computes: what others compute "
+            "meanwhile does not count.\n");
 }
 
 static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {
@@ -7449,11 +7464,16 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
             "\"received_count\":%llu,"
             "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld,"
-            "\"small_waited_ns\":%lld}",
+            "\"small_waited_ns\":%lld",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
             (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns,
             (long long)p->small_waited_ns);
+    if (p->known_ns)
+      fprintf(out, ",\"known_ns\":%lld,\"late_ns\":%lld,\"moving_ns\":%lld,\"computing_ns\":%lld",
+              (long long)p->known_ns, (long long)p->late_ns, (long long)p->moving_ns,
+              (long long)p->computing_ns);
+    fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);
@@ -8146,7 +8166,11 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, received_bytes, COUNT, false),
                                            NBC__JSON_AT(nbc_pair, waited_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, busy_ns, NS, false),
-                                           NBC__JSON_AT(nbc_pair, small_waited_ns, NS, false)};
+                                           NBC__JSON_AT(nbc_pair, small_waited_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, known_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, moving_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false)};
   nbc_pair *p;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);

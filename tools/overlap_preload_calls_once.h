@@ -68,10 +68,23 @@ static bool is_pending(int error) {
 #endif
   return error == MPI_ERR_PENDING;
 }
+/* The time of the call is that of the transfers that end in it. */
+static void share_among(int rc, int count, const int which[], const batch *b) {
+  uint32_t ends = 0;
+  lock();
+  for (int i = 0; i < count; i++) {
+    const int at = which ? which[i] : i;
+    ends += (rc == MPI_SUCCESS || b->statuses[i].MPI_ERROR == MPI_SUCCESS) &&
+            ends_transfer(b->before[at], b->claims ? b->claims[at] : 0);
+  }
+  unlock();
+  me.ends = ends ? ends : 1;
+  nbc_call_shared(me.recorder, me.ends);
+}
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */
 static void completed_in(call *c, int rc, int count, const int which[], const batch *b) {
-  if (b->before && count > 1) nbc_call_shared(me.recorder, me.ends = (uint32_t)count);
+  if (b->before && count > 1) share_among(rc, count, which, b);
   for (int i = 0; b->before && i < count; i++) {
     const int at = which ? which[i] : i;
     const int error = rc == MPI_SUCCESS ? MPI_SUCCESS : b->statuses[i].MPI_ERROR;
@@ -251,11 +264,12 @@ BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
 }
 
 WRAP(Probe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Status *status),
-     (source, tag, comm, status), (void)0)
+     (source, tag, comm, OWN(status)), probed(c, source, OWN(status), comm))
 WRAP(Iprobe, IPROBE, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
      (source, tag, comm, flag, status), (void)0)
 WRAP(Mprobe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
-     (source, tag, comm, message, OWN(status)), matched(*message, OWN(status), comm))
+     (source, tag, comm, message, OWN(status)),
+     (matched(*message, OWN(status), comm), probed(c, source, OWN(status), comm)))
 WRAP(Improbe, IPROBE,
      (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
      (source, tag, comm, flag, message, OWN(status)),

@@ -149,6 +149,13 @@ static inline void pair_received(const peers *p, uint32_t made, int rank, const 
   unlock();
 }
 
+static void pair_probed(const peers *p, int rank, int64_t waited_ns) {
+  lock();
+  pair *const x = find_pair(p, rank);
+  if (x) x->waited_ns += waited_ns, x->small_waited_ns += waited_ns;
+  unlock();
+}
+
 static void report_pairs(nbc_report *report) {
   lock();
   for (uint32_t i = 1; i <= pairs.count; i++) {

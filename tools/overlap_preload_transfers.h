@@ -541,6 +541,12 @@ static inline void over(call *c, const transfer *x, const MPI_Status *status) {
   end(c, x);
 }
 
+/* Does the completion of this request end a transfer? Null and inactive ones, and those with nobody, do not. */
+static bool ends_transfer(MPI_Request request, uint32_t claimed) {
+  const uint32_t index = claimed ? claimed : pool ? slots[slot_of(KEY(request))] : 0;
+  return request != MPI_REQUEST_NULL && index && (pool[index].id || pool[index].send_id);
+}
+
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
    stays, inactive. */
 static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_persistent) {
@@ -659,9 +665,10 @@ static void moved(call *c, nbc_kind kind, uint64_t size_bytes, nbc_peer peer, wa
     nbc_xfer_end_at(me.recorder, id, returned(c));
 }
 
-/* An exchange ends up to two transfers. */
+/* An exchange ends up to two transfers, which share its time: which of them was waited for, it does not tell. */
 static void exchanged(int dest, int source) {
-  nbc_call_shared(me.recorder, dest != MPI_PROC_NULL && source != MPI_PROC_NULL ? 2 : 1);
+  me.ends = dest != MPI_PROC_NULL && source != MPI_PROC_NULL ? 2 : 1;
+  nbc_call_shared(me.recorder, me.ends);
 }
 static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm, way goes) {
@@ -669,8 +676,7 @@ static void moved_to(call *c, nbc_kind kind, MPI_Count count, MPI_Datatype type,
   if (!p) return;
   const uint64_t size_bytes = bytes_of(count, type);
   if (goes == LEAVES && size_bytes > ONE_PACKET && !is_contiguous(type)) goes = ANY_TIME;
-  /* of an exchange, all the time counts for the receive */
-  const int64_t d_ns = kind == NBC_KIND_SENDRECV ? 0 : returned(c) - c->t0_ns;
+  const int64_t d_ns = waited_ns(c);
   const letter m = {me.next_id + 1, size_bytes, tag, goes == ANY_TIME};
   count_transfer(p->tally, size_bytes, d_ns);
   if (UNLIKELY(trace.ring)) trace_sent(p, dest, &m);
@@ -694,12 +700,18 @@ static void moved_from(call *c, nbc_kind kind, int source, const MPI_Status *sta
     return;
   }
   const peers *p = peers_of_comm(comm);
-  if (me.on) count_transfer(p->tally, (uint64_t)got, returned(c) - c->t0_ns);
+  if (me.on) count_transfer(p->tally, (uint64_t)got, waited_ns(c));
   const letter m = {me.next_id + 1, (uint64_t)got, status->MPI_TAG, false};
-  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, &m, returned(c) - c->t0_ns);
+  if (me.on) pair_received(p, p->made, status->MPI_SOURCE, &m, waited_ns(c));
   moved(c, kind, (uint64_t)got, class_of(p, status->MPI_SOURCE), COMES);
 }
 #define received(c, kind, source, status, comm) moved_from(c, NBC_KIND_##kind, source, status, comm)
+
+/* A probe that waits, waits for who sends what it found. */
+static void probed(call *c, int source, const MPI_Status *status, MPI_Comm comm) {
+  if (source == MPI_PROC_NULL || !me.on || status->MPI_SOURCE < 0) return;
+  pair_probed(peers_of_comm(comm), status->MPI_SOURCE, returned(c) - c->t0_ns);
+}
 
 static MPI_Message *note_message(call *c, MPI_Message *message) {
   c->message = *message;

@@ -334,6 +334,7 @@ static void free_run(run *r) {
 
 #include "overlap_report_rows.h"
 #include "overlap_report_advice.h"
+#include "tools/trace_waits.h"
 
 /* ---- against a reference ---------------------------------------------------------------------- */
 static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_ns";
@@ -638,15 +639,15 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   }
   free(rows);
   if (r->call_ns && share(window_ns(r), r->call_ns) >= 0.1)
-    fprintf(
-        out,
-        "  At least %s of the %s in communication calls were calls on windows (MPI_Win_start,\n"
-        "  MPI_Win_wait, fences ...) in which none of their caller's transfers ended: waiting for "
-        "ranks\n"
-        "  that are late (balance cures that) or that compute without progress (progress there "
-        "cures\n"
-        "  that), or the library's own work. The places say where.\n",
-        time_text(window_ns(r), &t), time_text(r->call_ns, &u));
+    fprintf(out,
+            "  At least %s of the %s in communication calls were calls on windows (MPI_Win_start,\n"
+            "  MPI_Win_wait, fences ...) in which none of the transfers that are told of here "
+            "ended: waiting for "
+            "ranks\n"
+            "  that are late (balance cures that) or that compute without progress (progress there "
+            "cures\n"
+            "  that), or the library's own work. The places say where.\n",
+            time_text(window_ns(r), &t), time_text(r->call_ns, &u));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
         out,
@@ -979,7 +980,8 @@ static void put_offenders(FILE *out, const nbc_report *r) {
     fprintf(
         out,
         "<p class=\"caution\">At least %s of the %s in communication calls were calls on windows "
-        "(MPI_Win_start, MPI_Win_wait, fences ...) in which none of their caller's transfers "
+        "(MPI_Win_start, MPI_Win_wait, fences ...) in which none of the transfers that are told of "
+        "here "
         "ended: waiting for ranks that are late (balance cures that) or that compute without "
         "progress (progress there cures that), or the library's own work. The places say "
         "where.</p>\n",

@@ -48,8 +48,9 @@ static const struct {
          "its wait, and by balance where ranks differ."},
     [VERDICT_WAITING] =
         {"waits for others",
-         "Its calls waited more than ten times as long as its transfers take: others came late, or "
-         "computed without progress. Hiding the transfers themselves would gain little.",
+         "Its calls waited more than ten times as long as its transfers take by the table: others "
+         "came late, "
+         "or computed without progress, or these transfers were slower than the table's.",
          "Balance the work, or let the others make progress while they compute (nbc get): who "
          "waits for whom and the places say where."},
     [VERDICT_BLOCKING] =
@@ -109,7 +110,8 @@ static verdict judge(const row *x) {
   /* Half of an exchange are sends, which leave unseen; nearly all of it is unseen when what it receives
      may have come before, too. */
   if (x->kind == NBC_KIND_SENDRECV && most < 0.75) return VERDICT_BLOCKING;
-  if (t->case_count[2] > t->count / 2)
+  /* Of large ones only what goes ahead was not seen: the rest is known to be not hidden. */
+  if (t->case_count[2] > t->count / 2 && most >= 0.5)
     return sends ? VERDICT_LEFT : receives ? VERDICT_CAME : VERDICT_ONE_END;
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
   if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;

@@ -72,14 +72,19 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
   FILE *out = csv_open(folder, "pairs", path, sizeof path);
   if (!out) return false;
   fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns,"
-        "small_waited_ns\n",
+        "small_waited_ns,known_ns,late_ns,moving_ns,computing_ns\n",
         out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
-    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld,%lld\n", p->rank, p->partner,
+    fprintf(out, "%d,%d,%llu,%llu,%llu,%llu,%lld,%lld,%lld,", p->rank, p->partner,
             (unsigned long long)p->sent_count, (unsigned long long)p->sent_bytes,
             (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
             (long long)p->waited_ns, (long long)p->busy_ns, (long long)p->small_waited_ns);
+    if (p->known_ns)
+      fprintf(out, "%lld,%lld,%lld,%lld\n", (long long)p->known_ns, (long long)p->late_ns,
+              (long long)p->moving_ns, (long long)p->computing_ns);
+    else
+      fputs(",,,\n", out);
   }
   return output_close(out, path);
 }

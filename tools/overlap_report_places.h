@@ -384,9 +384,20 @@ static void put_places(FILE *out, const nbc_report *r) {
 }
 
 /* ---- who waits for whom ------------------------------------------------------------------------ */
+/* Do both sides' times tell of nearly all of it? Then a call's time is not shared by all that ended in it: it belongs to
+   those who came late, and to what moved when all were there. */
+static bool is_known(const nbc_pair *p) {
+  return p->known_ns > 0 && p->known_ns >= p->waited_ns - p->waited_ns / 10;
+}
+static int64_t waited_for_ns(const nbc_pair *p) {
+  int64_t sum_ns = p->late_ns;
+  if (!is_known(p)) return p->waited_ns;
+  plus(&sum_ns, p->moving_ns);
+  return sum_ns;
+}
 static int pair_order(const void *a, const void *b) {
   const nbc_pair *x = *(const nbc_pair *const *)a, *y = *(const nbc_pair *const *)b;
-  if (x->waited_ns != y->waited_ns) return x->waited_ns < y->waited_ns ? 1 : -1;
+  if (waited_for_ns(x) != waited_for_ns(y)) return waited_for_ns(x) < waited_for_ns(y) ? 1 : -1;
   return x->rank != y->rank ? x->rank - y->rank : x->partner - y->partner;
 }
 static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
@@ -395,30 +406,52 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
   return NULL;
 }
 
-/* What the two reports of a pair say about why it waited. It waited mostly for large messages, and the
-   partner computed with large sends to this rank posted for at least half of that time: then the data
-   was there, and nobody moved it. Who waits for a small message waits for a partner that has not sent
-   it yet, whatever else that one has posted. This is asked before whether the partner is late: in both
-   cases it waited little. */
+/* By both sides' times. */
+static void why_known(const nbc_pair *p, char *text, size_t size) {
+  words a, b, all;
+  int64_t sum_ns = p->late_ns;
+  plus(&sum_ns, p->moving_ns);
+  time_text(sum_ns, &all);
+  const char *part = is_known(p) ? "" : ", as far as both timelines show";
+  if (sum_ns <= 0)
+    snprintf(text, size, "it had called when the wait began, and nothing was waited for%s", part);
+  else if (p->late_ns >= sum_ns / 2)
+    snprintf(text, size, "rank %d was late: %.20s of %.20s passed before it had called its side%s",
+             p->partner, time_text(p->late_ns, &a), all.text, part);
+  else if (p->computing_ns >= p->moving_ns / 2)
+    snprintf(text, size,
+             "probably progress at the partner: both had called, and for %.20s of %.20s rank %d "
+             "computed%s",
+             time_text(p->computing_ns, &a), all.text, p->partner, part);
+  else
+    snprintf(text, size,
+             "both had called for %.20s of %.20s: the transfer itself, or the library%s%.40s%s",
+             time_text(p->moving_ns, &a), all.text,
+             p->computing_ns ? "; the other computed for " : "",
+             p->computing_ns ? time_text(p->computing_ns, &b) : "", part);
+}
+/* What the two reports of a pair say about why it waited. Sums of times do not tell what was at the same time: without
+   both sides' times nothing is more than a hint. Large messages that were waited for, and a partner that
+   computed for at least half as long with large sends posted: perhaps the data was there, and nobody
+   moved it. */
 static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *text, size_t size) {
-  words a, b;
+  words a;
   const int64_t large_ns = p->waited_ns - p->small_waited_ns;
   if (p->rank == p->partner)
     snprintf(text, size, "itself");
+  else if (p->known_ns > 0)
+    why_known(p, text, size);
   else if (!other)
     snprintf(text, size, "the partner left no report");
   else if (large_ns >= p->waited_ns / 2 && other->busy_ns >= large_ns / 2 && other->busy_ns > 0)
     snprintf(text, size,
-             "probably progress at the partner: rank %d computed for %s with large sends to rank "
-             "%d posted, and "
-             "rank %d waited %s",
-             p->partner, time_text(other->busy_ns, &a), p->rank, p->rank,
-             time_text(p->waited_ns, &b));
-  else if (other->waited_ns < p->waited_ns / 4)
-    snprintf(text, size, "rank %d is late: it waited only %s for rank %d", p->partner,
-             time_text(other->waited_ns, &a), p->rank);
+             "perhaps progress at the partner: rank %d computed for %s with large sends to rank %d "
+             "posted",
+             p->partner, time_text(other->busy_ns, &a), p->rank);
+  else if (traces.count >= 2)
+    snprintf(text, size, "why is not known: the timelines of both do not show it");
   else
-    snprintf(text, size, "both wait: %s the other way", time_text(other->waited_ns, &a));
+    snprintf(text, size, "why, timelines of both would tell (nbc see, NBC_TRACE=1)");
   return text;
 }
 
@@ -430,7 +463,7 @@ static const nbc_pair **pairs_of(const nbc_report *r) { /* most waited first; th
 }
 /* Worth a line: a hundredth of the time in calls. */
 static bool is_worth(const nbc_report *r, const nbc_pair *p) {
-  return p->waited_ns > 0 && share(p->waited_ns, r->call_ns) >= 0.01;
+  return waited_for_ns(p) > 0 && share(waited_for_ns(p), r->call_ns) >= 0.01;
 }
 
 /* ---- communicators ---------------------------------------------------------------------------- */
@@ -489,7 +522,7 @@ static void text_pairs(const nbc_report *r, FILE *out) {
   if (is_worth(r, pairs[0])) fputs("\nWho waits for whom (point-to-point)\n", out);
   for (size_t i = 0; i < r->pair_count && i < 6 && is_worth(r, pairs[i]); i++) {
     fprintf(out, "  rank %d waited %s for rank %d\n", pairs[i]->rank,
-            time_text(pairs[i]->waited_ns, &a), pairs[i]->partner);
+            time_text(waited_for_ns(pairs[i]), &a), pairs[i]->partner);
     put_wrapped(out, "     ", why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why));
   }
   free(pairs);
@@ -543,7 +576,7 @@ static void put_pairs(FILE *out, const nbc_report *r) {
         out);
   for (size_t i = 0; i < r->pair_count && i < 50; i++) {
     fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>",
-            pairs[i]->rank, pairs[i]->partner, time_text(pairs[i]->waited_ns, &a),
+            pairs[i]->rank, pairs[i]->partner, time_text(waited_for_ns(pairs[i]), &a),
             bytes_text(pairs[i]->received_bytes, &b));
     put(out,
         is_worth(r, pairs[i]) ? why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why) : "");
@@ -580,12 +613,50 @@ static void take_cores(run *r) {
         count, cores, cores == 1 ? "" : "s", here);
 }
 
+/* The sums of a pair, found by their ranks. */
+typedef struct pair_sums {
+  nbc_pair **pairs; /* by rank and partner */
+  size_t count;
+  wait_sums *sums; /* of each */
+} pair_sums;
+static int pair_by_ranks(const void *a, const void *b) {
+  const nbc_pair *x = *(nbc_pair *const *)a, *y = *(nbc_pair *const *)b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  return (x->partner > y->partner) - (x->partner < y->partner);
+}
+static wait_sums *sums_of_pair(void *user, size_t timeline_index, size_t partner) {
+  pair_sums *s = (pair_sums *)user;
+  nbc_pair key, *at = &key;
+  memset(&key, 0, sizeof key);
+  key.rank = traces.of[timeline_index].rank;
+  key.partner = traces.of[partner].rank;
+  nbc_pair **at_pair =
+      s->count ? (nbc_pair **)bsearch(&at, s->pairs, s->count, sizeof at, pair_by_ranks) : NULL;
+  return at_pair ? &s->sums[at_pair - s->pairs] : NULL;
+}
+/* Why they waited, where timelines tell. */
+static void take_waits(nbc_report *sum) {
+  pair_sums s = {(nbc_pair **)must(malloc((sum->pair_count + 1) * sizeof *s.pairs)),
+                 sum->pair_count, (wait_sums *)must(calloc(sum->pair_count + 1, sizeof *s.sums))};
+  for (size_t i = 0; i < s.count; i++) s.pairs[i] = &sum->pairs[i];
+  qsort(s.pairs, s.count, sizeof *s.pairs, pair_by_ranks);
+  wait_add_all(sums_of_pair, &s);
+  for (size_t i = 0; i < s.count; i++) {
+    nbc_pair *p = s.pairs[i];
+    p->known_ns = s.sums[i].known_ns, p->late_ns = s.sums[i].late_ns;
+    p->moving_ns = s.sums[i].moving_ns, p->computing_ns = s.sums[i].computing_ns;
+  }
+  free(s.pairs);
+  free(s.sums);
+}
+
 /* What both sides of messages know of them, by kind. */
 static void take_partners(run *r) {
   nbc_partner_bound kinds[NBC_KIND_COUNT];
   if (traces.count < 2) return;
   trace_sort();
   match_messages();
+  take_waits(r->sum);
   memset(kinds, 0, sizeof kinds);
   for (size_t i = 0; i < traces.count; i++)
     for (size_t k = 0; k < matches.transfer_count[i]; k++) {

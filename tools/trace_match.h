@@ -33,6 +33,7 @@ typedef struct match_one {
 
 typedef struct match_call {
   int64_t begin_ns, end_ns, comp_ns;
+  bool is_probe, is_poll; /* a probe that waits; a look that does not */
 } match_call;
 
 static struct {
@@ -89,7 +90,14 @@ static void match_keep(size_t i) {
   for (uint64_t k = 0; k < t->record_count; k++) {
     const trace_record r = t->records[k];
     if (r.what == TRACE_TRANSFER) *x++ = r;
-    if (r.what == TRACE_CALL) *c++ = (match_call){r.begin_ns, r.end_ns, r.xfer_ns};
+    if (r.what == TRACE_CALL) {
+      const char *call = t->places[r.id].call;
+      *c++ =
+          (match_call){r.begin_ns, r.end_ns, r.xfer_ns,
+                       strcmp(call, "MPI_Probe") == 0 || strcmp(call, "MPI_Mprobe") == 0,
+                       strncmp(call, "MPI_Test", 8) == 0 || strncmp(call, "MPI_Iprobe", 10) == 0 ||
+                           strncmp(call, "MPI_Improbe", 11) == 0};
+    }
     if (r.what == TRACE_MESSAGE)
       *m++ = r;
     else

@@ -1345,10 +1345,15 @@ static void nbc__mon_process_foreign(nbc_recorder *r, nbc__mon_slot *slot, int64
   NBC__MON_RELAXED_STORE(&r->inbox_tail, r->inbox_tail + 1);
 }
 
-/* An end, or a cancel, of a transfer whose begin has not been seen. */
+/* An end, a cancel or a stamp of a transfer whose begin has not been seen. What a stamp tells of may have been over when
+   its receive was posted. */
 static bool nbc__mon_lacks_begin(nbc_recorder *r, const nbc__mon_event *e) {
-  return e->what != NBC__MON_BEGIN && e->what != NBC__MON_BEGUN && e->what != NBC__MON_END_ONLY &&
-         e->what != NBC__MON_STAMP && !nbc__mon_find(r, e->id)->index_plus1;
+  const size_t recent = nbc__mon_recent_of(e->id);
+  if (e->what == NBC__MON_BEGIN || e->what == NBC__MON_BEGUN || e->what == NBC__MON_END_ONLY)
+    return false;
+  if (e->what == NBC__MON_STAMP && r->recent[recent].set && r->recent[recent].id == e->id)
+    return false;
+  return !nbc__mon_find(r, e->id)->index_plus1;
 }
 /* The earlier one, but a begin before its end whatever their times say: cores read their counters
    some ns apart, and early, while they wait for memory. */

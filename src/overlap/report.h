@@ -57,6 +57,10 @@ typedef struct nbc_pair {
   int64_t waited_ns;       /* in calls that ended a message from or to the partner */
   int64_t busy_ns;         /* computation of `rank` while a large send to the partner was posted */
   int64_t small_waited_ns; /* of waited_ns: for receives of up to NBC_LARGE_SEND_BYTES */
+  /* Where both processes' times are known (timelines of one clock, simulation): known_ns of waited_ns; what passed until
+     the partner had called its side; what passed after all partners of the call had, and of that while the
+     partner computed with a large send posted. */
+  int64_t known_ns, late_ns, moving_ns, computing_ns;
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */

@@ -172,11 +172,16 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             "%s{\"rank\":%d,\"partner\":%d,\"sent_count\":%llu,\"sent_bytes\":%llu,"
             "\"received_count\":%llu,"
             "\"received_bytes\":%llu,\"waited_ns\":%lld,\"busy_ns\":%lld,"
-            "\"small_waited_ns\":%lld}",
+            "\"small_waited_ns\":%lld",
             i ? ",\n " : "\n ", p->rank, p->partner, (unsigned long long)p->sent_count,
             (unsigned long long)p->sent_bytes, (unsigned long long)p->received_count,
             (unsigned long long)p->received_bytes, (long long)p->waited_ns, (long long)p->busy_ns,
             (long long)p->small_waited_ns);
+    if (p->known_ns)
+      fprintf(out, ",\"known_ns\":%lld,\"late_ns\":%lld,\"moving_ns\":%lld,\"computing_ns\":%lld",
+              (long long)p->known_ns, (long long)p->late_ns, (long long)p->moving_ns,
+              (long long)p->computing_ns);
+    fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);
   if (r->comm_count) fputs(",\n\"communicators\":[", out);

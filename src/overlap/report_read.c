@@ -617,7 +617,11 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, received_bytes, COUNT, false),
                                            NBC__JSON_AT(nbc_pair, waited_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, busy_ns, NS, false),
-                                           NBC__JSON_AT(nbc_pair, small_waited_ns, NS, false)};
+                                           NBC__JSON_AT(nbc_pair, small_waited_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, known_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, late_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, moving_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false)};
   nbc_pair *p;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);

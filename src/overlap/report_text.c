@@ -153,7 +153,9 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
     fprintf(out, "No transfers were seen.\n");
     return;
   }
-  fprintf(out, "Transfers took %s. Hidden behind computation: at least %.1f %%, at most %.1f %%",
+  fprintf(out,
+          "Transfers took %s by the table. Hidden behind computation: at least %.1f %%, at most "
+          "%.1f %%",
           nbc__rep_time(t->xfer_ns, a, sizeof a),
           100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
           100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns));
@@ -162,6 +164,10 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
             100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
   fprintf(out, ".\nNot hidden for certain: %s.\n",
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
+  if (r->thread_count > (size_t)(r->process_count > 1 ? r->process_count : 1))
+    fprintf(out,
+            "A transfer is hidden by what the thread that began it computes: what others compute "
+            "meanwhile does not count.\n");
 }
 
 static void nbc__rep_text_calls(const nbc_report *r, FILE *out) {

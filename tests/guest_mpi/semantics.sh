@@ -72,6 +72,25 @@ transfers_have_places() {
     done
   done
 }
+# Why a process waited, by the model and by the preload's timelines inside: late only who had not called yet; nobody is
+# to blame for computing where the data comes without him.
+waits_have_reasons() {
+  for how in report preload; do
+    for scene in late progress nulls slow; do
+      rm -rf "$T/why" && mkdir "$T/why" && case $how in
+        report) timeout 300 "$B/pm_run" -n 2 --report "$T/why" "$B/tests/mpi/preload_truth.mpich" $scene ;;
+        *) NBC_TRACE=1 NBC_REPORT_DIR=$T/why timeout 300 "$B/pm_run" -n 2 --per-node 2 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" $scene ;;
+      esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/why" >"$T/text" && sed -n '/^Who waits/,/^$/p' "$T/text" || { cat "$T/err"; return 1; }
+      case $scene in
+        progress) ! grep 'progress at the partner\|was late' "$T/text" && awk -F, '$1 == 1 { exit !($11 <= 0.05 * $12 && $12 > 0 && $13 == 0) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
+        *) [ $scene = slow ] && late=1 || late=0
+          grep "rank $late was late: " "$T/text" && ! grep "rank $((1 - late)) was late" "$T/text" && awk -F, -v late=$late '$2 == late { exit !($11 >= 0.95 * $7 && $11 <= 1.05 * $7 && $12 <= 0.05 * $7 && $7 > 1e8) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
+      esac
+      [ $scene = nulls ] || continue # all of its calls but barriers waited for the other one
+      awk -F, 'FNR == NR { if ($2 ~ /^(waitall|probe|sendrecv)$/) calls += $4; next } $1 == 1 { exit !($7 >= 0.9 * calls) }' "$T/csv/calls.csv" "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv" "$T/csv/calls.csv"; return 1; }
+    done
+  done
+}
 stamped() { # PLACE LEAST MOST: per cent of the time of its receives that was hidden by the wire's stamps
   share=$(grep -A1 "^  MPI_Irecv .* $1 (" "$T/table" | sed -n 's/.*by NIC stamps.* \([0-9.]*\) \.\. *\([0-9.]*\) %$/\1 \2/p') && [ -n "$share" ] &&
     echo "$share" | awk -v least="$2" -v most="$3" '{ exit !($1 >= least && $2 <= most) }' || { echo "stamps of $1: $share, not $2 to $3"; return 1; }
@@ -229,6 +248,7 @@ check "other machines change nothing" other_machines_change_nothing
 check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
+check "a wait is told with its reason" waits_have_reasons
 check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported

@@ -13,6 +13,8 @@
      tail_sync the same with MPI_Issend; tail_strided, tail_permuted: with data that has gaps, or another order;
                tail_to_strided, tail_to_permuted: such data where it is received, not where it is sent
      ways      1000 bytes by each way to send, each received in another way: prints how many
+     nulls     a late message among null requests and those with nobody; a probe for another; an exchange
+     slow      a large message to a receiver that is late
      many N    N calls of MPI_Iprobe, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
@@ -108,6 +110,42 @@ static void waiting(int bytes, int posts_early) {
     wait_here(&request);
   }
   free(data);
+}
+
+/* All that rank 0 waits is for rank 1. */
+static void slow(void) {
+  static char large[256 << 10];
+  for (int i = 0; i < 4; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) compute(MUCH_NS / 4);
+    if (rank == 0) MPI_Send(large, (int)sizeof large, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(large, (int)sizeof large, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+/* All that rank 1 waits is for rank 0. */
+static void nulls(void) {
+  char data[8] = "", out[8] = "";
+  MPI_Request r[6];
+  MPI_Status status;
+  for (int i = 0; i < 4; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      compute(MUCH_NS / 4);
+      MPI_Send(data, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+      compute(MUCH_NS / 4);
+      MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+      compute(MUCH_NS / 4);
+      MPI_Sendrecv(out, 8, MPI_CHAR, 1, 2, data, 8, MPI_CHAR, 1, 2, MPI_COMM_WORLD, &status);
+      continue;
+    }
+    for (int k = 0; k < 6; k++) r[k] = MPI_REQUEST_NULL;
+    MPI_Irecv(data, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[3]);
+    for (int k = 4; k < 6; k++) MPI_Irecv(data, 8, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r[k]);
+    MPI_Waitall(6, r, MPI_STATUSES_IGNORE);
+    MPI_Probe(0, 1, MPI_COMM_WORLD, &status);
+    MPI_Recv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(out, 8, MPI_CHAR, 0, 2, data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &status);
+  }
 }
 
 /* The receiver waits for small messages that come late, and only then wants the large one, whose send was posted
@@ -346,6 +384,8 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "behind") == 0) behind();
+  if (strcmp(scene, "nulls") == 0) nulls();
+  if (strcmp(scene, "slow") == 0) slow();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);

@@ -278,6 +278,32 @@ static void what_may_still_be_computed_is_not_promised(void) {
   sim_destroy(&s);
 }
 
+/* Data that came while its receiver computed, and was over before the receive was posted: all of it was hidden, whoever tells
+   of the stamp when. */
+static void what_came_before_its_receive_was_hidden(void) {
+  for (int order = 0; order < 3; order++) {
+    nbc_monitor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.history_calls = 64;
+    sim s = sim_create(300, 1, desc);
+    for (uint64_t id = 1; id <= 5; id++) {
+      const int64_t t_ns = (int64_t)id * 100000;
+      if (order == 0) nbc_xfer_stamp(s.me, id, t_ns - 5000, t_ns - 3000, 0); /* a NIC is ahead of who posts */
+      nbc_call_enter_at(s.me, NBC_KIND_RECV, t_ns);
+      nbc_xfer_begin_at(s.me, id, 1700, NBC_KIND_RECV, NBC_PEER_OTHER_NODE, t_ns);
+      if (order == 1) nbc_xfer_stamp(s.me, id, t_ns - 5000, t_ns - 3000, 0);
+      nbc_xfer_end_early_at(s.me, id, 1700, NBC_PEER_OTHER_NODE, t_ns + 50);
+      if (order == 2) nbc_xfer_stamp(s.me, id, t_ns - 5000, t_ns - 3000, 0);
+      nbc_call_exit_at(s.me, t_ns + 100);
+    }
+    nbc_report *r = sim_report(&s, 600000);
+    CHECK(r->total.exact_count == 5 && r->problems[NBC_PROBLEM_stamp_lost] == 0);
+    CHECK(r->total.exact_lo_ns == 5 * 2000 && r->total.exact_hi_ns == 5 * 2000);
+    nbc_report_free(r);
+    sim_destroy(&s);
+  }
+}
+
 /* Whatever large error a length is said to have, it tells no more than none: the transfer of 500 may be anywhere
    in 200 ... 1300, of which 900 ... 1300 was no computation. */
 static nbc_totals length_total(int64_t d_err_ns) {
@@ -313,6 +339,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_length_of_any_error_promises_nothing);
   RUN(truth_is_inside);
+  RUN(what_came_before_its_receive_was_hidden);
   RUN(one_shift_moves_all_stamps);
   RUN(a_transfer_noticed_late_takes_stamps);
   RUN(a_clock_step_leaves_stamps_unplaced_and_counted);

@@ -112,8 +112,9 @@ static nbc_report *random_report(void) {
     CHECK(nbc_report_partner_bound(r, &wider) == NBC_E_INVAL);
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
-    const nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
-                           random_ns(), random_ns(), random_ns()};
+    nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
+                           random_ns(), random_ns(), random_ns(), test_below(2) ? 1 + random_ns() / 2 : 0, 0, 0, 0};
+    if (pair.known_ns) pair.late_ns = random_ns(), pair.moving_ns = random_ns(), pair.computing_ns = random_ns();
     nbc_report_pair(r, &pair);
   }
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();

@@ -722,6 +722,7 @@ static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Com
       return MPI_SUCCESS;
     }
   }
+  if (!flag && p->record) gm_record_probed(p, &f);
   if (flag) *flag = 1;
   gm_status_set(status, source == MPI_ANY_SOURCE ? source_in(c, f.source) : source, f.tag, f.bytes,
                 -1);

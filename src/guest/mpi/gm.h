@@ -86,6 +86,8 @@ struct gm_msg {
                                          process, since nothing of the program's is called; NULL: it does */
   nbc_recorder *owner;    /* of the thread that asked for it; NULL: to be found out */
   uint16_t place;         /* where it asked: the monitor's number; with its owner */
+  uint8_t kind;           /* of the call in which it asked, where that tells; with its owner */
+  int64_t asked_ns;       /* when; with its owner */
   uint32_t user_id;
   /* the rest begins anew, see prepare() */
   bool is_done;
@@ -99,8 +101,9 @@ struct gm_msg {
   int peer, want_tag, waits, pieces_seen;
   ptl_handle_any_t handle;
   gm_msg *next;
-  uint64_t xfer_id; /* in the report */
-  int64_t comp_ns;  /* of a large send: its thread's computation when it was posted */
+  uint64_t xfer_id;       /* in the report */
+  int64_t comp_ns;        /* of a large send: its thread's computation when it was posted */
+  int64_t other_asked_ns; /* the partner's asked_ns, + 1; 0: not known */
 };
 /* What a probe found; `early` is the message itself when it was taken out of the queue. */
 typedef struct gm_probe {
@@ -537,6 +540,7 @@ struct gm_record {
   nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
   uint64_t ids;        /* of all threads together: a recorder may serve one after another */
   bool is_off;         /* MPI_Pcontrol(0) */
+  bool has_one_sided;  /* which are calls only */
   gm_place **places;   /* by their address, at most half full */
   uint32_t place_mask, place_count;
   nbc_pair *pairs; /* by partner, at most half full; those without a message are empty */
@@ -557,6 +561,8 @@ void gm_record_section(gm_proc *p, const char *name);
 void gm_record_switch(gm_proc *p, bool on);
 void gm_record_asked(const gm_proc *p, gm_msg *m); /* by the running thread, in its call */
 void gm_record_send(gm_proc *p, gm_msg *m);
+void gm_record_met(gm_msg *m); /* a receive knows its message */
+void gm_record_probed(gm_proc *p, const gm_probe *f);
 void gm_record_over(gm_proc *p, gm_msg *m); /* sent, or received: not cancelled */
 void gm_record_recv(gm_proc *p, gm_msg *m);
 void gm_record_cancel(gm_proc *p, gm_msg *m);

@@ -487,6 +487,7 @@ static inline void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, ui
   m->slot = 0;
   m->handle = 0;
   m->bytes = m->xfer_id = 0;
+  m->other_asked_ns = 0;
   m->next = NULL;
   m->buffer = buffer;
   m->limit_bytes = bytes;
@@ -559,6 +560,7 @@ static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_
     if (!gm_nowhere) memcpy(m->buffer, early, here);
     gm_busy_bytes((double)here);
   }
+  if (p->record) gm_record_met(m);
   if (hdr & LONG)
     fetch(p, m, from, hdr & NUMBER);
   else

@@ -15,6 +15,8 @@ typedef struct mark {
   uint64_t key, sender_id; /* key 0: free */
   nbc_recorder *sender;
   int64_t t_begin_ns, t_end_ns;
+  int64_t asked_ns; /* when the sender asked, + 1; 0: not known */
+  gm_msg *sent;     /* the sender's, of one that waits for its receiver; NULL: may be gone */
   struct mark *next;
 } mark;
 enum { MARKS = 1 << 16 };
@@ -156,7 +158,10 @@ void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place) {
     count_place(p, t_ns);
     return;
   }
-  nbc_call_enter_at(recorder_at(p, t_ns), kind_of(name), t_ns);
+  const nbc_kind kind = kind_of(name);
+  p->record->has_one_sided |=
+      kind == NBC_KIND_PUT || kind == NBC_KIND_GET || kind == NBC_KIND_ATOMIC;
+  nbc_call_enter_at(recorder_at(p, t_ns), kind, t_ns);
   *gm_place_now() = place;
   *gm_place_since() = t_ns;
 }
@@ -176,6 +181,8 @@ void gm_record_asked(const gm_proc *p, gm_msg *m) {
   const gm_place *at = *gm_place_now();
   m->owner = gm_record_owner(p);
   m->place = at && m->owner == mine(p) ? at->number : 0;
+  m->kind = at ? (uint8_t)kind_of(at->name) : 0;
+  m->asked_ns = pm_now_ns();
 }
 
 /* ---- transfers ------------------------------------------------------------------------------------------------ */
@@ -187,6 +194,23 @@ static nbc_peer peer_class(const gm_proc *p, int rank) {
              ? NBC_PEER_SAME_NODE
              : NBC_PEER_OTHER_NODE;
 }
+/* As the preload calls it: blocking calls and starts by themselves, the messages that others are made of by what they are. */
+static nbc_kind transfer_kind(const gm_msg *m) {
+  switch ((nbc_kind)m->kind) {
+  case NBC_KIND_SEND:
+  case NBC_KIND_RECV:
+  case NBC_KIND_SENDRECV:
+  case NBC_KIND_START: return (nbc_kind)m->kind;
+  default: return m->is_send ? NBC_KIND_ISEND : NBC_KIND_IRECV;
+  }
+}
+/* Both sides' times, for why one waited. */
+void gm_record_met(gm_msg *m) {
+  mark *x = *mark_at(key_of(m->source, m->slot));
+  if (!x || !m->owner) return;
+  m->other_asked_ns = x->asked_ns;
+  if (x->sent) x->sent->other_asked_ns = m->asked_ns + 1;
+}
 /* The sender's data may be on its way from now on; its number finds the stamp. */
 void gm_record_send(gm_proc *p, gm_msg *m) {
   if (!m->bytes) return;
@@ -195,15 +219,18 @@ void gm_record_send(gm_proc *p, gm_msg *m) {
   mark *at = mark_new(key_of(p->rank, m->slot));
   at->sender_id = m->xfer_id;
   at->sender = m->owner;
+  at->asked_ns = m->asked_ns + 1;
+  at->sent = m->is_sync ? m : NULL;
   nbc_recorder_place(m->owner, m->place);
   if (m->bytes > NBC_LARGE_SEND_BYTES) m->comp_ns = nbc_recorder_comp_ns(m->owner, pm_now_ns());
   (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
-      m->owner, m->xfer_id, m->bytes, NBC_KIND_ISEND, peer_class(p, m->peer), pm_now_ns());
+      m->owner, m->xfer_id, m->bytes, transfer_kind(m), peer_class(p, m->peer), pm_now_ns());
 }
 static void forget(gm_msg *m) {
   m->xfer_id = 0;
   m->owner = NULL;
   m->place = 0;
+  m->kind = 0;
 }
 static void sent(gm_proc *p, gm_msg *m) {
   const bool is_mine = is_at_hand(p, m->owner);
@@ -220,7 +247,7 @@ void gm_record_recv(gm_proc *p, gm_msg *m) {
   m->xfer_id = ++p->record->ids;
   nbc_recorder_place(m->owner, m->place);
   (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
-      m->owner, m->xfer_id, m->limit_bytes, NBC_KIND_IRECV, peer_class(p, m->peer), pm_now_ns());
+      m->owner, m->xfer_id, m->limit_bytes, transfer_kind(m), peer_class(p, m->peer), pm_now_ns());
 }
 void gm_record_cancel(gm_proc *p, gm_msg *m) {
   if (m->xfer_id)
@@ -250,10 +277,12 @@ static void received(gm_proc *p, gm_msg *m) {
   forget(m);
 }
 /* ---- who with whom ---- */
+static bool is_used(const nbc_pair *x) {
+  return x->sent_count || x->received_count || x->waited_ns;
+}
 static nbc_pair *pair_at(const struct gm_record *k, int partner) {
   uint32_t i = (uint32_t)(((uint64_t)(uint32_t)partner * 0x9E3779B97F4A7C15u) >> 40) & k->pair_mask;
-  while (k->pairs[i].sent_count + k->pairs[i].received_count && k->pairs[i].partner != partner)
-    i = (i + 1) & k->pair_mask;
+  while (is_used(&k->pairs[i]) && k->pairs[i].partner != partner) i = (i + 1) & k->pair_mask;
   return &k->pairs[i];
 }
 static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
@@ -264,14 +293,27 @@ static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
     memset(k->pairs, 0, size * sizeof *k->pairs);
     k->pair_mask = size - 1;
     for (uint32_t i = 0; i < old; i++)
-      if (all[i].sent_count + all[i].received_count) *pair_at(k, all[i].partner) = all[i];
+      if (is_used(&all[i])) *pair_at(k, all[i].partner) = all[i];
     free(all);
   }
   nbc_pair *x = pair_at(k, partner);
-  if (!(x->sent_count + x->received_count)) k->pair_count++;
+  if (!is_used(x)) k->pair_count++;
   x->rank = rank;
   x->partner = partner;
   return x;
+}
+/* + 1; 0: not known. A send that needs no receive waits for none. */
+static int64_t other_asked_ns(const gm_msg *m) {
+  return m->is_send && !m->is_sync ? 1 : m->other_asked_ns;
+}
+/* Of what was waited, until the partner had called, and after that. */
+static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t now_ns) {
+  if (!other_ns) return;
+  const int64_t waited_ns = now_ns - since_ns, before_ns = other_ns - 1 - since_ns;
+  const int64_t late_ns = before_ns < 0 ? 0 : before_ns < waited_ns ? before_ns : waited_ns;
+  x->known_ns += waited_ns;
+  x->late_ns += late_ns;
+  x->moving_ns += waited_ns - late_ns;
 }
 /* Messages of the program, not those that collectives are made of: as the preload counts them. */
 static void count_pair(gm_proc *p, const gm_msg *m) {
@@ -283,6 +325,7 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
                 waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
   nbc_pair *x = pair_with(p->record, p->rank, partner);
   x->waited_ns += waited_ns;
+  tell_why(x, other_asked_ns(m), now_ns - waited_ns, now_ns);
   if (m->is_send) {
     x->sent_count++;
     x->sent_bytes += m->bytes;
@@ -293,6 +336,16 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
     x->received_bytes += m->bytes;
     if (m->bytes <= NBC_LARGE_SEND_BYTES) x->small_waited_ns += waited_ns;
   }
+}
+/* A probe that waited, for who sends what it found. */
+void gm_record_probed(gm_proc *p, const gm_probe *f) {
+  if (f->source < 0) return;
+  const mark *m = *mark_at(key_of(f->source, f->hdr));
+  nbc_pair *x = pair_with(p->record, p->rank, f->source);
+  const int64_t now_ns = pm_now_ns(), since_ns = *gm_place_since();
+  x->waited_ns += now_ns - since_ns;
+  x->small_waited_ns += now_ns - since_ns;
+  tell_why(x, m ? m->asked_ns : 0, since_ns, now_ns);
 }
 void gm_record_over(gm_proc *p, gm_msg *m) {
   count_pair(p, m);
@@ -438,9 +491,12 @@ void gm_record_end(gm_proc *p) {
         nbc_report_site(report, &k->places[i]->where) != NBC_OK)
       gm_fatal("--report: out of memory");
   for (uint32_t i = 0; k->pairs && i <= k->pair_mask; i++)
-    if (k->pairs[i].sent_count + k->pairs[i].received_count &&
-        nbc_report_pair(report, &k->pairs[i]) != NBC_OK)
+    if (is_used(&k->pairs[i]) && nbc_report_pair(report, &k->pairs[i]) != NBC_OK)
       gm_fatal("--report: out of memory");
+  if (k->has_one_sided)
+    nbc_report_note(
+        report, "one-sided operations are not among the transfers of a simulated run: calls only; "
+                "--matrix has their bytes");
   report->rank = p->rank;
   report->size = p->size;
   snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.json", gm_set.report, program_name(), p->rank);

@@ -1,0 +1,233 @@
+/* trace_waits.h: of messages that the timelines of both processes show: why was one of them waited for? A wait is the call
+   in which a process learnt that its side was over, with the probes and the looks in vain just before it. For
+   overlap_report, after trace_match.h.
+
+   By the clock that both share, its error taken off, a wait has three parts:
+     late        until the partner had called its side: with whatever progress, nothing could have moved
+     moving      after all partners of the call had called theirs: the transfers themselves, and what keeps them from moving;
+                 of this, computing: while the partner computed with a large send of its own posted, where the
+                 wait was over only when the partner had called again
+     the rest    until other partners of the same call had called theirs
+   Late is certain. Moving is claimed only when all that ended in the call is known by both sides. A send that
+   may go ahead of its receive does not wait for it: nothing is said of its wait. */
+typedef struct wait_side {
+  size_t timeline, partner; /* indices */
+  const match_call *call;
+  const trace_record *own, *other;
+  int64_t called_ns, err_ns;        /* when the partner called its side, in this process's time */
+  bool receives, is_large, is_free; /* is_free: a send that may go ahead */
+} wait_side;
+
+typedef struct wait_sums {
+  int64_t known_ns, late_ns, moving_ns, computing_ns;
+} wait_sums;
+
+static int wait_by_end(const void *a, const void *b) {
+  const match_call *x = (const match_call *)a, *y = (const match_call *)b;
+  return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+static int wait_by_time(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+static int wait_by_call(const void *a, const void *b) {
+  const wait_side *x = (const wait_side *)a, *y = (const wait_side *)b;
+  if (x->timeline != y->timeline) return x->timeline < y->timeline ? -1 : 1;
+  if (x->call != y->call) return x->call < y->call ? -1 : 1;
+  return (x->partner > y->partner) - (x->partner < y->partner);
+}
+
+/* A timeline's calls and ends of transfers, in the order of the times of their ends. */
+typedef struct wait_ends {
+  match_call *calls;
+  int64_t *times;
+  size_t time_count;
+} wait_ends;
+static wait_ends wait_ends_of(size_t i) {
+  wait_ends e;
+  const size_t calls = matches.call_count[i], transfers = matches.transfer_count[i];
+  e.calls = (match_call *)must(malloc((calls + 1) * sizeof *e.calls));
+  e.times = (int64_t *)must(malloc((transfers + 1) * sizeof *e.times));
+  if (calls) memcpy(e.calls, matches.calls[i], calls * sizeof *e.calls);
+  qsort(e.calls, calls, sizeof *e.calls, wait_by_end);
+  e.time_count = 0;
+  for (size_t k = 0; k < transfers; k++)
+    if (matches.transfers[i][k].end_ns != INT64_MIN)
+      e.times[e.time_count++] = matches.transfers[i][k].end_ns;
+  qsort(e.times, e.time_count, sizeof *e.times, wait_by_time);
+  return e;
+}
+/* The call that returned at t_ns; NULL: none, or two threads' at once. */
+static const match_call *wait_call_at(const wait_ends *e, size_t count, int64_t t_ns) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (e->calls[middle].end_ns < t_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == count || e->calls[low].end_ns != t_ns) return NULL;
+  return low + 1 < count && e->calls[low + 1].end_ns == t_ns ? NULL : &e->calls[low];
+}
+static size_t wait_ended_at(const wait_ends *e, int64_t t_ns) {
+  size_t low = 0, high = e->time_count, count = 0;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (e->times[middle] < t_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  while (low + count < e->time_count && e->times[low + count] == t_ns) count++;
+  return count;
+}
+
+static int64_t wait_clip(int64_t ns, int64_t most_ns) {
+  return ns < 0 ? 0 : ns < most_ns ? ns : most_ns;
+}
+/* The first call of a timeline that begins at t_ns or later: its number; as many as there are: none. */
+static size_t wait_first_call(size_t timeline_index, int64_t t_ns) {
+  const match_call *c = matches.calls[timeline_index];
+  size_t low = 0, high = matches.call_count[timeline_index];
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (c[middle].begin_ns < t_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+/* What the partner computed for certain between two times of this process, while its own send was not over. 0: it computed
+   on when the wait was over, so that it was not needed. */
+static int64_t wait_computed_ns(const wait_side *x, int64_t from_ns, int64_t to_ns) {
+  const timeline *own = &traces.of[x->timeline], *other = &traces.of[x->partner];
+  int64_t least_ns[2], most_ns[2];
+  int64_t from = trace_own_ns(other, trace_raw_ns(own, from_ns)) + x->err_ns,
+          to = trace_own_ns(other, trace_raw_ns(own, to_ns)) - x->err_ns;
+  const size_t next = wait_first_call(x->partner, from);
+  if (from >= to || next == matches.call_count[x->partner] ||
+      matches.calls[x->partner][next].begin_ns > to)
+    return 0;
+  if (x->other->end_ns != INT64_MIN && x->other->end_ns < to) to = x->other->end_ns;
+  if (from >= to) return 0;
+  match_comp(x->partner, from, &least_ns[0], &most_ns[0]);
+  match_comp(x->partner, to, &least_ns[1], &most_ns[1]);
+  return most_ns[0] == INT64_MAX ? 0 : wait_clip(least_ns[1] - most_ns[0], to - from);
+}
+/* Since when it was waited for this message before the call: by probes that came just before a receive was called, or by
+   calls that looked in vain, one right after the other. Whoever computes between two looks is not waiting. */
+enum { WAIT_GAP_NS = 1000 };
+static int64_t wait_since_ns(const wait_side *x) {
+  const match_call *c = matches.calls[x->timeline], *own = x->call;
+  size_t at = wait_first_call(x->timeline, own->begin_ns);
+  int64_t since_ns = own->begin_ns;
+  const bool is_look = own->is_poll, is_receive = x->receives && x->own->begin_ns >= own->begin_ns;
+  for (; at > 0 && (is_look || is_receive); at--) {
+    const match_call *before = &c[at - 1];
+    const bool is_probe = is_receive && before->is_probe && since_ns == own->begin_ns;
+    if (!is_probe && (!before->is_poll || since_ns - before->end_ns > WAIT_GAP_NS ||
+                      (is_look && before->begin_ns < x->own->begin_ns)))
+      break;
+    since_ns = before->begin_ns;
+  }
+  return since_ns;
+}
+
+/* What one partner's messages of a call say together: its time passes once, however many there are. */
+static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t all, bool is_whole,
+                                 int64_t last_ns) {
+  wait_sums most;
+  memset(&most, 0, sizeof most);
+  for (size_t i = 0; i < count; i++) {
+    const wait_side *x = &sides[i];
+    const match_call *c = x->call;
+    const int64_t length_ns = c->end_ns - c->begin_ns, since_ns = wait_since_ns(x);
+    const int64_t before_ns = c->begin_ns - since_ns,
+                  late_before_ns = wait_clip(x->called_ns - x->err_ns - since_ns, before_ns);
+    const int64_t late_ns =
+        wait_clip(x->called_ns - x->err_ns - c->begin_ns, length_ns) + late_before_ns;
+    int64_t moving_ns = is_whole && !x->is_free ? c->end_ns - last_ns : 0, computing_ns = 0;
+    if (all == 1 && !x->is_free) moving_ns += before_ns - late_before_ns;
+    if (moving_ns && x->receives && x->is_large)
+      computing_ns = wait_computed_ns(x, last_ns, c->end_ns);
+    most.known_ns += length_ns / (int64_t)(all ? all : 1) + before_ns;
+    if (late_ns > most.late_ns) most.late_ns = late_ns;
+    if (moving_ns > most.moving_ns) most.moving_ns = moving_ns;
+    if (computing_ns > most.computing_ns) most.computing_ns = computing_ns;
+  }
+  return most;
+}
+/* The sides of one call, by partner. `all`: how many transfers ended in it. */
+static void wait_add_call(const wait_side *sides, size_t count, size_t all,
+                          wait_sums *(*sums_of)(void *user, size_t timeline, size_t partner),
+                          void *user) {
+  const match_call *c = sides->call;
+  int64_t last_ns = c->begin_ns;
+  for (size_t i = 0; i < count; i++)
+    if (sides[i].called_ns + sides[i].err_ns > last_ns)
+      last_ns = sides[i].called_ns + sides[i].err_ns;
+  if (last_ns > c->end_ns) last_ns = c->end_ns;
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i + 1; end < count && sides[end].partner == sides[i].partner;) end++;
+    wait_sums *s = sums_of(user, sides[i].timeline, sides[i].partner);
+    if (!s) continue;
+    const wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, last_ns);
+    plus(&s->known_ns, one.known_ns);
+    plus(&s->late_ns, one.late_ns);
+    plus(&s->moving_ns, one.moving_ns);
+    plus(&s->computing_ns, one.computing_ns);
+  }
+}
+
+/* After match_messages. */
+static void wait_add_all(wait_sums *(*sums_of)(void *user, size_t timeline, size_t partner),
+                         void *user) {
+  wait_side *sides =
+      (wait_side *)must(malloc((2 * (size_t)matches.matched_count + 1) * sizeof *sides));
+  wait_ends *ends = (wait_ends *)must(malloc((traces.count + 1) * sizeof *ends));
+  size_t count = 0;
+  for (size_t i = 0; i < traces.count; i++) ends[i] = wait_ends_of(i);
+  for (uint64_t i = 0; i < matches.matched_count; i++)
+    for (int in = 0; in < 2; in++) {
+      const match_one *own = in ? &matches.received[i] : &matches.sent[i],
+                      *other = in ? &matches.sent[i] : &matches.received[i];
+      const uint8_t flags = own->message->case_of | other->message->case_of;
+      if (!own->transfer || !other->transfer || own->transfer->end_ns == INT64_MIN ||
+          other->transfer->begin_ns == INT64_MIN ||
+          !trace_is_one_boot(&traces.of[own->timeline], &traces.of[other->timeline]))
+        continue;
+      const timeline *mine = &traces.of[own->timeline], *theirs = &traces.of[other->timeline];
+      const match_call *call = wait_call_at(&ends[own->timeline], matches.call_count[own->timeline],
+                                            own->transfer->end_ns);
+      /* Without a table nobody knows what goes ahead; no MPI that was met sends more so. */
+      const bool is_large =
+          !(flags & TRACE_UNSEEN) &&
+          (!(flags & TRACE_EAGER) || own->message->size_bytes > NBC_LARGE_SEND_BYTES);
+      const bool is_free = !in && !is_large;
+      const int64_t called_ns =
+          is_free ? own->transfer->end_ns - ((int64_t)1 << 61)
+                  : trace_own_ns(mine, trace_raw_ns(theirs, other->transfer->begin_ns));
+      if (call)
+        sides[count++] = (wait_side){own->timeline,
+                                     other->timeline,
+                                     call,
+                                     own->transfer,
+                                     other->transfer,
+                                     called_ns,
+                                     trace_err_ns(mine) + trace_err_ns(theirs),
+                                     in == 1,
+                                     is_large,
+                                     is_free};
+    }
+  if (count) qsort(sides, count, sizeof *sides, wait_by_call);
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i + 1; end < count && sides[end].call == sides[i].call;) end++;
+    wait_add_call(&sides[i], end - i,
+                  wait_ended_at(&ends[sides[i].timeline], sides[i].call->end_ns), sums_of, user);
+  }
+  for (size_t i = 0; i < traces.count; i++) free(ends[i].calls), free(ends[i].times);
+  free(ends);
+  free(sides);
+}
