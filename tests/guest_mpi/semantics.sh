@@ -54,6 +54,10 @@ report_has_the_truth() {
     cat "$T/plain" "$T/err" | grep simulated | awk '{ t[NR] = $4 } END { d = t[2] - t[1]; exit !(NR == 2 && d >= 0 && d < 0.1) }' && test "$(ls "$T/report" | wc -l)" = 4 && "$B/overlap_report" --no-html "$T/report" >"$T/text" && cat "$T/text" &&
     sed -n 's/.*at least \([0-9.]*\) %, at most \([0-9.]*\) %; by NIC stamps of \([0-9]*\): \([0-9.]*\) to \([0-9.]*\) %.*/\1 \2 \3 \4 \5/p' "$T/text" | awk '{ ok = $3 > 100 && $1 <= $5 + 0.1 && $4 <= $2 + 0.1 } END { exit !ok }'
 }
+one_sided_is_said() {
+  rm -rf "$T/report" && timeout 300 "$B/pm_run" -n 2 --report "$T/report" "$set" windows >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html "$T/report" >"$T/text" && grep 'note: one-sided operations are not among the transfers' "$T/text" &&
+    rm -rf "$T/report" && timeout 300 "$B/pm_run" -n 2 --report "$T/report" "$set" messages >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html "$T/report" >"$T/text" && ! grep 'one-sided' "$T/text"
+}
 # shellcheck disable=SC2086 # the words of $how
 # What the wire moved, by the line that asked for it; who waited for whom; by whichever compiler the program was made.
 transfers_have_places() {
@@ -62,7 +66,7 @@ transfers_have_places() {
     for how in "calls 0 1" "dedicated 90 100"; do
       rm -rf "$T/places" && timeout 300 "$B/pm_run" -n 2 --progress "${how%% *}" --report "$T/places" "$B/tests/mpi/preload_places.$m" 3 >"$T/out" 2>"$T/err" && grep '^done$' "$T/out" &&
         "$B/overlap_report" --no-html --csv "$T/csv" "$T/places" >"$T/text" 2>&1 || { cat "$T/err"; return 1; }
-      for line in "irecv hidden 16" "isend hidden 16" "irecv bare 16" "isend bare 16" "isend lent 16" "irecv lent 16" "isend layer 16" "irecv upper 16" "isend sender 16" "irecv any 16" "isend in_thread 6" "irecv in_thread 6" "isend unseen 0" "irecv unseen 0" "isend told 8" "irecv told 8"; do
+      for line in "irecv hidden 16" "isend hidden 16" "irecv bare 16" "isend bare 16" "start lent 32" "isend layer 16" "recv upper 16" "send sender 8" "isend sender 8" "irecv any 16" "sendrecv in_thread 12" "sendrecv unseen 0" "isend told 8" "irecv told 8"; do
         n=$(awk -F, -v kind="${line%% *}" -v where="\"$(echo "$line" | cut -d' ' -f2) " '$2 == kind && index($16, where) == 1 { n += $5 } END { print n + 0 }' "$T/csv/transfers.csv")
         [ "$n" = "${line##* }" ] || { echo "$m, $how: $n instead of $line"; cat "$T/csv/transfers.csv"; return 1; }
       done
@@ -249,6 +253,7 @@ check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "a wait is told with its reason" waits_have_reasons
+check "a report says that it leaves out one-sided operations" one_sided_is_said
 check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported

@@ -103,6 +103,15 @@ static void text_says_what_was_hidden_and_where(void) {
   CHECK(strstr(text, "4 KiB..64 KiB") != NULL);
   CHECK(strstr(text, "isend (nonblocking)") != NULL);
   CHECK(strstr(text, "note: said once") != NULL);
+  CHECK(strstr(text, "what others compute meanwhile does not count") == NULL);
+  free(text);
+  nbc_thread *second;
+  NBC__REP_APPEND(nbc_thread, r->threads, r->thread_count, second);
+  CHECK(second != NULL);
+  out = open_memstream(&text, &size);
+  CHECK(nbc_report_write_text(r, out) == NBC_OK);
+  fclose(out);
+  CHECK(strstr(text, "what others compute meanwhile does not count") != NULL);
   free(text);
   nbc_report_free(r);
 }
