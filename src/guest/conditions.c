@@ -46,7 +46,8 @@ static pm_faults faults;
 static const char faults_help[] =
     "FILE: lines \"loss_ratio 1e-6\", corrupt_ratio, duplicate_ratio, delay_ratio, delay_ns, "
     "slow_node, "
-    "slow_ratio, down_node, t_down_ns, d_down_ns (nodes from 0); \"outage AT_NS FOR_NS node 3\" "
+    "slow_ratio (below 1: faster), down_node, t_down_ns, d_down_ns (nodes from 0); \"outage AT_NS "
+    "FOR_NS node 3\" "
     "(its "
     "network), with a word more: stop (its processes stand still), freeze (both), crash (its "
     "processes "
@@ -217,6 +218,33 @@ static void find_outages(const pm_platform *platform) {
   }
   pm_world_destroy(w);
 }
+/* In which line of the file a key stands; 0: in none. */
+static struct {
+  const char *key, *needs; /* needs: another one, without which it says nothing */
+  int line;
+} said[] = {{"loss_ratio", NULL, 0},        {"corrupt_ratio", NULL, 0},
+            {"duplicate_ratio", NULL, 0},   {"delay_ratio", "delay_ns", 0},
+            {"delay_ns", "delay_ratio", 0}, {"slow_node", "slow_ratio", 0},
+            {"slow_ratio", "slow_node", 0}, {"down_node", "d_down_ns", 0},
+            {"t_down_ns", "down_node", 0},  {"d_down_ns", "down_node", 0}};
+enum { SAID_COUNT = sizeof said / sizeof *said };
+static int said_of(const char *key) {
+  int i = 0;
+  while (strcmp(said[i].key, key) != 0) i++;
+  return i;
+}
+static void say(const char *key, int line) {
+  const int i = said_of(key);
+  if (said[i].line)
+    refuse_line(faults_path, line, "%s: line %d has said it already", key, said[i].line);
+  said[i].line = line;
+}
+static void check_needs(const char *path) {
+  for (int i = 0; i < SAID_COUNT; i++)
+    if (said[i].line && said[i].needs && !said[said_of(said[i].needs)].line &&
+        !(strcmp(said[i].key, "delay_ratio") == 0 && faults.delay_ratio <= 0))
+      refuse_line(path, said[i].line, "%s: %s is missing", said[i].key, said[i].needs);
+}
 /* A key and a number; empty lines and comments are none. */
 static void read_fault(const char *text, int line) {
   char key[80], word[80], rest[80];
@@ -230,15 +258,18 @@ static void read_fault(const char *text, int line) {
   if (!word[0] || rest[0]) refuse_line(faults_path, line, "%s: one number expected", key);
   if (!is_number) refuse_line(faults_path, line, "%s: \"%s\": not a number from 0 on", key, word);
   if (code < 0) refuse_line(faults_path, line, "%s: %s: out of range", key, word);
+  if (strcmp(key, "d_down_ns") == 0 && x <= 0)
+    refuse_line(faults_path, line,
+                "d_down_ns: 0: down for no time; for ever: a line \"outage AT_NS 0 node N\"");
+  say(key, line);
 }
 static void read_faults(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[512];
   int n = 0;
   if (!in) guest_refuse("%s: %s: %s", option, path, strerror(errno));
-  /* Without these a fault that is asked for would be none. */
-  if (!faults_path) faults.delay_ns = faults.d_down_ns = -1, faults.slow_ratio = -1;
   faults_path = path;
+  for (int i = 0; i < SAID_COUNT; i++) said[i].line = 0;
   while (guest_line(option, path, in, line, sizeof line, &n)) {
     const char *const first = line + strspn(line, " \t\r");
     if (strncmp(first, "outage", 6) == 0 && (!first[6] || strchr(" \t\r", first[6])))
@@ -249,14 +280,7 @@ static void read_faults(const char *option, const char *path) {
   fclose(in);
   if (faults.loss_ratio + faults.corrupt_ratio > 1)
     guest_refuse("%s: %s: loss_ratio and corrupt_ratio are more than 1 together", option, path);
-  const char *const missing = faults.delay_ratio > 0 && faults.delay_ns < 0 ? "delay_ns"
-                              : faults.slow_node && faults.slow_ratio < 0   ? "slow_ratio"
-                              : faults.down_node && faults.d_down_ns < 0    ? "d_down_ns"
-                                                                            : NULL;
-  if (missing) guest_refuse("%s: %s: %s is missing", option, path, missing);
-  if (faults.delay_ns < 0) faults.delay_ns = 0;
-  if (faults.slow_ratio < 0) faults.slow_ratio = 0;
-  if (faults.d_down_ns < 0) faults.d_down_ns = 0;
+  check_needs(path);
 }
 
 /* ---- jitter ------------------------------------------------------------------------------------------------------ */

@@ -140,6 +140,7 @@ static inline void *guest_state(const guest_part *part) {
 }
 /* Programs find function for name, not libc's. */
 void guest_replace(const char *name, void *function);
+bool guest_replaces(const char *name); /* so far: what was loaded calls a function of that name */
 #define GUEST_REPLACE(name, function)                                                              \
   do {                                                                                             \
     void *guest_address;                                                                           \
@@ -245,6 +246,9 @@ typedef struct guest_patch { /* the beginning of a function, as it was and as it
   unsigned char was[GUEST_PATCH_BYTES], is[GUEST_PATCH_BYTES];
 } guest_patch;
 int guest_patch_function(const char *name, const void *const *target, guest_patch *patch);
+/* Whether a library of the program offers such a function. like: one of the program that a compiler may have made of it
+   (foo.constprop.0), or Fortran's (foo_); "": none */
+bool guest_library_has(const char *name, char *like, size_t like_bytes);
 /* Puts it in the place of the function, or the function back, in the running process. ret the function */
 void *guest_patch_set(const guest_patch *patch, bool is_there);
 /* Of a library, past what stands in its place. NULL: no library has it */

@@ -24,6 +24,7 @@
 #  include <cpuid.h>
 #endif
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -264,9 +265,27 @@ static void kernel_called(frame *caller, double *vectors) {
 void (*guest__kernel_called_at)(frame *, double *) = kernel_called;
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
-static double value_of(const char *text, char **end) { return strtod(text, end); }
-static int set_key(kernel *k, const char *key, const char *value) {
-  pm_kernel *m = &k->model;
+/* A number from 0 on. ret what stands behind it; NULL: none */
+static const char *number_from_0(const char *text, double *value) {
+  char *end;
+  *value = strtod(text, &end);
+  return end > text && *value >= 0 && isfinite(*value) ? end : NULL;
+}
+/* WEIGHT,MEAN,SIGMA. ret NULL, or what is wrong */
+static const char *set_mode(pm_kernel *m, const char *text) {
+  static const char expected[] =
+      "WEIGHT,MEAN,SIGMA expected: weight and mean above 0, sigma from 0 on";
+  if (m->mode_count == PM_MODES_MAX) return "more than 4 modes";
+  pm_mode *mode = &m->modes[m->mode_count++];
+  double *const values[] = {&mode->weight_ratio, &mode->mean_ratio, &mode->sigma_ratio};
+  for (int i = 0; i < 3; i++) {
+    text = number_from_0(text, values[i]);
+    if (!text || *text != (i < 2 ? ',' : 0) || (i < 2 && *values[i] <= 0)) return expected;
+    text++;
+  }
+  return NULL;
+}
+static const char *set_time(pm_kernel *m, const char *key, const char *value, bool *is_time) {
   const struct {
     const char *key;
     double *to;
@@ -281,35 +300,39 @@ static int set_key(kernel *k, const char *key, const char *value) {
                {"sigma_mk", &m->sigma_mk_s},
                {"sigma_nk", &m->sigma_nk_s},
                {"sigma_one", &m->sigma_one_s}};
-  char *end;
+  size_t i = 0;
+  while (i < sizeof times / sizeof *times && strcmp(key, times[i].key) != 0) i++;
+  *is_time = i < sizeof times / sizeof *times;
+  if (!*is_time) return NULL;
+  const char *const end = number_from_0(value, times[i].to);
+  return end && !*end ? NULL : "a number from 0 on expected";
+}
+/* ret NULL, or what is wrong */
+static const char *set_key(kernel *k, const char *key, const char *value) {
+  bool is_time;
+  const char *const bad = set_time(&k->model, key, value, &is_time);
+  char *end = NULL;
   long number;
-  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-    if (strcmp(key, times[i].key) == 0)
-      return *times[i].to = value_of(value, &end), *value && !*end && isfinite(*times[i].to);
+  if (is_time) return bad;
   for (int i = 0; i < SIZES; i++)
     if (key[0] == "mnk"[i] && !key[1]) {
       k->is_pointer[i] = *value == '*';
       number = strtol(value + k->is_pointer[i], &end, 10);
       k->argument[i] = (int)number;
-      return !*end && number >= 1 && number <= 32;
+      return !*end && number >= 1 && number <= 32 ? NULL : "an argument from 1 to 32 expected";
     }
   if (strcmp(key, "node") == 0) {
     number = strtol(value, &end, 10);
     k->node = (int)number;
-    return *value && !*end && number >= 0 && number < 1 << 24;
+    return *value && !*end && number >= 0 && number < 1 << 24 ? NULL : "a node's number expected";
   }
   if (strcmp(key, "result") == 0) {
-    k->result = strcmp(value, "any") == 0 ? -1 : strtol(value, &end, 10);
-    return *value && (k->result < 0 ? strcmp(value, "any") == 0 : !*end);
+    const bool is_any = strcmp(value, "any") == 0;
+    k->result = is_any ? -1 : strtol(value, &end, 10);
+    return *value && (is_any || (k->result >= 0 && !*end)) ? NULL
+                                                           : "a number from 0 on, or any, expected";
   }
-  if (strcmp(key, "mode") != 0 || m->mode_count == PM_MODES_MAX) return 0;
-  pm_mode *mode = &m->modes[m->mode_count++];
-  mode->weight_ratio = value_of(value, &end);
-  if (*end != ',') return 0;
-  mode->mean_ratio = value_of(end + 1, &end);
-  if (*end != ',') return 0;
-  mode->sigma_ratio = value_of(end + 1, &end);
-  return !*end && isfinite(mode->weight_ratio + mode->mean_ratio + mode->sigma_ratio);
+  return strcmp(key, "mode") == 0 ? set_mode(&k->model, value) : "not understood";
 }
 /* What is called in place of a function: it tells the common entry which kernel is meant, since all functions
    share that. Thunks must be where code may be run, so they have pages of their own, in the lower 2 GiB: there
@@ -362,6 +385,29 @@ static kernel *one_more(void) {
   memset(&kernels[kernel_count], 0, sizeof *kernels);
   return &kernels[kernel_count++];
 }
+__attribute__((noreturn, format(printf, 2, 3))) static void refuse_line(const kernel *k,
+                                                                        const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  guest_refuse("--kernels: %s, line %d: %s", k->path, k->line, text);
+}
+static void read_keys(kernel *k, char *rest) {
+  char *word, *said[32];
+  int count = 0;
+  while ((word = strtok_r(NULL, " \t\r", &rest)) != NULL) {
+    char *value = strchr(word, '=');
+    if (value) *value++ = 0;
+    const char *const bad = value ? set_key(k, word, value) : "KEY=VALUE expected";
+    if (bad) refuse_line(k, "%s: %s", word, bad);
+    for (int i = 0; i < count; i++)
+      if (strcmp(said[i], word) == 0 && strcmp(word, "mode") != 0)
+        refuse_line(k, "%s: stands twice", word);
+    said[count++] = word; /* no more than there are keys, and modes */
+  }
+}
 static void read_kernels(const char *option, const char *path) {
   FILE *in = fopen(path, "r");
   char line[1024];
@@ -373,15 +419,12 @@ static void read_kernels(const char *option, const char *path) {
     kernel *k = one_more();
     k->node = -1;
     k->path = path, k->line = n;
-    if (strlen(word) >= sizeof k->name)
-      guest_refuse("%s: %s, line %d: name too long", option, path, n);
+    if (strlen(word) >= sizeof k->name) refuse_line(k, "name too long");
     strcpy(k->name, word);
-    while ((word = strtok_r(NULL, " \t\r", &rest)) != NULL) {
-      char *value = strchr(word, '=');
-      if (value) *value++ = 0;
-      if (!value || !set_key(k, word, value))
-        guest_refuse("%s: %s, line %d: %s: not understood", option, path, n, word);
-    }
+    read_keys(k, rest);
+    for (const kernel *other = kernels; other < k; other++)
+      if (other->node == k->node && strcmp(other->name, k->name) == 0)
+        refuse_line(k, "%s: line %d of %s is for it, too", k->name, other->line, other->path);
     if (k->node < 0) guest_replace(k->name, (k->thunk = thunk(kernel_count - 1))->of_library);
   }
   fclose(in);
@@ -413,6 +456,15 @@ static void find_lines_of_nodes(void) {
                    kernels[line].name, kernels[line].node);
   }
 }
+/* Told at the start, not refused: one file may be for many programs, and dlopen may bring it. */
+static void say_unknown(const kernel *k) {
+  char like[96];
+  if (guest_library_has(k->name, like, sizeof like) || guest_replaces(k->name)) return;
+  fprintf(stderr,
+          "pm_run: --kernels: %s, line %d: %s: neither the program nor what it is linked with has "
+          "or calls a function of that name%s%s\n",
+          k->path, k->line, k->name, like[0] ? "; there is " : "", like);
+}
 /* Functions of the program itself are left at their first instruction. */
 static void patch_program(pm_world *world) {
   (void)world;
@@ -420,6 +472,7 @@ static void patch_program(pm_world *world) {
     kernel *k = &kernels[i];
     const int done = k->thunk ? guest_patch_function(k->name, &k->thunk->to_program, &k->patch) : 0;
     k->is_patched = done > 0;
+    if (k->thunk && !done) say_unknown(k);
     if (done < 0)
       guest_refuse("--kernels: %s, line %d: %s is too short to be replaced: %zu byte%s up to what "
                    "follows it, %d are needed (compile it with -falign-functions=16)",
@@ -429,12 +482,16 @@ static void patch_program(pm_world *world) {
 }
 static int tell(pm_world *world, int result) {
   (void)world;
-  for (int i = 0; i < kernel_count; i++)
-    if (kernels[i].calls)
-      fprintf(stderr, "pm_run: %s: %ld calls, %.6f s of all processes together\n", kernels[i].name,
-              kernels[i].calls, kernels[i].seconds);
-    else if (kernels[i].node < 0)
-      fprintf(stderr, "pm_run: %s: was not called\n", kernels[i].name);
+  for (int i = 0; i < kernel_count; i++) {
+    const kernel *k = &kernels[i];
+    char node[32] = "";
+    if (k->node >= 0) snprintf(node, sizeof node, " on node %d", k->node);
+    if (k->calls)
+      fprintf(stderr, "pm_run: %s%s: %ld calls, %.6f s of all processes together\n", k->name, node,
+              k->calls, k->seconds);
+    else if (k->node < 0 && !k->node_count)
+      fprintf(stderr, "pm_run: %s: was not called\n", k->name);
+  }
   return models_path && !write_models() && !result ? 2 : result;
 }
 static void set_models(const char *option, const char *path) {

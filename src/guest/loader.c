@@ -802,6 +802,17 @@ static bool has_name(void *arg, const char *name, const ElfW(Sym) * function) {
   w->bytes = function->st_size;
   return 1;
 }
+/* Compilers add a point and a word to what they made of a function (foo.isra.0), Fortran's an underscore to its name. */
+static bool is_like(void *arg, const char *name, const ElfW(Sym) * function) {
+  wanted *w = (wanted *)arg;
+  const size_t bytes = strlen(w->name);
+  (void)function;
+  if (strncmp(name, w->name, bytes) != 0 || (name[bytes] != '.' && strcmp(name + bytes, "_") != 0))
+    return 0;
+  snprintf(w->found, sizeof w->found, "%s", name);
+  return 1;
+}
+/* Looks at all: the table is in no order. */
 static bool is_next(void *arg, const char *name, const ElfW(Sym) * function) {
   wanted *w = (wanted *)arg;
   (void)name;
@@ -825,6 +836,14 @@ int guest_describe_address(const void *address, char *text, size_t text_bytes) {
   else
     snprintf(text, text_bytes, "%s+0x%zx", o->name, w.at);
   return 1;
+}
+bool guest_library_has(const char *name, char *like, size_t like_bytes) {
+  wanted w = {.name = name, .found = ""};
+  functions_in(&image.objects[0], SHT_SYMTAB, is_like, &w);
+  snprintf(like, like_bytes, "%s", w.found);
+  for (int i = 1; i < image.object_count; i++)
+    if (elf_symbol(&image.objects[i], name)) return true;
+  return false;
 }
 /* Bytes of an instruction that compilers and linkers put between functions: int3, nop in its lengths. 0: another one */
 static size_t padding_bytes(const unsigned char *code) {

@@ -54,6 +54,7 @@ static char *guests;
 static struct replacement {
   const char *name;
   void *function;
+  bool is_wanted; /* somebody asked for it */
 } * replacements;
 static int replacement_count, replacements_max;
 
@@ -69,12 +70,21 @@ void guest_replace(const char *name, void *function) {
                                                  (size_t)replacements_max * sizeof *replacements);
     if (!replacements) guest_refuse("out of memory");
   }
-  replacements[replacement_count++] = (struct replacement){name, function};
+  replacements[replacement_count++] = (struct replacement){name, function, false};
+}
+static struct replacement *replacement_of(const char *name) {
+  for (int i = 0; i < replacement_count; i++)
+    if (strcmp(replacements[i].name, name) == 0) return &replacements[i];
+  return NULL;
 }
 void *guest__replacement(const char *name) {
-  for (int i = 0; i < replacement_count; i++)
-    if (strcmp(replacements[i].name, name) == 0) return replacements[i].function;
-  return NULL;
+  struct replacement *r = replacement_of(name);
+  if (r) r->is_wanted = true;
+  return r ? r->function : NULL;
+}
+bool guest_replaces(const char *name) {
+  const struct replacement *r = replacement_of(name);
+  return r && r->is_wanted;
 }
 guest *guest_at(int rank) {
   return rank >= 0 && rank < s.processes ? (guest *)(void *)(guests + guest_bytes * (size_t)rank)

@@ -124,6 +124,7 @@ static const char *pm__platform_line(pm_platform *p, char **word, int words, int
     return NULL;
   }
   if (strcmp(word[0], "topology") == 0) {
+    if (words != 2) return "one name expected";
     for (i = 0; i < 5; i++)
       if (strcmp(word[1], pm__topology_names[i]) == 0) {
         p->topology = (pm_topology_kind)i;
@@ -183,6 +184,22 @@ static bool pm__loggp_range_is_bad(const pm_platform *p, int i) {
       return true;
   return false;
 }
+/* One that is neither 0 nor 1, by name */
+static const char *pm__platform_switch(const pm_platform *p) {
+  const struct {
+    const char *name;
+    int64_t value;
+  } switches[] = {
+      {"cores_are_shared", p->cores_are_shared}, {"pio_needs_volatile", p->pio_needs_volatile},
+      {"pio_is_posted", p->pio_is_posted},       {"quick_ack", p->quick_ack},
+      {"ack_after_write", p->ack_after_write},   {"dma_ahead", p->dma_ahead},
+      {"no_pci_commands", p->no_pci_commands},   {"no_pci", p->no_pci},
+      {"pci_half_duplex", p->pci_half_duplex},   {"intra_uses_nic", p->intra_uses_nic}};
+  size_t i;
+  for (i = 0; i < sizeof switches / sizeof *switches; i++)
+    if (switches[i].value != 0 && switches[i].value != 1) return switches[i].name;
+  return NULL;
+}
 /* Smallest and largest legal value of a whole number, by name: zero is physical for times only. */
 static const char *pm__platform_range(const pm_platform *p) {
   const int64_t at_least_1[] = {
@@ -225,58 +242,107 @@ static const char *pm__platform_range(const pm_platform *p) {
   return NULL;
 }
 
-PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
-                                  char *error, size_t error_bytes) {
+/* The words of the next line. ret their number; -1: it is too long */
+static int pm__platform_words(const char *text, size_t size_bytes, size_t *at, char line[512],
+                              char *word[20]) {
+  int words = 0, n = 0;
+  char *s;
+  for (; *at < size_bytes && text[*at] != '\n'; (*at)++) {
+    if (n == 511) return -1;
+    line[n++] = text[*at] ? text[*at] : '?';
+  }
+  ++*at;
+  line[n] = 0;
+  if ((s = strchr(line, '#')) != NULL) *s = 0;
+  for (s = line; *s && words < 20;) {
+    while (isspace((unsigned char)*s)) s++;
+    if (*s) word[words++] = s;
+    while (*s && !isspace((unsigned char)*s)) s++;
+    if (*s) *s++ = 0;
+  }
+  return words;
+}
+/* Keys that stand once in a file. */
+#define PM__X(field, value, text) #field,
+static const char *const pm__platform_once[] = {
+    "name", "topology", "topo", PM_PLATFORM_INT_LIST(PM__X) PM_PLATFORM_REAL_LIST(PM__X)};
+#undef PM__X
+enum { PM__SAID_TOPO = 2, PM__SAID_COUNT = sizeof pm__platform_once / sizeof *pm__platform_once };
+typedef struct pm__said {
+  int line[PM__SAID_COUNT], first_link; /* where; 0: nowhere */
+} pm__said;
+/* ret 0, or the line that has said this key before */
+static int pm__platform_say(pm__said *said, const char *key, int line_number) {
+  int i = 0, before;
+  if (strcmp(key, "link") == 0) {
+    if (!said->first_link) said->first_link = line_number;
+    return 0;
+  }
+  key = pm__platform_key(key);
+  while (i < PM__SAID_COUNT && strcmp(key, pm__platform_once[i]) != 0) i++;
+  if (i == PM__SAID_COUNT) return 0;
+  before = said->line[i];
+  said->line[i] = line_number;
+  return before;
+}
+/* What another topology takes would be passed over without a word. */
+static pm_status pm__platform_takes(const pm_platform *p, const pm__said *said, char *error,
+                                    size_t error_bytes) {
+  const char *const name = pm__topology_names[p->topology];
+  const int topo = said->line[PM__SAID_TOPO];
+  if (said->first_link && p->topology != PM_TOPO_FILE)
+    return pm__platform_error(error, error_bytes,
+                              "line %d: link: of topology file alone, this one is %s",
+                              said->first_link, name);
+  if (topo && (p->topology == PM_TOPO_FILE || p->topology == PM_TOPO_CROSSBAR))
+    return pm__platform_error(error, error_bytes, "line %d: topo: topology %s takes no numbers",
+                              topo, name);
+  return PM_OK;
+}
+/* said: NULL, or of a file */
+static pm_status pm__platform_lines(const char *text, size_t size_bytes, pm_platform *p,
+                                    pm__said *said, char *error, size_t error_bytes) {
   size_t at = 0;
   int line_number = 0, links_max = 0;
-  const char *bad;
-  pm_platform p = pm_platform_bxi2(2);
-  if (!text || !platform) return PM_E_INVAL;
-  memset(platform, 0, sizeof *platform);
   while (at < size_bytes) {
-    char line[512], *word[20], *s;
-    int words = 0, n = 0;
+    char line[512], *word[20];
+    const int words = pm__platform_words(text, size_bytes, &at, line, word);
+    const char *bad;
+    int before;
     line_number++;
-    while (at < size_bytes && text[at] != '\n') {
-      if (n < (int)sizeof line - 1)
-        line[n++] = text[at] ? text[at] : '?';
-      else
-        n = (int)sizeof line; /* too long: noticed below */
-      if (n == (int)sizeof line) break;
-      at++;
-    }
-    if (n == (int)sizeof line) {
-      PM_FREE((void *)(uintptr_t)p.links);
+    if (words < 0)
       return pm__platform_error(error, error_bytes, "line %d: longer than 510 characters",
                                 line_number);
-    }
-    at++;
-    line[n] = 0;
-    if ((s = strchr(line, '#')) != NULL) *s = 0;
-    for (s = line; *s && words < 20;) {
-      while (isspace((unsigned char)*s)) s++;
-      if (*s) word[words++] = s;
-      while (*s && !isspace((unsigned char)*s)) s++;
-      if (*s) *s++ = 0;
-    }
     if (!words) continue;
-    bad = pm__platform_line(&p, word, words, &links_max);
-    if (!bad) bad = pm__platform_range(&p) ? "value out of range" : NULL;
-    if (bad) {
-      pm__platform_error(error, error_bytes, "line %d: %s: %s", line_number, word[0], bad);
-      PM_FREE((void *)(uintptr_t)p.links);
-      return PM_E_PLATFORM;
-    }
+    bad = pm__platform_line(p, word, words, &links_max);
+    if (!bad) bad = pm__platform_switch(p) ? "0 or 1 expected" : NULL;
+    if (!bad) bad = pm__platform_range(p) ? "value out of range" : NULL;
+    if (bad)
+      return pm__platform_error(error, error_bytes, "line %d: %s: %s", line_number, word[0], bad);
+    before = said ? pm__platform_say(said, word[0], line_number) : 0;
+    if (before)
+      return pm__platform_error(error, error_bytes, "line %d: %s: line %d has said it already",
+                                line_number, word[0], before);
   }
-  {
-    pm_status status = pm_platform_check(&p, error, error_bytes);
-    if (status) {
-      PM_FREE((void *)(uintptr_t)p.links);
-      return status;
-    }
-  }
-  *platform = p;
-  return PM_OK;
+  return said ? pm__platform_takes(p, said, error, error_bytes) : PM_OK;
+}
+static pm_status pm__platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                   pm__said *said, char *error, size_t error_bytes) {
+  pm_platform p = pm_platform_bxi2(2);
+  pm_status status;
+  if (!text || !platform) return PM_E_INVAL;
+  memset(platform, 0, sizeof *platform);
+  status = pm__platform_lines(text, size_bytes, &p, said, error, error_bytes);
+  if (!status) status = pm_platform_check(&p, error, error_bytes);
+  if (status)
+    PM_FREE((void *)(uintptr_t)p.links);
+  else
+    *platform = p;
+  return status;
+}
+PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
+                                  char *error, size_t error_bytes) {
+  return pm__platform_read(text, size_bytes, platform, NULL, error, error_bytes);
 }
 
 /* What the file holds, n bytes of it. ret PM_OK, and the text to be freed, or why not */
@@ -311,11 +377,13 @@ PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char 
   char *text, what[256] = "";
   const char *why = what, *end;
   int n;
+  pm__said said;
   pm_status status;
   if (!path || !platform) return PM_E_INVAL;
+  memset(&said, 0, sizeof said);
   memset(platform, 0, sizeof *platform);
   status = pm__platform_text(path, &text, &n, &why);
-  if (!status) status = pm_platform_read(text, (size_t)n, platform, what, sizeof what);
+  if (!status) status = pm__platform_read(text, (size_t)n, platform, &said, what, sizeof what);
   PM_FREE(text);
   if (!status) return PM_OK;
   /* Of a long path its end, so that what follows has room. */
@@ -374,7 +442,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   if (!pm__is_written_whole(p)) return PM_E_PLATFORM;
   fprintf(out, "name %s\ntopology %s\n", p->name[0] ? p->name : "-",
           pm__topology_names[p->topology]);
-  if (p->topo[0]) {
+  if (p->topo[0] && p->topology != PM_TOPO_CROSSBAR && p->topology != PM_TOPO_FILE) {
     fprintf(out, "topo");
     for (i = 0; i < 16 && p->topo[i]; i++) fprintf(out, " %lld", (long long)p->topo[i]);
     fprintf(out, "\n");
@@ -387,7 +455,7 @@ PM_API pm_status pm_platform_write(const pm_platform *p, FILE *out) {
   fprintf(out, "%-28s %-14s # %s\n", #field, pm__real_text(p->field, real[0]), text);
   PM_PLATFORM_REAL_LIST(PM__X)
 #undef PM__X
-  for (k = 0; k < p->link_count; k++)
+  for (k = 0; p->topology == PM_TOPO_FILE && k < p->link_count; k++)
     fprintf(out, "link %s %s %s %lld\n", p->links[k].from, p->links[k].to,
             pm__real_text(p->links[k].bytes_per_s, real[0]), (long long)p->links[k].latency_ns);
   for (i = 0; i < p->noise_count; i++)
@@ -643,6 +711,8 @@ PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t err
   const char *bad;
   pm_status status;
   if (!p) return PM_E_INVAL;
+  bad = pm__platform_switch(p);
+  if (bad) return pm__platform_error(error, error_bytes, "%s: 0 or 1 expected", bad);
   bad = pm__platform_range(p);
   if (bad) return pm__platform_error(error, error_bytes, "%s: value out of range", bad);
   if (p->pci_root_count > p->nic_count)

@@ -175,12 +175,14 @@ PM_API pm_platform pm_platform_bxi2(int node_count);
      loggp_range FROM_BYTES L_NS O_NS GAP_NS NS_PER_BYTE GAP_NS_PER_BYTE [WEIGHT MEAN_RATIO SIGMA_RATIO]...
                                                 (ascending, at most 16; see pm_loggp_range)
    in   text, size_bytes   need not end with 0; untrusted
-   out  platform           starts from pm_platform_bxi2(2), then what the text says
+   out  platform           starts from pm_platform_bxi2(2), then what the text says; of a key that stands twice, the
+                           later value, for texts that are put together
         error, error_bytes a sentence that names the line; may be NULL, 0
    ret  PM_OK | PM_E_PLATFORM | PM_E_NOMEM        free with pm_platform_free */
 PM_API pm_status pm_platform_read(const char *text, size_t size_bytes, pm_platform *platform,
                                   char *error, size_t error_bytes);
-/* The same from a file of at most 64 MiB; error begins with its path.
+/* The same from a file of at most 64 MiB; error begins with its path. A key stands once there (link, noise and
+   loggp_range as often as need be), links only with topology file, and topo only with one that takes it.
    ret  as above | PM_E_IO: it cannot be read */
 PM_API pm_status pm_platform_load(const char *path, pm_platform *platform, char *error,
                                   size_t error_bytes);

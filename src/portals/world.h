@@ -89,7 +89,7 @@ typedef struct pm_faults {
   double loss_ratio, corrupt_ratio, duplicate_ratio, delay_ratio;
   int64_t delay_ns;  /* up to this long more */
   int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
-  double slow_ratio; /* 0 = 1 */
+  double slow_ratio; /* 0 = 1; below 1: faster */
   int down_node;     /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
   const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */

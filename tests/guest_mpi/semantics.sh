@@ -161,6 +161,10 @@ calls_cost_what_the_file_says() {
     echo "$line" >"$T/costs" && "$B/pm_run" --lib-cost "$T/costs" -n 1 "$set" 2>"$T/err"
     test $? = 2 && grep 'line 1: MPI_Name NANOSECONDS' "$T/err" || { echo "taken: $line"; return 1; }
   done
+  for line in 'MPI_Sennd: MPI has no such function' 'MPI_Send: line 1 has said it already' 'MPI_\*: line 2 has said it already'; do
+    printf 'MPI_Send 3\nMPI_* 3\n%s 4\n' "$(echo "${line%%:*}" | tr -d '\\')" >"$T/costs" && "$B/pm_run" --lib-cost "$T/costs" -n 1 "$set" 2>"$T/err"
+    test $? = 2 && grep "costs, line 3: $line" "$T/err" || { echo "taken: $line"; return 1; }
+  done
 }
 # Fortran by the module, by the module of 2008, by mpif.h: nothing is missing, and the same is printed.
 fortran_is_as_mpich() {

@@ -338,6 +338,12 @@ faults_are_read() {
     echo "$f" >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
   done
   printf 'slow_node 3\nslow_ratio 2\n' >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
+  # What says nothing, and what is said twice
+  for f in 'slow_ratio 3@1: slow_ratio: slow_node is missing' 't_down_ns 5@1: t_down_ns: down_node is missing' 'd_down_ns 5@1: d_down_ns: down_node is missing' 'delay_ns 5@1: delay_ns: delay_ratio is missing' 'down_node 1\nt_down_ns 5@1: down_node: d_down_ns is missing' \
+    'loss_ratio 0.1\n\nloss_ratio 0.1@3: loss_ratio: line 1 has said it already' 'down_node 1\nd_down_ns 0@2: d_down_ns: 0: down for no time'; do
+    printf "${f%@*}\n" >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep "^pm_run: --faults: $T/faults, line ${f#*@}" "$T/err" || { echo "$f"; return 1; }
+  done
+  printf 'delay_ratio 0\nslow_node 1\nslow_ratio 0.5\n' >"$T/faults" && run -n 3 --faults "$T/faults" "$guest" || return 1
   echo 'loss_ratio 1' >"$T/faults"
   run -n 3 --faults "$T/faults" "$guest"
   test $? = 100 && grep '^  messages that could not be delivered: 1$' "$T/err"
@@ -399,18 +405,27 @@ who_blocks_the_host_is_named() {
 }
 kernels_are_models() {
   printf 'heavy m=1 n=*2 k=3 mnk=1e-9 one=4e-6 # 6 + 4 us\nheavy node=1 one=1e-3\n' >"$T/kernels"
-  run -n 2 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep -x '0: heavy 0 took 10000 ns' "$T/out" && grep -x '1: heavy 0 took 1000000 ns' "$T/out" &&
+  run -n 2 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep -x '0: heavy 0 took 10000 ns' "$T/out" && grep -x '1: heavy 0 took 1000000 ns' "$T/out" && grep '^pm_run: heavy on node 1: 1 calls' "$T/err" &&
     grep 'large is mine, small is mine: 1' "$T/out" && grep '^pm_run: heavy: 1 calls' "$T/err" && run -n 1 "$B/tests/model/guest_kernels" && grep -x '0: heavy 6007 took 0 ns' "$T/out" || return 1
   echo 'heavy m=1 one=1e-6 result=41' >"$T/kernels" && run -n 1 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep -x '0: heavy 41 took 1000 ns' "$T/out" &&
     echo 'heavy m=1 one=1e-6 result=any' >"$T/kernels" && run -n 4 --kernels "$T/kernels" "$B/tests/model/guest_kernels" && test "$(sed -n 's/.: heavy \([0-9]*\) took 1000 ns/\1/p' "$T/out" | awk '$1 >= 1 && $1 <= 10000 { n[$1] } END { print length(n) }')" -gt 1 || return 1
   for k in 'heavy result=x' 'heavy result=' 'heavy m' 'heavy m=x' 'heavy m=*0' 'heavy mode=1,2' 'heavy nonsense=1' 'heavy m=4294967297' 'heavy node=4294967296' 'heavy one=nan' 'heavy mode=1,inf,1'; do
     echo "$k" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: .*line 1: ' "$T/err" || return 1
   done
+  # What no time can be, and what is said twice
+  for k in 'mnk: a number:mnk=-1' 'one: a number:one=-1e-6' 'one: a number:one=' 'sigma: a number:sigma=-1' 'sigma_mn: a number:sigma_mn=-1' 'mode: WEIGHT:mode=-1,1,0' 'mode: WEIGHT:mode=0,1,0' 'mode: WEIGHT:mode=1,-3,0' 'mode: WEIGHT:mode=1,0,0' 'mode: WEIGHT:mode=1,1,-1' 'mode: WEIGHT:mode=1,1,0,1' 'mode: more than 4:mode=1,1,0 mode=1,2,0 mode=1,3,0 mode=1,4,0 mode=1,5,0' \
+    'm: stands twice:m=1 m=2' 'one: stands twice:mode=1,1,0 one=1 mode=1,1,0 one=2' 'result: stands twice:result=1 result=any' 'node: stands twice:node=1 node=1' 'result: a number:result=-3' 'm: an argument:m=0'; do
+    printf '\nheavy %s\n' "${k##*:}" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep "^pm_run: --kernels: $T/kernels, line 2: ${k%:*}" "$T/err" || { echo "$k"; return 1; }
+  done
+  for k in 'heavy one=1' 'heavy node=2 one=1'; do
+    printf '%s\nheavy node=3\n%s\n' "$k" "$k" >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep "^pm_run: --kernels: $T/kernels, line 3: heavy: line 1 of $T/kernels is for it, too" "$T/err" || return 1
+  done
   # each node of many has a line of its own, in any order
   { for i in $(seq 199 -1 0); do echo "heavy node=$i one=$((i + 1))e-6"; done && echo 'heavy one=1'; } >"$T/kernels" && run -n 200 --kernels "$T/kernels" "$B/tests/model/guest_kernels" &&
     test "$(sed -n 's/^\([0-9]*\): heavy 0 took \([0-9]*\)000 ns$/\1 \2/p' "$T/out" | awk '$2 == $1 + 1' | wc -l)" = 200 || return 1
   echo 'heavy node=1 one=1' >"$T/kernels" && ! run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep '^pm_run: --kernels: heavy is a model on node 1; ' "$T/err" || return 1
-  echo 'no_such_function one=1' >"$T/kernels" && run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep 'no_such_function: was not called' "$T/err"
+  echo 'no_such_function one=1' >"$T/kernels" && run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && grep 'no_such_function: was not called' "$T/err" && test "$(head -1 "$T/err")" = "pm_run: --kernels: $T/kernels, line 1: no_such_function: neither the program nor what it is linked with has or calls a function of that name" || return 1
+  printf 'heavy one=1\nPMI_Barrier\n' >"$T/kernels" && run --kernels "$T/kernels" "$B/tests/model/guest_kernels" && ! grep neither "$T/err" && printf 'int heavy_(int n) { return n; }\nint main(void) { return heavy_(0); }\n' >"$T/main.c" && $CC -O0 -w -fPIE -pie "$T/main.c" -o "$T/main" && run --kernels "$T/kernels" "$T/main" && grep 'line 1: heavy: neither .*; there is heavy_$' "$T/err"
 }
 # GCC's callers of a known function keep values in registers that it leaves alone; what it does not write holds no result.
 registers_are_kept_across_kernels() {

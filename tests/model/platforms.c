@@ -3,6 +3,7 @@
 #include "portals_model.h"
 #include "tests/test.h"
 
+static const char *here; /* the program itself: its file lies beside it */
 static const char *read_error(const char *text) {
   static char error[256];
   pm_platform p;
@@ -33,6 +34,9 @@ static void old_plural_keys_are_still_read(void) {
 
 static void bad_lines_are_named(void) {
   BAD("node_count 4\nnodes_cuont 4\n", "line 2: nodes_cuont: unknown key");
+  BAD("node_count 4\nquick_ack 2\n", "line 2: quick_ack: 0 or 1 expected");
+  BAD("no_pci -1\n", "line 1: no_pci: 0 or 1 expected");
+  BAD("topology torus 2\n", "line 1: topology: one name expected");
   BAD("node_count 0", "line 1: node_count: value out of range");
   BAD("node_count -3", "line 1: node_count: value out of range");
   BAD("node_count 1e3", "line 1: node_count: not a whole number");
@@ -75,6 +79,46 @@ static void bad_lines_are_named(void) {
   CHECK(pm_platform_check(&p, error, sizeof error) == PM_E_PLATFORM && strstr(error, "link_count"));
 }
 
+/* In a file; in a text that a program puts together, the later line counts. */
+static void contradictions_of_a_file_are_named(void) {
+  static const char *const bad[][2] = {
+      {"node_count 4\nquick_ack 1\nnode_count 4\n", "line 3: node_count: line 1 has said it already"},
+      {"node_count 4\n\nnodes_count 4\n", "line 3: nodes_count: line 1 has said it already"},
+      {"name a\nname b\n", "line 2: name: line 1 has said it already"},
+      {"topology torus\ntopo 1 2\ntopo 1 2\n", "line 3: topo: line 2 has said it already"},
+      {"link_bytes_per_s 1e9\nlink_bytes_per_s 1e9\n", "line 2: link_bytes_per_s: line 1 has said it already"},
+      {"node_count 2\nlink h0 h1 1e9 5\nlink h0 h1 1e9 5\n", "line 2: link: of topology file alone, this one is crossbar"},
+      {"link h0 h1 1e9 5\ntopology torus\ntopo 1 2\n", "line 1: link: of topology file alone, this one is torus"},
+      {"topo 1 2\ntopology crossbar\n", "line 1: topo: topology crossbar takes no numbers"},
+      {"topology file\nlink h0 h1 1e9 5\ntopo 1 2\n", "line 3: topo: topology file takes no numbers"}};
+  pm_platform p;
+  char path[300], error[600];
+  snprintf(path, sizeof path, "%s.platform", here);
+  for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+    static const char good[] = "topology file\nnode_count 2\nnoise 1 1 0\nnoise 1 1 0\nlink h0 h1 1e9 5\nlink h0 h1 1e9 5\n";
+    const bool is_bad = i < sizeof bad / sizeof *bad;
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(is_bad ? bad[i][0] : good, f) >= 0 && fclose(f) == 0);
+    error[0] = 0;
+    CHECK(pm_platform_load(path, &p, error, sizeof error) == (is_bad ? PM_E_PLATFORM : PM_OK));
+    CHECK(!is_bad || (strstr(error, bad[i][1]) && strncmp(error, path, strlen(path)) == 0));
+    if (!is_bad) pm_platform_free(&p);
+    if (is_bad && !strstr(error, bad[i][1])) printf("  said: %s\n", error);
+  }
+  remove(path);
+  CHECK(pm_platform_read("node_count 4\nnode_count 5\n", 26, &p, error, sizeof error) == PM_OK && p.node_count == 5);
+}
+static void what_a_topology_does_not_take_is_not_written(void) {
+  pm_platform p = pm_platform_bxi2(2);
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  const pm_link link = {"h0", "h1", 1e9, 5};
+  p.topo[0] = 3, p.links = &link, p.link_count = 1;
+  CHECK(pm_platform_write(&p, out) == PM_OK && fclose(out) == 0);
+  CHECK(text && !strstr(text, "\ntopo ") && !strstr(text, "\nlink "));
+  free(text);
+}
 static void what_is_written_is_read_back(void) {
   static const char text[] =
       "name two # cables\ntopology file\nnode_count 3\nlink h0 s0 1.25e10 100\n"
@@ -282,8 +326,11 @@ static void fat_tree_spreads_by_destination(void) {
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
+  here = argv[0];
   RUN(old_plural_keys_are_still_read);
   RUN(bad_lines_are_named);
+  RUN(contradictions_of_a_file_are_named);
+  RUN(what_a_topology_does_not_take_is_not_written);
   RUN(what_is_written_is_read_back);
   RUN(fractions_are_read_and_written);
   RUN(counts_beyond_their_arrays_are_refused);

@@ -2,14 +2,16 @@
    nanoseconds of every such call; "MPI_* 80": of all that are not named; # starts a comment. */
 #include "gm.h"
 #include "guest.h"
+#include <dlfcn.h>
 #include <errno.h>
 
 typedef struct cost {
   char name[64];
   int64_t d_ns;
+  int line;
 } cost;
-static cost *costs;
-static uint32_t count, max;
+static cost *costs; /* of all files: the last --lib-cost may name a call again, a file may not */
+static uint32_t count, max, of_file;
 static int64_t other_ns;
 int gm_has_costs;
 
@@ -20,12 +22,16 @@ static void read_line(const char *path, int number, const char *line) {
   if (n <= 0) return;
   if (n != 2 || strncmp(name, "MPI_", 4) != 0 || d_ns < 0 || d_ns > 1000000000000)
     guest_refuse("--lib-cost: %s, line %d: MPI_Name NANOSECONDS expected", path, number);
-  if (strcmp(name, "MPI_*") == 0) {
-    other_ns = d_ns;
-    return;
-  }
+  if (strcmp(name, "MPI_*") != 0 && !dlsym(RTLD_DEFAULT, name)) /* the launcher has all of MPI */
+    guest_refuse("--lib-cost: %s, line %d: %s: MPI has no such function", path, number, name);
+  for (uint32_t i = of_file; i < count; i++)
+    if (strcmp(costs[i].name, name) == 0)
+      guest_refuse("--lib-cost: %s, line %d: %s: line %d has said it already", path, number, name,
+                   costs[i].line);
+  if (strcmp(name, "MPI_*") == 0) other_ns = d_ns;
   costs = gm_grow(costs, &max, count + 1, sizeof *costs);
   snprintf(costs[count].name, sizeof costs->name, "%s", name);
+  costs[count].line = number;
   costs[count++].d_ns = d_ns;
 }
 void gm_costs_read(const char *path) {
@@ -33,13 +39,14 @@ void gm_costs_read(const char *path) {
   FILE *in = fopen(path, "r");
   int number = 0;
   if (!in) guest_refuse("--lib-cost: %s: %s", path, strerror(errno));
+  of_file = count;
   while (guest_line("--lib-cost", path, in, line, sizeof line, &number))
     read_line(path, number, line);
   fclose(in);
   gm_has_costs = 1;
 }
 static int64_t looked_up(const char *name) {
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = count; i-- > 0;)
     if (strcmp(costs[i].name, name) == 0) return costs[i].d_ns;
   return other_ns;
 }
