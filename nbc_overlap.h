@@ -611,6 +611,7 @@ typedef struct nbc_site {
   uint64_t offset; /* of the return address in the module */
   uint64_t count;
   int64_t total_ns, max_ns;
+  char *where; /* "function (file:line)", once somebody has looked; else NULL */
 } nbc_site;
 
 typedef struct nbc_cell { /* transfers of one (section, kind, class, peer, place) */
@@ -4169,7 +4170,7 @@ NBC_API nbc_status nbc_table_write(const nbc_table *table, const char *path, con
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 165 "src/overlap/cells.h"
+#line 166 "src/overlap/cells.h"
 #endif
 NBC__PRIVATE int nbc__bin(int64_t ns);
 /* The same call of the same module and offset. */
@@ -6440,6 +6441,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
     NBC_FREE(r->sites[i].call);
     NBC_FREE(r->sites[i].module);
     NBC_FREE(r->sites[i].symbol);
+    NBC_FREE(r->sites[i].where);
   }
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
@@ -6485,9 +6487,10 @@ NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where) {
   if (!s) return 0;
   s->offset = key.offset;
   if (nbc_report_set(&s->call, key.call) || nbc_report_set(&s->module, key.module) ||
-      nbc_report_set(&s->symbol, key.symbol)) {
+      nbc_report_set(&s->symbol, key.symbol) || nbc_report_set(&s->where, key.where)) {
     NBC_FREE(s->call);
     NBC_FREE(s->module);
+    NBC_FREE(s->symbol);
     r->site_count--;
     return 0;
   }
@@ -7452,6 +7455,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     nbc__rep_json_string(out, s->module);
     fputs(",\"symbol\":", out);
     nbc__rep_json_string(out, s->symbol);
+    if (s->where) fputs(",\"where\":", out), nbc__rep_json_string(out, s->where);
     fprintf(out, ",\"offset\":%llu,\"count\":%llu,\"total_ns\":%lld,\"max_ns\":%lld}",
             (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
             (long long)s->max_ns);
@@ -8134,7 +8138,7 @@ static bool nbc__json_site(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
       NBC__JSON_AT(nbc_site, symbol, TEXT, false), NBC__JSON_AT(nbc_site, offset, COUNT, true),
       NBC__JSON_AT(nbc_site, count, COUNT, true),  NBC__JSON_AT(nbc_site, total_ns, NS, true),
-      NBC__JSON_AT(nbc_site, max_ns, NS, false)};
+      NBC__JSON_AT(nbc_site, max_ns, NS, false),   NBC__JSON_AT(nbc_site, where, TEXT, false)};
   nbc_site *s;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_site, j->report->sites, j->report->site_count, s);

@@ -21,27 +21,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const char usage_text[] =
-    "usage: nbc see [-o DIR] [--table FILE | --no-table] [--get] [--trace | --trace-every N | "
-    "--no-trace] [--through NAMES] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM "
-    "[ARGUMENTS]\n"
-    "       nbc report DIR       nbc diff BEFORE AFTER      nbc predict DIR      nbc get [LAUNCHER "
-    "[OPTIONS]] PROGRAM [ARGUMENTS]\n"
-    "       nbc trace [-o FILE] [--otf2 ARCHIVE] DIR\n"
-    "       nbc table [--mpi openmpi|mpich] [--again] [--print]                  nbc doctor        "
-    "    nbc completion\n";
-static const char help_text[] =
-    "  see         run the program under the preload and report what of its communication was "
-    "hidden\n"
-    "  report      the report of a folder that see left; more options: overlap_report --help\n"
-    "  diff        what changed between two such folders\n"
-    "  trace       the timeline of a run with see --trace: Chrome's JSON (ui.perfetto.dev), OTF2\n"
-    "  predict     would a core of its own for communication pay? From such a folder\n"
-    "  get         run the program with progress made beside it, where the progress preload is "
-    "installed\n"
-    "  table       measure this host's transfer times now (see does so at its first run)\n"
-    "  doctor      what of all this works here\n"
-    "  completion  for bash: eval \"$(nbc completion)\"\n"
+static const char program_text[] =
+    "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program "
+    "runs alone.\n";
+static const char mpi_text[] =
+    "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n";
+static const char print_text[] = "  --print     print the command line instead of running it\n";
+static const char see_text[] =
     "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
     "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
     "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
@@ -52,13 +38,67 @@ static const char help_text[] =
     "              that know both sides of messages (NBC_TRACE=first)\n"
     "  --through NAMES  libraries and functions that only pass calls on: who called them is told "
     "(NBC_THROUGH:\n"
-    "              'libHYPRE*,hypre_MPI_*')\n"
-    "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n"
-    "  --print     print the command line instead of running it\n"
-    "LAUNCHER is mpirun, mpiexec (also .openmpi, .mpich, .hydra) or srun; without one the program "
-    "runs alone.\n"
+    "              'libHYPRE*,hypre_MPI_*')\n";
+static const char again_text[] = "  --again     measure anew what is kept\n";
+static const char exit_text[] =
     "Exit status: the program's own; 1 when its report failed, 2 wrong usage or a wrong mixture of "
     "MPIs.\n";
+
+/* What there is, and what `nbc NAME --help` says of it. */
+static const struct {
+  const char *name, *arguments, *what;
+  const char *more[5];
+  const char *asked; /* whose --help says the rest */
+} commands[] = {
+    {"see",
+     " [-o DIR] [--table FILE | --no-table] [--get] [--trace | --trace-every N | --no-trace]\n"
+     "               [--through NAMES] [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] "
+     "PROGRAM "
+     "[ARGUMENTS]",
+     "run the program under the preload and report what of its communication was hidden",
+     {see_text, mpi_text, print_text, program_text, exit_text},
+     NULL},
+    {"report",
+     " [OPTIONS] DIR",
+     "the report of a folder that see left; more options: overlap_report --help",
+     {NULL},
+     "overlap_report"},
+    {"diff", " BEFORE AFTER", "what changed between two such folders", {NULL}, NULL},
+    {"trace",
+     " [-o FILE] [--otf2 ARCHIVE] DIR",
+     "the timeline of a run with see --trace: Chrome's JSON (ui.perfetto.dev), OTF2",
+     {NULL},
+     "overlap_trace"},
+    {"predict",
+     " [OPTIONS] DIR",
+     "would a core of its own for communication pay? From such a folder",
+     {NULL},
+     "dedicated_core"},
+    {"get",
+     " [--mpi openmpi|mpich] [--print] [LAUNCHER [OPTIONS]] PROGRAM [ARGUMENTS]",
+     "run the program with progress made beside it, where the progress preload is installed",
+     {mpi_text, print_text, program_text, exit_text},
+     NULL},
+    {"table",
+     " [--mpi openmpi|mpich] [--again] [--print]",
+     "measure this host's transfer times now (see does so at its first run)",
+     {again_text, print_text},
+     NULL},
+    {"doctor", "", "what of all this works here", {NULL}, NULL},
+    {"completion", "", "for bash: eval \"$(nbc completion)\"", {NULL}, NULL},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *out) {
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(out, "%s nbc %s%s\n", i ? "      " : "usage:", commands[i].name, commands[i].arguments);
+}
+static int help(void) {
+  print_usage(stdout);
+  for (int i = 0; i < COMMANDS; i++) printf("  %-11s %s\n", commands[i].name, commands[i].what);
+  return printf("%s%s%s%s%s%s", see_text, mpi_text, again_text, print_text, program_text,
+                exit_text) < 0;
+}
 
 typedef enum mpi { MPI_NONE, MPI_OPEN, MPI_CH } mpi;
 static const char *const mpi_name[] = {"no MPI", "Open MPI", "MPICH"};
@@ -621,12 +661,12 @@ static int take_wishes(wishes *o, char **argv, int argc) {
     else if (is(argv[i], "--no-trace"))
       o->no_trace = true;
     else
-      fail(2, "%s is no option of this (nbc --help)", argv[i]);
+      fail(2, "%s is no option of this (nbc see --help)", argv[i]);
   }
   if (o->trace_every && (strspn(o->trace_every, "0123456789") != strlen(o->trace_every) ||
                          atoll(o->trace_every) < 1 || atoll(o->trace_every) > 1000000000))
     fail(2, "--trace-every is a number from 1 to 1000000000, not %s", o->trace_every);
-  if (i == argc) fail(2, "which program? (nbc --help)");
+  if (i == argc) fail(2, "which program? (nbc see --help)");
   if (o->table && !o->no_table) check_table(o->table);
   return i;
 }
@@ -866,6 +906,18 @@ static int completion(void) {
   return 0;
 }
 
+static bool is_help(const char *word) { return is(word, "--help") || is(word, "-h"); }
+static int help_of(int command) {
+  static char ask[] = "--help";
+  char *words_asked[] = {ask};
+  printf("usage: nbc %s%s\n  %s\n", commands[command].name, commands[command].arguments,
+         commands[command].what);
+  for (int i = 0; i < 5 && commands[command].more[i]; i++) fputs(commands[command].more[i], stdout);
+  if (!commands[command].asked) return 0;
+  printf("Its options are those of %s:\n", commands[command].asked);
+  return hand_on(commands[command].asked, NULL, words_asked, 1);
+}
+
 int main(int argc, char **argv) {
   output_begin("nbc");
   const ssize_t n = readlink("/proc/self/exe", own_folder, sizeof own_folder - 1);
@@ -873,22 +925,28 @@ int main(int argc, char **argv) {
   own_folder[n] = 0;
   *strrchr(own_folder, '/') = 0;
   if (argc < 2) {
-    fputs(usage_text, stderr);
+    print_usage(stderr);
     return 2;
   }
   const char *what = argv[1];
   argv += 2, argc -= 2;
-  if (is(what, "--help") || is(what, "help") || is(what, "-h"))
-    return printf("%s%s", usage_text, help_text) < 0;
+  if (is_help(what) || is(what, "help")) return help();
+  for (int i = 0; i < COMMANDS; i++)
+    if (is(what, commands[i].name) && argc > 0 && is_help(argv[0])) return help_of(i);
   if (is(what, "see")) return see(argv, argc, false);
   if (is(what, "get")) return see(argv, argc, true);
   if (is(what, "report")) return hand_on("overlap_report", NULL, argv, argc);
+  if (is(what, "diff") && argc != 2) {
+    fputs("usage: nbc diff BEFORE AFTER\n", stderr);
+    return 2;
+  }
   if (is(what, "diff")) return hand_on("overlap_report", "--diff", argv, argc);
   if (is(what, "trace")) return hand_on("overlap_trace", NULL, argv, argc);
   if (is(what, "predict")) return predict(argv, argc);
   if (is(what, "table")) return measure_tables(argv, argc);
   if (is(what, "doctor")) return doctor();
   if (is(what, "completion")) return completion();
-  fprintf(stderr, "nbc: there is no %s\n%s", what, usage_text);
+  fprintf(stderr, "nbc: there is no %s\n", what);
+  print_usage(stderr);
   return 2;
 }

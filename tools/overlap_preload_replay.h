@@ -16,7 +16,7 @@ typedef struct traced { /* a call, or a loop of some */
   struct traced *body;
   uint32_t body_count, line; /* line: where its text begins */
 } traced;
-enum { NO_SLOT = UINT32_MAX };
+#define NO_SLOT UINT32_MAX
 typedef struct traced_request { /* by slot */
   uint32_t next;                /* the next one of the same handle, or NO_SLOT */
   bool used, moves_nothing, is_persistent, is_active;

@@ -98,6 +98,14 @@ static void trouble(run *r, const char *format, ...) {
   r->troubles[r->trouble_count++] = (char *)must(strdup(text));
 }
 
+static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
+  size_t n = 0;
+  for (; *from && n + 1 < size; from++, n++)
+    text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+  text[n] = 0;
+  return text;
+}
+
 /* ---- reading ---------------------------------------------------------------------------------- */
 static void add_report(run *r, const char *path, nbc_status status, nbc_report *one,
                        nbc_error err) {
@@ -353,7 +361,12 @@ static double visits(const nbc_report *r, size_t section) {
 /* What the sections of the run would have taken apart: the reference's times, visit for visit. */
 static void take_reference(run *r, const run *reference) {
   const nbc_report *ref = reference->sum;
+  char its_name[200], name[200];
   size_t known = 0;
+  if (ref->program && r->sum->program && strcmp(ref->program, r->sum->program) != 0)
+    trouble(r, "the reference is a run of another program, %s: this one is %s",
+            plain(ref->program, its_name, sizeof its_name),
+            plain(r->sum->program, name, sizeof name));
   for (size_t i = 0; i < r->sum->section_count; i++)
     for (size_t k = 0; k < ref->section_count; k++) {
       const nbc_section *from = &ref->sections[k];
@@ -1322,6 +1335,7 @@ int main(int argc, char **argv) {
     free_run(&reference);
   }
   int code = r.failed ? 1 : 0;
+  if (json) name_sites(r.sum);
   if (!(json ? nbc_report_write_json(r.sum, stdout) == NBC_OK : write_text(&r, stdout))) {
     fprintf(stderr, "overlap_report: standard output: %s\n", strerror(errno));
     code = 1;

@@ -4,6 +4,7 @@
    alone, the communication alone; see --reference. */
 typedef enum verdict {
   VERDICT_FINE,
+  VERDICT_ITSELF,
   VERDICT_LEFT,
   VERDICT_ONE_END,
   VERDICT_CAME,
@@ -22,6 +23,11 @@ static const struct {
 } verdicts[] = {
     [VERDICT_FINE] = {"hidden", "At least four fifths of the time is hidden.",
                       "Nothing to do here."},
+    [VERDICT_ITSELF] =
+        {"messages to oneself",
+         "The process that sends them receives them: the library copies them inside its "
+         "calls, and no progress beside the computation is to be had.",
+         "Where they take time, copy the data in the program."},
     [VERDICT_LEFT] = {"left before it arrived",
                       "These sends ended as soon as their data was copied; when it arrived, nobody "
                       "here saw: all of it, or "
@@ -101,6 +107,7 @@ static verdict judge(const row *x) {
   const bool stamped = t->exact_count > 0 && t->exact_count >= t->count / 2;
   if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
     return VERDICT_FINE;
+  if (x->peer == NBC_PEER_SELF) return VERDICT_ITSELF;
   const bool sends =
       x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
   const bool receives =

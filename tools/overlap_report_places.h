@@ -31,7 +31,9 @@ static const char *file_of(const char *path) {
 /* What is known without the module's debugging information. */
 static void name_roughly(place *p) {
   const nbc_site *s = p->site;
-  if (s->symbol)
+  if (s->where) /* somebody has looked before */
+    snprintf(p->where, sizeof p->where, "%s", s->where);
+  else if (s->symbol)
     snprintf(p->where, sizeof p->where, "%.120s in %.60s", s->symbol,
              s->module ? file_of(s->module) : "?");
   else
@@ -136,6 +138,14 @@ static place *places_of(const nbc_report *r) {
   return places;
 }
 
+/* Into the report itself, for its JSON. */
+static void name_sites(nbc_report *r) {
+  place *places = places_of(r);
+  for (size_t i = 0; i < r->site_count; i++)
+    if (nbc_report_set(&r->sites[places[i].site - r->sites].where, places[i].where)) no_memory();
+  free(places);
+}
+
 /* Where transfers are told of, by site: what the place is called, and the first one that is called so and of the same call:
    a line that was compiled twice is one place. Looked up once per report, of which two are compared. */
 typedef struct site_name {
@@ -173,14 +183,6 @@ static const char *place_text(const nbc_report *r, int site_plus1) {
 }
 static int place_number(const nbc_report *r, int site_plus1) {
   return site_plus1 ? site_names(r)[site_plus1 - 1].number : 0;
-}
-
-static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
-  size_t n = 0;
-  for (; *from && n + 1 < size; from++, n++)
-    text[n] = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
-  text[n] = 0;
-  return text;
 }
 
 /* ---- the places of two runs ---------------------------------------------------------------------- */
@@ -308,6 +310,10 @@ static void diff_begun(const nbc_report *before, const nbc_report *after, FILE *
   free(changes);
 }
 
+static void text_more(FILE *out, size_t count) {
+  fprintf(out, "  and %zu more place%s\n", count, count == 1 ? "" : "s");
+}
+
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
   char text[200], call[40];
@@ -322,7 +328,7 @@ static void text_places(const nbc_report *r, FILE *out) {
             time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
             time_text(s->max_ns, &c), plain(places[i].where, text, sizeof text));
   }
-  if (r->site_count > 15) fprintf(out, "  and %zu more places\n", r->site_count - 15);
+  if (r->site_count > 15) text_more(out, r->site_count - 15);
   free(places);
 }
 
@@ -350,7 +356,7 @@ static void text_begun(const nbc_report *r, FILE *out) {
               (unsigned long long)t->exact_count, "", time_text(t->exact_xfer_ns, &b),
               100 * exact_least(t), 100 * exact_most(t));
   }
-  if (known && count > 15) fprintf(out, "  and %zu more places\n", count - 15);
+  if (known && count > 15) text_more(out, count - 15);
   free(rows);
 }
 
@@ -379,7 +385,8 @@ static void put_places(FILE *out, const nbc_report *r) {
   }
   fputs("</tbody></table></div>\n", out);
   if (r->site_count > 100)
-    fprintf(out, "<p class=\"soft\">%zu more places.</p>\n", r->site_count - 100);
+    fprintf(out, "<p class=\"soft\">%zu more place%s.</p>\n", r->site_count - 100,
+            r->site_count == 101 ? "" : "s");
   free(places);
 }
 

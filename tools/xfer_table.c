@@ -68,6 +68,16 @@ static int usage(const char *option, const char *text) {
   return strcmp(option, "--help") ? 2 : 0;
 }
 
+/* A table that nbc has measured stands under this name when it is whole: before, it is NAME.part.NUMBER. */
+static int name_length(const char *path) {
+  static const char part[] = ".part.";
+  const char *at = strstr(path, part);
+  for (const char *next = at; next; next = strstr(at + 1, part)) at = next;
+  const bool is_part = at && at[sizeof part - 1] &&
+                       strspn(at + sizeof part - 1, "0123456789") == strlen(at + sizeof part - 1);
+  return (int)(is_part ? (size_t)(at - path) : strlen(path));
+}
+
 /* Writes the table and says its two ends. */
 static int write_table(const nbc_table *table, const char *path, const char *between,
                        const char *more) {
@@ -80,9 +90,9 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
            more ? more : "");
   const size_t count = nbc_table_points(table, &size_bytes, &time_s);
   if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
-  printf("%s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n", path, between,
-         time_s[0] * 1e6, (unsigned long long)size_bytes[0], time_s[count - 1] * 1e6,
-         (unsigned long long)size_bytes[count - 1],
+  printf("%.*s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n",
+         name_length(path), path, between, time_s[0] * 1e6, (unsigned long long)size_bytes[0],
+         time_s[count - 1] * 1e6, (unsigned long long)size_bytes[count - 1],
          (double)size_bytes[count - 1] / time_s[count - 1] / 1e9);
   return 0;
 }

@@ -148,6 +148,7 @@ typedef struct nbc_site {
   uint64_t offset; /* of the return address in the module */
   uint64_t count;
   int64_t total_ns, max_ns;
+  char *where; /* "function (file:line)", once somebody has looked; else NULL */
 } nbc_site;
 
 typedef struct nbc_cell { /* transfers of one (section, kind, class, peer, place) */

@@ -70,6 +70,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
     NBC_FREE(r->sites[i].call);
     NBC_FREE(r->sites[i].module);
     NBC_FREE(r->sites[i].symbol);
+    NBC_FREE(r->sites[i].where);
   }
   NBC_FREE(r->sites);
   NBC_FREE(r->joints);
@@ -115,9 +116,10 @@ NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where) {
   if (!s) return 0;
   s->offset = key.offset;
   if (nbc_report_set(&s->call, key.call) || nbc_report_set(&s->module, key.module) ||
-      nbc_report_set(&s->symbol, key.symbol)) {
+      nbc_report_set(&s->symbol, key.symbol) || nbc_report_set(&s->where, key.where)) {
     NBC_FREE(s->call);
     NBC_FREE(s->module);
+    NBC_FREE(s->symbol);
     r->site_count--;
     return 0;
   }

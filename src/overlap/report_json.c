@@ -160,6 +160,7 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     nbc__rep_json_string(out, s->module);
     fputs(",\"symbol\":", out);
     nbc__rep_json_string(out, s->symbol);
+    if (s->where) fputs(",\"where\":", out), nbc__rep_json_string(out, s->where);
     fprintf(out, ",\"offset\":%llu,\"count\":%llu,\"total_ns\":%lld,\"max_ns\":%lld}",
             (unsigned long long)s->offset, (unsigned long long)s->count, (long long)s->total_ns,
             (long long)s->max_ns);

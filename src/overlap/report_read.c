@@ -585,7 +585,7 @@ static bool nbc__json_site(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
       NBC__JSON_AT(nbc_site, symbol, TEXT, false), NBC__JSON_AT(nbc_site, offset, COUNT, true),
       NBC__JSON_AT(nbc_site, count, COUNT, true),  NBC__JSON_AT(nbc_site, total_ns, NS, true),
-      NBC__JSON_AT(nbc_site, max_ns, NS, false)};
+      NBC__JSON_AT(nbc_site, max_ns, NS, false),   NBC__JSON_AT(nbc_site, where, TEXT, false)};
   nbc_site *s;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_site, j->report->sites, j->report->site_count, s);

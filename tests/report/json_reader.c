@@ -63,7 +63,7 @@ static nbc_report *random_report(void) {
   for (uint64_t i = test_below(4); i > 0; i--) {
     char call[] = "MPI_Wait", module[] = "/a \"b\"", symbol[] = "grün";
     const nbc_site site = {test_below(2) ? call : symbol, test_below(2) ? module : NULL, test_below(2) ? symbol : NULL,
-                           test_rand(), test_below(9), random_ns(), random_ns()};
+                           test_rand(), test_below(9), random_ns(), random_ns(), test_below(2) ? call : NULL};
     nbc_report_site(r, &site);
   }
   for (uint64_t i = test_below(12); i > 0; i--) {

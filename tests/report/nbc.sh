@@ -8,6 +8,15 @@ mkdir "$run" "$T/bin" && "$tool" make "$run" && "$tool" timelines "$run" || exit
 # status N COMMAND...: the command ends with N
 status() { wanted=$1 && shift && { "$@" >"$T/out" 2>"$T/err"; code=$?; cat "$T/out" "$T/err"; [ "$code" = "$wanted" ]; }; }
 
+own_usage() {
+  cp "$B/nbc" "$B/dedicated_core" "$B/overlap_report" "$B/overlap_trace" "$T/bin" || return 1
+  for c in see report diff trace predict get table doctor completion; do
+    status 0 "$T/bin/nbc" $c --help && grep -q "^usage: nbc $c" "$T/out" && [ "$(grep -c 'nbc [a-z]* .*\(DIR\|PROGRAM\|AFTER\)' "$T/out")" -le 3 ] && ! grep -q 'no option' "$T/err" &&
+      status 0 "$T/bin/nbc" --help && grep -q "nbc $c" "$T/out" && grep -q "^  $c  " "$T/out" || return 1
+  done
+  status 0 "$T/bin/nbc" see --help && grep -q -- '--through NAMES' "$T/out" && ! grep -q -- '--again' "$T/out" && status 0 "$T/bin/nbc" report --help && grep -q -- '--reference REF' "$T/out" &&
+    status 2 "$T/bin/nbc" diff "$run" && [ "$(cat "$T/err")" = 'usage: nbc diff BEFORE AFTER' ] && status 2 "$T/bin/nbc" nothing && grep -q 'there is no nothing' "$T/err"
+}
 predicts() {
   cp "$B/nbc" "$B/dedicated_core" "$T/bin" && status 0 "$T/bin/nbc" predict --cores 4 "$run" && grep -q "^predicted time" "$T/out" &&
     cp "$T/out" "$T/folder" && status 0 "$T/bin/nbc" predict --cores 4 "$run"/*.json && cmp "$T/out" "$T/folder" &&
@@ -130,6 +139,7 @@ check "nbc see --through: layers are passed on" layers_are_passed_on
 check "preloads of the user stay" preloads_stay
 check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
+check "each command tells its own usage" own_usage
 check "nbc predict takes a folder" predicts
 check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores

@@ -54,6 +54,24 @@ stripped_module() {
   status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module\.c)$' "$T/out" && strip "$T/module.so" &&
     status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
 }
+# What addr2line found stands in the sum, and is enough where the module is not there any more.
+places_in_json() {
+  copy && for f in "$T"/copy/*.json; do sed -i 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"'"$T"'/gone.so","symbol":null,"where":"hidden (module.c:7)","offset":16,"count":3,"total_ns":9000,"max_ns":3000},{"call":"MPI_Test","module":"/bin/app","symbol":"halo","offset":16,"count":3,"total_ns":9,"max_ns":3}],&|' "$f"; done
+  status 0 "$report" --no-html --json "$T/copy" && cp "$T/out" "$T/where.json" && printed '"where":"hidden (module.c:7)"' && printed '"symbol":"halo","where":"halo in app"' &&
+    status 0 "$report" --no-html "$T/where.json" && grep 'MPI_Wait .* hidden (module\.c:7)$' "$T/out"
+}
+one_more_place() {
+  for n in 16 17; do
+    copy && sites=$(seq 1 $n | sed 's|.*|{"call":"MPI_Wait","module":"app","symbol":"f&","offset":&,"count":1,"total_ns":9,"max_ns":9}|' | paste -sd, -) &&
+      for f in "$T"/copy/*.json; do sed -i 's|^"cells":|"sites":['"$sites"'],&|' "$f"; done
+    status 0 "$report" --no-html "$T/copy" && printed "and $((n - 15)) more place$([ $n = 16 ] || echo s)" && ! grep -q 'and 1 more places' "$T/out" || return 1
+  done
+}
+# To oneself nobody moves anything beside the computation: no such advice.
+messages_to_oneself() {
+  "$tool" computed 250000 250000 "$T/computed.json" && sed 's/"peer":"same_node"/"peer":"self"/' "$T/computed.json" >"$T/self.json" && ! cmp -s "$T/computed.json" "$T/self.json" &&
+    status 0 "$report" --no-html "$T/self.json" && printed 'outside sections): messages to oneself' && ! grep -q 'progress thread' "$T/out"
+}
 # Names longer than any room for them, as C++ has: the next place is still the next place.
 long_names() {
   name=$(printf 'long_%0900d' 0) && printf '__attribute__((noinline)) int %s(int x) { return x + 1; }\n__attribute__((noinline)) int short_one(int x) { return x + 2; }\n' "$name" >"$T/long.c" &&
@@ -145,14 +163,16 @@ begun_at_places() {
 }
 # A run against itself hid nothing; against one ten times as slow, the reference must be wrong.
 references() {
-  status 0 "$report" -o "$T/ref.html" --reference "$run" "$run" && printed "Against the reference" && printed "no progression: 0 %" &&
+  "$report" --no-html --json "$run" >"$T/sum.json" && status 0 "$report" -o "$T/ref.html" --reference "$run" "$run" && printed "Against the reference" && printed "no progression: 0 %" &&
     grep -q "no progression: 0 %" "$T/ref.html" && "$tool" check "$T/ref.html" "$T/sum.json" &&
     "$report" --json --reference "$run" "$run" >"$T/with.json" && grep -q '"comm_ref_ns"' "$T/with.json" &&
     status 0 "$report" --no-html "$T/with.json" && printed "no progression: 0 %" &&
     copy && sed -i 's/"\(comp\|call\|wall\)_ns":\([1-9][0-9]*\)/"\1_ns":\20/g' "$T/copy"/* &&
     status 0 "$report" --no-html --reference "$T/copy" "$run" && printed "reference imprecise" &&
     status 0 "$report" --no-html --reference "$run/$base.0.json" "$run" && said "the reference has 1 process, this run 4" &&
-    status 1 "$report" --no-html --reference "$T/empty" "$run" && ! grep -q "Against the reference" "$T/out"
+    copy && sed -i 's/"program":"[^"]*"/"program":"cold"/' "$T"/copy/*.json && status 0 "$report" --no-html --reference "$T/copy" "$run" && said "a run of another program, cold: this one is heat<3d>?[31m" &&
+    status 0 "$report" --no-html --reference "$run" "$run" && ! grep "another program" "$T/err" &&
+    mkdir -p "$T/empty" && status 1 "$report" --no-html --reference "$T/empty" "$run" && ! grep -q "Against the reference" "$T/out"
 }
 first_measure() { head -1 "$T/out" | grep -q "^Measure the transfer table on this machine first: $1"; }
 useless_table() {
@@ -192,6 +212,9 @@ check "time in calls that was more than transfers: not of collectives, not by a 
 check "time waited in windows is told to targets" windows
 check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
+check "what is known of places is in the JSON" places_in_json
+check "one more place is one" one_more_place
+check "messages to oneself get no advice of progress" messages_to_oneself
 check "places behind one with a long name are right" long_names
 check "a large exchange is a blocking call, a small one may have come before" exchanges
 check "the page goes beside the reports, nothing into the working folder" page_by_default
