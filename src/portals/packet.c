@@ -8,10 +8,13 @@
      out queue --(link free, credit for the far buffer)--> in queue of the next switch
                --(it is the first there, and there is room)--> out queue of its next link ...
 
-   The link is given to channels in turn, room in an out queue to the in queues that wait for it in the order
-   in which they began to wait. The head of a packet goes on while its tail still comes (cut-through). The
-   last link's far end is a NIC, which always takes. So a full out queue stops all that is behind the first
-   packet of an in queue: head-of-line blocking; and a full in queue stops the link before it: back pressure.
+   The link is given to channels in turn, room in an out queue to the in queues that wait for it in the order in
+   which they began to wait. In a torus or a network from a file both go to the packet that left its NIC first: else
+   what enters a ring fills it up until all of it waits for a few holes that go around, and the longer the ring, the
+   less it carries (Abts and Weisser, Age-based packet arbitration in large-radix k-ary n-cubes, 2007). The head of
+   a packet goes on while its tail still comes (cut-through). The last link's far end is a NIC, which always takes.
+   So a full out queue stops all that is behind the first packet of an in queue: head-of-line blocking; and a full in
+   queue stops the link before it: back pressure.
 
    Channels keep cycles of waiting out: a dragonfly's packet goes up one with each global link, a torus's from
    0 to 1 where it crosses the edge of a ring; up and down a fat tree there is no cycle. A file's goes up one
@@ -33,7 +36,7 @@ typedef struct pm__packet {
   int64_t t_tail_ps, t_queued_ps; /* queued: in front of its link since */
   uint32_t bytes, base;           /* base: the first link of its rail */
   int hop, link_count, chosen;    /* chosen: up to this hop its way is settled */
-  int64_t latency_ps;             /* of its way, when it left */
+  int64_t latency_ps, t_sent_ps;  /* of its way, when it left; then it came to its NIC's link */
   int to;                         /* NIC */
   bool is_written;                /* its time on the target's PCI root has begun */
   int port[PM__TREE_MAX];         /* of a fat tree's switches, on the way up */
@@ -378,25 +381,41 @@ static void pm__room(pm_world *w, uint32_t link, int channel) {
     pm__forward(w, who / channels, (int)(who % channels));
   }
 }
+static bool pm__is_by_age(const pm_world *w) {
+  return w->plat.topology == PM_TOPO_TORUS || w->plat.topology == PM_TOPO_FILE;
+}
+/* Room for the first packet at the other end. An empty buffer takes any packet, even one that is longer than the
+   buffer: else such a packet would never move. */
+static bool pm__may_leave(const pm_world *w, const pm__channel *ch, int channel) {
+  const pm__packet *k = ch->out.first;
+  return pm__is_last_hop(k) || channel == PM__DETOUR || !ch->in.bytes ||
+         ch->in.bytes + pm__buffer_bytes(k) <= w->plat.packet_input_bytes;
+}
+/* Whose packet may go next: the first channel behind the last one's, or that of the oldest packet; -1: nobody's. */
+static int pm__next_channel(const pm_world *w, uint32_t link) {
+  const pm__port *port = &w->packets->port[link];
+  const int channels = w->packets->channel_count;
+  int64_t t_best_ps = PM__FOREVER;
+  int i, best = -1;
+  for (i = 1; i <= channels; i++) {
+    const int after = port->last_channel + i, c = after < channels ? after : after - channels;
+    const pm__channel *ch;
+    if (!(port->waiting >> c & 1)) continue;
+    ch = pm__channel_of(w, link, c);
+    if (!pm__may_leave(w, ch, c)) continue;
+    if (!pm__is_by_age(w)) return c;
+    if (ch->out.first->t_sent_ps < t_best_ps) t_best_ps = ch->out.first->t_sent_ps, best = c;
+  }
+  return best;
+}
 /* Sends the next packet, when the link is free and there is one with room at the other end. */
 static void pm__port_run(pm_world *w, uint32_t link) {
   pm__port *port = &w->packets->port[link];
-  const int channels = w->packets->channel_count;
-  int i;
-  for (i = 1; i <= channels && port->t_free_ps <= w->now_ps; i++) {
-    const int after = port->last_channel + i, c = after < channels ? after : after - channels;
-    pm__channel *ch;
-    pm__packet *k;
-    int64_t latency_ps;
-    if (!(port->waiting >> c & 1)) continue;
-    ch = pm__channel_of(w, link, c);
-    k = ch->out.first;
-    /* An empty buffer takes any packet, even one that is longer than the buffer: else such a packet
-       would never move. */
-    if (!pm__is_last_hop(k) && c != PM__DETOUR && ch->in.bytes &&
-        ch->in.bytes + pm__buffer_bytes(k) > w->plat.packet_input_bytes)
-      continue;
-    latency_ps = pm__hop_ps(w, link, k->hop);
+  int c;
+  while (port->t_free_ps <= w->now_ps && (c = pm__next_channel(w, link)) >= 0) {
+    pm__channel *ch = pm__channel_of(w, link, c);
+    pm__packet *k = ch->out.first;
+    const int64_t latency_ps = pm__hop_ps(w, link, k->hop);
     pm__queue_take(&ch->out);
     if (!ch->out.first) port->waiting &= ~((uint64_t)1 << c);
     ch->out.bytes -= pm__buffer_bytes(k);
@@ -504,6 +523,21 @@ PM__PRIVATE void pm__packets_failed(pm_world *w, uint32_t link) {
     pm__room(w, link, c);
   }
 }
+/* The first packet of an in queue waits for room in front of its next link, once: others of its in queue stand behind
+   it. */
+static void pm__wait(const pm_world *w, pm__channel *in, pm__channel *next) {
+  pm__channel *all = w->packets->channel;
+  const uint32_t me = (uint32_t)(in - all) + 1; /* one too large, so that 0 means nobody */
+  uint32_t *at = &next->waits_first;
+  if (pm__is_by_age(w))
+    while (*at && all[*at - 1].in.first->t_sent_ps <= in->in.first->t_sent_ps)
+      at = &all[*at - 1].next_wait;
+  else if (*at)
+    at = &all[next->waits_last - 1].next_wait;
+  in->next_wait = *at;
+  if (!*at) next->waits_last = me;
+  *at = me;
+}
 /* The first packets of an in queue, as far as there is room for them. */
 static void pm__forward(pm_world *w, uint32_t link, int channel) {
   pm__channel *ch = pm__channel_of(w, link, channel);
@@ -521,14 +555,7 @@ static void pm__forward(pm_world *w, uint32_t link, int channel) {
     c = k->channel[k->hop + 1];
     next = pm__channel_of(w, k->link[k->hop + 1], c);
     if (c != PM__DETOUR && next->out.bytes >= w->plat.packet_output_bytes) {
-      /* It waits at the end of the list, once: it is the first packet that waits, and others of its
-         in queue stand behind it. The number is one too large, so that 0 means nobody. */
-      const uint32_t me = (uint32_t)(ch - w->packets->channel) + 1;
-      if (next->waits_first)
-        w->packets->channel[next->waits_last - 1].next_wait = me;
-      else
-        next->waits_first = me;
-      next->waits_last = me;
+      pm__wait(w, ch, next);
       return;
     }
     pm__queue_take(&ch->in);
@@ -702,6 +729,7 @@ static void pm__inject(pm_world *w, pm__event *event) {
   k->hop = k->chosen = 0;
   k->t_tail_ps = 0;
   k->latency_ps = way->latency_ps;
+  k->t_sent_ps = w->now_ps;
   k->bytes = bytes;
   m->way.rest_bytes -= k->bytes;
   m->way.credit_bytes -= k->bytes;

@@ -249,6 +249,24 @@ static void long_ways_of_a_file_are_never_stuck(void) {
   }
   run.checks = 0;
 }
+/* Everybody to the one so many places on, all around a ring: however long it is, its links stay busy to the end, as the
+   topology torus and link by link. */
+static void rings_carry_as_much_as_their_links(void) {
+  static const int rings[][2] = {{8, 3}, {16, 3}, {32, 3}, {32, 6}, {32, 10}, {16, 7}};
+  static pm_link links[CABLES];
+  for (int t = 0; t < 12; t++) {
+    const int nodes = rings[t / 2][0];
+    pm_platform p = pm_platform_bxi2(nodes);
+    int target[NODES];
+    if (t % 2)
+      p = grid(links, nodes, 1, 1, 0);
+    else
+      p.topology = PM_TOPO_TORUS, p.topo[0] = 1, p.topo[1] = nodes;
+    for (int k = 0; k < nodes; k++) target[k] = (k + rings[t / 2][1]) % nodes;
+    const double flow = traffic(&p, PM_LINK_FLOW, target, 16, 65536, -1), packet = traffic(&p, PM_LINK_PACKET, target, 16, 65536, -1);
+    CHECK(packet > 0.9 * flow && packet < 1.02 * flow);
+  }
+}
 /* All kinds of operations, faults, and a change of level on the way. */
 static void mixed_body(void *unused) {
   side s_, *s = &s_;
@@ -292,6 +310,7 @@ int main(int argc, char **argv) {
   RUN(detours_help_a_dragonfly_when_groups_face_groups);
   RUN(nothing_is_lost_overtaken_or_stuck);
   RUN(long_ways_of_a_file_are_never_stuck);
+  RUN(rings_carry_as_much_as_their_links);
   RUN(all_operations_go_by_packets);
   return TEST_END();
 }
