@@ -16,9 +16,10 @@ static bool csv_cells(const nbc_report *r, const char *folder) {
   words w;
   FILE *out = csv_open(folder, "transfers", path, sizeof path);
   if (!out) return false;
-  fputs("section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,"
-        "case3,waited_ns,available_ns,call,where\n",
-        out);
+  fputs(
+      "section,kind,sizes,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,case1,case2,"
+      "case3,waited_ns,available_ns,call,where,exact_count,exact_xfer_ns,exact_lo_ns,exact_hi_ns\n",
+      out);
   for (size_t i = 0; i < r->cell_count; i++) {
     const nbc_cell *c = &r->cells[i];
     csv_text(out, r->sections[c->section_index].path);
@@ -32,7 +33,9 @@ static bool csv_cells(const nbc_report *r, const char *folder) {
     if (c->site_plus1) csv_text(out, r->sites[c->site_plus1 - 1].call);
     fputc(',', out);
     if (c->site_plus1) csv_text(out, place_text(r, c->site_plus1));
-    fputc('\n', out);
+    fprintf(out, ",%llu,%lld,%lld,%lld\n", (unsigned long long)c->t.exact_count,
+            (long long)c->t.exact_xfer_ns, (long long)c->t.exact_lo_ns,
+            (long long)c->t.exact_hi_ns);
   }
   return output_close(out, path);
 }

@@ -1,6 +1,7 @@
 /* Transfers that begin at known lines, two processes, also under pm_run: what a report says of each place. Each line is
    named by the function that it stands in: hidden() posts a large exchange before it computes, bare() waits at once, in section
-   "waits"; unseen() is not measured; told() is a broadcast; lent() starts a persistent one; layer() passes on for upper(); any() receives from anybody; both send with MPI_Send from sender(); as
+   "waits"; unseen() is not measured; told() is a broadcast; laid() puts before it computes, taken()
+   gets and waits at once, both with a second argument; lent() starts a persistent one; layer() passes on for upper(); any() receives from anybody; both send with MPI_Send from sender(); as
    many threads as the first argument says call in_thread(), which is a place of its own. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -42,6 +43,16 @@ PLACE void told(void) {
   MPI_Bcast(in, 200, MPI_BYTE, 0, MPI_COMM_WORLD);
   done++;
 }
+PLACE void laid(MPI_Win win) {
+  MPI_Put(out, LARGE, MPI_BYTE, other, 0, LARGE, MPI_BYTE, win);
+  compute();
+  MPI_Win_flush(other, win);
+}
+PLACE void taken(MPI_Win win) {
+  MPI_Get(in, LARGE, MPI_BYTE, other, 0, LARGE, MPI_BYTE, win);
+  MPI_Win_flush(other, win);
+  compute();
+}
 PLACE void lent(MPI_Request *q) {
   MPI_Start(q);
   MPI_Wait(q, MPI_STATUS_IGNORE);
@@ -78,7 +89,8 @@ PLACE void *in_thread(void *number) {
 int main(int argc, char **argv) {
   const int threads = argc > 1 ? atoi(argv[1]) : 0;
   int has, numbers[16];
-  void *wrong;
+  void *wrong, *memory;
+  MPI_Win win;
   pthread_t thread[16];
   MPI_Request q[2];
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &has);
@@ -99,6 +111,14 @@ int main(int argc, char **argv) {
   MPI_Request_free(&q[0]), MPI_Request_free(&q[1]);
   for (int i = 0; i < ROUNDS; i++) upper();
   for (int i = 0; i < ROUNDS; i++) told();
+  if (argc > 2) {
+    MPI_Win_allocate(LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < ROUNDS; i++) laid(win);
+    for (int i = 0; i < ROUNDS; i++) taken(win);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+  }
   for (int i = 0; i < ROUNDS; i++) rank ? any() : sender();
   for (int i = 0; has == MPI_THREAD_MULTIPLE && i < threads; i++) numbers[i] = i, pthread_create(&thread[i], NULL, in_thread, &numbers[i]);
   for (int i = 0; has == MPI_THREAD_MULTIPLE && i < threads; i++) {

@@ -369,6 +369,7 @@ typedef struct operation {
 } operation;
 static void operation_done(gm_msg *m) {
   operation *o = m->user;
+  if (o->proc->record) gm_record_one_sided_done(o->proc, m);
   o->win->pending[o->target]--;
   o->win->pending_all--;
   if (o->packed_to) {
@@ -441,6 +442,14 @@ static operation *begin(gm_proc *p, gm_win *w, int target, int kind, uint64_t ch
 static void set_off(operation *o, const gm_type *t, uint64_t count, int64_t disp) {
   const win_place *there = &o->win->all->place[o->target];
   o->base = there->base + disp * there->disp_unit;
+  if (o->proc->record)
+    gm_record_one_sided(o->proc, &o->msg,
+                        o->kind == 'p'   ? NBC_KIND_PUT
+                        : o->kind == 'g' ? NBC_KIND_GET
+                                         : NBC_KIND_ATOMIC,
+                        gm_group_world(o->win->comm->local, o->target),
+                        t->size * count < o->left ? t->size * count : o->left,
+                        o->kind != 'p' && o->kind != 'a');
   gm_pieces(t, count, 0, one_piece, o);
   if (--o->msg.waits == 0) o->msg.is_done = 1, operation_done(&o->msg);
 }

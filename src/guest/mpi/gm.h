@@ -91,6 +91,7 @@ struct gm_msg {
   uint32_t user_id;
   /* the rest begins anew, see prepare() */
   bool is_done;
+  bool is_message;                                 /* not the operation of a window */
   bool is_send, is_sync, is_posted, has_met, asks; /* asks: to be told whether it was early */
   int error, source, tag;                          /* source: rank in the world */
   uint64_t bytes;
@@ -540,11 +541,11 @@ struct gm_record {
   nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
   uint64_t ids;        /* of all threads together: a recorder may serve one after another */
   bool is_off;         /* MPI_Pcontrol(0) */
-  bool has_one_sided;  /* which are calls only */
   gm_place **places;   /* by their address, at most half full */
   uint32_t place_mask, place_count;
   nbc_pair *pairs; /* by partner, at most half full; those without a message are empty */
   uint32_t pair_mask, pair_count;
+  int64_t told_ns; /* up to then what is waited has been told of */
 };
 /* NULL: no place, or no more memory for places. */
 gm_place *gm_place_of(gm_proc *p, const char *name, gm_from from);
@@ -563,6 +564,10 @@ void gm_record_asked(const gm_proc *p, gm_msg *m); /* by the running thread, in 
 void gm_record_send(gm_proc *p, gm_msg *m);
 void gm_record_met(gm_msg *m); /* a receive knows its message */
 void gm_record_probed(gm_proc *p, const gm_probe *f);
+/* A put, get or update with a rank of the world, of which `m` is told; is_answered: what comes back has the data. */
+void gm_record_one_sided(gm_proc *p, gm_msg *m, nbc_kind kind, int target, uint64_t bytes,
+                         bool is_answered);
+void gm_record_one_sided_done(gm_proc *p, gm_msg *m);
 void gm_record_over(gm_proc *p, gm_msg *m); /* sent, or received: not cancelled */
 void gm_record_recv(gm_proc *p, gm_msg *m);
 void gm_record_cancel(gm_proc *p, gm_msg *m);

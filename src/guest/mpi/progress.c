@@ -482,6 +482,7 @@ static void post_late(gm_proc *p) {
 /* Who is to be told survives: persistent requests start the same message again. */
 static inline void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
                            int tag) {
+  m->is_message = true;
   m->is_done = m->is_send = m->is_sync = m->is_posted = m->has_met = m->asks = false;
   m->error = m->source = m->waits = m->pieces_seen = 0;
   m->slot = 0;

@@ -1,7 +1,7 @@
 /* --report DIR: every process has a monitor on simulated time that sees what any MPI library can see (calls, begin
    and end of transfers), and gets the wire's own stamps beside: bounds and the exact overlap in one report, as
-   the preload writes it for a real run. Transfers are those of messages, of collectives too; one-sided
-   operations and files are calls only. Every thread of the program that calls MPI has a recorder of its own, from
+   the preload writes it for a real run. Transfers are those of messages, of collectives too, and
+   one-sided operations; files, and words that locks are made of, are calls only. Every thread of the program that calls MPI has a recorder of its own, from
    its first call on; a transfer belongs to the thread that asked for it, whoever handles its events, and to the
    place of the program where it asked. */
 #include "gm.h"
@@ -159,8 +159,6 @@ void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place) {
     return;
   }
   const nbc_kind kind = kind_of(name);
-  p->record->has_one_sided |=
-      kind == NBC_KIND_PUT || kind == NBC_KIND_GET || kind == NBC_KIND_ATOMIC;
   nbc_call_enter_at(recorder_at(p, t_ns), kind, t_ns);
   *gm_place_now() = place;
   *gm_place_since() = t_ns;
@@ -319,10 +317,13 @@ static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t no
 static void count_pair(gm_proc *p, const gm_msg *m) {
   const uint32_t part = m->context % GM_CONTEXTS;
   const int partner = m->is_send ? m->peer : m->source;
-  if (partner < 0 || (part && part < GM_PARTS) || p->record->is_off) return;
+  if (!m->is_message || partner < 0 || (part && part < GM_PARTS) || p->record->is_off) return;
   const nbc_recorder *r = m->owner ? m->owner : gm_record_owner(p);
-  const int64_t now_ns = pm_now_ns(),
-                waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
+  const int64_t now_ns = pm_now_ns(), untold_ns = now_ns - p->record->told_ns;
+  int64_t waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
+  if (untold_ns < waited_ns)
+    waited_ns = untold_ns; /* one without data ended since: it moves no monitor's time */
+  p->record->told_ns = now_ns;
   nbc_pair *x = pair_with(p->record, p->rank, partner);
   x->waited_ns += waited_ns;
   tell_why(x, other_asked_ns(m), now_ns - waited_ns, now_ns);
@@ -349,15 +350,38 @@ void gm_record_probed(gm_proc *p, const gm_probe *f) {
 }
 void gm_record_over(gm_proc *p, gm_msg *m) {
   count_pair(p, m);
-  if (m->xfer_id && m->is_send)
+  if (m->xfer_id && m->is_message && m->is_send)
     sent(p, m);
-  else if (m->xfer_id)
+  else if (m->xfer_id && m->is_message)
     received(p, m);
+}
+/* ---- one-sided: the target takes no part, and an acknowledgement or the answer says that all has arrived ---- */
+void gm_record_one_sided(gm_proc *p, gm_msg *m, nbc_kind kind, int target, uint64_t bytes,
+                         bool is_answered) {
+  if (!bytes) return;
+  gm_record_asked(p, m);
+  m->is_send = !is_answered;
+  m->xfer_id = ++p->record->ids;
+  nbc_recorder_place(m->owner, m->place);
+  (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
+      m->owner, m->xfer_id, bytes, kind, peer_class(p, target), pm_now_ns());
+}
+void gm_record_one_sided_done(gm_proc *p, gm_msg *m) {
+  if (m->xfer_id)
+    (is_at_hand(p, m->owner) ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id,
+                                                                     pm_now_ns());
+  forget(m);
+}
+static void stamped_one_sided(const pm_stamp *s) {
+  const gm_msg *m = (const gm_msg *)s->user_ptr;
+  if (m && m->xfer_id && m->is_send == !s->is_reply)
+    nbc_xfer_stamp(m->owner, m->xfer_id, s->t_begin_ns, s->t_end_ns, 0);
 }
 /* From the wire. user_ptr of a put may be gone, so the sender is found by its number; that of a fetch waits. */
 static void stamped(void *unused, const pm_stamp *s) {
   (void)unused;
   if (!s->size_bytes || s->initiator_rank < 0 || !gm_has_record(s->initiator_rank)) return;
+  if (s->pt_index == gm_set.first_pt + 2) stamped_one_sided(s);
   if (!s->is_reply && s->pt_index == gm_set.first_pt) {
     mark **at = mark_at(key_of(s->initiator_rank, s->hdr_data));
     if (!*at) return;
@@ -493,10 +517,6 @@ void gm_record_end(gm_proc *p) {
   for (uint32_t i = 0; k->pairs && i <= k->pair_mask; i++)
     if (is_used(&k->pairs[i]) && nbc_report_pair(report, &k->pairs[i]) != NBC_OK)
       gm_fatal("--report: out of memory");
-  if (k->has_one_sided)
-    nbc_report_note(
-        report, "one-sided operations are not among the transfers of a simulated run: calls only; "
-                "--matrix has their bytes");
   report->rank = p->rank;
   report->size = p->size;
   snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.json", gm_set.report, program_name(), p->rank);
