@@ -77,11 +77,12 @@
      One thread computes on a core of its own, and more threads than cores are not slowed down, unless
      cores_are_shared is set.
      Messages longer than one PCI packet share links and PCI max-min fairly. Shorter ones pass each link
-     one after the other, in the order in which they come to its end, and take nothing from the longer
-     ones. Switches have no queues that could fill up: a shared link slows down, it does not drop. A message
-     is matched when its last byte arrives. What is lost is lost as a whole, and sent again as a whole
-     e2e_retry_ns later, which takes the time of its bytes but no bandwidth (see pm_outage). The reply of a get
-     is in the initiator's memory before its REPLY event.
+     one after the other, in the order in which they reach it (but for an acknowledgement, which may go
+     before what came less than a link packet earlier), and take nothing from the longer ones: of these
+     only the tail stays behind what was before it. Switches have no queues that could fill up: a shared
+     link slows down, it does not drop. A message is matched when its last byte arrives. What is lost is lost
+     as a whole, and sent again as a whole e2e_retry_ns later, which takes the time of its bytes but no
+     bandwidth (see pm_outage). The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with

@@ -55,7 +55,6 @@ PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int fro
                       : "out of memory: ways");
   }
   way->is_detour = w->net && pm__way_now(w, way);
-  way->step_ps = way->link_count ? way->latency_ps / way->link_count : 0;
 }
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
@@ -68,6 +67,8 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   uint32_t each = is_quick ? PM__WAYS_LEAST : PM__WAYS_EACH;
   int bits = is_quick ? 2 : 4;
   while (each < nics && (uint64_t)each * 2 * nics <= most) each *= 2, bits++;
+  w->ways_climb =
+      w->plat.topology == PM_TOPO_FATTREE && is_quick; /* and none around what is down */
   w->way_each = each;
   w->way_shift = 32 - bits;
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;

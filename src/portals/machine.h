@@ -49,12 +49,12 @@ typedef struct pm__lane {
 } pm__lane;
 /* A way that was asked for lately: those from a node lie side by side, at least sixteen of them (four, where they are
    found quickly), or all where there is room, within limits. 64 bytes. */
-enum { PM__WAYS_EACH = 16, PM__WAYS_LEAST = 4, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 6 };
+enum { PM__WAYS_EACH = 16, PM__WAYS_LEAST = 4, PM__WAYS_MOST = 16384, PM__WAY_NEAR = 8 };
 typedef struct pm__known_way {
-  int from, to, link_count;    /* link_count 0: none yet */
-  bool is_detour;              /* around cables that are down */
-  int64_t latency_ps, step_ps; /* of the way; of each of its links, on average */
-  uint32_t *link;              /* near, or allocated with room for the longest way */
+  int from, to, link_count; /* link_count 0: none yet */
+  bool is_detour;           /* around cables that are down */
+  int64_t latency_ps;
+  uint32_t *link; /* near, or allocated with room for the longest way */
   uint32_t near[PM__WAY_NEAR];
 } pm__known_way;
 
@@ -186,8 +186,9 @@ typedef struct pm__slab {
 /* What one virtual network keeps of a pair of nodes, see pm__stream_of. */
 typedef struct pm__stream {
   uint64_t key;
-  int64_t t_last_ps, t_crossed_ps; /* crossed: with what it waited for on links that fail */
-  /* at the packet level: messages are told in the order of their numbers; early ones wait here */
+  int64_t t_last_ps, t_crossed_ps; /* crossed: of those that were told on links that fail */
+  /* at the packet level, and where ways change: messages are told in the order of their numbers; early ones wait
+     here */
   uint64_t sent_count, arrived_count;
   struct pm__message *early;
 } pm__stream;
@@ -293,6 +294,7 @@ struct pm_world {
   uint32_t *tree_rows; /* of a fat tree: see pm__tree_row */
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
+  bool ways_climb;            /* all lead up a tree and down again */
   uint32_t way_factor;
   int way_shift; /* (to * way_factor) >> way_shift is a place among those of a NIC */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -300,6 +302,8 @@ struct pm_world {
   /* constants of the platform */
   int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
   int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
+  int64_t d_lag_ps;                             /* of a link packet, on the fastest link */
+  int64_t d_first_ps, d_switch_ps;              /* latency of the first link, of any other */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
   uint64_t wire_payload;                        /* the last one asked for, and what it takes */
   int64_t d_wire_ps;
@@ -373,6 +377,11 @@ static inline int pm__nic_rail(const pm_world *w, int nic) {
 }
 static inline uint32_t pm__rail_links(const pm_world *w) {
   return (uint32_t)(w->net_link_count / (int)w->plat.nic_count);
+}
+/* From the beginning of a way's link number `hop` to that of the next one. */
+static inline int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
+  if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
+  return hop ? w->d_switch_ps : w->d_first_ps;
 }
 PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int from, int to);
 /* The same, remembered: valid until another way is asked for. The ways from a node lie side by side: many

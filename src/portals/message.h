@@ -48,15 +48,20 @@ typedef struct pm__journey {
   int part_count; /* flows of the present travel that are not there yet */
   unsigned char lane, link;
   bool is_reply, has_slot;
-  bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
+  bool is_flow, has_crossed;     /* of the present travel: the links on the way are paid for */
+  unsigned char hop, link_count; /* the next link that is due; of how many */
   uint32_t slot;
   int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   pm__known_way *known; /* where the present travel's way was found, see pm__known_again */
-  int64_t t_done_ps;    /* data and events are in the target's memory */
+  int64_t
+      d_rest_ps; /* from its event to the end of its way, if nobody stands in it; of who is early: that time */
+  int64_t d_tail_ps, d_lag_ps; /* from its head to its tail, to its event */
+  int64_t t_done_ps;           /* data and events are in the target's memory */
+  uint64_t number;             /* of its stream: at the packet level, and where ways change */
   /* at the packet level */
-  uint64_t number, rest_bytes; /* of its stream; still in the initiator's memory */
-  int64_t packet_count;        /* not there yet */
-  int64_t credit_bytes;        /* that may leave before others are there (link_credit_bytes) */
+  uint64_t rest_bytes;  /* still in the initiator's memory */
+  int64_t packet_count; /* not there yet */
+  int64_t credit_bytes; /* that may leave before others are there (link_credit_bytes) */
   bool waits_for_credit;
   bool is_first;   /* no packet has begun to leave */
   bool is_dropped; /* one found no way */

@@ -9,8 +9,8 @@ static void pm__match_event(pm_world *w, pm__event *event);
      CPU      pm__nic_call: time for the call, PIO; a command slot
      PCI      pm__nic_command: commands one behind the other
      NIC      pm__nic_send: in-flight limits, else `held`; then a lane: one job at a time
-     network  up to a PCI packet: pm__cross computes its waits at the end of its way
-              longer: a flow (flow.c) over PCI, links and PCI at once
+     network  up to a PCI packet: link after link, where others may be before it (pm__cross)
+              longer: a flow (flow.c) over PCI, links and PCI at once; then its tail as above
      target   pm__rx: the earliest engine; pm__match_event: search, write, answer
 
    Lanes are BXI's virtual networks [S 2.2.3]: 0 requests, 1 responses (| 1), 2 and 3 the same
@@ -64,31 +64,6 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
   pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
             bytes);
 }
-PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
-                                  int64_t t_end_ps) {
-  const int from = pm__job_from(m), to = pm__job_to(m);
-  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
-  if (!pm__is_inside(w, m)) {
-    m->way.known = pm__known(w, from, to);
-    latency_ps = m->way.known->latency_ps;
-  }
-  m->way.t_begin_ps = t_begin_ps;
-  m->way.t_left_ps = t_end_ps;
-  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
-  if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  if (!pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx) &&
-      (!m->way.is_flow || w->is_faulty))
-    pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
-}
-PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
-                                  int64_t waited_ps, int64_t wait_ps, int64_t d_ps) {
-  const uint64_t payload = pm__job_bytes(m);
-  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + d_ps, bytes);
-  if (wait_ps > waited_ps)
-    pm__use_add(w, link, PM__USE_QUEUED, t_ps + waited_ps, t_ps + wait_ps,
-                bytes * (double)(wait_ps - waited_ps));
-}
 /* Cables of any speed: how long this one takes for its bytes alone. */
 static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
@@ -110,48 +85,141 @@ static double pm__way_bytes_per_s(const pm_world *w, const pm__known_way *way) {
     if (w->links[way->link[h]].cap < least) least = w->links[way->link[h]].cap;
   return least;
 }
-/* A message of one packet is at the end of its way, if nobody stood in it: each link carries one
-   message after the other, in the order of their arrival here. One event for a whole way, not
-   one for each link. A wait at a link delays all later ones, so it adds up (own: how long a link
-   is busy with it):
+PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t link, int64_t t_ps,
+                                  int64_t wait_ps) {
+  const uint64_t payload = pm__job_bytes(m);
+  const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
+  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + m->way.d_tail_ps, bytes);
+  if (wait_ps) pm__use_add(w, link, PM__USE_QUEUED, t_ps, t_ps + wait_ps, bytes * (double)wait_ps);
+}
+/* A link carries one message of a packet after the other, in the order in which they reach it. So it is booked when
+   all that reached it before has been: by an event at that time, or later by a time that is the same for all that
+   cross the link, so that the order stays. It is booked when it is "due": when what crossed it could be at a node, which
+   is as late as can be. Links that are due at one time take one event: on a crossbar both are due at the end of the
+   way, and nothing happens before that. Four links of a torus, from when a message reaches them until they are due:
 
-     link 0  |own|
-     link 1    step |own|               when nobody stands in the way
-     link 2      step   wait |own|      busy until then: the links behind begin `wait` later
-   ret how much later it comes */
-static inline int64_t pm__cross_link(pm__link *l, int64_t t_ps, int64_t wait_ps, int64_t d_ps) {
-  if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-  l->t_busy_ps = t_ps + wait_ps + d_ps;
-  return wait_ps;
+     link 0  |----step----|step|
+     link 1               |step|step|
+     link 2                    |step|step|   the end of the way:
+     link 3                         |step|   both are due
+
+   Up a fat tree a link is due when what crossed it could be down again. Who has to wait at a link comes so much later to
+   the next one, and that is looked at then. */
+static int64_t pm__due_ps(const pm_world *w, const pm__known_way *way, int hop) {
+  const int left = way->link_count - hop, most = w->ways_climb ? hop + 2 : 2;
+  if (w->graph) {
+    const uint32_t link = way->link[hop] % pm__rail_links(w);
+    return (w->graph->latency_ns[link / 2] + w->graph->least_ns[w->graph->end[link]]) * PM__PS;
+  }
+  return pm__hop_ps(w, way->link[hop], hop) + ((left < most ? left : most) - 1) * w->d_switch_ps;
+}
+/* It sets out. All events of messages lag behind by the time of one link packet, so that of one that is no longer the one
+   at the end of its way is its arrival: for another one there it would have to be looked at twice. (Acknowledgements
+   are shorter, and lag less: one may be booked before a message that reached the link so much earlier.) Of a flow only
+   the tail comes by here. */
+PM__INLINE_HERE void pm__sets_out(const pm_world *w, pm__message *m, const pm__known_way *way) {
+  const int64_t own_ps = m->way.is_flow ? 0 : m->way.t_left_ps - m->way.t_begin_ps,
+                lag_ps = own_ps < w->d_lag_ps ? own_ps : w->d_lag_ps;
+  m->way.hop = 0;
+  m->way.link_count = (unsigned char)way->link_count;
+  m->way.d_lag_ps = lag_ps;
+  m->way.d_tail_ps = own_ps;
+  m->way.d_rest_ps = own_ps - lag_ps;
+  if ((w->graph || way->link_count > 2) && way->link_count)
+    m->way.d_rest_ps += way->latency_ps - pm__due_ps(w, way, 0);
 }
 /* A cable that is slower than those before it draws the message out: its tail comes so much later. Its head goes
    on meanwhile (cut-through, as packets do), and what follows has to wait for the tail, on faster ones too. Where
    its head waits its tail comes up. */
-PM__APART static int64_t pm__cross_any(pm_world *w, const pm__message *m, const pm__known_way *way,
-                                       int64_t t_ps, int64_t own_ps) {
-  int64_t wait_ps = 0, d_ps = own_ps;
-  int h;
-  for (h = 0; h < way->link_count; h++, t_ps += way->step_ps) {
-    pm__link *l = &w->links[way->link[h]];
-    const int64_t waited_ps = wait_ps;
-    if (l->t_busy_ps > t_ps + wait_ps) wait_ps = l->t_busy_ps - t_ps;
-    if (w->graph)
-      d_ps = pm__max_ps(pm__serial_over_ps(w, way->link[h], pm__job_bytes(m)),
-                        d_ps - (wait_ps - waited_ps));
-    l->t_busy_ps = t_ps + wait_ps + d_ps;
-    if (w->uses) pm__crossed(w, m, way->link[h], t_ps, waited_ps, wait_ps, d_ps);
-  }
-  return wait_ps + d_ps - own_ps;
+static void pm__draw_out(pm_world *w, pm__message *m, uint32_t link, int64_t wait_ps) {
+  const int64_t before_ps = m->way.d_tail_ps;
+  m->way.d_tail_ps = pm__max_ps(pm__serial_over_ps(w, link, pm__job_bytes(m)), before_ps - wait_ps);
+  m->way.d_rest_ps += m->way.d_tail_ps - before_ps;
 }
-PM__INLINE_HERE int64_t pm__cross(pm_world *w, const pm__message *m) {
+/* The next link of its way is due, perhaps more with it.
+   ret how long until it has to come again; < 0: not at all, it is there. 0: now, but behind what else happens now: who
+   has just gone ahead of a tail on a link goes ahead of it on the next one too */
+PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__known_way *way) {
+  const int count = way->link_count;
+  int h = m->way.hop;
+  bool is_behind = false;
+  if (count != m->way.link_count)
+    h = count; /* sent again, or a repair: it goes on where it was, without waits */
+  while (h < count) {
+    pm__link *l = &w->links[way->link[h]];
+    const int64_t due_ps = pm__due_ps(w, way, h), t_ps = w->now_ps - m->way.d_lag_ps - due_ps;
+    const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
+    int64_t next_ps = 0;
+    is_behind = m->way.is_flow && l->t_busy_ps == t_ps;
+    if (!m->way.is_flow) {
+      if (w->graph) pm__draw_out(w, m, way->link[h], wait_ps);
+      l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+      if (w->uses) pm__crossed(w, m, way->link[h], t_ps, wait_ps);
+    }
+    if (++h < count)
+      next_ps = pm__hop_ps(w, way->link[h - 1], h - 1) + pm__due_ps(w, way, h) - due_ps;
+    m->way.d_rest_ps -= next_ps;
+    next_ps += wait_ps;
+    if (h < count && (next_ps > 0 || is_behind)) {
+      m->way.hop = (unsigned char)h;
+      return next_ps;
+    }
+    if (h == count) m->way.d_rest_ps += wait_ps;
+  }
+  m->way.has_crossed = 1;
+  return m->way.d_rest_ps > 0 || is_behind ? pm__max_ps(m->way.d_rest_ps, 0) : -1;
+}
+/* The usual cases with a few sums: one link is due; or all that are left, and nobody stands in the way. */
+PM__INLINE_HERE int64_t pm__cross_one(pm_world *w, pm__message *m, const pm__known_way *way,
+                                      int left, int most) {
+  const int64_t step_ps = w->d_switch_ps;
+  const int h = m->way.hop++, after = left - (w->ways_climb ? most + 2 : most + 1);
+  const int64_t d_ps = (left - most - (after > 0 ? after : 0)) * step_ps; /* the next is due */
+  pm__link *l = &w->links[way->link[h]];
+  const int64_t t_ps =
+      w->now_ps - m->way.d_lag_ps - (h ? step_ps : w->d_first_ps) - (most - 1) * step_ps;
+  const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
+  if (!m->way.is_flow) l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+  m->way.d_rest_ps -= d_ps;
+  return d_ps + wait_ps;
+}
+PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
   const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
-  const int64_t own_ps = m->way.t_left_ps - m->way.t_begin_ps, step_ps = way->step_ps;
-  const uint32_t *link = way->link, *const end = link + way->link_count;
-  int64_t t_ps = w->now_ps - way->latency_ps - own_ps, wait_ps = 0;
-  if (w->graph || w->uses) return pm__cross_any(w, m, way, t_ps, own_ps);
-  for (; link < end; link++, t_ps += step_ps)
-    wait_ps = pm__cross_link(&w->links[*link], t_ps, wait_ps, own_ps);
-  return wait_ps;
+  const int count = way->link_count, most = w->ways_climb ? m->way.hop + 2 : 2;
+  int h = m->way.hop;
+  int64_t t_ps = w->now_ps - m->way.d_lag_ps - (h ? (count - h) * w->d_switch_ps : way->latency_ps);
+  if (w->graph || w->uses || count != m->way.link_count) return pm__cross_any(w, m, way);
+  if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
+  for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
+    pm__link *l = &w->links[way->link[h]];
+    if (l->t_busy_ps >= t_ps) {
+      m->way.hop = (unsigned char)h;
+      return pm__cross_any(w, m, way);
+    }
+    if (!m->way.is_flow) l->t_busy_ps = t_ps + m->way.d_tail_ps;
+  }
+  m->way.has_crossed = 1;
+  return m->way.d_rest_ps > 0 ? m->way.d_rest_ps : -1;
+}
+PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_ps,
+                                  int64_t t_end_ps) {
+  const int from = pm__job_from(m), to = pm__job_to(m);
+  int64_t latency_ps = w->plat.intra_latency_ns * PM__PS;
+  m->way.t_begin_ps = t_begin_ps;
+  m->way.t_left_ps = t_end_ps;
+  m->way.d_rest_ps = 0;
+  if (!pm__is_inside(w, m)) {
+    m->way.known = pm__known(w, from, to);
+    latency_ps = m->way.known->latency_ps;
+    if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
+  }
+  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
+  if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
+  if (pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx)) {
+    if (w->is_faulty && !m->way.has_crossed)
+      m->way.number = pm__stream_of(w, from, to, m->way.lane)->sent_count++;
+  } else if (!m->way.is_flow || w->is_faulty)
+    pm__job_told(w, m, pm__later(t_end_ps, latency_ps)); /* it never will be there */
 }
 static pm__lane *pm__lane_of(pm_world *w, pm__message *m) {
   return pm__is_inside(w, m) ? &m->what.from->proc->memory_lane
@@ -365,25 +433,37 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-/* The tail of a long message does not overtake what was before it on the last link. Flows share
-   a link with each other by rates, with short messages not at all: only this keeps their order.
-   rest_ps: from the last link's beginning to the target. */
-static int64_t pm__last_ps(pm_world *w, const pm__message *m) {
-  const pm__known_way *way = pm__known_again(w, m->way.known, pm__job_from(m), pm__job_to(m));
-  const int64_t rest_ps = way->latency_ps - (way->link_count - 1) * way->step_ps;
-  return way->link_count ? pm__later(w->links[way->link[way->link_count - 1]].t_busy_ps, rest_ps)
-                         : 0;
-}
-/* With ways that change, what waits on one is not overtaken by what comes over another. Times of
-   a stream (two NICs, a lane) never go back; at an equal time the event is put anew, behind the
-   one before. ret whether one before it comes at the same time */
-PM__APART static bool pm__behind(pm_world *w, const pm__message *m, int64_t *wait_ps) {
+/* With ways that change and messages that are sent again, what is late on one way is not overtaken by what comes over
+   another: messages of a stream (two NICs, a lane) have numbers, and those that are early wait. */
+PM__APART static void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps) {
   pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
-  const int64_t t_ps = pm__later(w->now_ps, pm__max_ps(*wait_ps, 0));
-  const bool is_behind = s->t_crossed_ps >= t_ps;
-  if (!is_behind) s->t_crossed_ps = t_ps;
-  *wait_ps = s->t_crossed_ps - w->now_ps;
-  return is_behind;
+  pm__message **at = &s->early;
+  m->way.d_rest_ps = pm__later(w->now_ps, wait_ps);
+  m->next = s->early;
+  s->early = m;
+  while (*at) {
+    m = *at;
+    if (m->way.number != s->arrived_count) {
+      at = &m->next;
+      continue;
+    }
+    *at = m->next;
+    s->arrived_count++;
+    s->t_crossed_ps = pm__max_ps(s->t_crossed_ps, m->way.d_rest_ps);
+    pm__schedule(w, &m->way.event, s->t_crossed_ps);
+    at = &s->early;
+  }
+}
+/* A link of its way is due. ret whether it comes again */
+PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
+  const int64_t wait_ps = pm__cross(w, m);
+  if (w->is_faulty && m->way.has_crossed)
+    pm__in_order(w, m, pm__max_ps(wait_ps, 0));
+  else if (wait_ps >= 0)
+    pm__schedule(w, &m->way.event, pm__later(w->now_ps, wait_ps));
+  else
+    return false;
+  return true;
 }
 /* With ack_after_write nothing is told of payload, to the host or the other side, before the NIC knows that it
    is in memory: what tells of it crosses PCI behind it, not with it. */
@@ -412,21 +492,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   const int to = pm__job_to(m);
   pm__node *n = m->way.is_reply ? m->what.initiator_nic : m->what.target_nic;
   int64_t t_ps = w->now_ps;
-  if (!m->way.has_crossed) {
-    bool is_behind = false;
-    int64_t wait_ps;
-    if (m->way.is_flow) {
-      wait_ps = pm__last_ps(w, m) - w->now_ps;
-      is_behind = wait_ps == 0; /* who waited until now, goes first */
-    } else
-      wait_ps = pm__cross(w, m);
-    m->way.has_crossed = 1;
-    if (w->net) is_behind = pm__behind(w, m, &wait_ps) || is_behind;
-    if (wait_ps > 0 || is_behind) {
-      pm__schedule(w, event, pm__later(w->now_ps, wait_ps));
-      return;
-    }
-  }
+  if (!m->way.has_crossed && pm__is_under_way(w, m)) return;
   if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     int64_t *const engine_ps = pm__first_free_engine(w, n);

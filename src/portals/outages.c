@@ -221,14 +221,10 @@ PM__PRIVATE bool pm__died_between(const pm_world *w, int nic, int64_t t_from_ps,
   return false;
 }
 static int64_t pm__latency_ps(const pm_world *w, const uint32_t *way, int count) {
-  const int rail_links = (int)pm__rail_links(w);
-  int64_t latency_ns = 0;
+  int64_t latency_ps = 0;
   int i;
-  for (i = 0; i < count; i++)
-    latency_ns += w->graph ? w->graph->latency_ns[(int)way[i] % rail_links / 2]
-                  : i      ? w->plat.switch_latency_ns
-                           : w->plat.wire_latency_ns;
-  return latency_ns * PM__PS;
+  for (i = 0; i < count; i++) latency_ps += pm__hop_ps(w, way[i], i);
+  return latency_ps;
 }
 /* The fixed way first: mostly nothing on it is down, and a search may visit all vertices. */
 PM__PRIVATE int pm__way_at(pm_world *w, int from, int to, int64_t t_ps, uint32_t *out,

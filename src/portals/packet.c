@@ -210,10 +210,6 @@ static pm__packet *pm__queue_take(pm__queue *q) {
 }
 
 /* ---- ways ---------------------------------------------------------------------------------------- */
-static int64_t pm__hop_ps(const pm_world *w, uint32_t link, int hop) {
-  if (w->graph) return w->graph->latency_ns[link % pm__rail_links(w) / 2] * PM__PS;
-  return (hop ? w->plat.switch_latency_ns : w->plat.wire_latency_ns) * PM__PS;
-}
 /* Of a file's way, which is settled once for all. */
 static void pm__settle_file(pm_world *w, pm__packet *k) {
   const bool *is_up = w->packets->is_up;

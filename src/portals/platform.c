@@ -474,6 +474,7 @@ PM__PRIVATE void pm__graph_free(pm__graph *g, int nodes) {
   PM_FREE(g->names);
   PM_FREE(g->end);
   PM_FREE(g->latency_ns);
+  PM_FREE(g->least_ns);
   PM_FREE(g->bytes_per_s);
   PM_FREE(g->first);
   PM_FREE(g->out);
@@ -534,13 +535,14 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
   g->names = (char(*)[24])pm__zalloc((size_t)(2 * n + 1) * 24);
   g->end = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->latency_ns = (int64_t *)pm__zalloc((size_t)(n + 1) * sizeof(int64_t));
+  g->least_ns = (int64_t *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int64_t));
   g->bytes_per_s = (double *)pm__zalloc((size_t)(n + 1) * sizeof(double));
   g->first = (int *)pm__zalloc((size_t)(nodes + 2 * n + 2) * sizeof(int));
   g->out = (int *)pm__zalloc((size_t)(2 * n + 1) * sizeof(int));
   g->next = (int **)pm__zalloc((size_t)nodes * sizeof(int *));
   g->queue = (int *)pm__zalloc((size_t)(nodes + 2 * n + 1) * sizeof(int));
-  if (!g->names || !g->end || !g->latency_ns || !g->bytes_per_s || !g->first || !g->out ||
-      !g->next || !g->queue || !pm__graph_ends(g, p, error, error_bytes)) {
+  if (!g->names || !g->end || !g->latency_ns || !g->least_ns || !g->bytes_per_s || !g->first ||
+      !g->out || !g->next || !g->queue || !pm__graph_ends(g, p, error, error_bytes)) {
     pm__graph_free(g, nodes);
     return NULL;
   }
@@ -550,6 +552,10 @@ PM__PRIVATE pm__graph *pm__graph_make(const pm_platform *p, char *error, size_t 
     g->out[g->first[g->end[i ^ 1]]++] = i; /* first[v] moves to its end ... */
   for (v = g->vertices; v > 0; v--) g->first[v] = g->first[v - 1]; /* ... and back */
   g->first[0] = 0;
+  for (v = nodes; v < g->vertices; v++)
+    for (i = g->first[v]; i < g->first[v + 1]; i++)
+      if (i == g->first[v] || g->latency_ns[g->out[i] / 2] < g->least_ns[v])
+        g->least_ns[v] = g->latency_ns[g->out[i] / 2];
   return g;
 }
 

@@ -202,7 +202,8 @@ typedef struct pm__graph {
   int vertices, cables;
   char (*names)[24]; /* of the switches */
   int *end;          /* of directed link i: 2i from a to b, 2i+1 back */
-  int64_t *latency_ns;
+  int64_t *latency_ns,
+      *least_ns; /* least: of the cables of a switch; 0 of a node, where ways end */
   double *bytes_per_s;
   int *first, *out; /* out-links of vertex v: out[first[v]] ... out[first[v+1]-1] */
   int **next;       /* next[destination][vertex] = link, -1 = none */

@@ -80,6 +80,12 @@ PM__PRIVATE int64_t pm__wire_ps(pm_world *w, uint64_t payload) {
   }
   return w->d_wire_ps;
 }
+static double pm__fastest_bytes_per_s(const pm_world *w) {
+  double most = 0;
+  int i;
+  for (i = 0; i < w->net_link_count; i++) most = w->links[i].cap > most ? w->links[i].cap : most;
+  return w->graph ? most / pm__payload_ratio(&w->plat) : w->plat.link_bytes_per_s;
+}
 PM__PRIVATE void pm__wire_constants(pm_world *w) {
   const pm_platform *p = &w->plat;
   w->d_call_ps = pm__ps(p->cpu_command_ns);
@@ -89,6 +95,9 @@ PM__PRIVATE void pm__wire_constants(pm_world *w) {
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
+  w->d_lag_ps = pm__bytes_ps(pm__wire_bytes(w, 1), pm__fastest_bytes_per_s(w));
+  w->d_first_ps = pm__ps(p->wire_latency_ns);
+  w->d_switch_ps = pm__ps(p->switch_latency_ns);
   w->d_packet_fetch_ps = pm__later(p->pci_latency_ns * PM__PS,
                                    pm__pci_ps(w, (double)p->pci_packet_bytes)); /* there and back */
   w->d_packet_write_ps = pm__write_ps(w, (uint64_t)p->pci_packet_bytes);
@@ -274,6 +283,7 @@ PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to,
     w->stats.resent_count++;
     pm__try_again(w, m, from, to, &t, m->way.t_lost_ps);
   }
+  if (tries) m->way.link_count = 0, m->way.d_rest_ps = 0; /* it waits for nobody */
   t_ps = pm__later(t.t_begin_ps, pm__noisy_ps(w, m, pm__later(t.own_ps, t.way_ps)));
   if (pm__ratio(w) < f->delay_ratio)
     t_ps = pm__later(t_ps, pm__whole_ps(pm__ratio(w) * (double)f->delay_ns * PM__PS));
@@ -353,7 +363,8 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
     pm__undeliverable(w, m);
     m->way.event.fn = pm__back_event;
     t_there_ps = pm__max_ps(m->way.t_lost_ps, m->way.t_done_ps);
-  }
+  } else
+    t_there_ps -= m->way.d_rest_ps; /* the first link of its way is due */
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
       (m->way.link == PM_LINK_LOGGP || m->way.event.fn != there)) /* else pm__rx does it */
     pm__fetched(w, m, t_there_ps);

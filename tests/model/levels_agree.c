@@ -309,6 +309,195 @@ static void messages_take_the_time_of_the_slowest_cable(void) {
     pm_platform_free(&p);
   }
 }
+/* Small messages of all nodes at once, to one or several others each: when each of them has got its own, and when all its
+   acknowledgements are back. */
+enum { CROWD = 64, EACH = 16 };
+static struct {
+  int to[CROWD][EACH], count, got[CROWD];
+  bool in_turn, is_mixed; /* the next one when one has come; of all sizes */
+  size_t bytes;
+  int64_t there_ns[CROWD], back_ns[CROWD];
+} crowd;
+static const size_t crowd_sizes[] = {8, 64, 100, 512};
+static void crowd_body(void *unused) {
+  static unsigned char memory[CROWD][512];
+  const int me = pm_rank();
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t here, back;
+  ptl_handle_any_t h, md;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlCTAlloc(ni, &here) && !PtlCTAlloc(ni, &back) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt));
+  ptl_le_t le = {memory[me], 512, here, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
+  ptl_md_t d = {memory[me], 512, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, back};
+  CHECK(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &h) && !PtlMDBind(ni, &d, &md));
+  pm_barrier();
+  const int64_t t_ns = pm_now_ns();
+  for (int i = 0; i < crowd.count; i++) {
+    CHECK(!PtlPut(md, 0, crowd.is_mixed ? crowd_sizes[(me + i) % 4] : crowd.bytes, PTL_CT_ACK_REQ, pm_process_id(crowd.to[me][i]), pt, 0, 0, NULL, 0));
+    if (crowd.in_turn) CHECK(!PtlCTWait(here, (ptl_size_t)i + 1, &v));
+  }
+  CHECK(!PtlCTWait(here, (ptl_size_t)crowd.got[me], &v));
+  crowd.there_ns[me] = pm_now_ns() - t_ns;
+  CHECK(!PtlCTWait(back, (ptl_size_t)crowd.count, &v) && !v.failure);
+  crowd.back_ns[me] = pm_now_ns() - t_ns;
+  pm_barrier();
+  CHECK(!PtlNIFini(ni));
+  PtlFini();
+}
+typedef struct crowd_times {
+  double there_ns, back_ns, last_ns; /* on average; the last of all */
+} crowd_times;
+static crowd_times crowd_run(const pm_platform *p, pm_link_model link) {
+  const int n = (int)p->node_count;
+  const pm_world_desc desc = {.platform = p, .link = link};
+  crowd_times t = {0, 0, 0};
+  memset(crowd.got, 0, sizeof crowd.got);
+  for (int i = 0; i < n * crowd.count; i++) crowd.got[crowd.to[i / crowd.count][i % crowd.count]]++;
+  run_world(0, crowd_body, &desc);
+  for (int i = 0; i < n; i++) {
+    t.there_ns += (double)crowd.there_ns[i] / n, t.back_ns += (double)crowd.back_ns[i] / n;
+    t.last_ns = fmax(t.last_ns, (double)crowd.back_ns[i]);
+  }
+  return t;
+}
+static const char *const crowded[] = {"node_count 64\ntopology torus\ntopo 1 64\n", "node_count 64\ntopology torus\ntopo 2 8 8\n", "node_count 8\ntopology torus\ntopo 1 8\n",
+                                      "node_count 24\ntopology dragonfly\ntopo 3 4 2 2\n", "node_count 64\ntopology fattree\ntopo 3 4 4 4 1 2 2\n", "node_count 32\n", "node_count 16\nlink_bytes_per_s 2e8\ntopology fattree\ntopo 2 4 4 1 4\n", "node_count 16\nlink_bytes_per_s 2e8\ntopology torus\ntopo 1 16\n",
+                                      "node_count 5\ntopology file\nlink h0 a 12.5e9 300\nlink h1 a 12.5e9 100\nlink h2 a 12.5e9 300\nlink h3 b 12.5e9 300\nlink h4 c 12.5e9 2000\nlink a b 12.5e9 130\nlink b c 12.5e9 500\n"};
+static void crowds_are_as_fast_as_packets(void) {
+  for (int k = 0; k < (int)(sizeof crowded / sizeof *crowded); k++)
+    for (int round = 0; round < 24; round++) {
+      pm_platform p;
+      char error[200];
+      CHECK(!pm_platform_read(crowded[k], strlen(crowded[k]), &p, error, sizeof error));
+      const bool is_ring = p.topology == PM_TOPO_TORUS && p.topo[0] == 1;
+      const int n = (int)p.node_count, kind = round % 4, shift = 1 + (int)test_below((uint64_t)n - 1);
+      crowd.count = kind == 1 ? 1 + (int)test_below(EACH) : kind == 2 ? 2 : 1;
+      crowd.bytes = crowd_sizes[round / 4 % 4];
+      crowd.is_mixed = round % 7 == 1;
+      crowd.in_turn = kind == 3;
+      if (kind == 3)
+        for (crowd.count = 0; 1 << crowd.count < n;) crowd.count++;
+      for (int i = 0; i < n * crowd.count; i++) /* all so far on; to anybody; so far on and back; 1, 2, 4 ... on, as a collective does */
+        crowd.to[i / crowd.count][i % crowd.count] = kind == 0   ? (i + shift) % n
+                                                     : kind == 1 ? (i / crowd.count + 1 + (int)test_below((uint64_t)n - 1)) % n
+                                                     : kind == 2 ? (i / 2 + (i % 2 ? shift : n - shift)) % n
+                                                                 : (i / crowd.count + (1 << i % crowd.count)) % n;
+      const crowd_times flow = crowd_run(&p, PM_LINK_FLOW);
+      int64_t first_ns = crowd.there_ns[0];
+      for (int i = 1; i < n && kind == 0 && is_ring && !crowd.is_mixed; i++) CHECK(crowd.there_ns[i] == first_ns && crowd.back_ns[i] == crowd.back_ns[0]);
+      const crowd_times packet = crowd_run(&p, PM_LINK_PACKET);
+      const double most = p.link_bytes_per_s < 1e9 ? 0.1 : 0.05; /* who of two is first matters more where both take long */
+      CHECK_NEAR(flow.there_ns, packet.there_ns, most * packet.there_ns);
+      CHECK_NEAR(flow.back_ns, packet.back_ns, most * packet.back_ns);
+      CHECK_NEAR(flow.last_ns, packet.last_ns, 2 * most * packet.last_ns); /* of packets one may be behind a full buffer */
+      pm_platform_free(&p);
+    }
+}
+/* Node 0 sends over a link to 1, which is far behind it; long before that has arrived 3 sends much over the same link
+   to 2, which is near. */
+static struct {
+  bool is_alone;
+  int64_t there_ns;
+} early;
+static void early_body(void *unused) {
+  static unsigned char memory[4][4096];
+  const int me = pm_rank();
+  mover m;
+  (void)unused;
+  mover_open(&m, memory[me], sizeof memory[me]);
+  pm_barrier();
+  const int64_t t_ns = pm_now_ns();
+  if (me == 0) {
+    mover_put(&m, 1, 512);
+    mover_wait(&m, 1);
+    early.there_ns = pm_now_ns() - t_ns;
+  }
+  if (me == 3 && !early.is_alone) {
+    pm_sleep_ns(1000);
+    for (int i = 0; i < 2000; i++) mover_put(&m, 2, i % 3 ? 512 : 8);
+    mover_wait(&m, 2000);
+  }
+  pm_barrier();
+  CHECK(!PtlNIFini(m.ni));
+  PtlFini();
+}
+static void what_comes_later_delays_nobody(void) {
+  static const char text[] = "node_count 4\nnic_put_ns 0\ntopology file\nlink h0 a 12.5e9 300\nlink h3 a 12.5e9 300\nlink a b 12.5e9 300\nlink h2 b 12.5e9 300\nlink h1 b 12.5e9 1000000\n";
+  const pm_outage elsewhere = {.node = 0, .link = 4, .t_down_ns = 500000000, .d_down_ns = 1};
+  pm_platform p;
+  CHECK(!pm_platform_read(text, strlen(text), &p, NULL, 0));
+  for (int k = 0; k < 3; k++) {
+    pm_world_desc desc = {.platform = &p, .link = k == 2 ? PM_LINK_PACKET : PM_LINK_FLOW, .no_data = true};
+    desc.faults.outages = &elsewhere, desc.faults.outage_count = k == 1;
+    early.is_alone = true;
+    run_world(0, early_body, &desc);
+    const int64_t alone_ns = early.there_ns;
+    early.is_alone = false;
+    run_world(0, early_body, &desc);
+    CHECK(alone_ns > 2000000 && early.there_ns == alone_ns);
+  }
+  pm_platform_free(&p);
+}
+/* The last process sends two messages to 0, the others one each at the same time: what comes when from the last. */
+static struct {
+  size_t bytes[2];
+  int64_t begin_ns, pause_ns;
+  int came[2];
+} pair;
+static void pair_body(void *unused) {
+  const int me = pm_rank(), n = pm_size();
+  int count = 0;
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_SUCCESS_DISABLE);
+  if (!me) append(&s, entry(s.memory, sizeof s.memory, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  pm_sleep_ns(pair.begin_ns);
+  if (me && me < n - 1) CHECK(!put(&s, 0, 8, PTL_NO_ACK_REQ, 0, 0, 0));
+  for (int i = 0; i < 2 && me == n - 1; i++) {
+    if (i && pair.pause_ns) pm_sleep_ns(pair.pause_ns);
+    CHECK(!put(&s, 0, pair.bytes[i], PTL_NO_ACK_REQ, 0, 0, 1 + (ptl_hdr_data_t)i));
+  }
+  for (int i = 0; i < n && !me; i++) {
+    ptl_event_t e;
+    CHECK(!PtlEQWait(s.eq, &e) && e.type == PTL_EVENT_PUT);
+    if (e.hdr_data && count < 2) pair.came[count++] = (int)e.hdr_data;
+  }
+  pm_barrier();
+  side_close(&s);
+}
+/* Short messages of others on the last link hold the first one up until just then, when the tail of the second one, which
+   is long, or its head is there. */
+static void who_waited_until_now_goes_first(void) {
+  for (int i = 0; i < 2; i++)
+    for (int others = 1; others < 20; others++) {
+      pm_platform p = pm_platform_bxi2(2 + others);
+      const pm_world_desc desc = {.platform = &p};
+      p.link_bytes_per_s = 72e9; /* a link packet takes a nanosecond */
+      p.nic_put_ns = p.cpu_command_ns = 0, p.no_pci = 1;
+      pair.bytes[0] = 8, pair.bytes[1] = i ? 576 : 512, pair.begin_ns = 1000, pair.pause_ns = 0;
+      run_world(0, pair_body, &desc);
+      CHECK(pair.came[0] == 1 && pair.came[1] == 2);
+    }
+}
+/* The first one is on a way around a cable that is down, and slow, the second one takes the cable after its repair. */
+static void who_is_on_a_detour_is_not_overtaken(void) {
+  static const char text[] = "node_count 2\ntopology file\nlink h0 a 12.5e9 300\nlink h1 b 12.5e9 300\nlink a b 12.5e9 100\nlink a c 1e6 1000000\nlink b c 1e6 1000000\n";
+  static const size_t sizes[] = {8, 512, 3000};
+  const pm_outage down = {.link = 4, .d_down_ns = 100000};
+  pm_platform p;
+  CHECK(!pm_platform_read(text, strlen(text), &p, NULL, 0));
+  for (int i = 0; i < 9; i++) {
+    const pm_world_desc desc = {.platform = &p, .faults = {.outages = &down, .outage_count = 1}};
+    pair.bytes[0] = sizes[i / 3], pair.bytes[1] = sizes[i % 3], pair.begin_ns = 50000, pair.pause_ns = 100000;
+    run_world(0, pair_body, &desc);
+    CHECK(pair.came[0] == 1 && pair.came[1] == 2);
+  }
+  pm_platform_free(&p);
+}
 /* With what others send to the node; over a PCI bus that it crosses twice; when the cable is down. */
 static void message_to_oneself_shares_the_cable(void) {
   pm_platform p = pm_platform_bxi2(4);
@@ -337,6 +526,10 @@ int main(int argc, char **argv) {
   RUN(message_to_oneself_takes_what_one_to_a_neighbour_takes);
   RUN(message_to_oneself_shares_the_cable);
   RUN(messages_take_the_time_of_the_slowest_cable);
+  RUN(crowds_are_as_fast_as_packets);
+  RUN(what_comes_later_delays_nobody);
+  RUN(who_waited_until_now_goes_first);
+  RUN(who_is_on_a_detour_is_not_overtaken);
   free(parts);
   return TEST_END();
 }
