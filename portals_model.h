@@ -9009,7 +9009,7 @@ static int pm__fetch_make(pm_process *p, int kind, PM__PTL_FETCH_ARGS, const voi
   if (!pm__op_is_legal(operation, datatype) || (kind == PM__SWAP) != (operation >= PTL_SWAP) ||
       length % pm__type_bytes(datatype))
     return PTL_ARG_INVALID;
-  if (!get_md || (conditional && (!operand || length > pm__type_bytes(datatype))))
+  if (!get_md || (conditional && (!operand || length != pm__type_bytes(datatype))))
     return PTL_ARG_INVALID;
   code = pm__message_make(p, kind, put_md_handle, local_put_offset, length, target_id, pt_index,
                           match_bits, remote_offset, user_ptr, m);

@@ -73,10 +73,15 @@ said() { # FORM TEXT WHAT [FILE]: status 2, and what is wrong with which line
 }
 wrong_traces_are_told() {
   said --ti '0 send 1 0 5\n' 'line 1: peer: "1" is not' && said --ti '' 'no ranks' && said --ti '0 jump\n' 'line 1: "jump"' && said --ti '0 compute\n' 'line 1: flops is missing' &&
-    said --ti '0 send 0 0 99999999999999\n' 'line 1: size' && said --ti '# x\n\nno_such_file\n' 'No such file' '.*no_such_file' || return 1
+    said --ti '0 send 0 0 99999999999999\n' 'line 1: size' && said --ti '# x\n\nno_such_file\n' 'No such file' '.*no_such_file' &&
+    said --ti '0 isend 0 0 5 99\n' 'line 1: datatype: "99"' && said --ti '0 isend 0 0 5\n0 wait 0 0 1\n' 'line 2: wait: no message to rank 0 with tag 1 is under way' && said --ti '0 irecv 0 0 5\n1 compute 1\n0 wait 1 0 0\n' 'line 3: wait: no receive from rank 1 with tag 0' || return 1
+  printf '0 irecv -555 -444 5\n1 send 0 7 5\n0 wait 1 0 7\n' >"$T/any.ti" && replay --ti "$T/any.ti" || return 1
   head='num_ranks 1\nrank 0 {\n'
   said --goal "ranks 3\n" 'line 1: "num_ranks"' && said --goal "$head" 'line 2: the file ends' && said --goal "${head}a: calc 5\nb requires a\n}\n" 'line 4: label "b"' && said --goal "${head}a: calc 5\na: calc 5\n}\n" 'stands twice' &&
-    said --goal "${head}a: send 5 to 3\n}\n" 'line 3: peer' && said --goal "${head}a: recv 5q from 0\n}\n" 'line 3: "5q"' && said --goal "num_ranks 2\nrank 0 {\n}\n" 'rank 1 is missing' && said --goal "${head}a: calc 5 gpu 1\n}\n" '"gpu"' || return 1
+    said --goal "${head}a: send 5 to 3\n}\n" 'line 3: peer' && said --goal "${head}a: recv 5q from 0\n}\n" 'line 3: "5q"' && said --goal "num_ranks 2\nrank 0 {\n}\n" 'rank 1 is missing' && said --goal "${head}a: calc 5 gpu 1\n}\n" '"gpu"' &&
+    said --goal "${head}a: send 5b to 0 tag 3 tag 4\n}\n" 'line 3: tag stands twice' && said --goal "${head}a: calc 5 cpu 0 nic 0 cpu 0\n}\n" 'line 3: cpu stands twice' && said --goal "${head}a: calc 5\na requires a\n}\n" 'line 3: this operation waits for that of line 3' || return 1
+  # z is behind the circle of b and c, and a before it
+  said --goal "${head}a: calc 5\nb: calc 5\nc: calc 5\nz: calc 5\nb requires a\nb requires c\nc irequires b\nz requires c\n}\n" 'line [45]: this operation waits for that of line [54], which waits for it in turn' || return 1
   head='nbc-calls 1\nrank 0 of 1\n'
   said '' 'calls\n' 'not a trace of calls' && said '' "${head}" 'line 2: the file was cut' && said '' "${head}x 5\nend\n" 'a loop has no end' && said '' "${head}x 5\ne\nend\n" 'line 4: an empty loop' && said '' "${head}e\n" 'line 3: the end of no loop' &&
     said '' "${head}s 1 5 0 0\n" 'line 3: peer' && said '' "${head}r * 5 * 1\n" 'line 3: communicator' && said '' "${head}coll sing 1 1 0 0 - -\n" 'line 3: "sing"' && said '' "${head}end\nc 5\n" 'something behind' && said '' 'nbc-calls 1\nrank 0 of 2\n' 'line 2: 2 ranks, but 1 files' &&

@@ -419,6 +419,9 @@ static void atomics_body(void *unused) {
   CHECK(PtlFetchAtomic(hr, 0, h, 0, 8, self, 3, 0, 0, NULL, 0, PTL_CSWAP, PTL_UINT64_T) == PTL_ARG_INVALID);
   CHECK(PtlSwap(hr, 0, h, 0, 8, self, 3, 0, 0, NULL, 0, NULL, PTL_SUM, PTL_UINT64_T) == PTL_ARG_INVALID);
   CHECK(PtlSwap(hr, 0, h, 0, 16, self, 3, 0, 0, NULL, 0, &mask, PTL_CSWAP, PTL_UINT64_T) == PTL_ARG_INVALID);
+  for (int op = PTL_CSWAP; op <= PTL_MSWAP; op++) /* conditional: one item, not none */
+    CHECK(PtlSwap(hr, 0, h, 0, 0, self, 3, 0, 0, NULL, 0, &mask, (ptl_op_t)op, PTL_UINT64_T) == PTL_ARG_INVALID);
+  CHECK(PtlTriggeredSwap(hr, 0, h, 0, 0, self, 3, 0, 0, NULL, 0, &mask, PTL_MSWAP, PTL_UINT64_T, s->ct, 1) == PTL_ARG_INVALID);
   int legal = 0;
   for (int op = 0; op < PTL_OP_LAST; op++)
     for (int type = 0; type < PTL_DATATYPE_LAST; type++) legal += pm__op_is_legal(op, type);

@@ -400,7 +400,7 @@ static int o_call_move(const o_move *m) {
   if (m->kind >= FETCH) {
     const uint64_t back = o_room(get->md.start, get->md.length, get->md.options);
     if (m->length > 64 || m->get_offset > back || m->length > back - m->get_offset) return PTL_ARG_INVALID;
-    if (m->kind == SWAP && m->op > PTL_SWAP && m->length > type_bytes[m->type]) return PTL_ARG_INVALID;
+    if (m->kind == SWAP && m->op > PTL_SWAP && m->length != type_bytes[m->type]) return PTL_ARG_INVALID;
   }
   return PTL_OK;
 }

@@ -62,7 +62,14 @@ static void needed(rp_text *t, const char *expected) {
   if (strcmp(word, expected) != 0) rp_bad(t, "\"%s\" expected, not \"%.40s\"", expected, word);
 }
 static void options(rp_text *t, rp_op *op) {
+  static const char *const names[] = {"tag", "cpu", "nic"};
+  bool is_said[3] = {false};
   for (const char *word; (word = rp_word(t)) != NULL;) {
+    for (int i = 0; i < 3; i++) {
+      if (strcmp(word, names[i]) != 0) continue;
+      if (is_said[i]) rp_bad(t, "%s stands twice", word);
+      is_said[i] = true;
+    }
     if (strcmp(word, "tag") == 0) {
       const int64_t tag = rp_number(t, "tag", -1, UINT32_MAX);
       op->tag = tag == UINT32_MAX ? GM_ANY_TAG : (int32_t)(uint32_t)tag;
@@ -108,6 +115,31 @@ static void dependency(graph *g, rp_text *t, const char *name) {
   g->edge = gm_grow(g->edge, &g->edges_max, g->edges + 1, sizeof *g->edge);
   g->edge[g->edges++] = (edge){before->op, after->op, at_start ? 0x80000000u : 0};
 }
+/* Operations of a circle wait for each other for ever. What starts when all before it have started is taken off, again
+   and again; who goes back from what is left, among what is left, comes into the circle. */
+static void refuse_circle(const graph *g) {
+  const rp_rank *r = g->r;
+  uint32_t *left = gm_alloc((size_t)(r->count + 1) * sizeof *left),
+           *ready = gm_alloc((size_t)(r->count + 1) * sizeof *ready), count = 0, at = 0;
+  for (uint32_t i = 0; i < r->count; i++)
+    if ((left[i] = r->before[i]) == 0) ready[count++] = i;
+  for (; at < count; at++)
+    for (uint32_t e = r->first_after[ready[at]]; e < r->first_after[ready[at] + 1]; e++) {
+      const uint32_t next = r->after[e] & 0x7FFFFFFF;
+      if (--left[next] == 0) ready[count++] = next;
+    }
+  if (count < r->count) {
+    uint32_t *const from = ready, op = 0;
+    for (uint32_t e = 0; e < g->edges; e++)
+      if (left[g->edge[e].before] && left[g->edge[e].after])
+        from[g->edge[e].after] = op = g->edge[e].before;
+    for (uint32_t i = 0; i < r->count; i++) op = from[op];
+    rp_refuse("%s: line %u: this operation waits for that of line %u, which waits for it in turn",
+              r->path, r->op[op].line, r->op[from[op]].line);
+  }
+  free(left);
+  free(ready);
+}
 static void finish_rank(graph *g) {
   rp_rank *r = g->r;
   r->is_graph = 1;
@@ -121,6 +153,7 @@ static void finish_rank(graph *g) {
     r->after[r->first_after[g->edge[e].before + 1]++] = g->edge[e].after | g->edge[e].at_start;
     r->before[g->edge[e].after]++;
   }
+  refuse_circle(g);
   for (uint32_t i = 0; i < g->labels_max; i++) free(g->label[i].name);
   free(g->label);
   free(g->edge);

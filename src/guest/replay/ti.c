@@ -4,10 +4,11 @@
 #include "replay.h"
 #include <strings.h>
 
-/* in the order in which SMPI numbers them; what is beyond is taken for bytes */
+/* In the order in which SMPI numbers them. Of the types beyond (it has 56; there may come some) it writes how many bytes. */
 static const uint32_t type_bytes[] = {8, 4, 1, 2, 8, 4, 1};
+enum { TYPES_MOST = 64 };
 static uint32_t bytes_of_type(rp_text *t) {
-  const int64_t id = rp_number_or(t, "datatype", -1, 1000000, 6);
+  const int64_t id = rp_number_or(t, "datatype", -1, TYPES_MOST - 1, 6);
   return id >= 0 && id < (int64_t)(sizeof type_bytes / sizeof *type_bytes) ? type_bytes[id] : 1;
 }
 static uint64_t times(const rp_text *t, uint64_t count, uint64_t each) {
@@ -52,12 +53,17 @@ static uint32_t started(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
 }
 static uint32_t waited(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
   active *a = active_of(r);
-  for (uint32_t i = 0; i < a->count; i++)
-    if (a->request[i].kind == (uint32_t)kind && a->request[i].peer == peer &&
-        a->request[i].tag == tag) {
-      const uint32_t slot = a->request[i].slot;
-      memmove(&a->request[i], &a->request[i + 1], (--a->count - i) * sizeof *a->request);
-      return slot;
+  /* What was received from anybody may be named by whom it came from. */
+  for (int is_exact = 1; is_exact >= 0; is_exact--)
+    for (uint32_t i = 0; i < a->count; i++) {
+      const int32_t of_peer = a->request[i].peer, of_tag = a->request[i].tag;
+      if (a->request[i].kind == (uint32_t)kind &&
+          (of_peer == peer || (!is_exact && of_peer == GM_ANY_SOURCE)) &&
+          (of_tag == tag || (!is_exact && of_tag == GM_ANY_TAG))) {
+        const uint32_t slot = a->request[i].slot;
+        memmove(&a->request[i], &a->request[i + 1], (--a->count - i) * sizeof *a->request);
+        return slot;
+      }
     }
   return NO_SLOT;
 }
@@ -214,7 +220,10 @@ static void action(rp_rank *r, rp_text *t, const char *name, double flops_per_s)
     const uint32_t slot =
         waited(r, src == me ? RP_SEND : RP_RECV, peer < 0 ? GM_ANY_SOURCE : (int32_t)peer,
                tag < 0 ? GM_ANY_TAG : (int32_t)tag);
-    if (slot != NO_SLOT) rp_add(r, RP_WAIT, t)->slot = slot;
+    if (slot == NO_SLOT)
+      rp_bad(t, "wait: no %s rank %lld with tag %lld is under way",
+             src == me ? "message to" : "receive from", (long long)peer, (long long)tag);
+    rp_add(r, RP_WAIT, t)->slot = slot;
   } else if (strcasecmp(name, "waitall") == 0) {
     rp_add(r, RP_WAIT_ALL, t);
     active_of(r)->count = 0;
