@@ -214,46 +214,52 @@ static int *room_for_ranks(int count) {
   return larger_one;
 }
 
-/* Classes of a group: translated to the world, without communication. */
-static void classify(peers *p, MPI_Group group) {
-  PMPI_Group_size(group, &p->size);
-  PMPI_Group_rank(group, &p->rank);
-  p->all = p->size == 1 ? NBC_PEER_SELF : NBC_PEER_UNKNOWN;
-  int *ranks = p->size > 0 && p->size <= INT_MAX / 2 ? room_for_ranks(2 * p->size) : NULL;
+/* Classes of a group of so many: translated to the world, without communication. `own`: this process's rank in it, or
+   none. Who is not of this world is nowhere. */
+static void classify(peers *p, MPI_Group group, int size, int own) {
+  p->all = size == 1 && own == 0 ? NBC_PEER_SELF : NBC_PEER_UNKNOWN;
+  int *ranks = size > 0 && size <= INT_MAX / 2 ? room_for_ranks(2 * size) : NULL;
   if (!run.same_node || !ranks) return;
-  int *const world = ranks + p->size;
-  for (int i = 0; i < p->size; i++) ranks[i] = i;
-  PMPI_Group_translate_ranks(group, p->size, ranks, run.world_group, world);
-  const int first = p->rank == 0 ? 1 : 0; /* the first other one */
-  nbc_peer all = first < p->size ? class_of_world_rank(world[first]) : NBC_PEER_SELF;
+  int *const world = ranks + size;
+  for (int i = 0; i < size; i++) ranks[i] = i;
+  PMPI_Group_translate_ranks(group, size, ranks, run.world_group, world);
+  const int first = own == 0 ? 1 : 0; /* the first other one */
+  nbc_peer all = first < size ? class_of_world_rank(world[first]) : NBC_PEER_SELF;
   bool uniform = true;
-  for (int i = first; i < p->size && uniform; i++)
-    uniform = i == p->rank || class_of_world_rank(world[i]) == all;
+  for (int i = first; i < size && uniform; i++)
+    uniform = i == own || class_of_world_rank(world[i]) == all;
   if (uniform) {
     p->all = (unsigned char)all;
     return;
   }
-  p->details = map_memory(sizeof *p->details + (size_t)p->size);
+  p->details = map_memory(sizeof *p->details + (size_t)size);
   if (!p->details) return;
   p->differs = true;
   p->details->users = 1;
-  for (int i = 0; i < p->size; i++)
+  for (int i = 0; i < size; i++)
     p->details->class_of[i] = (unsigned char)class_of_world_rank(world[i]);
 }
 
+static void classify_own(peers *p, MPI_Group group) {
+  PMPI_Group_size(group, &p->size);
+  PMPI_Group_rank(group, &p->rank);
+  classify(p, group, p->size, p->rank);
+}
 static void classify_comm(peers *p, MPI_Comm comm) {
   int inter = 0;
   MPI_Group group;
   PMPI_Comm_test_inter(comm, &inter);
   p->inter = inter != 0;
-  if (p->inter) {
+  if (p->inter) { /* its ranks are those of the others */
     PMPI_Comm_rank(comm, &p->rank);
     PMPI_Comm_size(comm, &p->size);
     PMPI_Comm_remote_size(comm, &p->remote_size);
-    return;
+    PMPI_Comm_remote_group(comm, &group);
+    classify(p, group, p->remote_size, MPI_UNDEFINED);
+  } else {
+    PMPI_Comm_group(comm, &group);
+    classify_own(p, group);
   }
-  PMPI_Comm_group(comm, &group);
-  classify(p, group);
   PMPI_Group_free(&group);
 }
 
@@ -265,7 +271,7 @@ APART static const peers *make_peers(uintptr_t key, const MPI_Comm *comm, const 
   } else {
     MPI_Group group;
     PMPI_Win_get_group(*win, &group);
-    classify(&made, group);
+    classify_own(&made, group);
     PMPI_Group_free(&group);
   }
   char name[MPI_MAX_OBJECT_NAME > 4096 ? 4096 : MPI_MAX_OBJECT_NAME] = "";

@@ -15,6 +15,7 @@
      ways      1000 bytes by each way to send, each received in another way: prints how many
      nulls     a late message among null requests and those with nobody; a probe for another; an exchange
      slow      a large message to a receiver that is late
+     bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
      many N    N calls of MPI_Iprobe, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
@@ -357,6 +358,25 @@ static void ways(void) {
   if (rank == 0) printf("messages %d\n", messages + 1);
 }
 
+static void bridge(void) {
+  MPI_Comm own, between, copy;
+  MPI_Request r[2];
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &own);
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 1 - rank, 5, &between);
+  MPI_Comm_set_name(between, "bridge");
+  MPI_Comm_dup(between, &copy);
+  for (int i = 0; i < 10; i++) {
+    MPI_Comm over = i % 2 ? copy : between;
+    MPI_Irecv(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, 3, over, &r[0]);
+    MPI_Isend(way_out, BYTES, MPI_CHAR, 0, 3, over, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  }
+  MPI_Bcast(way_in, BYTES, MPI_CHAR, rank ? 0 : MPI_ROOT, between);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
 /* Sections within sections; the i-th message has i bytes. */
 static void steps(int count) {
   static char out[1000], in[1000];
@@ -394,6 +414,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "tail_to_permuted") == 0) tail(0, MPI_CHAR, permuted(), 0);
   if (strcmp(scene, "come") == 0) come();
   if (strcmp(scene, "ways") == 0) ways();
+  if (strcmp(scene, "bridge") == 0) bridge();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];
     MPI_Comm comm[3];

@@ -344,9 +344,16 @@ ways() { # mpi
   "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
   says "$1: why messages were not matched" 'messages of the timelines were not matched: [a-z]'
 }
+# Over an intercommunicator the others are as near as over any other.
+bridge() { # mpi
+  scene "$1" bridge
+  got=$(cut -d, -f1-6 "$reports/csv/pairs.csv" | tail -n +2 | sort | tr '\n' ' ') peers=$(tail -n +2 "$reports/csv/transfers.csv" | cut -d, -f4 | sort -u | tr '\n' ' ')
+  if [ "$got" = "0,1,10,10000,10,10000 1,0,10,10000,10,10000 " ] && [ "$peers" = 'same_node ' ]; then ok "$1: intercommunicators: who with whom, on this node"
+  else bad "$1: intercommunicators: by pair: $got peers: $peers $(cat "$reports/err")"; fi
+}
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways communicators switches come gather self regions partners behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
