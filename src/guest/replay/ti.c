@@ -54,12 +54,12 @@ static uint32_t started(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
 static uint32_t waited(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
   active *a = active_of(r);
   /* What was received from anybody may be named by whom it came from. */
-  for (int is_exact = 1; is_exact >= 0; is_exact--)
+  for (int loose = 0; loose < 2; loose++)
     for (uint32_t i = 0; i < a->count; i++) {
       const int32_t of_peer = a->request[i].peer, of_tag = a->request[i].tag;
       if (a->request[i].kind == (uint32_t)kind &&
-          (of_peer == peer || (!is_exact && of_peer == GM_ANY_SOURCE)) &&
-          (of_tag == tag || (!is_exact && of_tag == GM_ANY_TAG))) {
+          (of_peer == peer || (loose && of_peer == GM_ANY_SOURCE)) &&
+          (of_tag == tag || (loose && of_tag == GM_ANY_TAG))) {
         const uint32_t slot = a->request[i].slot;
         memmove(&a->request[i], &a->request[i + 1], (--a->count - i) * sizeof *a->request);
         return slot;
