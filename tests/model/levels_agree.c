@@ -483,16 +483,33 @@ static void who_waited_until_now_goes_first(void) {
       CHECK(pair.came[0] == 1 && pair.came[1] == 2);
     }
 }
-/* The first one is on a way around a cable that is down, and slow, the second one takes the cable after its repair. */
+/* The first one is on a way around a cable that is down, where it waits for others; the second one takes the cable after
+   its repair. */
 static void who_is_on_a_detour_is_not_overtaken(void) {
-  static const char text[] = "node_count 2\ntopology file\nlink h0 a 12.5e9 300\nlink h1 b 12.5e9 300\nlink a b 12.5e9 100\nlink a c 1e6 1000000\nlink b c 1e6 1000000\n";
+  static const char text[] = "node_count 4\ntopology file\nlink h0 b 12.5e9 300\nlink h1 c 12.5e9 300\nlink h2 c 12.5e9 300\nlink h3 a 12.5e9 300\n"
+                             "link a b 12.5e9 100\nlink a c 1e6 1000\nlink c b 1e6 1000000\n";
   static const size_t sizes[] = {8, 512, 3000};
-  const pm_outage down = {.link = 4, .d_down_ns = 100000};
+  const pm_outage down = {.link = 8, .d_down_ns = 100000};
   pm_platform p;
   CHECK(!pm_platform_read(text, strlen(text), &p, NULL, 0));
   for (int i = 0; i < 9; i++) {
     const pm_world_desc desc = {.platform = &p, .faults = {.outages = &down, .outage_count = 1}};
     pair.bytes[0] = sizes[i / 3], pair.bytes[1] = sizes[i % 3], pair.begin_ns = 50000, pair.pause_ns = 100000;
+    run_world(0, pair_body, &desc);
+    CHECK(pair.came[0] == 1 && pair.came[1] == 2);
+  }
+  pm_platform_free(&p);
+}
+/* The first one stands in line in the middle of its way; the second one is lost, or not, and takes no place in line when it
+   is sent again. */
+static void who_is_sent_again_does_not_overtake(void) {
+  char text[400] = "node_count 8\ne2e_retry_ns 1000\ne2e_retry_count 50\ntopology file\nlink h0 b 12.5e9 300\nlink a b 1e7 300\n", error[200];
+  pm_platform p;
+  for (int i = 1; i < 8; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "link h%d a 12.5e9 300\n", i);
+  CHECK(!pm_platform_read(text, strlen(text), &p, error, sizeof error));
+  for (unsigned seed = 1; seed < 20; seed++) {
+    const pm_world_desc desc = {.platform = &p, .seed = seed, .faults = {.loss_ratio = 0.4}};
+    pair.bytes[0] = pair.bytes[1] = 8, pair.begin_ns = 1000, pair.pause_ns = 0;
     run_world(0, pair_body, &desc);
     CHECK(pair.came[0] == 1 && pair.came[1] == 2);
   }
@@ -530,6 +547,7 @@ int main(int argc, char **argv) {
   RUN(what_comes_later_delays_nobody);
   RUN(who_waited_until_now_goes_first);
   RUN(who_is_on_a_detour_is_not_overtaken);
+  RUN(who_is_sent_again_does_not_overtake);
   free(parts);
   return TEST_END();
 }
