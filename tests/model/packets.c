@@ -291,7 +291,7 @@ static void all_operations_go_by_packets(void) {
     pm_platform p = tree_of(2, 2, 2);
     pm_world_desc desc = {.platform = &p, .link = PM_LINK_PACKET, .seed = (uint64_t)k};
     p.packet_routing = k & 1;
-    p.intra_uses_nic = k & 2;
+    p.intra_uses_nic = (k & 2) / 2;
     if (k & 4) desc.faults = (pm_faults){.loss_ratio = 0.02, .delay_ratio = 0.2, .delay_ns = 5000, .duplicate_ratio = 0.1};
     if (k == 3) desc.link_phases = phases, desc.link_phase_count = 4;
     const pm_stats stats = run_world(4, mixed_body, &desc);
