@@ -1274,7 +1274,8 @@ PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_
 /* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */
 /* ============================================================================================== */
 /* A transfer of so many bytes between nodes over the platform's way (of rail 0), sharing its links with all
-   others max-min fairly; done(arg) is called at the simulated time of its end (latency of the way
+   others max-min fairly. Bytes are payload: their headers take their share of each link (of link_packet_bytes +
+   link_header_bytes the latter), in proportion, as if packets had no end; done(arg) is called at the simulated time of its end (latency of the way
    not included), outside any process; done may be NULL. For studies of the network alone.
    ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
@@ -9948,7 +9949,7 @@ PM_API int PtlNIHandle(ptl_handle_any_t handle, ptl_handle_ni_t *ni_handle) {
   return PTL_OK;
 }
 #ifdef NBC_LINES
-#line 19 "src/portals/flow.h"
+#line 20 "src/portals/flow.h"
 #endif
 /* ============================================================================================== */
 /* [FLOW] 7. Links shared fairly: max-min solver and flows                                        */

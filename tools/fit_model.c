@@ -3,7 +3,8 @@
    Run:      build/fit_model [options]                     measures between two threads
              mpirun -n 2 build/fit_model_mpi [options]     between rank 0 and the last rank
              build/fit_model [options] FILE                fits samples measured before
-               FILE: lines "bytes seconds [routine]", as --raw here and in bench_rma writes them
+               FILE: lines "bytes seconds [routine]", as --raw here and in bench_rma writes them;
+                 of at most 256 different sizes, 2,000,000 lines
                --routine NAME    of a FILE with several routines, this one
                --picture FILE    HTML page: samples, lines, residuals, noise
                --table FILE      transfer-time table (NBC_TABLE of the preload)
@@ -342,7 +343,10 @@ static int read_arguments(int argc, char **argv, const char **file) {
              "[--routine NAME] FILE\n"
              "       fit_model [--picture FILE] [--table FILE] [--raw FILE] [--platform FILE] "
              "[--dedicated FILE] [--max-bytes N] [--seed N]\n"
-             "FILE holds lines \"bytes seconds [routine]\"; without it, a transport is measured\n");
+             "FILE holds lines \"bytes seconds [routine]\" of at most %d different sizes; without "
+             "it, a "
+             "transport is measured\n",
+             NBC_MODEL_MAX_SIZES);
       return 0;
     }
     if (k < OPTIONS && i + 1 < argc)

@@ -2,7 +2,8 @@
 
    Run:      build/level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE]
              build/level_compare --calibrate FILE [options]
-   Options:  --platform FILE   constants of flow and LogGP (rtl/nic.platform, fitted; without: the model's)
+   Options:  --platform FILE   constants of flow and LogGP. rtl/nic.platform is fitted to this NIC: within 5 % with it alone;
+                               without: those of a BXI, which miss it by far
              --max BYTES       largest message (1048576)   --nodes N  of the collectives, 2 to 16 (4)
              --html FILE       the same as a page with drawings
              --calibrate FILE  fits the constants to RTL first, and writes them as a platform
@@ -503,17 +504,19 @@ static void sizes(uint64_t most) {
     run.r.size_bytes[run.r.size_count++] = bytes;
 }
 static int usage(FILE *out) {
-  fputs("usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "
-        "[--calibrate FILE]\n"
-        "Time of requests and collectives on NICs in RTL, and how far flow, LogGP and packet are "
-        "from it.\n"
-        "  --platform FILE   constants of the levels (rtl/nic.platform); without: those of the "
-        "model\n"
-        "  --max BYTES       largest message, 64 to 16777216 (1048576)\n"
-        "  --nodes N         of the collectives, 2 to 16 (4)\n"
-        "  --html FILE       a page with drawings\n"
-        "  --calibrate FILE  fits the constants to RTL first and writes them\n",
-        out);
+  fputs(
+      "usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "
+      "[--calibrate FILE]\n"
+      "Time of requests and collectives on NICs in RTL, and how far flow, LogGP and packet are "
+      "from it.\n"
+      "  --platform FILE   constants of the levels; with rtl/nic.platform, which is fitted to this "
+      "NIC, flow is within 5 %;\n"
+      "                    without: those of a BXI, which miss it by far\n"
+      "  --max BYTES       largest message, 64 to 16777216 (1048576)\n"
+      "  --nodes N         of the collectives, 2 to 16 (4)\n"
+      "  --html FILE       a page with drawings\n"
+      "  --calibrate FILE  fits the constants to RTL first and writes them\n",
+      out);
   return out == stderr ? 2 : 0;
 }
 static int compare(pm_platform *p, const char *html, const char *fitted) {

@@ -557,6 +557,9 @@ int main(int argc, char **argv) {
     p.link_bytes_per_s = native.link_bytes_per_s;
     p.wire_latency_ns = native.wire_latency_ns;
     p.switch_latency_ns = native.switch_latency_ns;
+  } else if (!cable_count) {
+    refuse("%d host%s and no link: nothing says how wide the network is", host_count,
+           host_count == 1 ? "" : "s");
   } else {
     p.topology = PM_TOPO_FILE;
     p.links = list;

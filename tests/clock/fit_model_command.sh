@@ -26,6 +26,8 @@ names_bad_lines() {
     printf '1 1e-6\n%s\n' "$line" >"$T/bad"
     refuses ":2: " "$T/bad" || return 1
   done
+  awk 'BEGIN { for (i = 1; i <= 257; i++) print i, "1e-6" }' >"$T/many" && refuses 'many: more than 256 different sizes' "$T/many" && head -256 "$T/many" >"$T/most" && "$B/fit_model" "$T/most" >"$T/out" &&
+    "$B/fit_model" --help | grep 'at most 256 different sizes' || return 1
   printf '1 1e-6\n1 0\n1 -1e-9\n' >"$T/some"
   "$B/fit_model" "$T/some" 2>&1 | grep -q 'left out: 2 times' || return 1
   refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples"

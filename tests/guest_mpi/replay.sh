@@ -56,6 +56,8 @@ many_ranks() {
 places_count() { # ranks of one node talk through memory
   printf '0 send 1 0 1000000\n1 recv 0 0 1000000\n' >"$T/two.ti" && printf '3\n3\n' >"$T/same" && printf '0\n4 # far\n' >"$T/other" && replay --map "$T/same" --ti "$T/two.ti" && same=$(time_of "$T/out") &&
     replay --map "$T/other" --ti "$T/two.ti" && echo "$same $(time_of "$T/out")" && echo "$same $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0 && $1 != $2) }' || return 1
+  echo 'node_count 5' >"$T/five" && printf '0\n5\n' >"$T/bad" && status_is 2 replay --map "$T/bad" --platform "$T/five" --ti "$T/two.ti" && grep 'bad: line 2: node: "5" is not a number of 0 ... 4$' "$T/err" &&
+    printf '0\n\n99999999\n' >"$T/bad" && status_is 2 replay --map "$T/bad" --ti "$T/two.ti" && grep 'bad: line 3: node: "99999999" is not a number of 0 ... 3999999$' "$T/err" || return 1
   for bad in '3' '3 4' 'x' '0\n1\n2' '0\n-1'; do
     printf '%b\n' "$bad" >"$T/bad" && status_is 2 replay --map "$T/bad" --ti "$T/two.ti" && grep "bad: \|node" "$T/err" || return 1
   done

@@ -38,6 +38,8 @@ refused() { # LINE TEXT : the file $T/x.xml
   test $? = 2 && test ! -s "$T/out" && cat "$T/said" && grep -q "x.xml:$1: .*$2" "$T/said"
 }
 bad_files_are_refused_by_line() {
+  echo '<platform version="4.1"><zone id="w" routing="Full"><host id="a" speed="1Gf"/></zone></platform>' >"$T/x.xml" && ! "$B/simgrid_platform" "$T/x.xml" >"$T/out" 2>"$T/said" &&
+    grep 'x.xml:.* 1 host and no link: nothing says how wide the network is' "$T/said" && test ! -s "$T/out" || return 1
   cluster 0-15 0 'topology="FAT_TREE" topo_parameters="2;4,3;1,2;1,1"' >"$T/x.xml" && refused 5 '12 hosts' &&
     cluster 0-15 0 'topology="RING" topo_parameters="3"' >"$T/x.xml" && refused 5 'RING' &&
     cluster 0-15 fast >"$T/x.xml" && refused 5 'lat="fast"' && cluster 15-0 0 >"$T/x.xml" && refused 5 radical &&

@@ -31,7 +31,7 @@ refuses() {
     "$B/level_compare" $bad >/dev/null 2>"$T/error" && return 1
     grep -q -e "${bad%% *}" "$T/error" || return 1
   done
-  "$B/level_compare" --help | grep -q -- --calibrate
+  "$B/level_compare" --help | grep -q -- --calibrate && "$B/level_compare" --help | grep 'with rtl/nic.platform.* within 5 %'
 }
 lost_output_is_said() {
   [ -w /dev/full ] || return 0

@@ -149,7 +149,8 @@ static void read_traces(int count, char **paths) {
     rp_calls_read(count, paths);
   rp_comms_agree();
 }
-static int *places(int *node_count) {
+/* most: nodes of the machine */
+static int *places(int most, int *node_count) {
   int *node = gm_alloc((size_t)rp_size * sizeof *node);
   rp_text t;
   *node_count = 0;
@@ -160,7 +161,7 @@ static int *places(int *node_count) {
     else if (!rp_line(&t))
       rp_refuse("%s: the node of rank %d is missing", s.map, i);
     else {
-      node[i] = (int)rp_number(&t, "node", 0, INT32_MAX - 1);
+      node[i] = (int)rp_number(&t, "node", 0, most - 1);
       rp_end_of_line(&t);
     }
     if (node[i] >= *node_count) *node_count = node[i] + 1;
@@ -184,11 +185,12 @@ static void settle_cores(const int *node, int node_count) {
 static pm_world *make_world(void) {
   char error[256];
   pm_world *world;
+  enum { NODES_MOST = 4000000 }; /* that a platform may have */
   int node_count;
-  int *node = places(&node_count);
-  platform = pm_platform_bxi2(node_count > 2 ? node_count : 2);
   if (s.platform && pm_platform_load(s.platform, &platform, error, sizeof error))
     rp_refuse("%s", error);
+  int *node = places(s.platform ? (int)platform.node_count : NODES_MOST, &node_count);
+  if (!s.platform) platform = pm_platform_bxi2(node_count > 2 ? node_count : 2);
   if (platform.node_count < node_count)
     rp_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, node_count);
   settle_cores(node, node_count);
