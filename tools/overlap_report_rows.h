@@ -15,7 +15,8 @@ typedef enum grouping {
 } grouping;
 static const char *const grouping_title[] = {"By section", "By call", "By message size", "By peer",
                                              "By place where they begin"};
-static const char *const grouping_column[] = {"section", "call", "message size", "peer", "place"};
+static const char *const grouping_column[] = {"section", "call", "message size", "peer",
+                                              "begun at"};
 
 typedef struct row {
   int section_index, class_index, site_plus1;

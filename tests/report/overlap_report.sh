@@ -155,7 +155,7 @@ begun_at_places() {
   sed -i 's/"offset":100[0-9]/"offset":7777/' "$T/copy/$base.1.json" && status 0 "$report" -o "$T/placed.html" --csv "$T/csv" "$T/copy" &&
     grep '^Transfers by place' "$T/out" && all=$("$report" --no-html --json "$run" | sed -n 's/.*"total":{"method":"independent","count":\([0-9]*\),.*/\1/p') && [ -n "$all" ] &&
     [ "$(grep -c ' halo in app$' "$T/out")" -ge 1 ] && grep -E "^  MPI_Isend +$all .* halo in app\$" "$T/out" && grep -E '^  1\. [a-z]+ at halo in app, ' "$T/out" && [ -z "$(sed -n 's/^  [0-9]\. //p' "$T/out" | sort | uniq -d)" ] &&
-    grep -F 'data-table="place" data-name="MPI_Isend halo in app" data-count="'"$all"'"' "$T/placed.html" >/dev/null &&
+    grep -F 'data-table="begun at" data-name="MPI_Isend halo in app" data-count="'"$all"'"' "$T/placed.html" >/dev/null &&
     head -1 "$T/csv/transfers.csv" | grep ',call,where,exact_count,' && [ "$(grep -c ',"MPI_Isend","halo in app",' "$T/csv/transfers.csv")" = $(($(wc -l <"$T/csv/transfers.csv") - 1)) ] &&
     status 0 "$report" --diff "$T/copy" "$T/copy" && sed -n '/^Transfers by place/,$p' "$T/out" | grep -E '^  MPI_Isend .* halo in app$' &&
     status 0 "$report" --diff "$run" "$T/copy" && sed -n '/^Transfers by place/,$p' "$T/out" | grep -E '^  - .*\(not known\)$' &&
