@@ -216,7 +216,7 @@ PM_API int pm_version(void);
    what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
-   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
+   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (gaps for each NIC,
    split payload shares them) know rails; LogGP knows no PCI roots. At the packet level a NIC keeps what its PCI
    root does not take at once, without end. pm_flow_start uses rail 0. Not with rails: the level rtl,
    inflight_per_node_count. */
@@ -313,7 +313,7 @@ typedef enum pm_topology_kind {
   X(packet_input_bytes, 16384, "... buffer behind a link and channel (assumed)")                   \
   X(packet_routing, 0, "... 0 fixed; 1 by load: up a fat tree, UGAL in a dragonfly; 2 Valiant")    \
   X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
-  X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
+  X(loggp_overhead_ns, 100, "LogGP: o, of a call; at the receiver cpu_event_ns")                   \
   X(loggp_gap_ns, 200, "LogGP: g")
 
 #define PM_PLATFORM_REAL_LIST(X)                                                                   \
@@ -3137,7 +3137,8 @@ struct pm__node { /* what every message looks at lies together */
   int64_t t_done_ps;
   unsigned char link; /* level of what is in flight */
   pm__lane lane[4];
-  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX], t_gap_ps;
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
+  int64_t t_gap_ps, t_in_ps; /* LogGP: the next message may leave, may come in */
   struct pm__message *held_tail;
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
@@ -3274,6 +3275,7 @@ struct pm_world {
   /* constants of the platform */
   int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
   int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
+  int64_t d_loggp_lag_ps;                       /* LogGP's g */
   int64_t d_lag_ps;                             /* of a link packet, on the fastest link */
   int64_t d_first_ps, d_switch_ps;              /* latency of the first link, of any other */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */
@@ -11024,6 +11026,8 @@ PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world)
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+/* All of it is there so much later, if nothing before it on its stream is late. */
+PM__PRIVATE void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps);
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
 PM__PRIVATE int pm__travel_kind(const pm__message *m);
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
@@ -11034,6 +11038,9 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);
 
 
 static void pm__written_event(pm_world *w, pm__event *event);
+static void pm__loggp_back(pm_world *w, pm__event *event);
+static void pm__loggp_there(pm_world *w, pm__event *event);
+static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps);
 /* ============================================================================================== */
 /* [NIC] 8. NIC and wire                                                                          */
 /* ============================================================================================== */
@@ -11127,6 +11134,7 @@ PM__PRIVATE void pm__wire_constants(pm_world *w) {
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
+  w->d_loggp_lag_ps = pm__ps(p->loggp_range_count ? p->loggp_range[0].gap_ns : p->loggp_gap_ns);
   w->d_lag_ps = pm__bytes_ps(pm__wire_bytes(w, 1), pm__fastest_bytes_per_s(w));
   w->d_first_ps = pm__ps(p->wire_latency_ns);
   w->d_switch_ps = pm__ps(p->switch_latency_ns);
@@ -11331,6 +11339,27 @@ PM__APART static int64_t pm__wire(pm_world *w, pm__message *m, int from, int to,
   stream->t_last_ps = t_ps = pm__max_ps(stream->t_last_ps, t_ps);
   return t_ps;
 }
+/* With ways that change and messages that are sent again, what is late on one way is not overtaken by what comes over
+   another: messages of a stream (two NICs, a lane) have numbers, and those that are early wait. */
+PM__APART PM__PRIVATE void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps) {
+  pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
+  pm__message **at = &s->early;
+  m->way.d_rest_ps = pm__later(w->now_ps, wait_ps);
+  m->next = s->early;
+  s->early = m;
+  while (*at) {
+    m = *at;
+    if (m->way.number != s->arrived_count) {
+      at = &m->next;
+      continue;
+    }
+    *at = m->next;
+    s->arrived_count++;
+    s->t_crossed_ps = pm__max_ps(s->t_crossed_ps, m->way.d_rest_ps);
+    pm__schedule(w, &m->way.event, s->t_crossed_ps);
+    at = &s->early;
+  }
+}
 /* ---- messages of nodes that die, see pm_outage_kind ------------------------------------------------ */
 PM__PRIVATE bool pm__is_of_the_dead(const pm_world *w, const pm__message *m) {
   return w->has_lives && pm__died_between(w, m->what.from_nic, m->what.t_issue_ps, w->now_ps);
@@ -11398,7 +11427,7 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
   } else
     t_there_ps -= m->way.d_rest_ps; /* the first link of its way is due */
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
-      (m->way.link == PM_LINK_LOGGP || m->way.event.fn != there)) /* else pm__rx does it */
+      m->way.event.fn != there) /* else it is done where that comes */
     pm__fetched(w, m, t_there_ps);
   pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
@@ -11421,11 +11450,11 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
                                       : PM_TRACE_FETCH_ATOMIC;
 }
 
-/* ---- LogGP: latency, overhead, gap, gap per byte, nothing shared -------------------------------- */
+/* ---- LogGP: latency, overhead, gap, gap per byte; nothing is shared but NICs --------------------- */
 /* Alexandrov, Ionescu, Schauser and Scheiman, LogGP (SPAA 1995): a message of n bytes arrives L +
-   (n - 1) G after it left, and the next one leaves its node at least g later. Here the node's
-   sending side is busy for max(g, n G), so that long messages do not overlap each other on the way
-   out. */
+   (n - 1) G after it left, and the next one leaves its node at least g later. Here both ends are
+   busy for max(g, n G), so that long messages do not overlap each other on the way out, and many
+   to one node come in one after the other. */
 static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t payload) {
   const double bytes = pm__loggp_bytes(w, payload);
   const pm_loggp_range *r = pm__loggp_of(w, bytes);
@@ -11435,29 +11464,77 @@ static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t payload) {
   return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
                     pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s));
 }
-/* Split payload waits for all NICs of the node and takes them all. */
-static int64_t pm__loggp_depart_split(pm_world *w, int nic, uint64_t bytes) {
-  const int step = (int)w->plat.node_count, end = step * (int)w->plat.nic_count;
+/* A message begins to leave through its NIC at t_ps, or to come in: at least so late, behind what went before that way.
+   Split payload waits for all NICs of the node and takes them all. */
+static int64_t *pm__loggp_free(pm__node *n, bool comes_in) {
+  return comes_in ? &n->t_in_ps : &n->t_gap_ps;
+}
+static int64_t pm__loggp_begin(pm_world *w, int nic, uint64_t bytes, int64_t t_ps, bool comes_in) {
+  const bool is_split = pm__is_split(w, bytes);
+  const int step = (int)w->plat.node_count,
+            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
   const int64_t gap_ps = pm__loggp_gap_ps(w, nic, bytes);
-  int64_t t_ps = w->now_ps;
   int k;
-  for (k = pm__nic_node(w, nic); k < end; k += step) t_ps = pm__max_ps(t_ps, w->nodes[k].t_gap_ps);
-  for (k = pm__nic_node(w, nic); k < end; k += step) w->nodes[k].t_gap_ps = pm__later(t_ps, gap_ps);
+  for (k = is_split ? pm__nic_node(w, nic) : nic; k < end; k += step)
+    t_ps = pm__max_ps(t_ps, *pm__loggp_free(&w->nodes[k], comes_in));
+  for (k = is_split ? pm__nic_node(w, nic) : nic; k < end; k += step)
+    *pm__loggp_free(&w->nodes[k], comes_in) = pm__later(t_ps, gap_ps);
   return t_ps;
 }
-static int64_t pm__loggp_depart(pm_world *w, int nic, uint64_t bytes) {
-  pm__node *n = &w->nodes[nic];
-  int64_t t_ps;
-  if (pm__is_split(w, bytes)) return pm__loggp_depart_split(w, nic, bytes);
-  t_ps = pm__max_ps(w->now_ps, n->t_gap_ps);
-  n->t_gap_ps = pm__later(t_ps, pm__loggp_gap_ps(w, nic, bytes));
-  return t_ps;
+/* From a message's first byte to its last one, as far as the size says. */
+static int64_t pm__loggp_body_ps(const pm_world *w, uint64_t bytes) {
+  const int64_t all_ps = pm__loggp_travel_ps(w, bytes), none_ps = pm__loggp_travel_ps(w, 0);
+  return all_ps > none_ps ? all_ps - none_ps : 0;
+}
+/* It travels. Its event is that of its last byte, or comes a gap behind the first one: by then all that came before
+   has been seen to, but for what is as short. */
+static void pm__loggp_go(pm_world *w, pm__message *m, int from, int to, uint64_t bytes,
+                         int64_t t_ps) {
+  const int64_t d_ps = pm__loggp_travel_ps(w, bytes), body_ps = pm__loggp_body_ps(w, bytes);
+  const int lane = m->way.is_reply;
+  m->way.lane = (unsigned char)lane;
+  m->way.t_begin_ps = t_ps;
+  m->way.has_crossed = 0;
+  m->way.link_count = bytes || !m->way.is_reply; /* acknowledgements pay L only */
+  m->way.d_lag_ps = body_ps < w->d_loggp_lag_ps ? body_ps : w->d_loggp_lag_ps;
+  m->way.d_rest_ps = body_ps - m->way.d_lag_ps;
+  if (pm__travel(w, m, from, to, lane, t_ps, d_ps, lane ? pm__loggp_back : pm__loggp_there)) {
+    if (w->is_faulty) m->way.number = pm__stream_of(w, from, to, lane)->sent_count++;
+  } else
+    pm__loggp_told(w, m, pm__later(t_ps, d_ps)); /* it never will be there */
+}
+/* What observers and the trace are told of a travel, when its end is known. */
+static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps) {
+  const uint64_t bytes = pm__job_bytes(m);
+  if (m->way.is_reply ? pm__brings_data(m) && m->what.me : m->what.kind != PM__GET)
+    pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_ps);
+  pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_ps, pm__job_from(m), pm__job_to(m),
+            bytes);
+}
+/* At the NIC where it comes in. ret whether it comes again, when all of it is there */
+static bool pm__loggp_is_coming(pm_world *w, pm__message *m) {
+  const int64_t t_ps = w->now_ps - m->way.d_lag_ps;
+  int64_t d_ps = m->way.d_rest_ps;
+  if (m->way.has_crossed) return false;
+  m->way.has_crossed = 1;
+  if (m->way.link_count)
+    d_ps += pm__loggp_begin(w, pm__job_to(m), pm__job_bytes(m), t_ps, true) - t_ps;
+  if (w->is_faulty)
+    pm__in_order(w, m, d_ps);
+  else if (d_ps > 0)
+    pm__schedule(w, &m->way.event, pm__later(w->now_ps, d_ps));
+  else
+    return false;
+  return true;
 }
 /* Events and writes take no time here; the trace has them as points, so that both levels show the
    same kinds of steps. */
 static void pm__loggp_back(pm_world *w, pm__event *event) {
-  const pm__message *m = (const pm__message *)event;
+  pm__message *m = (pm__message *)event;
   const int node = m->what.from->proc->node;
+  if (pm__loggp_is_coming(w, m)) return;
+  pm__loggp_told(w, m, w->now_ps);
+  if (m->what.kind == PM__GET && m->what.me) pm__fetched(w, m, w->now_ps);
   pm__trace(w, PM_TRACE_EVENT, m, w->now_ps, w->now_ps, node, node, (uint64_t)w->plat.event_bytes);
   pm__back_event(w, event);
 }
@@ -11469,12 +11546,14 @@ static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
 }
-/* Replies with data leave through the target's gap like any message; acknowledgements pay L only. */
+/* Replies with data leave through the target's gap like any message. */
 static void pm__loggp_there(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   const int from = pm__to_nic(m), to = m->what.from_nic;
-  int64_t t_ps = w->now_ps, d_ps;
+  int64_t t_ps = w->now_ps;
   uint64_t bytes = 0;
+  if (pm__loggp_is_coming(w, m)) return;
+  pm__loggp_told(w, m, w->now_ps);
   if (pm__is_for_the_dead(w, m)) return;
   if (pm__arrive(w, m)) {
     m->way.t_done_ps = w->now_ps;
@@ -11482,32 +11561,27 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
     if (m->what.kind != PM__GET) pm__written(w, m);
     if (pm__brings_data(m)) {
       bytes = m->what.mlength;
-      t_ps = pm__loggp_depart(w, from, bytes);
+      t_ps = pm__loggp_begin(w, from, bytes, t_ps, false);
       w->stats.sent_bytes += m->what.mlength;
-      pm__stamp(w, m, 1, t_ps, pm__later(t_ps, pm__loggp_travel_ps(w, bytes)));
     }
   }
   /* From here on the message is the response: the same object travels back. */
-  d_ps = pm__loggp_travel_ps(w, bytes);
   m->way.is_reply = 1;
   if (pm__nobody_waits(w, m)) {
-    t_ps = pm__later(t_ps, d_ps);
+    t_ps = pm__later(t_ps, pm__loggp_travel_ps(w, bytes));
     pm__trace(w, PM_TRACE_E2E_ACK, m, w->now_ps, t_ps, from, to, 0);
     pm__trace(w, PM_TRACE_EVENT, m, t_ps, t_ps, to, to, (uint64_t)w->plat.event_bytes);
     pm__come_back(w, m);
     return;
   }
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
-  pm__travel(w, m, from, to, 1, t_ps, d_ps, pm__loggp_back);
+  pm__loggp_go(w, m, from, to, bytes, t_ps);
 }
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   const uint64_t bytes = m->what.kind == PM__GET ? 0 : m->what.length;
   const int from = m->what.from_nic, to = pm__to_nic(m);
-  const int64_t t_ps = pm__loggp_depart(w, from, bytes), d_ps = pm__loggp_travel_ps(w, bytes);
-  if (m->what.kind != PM__GET) pm__stamp(w, m, 0, t_ps, pm__later(t_ps, d_ps));
+  const int64_t t_ps = pm__loggp_begin(w, from, bytes, w->now_ps, false);
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
-  pm__trace(w, pm__travel_kind(m), m, t_ps, pm__later(t_ps, d_ps), from, to, bytes);
-  pm__travel(w, m, from, to, 0, t_ps, d_ps, pm__loggp_there);
+  pm__loggp_go(w, m, from, to, bytes, t_ps);
   pm__send_early(w, m, t_ps);
 }
 #ifdef NBC_LINES
@@ -11963,27 +12037,6 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-/* With ways that change and messages that are sent again, what is late on one way is not overtaken by what comes over
-   another: messages of a stream (two NICs, a lane) have numbers, and those that are early wait. */
-PM__APART static void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps) {
-  pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
-  pm__message **at = &s->early;
-  m->way.d_rest_ps = pm__later(w->now_ps, wait_ps);
-  m->next = s->early;
-  s->early = m;
-  while (*at) {
-    m = *at;
-    if (m->way.number != s->arrived_count) {
-      at = &m->next;
-      continue;
-    }
-    *at = m->next;
-    s->arrived_count++;
-    s->t_crossed_ps = pm__max_ps(s->t_crossed_ps, m->way.d_rest_ps);
-    pm__schedule(w, &m->way.event, s->t_crossed_ps);
-    at = &s->early;
-  }
-}
 /* A link of its way is due. ret whether it comes again */
 PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
   const int64_t wait_ps = pm__cross(w, m);
@@ -13603,7 +13656,7 @@ static void pm__nic_dies(pm_world *w, pm__node *n) {
   n->slot_waiters = NULL;
   n->slots_first = n->slots_used = 0;
   n->in_flight = 0;
-  n->t_gap_ps = n->t_done_ps = n->t_command_ps = 0;
+  n->t_gap_ps = n->t_in_ps = n->t_done_ps = n->t_command_ps = 0;
   memset(n->t_rx_ps, 0, sizeof n->t_rx_ps);
   memset(n->t_rx_last_ps, 0, sizeof n->t_rx_last_ps);
 }

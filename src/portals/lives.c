@@ -75,7 +75,7 @@ static void pm__nic_dies(pm_world *w, pm__node *n) {
   n->slot_waiters = NULL;
   n->slots_first = n->slots_used = 0;
   n->in_flight = 0;
-  n->t_gap_ps = n->t_done_ps = n->t_command_ps = 0;
+  n->t_gap_ps = n->t_in_ps = n->t_done_ps = n->t_command_ps = 0;
   memset(n->t_rx_ps, 0, sizeof n->t_rx_ps);
   memset(n->t_rx_last_ps, 0, sizeof n->t_rx_last_ps);
 }

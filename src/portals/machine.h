@@ -165,7 +165,8 @@ struct pm__node { /* what every message looks at lies together */
   int64_t t_done_ps;
   unsigned char link; /* level of what is in flight */
   pm__lane lane[4];
-  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX], t_gap_ps;
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
+  int64_t t_gap_ps, t_in_ps; /* LogGP: the next message may leave, may come in */
   struct pm__message *held_tail;
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
@@ -302,6 +303,7 @@ struct pm_world {
   /* constants of the platform */
   int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
   int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
+  int64_t d_loggp_lag_ps;                       /* LogGP's g */
   int64_t d_lag_ps;                             /* of a link packet, on the fastest link */
   int64_t d_first_ps, d_switch_ps;              /* latency of the first link, of any other */
   int64_t d_packet_fetch_ps, d_packet_write_ps; /* of a whole PCI packet; written, with its event */

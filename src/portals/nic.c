@@ -433,27 +433,6 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 }
 
 /* ---- receiving ------------------------------------------------------------------------------------ */
-/* With ways that change and messages that are sent again, what is late on one way is not overtaken by what comes over
-   another: messages of a stream (two NICs, a lane) have numbers, and those that are early wait. */
-PM__APART static void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps) {
-  pm__stream *s = pm__stream_of(w, pm__job_from(m), pm__job_to(m), m->way.lane);
-  pm__message **at = &s->early;
-  m->way.d_rest_ps = pm__later(w->now_ps, wait_ps);
-  m->next = s->early;
-  s->early = m;
-  while (*at) {
-    m = *at;
-    if (m->way.number != s->arrived_count) {
-      at = &m->next;
-      continue;
-    }
-    *at = m->next;
-    s->arrived_count++;
-    s->t_crossed_ps = pm__max_ps(s->t_crossed_ps, m->way.d_rest_ps);
-    pm__schedule(w, &m->way.event, s->t_crossed_ps);
-    at = &s->early;
-  }
-}
 /* A link of its way is due. ret whether it comes again */
 PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
   const int64_t wait_ps = pm__cross(w, m);

@@ -11,7 +11,7 @@
    what it sends and for what comes back, so that its messages keep their order. With rail_split_bytes a
    longer payload is moved over all rails at once, in equal parts, beside what the other NICs do; its command,
    match and events are those of its own rail. Limits of a NIC (command slots, end-to-end entries) are of
-   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (a gap for each NIC,
+   each. The levels flow, packet (split payload: a packet on each rail in turn) and LogGP (gaps for each NIC,
    split payload shares them) know rails; LogGP knows no PCI roots. At the packet level a NIC keeps what its PCI
    root does not take at once, without end. pm_flow_start uses rail 0. Not with rails: the level rtl,
    inflight_per_node_count. */
@@ -108,7 +108,7 @@ typedef enum pm_topology_kind {
   X(packet_input_bytes, 16384, "... buffer behind a link and channel (assumed)")                   \
   X(packet_routing, 0, "... 0 fixed; 1 by load: up a fat tree, UGAL in a dragonfly; 2 Valiant")    \
   X(loggp_latency_ns, 1000, "LogGP: L")                                                            \
-  X(loggp_overhead_ns, 100, "LogGP: o, on both sides")                                             \
+  X(loggp_overhead_ns, 100, "LogGP: o, of a call; at the receiver cpu_event_ns")                   \
   X(loggp_gap_ns, 200, "LogGP: g")
 
 #define PM_PLATFORM_REAL_LIST(X)                                                                   \

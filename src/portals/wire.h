@@ -207,6 +207,8 @@ PM__PRIVATE double pm__mixture(const pm_mode *modes, int count, pm_world *world)
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps);
 PM__PRIVATE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
                            int64_t latency_ps, void (*there)(pm_world *world, pm__event *event));
+/* All of it is there so much later, if nothing before it on its stream is late. */
+PM__PRIVATE void pm__in_order(pm_world *w, pm__message *m, int64_t wait_ps);
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event);
 PM__PRIVATE int pm__travel_kind(const pm__message *m);
 PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m);

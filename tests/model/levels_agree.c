@@ -400,6 +400,7 @@ static void crowds_are_as_fast_as_packets(void) {
    to 2, which is near. */
 static struct {
   bool is_alone;
+  int to; /* of what comes later */
   int64_t there_ns;
 } early;
 static void early_body(void *unused) {
@@ -417,7 +418,7 @@ static void early_body(void *unused) {
   }
   if (me == 3 && !early.is_alone) {
     pm_sleep_ns(1000);
-    for (int i = 0; i < 2000; i++) mover_put(&m, 2, i % 3 ? 512 : 8);
+    for (int i = 0; i < 2000; i++) mover_put(&m, early.to, i % 3 && early.to == 2 ? 512 : 8);
     mover_wait(&m, 2000);
   }
   pm_barrier();
@@ -429,15 +430,17 @@ static void what_comes_later_delays_nobody(void) {
   const pm_outage elsewhere = {.node = 0, .link = 4, .t_down_ns = 500000000, .d_down_ns = 1};
   pm_platform p;
   CHECK(!pm_platform_read(text, strlen(text), &p, NULL, 0));
-  for (int k = 0; k < 3; k++) {
-    pm_world_desc desc = {.platform = &p, .link = k == 2 ? PM_LINK_PACKET : PM_LINK_FLOW, .no_data = true};
+  p.loggp_bytes_per_s = 1e6;
+  for (int k = 0; k < 4; k++) { /* at the level LogGP they share the receiver */
+    pm_world_desc desc = {.platform = &p, .link = k == 3 ? PM_LINK_LOGGP : k == 2 ? PM_LINK_PACKET : PM_LINK_FLOW, .no_data = true};
+    early.to = k == 3 ? 1 : 2;
     desc.faults.outages = &elsewhere, desc.faults.outage_count = k == 1;
     early.is_alone = true;
     run_world(0, early_body, &desc);
     const int64_t alone_ns = early.there_ns;
     early.is_alone = false;
     run_world(0, early_body, &desc);
-    CHECK(alone_ns > 2000000 && early.there_ns == alone_ns);
+    CHECK(alone_ns > (k == 3 ? 512000 : 2000000) && early.there_ns == alone_ns);
   }
   pm_platform_free(&p);
 }
@@ -515,6 +518,18 @@ static void who_is_sent_again_does_not_overtake(void) {
   }
   pm_platform_free(&p);
 }
+/* Into one node no more comes than its NIC takes, whoever sends it. */
+static void many_to_one_come_in_one_after_the_other(void) {
+  pm_platform p = pm_platform_bxi2(8), split = p;
+  split.nic_count = 2, split.rail_split_bytes = 100000;
+  for (int l = 0; l < 3; l++) {
+    const double wire_ns = 1e6 / 64 * 72 / 12.5;
+    CHECK_NEAR((double)asked_ns(&p, levels[l], 7, 7, 1000000, NULL), 7 * wire_ns, 0.03 * 7 * wire_ns);
+    CHECK_NEAR((double)asked_ns(&split, levels[l], 7, 7, 1000000, NULL), 7 * wire_ns / 2, 0.3 * 7 * wire_ns);
+  }
+  p.loggp_gap_ns = 5000;
+  CHECK_NEAR((double)asked_ns(&p, PM_LINK_LOGGP, 7, 7, 8, NULL), 100 + 2 * 1000 + 6 * 5000, 100);
+}
 /* With what others send to the node; over a PCI bus that it crosses twice; when the cable is down. */
 static void message_to_oneself_shares_the_cable(void) {
   pm_platform p = pm_platform_bxi2(4);
@@ -548,6 +563,7 @@ int main(int argc, char **argv) {
   RUN(who_waited_until_now_goes_first);
   RUN(who_is_on_a_detour_is_not_overtaken);
   RUN(who_is_sent_again_does_not_overtake);
+  RUN(many_to_one_come_in_one_after_the_other);
   free(parts);
   return TEST_END();
 }
