@@ -302,7 +302,11 @@ struct pm_world {
   void *stamp_arg;
   /* constants of the platform */
   int64_t d_call_ps, d_append_ps, d_look_ps, d_look_max_ps; /* of the CPU: cpu_command_ns ... */
-  int64_t d_event_ps, d_command_ps, d_ack_ps;   /* over PCI; of an acknowledgement on a link */
+  int64_t d_event_ps, d_command_ps, d_ack_ps; /* over PCI; of an acknowledgement on a link */
+  uint64_t
+      loggp_payload; /* LogGP: the last one asked for, and one more; its g and n G, its way, n G of that */
+  int64_t loggp_gap_ns, d_loggp_gap_ps, d_loggp_way_ps, d_loggp_body_ps;
+  int64_t d_loggp_none_ps;                      /* the way of no bytes */
   int64_t d_loggp_lag_ps;                       /* LogGP's g */
   int64_t d_lag_ps;                             /* of a link packet, on the fastest link */
   int64_t d_first_ps, d_switch_ps;              /* latency of the first link, of any other */

@@ -2,6 +2,7 @@
 #include "wire.h"
 #include "outages.h"
 static void pm__written_event(pm_world *w, pm__event *event);
+static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload);
 static void pm__loggp_back(pm_world *w, pm__event *event);
 static void pm__loggp_there(pm_world *w, pm__event *event);
 static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps);
@@ -98,6 +99,7 @@ PM__PRIVATE void pm__wire_constants(pm_world *w) {
   w->d_event_ps = p->no_pci_commands ? 0 : pm__pci_ps(w, (double)p->event_bytes);
   w->d_command_ps = p->no_pci ? 0 : pm__bytes_ps((double)p->command_bytes, p->pci_flow_bytes_per_s);
   w->d_ack_ps = pm__bytes_ps((double)p->ack_bytes, p->link_bytes_per_s);
+  w->d_loggp_none_ps = pm__loggp_travel_ps(w, 0);
   w->d_loggp_lag_ps = pm__ps(p->loggp_range_count ? p->loggp_range[0].gap_ns : p->loggp_gap_ns);
   w->d_lag_ps = pm__bytes_ps(pm__wire_bytes(w, 1), pm__fastest_bytes_per_s(w));
   w->d_first_ps = pm__ps(p->wire_latency_ns);
@@ -419,14 +421,23 @@ PM__PRIVATE int pm__travel_kind(const pm__message *m) {
    (n - 1) G after it left, and the next one leaves its node at least g later. Here both ends are
    busy for max(g, n G), so that long messages do not overlap each other on the way out, and many
    to one node come in one after the other. */
-static int64_t pm__loggp_gap_ps(const pm_world *w, int nic, uint64_t payload) {
+/* What the present size costs, worked out once: mostly the next message has as many bytes. */
+PM__APART static void pm__loggp_costs(pm_world *w, uint64_t payload) {
   const double bytes = pm__loggp_bytes(w, payload);
   const pm_loggp_range *r = pm__loggp_of(w, bytes);
-  if (r)
-    return pm__max_ps(pm__slow_ps(w, nic, r->gap_ns),
-                      pm__whole_ps(pm__times(r->gap_ns_per_byte, bytes) * PM__PS));
-  return pm__max_ps(pm__slow_ps(w, nic, w->plat.loggp_gap_ns),
-                    pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s));
+  w->loggp_payload = payload + 1;
+  w->loggp_gap_ns = r ? r->gap_ns : w->plat.loggp_gap_ns;
+  w->d_loggp_gap_ps = r ? pm__whole_ps(pm__times(r->gap_ns_per_byte, bytes) * PM__PS)
+                        : pm__bytes_ps(bytes, w->plat.loggp_bytes_per_s);
+  w->d_loggp_way_ps = pm__loggp_travel_ps(w, payload);
+  w->d_loggp_body_ps = pm__max_ps(0, w->d_loggp_way_ps - w->d_loggp_none_ps);
+}
+static inline void pm__loggp_is(pm_world *w, uint64_t payload) {
+  if (w->loggp_payload != payload + 1) pm__loggp_costs(w, payload);
+}
+static inline int64_t pm__loggp_gap_ps(pm_world *w, int nic, uint64_t payload) {
+  pm__loggp_is(w, payload);
+  return pm__max_ps(pm__slow_ps(w, nic, w->loggp_gap_ns), w->d_loggp_gap_ps);
 }
 /* A message begins to leave through its NIC at t_ps, or to come in: at least so late, behind what went before that way.
    Split payload waits for all NICs of the node and takes them all. */
@@ -445,17 +456,17 @@ static int64_t pm__loggp_begin(pm_world *w, int nic, uint64_t bytes, int64_t t_p
     *pm__loggp_free(&w->nodes[k], comes_in) = pm__later(t_ps, gap_ps);
   return t_ps;
 }
-/* From a message's first byte to its last one, as far as the size says. */
-static int64_t pm__loggp_body_ps(const pm_world *w, uint64_t bytes) {
-  const int64_t all_ps = pm__loggp_travel_ps(w, bytes), none_ps = pm__loggp_travel_ps(w, 0);
-  return all_ps > none_ps ? all_ps - none_ps : 0;
-}
 /* It travels. Its event is that of its last byte, or comes a gap behind the first one: by then all that came before
    has been seen to, but for what is as short. */
 static void pm__loggp_go(pm_world *w, pm__message *m, int from, int to, uint64_t bytes,
                          int64_t t_ps) {
-  const int64_t d_ps = pm__loggp_travel_ps(w, bytes), body_ps = pm__loggp_body_ps(w, bytes);
+  int64_t d_ps = w->d_loggp_none_ps, body_ps = 0;
   const int lane = m->way.is_reply;
+  if (bytes) { /* mostly the same as last, with acknowledgements between */
+    pm__loggp_is(w, bytes);
+    d_ps = w->d_loggp_way_ps;
+    body_ps = w->d_loggp_body_ps;
+  }
   m->way.lane = (unsigned char)lane;
   m->way.t_begin_ps = t_ps;
   m->way.has_crossed = 0;
