@@ -95,6 +95,7 @@ static inline void fill(transfer *t, const transfer *x) {
   t->persistent = x->persistent;
   t->cancelling = x->cancelling;
   t->leaves = x->leaves;
+  t->place = x->place;
   t->unseen = x->unseen;
   t->send_unseen = x->send_unseen;
   t->apart = x->apart;

@@ -68,15 +68,17 @@ PLACE void upper(void) {
   MPI_Recv(small, 100, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
 }
-PLACE void any(void) {
+PLACE void any(MPI_Comm *comm) { /* whose handle is gone before it is known who sent */
   MPI_Request q;
-  MPI_Irecv(in, 3000, MPI_BYTE, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &q);
+  MPI_Irecv(in, 3000, MPI_BYTE, MPI_ANY_SOURCE, 4, *comm, &q);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* begins elsewhere */
+  MPI_Comm_free(comm);
   MPI_Wait(&q, MPI_STATUS_IGNORE);
 }
-PLACE void sender(void) {
+PLACE void sender(MPI_Comm *comm) {
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Send(out, 3000, MPI_BYTE, other, 4, MPI_COMM_WORLD);
+  MPI_Send(out, 3000, MPI_BYTE, other, 4, *comm);
+  MPI_Comm_free(comm);
   done++;
 }
 PLACE void *in_thread(void *number) {
@@ -91,6 +93,7 @@ int main(int argc, char **argv) {
   int has, numbers[16];
   void *wrong, *memory;
   MPI_Win win;
+  MPI_Comm comm[ROUNDS];
   pthread_t thread[16];
   MPI_Request q[2];
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &has);
@@ -119,7 +122,8 @@ int main(int argc, char **argv) {
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
   }
-  for (int i = 0; i < ROUNDS; i++) rank ? any() : sender();
+  for (int i = 0; i < ROUNDS; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+  for (int i = 0; i < ROUNDS; i++) rank ? any(&comm[i]) : sender(&comm[i]);
   for (int i = 0; has == MPI_THREAD_MULTIPLE && i < threads; i++) numbers[i] = i, pthread_create(&thread[i], NULL, in_thread, &numbers[i]);
   for (int i = 0; has == MPI_THREAD_MULTIPLE && i < threads; i++) {
     pthread_join(thread[i], &wrong);
