@@ -31,9 +31,11 @@ typedef struct match_one {
   match_bounds *bounds;
 } match_one;
 
+/* What a call looks for, and whether it waits for it. */
+typedef enum match_look { MATCH_NO_LOOK, MATCH_PROBE, MATCH_IPROBE, MATCH_TEST } match_look;
 typedef struct match_call {
   int64_t begin_ns, end_ns, comp_ns;
-  bool is_probe, is_poll; /* a probe that waits; a look that does not */
+  match_look look;
 } match_call;
 
 static struct {
@@ -75,6 +77,11 @@ static long match_find(size_t timeline_index, uint64_t id) {
   if (low + 1 < matches.transfer_count[timeline_index] && x[low + 1].id == id) return -1;
   return (long)low;
 }
+static match_look match_look_of(const char *call) {
+  if (strcmp(call, "MPI_Probe") == 0 || strcmp(call, "MPI_Mprobe") == 0) return MATCH_PROBE;
+  if (strcmp(call, "MPI_Iprobe") == 0 || strcmp(call, "MPI_Improbe") == 0) return MATCH_IPROBE;
+  return strncmp(call, "MPI_Test", 8) == 0 ? MATCH_TEST : MATCH_NO_LOOK;
+}
 /* Copies what is looked up; messages leave the timeline, which is drawn and sorted otherwise. */
 static void match_keep(size_t i) {
   timeline *t = &traces.of[i];
@@ -90,14 +97,8 @@ static void match_keep(size_t i) {
   for (uint64_t k = 0; k < t->record_count; k++) {
     const trace_record r = t->records[k];
     if (r.what == TRACE_TRANSFER) *x++ = r;
-    if (r.what == TRACE_CALL) {
-      const char *call = t->places[r.id].call;
-      *c++ =
-          (match_call){r.begin_ns, r.end_ns, r.xfer_ns,
-                       strcmp(call, "MPI_Probe") == 0 || strcmp(call, "MPI_Mprobe") == 0,
-                       strncmp(call, "MPI_Test", 8) == 0 || strncmp(call, "MPI_Iprobe", 10) == 0 ||
-                           strncmp(call, "MPI_Improbe", 11) == 0};
-    }
+    if (r.what == TRACE_CALL)
+      *c++ = (match_call){r.begin_ns, r.end_ns, r.xfer_ns, match_look_of(t->places[r.id].call)};
     if (r.what == TRACE_MESSAGE)
       *m++ = r;
     else

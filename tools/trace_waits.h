@@ -9,7 +9,8 @@
                  wait was over only when the partner had called again
      the rest    until other partners of the same call had called theirs
    Late is certain. Moving is claimed only when all that ended in the call is known by both sides. A send that
-   may go ahead of its receive does not wait for it: nothing is said of its wait. */
+   may go ahead of its receive need not wait for it: beside messages that do it was not what was waited for; where a
+   call ended nothing else, as MPI_Ssend of a short message, nothing is known. */
 typedef struct wait_side {
   size_t timeline, partner; /* indices */
   const match_call *call;
@@ -57,47 +58,42 @@ static wait_ends wait_ends_of(size_t i) {
   qsort(e.times, e.time_count, sizeof *e.times, wait_by_time);
   return e;
 }
-/* The call that returned at t_ns; NULL: none, or two threads' at once. */
-static const match_call *wait_call_at(const wait_ends *e, size_t count, int64_t t_ns) {
+/* The first of `count` elements, sorted by the time that stands `offset` bytes into each, at t_ns or later; count: none. */
+static size_t wait_first_at(const void *all, size_t count, size_t element_bytes, size_t offset,
+                            int64_t t_ns) {
   size_t low = 0, high = count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (e->calls[middle].end_ns < t_ns)
+    int64_t at_ns;
+    memcpy(&at_ns, (const char *)all + middle * element_bytes + offset, sizeof at_ns);
+    if (at_ns < t_ns)
       low = middle + 1;
     else
       high = middle;
   }
-  if (low == count || e->calls[low].end_ns != t_ns) return NULL;
-  return low + 1 < count && e->calls[low + 1].end_ns == t_ns ? NULL : &e->calls[low];
+  return low;
+}
+/* The call that returned at t_ns; NULL: none, or two threads' at once. */
+static const match_call *wait_call_at(const wait_ends *e, size_t count, int64_t t_ns) {
+  const size_t at =
+      wait_first_at(e->calls, count, sizeof *e->calls, offsetof(match_call, end_ns), t_ns);
+  if (at == count || e->calls[at].end_ns != t_ns) return NULL;
+  return at + 1 < count && e->calls[at + 1].end_ns == t_ns ? NULL : &e->calls[at];
 }
 static size_t wait_ended_at(const wait_ends *e, int64_t t_ns) {
-  size_t low = 0, high = e->time_count, count = 0;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (e->times[middle] < t_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  while (low + count < e->time_count && e->times[low + count] == t_ns) count++;
-  return count;
+  const size_t first = wait_first_at(e->times, e->time_count, sizeof *e->times, 0, t_ns);
+  size_t end = first;
+  while (end < e->time_count && e->times[end] == t_ns) end++;
+  return end - first;
 }
 
 static int64_t wait_clip(int64_t ns, int64_t most_ns) {
   return ns < 0 ? 0 : ns < most_ns ? ns : most_ns;
 }
 /* The first call of a timeline that begins at t_ns or later: its number; as many as there are: none. */
-static size_t wait_first_call(size_t timeline_index, int64_t t_ns) {
-  const match_call *c = matches.calls[timeline_index];
-  size_t low = 0, high = matches.call_count[timeline_index];
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (c[middle].begin_ns < t_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+static size_t wait_first_call(size_t i, int64_t t_ns) {
+  return wait_first_at(matches.calls[i], matches.call_count[i], sizeof **matches.calls,
+                       offsetof(match_call, begin_ns), t_ns);
 }
 /* What the partner computed for certain between two times of this process, while its own send was not over. 0: it computed
    on when the wait was over, so that it was not needed. */
@@ -116,28 +112,32 @@ static int64_t wait_computed_ns(const wait_side *x, int64_t from_ns, int64_t to_
   match_comp(x->partner, to, &least_ns[1], &most_ns[1]);
   return most_ns[0] == INT64_MAX ? 0 : wait_clip(least_ns[1] - most_ns[0], to - from);
 }
-/* Since when it was waited for this message before the call: by probes that came just before a receive was called, or by
-   calls that looked in vain, one right after the other. Whoever computes between two looks is not waiting. */
-enum { WAIT_GAP_NS = 1000 };
+/* Since when it was waited for this message before the call: by a probe that came just before a receive was called, or by
+   looks in vain, one after the other: probes before a receive, tests of what had been posted before a test.
+   Whoever computes between two looks is not waiting; a process that lost its core now and then is. */
+enum { WAIT_GAP_NS = 1000 }; /* on average */
 static int64_t wait_since_ns(const wait_side *x) {
-  const match_call *c = matches.calls[x->timeline], *own = x->call;
+  const match_call *own = x->call;
+  const match_look wanted = own->look == MATCH_TEST ? MATCH_TEST : MATCH_IPROBE;
   size_t at = wait_first_call(x->timeline, own->begin_ns);
-  int64_t since_ns = own->begin_ns;
-  const bool is_look = own->is_poll, is_receive = x->receives && x->own->begin_ns >= own->begin_ns;
-  for (; at > 0 && (is_look || is_receive); at--) {
-    const match_call *before = &c[at - 1];
-    const bool is_probe = is_receive && before->is_probe && since_ns == own->begin_ns;
-    if (!is_probe && (!before->is_poll || since_ns - before->end_ns > WAIT_GAP_NS ||
-                      (is_look && before->begin_ns < x->own->begin_ns)))
-      break;
+  const match_call *before = at > 0 ? &matches.calls[x->timeline][at - 1] : NULL;
+  int64_t since_ns = own->begin_ns, gaps_ns = 0, looks = 0;
+  if (wanted == MATCH_IPROBE && !(x->receives && x->own->begin_ns >= own->begin_ns))
+    return since_ns;
+  if (wanted == MATCH_IPROBE && before && before->look == MATCH_PROBE) return before->begin_ns;
+  for (; at > 0 && before->look == wanted; at--, before--) {
+    if (wanted == MATCH_TEST && before->begin_ns < x->own->begin_ns) break;
+    gaps_ns += since_ns - before->end_ns;
+    looks++;
     since_ns = before->begin_ns;
   }
-  return since_ns;
+  return gaps_ns <= looks * WAIT_GAP_NS ? since_ns : own->begin_ns;
 }
 
-/* What one partner's messages of a call say together: its time passes once, however many there are. */
+/* What one partner's messages of a call say together: its time passes once, however many there are. `all`: how many
+   transfers ended in it; is_whole: all of them are known; tells: one of them waits for its partner. */
 static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t all, bool is_whole,
-                                 int64_t last_ns) {
+                                 bool tells, int64_t last_ns) {
   wait_sums most;
   memset(&most, 0, sizeof most);
   for (size_t i = 0; i < count; i++) {
@@ -152,7 +152,7 @@ static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t al
     if (all == 1 && !x->is_free) moving_ns += before_ns - late_before_ns;
     if (moving_ns && x->receives && x->is_large)
       computing_ns = wait_computed_ns(x, last_ns, c->end_ns);
-    most.known_ns += length_ns / (int64_t)(all ? all : 1) + before_ns;
+    if (tells) most.known_ns += length_ns / (int64_t)(all ? all : 1) + before_ns;
     if (late_ns > most.late_ns) most.late_ns = late_ns;
     if (moving_ns > most.moving_ns) most.moving_ns = moving_ns;
     if (computing_ns > most.computing_ns) most.computing_ns = computing_ns;
@@ -165,15 +165,18 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
                           void *user) {
   const match_call *c = sides->call;
   int64_t last_ns = c->begin_ns;
-  for (size_t i = 0; i < count; i++)
+  bool tells = false;
+  for (size_t i = 0; i < count; i++) {
+    tells = tells || !sides[i].is_free;
     if (sides[i].called_ns + sides[i].err_ns > last_ns)
       last_ns = sides[i].called_ns + sides[i].err_ns;
+  }
   if (last_ns > c->end_ns) last_ns = c->end_ns;
   for (size_t i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && sides[end].partner == sides[i].partner;) end++;
     wait_sums *s = sums_of(user, sides[i].timeline, sides[i].partner);
     if (!s) continue;
-    const wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, last_ns);
+    const wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns);
     plus(&s->known_ns, one.known_ns);
     plus(&s->late_ns, one.late_ns);
     plus(&s->moving_ns, one.moving_ns);

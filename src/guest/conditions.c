@@ -105,15 +105,6 @@ static bool outage_kind_of(const char *text, pm_outage_kind *kind) {
     }
   return false;
 }
-__attribute__((noreturn, format(printf, 3, 4))) static void refuse_line(const char *path, int line,
-                                                                        const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  guest_refuse("--faults: %s, line %d: %s", path, line, text);
-}
 /* The next word of a line, at most 79 letters of it; what follows. */
 static const char *next_word(const char *at, char word[80]) {
   at += strspn(at, " \t\r");
@@ -129,8 +120,9 @@ static const char *outage_number(const char *at, int line, const char *field, in
   at = next_word(at, word);
   const char *const end = nbc__text_whole(word, word + strlen(word), &number);
   if (!end || *end || number > (uint64_t)most)
-    refuse_line(faults_path, line, "outage: %s: \"%s\": not a whole number from 0 to %lld", field,
-                word, (long long)most);
+    guest_refuse_line("--faults", faults_path, line,
+                      "outage: %s: \"%s\": not a whole number from 0 to %lld", field, word,
+                      (long long)most);
   *value = (int64_t)number;
   return at;
 }
@@ -156,25 +148,27 @@ static void read_outage(const char *text, int line) {
     int64_t node;
     text = outage_number(text, line, "node", 3999999, &node);
     if (!outage_kind_of(text, &o.kind))
-      refuse_line(faults_path, line,
-                  "outage: \"%s\": stop, freeze, crash or nothing expected behind the node",
-                  text + strspn(text, " \t"));
+      guest_refuse_line("--faults", faults_path, line,
+                        "outage: \"%s\": stop, freeze, crash or nothing expected behind the node",
+                        text + strspn(text, " \t"));
     if (o.kind == PM_OUTAGE_RESTART)
-      refuse_line(faults_path, line,
-                  "restart: a program under pm_run cannot begin anew (processes of the API can); "
-                  "crash, stop or freeze");
+      guest_refuse_line(
+          "--faults", faults_path, line,
+          "restart: a program under pm_run cannot begin anew (processes of the API can); "
+          "crash, stop or freeze");
     o.node = (int)node + 1;
   } else if (strcmp(what, "link") == 0) {
     text += strspn(text, " \t\r");
     size_t bytes = strlen(text);
     while (bytes && strchr(" \t\r", text[bytes - 1])) bytes--;
     if (!bytes || bytes >= sizeof l.link)
-      refuse_line(faults_path, line, "outage: link: a name of 1 to %d letters or a number expected",
-                  (int)sizeof l.link - 1);
+      guest_refuse_line("--faults", faults_path, line,
+                        "outage: link: a name of 1 to %d letters or a number expected",
+                        (int)sizeof l.link - 1);
     memcpy(l.link, text, bytes);
   } else
-    refuse_line(faults_path, line, "outage: \"%s\": node or link expected, behind AT_NS FOR_NS",
-                what);
+    guest_refuse_line("--faults", faults_path, line,
+                      "outage: \"%s\": node or link expected, behind AT_NS FOR_NS", what);
   outage_add(o, l);
 }
 static int link_named(const pm_world *w, const char *name) {
@@ -193,9 +187,9 @@ static void overlaps(int number) {
                            *const second = first == o ? &outages[i] : o;
     if (outages[i].node == o->node && outages[i].kind &&
         (!first->d_down_ns || second->t_down_ns - first->t_down_ns < first->d_down_ns))
-      refuse_line(faults_path, outage_lines[number].line,
-                  "node %d stands still, or is dead, by line %d too at that time", o->node - 1,
-                  outage_lines[i].line);
+      guest_refuse_line("--faults", faults_path, outage_lines[number].line,
+                        "node %d stands still, or is dead, by line %d too at that time",
+                        o->node - 1, outage_lines[i].line);
   }
 }
 static void find_outages(const pm_platform *platform) {
@@ -204,17 +198,19 @@ static void find_outages(const pm_platform *platform) {
   for (int i = 0; i < faults.outage_count; i++) {
     const outage_line *l = &outage_lines[i];
     if (outages[i].node > platform->node_count)
-      refuse_line(faults_path, l->line, "the platform has %d nodes", (int)platform->node_count);
+      guest_refuse_line("--faults", faults_path, l->line, "the platform has %d nodes",
+                        (int)platform->node_count);
     overlaps(i);
     if (outages[i].node) continue;
     if (!w && pm_world_create(&bare, &w) != PM_OK)
       guest_refuse("--faults: %s: the platform cannot be built", faults_path);
     outages[i].link = link_named(w, l->link);
     if (outages[i].link < 0)
-      refuse_line(faults_path, l->line,
-                  "no link \"%s\"; there are %d, from 0 on; --links FILE.csv names those that are "
-                  "used",
-                  l->link, pm_link_count(w));
+      guest_refuse_line(
+          "--faults", faults_path, l->line,
+          "no link \"%s\"; there are %d, from 0 on; --links FILE.csv names those that are "
+          "used",
+          l->link, pm_link_count(w));
   }
   pm_world_destroy(w);
 }
@@ -236,14 +232,16 @@ static int said_of(const char *key) {
 static void say(const char *key, int line) {
   const int i = said_of(key);
   if (said[i].line)
-    refuse_line(faults_path, line, "%s: line %d has said it already", key, said[i].line);
+    guest_refuse_line("--faults", faults_path, line, "%s: line %d has said it already", key,
+                      said[i].line);
   said[i].line = line;
 }
 static void check_needs(const char *path) {
   for (int i = 0; i < SAID_COUNT; i++)
     if (said[i].line && said[i].needs && !said[said_of(said[i].needs)].line &&
         !(strcmp(said[i].key, "delay_ratio") == 0 && faults.delay_ratio <= 0))
-      refuse_line(path, said[i].line, "%s: %s is missing", said[i].key, said[i].needs);
+      guest_refuse_line("--faults", path, said[i].line, "%s: %s is missing", said[i].key,
+                        said[i].needs);
 }
 /* A key and a number; empty lines and comments are none. */
 static void read_fault(const char *text, int line) {
@@ -254,13 +252,17 @@ static void read_fault(const char *text, int line) {
   const char *const end = nbc__text_number(word, word + strlen(word), &x);
   const bool is_number = end && !*end && strlen(word) < sizeof word - 1;
   const int code = is_number ? set_fault(key, x) : set_fault(key, -1);
-  if (code == 0) refuse_line(faults_path, line, "%s: unknown; %s", key, faults_help);
-  if (!word[0] || rest[0]) refuse_line(faults_path, line, "%s: one number expected", key);
-  if (!is_number) refuse_line(faults_path, line, "%s: \"%s\": not a number from 0 on", key, word);
-  if (code < 0) refuse_line(faults_path, line, "%s: %s: out of range", key, word);
+  if (code == 0)
+    guest_refuse_line("--faults", faults_path, line, "%s: unknown; %s", key, faults_help);
+  if (!word[0] || rest[0])
+    guest_refuse_line("--faults", faults_path, line, "%s: one number expected", key);
+  if (!is_number)
+    guest_refuse_line("--faults", faults_path, line, "%s: \"%s\": not a number from 0 on", key,
+                      word);
+  if (code < 0) guest_refuse_line("--faults", faults_path, line, "%s: %s: out of range", key, word);
   if (strcmp(key, "d_down_ns") == 0 && x <= 0)
-    refuse_line(faults_path, line,
-                "d_down_ns: 0: down for no time; for ever: a line \"outage AT_NS 0 node N\"");
+    guest_refuse_line("--faults", faults_path, line,
+                      "d_down_ns: 0: down for no time; for ever: a line \"outage AT_NS 0 node N\"");
   say(key, line);
 }
 static void read_faults(const char *option, const char *path) {
@@ -324,7 +326,8 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   find_outages(platform);
   for (int i = 0; i < desc->link_phase_count && faults.outage_count; i++)
     if (desc->link_phases[i].link == PM_LINK_CARRIER)
-      refuse_line(faults_path, outage_lines[0].line, "the level rtl knows no outages");
+      guest_refuse_line("--faults", faults_path, outage_lines[0].line,
+                        "the level rtl knows no outages");
   desc->semantics = semantics;
   desc->faults = faults;
   seed = desc->seed;

@@ -165,6 +165,10 @@ const guest_abi *guest_abi_now(void); /* of the program; NULL: pm_run's own */
 
 /* ---- numbers of options; a bad one ends pm_run with status 2 ----------------------------------------- */
 __attribute__((noreturn, format(printf, 1, 2))) void guest_refuse(const char *format, ...);
+/* The same of a line of an option's file. */
+__attribute__((noreturn, format(printf, 4, 5))) void guest_refuse_line(const char *option,
+                                                                       const char *path, int line,
+                                                                       const char *format, ...);
 /* A file that an option wants written at the end: refused now, before the run, when it will not be. kinds: how its name may
    end, which says what is written (".csv or .html"); NULL: anyhow. */
 const char *guest_to_write(const char *option, const char *path, const char *kinds);

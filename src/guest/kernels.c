@@ -385,15 +385,6 @@ static kernel *one_more(void) {
   memset(&kernels[kernel_count], 0, sizeof *kernels);
   return &kernels[kernel_count++];
 }
-__attribute__((noreturn, format(printf, 2, 3))) static void refuse_line(const kernel *k,
-                                                                        const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  guest_refuse("--kernels: %s, line %d: %s", k->path, k->line, text);
-}
 static void read_keys(kernel *k, char *rest) {
   char *word, *said[32];
   int count = 0;
@@ -401,10 +392,10 @@ static void read_keys(kernel *k, char *rest) {
     char *value = strchr(word, '=');
     if (value) *value++ = 0;
     const char *const bad = value ? set_key(k, word, value) : "KEY=VALUE expected";
-    if (bad) refuse_line(k, "%s: %s", word, bad);
+    if (bad) guest_refuse_line("--kernels", k->path, k->line, "%s: %s", word, bad);
     for (int i = 0; i < count; i++)
       if (strcmp(said[i], word) == 0 && strcmp(word, "mode") != 0)
-        refuse_line(k, "%s: stands twice", word);
+        guest_refuse_line("--kernels", k->path, k->line, "%s: stands twice", word);
     said[count++] = word; /* no more than there are keys, and modes */
   }
 }
@@ -419,12 +410,14 @@ static void read_kernels(const char *option, const char *path) {
     kernel *k = one_more();
     k->node = -1;
     k->path = path, k->line = n;
-    if (strlen(word) >= sizeof k->name) refuse_line(k, "name too long");
+    if (strlen(word) >= sizeof k->name)
+      guest_refuse_line("--kernels", k->path, k->line, "name too long");
     strcpy(k->name, word);
     read_keys(k, rest);
     for (const kernel *other = kernels; other < k; other++)
       if (other->node == k->node && strcmp(other->name, k->name) == 0)
-        refuse_line(k, "%s: line %d of %s is for it, too", k->name, other->line, other->path);
+        guest_refuse_line("--kernels", k->path, k->line, "%s: line %d of %s is for it, too",
+                          k->name, other->line, other->path);
     if (k->node < 0) guest_replace(k->name, (k->thunk = thunk(kernel_count - 1))->of_library);
   }
   fclose(in);
@@ -474,10 +467,11 @@ static void patch_program(pm_world *world) {
     k->is_patched = done > 0;
     if (k->thunk && !done) say_unknown(k);
     if (done < 0)
-      guest_refuse("--kernels: %s, line %d: %s is too short to be replaced: %zu byte%s up to what "
-                   "follows it, %d are needed (compile it with -falign-functions=16)",
-                   k->path, k->line, k->name, k->patch.room_bytes,
-                   k->patch.room_bytes == 1 ? "" : "s", GUEST_PATCH_BYTES);
+      guest_refuse_line("--kernels", k->path, k->line,
+                        "%s is too short to be replaced: %zu byte%s up to what "
+                        "follows it, %d are needed (compile it with -falign-functions=16)",
+                        k->name, k->patch.room_bytes, k->patch.room_bytes == 1 ? "" : "s",
+                        GUEST_PATCH_BYTES);
   }
 }
 static int tell(pm_world *world, int result) {

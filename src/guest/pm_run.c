@@ -112,6 +112,14 @@ void guest_refuse(const char *format, ...) {
   fputc('\n', stderr);
   _exit(2);
 }
+void guest_refuse_line(const char *option, const char *path, int line, const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  guest_refuse("%s: %s, line %d: %s", option, path, line, text);
+}
 void guest_say_once(const char *what, const char *text) {
   static const char *said[64];
   int i = 0;

@@ -14,6 +14,7 @@
                tail_to_strided, tail_to_permuted: such data where it is received, not where it is sent
      ways      1000 bytes by each way to send, each received in another way: prints how many
      nulls     a late message among null requests and those with nobody; a probe for another; an exchange
+     looks     two late messages, looked for in vain by probes and tests; short computation; a short MPI_Ssend
      slow      a large message to a receiver that is late
      bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
      many N    N calls of MPI_Iprobe, then a barrier
@@ -113,6 +114,27 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
+/* Rank 1 looks for late messages; then rank 0 waits in MPI_Ssend for a receiver that is late, half as long. */
+static void looks(void) {
+  char data[8] = "";
+  int there;
+  MPI_Request request;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    for (int i = 0; i < 2; i++) {
+      compute(MUCH_NS / 4);
+      MPI_Send(data, 8, MPI_CHAR, 1, i, MPI_COMM_WORLD);
+    }
+    MPI_Ssend(data, 8, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    return;
+  }
+  for (there = 0; !there;) MPI_Iprobe(0, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+  MPI_Recv(data, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
+  for (there = 0; !there;) MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+  compute(MUCH_NS / 4);
+  MPI_Recv(data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 /* All that rank 0 waits is for rank 1. */
 static void slow(void) {
   static char large[256 << 10];
@@ -406,6 +428,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "behind") == 0) behind();
   if (strcmp(scene, "nulls") == 0) nulls();
   if (strcmp(scene, "slow") == 0) slow();
+  if (strcmp(scene, "looks") == 0) looks();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);

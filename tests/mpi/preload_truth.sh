@@ -39,6 +39,10 @@ all_for_the_late() {
   awk -F, 'FNR == NR { if ($2 ~ /^(waitall|probe|sendrecv)$/) calls += $4; next } $1 == 1 { waited = $7; known = $10; late = $11 }
     END { print calls, waited, known, late; exit !(waited <= calls && waited >= 0.9 * calls && known >= 0.9 * waited && late >= 0.8 * waited) }' "$reports/csv/calls.csv" "$reports/csv/pairs.csv" >"$reports/sums"
 }
+told_of_looks() {
+  grep -q 'rank 0 was late' "$reports/text" && ! grep -q 'rank 1 was late' "$reports/text" && grep -q 'rank 0 waited .* for rank 1' "$reports/text" &&
+    awk -F, '$1 == 1 { exit !($11 >= 8e7) }' "$reports/csv/pairs.csv"
+}
 partners() { # mpi
   for i in 1 2 3 4 5; do # on a busy machine the one who computes may wait as long for its core
     NBC_TRACE=1 scene "$1" stalled "$i"
@@ -55,6 +59,12 @@ partners() { # mpi
   done
   if all_for_the_late
   then ok "$1: null requests, probes and exchanges: waited for the one who is late"; else bad "$1: nulls: $(cat "$reports/sums" "$reports/csv/pairs.csv" "$reports/csv/calls.csv")"; fi
+  for i in 1 2 3; do
+    NBC_TRACE=1 scene "$1" looks "$i"
+    told_of_looks && break
+  done
+  if told_of_looks; then ok "$1: who looks in vain waits; a short MPI_Ssend that waits is not told as if it had not"
+  else bad "$1: looks: $(grep -A6 'Who waits' "$reports/text") $(cat "$reports/csv/pairs.csv")"; fi
   scene "$1" late alone
   if grep -q 'timelines of both would tell' "$reports/text" && ! grep -q 'was late' "$reports/text"; then ok "$1: without timelines nobody is blamed"
   else bad "$1: without timelines: $(grep -A4 'Who waits' "$reports/text")"; fi

@@ -21,13 +21,13 @@ static void read_line(const char *path, int number, const char *line) {
   const int n = sscanf(line, " %63s %lld %1s", name, &d_ns, more);
   if (n <= 0) return;
   if (n != 2 || strncmp(name, "MPI_", 4) != 0 || d_ns < 0 || d_ns > 1000000000000)
-    guest_refuse("--lib-cost: %s, line %d: MPI_Name NANOSECONDS expected", path, number);
+    guest_refuse_line("--lib-cost", path, number, "MPI_Name NANOSECONDS expected");
   if (strcmp(name, "MPI_*") != 0 && !dlsym(RTLD_DEFAULT, name)) /* the launcher has all of MPI */
-    guest_refuse("--lib-cost: %s, line %d: %s: MPI has no such function", path, number, name);
+    guest_refuse_line("--lib-cost", path, number, "%s: MPI has no such function", name);
   for (uint32_t i = of_file; i < count; i++)
     if (strcmp(costs[i].name, name) == 0)
-      guest_refuse("--lib-cost: %s, line %d: %s: line %d has said it already", path, number, name,
-                   costs[i].line);
+      guest_refuse_line("--lib-cost", path, number, "%s: line %d has said it already", name,
+                        costs[i].line);
   if (strcmp(name, "MPI_*") == 0) other_ns = d_ns;
   costs = gm_grow(costs, &max, count + 1, sizeof *costs);
   snprintf(costs[count].name, sizeof costs->name, "%s", name);
