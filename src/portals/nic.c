@@ -188,7 +188,9 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
   const int count = way->link_count, most = w->ways_climb ? m->way.hop + 2 : 2;
   int h = m->way.hop;
   int64_t t_ps = w->now_ps - m->way.d_lag_ps - (h ? (count - h) * w->d_switch_ps : way->latency_ps);
-  if (w->graph || w->uses || count != m->way.link_count) return pm__cross_any(w, m, way);
+  /* Where switches take no time, all links are due at once: those are no usual cases. */
+  if (w->graph || w->uses || !w->d_switch_ps || count != m->way.link_count)
+    return pm__cross_any(w, m, way);
   if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
   for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
     pm__link *l = &w->links[way->link[h]];

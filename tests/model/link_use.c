@@ -124,6 +124,31 @@ static void messages_are_counted_at_both_levels(void) {
   }
   most_ratio = 1.001;
 }
+/* Everybody puts 20 times to others, small and large. */
+static void to_others(void *unused) {
+  const int me = pm_rank(), n = pm_size();
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  append(&s, entry(s.memory, 4096, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  for (int i = 0; i < 20; i++) put(&s, (me + 1 + i * i) % n, i % 3 ? 100 : 3000, PTL_ACK_REQ, 0, 0, 0);
+  for (int i = 0; i < 40; i++) PtlEQWait(s.eq, &(ptl_event_t){0});
+  pm_barrier();
+  side_close(&s);
+}
+/* Who looks changes nothing, also where switches take no time and all links of a way are reached at once. */
+static void what_is_kept_changes_no_run(void) {
+  for (int k = 0; k < 16; k++) {
+    pm_platform p;
+    pm_world_desc desc = {.platform = &p, .link = k / 8 ? PM_LINK_PACKET : PM_LINK_FLOW};
+    CHECK(!pm_platform_read(machines[k % 4], strlen(machines[k % 4]), &p, NULL, 0));
+    if (k / 4 % 2) p.switch_latency_ns = 0;
+    const uint64_t hash_id = run_world(0, to_others, &desc).hash_id;
+    desc.link_use = true;
+    CHECK(run_world(0, to_others, &desc).hash_id == hash_id);
+  }
+}
 static void names_and_tiers_are_distinct(void) {
   for (int k = 0; k < 5; k++) {
     pm_world *w = network(machines[k], PM_LINK_FLOW);
@@ -162,6 +187,7 @@ int main(int argc, char **argv) {
   RUN(latencies_of_links_add_up);
   RUN(full_link_says_so);
   RUN(messages_are_counted_at_both_levels);
+  RUN(what_is_kept_changes_no_run);
   RUN(names_and_tiers_are_distinct);
   RUN(pages_are_written);
   return TEST_END();
