@@ -213,6 +213,11 @@ void gm_buffer_flush(gm_proc *p, gm_buffer *b);
 void gm_buffer_iflush(gm_buffer *b, gm_req *r);
 gm_req *gm_req_new(gm_proc *p, gm_req_kind kind);
 MPI_Request gm_req_handle(gm_proc *p, gm_req *r);
+/* One of a message that was checked. ret NULL: an error was raised, *code says what the call returns */
+gm_req *gm_req_make(gm_proc *p, const char *name, gm_req_kind kind, const void *buffer,
+                    int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, int *code);
+/* What starts a partitioned request (calls_part.c). */
+void gm_parts_start(gm_req *r);
 static inline gm_req *req_of(gm_proc *p, MPI_Request h) {
   return (gm_req *)gm_find(p, GM_T_REQ, h);
 }

@@ -245,10 +245,9 @@ static int general_free(const general *g) {
   as_fortran(g->extra, &fortran_error);
   return fortran_error;
 }
-static void parts_start(gm_req *r);
 /* Partitioned, and not over: who frees or cancels it would leave the other side waiting. */
 static bool is_in_parts(const gm_req *r) {
-  return r->start == parts_start && r->is_active && !r->done;
+  return r->start == gm_parts_start && r->is_active && !r->done;
 }
 void gm_req_status(gm_req *r, MPI_Status *s) {
   if (r->kind == REQ_GENERAL) {
@@ -272,9 +271,9 @@ void gm_req_status(gm_req *r, MPI_Status *s) {
                   : r->is_cancelled           ? MPI_ANY_SOURCE
                   : r->peer == MPI_ANY_SOURCE ? source_in(r->comm, r->msg.source)
                                               : r->peer,
-                  is_null || r->is_cancelled ? MPI_ANY_TAG
-                  : r->start == parts_start  ? r->tag
-                                             : r->msg.tag,
+                  is_null || r->is_cancelled   ? MPI_ANY_TAG
+                  : r->start == gm_parts_start ? r->tag
+                                               : r->msg.tag,
                   r->bytes, -1);
   } else if (r->kind == REQ_IO)
     gm_status_set(s, MPI_ANY_SOURCE, MPI_ANY_TAG, r->bytes, -1);
@@ -333,6 +332,10 @@ static inline __attribute__((always_inline)) gm_req *make(gm_proc *p, const char
   r->peer = peer;
   r->tag = tag;
   return r;
+}
+gm_req *gm_req_make(gm_proc *p, const char *name, gm_req_kind kind, const void *buffer,
+                    int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, int *code) {
+  return make(p, name, NULL, kind, kind == REQ_SEND, buffer, count, type, peer, tag, comm, code);
 }
 static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
                     int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
@@ -787,125 +790,6 @@ static int receive_taken(gm_proc *p, const char *name, void *buffer, int64_t cou
   free(k);
   held->extra = NULL;
   gm_req_unref(held);
-  return MPI_SUCCESS;
-}
-
-/* ---- buffers, persistent partitions ---------------------------------------------------------------------------- */
-/* Partitioned: one message; it starts when every partition is ready. Calls that make requests of one tag for one
-   peer meet in their order, whatever the order of the starts: their number stands in what tags leave free. */
-typedef struct parts {
-  int count, ready;
-  uint32_t context, tag; /* on the wire */
-  unsigned char *set;
-} parts;
-enum { TAG_BITS = 28, NUMBERS = 15 }; /* all ones would be any tag */
-_Static_assert(GM_TAG_UB == (1 << TAG_BITS) - 1, "room above the tags");
-static void parts_number(gm_comm *c, parts *q, int peer, int tag, bool is_send) {
-  gm_channel *k = c->channels;
-  while (k && (k->peer != peer || k->tag != tag || k->is_send != is_send)) k = k->next;
-  if (!k) {
-    k = gm_alloc(sizeof *k);
-    *k = (gm_channel){c->channels, peer, tag, is_send, 0};
-    c->channels = k;
-  }
-  const uint32_t number = k->count++;
-  q->context = c->context + GM_PARTS + number / NUMBERS % (GM_CONTEXTS - GM_PARTS);
-  q->tag = (uint32_t)tag | number % NUMBERS << TAG_BITS;
-}
-static void parts_start(gm_req *r) {
-  parts *q = r->extra;
-  q->ready = 0;
-  memset(q->set, 0, (size_t)q->count);
-  if (r->peer == MPI_PROC_NULL) {
-    gm_req_complete(r);
-    return;
-  }
-  r->msg.done = message_done;
-  r->msg.user = r;
-  if (r->mode) return; /* a send waits for its partitions */
-  void *to = plain(r, 0);
-  gm_irecv(r->proc, &r->msg, to, r->type->size * r->count,
-           gm_group_world(gm_peers(r->comm), r->peer), q->context, (int)q->tag);
-}
-static void parts_release(gm_req *r) {
-  parts *q = r->extra;
-  free(q->set);
-  free(q);
-}
-static int parts_init(gm_proc *p, const char *name, bool is_send, const void *buffer,
-                      int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                      MPI_Comm comm, MPI_Request *request) {
-  int code;
-  if (partitions < 1) return gm_raise(p, comm_of(p, comm), MPI_ERR_ARG, name);
-  if (peer == MPI_ANY_SOURCE) return gm_raise(p, comm_of(p, comm), MPI_ERR_RANK, name);
-  if (tag == MPI_ANY_TAG) return gm_raise(p, comm_of(p, comm), MPI_ERR_TAG, name);
-  gm_req *r = make(p, name, NULL, is_send ? REQ_SEND : REQ_RECV, is_send, buffer,
-                   (int64_t)count * partitions, type, peer, tag, comm, &code);
-  if (!r) return code;
-  parts *q = r->extra = gm_alloc(sizeof *q);
-  q->count = partitions;
-  q->set = gm_alloc((size_t)partitions);
-  parts_number(r->comm, q, peer, tag, is_send);
-  r->start = parts_start;
-  r->release = parts_release;
-  r->is_persistent = 1;
-  *request = gm_req_handle(p, r);
-  return MPI_SUCCESS;
-}
-CALL(Psend_init, const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest,
-     int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  IN("Psend_init");
-  NEED(comm_of(p, comm), request);
-  (void)info;
-  return parts_init(p, scope.name, 1, buf, partitions, count, type, dest, tag, comm, request);
-}
-CALL(Precv_init, void *buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag,
-     MPI_Comm comm, MPI_Info info, MPI_Request *request) {
-  IN("Precv_init");
-  NEED(comm_of(p, comm), request);
-  (void)info;
-  return parts_init(p, scope.name, 0, buf, partitions, count, type, source, tag, comm, request);
-}
-static int ready(gm_proc *p, const char *name, MPI_Request request, int from, int to) {
-  gm_req *r = req_of(p, request);
-  if (!r || r->start != parts_start || !r->mode || !r->is_active)
-    return gm_raise(p, NULL, MPI_ERR_REQUEST, name);
-  parts *q = r->extra;
-  if (from < 0 || to >= q->count || from > to) return gm_raise(p, r->comm, MPI_ERR_ARG, name);
-  for (int i = from; i <= to; i++) { /* one that is ready may have been sent */
-    if (q->set[i]) return gm_raise(p, r->comm, MPI_ERR_ARG, name);
-    q->set[i] = 1, q->ready++;
-  }
-  if (q->ready < q->count || r->peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  const void *data = plain(r, 1);
-  gm_isend(p, &r->msg, data, r->type->size * r->count, gm_group_world(gm_peers(r->comm), r->peer),
-           q->context, (int)q->tag, 0);
-  return MPI_SUCCESS;
-}
-CALL(Pready, int partition, MPI_Request request) {
-  IN("Pready");
-  return ready(p, scope.name, request, partition, partition);
-}
-CALL(Pready_range, int low, int high, MPI_Request request) {
-  IN("Pready_range");
-  return ready(p, scope.name, request, low, high);
-}
-CALL(Pready_list, int length, const int *list, MPI_Request request) {
-  IN("Pready_list");
-  FAIL_IF(!req_of(p, request), NULL, MPI_ERR_REQUEST);
-  NEED(NULL, length <= 0 || list);
-  int code = MPI_SUCCESS;
-  for (int i = 0; i < length && !code; i++) code = ready(p, scope.name, request, list[i], list[i]);
-  return code;
-}
-CALL(Parrived, MPI_Request request, int partition, int *flag) {
-  IN("Parrived");
-  gm_req *r = req_of(p, request);
-  FAIL_IF(!r || r->start != parts_start || r->mode || partition < 0 ||
-              partition >= ((parts *)r->extra)->count,
-          NULL, MPI_ERR_REQUEST);
-  if (r->is_active && !r->done) gm_poll(p);
-  *flag = !r->is_active || r->done;
   return MPI_SUCCESS;
 }
 

@@ -89,6 +89,7 @@ struct gm_msg {
   uint8_t kind;           /* of the call in which it asked, where that tells; with its owner */
   int64_t asked_ns;       /* when; with its owner */
   uint32_t user_id;
+  bool is_quiet; /* of the library itself: in no report */
   /* the rest begins anew, see prepare() */
   bool is_done;
   bool is_message;                                 /* not the operation of a window */
@@ -200,7 +201,8 @@ struct gm_proc {
       self_early; /* messages to oneself: what is under way; what came before its receive */
   int runs_ahead; /* posts become steps, and light events are handled outside of its stack */
   uint64_t contexts_made;
-  gm_comm *comms; /* all that live here */
+  uint32_t partitions_expected; /* messages that receives in partitions have tags for, so far */
+  gm_comm *comms;               /* all that live here */
   gm_comm *world, *self;
   gm_table table[GM_T_COUNT];
   gm_req *free_reqs;
@@ -444,10 +446,12 @@ struct gm_comm {
   int next_plan;
   gm_comm *next, **link; /* all of its process */
 };
-/* Per communicator: messages, collectives, creation from groups, windows and files; from GM_PARTS on partitioned
-   messages. */
-#define GM_CONTEXTS 8
-#define GM_PARTS    4
+/* Per communicator: messages, collectives, creation from groups, windows and files; of partitioned messages: who sends
+   says what it will send, from GM_PARTS on, is answered from GM_ANSWERS on, and sends. */
+#define GM_CONTEXTS  16
+#define GM_PARTS     4
+#define GM_ANSWERS   8
+#define GM_PARTITION 12
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context);
 void gm_comm_free(gm_comm *c);
 static inline void gm_comm_unref(gm_comm *c) {

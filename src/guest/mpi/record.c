@@ -199,7 +199,10 @@ static nbc_kind transfer_kind(const gm_msg *m) {
   case NBC_KIND_RECV:
   case NBC_KIND_SENDRECV:
   case NBC_KIND_START: return (nbc_kind)m->kind;
-  default: return m->is_send ? NBC_KIND_ISEND : NBC_KIND_IRECV;
+  default:
+    return m->context % GM_CONTEXTS == GM_PARTITION ? NBC_KIND_START
+           : m->is_send                             ? NBC_KIND_ISEND
+                                                    : NBC_KIND_IRECV;
   }
 }
 /* Both sides' times, for why one waited. */
@@ -211,7 +214,7 @@ void gm_record_met(gm_msg *m) {
 }
 /* The sender's data may be on its way from now on; its number finds the stamp. */
 void gm_record_send(gm_proc *p, gm_msg *m) {
-  if (!m->bytes) return;
+  if (!m->bytes || m->is_quiet) return;
   gm_record_asked(p, m);
   m->xfer_id = ++p->record->ids;
   mark *at = mark_new(key_of(p->rank, m->slot));
@@ -240,7 +243,7 @@ static void sent(gm_proc *p, gm_msg *m) {
 }
 /* A receive: from its posting on the data may come. Where it may be there already, or is fetched. */
 void gm_record_recv(gm_proc *p, gm_msg *m) {
-  if (!m->limit_bytes) return;
+  if (!m->limit_bytes || m->is_quiet) return;
   gm_record_asked(p, m);
   m->xfer_id = ++p->record->ids;
   nbc_recorder_place(m->owner, m->place);
@@ -317,7 +320,9 @@ static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t no
 static void count_pair(gm_proc *p, const gm_msg *m) {
   const uint32_t part = m->context % GM_CONTEXTS;
   const int partner = m->is_send ? m->peer : m->source;
-  if (!m->is_message || partner < 0 || (part && part < GM_PARTS) || p->record->is_off) return;
+  if (!m->is_message || m->is_quiet || partner < 0 || (part && part < GM_PARTS) ||
+      p->record->is_off)
+    return;
   const nbc_recorder *r = m->owner ? m->owner : gm_record_owner(p);
   const int64_t now_ns = pm_now_ns(), untold_ns = now_ns - p->record->told_ns;
   int64_t waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
