@@ -37,6 +37,7 @@ static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t a
                            uintptr_t frame, int64_t t0_ns) {
   me.inside = c->active = true;
   me.ends = 1;
+  c->told = false;
   c->t0_ns = t0_ns;
   c->t1_ns = 0;
   c->name = name;
@@ -96,7 +97,7 @@ APART static void left_rarely(call *c) {
   if (me.on) {
     site *const place = c->at ? c->at : find_caller(c->address, c->name, c->frame);
     if (place) note_site(place, t1_ns - c->t0_ns);
-    if (trace.ring) trace_call(place, c->t0_ns, t1_ns);
+    if (trace.ring) trace_call(place, c->t0_ns, t1_ns, !c->told && trace_looks(c->name));
     if (trace.counters && t1_ns >= trace.counters_next_ns) trace_read_counters(false);
   }
   me.inside = false;

@@ -208,14 +208,14 @@ BODY(Testsome, TEST, (P_SOME), (count, requests, done, which, statuses)) {
   return rc;
 }
 WRAP(Request_get_status, TEST, (MPI_Request request, int *flag, MPI_Status *status),
-     (request, flag, status), (void)0)
+     (request, flag, status), c->told = *flag != 0)
 #if HAS_MPI_4_1
 WRAP(Request_get_status_all, TEST,
      (int count, const MPI_Request requests[], int *flag, MPI_Status statuses[]),
-     (count, requests, flag, statuses), (void)0)
+     (count, requests, flag, statuses), c->told = *flag != 0)
 WRAP(Request_get_status_any, TEST,
      (int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status),
-     (count, requests, index, flag, status), (void)0)
+     (count, requests, index, flag, status), c->told = *flag != 0)
 WRAP(Request_get_status_some, TEST,
      (int count, const MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
      (count, requests, done, indices, statuses), (void)0)
@@ -266,14 +266,14 @@ BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
 WRAP(Probe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Status *status),
      (source, tag, comm, OWN(status)), probed(c, source, OWN(status), comm))
 WRAP(Iprobe, IPROBE, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
-     (source, tag, comm, flag, status), (void)0)
+     (source, tag, comm, flag, status), c->told = *flag != 0)
 WRAP(Mprobe, PROBE, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
      (source, tag, comm, message, OWN(status)),
      (matched(*message, OWN(status), comm), probed(c, source, OWN(status), comm)))
 WRAP(Improbe, IPROBE,
      (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
-     (source, tag, comm, flag, message, OWN(status)),
-     *flag ? matched(*message, OWN(status), comm) : (void)0)
+     (source, tag, comm, flag, message, OWN(status)), c->told = *flag != 0;
+     if (*flag) matched(*message, OWN(status), comm))
 
 #if HAS_MPI_4
 /* Partitioned: one transfer per start, of all partitions together. */

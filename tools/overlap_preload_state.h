@@ -77,8 +77,10 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   const peers *cached[CACHED_PEERS];
   void *requests; /* copies of request and status arrays, grown on demand */
   int request_count;
-  int open_sections;    /* of the timeline */
-  int skipped_sections; /* and within one that it leaves out: it, and those in it */
+  int open_sections;          /* of the timeline */
+  int skipped_sections;       /* and within one that it leaves out: it, and those in it */
+  struct trace_record *looks; /* the newest record, when it is of this thread's looks in vain */
+  uint64_t looks_head;
   int64_t section_begin_ns[NBC_MAX_DEPTH];
   uint64_t section_name[NBC_MAX_DEPTH];
   int *ranks; /* for translating groups */
@@ -101,6 +103,7 @@ typedef struct came {
 /* One intercepted call. */
 typedef struct call {
   bool active;
+  bool told; /* of a call that looks: it found something */
   int64_t t0_ns, t1_ns;
   const char *name;
   uintptr_t address, frame; /* where the call came from */

@@ -12,6 +12,7 @@
 /* NBC_TRACE_EVERY: a transfer's id says whether it began where the timeline looks: the monitor tells of it when
    the section may be over. */
 #define TRACE_LEFT_OUT ((uint64_t)1 << 39)
+enum { TRACE_LOOKS_GAP_NS = 1000 };
 enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256, TRACE_UNORDERED = 64 };
 enum { TRACE_FIRST_MIB = 4, TRACE_RUN_MIB = 64, TRACE_LEAST_RECORDS = 1024 };
 static struct {
@@ -68,16 +69,42 @@ static trace_record *trace_next(void) {
   return &trace.kept[at & trace.mask];
 }
 
+/* Is it a call that looks for the end of something, and returns at once? */
+static bool trace_looks(const char *name) {
+  return strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
+         strcmp(name, "MPI_Improbe") == 0;
+}
+/* Who waits by looking looks millions of times: looks from one place, one right after the other, are one record. What
+   is computed between them is known as a sum. */
+static bool trace_looks_again(const site *place, int64_t t0_ns, int64_t t1_ns, int64_t comp_ns) {
+  trace_record *const r = me.looks;
+  if (!r || me.looks_head != __atomic_load_n(&trace.head, __ATOMIC_RELAXED) ||
+      r->id != (uint64_t)(uintptr_t)place || t0_ns - r->end_ns > TRACE_LOOKS_GAP_NS)
+    return false;
+  r->end_ns = t1_ns;
+  r->xfer_ns = comp_ns;
+  r->max_overlap_ns++;
+  return true;
+}
 /* What the call that is over was; `place`: where it was made, as far as that is known. */
-static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns) {
+static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns, bool in_vain) {
   if (!place || me.skipped_sections) return;
-  *trace_next() = (trace_record){.begin_ns = t0_ns,
-                                 .end_ns = t1_ns,
-                                 .id = (uint64_t)(uintptr_t)place,
-                                 .size_bytes = me.next_id >> 40,
-                                 .xfer_ns = nbc_recorder_comp_ns(me.recorder, t1_ns),
-                                 .partner = -1,
-                                 .what = TRACE_CALL};
+  const int64_t comp_ns = nbc_recorder_comp_ns(me.recorder, t1_ns);
+  if (in_vain && trace_looks_again(place, t0_ns, t1_ns, comp_ns)) return;
+  trace_record *const r = trace_next();
+  *r = (trace_record){.begin_ns = t0_ns,
+                      .end_ns = t1_ns,
+                      .id = (uint64_t)(uintptr_t)place,
+                      .size_bytes = me.next_id >> 40,
+                      .xfer_ns = comp_ns,
+                      .min_overlap_ns = comp_ns,
+                      .max_overlap_ns = 1,
+                      .partner = -1,
+                      .what = TRACE_CALL};
+  me.looks = in_vain && trace.ring ? r : NULL;
+  me.looks_head = trace.head;
+  if (me.looks != &trace.kept[(me.looks_head - 1) & trace.mask])
+    me.looks = NULL; /* another thread's */
 }
 
 /* The monitor tells of a transfer by its id; with whom it was, was noted when it ended. */

@@ -604,6 +604,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
    where it stands. */
 HOT static void completed(call *c, MPI_Request request, uint32_t claimed,
                           const MPI_Status *status) {
+  c->told = true;
   if (request == MPI_REQUEST_NULL) return;
   const uint32_t slot = pool && !run.multiple ? slot_of(KEY(request)) : 0;
   const uint32_t index = pool && !run.multiple ? slots[slot] : 0;

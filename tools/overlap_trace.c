@@ -5,7 +5,8 @@
              overlap_trace -o a.json FILE...    or chrome://tracing
              overlap_trace --otf2 ARCHIVE FOLDER   for Vampir, Score-P's tools, pipit; where OTF2 was there
                                                 when this was built
-   Output:   per process: sections and calls with their place in the program, by thread; transfers from
+   Output:   per process: sections and calls with their place in the program, by thread (looks in vain, MPI_Test one
+             right after the other, as one with their number); transfers from
              what was seen of their begin to their end, with size, partner and bounds; two counters, what
              was hidden for certain and at most up to then; what NICs stamped, where there is any, and how fast
              their counters moved (NBC_NIC_COUNTERS; a track of each); arrows from sends to their receives, and the bounds that both sides together give (trace_match.h).
@@ -158,7 +159,12 @@ static void chrome_slice(FILE *out, const timeline *t, const trace_record *r) {
     put_text(out, p->symbol);
     fputs(",\"of\":", out);
     put_text(out, p->module);
-    fprintf(out, ",\"offset\":\"0x%llx\"}", (unsigned long long)p->offset);
+    fprintf(out, ",\"offset\":\"0x%llx\"", (unsigned long long)p->offset);
+    if (r->max_overlap_ns > 1) {
+      fprintf(out, ",\"looks\":%lld", (long long)r->max_overlap_ns);
+      put_us(out, "computed_between_us", r->xfer_ns - r->min_overlap_ns);
+    }
+    putc('}', out);
   }
   putc('}', out);
 }

@@ -45,8 +45,10 @@ typedef struct trace_record {
   uint64_t id;
   uint64_t size_bytes; /* call, section: the thread */
   /* Transfer: by the table, or its window when that is shorter; NIC stamp: +- of both times;
-     call: the thread's computation up to it */
+     call: the thread's computation up to its end */
   int64_t xfer_ns;
+  /* Call: the thread's computation up to its begin, and how many they are: looks in vain, one right after the
+     other; 0: the file is of an earlier version, and it is one */
   int64_t min_overlap_ns, max_overlap_ns;
   int32_t partner; /* rank in the world; -1: not known, or several */
   uint8_t what, kind, peer, case_of;

@@ -33,8 +33,10 @@ typedef struct match_one {
 
 /* What a call looks for, and whether it waits for it. */
 typedef enum match_look { MATCH_NO_LOOK, MATCH_PROBE, MATCH_IPROBE, MATCH_TEST } match_look;
-typedef struct match_call {
-  int64_t begin_ns, end_ns, comp_ns;
+typedef struct match_call { /* or looks one after the other */
+  int64_t begin_ns, end_ns;
+  int64_t comp_before_ns, comp_ns; /* computed up to its begin, its end */
+  int64_t count;
   match_look look;
 } match_call;
 
@@ -98,7 +100,8 @@ static void match_keep(size_t i) {
     const trace_record r = t->records[k];
     if (r.what == TRACE_TRANSFER) *x++ = r;
     if (r.what == TRACE_CALL)
-      *c++ = (match_call){r.begin_ns, r.end_ns, r.xfer_ns, match_look_of(t->places[r.id].call)};
+      *c++ = (match_call){r.begin_ns, r.end_ns,         r.min_overlap_ns,
+                          r.xfer_ns,  r.max_overlap_ns, match_look_of(t->places[r.id].call)};
     if (r.what == TRACE_MESSAGE)
       *m++ = r;
     else
@@ -297,6 +300,13 @@ static void match_pair(size_t sent_count, size_t received_count) {
 }
 
 /* ---- bounds --------------------------------------------------------------------------------------------- */
+/* Within looks, between which it computed: no more than time passes. */
+static void match_comp_in(const match_call *c, int64_t t_ns, int64_t *least_ns, int64_t *most_ns) {
+  *least_ns = c->comp_ns - (c->end_ns - t_ns);
+  *most_ns = c->comp_before_ns + (t_ns - c->begin_ns);
+  if (*least_ns < c->comp_before_ns) *least_ns = c->comp_before_ns;
+  if (*most_ns > c->comp_ns) *most_ns = c->comp_ns;
+}
 /* The least and the most that a process had computed at t_ns: exactly known at its calls. In a
    call it does not compute; between two it may, at most as long as time passes. So up to the
    time since the last call more than at that call, and down to the time until the next call less
@@ -313,14 +323,16 @@ static void match_comp(size_t i, int64_t t_ns, int64_t *least_ns, int64_t *most_
       high = middle;
   }
   const match_call *before = low > 0 ? &c[low - 1] : NULL, *after = low < count ? &c[low] : NULL;
-  *least_ns = before ? before->comp_ns : 0;
-  *most_ns = after ? after->comp_ns : INT64_MAX;
-  if (after && after->comp_ns - (after->begin_ns - t_ns) > *least_ns)
-    *least_ns = after->comp_ns - (after->begin_ns - t_ns);
-  if (before) {
-    const int64_t since_ns = t_ns > before->end_ns ? t_ns - before->end_ns : 0;
-    if (before->comp_ns + since_ns < *most_ns) *most_ns = before->comp_ns + since_ns;
+  if (before && t_ns < before->end_ns) { /* within it */
+    match_comp_in(before, t_ns, least_ns, most_ns);
+    return;
   }
+  *least_ns = before ? before->comp_ns : 0;
+  *most_ns = after ? after->comp_before_ns : INT64_MAX;
+  if (after && after->comp_before_ns - (after->begin_ns - t_ns) > *least_ns)
+    *least_ns = after->comp_before_ns - (after->begin_ns - t_ns);
+  if (before && before->comp_ns + (t_ns - before->end_ns) < *most_ns)
+    *most_ns = before->comp_ns + (t_ns - before->end_ns);
 }
 
 /* Narrows min and max by a window of a process, outside of which so much may have moved. At most,

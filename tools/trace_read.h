@@ -1,6 +1,7 @@
 /* trace_read.h: reads the timelines that a run left (trace_file.h), for overlap_trace and overlap_report. Who
    includes this has must(), no_memory() and trace_reader, its own name. Nothing in a file is believed. */
 #include "tools/trace_file.h"
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -117,6 +118,12 @@ static bool trace_read_line(timeline *t, const char *line) {
   return true; /* of a later version */
 }
 
+/* A call is one, or some looks with computation between them. */
+static bool trace_tidy_looks(trace_record *r) {
+  if (r->max_overlap_ns <= 1) r->min_overlap_ns = r->xfer_ns, r->max_overlap_ns = 1;
+  return r->min_overlap_ns >= 0 && r->min_overlap_ns <= r->xfer_ns &&
+         r->xfer_ns - r->min_overlap_ns <= r->end_ns - r->begin_ns;
+}
 /* What is drawn must be in order and within the process's life. */
 static void trace_tidy(timeline *t) {
   uint64_t kept = 0;
@@ -140,8 +147,8 @@ static void trace_tidy(timeline *t) {
         (r.xfer_ns < 0 || r.min_overlap_ns < 0 || r.max_overlap_ns < r.min_overlap_ns ||
          r.max_overlap_ns > r.xfer_ns))
       continue;
-    if (r.what == TRACE_CALL &&
-        (r.xfer_ns < 0 || no_begin || no_end || r.id >= t->place_count || !t->places[r.id].call))
+    if (r.what == TRACE_CALL && (r.xfer_ns < 0 || no_begin || no_end || r.id >= t->place_count ||
+                                 !t->places[r.id].call || !trace_tidy_looks(&r)))
       continue;
     if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
     t->records[kept++] = r;

@@ -127,8 +127,8 @@ static int64_t wait_since_ns(const wait_side *x) {
   if (wanted == MATCH_IPROBE && before && before->look == MATCH_PROBE) return before->begin_ns;
   for (; at > 0 && before->look == wanted; at--, before--) {
     if (wanted == MATCH_TEST && before->begin_ns < x->own->begin_ns) break;
-    gaps_ns += since_ns - before->end_ns;
-    looks++;
+    gaps_ns += since_ns - before->end_ns + before->comp_ns - before->comp_before_ns;
+    looks += before->count;
     since_ns = before->begin_ns;
   }
   return gaps_ns <= looks * WAIT_GAP_NS ? since_ns : own->begin_ns;

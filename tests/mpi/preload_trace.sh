@@ -43,6 +43,25 @@ otf2() { # mpi
   elif grep -q 'without OTF2' "$reports/said"; then skip "$1: built without OTF2"
   else bad "$1: OTF2: $(cat "$reports/said" "$reports/printed")"; fi
 }
+# Who waits by looking. Each look that found nothing is counted where it stands, those that found something stand alone; a
+# process that loses its core now and then makes some records more.
+looks() { # mpi
+  traced "$1" 2 looks looks
+  "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1 || bad "$1: overlap_trace: $(cat "$reports/said")"
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >/dev/null 2>&1
+  for call in Test Iprobe; do
+    told=$(jq "[.traceEvents[]|select(.name==\"MPI_$call\")|.args.looks // 1]|add" "$reports/t.json")
+    counted=$(awk -F, -v k="$(echo $call | tr TI ti)" '$2 == k { s += $3 } END { print s }' "$reports/csv/calls.csv")
+    if [ "$told" = "$counted" ] && [ "$told" -gt 30 ]; then ok "$1: $told looks by MPI_$call, all told"; else bad "$1: MPI_$call: $told told, $counted counted"; fi
+  done
+  asks "$1: looks in vain are one record" '[.traceEvents[]|select(.name=="MPI_Test" or .name=="MPI_Iprobe")|.args] as $a |
+    ([$a[]|.looks // 1]|add) > 4 * ($a|length) and ($a|map(select(.looks))|length) > 0 and
+    ([.traceEvents[]|select(.args.looks)]|all(.args.looks > 1 and .args.computed_between_us >= 0 and .args.computed_between_us < .dur))'
+  asks "$1: looks with computation or other calls between them are not" '[.traceEvents[]|select(.cat=="call" and .pid==1)]|sort_by(.ts) as $c |
+    [$c[]|select(.name=="MPI_Test")][0:7]|all(.args.looks == null)'
+  asks "$1: the look that found the message stands alone" '[.traceEvents[]|select(.name=="MPI_Test" or .name=="MPI_Iprobe")] as $c |
+    [[$c[]|select(.name=="MPI_Test")]|last, ([$c[]|select(.name=="MPI_Iprobe")]|last)]|all(.args.looks == null)'
+}
 newest() { # mpi
   (export NBC_TRACE_MIB=1 && traced "$1" 1 newest many 40000)
   reports=$work/$1.newest
@@ -59,7 +78,7 @@ first() { # mpi
   "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1
   kept=$(jq '[.traceEvents[]|select(.cat=="call")]|length' "$reports/t.json")
   if [ "$kept" = 16384 ] && grep -q 'the first of a longer run' "$reports/said"; then ok "$1: first: 16,384 are kept and that is said"; else bad "$1: first: $kept kept: $(cat "$reports/said")"; fi
-  asks "$1: first: they are the first ones" '[.traceEvents[]|select(.cat=="call")|.name]|unique == ["MPI_Iprobe"]'
+  asks "$1: first: they are the first ones" '[.traceEvents[]|select(.cat=="call")|.name]|unique == ["MPI_Wait"]'
 }
 sampled() { # mpi
   (export NBC_TRACE_EVERY=100 && traced "$1" 2 sampled steps 300)
@@ -122,7 +141,13 @@ by_nbc() { # mpi
 }
 each() {
   picture "$1"
-  for what in off otf2 newest first sampled no_room damaged by_nbc; do turn "$1" $what "$1"; done
+  for what in off otf2 looks newest first sampled no_room damaged by_nbc; do turn "$1" $what "$1"; done
 }
+if [ -n "$TEST_ONLY" ]; then # "looks mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi each
 finish

@@ -17,7 +17,7 @@
      looks     two late messages, looked for in vain by probes and tests; short computation; a short MPI_Ssend
      slow      a large message to a receiver that is late
      bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
-     many N    N calls of MPI_Iprobe, then a barrier
+     many N    N calls of MPI_Wait that wait for nothing, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
@@ -131,6 +131,11 @@ static void looks(void) {
   for (there = 0; !there;) MPI_Iprobe(0, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
   MPI_Recv(data, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 8; i++) { /* computation between looks, then other calls */
+    if (i < 4) compute(MUCH_NS / 400);
+    else MPI_Barrier(MPI_COMM_SELF);
+    MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+  }
   for (there = 0; !there;) MPI_Test(&request, &there, MPI_STATUS_IGNORE);
   compute(MUCH_NS / 4);
   MPI_Recv(data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -473,8 +478,8 @@ int main(int argc, char **argv) {
   }
   if (strcmp(scene, "steps") == 0) steps(atoi(argv[2]));
   if (strcmp(scene, "many") == 0) {
-    int there;
-    for (int i = 0; i < atoi(argv[2]); i++) MPI_Iprobe(rank, 99, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Request none = MPI_REQUEST_NULL;
+    for (int i = 0; i < atoi(argv[2]); i++) MPI_Wait(&none, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Finalize();

@@ -60,7 +60,7 @@ partners() { # mpi
   if all_for_the_late
   then ok "$1: null requests, probes and exchanges: waited for the one who is late"; else bad "$1: nulls: $(cat "$reports/sums" "$reports/csv/pairs.csv" "$reports/csv/calls.csv")"; fi
   for i in 1 2 3; do
-    NBC_TRACE=1 scene "$1" looks "$i"
+    NBC_TRACE=first NBC_TRACE_MIB=1 scene "$1" looks "$i"
     told_of_looks && break
   done
   if told_of_looks; then ok "$1: who looks in vain waits; a short MPI_Ssend that waits is not told as if it had not"

@@ -1,0 +1,84 @@
+/* What a timeline says of a process's computation at any time holds, whichever of its looks in vain are one record, and is
+   exact where none are. */
+#define NBC_OVERLAP_IMPLEMENTATION
+#include "nbc_overlap.h"
+#include "tests/test.h"
+
+static void no_memory(void) { exit(1); }
+static void *must(void *memory) {
+  if (!memory) no_memory();
+  return memory;
+}
+static const char trace_reader[] = "looks_are_bounded";
+#include "tools/trace_read.h"
+#include "tools/trace_match.h"
+
+enum { CALLS = 200 };
+static match_call alone[CALLS], joined[CALLS];
+/* Of calls one by one. */
+static int64_t computed_ns(int64_t t_ns) {
+  int64_t sum_ns = 0;
+  for (int i = 0; i < CALLS && alone[i].begin_ns <= t_ns; i++) sum_ns = alone[i].comp_ns;
+  return sum_ns;
+}
+static void comp_at(match_call *calls, size_t count, int64_t t_ns, int64_t *least_ns, int64_t *most_ns) {
+  matches.calls = &calls;
+  matches.call_count = &count;
+  match_comp(0, t_ns, least_ns, most_ns);
+}
+/* All that is between two calls is computed: so much is true at the most and the least alike. */
+static void true_at(int64_t t_ns, int64_t *true_ns) {
+  int last = 0;
+  while (last + 1 < CALLS && alone[last + 1].begin_ns <= t_ns) last++;
+  *true_ns = computed_ns(t_ns);
+  if (t_ns > alone[last].end_ns) *true_ns += t_ns - alone[last].end_ns;
+}
+static void what_was_computed_lies_between_the_bounds(void) {
+  for (int round = 0; round < 200; round++) {
+    int64_t t_ns = 0, comp_ns = 0, least_ns, most_ns, least_alone_ns, most_alone_ns, true_ns;
+    size_t count = 0, merged = 0;
+    for (int i = 0; i < CALLS; i++) {
+      const int64_t gap_ns = 1 + (int64_t)test_below(30);
+      comp_ns += gap_ns;
+      alone[i] = (match_call){t_ns + gap_ns, t_ns + gap_ns + (int64_t)test_below(31), comp_ns, comp_ns, 1, MATCH_TEST};
+      t_ns = alone[i].end_ns;
+      if (i && test_below(3)) {
+        joined[count - 1].end_ns = t_ns;
+        joined[count - 1].comp_ns = comp_ns;
+        joined[count - 1].count++;
+        merged++;
+      } else
+        joined[count++] = alone[i];
+    }
+    CHECK(merged > 50 && count > 20);
+    for (int64_t at_ns = alone[0].begin_ns; at_ns <= t_ns; at_ns++) {
+      true_at(at_ns, &true_ns);
+      comp_at(joined, count, at_ns, &least_ns, &most_ns);
+      comp_at(alone, CALLS, at_ns, &least_alone_ns, &most_alone_ns);
+      if (least_ns > true_ns || most_ns < true_ns) CHECK(!"within the bounds");
+      if (least_alone_ns != true_ns || most_alone_ns != true_ns) CHECK(!"exact");
+      if (least_ns > least_alone_ns || most_ns < most_alone_ns) CHECK(!"joined knows no more");
+    }
+  }
+}
+static void records_of_calls_are_looked_at(void) {
+  trace_record r = {.begin_ns = 100, .end_ns = 200, .xfer_ns = 50, .what = TRACE_CALL};
+  CHECK(trace_tidy_looks(&r) && r.min_overlap_ns == 50 && r.max_overlap_ns == 1); /* an earlier version's */
+  r.max_overlap_ns = 7;
+  r.min_overlap_ns = 20;
+  CHECK(trace_tidy_looks(&r) && r.min_overlap_ns == 20 && r.max_overlap_ns == 7);
+  r.min_overlap_ns = 60;
+  CHECK(!trace_tidy_looks(&r));
+  r.min_overlap_ns = -1;
+  CHECK(!trace_tidy_looks(&r));
+  r.min_overlap_ns = 20;
+  r.xfer_ns = 121; /* more than there is time */
+  CHECK(!trace_tidy_looks(&r));
+}
+int main(int argc, char **argv) {
+  (void)match_messages, (void)trace_sort, (void)trace_add_file; /* the rest of the two files */
+  test_init(argc, argv);
+  RUN(what_was_computed_lies_between_the_bounds);
+  RUN(records_of_calls_are_looked_at);
+  return test_end();
+}
