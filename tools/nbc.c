@@ -9,6 +9,7 @@
    $XDG_CACHE_HOME/nbc_overlap or ~/.cache/nbc_overlap: transfer tables by host or pair of hosts (nbc_hosts.h), MPI, its version,
    and what chooses the transport: OMPI_MCA_btl, UCX_TLS ... and the launcher's --mca, -x and -genv, with
    which a table is measured when it is not there. */
+#include "nbc_overlap.h" /* its version */
 #include "tools/output.h"
 #include "tools/table_make.h"
 #include <ctype.h>
@@ -42,7 +43,8 @@ static const char see_text[] =
 static const char again_text[] = "  --again     measure anew what is kept\n";
 static const char exit_text[] =
     "Exit status: the program's own; 1 when its report failed, 2 wrong usage or a wrong mixture of "
-    "MPIs.\n";
+    "MPIs,\n"
+    "126 or 127 when the program cannot be run or is not there.\n";
 
 /* What there is, and what `nbc NAME --help` says of it. */
 static const struct {
@@ -82,7 +84,7 @@ static const struct {
     {"table",
      " [--mpi openmpi|mpich] [--again] [--print]",
      "measure this host's transfer times now (see does so at its first run)",
-     {again_text, print_text},
+     {"  --mpi NAME  of this MPI alone\n", again_text, print_text},
      NULL},
     {"doctor", "", "what of all this works here", {NULL}, NULL},
     {"completion", "", "for bash: eval \"$(nbc completion)\"", {NULL}, NULL},
@@ -268,7 +270,11 @@ static void ask_with(const char *command, const char *argument, char *answer, si
 
 /* The whole path of a command, or NULL. */
 static char *find_command(const char *name) {
-  if (strchr(name, '/')) return access(name, X_OK) == 0 ? (char *)must(strdup(name)) : NULL;
+  struct stat at_name;
+  if (strchr(name, '/'))
+    return access(name, X_OK) == 0 && stat(name, &at_name) == 0 && S_ISREG(at_name.st_mode)
+               ? (char *)must(strdup(name))
+               : NULL;
   const char *path = getenv("PATH");
   for (const char *at = path ? path : "/usr/bin:/bin"; *at;
        at += strcspn(at, ":"), at += *at == ':') {
@@ -293,6 +299,17 @@ static char *own_file(const char *name) {
 static char *need_own(const char *name) {
   char *path = own_file(name);
   if (!path) fail(1, "%s is not installed beside this command (%s)", name, own_folder);
+  return path;
+}
+/* A preload's path. The loader splits LD_PRELOAD at blanks and colons and knows no way around that: the program would
+   run, and nothing of it be measured. */
+static char *need_preload(const char *kind, mpi m) {
+  char *path = need_own(text("libnbc_%s_%s.so", kind, mpi_suffix[m]));
+  if (strpbrk(path, " \t\n:"))
+    fail(1,
+         "%s: the loader takes no library from a path with blanks or colons (LD_PRELOAD): install "
+         "this elsewhere",
+         path);
   return path;
 }
 
@@ -353,6 +370,8 @@ static mpi mpi_in(const char *said) {
 static mpi mpi_of_program(const char *program) {
   char said[65536];
   char *path = find_command(program);
+  if (!path && strchr(program, '/') && access(program, F_OK) == 0)
+    fail(126, "%s: not executable", program); /* as shells say and end */
   if (!path) fail(127, "%s: not found", program);
   ask_with("ldd", path, said, sizeof said);
   free(path);
@@ -636,37 +655,45 @@ static void check_table(const char *path) {
   fclose(in);
 }
 
-static int take_wishes(wishes *o, char **argv, int argc) {
+/* The value behind option i; its place is then i + 1. */
+static const char *value_of(char **argv, int argc, int *i) {
+  if (*i + 1 >= argc) fail(2, "%s: its value is missing", argv[*i]);
+  return argv[++*i];
+}
+static int take_wishes(wishes *o, char **argv, int argc, bool gets) {
+  const char *command = gets ? "get" : "see";
   int i = 0;
   for (; i < argc && argv[i][0] == '-'; i++) {
-    const bool more = i + 1 < argc;
-    if (is(argv[i], "-o") && more)
-      o->folder = argv[++i];
-    else if (is(argv[i], "--table") && more)
-      o->table = argv[++i];
-    else if (is(argv[i], "--mpi") && more)
-      o->mpi = mpi_called(argv[++i]);
-    else if (is(argv[i], "--no-table"))
-      o->no_table = true;
+    if (is(argv[i], "--mpi"))
+      o->mpi = mpi_called(value_of(argv, argc, &i));
     else if (is(argv[i], "--print"))
       o->print = true;
+    else if (gets)
+      fail(2, "%s is no option of nbc get (nbc get --help)", argv[i]);
+    else if (is(argv[i], "-o"))
+      o->folder = value_of(argv, argc, &i);
+    else if (is(argv[i], "--table"))
+      o->table = value_of(argv, argc, &i);
+    else if (is(argv[i], "--no-table"))
+      o->no_table = true;
     else if (is(argv[i], "--get"))
       o->with_progress = true;
     else if (is(argv[i], "--trace"))
       o->trace = true;
-    else if (is(argv[i], "--trace-every") && more)
-      o->trace_every = argv[++i], o->trace = true;
-    else if (is(argv[i], "--through") && more)
-      o->through = argv[++i];
+    else if (is(argv[i], "--trace-every"))
+      o->trace_every = value_of(argv, argc, &i), o->trace = true;
+    else if (is(argv[i], "--through"))
+      o->through = value_of(argv, argc, &i);
     else if (is(argv[i], "--no-trace"))
       o->no_trace = true;
     else
-      fail(2, "%s is no option of this (nbc see --help)", argv[i]);
+      fail(2, "%s is no option of nbc see (nbc see --help)", argv[i]);
   }
   if (o->trace_every && (strspn(o->trace_every, "0123456789") != strlen(o->trace_every) ||
                          atoll(o->trace_every) < 1 || atoll(o->trace_every) > 1000000000))
     fail(2, "--trace-every is a number from 1 to 1000000000, not %s", o->trace_every);
-  if (i == argc) fail(2, "which program? (nbc see --help)");
+  if (o->trace && o->no_trace) fail(2, "--trace and --no-trace exclude each other");
+  if (i == argc) fail(2, "which program? (nbc %s --help)", command);
   if (o->table && !o->no_table) check_table(o->table);
   return i;
 }
@@ -732,17 +759,15 @@ static words with_settings(char **argv, launcher l, mpi m, const words *pairs,
 
 static int see(char **argv, int argc, bool gets) {
   wishes o = {.no_table = false};
-  argv += take_wishes(&o, argv, argc);
+  argv += take_wishes(&o, argv, argc, gets);
   argc = 0;
   while (argv[argc]) argc++;
   const launcher l = launcher_of(argv[0]);
   const int at = l == ALONE ? 0 : program_at(argv, argc);
   const char *const program = program_behind(argv, at);
   const mpi m = decide_mpi(&o, l, argv[0], program);
-  char *preload =
-      need_own(text(gets ? "libnbc_progress_%s.so" : "libnbc_overlap_%s.so", mpi_suffix[m]));
-  if (o.with_progress && !gets)
-    preload = text("%s:%s", preload, need_own(text("libnbc_progress_%s.so", mpi_suffix[m])));
+  char *preload = need_preload(gets ? "progress" : "overlap", m);
+  if (o.with_progress) preload = text("%s:%s", preload, need_preload("progress", m));
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);
@@ -770,7 +795,6 @@ static int see(char **argv, int argc, bool gets) {
   if (folder) add(&pairs, text("NBC_REPORT_DIR=%s", from_root(folder)));
   if (table) add(&pairs, text("NBC_TABLE=%s", from_root(table)));
   if (other) add(&pairs, text("NBC_TABLE_OTHER=%s", from_root(other)));
-  if (o.trace && o.no_trace) fail(2, "--trace and --no-trace exclude each other");
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
     add(&pairs, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
   if (o.trace_every) add(&pairs, text("NBC_TRACE_EVERY=%s", o.trace_every));
@@ -821,9 +845,20 @@ static int hand_on(const char *command, const char *first, char **argv, int argc
   return run(&w);
 }
 
+/* Is there anything to read among the arguments of dedicated_core, which without any takes an example? */
+static bool has_input(char **argv, int argc) {
+  static const char with_value[] = " --cores --scaling --alpha --costs --svg ";
+  int i = 0;
+  while (i < argc && argv[i][0] == '-') i += 1 + is_among(with_value, argv[i]);
+  return i < argc;
+}
 /* dedicated_core, with a folder's reports in place of the folder. */
 static int predict(char **argv, int argc) {
   words w = {NULL, 0};
+  if (!has_input(argv, argc) && !(argc == 1 && is(argv[0], "--example"))) {
+    fputs("usage: nbc predict [OPTIONS] DIR (nbc predict --help)\n", stderr);
+    return 2;
+  }
   add(&w, need_own("dedicated_core"));
   for (int i = 0; i < argc; i++) {
     struct stat st;
@@ -845,27 +880,28 @@ static int predict(char **argv, int argc) {
 }
 
 static int measure_tables(char **argv, int argc) {
-  bool again = false, print = false, any = false;
+  bool again = false, print = false, any = false, any_launcher = false;
   mpi only = MPI_NONE;
   for (int i = 0; i < argc; i++) {
     if (is(argv[i], "--again"))
       again = true;
     else if (is(argv[i], "--print"))
       print = true;
-    else if (is(argv[i], "--mpi") && i + 1 < argc)
-      only = mpi_called(argv[++i]);
+    else if (is(argv[i], "--mpi"))
+      only = mpi_called(value_of(argv, argc, &i));
     else
       fail(2, "%s is no option of nbc table", argv[i]);
   }
   for (mpi m = MPI_OPEN; m <= MPI_CH; m = (mpi)(m + 1)) {
     if ((only && only != m) || (!only && !own_launcher(m))) continue;
     const words settings = transport_settings(m, NULL, 0);
+    any_launcher = true;
     char *path = table_for(m, &settings, false, again, print);
     if (path && !print) printf("%s: %s\n", mpi_name[m], path);
     any = any || path;
   }
-  if (!any) fail(1, "no table: no MPI launcher found (nbc doctor)");
-  return 0;
+  if (!any && !any_launcher) fail(1, "no table: no MPI launcher found (nbc doctor)");
+  return any ? 0 : 1; /* table_for has said why */
 }
 
 static int doctor(void) {
@@ -880,8 +916,10 @@ static int doctor(void) {
            name ? name : "none (Debian: openmpi-bin or mpich)");
     printf("  preload      %s\n",
            library ? library : "not built: nbc see cannot measure its programs");
-    printf("  table        %s\n",
-           table && exists(table) ? table : "not measured yet (nbc table, or the first nbc see)");
+    printf("  table        %s\n", table && exists(table) ? table
+                                  : name && !table
+                                      ? "none can be kept: no cache folder (HOME or XDG_CACHE_HOME)"
+                                      : "not measured yet (nbc table, or the first nbc see)");
     if (is_disturbed(table))
       puts("               it was disturbed when it was measured, so no minimum is claimed: nbc "
            "table --again, while nothing else runs");
@@ -896,11 +934,20 @@ static int doctor(void) {
 }
 
 static int completion(void) {
-  puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" = 1 ]; then\n"
+  puts("_nbc() {\n  local cur=${COMP_WORDS[COMP_CWORD]} options=--help\n"
+       "  case ${COMP_WORDS[1]} in\n"
+       "  see) options+=' -o --table --no-table --get --trace --trace-every --no-trace --through "
+       "--mpi --print' ;;\n"
+       "  report) options+=' -o --no-html --json --csv --reference --diff' ;;\n"
+       "  trace) options+=' -o --otf2' ;;\n"
+       "  predict) options+=' --cores --scaling --alpha --costs --svg --example' ;;\n"
+       "  get) options+=' --mpi --print' ;;\n"
+       "  table) options+=' --mpi --again --print' ;;\n"
+       "  esac\n"
+       "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
        "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
-       "--help' -- \"$cur\"))\n"
-       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W '-o --table --no-table --get "
-       "--trace --trace-every --no-trace --through --otf2 --mpi --print --again' -- \"$cur\"))\n"
+       "--help --version' -- \"$cur\"))\n"
+       "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
        "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
        "_nbc nbc");
   return 0;
@@ -931,6 +978,7 @@ int main(int argc, char **argv) {
   const char *what = argv[1];
   argv += 2, argc -= 2;
   if (is_help(what) || is(what, "help")) return help();
+  if (is(what, "--version")) return puts("nbc_overlap " NBC_VERSION_STRING) < 0;
   for (int i = 0; i < COMMANDS; i++)
     if (is(what, commands[i].name) && argc > 0 && is_help(argv[0])) return help_of(i);
   if (is(what, "see")) return see(argv, argc, false);
@@ -944,6 +992,8 @@ int main(int argc, char **argv) {
   if (is(what, "trace")) return hand_on("overlap_trace", NULL, argv, argc);
   if (is(what, "predict")) return predict(argv, argc);
   if (is(what, "table")) return measure_tables(argv, argc);
+  if ((is(what, "doctor") || is(what, "completion")) && argc > 0)
+    fail(2, "%s: nbc %s takes nothing", argv[0], what);
   if (is(what, "doctor")) return doctor();
   if (is(what, "completion")) return completion();
   fprintf(stderr, "nbc: there is no %s\n", what);

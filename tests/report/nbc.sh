@@ -41,6 +41,56 @@ two_runs() {
     rm -rf "$T/mixed" && mkdir "$T/mixed" && cp "$run"/*.0.trace "$T/mixed" && cp "$run/nbc_overlap.heat.1-2.1.trace" "$T/mixed/nbc_overlap.heat.3-4.1.trace" &&
     status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^0 of 1 messages have both ends; of others: they are of several runs" "$T/out" "$T/err"
 }
+# The loader splits LD_PRELOAD at blanks: the program would run, and nothing of it be measured.
+blank_in_path() {
+  rm -f "$T/ran" && printf '#!/bin/sh\n: >"%s"\n' "$(cd "$T" && pwd)/ran" >"$T/program" && chmod +x "$T/program" || return 1
+  for name in 'with blank' 'with:colon'; do
+    mkdir -p "$T/$name" && cp "$B/nbc" "$B/overlap_report" "$T/$name" && : >"$T/$name/libnbc_overlap_mpich.so" && : >"$T/$name/libnbc_progress_mpich.so" || return 1
+    for command in 'see --no-table' get; do
+      # shellcheck disable=SC2086 # words
+      status 1 "$T/$name/nbc" $command --mpi mpich "$T/program" && grep "$name.*blanks or colons" "$T/err" && [ ! -e "$T/ran" ] || return 1
+    done
+  done
+}
+# An example's prediction is no answer about a program that was not named.
+predicts_nothing_of_nothing() {
+  cp "$B/nbc" "$B/dedicated_core" "$T/bin" || return 1
+  for words in '' '--cores 4' '--cores'; do
+    # shellcheck disable=SC2086 # words
+    status 2 "$T/bin/nbc" predict $words && [ ! -s "$T/out" ] && grep '^usage: nbc predict' "$T/err" || return 1
+  done
+  status 0 "$T/bin/nbc" predict --example && grep '^comp_s' "$T/out"
+}
+no_cache() {
+  cp "$B/nbc" "$T/bin" && printf '#!/bin/sh\necho "HYDRA build details: Version: 4.0.2"\n' >"$T/bin/mpirun.mpich" && chmod +x "$T/bin/mpirun.mpich" && : >"$T/bin/xfer_table_mpich" && : >"$T/bin/libnbc_overlap_mpich.so" || return 1
+  ask() { status "$1" env -u XDG_CACHE_HOME HOME="$T/none/at/all" PATH="$T/bin:/usr/bin:/bin" "$T/bin/nbc" $2; }
+  ask 1 'table --mpi mpich' && grep 'no cache folder' "$T/err" && ! grep 'no MPI launcher' "$T/err" && ask 0 doctor && grep 'none can be kept: no cache folder' "$T/out"
+}
+wrong_words() {
+  cp "$B/nbc" "$T/bin" && : >"$T/plain" || return 1
+  said() { # STATUS SENTENCE WORDS...
+    wrong=$1 sentence=$2 && shift 2
+    status "$wrong" "$T/bin/nbc" "$@" && [ "$(head -1 "$T/err")" = "nbc: $sentence" ]
+  }
+  said 2 '-o: its value is missing' see -o && said 2 '--mpi: its value is missing' table --mpi && said 2 '-o is no option of nbc get (nbc get --help)' get -o x true &&
+    said 2 'which program? (nbc get --help)' get --print && said 2 '--trace and --no-trace exclude each other' see --no-table --trace --no-trace true &&
+    said 126 "$T/plain: not executable" see "$T/plain" && said 126 "$T: not executable" see "$T" && said 127 "$T/none: not found" see "$T/none" &&
+    said 2 'x: nbc doctor takes nothing' doctor x && status 0 "$T/bin/nbc" --version && grep -x 'nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' "$T/out"
+}
+# What --help names, completion knows, for each command its own.
+completion_knows() {
+  cp "$B/nbc" "$B/dedicated_core" "$B/overlap_report" "$B/overlap_trace" "$T/bin" && "$T/bin/nbc" completion >"$T/completion" || return 1
+  # shellcheck disable=SC2016 # bash's own
+  complete_with='. "$1"; COMP_WORDS=(nbc "${@:2}"); COMP_CWORD=$(($# - 1)); _nbc; echo "${COMPREPLY[*]}"'
+  for c in see report trace predict get table; do
+    status 0 "$T/bin/nbc" $c --help && sed -n '/^usage/,/^  [a-zA-Z-]/p' "$T/out" | grep -E '^(usage|       )' | grep -oE '[[ ]--?[a-z0-9-]+' | tr -d '[ ' | sort -u >"$T/named" && grep -q . "$T/named" &&
+      bash -c "$complete_with" bash "$T/completion" $c - | tr ' ' '\n' | sort -u >"$T/known" || return 1
+    left=$(grep -vxFf "$T/known" "$T/named")
+    [ -z "$left" ] || ! echo "$c: $left" || return 1
+    [ $c != get ] || ! grep -x -- --table "$T/known" || return 1
+  done
+  bash -c "$complete_with" bash "$T/completion" d | grep -w 'diff doctor'
+}
 # Where more processes run than this host has cores, the report says so; elsewhere it does not know.
 few_cores() {
   rm -rf "$T/crowd" && mkdir "$T/crowd" && cores=$(getconf _NPROCESSORS_ONLN) && one=$(ls "$run"/*.0.json | head -1) || return 1
@@ -141,6 +191,11 @@ check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
 check "each command tells its own usage" own_usage
 check "nbc predict takes a folder" predicts
+check "nbc predict without a folder predicts nothing" predicts_nothing_of_nothing
+check "an installation that the loader cannot preload from" blank_in_path
+check "no folder for tables" no_cache
+check "wrong words are named, with the status that fits" wrong_words
+check "completion knows the options that help names" completion_knows
 check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
 check "a disturbed table" disturbed_table
