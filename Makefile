@@ -315,6 +315,7 @@ comma    := ,
 prints    = $(subst $(eval) ,$(comma),$(strip $(PRINTS_$(basename $(notdir $1)))))
 ASKED     = $(shell sh tests/bench/asked.sh '$(BENCH)' $(foreach b,$(BENCHES),$b$(addprefix =,$(call prints,$b))))
 bench: $(if $(filter bench,$(MAKECMDGOALS)),$(ASKED)) ## one JSON object per line; BENCH=regex builds and runs those that match
+	@[ -n "$(strip $(ASKED))" ] || { echo "no bench prints a line of that name: BENCH=$(BENCH). Names begin with $(sort $(foreach b,$(BENCHES),$(PRINTS_$(basename $(notdir $b)))))" >&2; exit 1; }
 	@code=0; for b in $(ASKED); do \
 	  case $$b in *.sh) sh "$$b" '$(BENCH)' ;; *) "$$b" '$(BENCH)' ;; esac || { echo "$$b failed" >&2; code=1; }; \
 	done; exit $$code

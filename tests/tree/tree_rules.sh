@@ -100,6 +100,17 @@ benches_go_on() { # scripts run whatever their mode is, and after one that fails
     [ "$(cat "$T/benches")" = "one
 two of x" ] && grep -q "one.sh failed" "$T/benches.err"
 }
+# Of a bench whose list of names is short of one, `make bench` would run nothing, and say nothing.
+benches_are_found() {
+  ! make -s bench BENCH=no_such_name >"$T/benches" 2>&1 && grep 'no bench prints a line of that name: BENCH=no_such_name' "$T/benches" && grep -w model_small_flows_ "$T/benches" || return 1
+  [ "$(sh tests/bench/asked.sh 'submit|tcp_lat' a=y,tcp_ b=x c=submit d | tr '\n' ' ')" = 'a c d ' ] && [ "$(sh tests/bench/asked.sh '^x_.*_y' a=x_1_ b=y_)" = a ] || return 1
+  grep -ohE 'make bench BENCH=[A-Za-z0-9_.*|]+' README.md docs/*.md tools/*.[ch] src/guest/*.c | sed 's/.*=//; s/$/ ./' >"$T/names"
+  for f in tests/bench/*.c; do # who prints it, and by which name; those made from parts begin with their first
+    sed -nE 's/.*(bench_wanted\(argc, argv, |asked\(argc, argv, |bench_print\()"([a-z_0-9]+)".*/\2/p' "$f" | sort -u | sed "s|\$| $B/bench/$(basename "$f" .c)|"
+  done | grep -v '/preload_' >>"$T/names"
+  printf 'include Makefile\nfound: ; @:\n$(foreach n,%s,$(eval BENCH := $(word 1,$(subst =, ,$n)))$(info $n $(ASKED)))\n' "$(sed 's/ /=/' "$T/names" | tr '\n' ' ')" | make -s -f - found >"$T/found"
+  [ "$(wc -l <"$T/found")" = "$(wc -l <"$T/names")" ] && ! awk '{ split($1, wanted, "="); if (NF < 2 || (wanted[2] != "." && !index($0 " ", " " wanted[2] " "))) print }' "$T/found" | grep .
+}
 one_version() { # in the macros, as text and number, the heads, CITATION, the newest entries of the change logs
   {
     sed -nE 's/^.define (NBC|PM)_VERSION_STRING "(.*)"/\2/p' nbc_overlap.h portals_model.h
@@ -129,5 +140,6 @@ check "every example is built" examples_are_built
 check "every C file says what it is" files_say_what_they_are
 check "make help names the targets" help_names_every_target
 check "benches are run as scripts, to the last one" benches_go_on
+check "make bench finds who prints a line" benches_are_found
 check "one version everywhere" one_version
 finish
