@@ -969,6 +969,10 @@ typedef struct nbc_pair {
      the partner had called its side; what passed after all partners of the call had, and of that while the
      partner computed with a large send posted. */
   int64_t known_ns, late_ns, moving_ns, computing_ns;
+  /* Blocking collectives in which `rank` waited for the partner's data, where both processes' times are known: those in
+     which the partner was the last of those it waited for to call, and what it waited until then. */
+  uint64_t last_count;
+  int64_t last_ns;
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */
@@ -6343,7 +6347,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 152 "src/overlap/report.h"
+#line 156 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -7477,6 +7481,9 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
       fprintf(out, ",\"known_ns\":%lld,\"late_ns\":%lld,\"moving_ns\":%lld,\"computing_ns\":%lld",
               (long long)p->known_ns, (long long)p->late_ns, (long long)p->moving_ns,
               (long long)p->computing_ns);
+    if (p->last_count)
+      fprintf(out, ",\"last_count\":%llu,\"last_ns\":%lld", (unsigned long long)p->last_count,
+              (long long)p->last_ns);
     fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);
@@ -8174,7 +8181,9 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, known_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, late_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, moving_ns, NS, false),
-                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false)};
+                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, last_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, last_ns, NS, false)};
   nbc_pair *p;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);

@@ -297,7 +297,8 @@ WRAP(Parrived, TEST, (MPI_Request request, int partition, int *flag), (request, 
 #endif
 
 /* ---- barriers, one-sided synchronisation ----------------------------------------------------- */
-WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm), (void)0)
+WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm),
+     trace.ring ? trace_collected(c, NBC_KIND_BARRIER, others(comm), comm) : (void)0)
 WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request),
      post_nothing(c, *request))
 COLL_INIT(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request),
@@ -377,7 +378,7 @@ BODY(Win_free, RMA_SYNC, (MPI_Win * win), (win)) {
 #define MAKES_OF(prefix, name, kind, parameters, arguments, record)                                \
   BODY_OF(prefix, name, kind, parameters, arguments) {                                             \
     const int rc = BACK(REAL_OF(P##prefix, name) arguments);                                       \
-    trace_comm_made(KEY(comm), made, rc);                                                          \
+    trace_comm_made(KEY(comm), made, rc, strncmp(#name, "Comm_idup", 9) != 0);                     \
     if (c->active && rc == MPI_SUCCESS) record;                                                    \
     return rc;                                                                                     \
   }

@@ -143,8 +143,8 @@ APART static void trace_look_at_order(MPI_Comm handle, uint32_t comm) {
 }
 
 /* A number for a communicator that all its processes give it: made of that of the one it was made from,
-   and how many were made from that before, which all of its processes do in one order [MPI 7.4]. 0: not
-   known. Two that were split from one in one call have the same, but no process in common. */
+   how many were made from that before, which all of its processes do in one order [MPI 7.4], and its first
+   process, for several may be split from one in one call. 0: not known. */
 typedef struct trace_comm {
   uintptr_t key; /* the handle; 0: free */
   uint64_t number, made_count;
@@ -175,14 +175,29 @@ static int64_t trace_wide(uintptr_t key) {
   const trace_comm *c = trace_comms.of ? trace_comm_at(key) : NULL;
   return c && c->key ? (int64_t)c->number : 0;
 }
-/* A call that all processes of `from` make is over; in it, this one got `made`, or none. */
-static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc) {
+/* The world's rank of the first process; -1: of two groups, or not known. */
+static int trace_first_process(MPI_Comm comm) {
+  MPI_Group group, world;
+  int inter = 1, first = 0, rank = -1;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter ||
+      PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
+    return -1;
+  if (PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
+    PMPI_Group_translate_ranks(group, 1, &first, world, &rank);
+    PMPI_Group_free(&world);
+  }
+  PMPI_Group_free(&group);
+  return rank;
+}
+/* A call that all processes of `from` make is over; in it, this one got `made`, or none; is_ready: it may be used. */
+static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc, bool is_ready) {
   if (!trace.ring || !trace_comms.of) return;
+  const int first = rc == MPI_SUCCESS && is_ready ? trace_first_process(*made) : -1;
   lock();
   trace_comm *parent = trace_comm_at(from);
   if (parent->key && parent->number) {
     uint64_t number = parent->number * 0x9E3779B97F4A7C15u + ++parent->made_count;
-    number *= 0xC2B2AE3D27D4EB4Fu;
+    number = (number ^ (uint64_t)(first + 1) << 40) * 0xC2B2AE3D27D4EB4Fu;
     number = (number ^ number >> 29) | (uint64_t)1 << 63; /* neither 0 nor the world's */
     if (rc != MPI_SUCCESS)                                /* who knows what the others have */
       parent->number = 0;

@@ -735,7 +735,48 @@ static void matched_received(call *c, const MPI_Status *status) {
   moved(c, NBC_KIND_RECV, (uint64_t)got, from->peer, is_known ? COMES : ANY_TIME);
 }
 
+/* Without whose data does this collective not return? Where counts are of one process each, some may be 0. */
+static int needs_data_of(const call *c, nbc_kind kind, const peers *p) {
+  static const char *const with_counts[] = {"Allgatherv", "Alltoallv", "Alltoallw", "Gatherv",
+                                            "Reduce_scatter"};
+  size_t length = strlen(c->name + 4);
+  if (length > 2 && strcmp(c->name + 4 + length - 2, "_c") == 0) length -= 2;
+  for (size_t i = 0; i < sizeof with_counts / sizeof *with_counts; i++)
+    if (strlen(with_counts[i]) == length && strncmp(c->name + 4, with_counts[i], length) == 0)
+      return TRACE_OF_NOBODY;
+  switch (kind) {
+  case NBC_KIND_BARRIER:
+  case NBC_KIND_ALLREDUCE:
+  case NBC_KIND_ALLGATHER:
+  case NBC_KIND_ALLTOALL:
+  case NBC_KIND_REDUCE_SCATTER: return TRACE_OF_ALL;
+  case NBC_KIND_REDUCE:
+  case NBC_KIND_GATHER: return c->root == p->rank ? TRACE_OF_ALL : TRACE_OF_NOBODY;
+  case NBC_KIND_BCAST:
+  case NBC_KIND_SCATTER: return c->root == p->rank ? TRACE_OF_NOBODY : TRACE_OF_PARTNER;
+  default: return TRACE_OF_NOBODY;
+  }
+}
+/* Into the timeline, whether data moved or not: who compares processes counts them. */
+APART static void trace_collected(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
+  const peers *p = peers_of_comm(comm);
+  const int64_t wide = trace_wide(KEY(comm));
+  if (!me.on || me.skipped_sections || p->inter || p->size < 2 || !wide) return;
+  const int needs = size_bytes ? needs_data_of(c, kind, p) : TRACE_OF_NOBODY;
+  lock();
+  const int root = needs == TRACE_OF_PARTNER ? world_rank(p, c->root) : -1;
+  unlock();
+  *trace_next() = (trace_record){.begin_ns = c->t0_ns,
+                                 .end_ns = returned(c),
+                                 .id = (uint64_t)wide,
+                                 .size_bytes = me.next_id >> 40,
+                                 .partner = root,
+                                 .what = TRACE_COLLECTIVE,
+                                 .kind = (uint8_t)kind,
+                                 .case_of = (uint8_t)needs};
+}
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
+  if (UNLIKELY(trace.ring)) trace_collected(c, kind, size_bytes, comm);
   if (!size_bytes || !me.on) return;
   const peers *p = peers_of_comm(comm);
   count_transfer(p->tally, size_bytes, returned(c) - c->t0_ns);

@@ -343,6 +343,7 @@ static void free_run(run *r) {
 #include "overlap_report_rows.h"
 #include "overlap_report_advice.h"
 #include "tools/trace_waits.h"
+#include "tools/trace_last.h"
 
 /* ---- against a reference ---------------------------------------------------------------------- */
 static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_ns";
@@ -674,6 +675,7 @@ static void text_offenders(const nbc_report *r, FILE *out) {
 }
 
 #include "overlap_report_places.h"
+#include "tools/overlap_report_last.h"
 #include "overlap_report_csv.h"
 
 static void text_ranks(const run *r, FILE *out) {
@@ -737,6 +739,7 @@ static bool write_text(const run *r, FILE *out) {
   text_begun(r->sum, out);
   text_comms(r->sum, out);
   text_pairs(r->sum, out);
+  text_last(r->sum, out);
   if (r->sum->total.count) text_offenders(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++)
     fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
@@ -1216,6 +1219,7 @@ static bool write_page(const run *r, const char *path) {
   put_places(out, r->sum);
   put_comms(out, r->sum);
   put_pairs(out, r->sum);
+  put_last(out, r->sum);
   put_partners(out, r->sum);
   put_calls(out, r->sum);
   put_wire(out, r->sum);
@@ -1327,6 +1331,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   take_partners(&r);
+  if (traces.count >= 2) take_last(r.sum);
   take_cores(&r);
   if (reference_path) {
     read_run(&reference, &reference_path, 1);

@@ -75,7 +75,7 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
   FILE *out = csv_open(folder, "pairs", path, sizeof path);
   if (!out) return false;
   fputs("rank,partner,sent_count,sent_bytes,received_count,received_bytes,waited_ns,busy_ns,"
-        "small_waited_ns,known_ns,late_ns,moving_ns,computing_ns\n",
+        "small_waited_ns,known_ns,late_ns,moving_ns,computing_ns,last_count,last_ns\n",
         out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
@@ -84,10 +84,11 @@ static bool csv_pairs(const nbc_report *r, const char *folder) {
             (unsigned long long)p->received_count, (unsigned long long)p->received_bytes,
             (long long)p->waited_ns, (long long)p->busy_ns, (long long)p->small_waited_ns);
     if (p->known_ns)
-      fprintf(out, "%lld,%lld,%lld,%lld\n", (long long)p->known_ns, (long long)p->late_ns,
+      fprintf(out, "%lld,%lld,%lld,%lld", (long long)p->known_ns, (long long)p->late_ns,
               (long long)p->moving_ns, (long long)p->computing_ns);
     else
-      fputs(",,,\n", out);
+      fputs(",,,", out);
+    fprintf(out, ",%llu,%lld\n", (unsigned long long)p->last_count, (long long)p->last_ns);
   }
   return output_close(out, path);
 }

@@ -462,6 +462,7 @@ static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *te
   return text;
 }
 
+static bool exchanges(const nbc_pair *p) { return p->sent_count || p->received_count; }
 static const nbc_pair **pairs_of(const nbc_report *r) { /* most waited first; the caller frees */
   const nbc_pair **pairs = (const nbc_pair **)must(calloc(r->pair_count + 1, sizeof *pairs));
   for (size_t i = 0; i < r->pair_count; i++) pairs[i] = &r->pairs[i];
@@ -575,13 +576,19 @@ static void put_map(FILE *out, const nbc_report *r) {
 static void put_pairs(FILE *out, const nbc_report *r) {
   words a, b;
   char why[300];
-  if (!r->pair_count) return;
   const nbc_pair **pairs = pairs_of(r);
+  bool some = false;
+  for (size_t i = 0; i < r->pair_count && !some; i++) some = exchanges(pairs[i]);
+  if (!some) {
+    free(pairs);
+    return;
+  }
   fputs("<h2>Who waits for whom</h2>\n<div "
         "class=\"scroll\"><table><thead><tr><th>rank</th><th>waited for</th><th>time</th>"
         "<th>received</th><th>why, as far as both reports tell</th></tr></thead><tbody>\n",
         out);
   for (size_t i = 0; i < r->pair_count && i < 50; i++) {
+    if (pairs[i]->known_ns + pairs[i]->waited_ns == 0 && !exchanges(pairs[i])) continue;
     fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>",
             pairs[i]->rank, pairs[i]->partner, time_text(waited_for_ns(pairs[i]), &a),
             bytes_text(pairs[i]->received_bytes, &b));

@@ -23,7 +23,15 @@
 #define TRACE_FILE_H_INCLUDED
 #include <stdint.h>
 
-enum { TRACE_CALL = 1, TRACE_TRANSFER, TRACE_NIC, TRACE_SECTION, TRACE_MESSAGE, TRACE_COUNTER };
+enum {
+  TRACE_CALL = 1,
+  TRACE_TRANSFER,
+  TRACE_NIC,
+  TRACE_SECTION,
+  TRACE_MESSAGE,
+  TRACE_COUNTER,
+  TRACE_COLLECTIVE
+};
 
 /* A TRACE_MESSAGE says which message a transfer was; its fields are used so:
      begin_ns tag, end_ns number of the communicator in this process, id and size_bytes as the transfer,
@@ -34,6 +42,15 @@ enum {
   TRACE_UNSEEN = 2,   /* buffered, ready, not contiguous: parts that go when they like */
   TRACE_NO_TAIL = 4,  /* of a large one, the send's end tells that all has arrived */
   TRACE_MEASURED = 8, /* the table's time is the least that a message takes */
+};
+
+/* A TRACE_COLLECTIVE is a blocking collective of a communicator of one group: begin_ns and end_ns of the call, id the number for
+   the communicator that its processes share, size_bytes the thread, kind the call's, case_of whose data this
+   process cannot return without: */
+enum {
+  TRACE_OF_NOBODY, /* or nobody knows */
+  TRACE_OF_ALL,
+  TRACE_OF_PARTNER, /* partner: the root's rank in the world */
 };
 
 /* A TRACE_COUNTER is a reading of a NIC's counter, of the node: between begin_ns and end_ns counter `id` stood at

@@ -53,6 +53,8 @@ static struct {
   size_t *call_count;
   trace_record **messages;
   size_t *messages_of;
+  trace_record **collectives; /* in the order of their ends */
+  size_t *collectives_of;
 } matches;
 
 static int match_by_id(const void *a, const void *b) {
@@ -84,14 +86,16 @@ static match_look match_look_of(const char *call) {
   if (strcmp(call, "MPI_Iprobe") == 0 || strcmp(call, "MPI_Improbe") == 0) return MATCH_IPROBE;
   return strncmp(call, "MPI_Test", 8) == 0 ? MATCH_TEST : MATCH_NO_LOOK;
 }
-/* Copies what is looked up; messages leave the timeline, which is drawn and sorted otherwise. */
+/* Copies what is looked up; messages and collectives leave the timeline, which is drawn and sorted otherwise. */
 static void match_keep(size_t i) {
   timeline *t = &traces.of[i];
-  uint64_t count[TRACE_COUNTER + 1] = {0}, left = 0;
+  uint64_t count[TRACE_COLLECTIVE + 1] = {0}, left = 0;
   for (uint64_t k = 0; k < t->record_count; k++) count[t->records[k].what]++;
   trace_record *x = (trace_record *)must(malloc((count[TRACE_TRANSFER] + 1) * sizeof *x));
   trace_record *m = (trace_record *)must(malloc((count[TRACE_MESSAGE] + 1) * sizeof *m));
   match_call *c = (match_call *)must(malloc((count[TRACE_CALL] + 1) * sizeof *c));
+  trace_record *all = (trace_record *)must(malloc((count[TRACE_COLLECTIVE] + 1) * sizeof *all));
+  matches.collectives[i] = all;
   matches.transfers[i] = x;
   matches.messages[i] = m;
   matches.calls[i] = c;
@@ -104,6 +108,8 @@ static void match_keep(size_t i) {
                           r.xfer_ns,  r.max_overlap_ns, match_look_of(t->places[r.id].call)};
     if (r.what == TRACE_MESSAGE)
       *m++ = r;
+    else if (r.what == TRACE_COLLECTIVE)
+      *all++ = r;
     else
       t->records[left++] = r;
   }
@@ -111,6 +117,7 @@ static void match_keep(size_t i) {
   matches.transfer_count[i] = count[TRACE_TRANSFER];
   matches.call_count[i] = count[TRACE_CALL];
   matches.messages_of[i] = count[TRACE_MESSAGE];
+  matches.collectives_of[i] = count[TRACE_COLLECTIVE];
   qsort(matches.transfers[i], count[TRACE_TRANSFER], sizeof **matches.transfers, match_by_id);
   qsort(matches.calls[i], count[TRACE_CALL], sizeof **matches.calls, match_by_begin);
   matches.bounds[i] =
@@ -433,6 +440,8 @@ static void match_messages(void) {
   matches.call_count = (size_t *)must(calloc(n, sizeof *matches.call_count));
   matches.messages = (trace_record **)must(calloc(n, sizeof *matches.messages));
   matches.messages_of = (size_t *)must(calloc(n, sizeof *matches.messages_of));
+  matches.collectives = (trace_record **)must(calloc(n, sizeof *matches.collectives));
+  matches.collectives_of = (size_t *)must(calloc(n, sizeof *matches.collectives_of));
   for (size_t i = 0; i < traces.count; i++) {
     match_keep(i);
     messages += matches.messages_of[i];

@@ -135,7 +135,7 @@ static void trace_tidy(timeline *t) {
       continue;
     }
     const bool no_begin = r.begin_ns == INT64_MIN, no_end = r.end_ns == INT64_MIN;
-    if (r.what < TRACE_CALL || r.what > TRACE_COUNTER || (no_begin && no_end)) continue;
+    if (r.what < TRACE_CALL || r.what > TRACE_COLLECTIVE || (no_begin && no_end)) continue;
     if (r.what == TRACE_COUNTER &&
         (no_begin || no_end || r.id >= NBC_MAX_COUNTERS || !t->counter_list[r.id]))
       continue;
@@ -149,6 +149,8 @@ static void trace_tidy(timeline *t) {
       continue;
     if (r.what == TRACE_CALL && (r.xfer_ns < 0 || no_begin || no_end || r.id >= t->place_count ||
                                  !t->places[r.id].call || !trace_tidy_looks(&r)))
+      continue;
+    if (r.what == TRACE_COLLECTIVE && (no_begin || no_end || r.case_of > TRACE_OF_PARTNER))
       continue;
     if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
     t->records[kept++] = r;

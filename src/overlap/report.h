@@ -61,6 +61,10 @@ typedef struct nbc_pair {
      the partner had called its side; what passed after all partners of the call had, and of that while the
      partner computed with a large send posted. */
   int64_t known_ns, late_ns, moving_ns, computing_ns;
+  /* Blocking collectives in which `rank` waited for the partner's data, where both processes' times are known: those in
+     which the partner was the last of those it waited for to call, and what it waited until then. */
+  uint64_t last_count;
+  int64_t last_ns;
 } nbc_pair;
 
 /* Transfers of the communicators and windows of one name and size. */

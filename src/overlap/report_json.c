@@ -182,6 +182,9 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
       fprintf(out, ",\"known_ns\":%lld,\"late_ns\":%lld,\"moving_ns\":%lld,\"computing_ns\":%lld",
               (long long)p->known_ns, (long long)p->late_ns, (long long)p->moving_ns,
               (long long)p->computing_ns);
+    if (p->last_count)
+      fprintf(out, ",\"last_count\":%llu,\"last_ns\":%lld", (unsigned long long)p->last_count,
+              (long long)p->last_ns);
     fputc('}', out);
   }
   if (r->pair_count) fputs("]", out);

@@ -621,7 +621,9 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, known_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, late_ns, NS, false),
                                            NBC__JSON_AT(nbc_pair, moving_ns, NS, false),
-                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false)};
+                                           NBC__JSON_AT(nbc_pair, computing_ns, NS, false),
+                                           NBC__JSON_AT(nbc_pair, last_count, COUNT, false),
+                                           NBC__JSON_AT(nbc_pair, last_ns, NS, false)};
   nbc_pair *p;
   (void)index, (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);

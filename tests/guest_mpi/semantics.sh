@@ -93,6 +93,18 @@ waits_have_reasons() {
     done
   done
 }
+# Who is last at collectives, to the microsecond, by the model; by timelines of the preload inside, which know one node.
+last_is_told() {
+  for how in report preload; do
+    rm -rf "$T/last" && mkdir "$T/last" && case $how in
+      report) timeout 300 "$B/pm_run" -n 4 --report "$T/last" "$B/tests/mpi/preload_truth.mpich" last ;;
+      *) NBC_TRACE=first NBC_REPORT_DIR=$T/last timeout 300 "$B/pm_run" -n 4 --per-node 4 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" last ;;
+    esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/last" >"$T/text" || { cat "$T/err"; return 1; }
+    grep -A3 'Who comes last' "$T/text" && cat "$T/csv/pairs.csv"
+    awk -F, 'BEGIN { split("0,1 6 2,1 3 3,1 3 1,0 2 2,0 2 2,3 4", x, " "); for (i = 1; i < 12; i += 2) want[x[i]] = x[i + 1] * 5e7 }
+      NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == 6 && !bad) }' "$T/csv/pairs.csv" || return 1
+  done
+}
 stamped() { # KIND PLACE LEAST MOST: per cent of the time of its transfers that was hidden by the wire's stamps
   awk -F, -v kind="$1" -v where="\"$2 " -v least="$3" -v most="$4" '$2 == kind && index($16, where) == 1 { n += $17; x += $18; lo += $19; hi += $20 }
     END { if (!n || 100 * lo / x < least || 100 * hi / x > most) { print "stamps at", where, n, x, lo, hi; exit 1 } }' "$T/csv/transfers.csv"
@@ -255,6 +267,7 @@ check "options change nothing but times" options_change_nothing
 check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "a wait is told with its reason" waits_have_reasons
+check "who comes last at a collective is told" last_is_told
 check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported

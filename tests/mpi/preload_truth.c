@@ -14,6 +14,7 @@
                tail_to_strided, tail_to_permuted: such data where it is received, not where it is sent
      ways      1000 bytes by each way to send, each received in another way: prints how many
      nulls     a late message among null requests and those with nobody; a probe for another; an exchange
+     last      collectives of four, each with someone who is late
      looks     two late messages, looked for in vain by probes and tests; short computation; a short MPI_Ssend
      slow      a large message to a receiver that is late
      bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
@@ -139,6 +140,27 @@ static void looks(void) {
   for (there = 0; !there;) MPI_Test(&request, &there, MPI_STATUS_IGNORE);
   compute(MUCH_NS / 4);
   MPI_Recv(data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+/* Four processes; who is last, and by how much, in the world and in two communicators that are split at once. A broadcast
+   waits for its root alone, a collective with counts perhaps for nobody. */
+static void last(void) {
+  const int64_t part_ns = MUCH_NS / 4;
+  int all[4] = {0}, one = rank, counts[4] = {0}, at[4] = {0};
+  MPI_Comm part;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &part);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 2; i++) {
+    if (rank == 1) compute(2 * part_ns);
+    MPI_Allreduce(&one, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) compute(part_ns);
+    if (rank == 3) compute(3 * part_ns);
+    MPI_Bcast(all, 4, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank == 1) compute(part_ns);
+    MPI_Barrier(part);
+  }
+  if (rank == 3) compute(part_ns);
+  MPI_Allgatherv(&one, 0, MPI_INT, all, counts, at, MPI_INT, MPI_COMM_WORLD);
+  MPI_Comm_free(&part);
 }
 /* All that rank 0 waits is for rank 1. */
 static void slow(void) {
@@ -434,6 +456,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "nulls") == 0) nulls();
   if (strcmp(scene, "slow") == 0) slow();
   if (strcmp(scene, "looks") == 0) looks();
+  if (strcmp(scene, "last") == 0) last();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);

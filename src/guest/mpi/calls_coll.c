@@ -664,6 +664,34 @@ static int understand(gm_proc *p, const call *k, job *j) {
   memset(j, 0, sizeof *j);
   return fill(p, &in_place, j);
 }
+/* Without whose data is it not over here? Where counts are of one process each, some may be 0. */
+static gm_needs needs_of(const job *j) {
+  const side *r = &j->r;
+  const bool is_root = j->comm->rank == j->root;
+  if (j->coll == NBC_COLL_BARRIER) return GM_OF_ALL;
+  if (!r->is_there || r->is_vector || !r->count || !r->type || !r->type->size) return GM_OF_NOBODY;
+  switch (j->coll) {
+  case NBC_COLL_ALLREDUCE:
+  case NBC_COLL_ALLGATHER:
+  case NBC_COLL_ALLTOALL:
+  case NBC_COLL_REDUCE_SCATTER_BLOCK: return GM_OF_ALL;
+  case NBC_COLL_REDUCE:
+  case NBC_COLL_GATHER: return is_root ? GM_OF_ALL : GM_OF_NOBODY;
+  case NBC_COLL_BCAST:
+  case NBC_COLL_SCATTER:
+  case NBC_COLL_SCATTERV: return is_root ? GM_OF_NOBODY : GM_OF_ROOT;
+  default: return GM_OF_NOBODY;
+  }
+}
+static void wait_for_it(gm_proc *p, job *j, gm_coll *c) {
+  const bool is_told = p->record && !j->is_neighbour && !j->comm->remote;
+  const uint32_t sequence = j->comm->sequence;
+  const gm_needs needs = needs_of(j);
+  if (is_told) gm_record_arrived(p, j->comm, sequence, has_root(j->coll) ? j->root : -1);
+  job_start(j, c);
+  gm_wait(p, &c->is_done);
+  if (is_told) gm_record_left(p, j->comm, sequence, needs);
+}
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
 static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
   if (k->is_neighbour && k->stypes) k->wide_displs = 1; /* addresses in both forms */
@@ -678,8 +706,7 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
       job_free(&j);
       return gm_raise(p, comm, code, k->name);
     }
-    job_start(&j, &c);
-    gm_wait(p, &c.is_done);
+    wait_for_it(p, &j, &c);
     job_end(&j);
     gm_coll_clear(&c);
     job_free(&j);

@@ -567,6 +567,10 @@ void gm_record_switch(gm_proc *p, bool on);
 void gm_record_asked(const gm_proc *p, gm_msg *m); /* by the running thread, in its call */
 void gm_record_send(gm_proc *p, gm_msg *m);
 void gm_record_met(gm_msg *m); /* a receive knows its message */
+/* A blocking collective is called, then over: root -1: it has none. Whose data was it not over without? */
+typedef enum gm_needs { GM_OF_NOBODY, GM_OF_ALL, GM_OF_ROOT } gm_needs;
+void gm_record_arrived(gm_proc *p, const gm_comm *c, uint32_t sequence, int root);
+void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, gm_needs needs);
 void gm_record_probed(gm_proc *p, const gm_probe *f);
 /* A put, get or update with a rank of the world, of which `m` is told; is_answered: what comes back has the data. */
 void gm_record_one_sided(gm_proc *p, gm_msg *m, nbc_kind kind, int target, uint64_t bytes,

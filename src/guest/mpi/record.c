@@ -279,7 +279,7 @@ static void received(gm_proc *p, gm_msg *m) {
 }
 /* ---- who with whom ---- */
 static bool is_used(const nbc_pair *x) {
-  return x->sent_count || x->received_count || x->waited_ns;
+  return x->sent_count || x->received_count || x->waited_ns || x->last_count;
 }
 static nbc_pair *pair_at(const struct gm_record *k, int partner) {
   uint32_t i = (uint32_t)(((uint64_t)(uint32_t)partner * 0x9E3779B97F4A7C15u) >> 40) & k->pair_mask;
@@ -342,6 +342,45 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
     x->received_bytes += m->bytes;
     if (m->bytes <= NBC_LARGE_SEND_BYTES) x->small_waited_ns += waited_ns;
   }
+}
+/* ---- who came last ---- */
+/* A collective that some are in: who of the world called last, and its root, and when. */
+typedef struct gathering {
+  uint64_t key;
+  int64_t last_ns, root_ns;
+  int last, root, left;
+  struct gathering *next;
+} gathering;
+static gathering *gatherings[MARKS];
+static gathering **gathering_at(const gm_comm *c, uint32_t sequence) {
+  const uint64_t key = (uint64_t)c->context << 32 | sequence;
+  gathering **at = &gatherings[key * 0x9E3779B97F4A7C15u >> 48];
+  while (*at && (*at)->key != key) at = &(*at)->next;
+  if (!*at) {
+    *at = gm_alloc(sizeof **at);
+    (*at)->key = key;
+  }
+  return at;
+}
+void gm_record_arrived(gm_proc *p, const gm_comm *c, uint32_t sequence, int root) {
+  gathering *g = *gathering_at(c, sequence);
+  const int64_t now_ns = pm_now_ns();
+  if (now_ns >= g->last_ns) g->last_ns = now_ns, g->last = p->rank;
+  if (c->rank == root) g->root_ns = now_ns, g->root = p->rank;
+}
+void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, gm_needs needs) {
+  gathering **at = gathering_at(c, sequence), *g = *at;
+  const int64_t other_ns = needs == GM_OF_ROOT ? g->root_ns : g->last_ns,
+                waited_ns = needs ? other_ns - *gm_place_since() : 0;
+  const int other = needs == GM_OF_ROOT ? g->root : g->last;
+  if (waited_ns > 0 && other != p->rank && !p->record->is_off) {
+    nbc_pair *x = pair_with(p->record, p->rank, other);
+    x->last_count++;
+    x->last_ns += waited_ns;
+  }
+  if (++g->left < c->local->size) return;
+  *at = g->next;
+  free(g);
 }
 /* A probe that waited, for who sends what it found. */
 void gm_record_probed(gm_proc *p, const gm_probe *f) {
