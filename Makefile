@@ -93,6 +93,7 @@ pieces_of = $(patsubst src/%.c,%,$(wildcard $(patsubst %,src/%.c,$(shell sed -n 
 PIECES   := $(call pieces_of,nbc_overlap)
 PM_PIECES := $(filter-out $(PIECES),$(call pieces_of,portals_model))
 # The adapter between the two libraries is in the model's, for whoever uses both.
+FLAGS_portals/windows := -DPM_THREADS
 FLAGS_portals/nbc := -DPM_WITH_NBC -DPORTALS_MODEL_IMPLEMENTATION -include nbc_overlap.h
 # $(call piece,OBJECT,PIECE,flags,compiler)
 define piece
@@ -221,11 +222,11 @@ LEFT_OUT    := $(if $(TEST_MORE),,tests/mutate/some_mutants.sh tests/coll/thread
 CHECK_ALL   := $(filter-out $(LEFT_OUT),$(foreach r,$(ROOMS),$(CHECK_$r)))
 
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
-THREADED    += transport/messages overlap/threads_and_foreign_stamps
+THREADED    += transport/messages overlap/threads_and_foreign_stamps model/over_threads
 # What `make check` runs of the other builds: enough to see one break, little enough to wait for.
 SOME_ASAN   += overlap/problems_are_counted overlap/reports_add_up \
                $(if $(TEST_MORE),report/json_reader transport/messages coll/progress_policies model/portals_rules)
-SOME_TSAN   += overlap/threads_and_foreign_stamps
+SOME_TSAN   += overlap/threads_and_foreign_stamps $(if $(TEST_MORE),model/over_threads)
 SOME_CROSS  += overlap/bounds_match_reference overlap/threads_and_foreign_stamps
 asan_of      = $(addprefix $(B)/asan/,$(filter $1,$(ALL_TESTS)))
 tsan_of      = $(addprefix $(B)/tsan/,$(filter $1,$(ALL_TESTS)))

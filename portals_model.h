@@ -67,8 +67,8 @@
      error of Portals or nothing; where NULL means something, the comment of the function says so.
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
      take 0.64 ns on the wire. Names end with their unit. pm_ functions return pm_status, Ptl* functions
-     the codes of Portals. A world and all its processes live on ONE thread of the host; several worlds
-     may run at once on several threads. The mutable file-scope variables are two thread-local
+     the codes of Portals. A world and all its processes live on ONE thread of the host, but for those
+     with pm_world_desc.threads; several worlds may run at once on several threads. The mutable file-scope variables are two thread-local
      pointers to the running simulated thread and world: the Ptl* functions have no argument that
      could carry them. Everything random is drawn from the seed of the world: the same run gives the
      same trace. Processes switch only inside calls of this file: no locks are needed between them.
@@ -130,6 +130,8 @@
                                                                    measured computation
     PM_USE_UCONTEXT                -         implementing file     contexts by ucontext instead of assembly
     PM_WITH_VALGRIND               -         implementing file     stacks are announced to valgrind
+    PM_THREADS                     -         implementing file     worlds may run over several threads (link
+                                                                   with -pthread), see pm_world_desc.threads
     PM_WITH_NBC                    -         any file              adapters to nbc_overlap.h, which must
                                                                    have been included before
 */
@@ -493,7 +495,7 @@ typedef struct pm_faults {
   int64_t delay_ns;  /* up to this long more */
   int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
   double slow_ratio; /* 0 = 1; below 1: faster */
-  int down_node;     /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
+  int down_node; /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
   const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
   int outage_count;
@@ -539,7 +541,22 @@ typedef struct pm_world_desc {
   /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
   void (*died)(void *user, pm_process *process);
   void *user; /* given back to all of them */
+  /* > 0: the world runs over so many threads of the host (more than 1: with PM_THREADS), and what it computes is the
+     same for any number of them; times are those of windows, see there. 0: on the thread that calls pm_world_run */
+  int threads;
 } pm_world_desc;
+
+/* Worlds over threads. Nodes are dealt out to threads, which run by themselves for windows of LogGP's L: no message
+   arrives sooner. What happens, when, and the hash are the same for any number of threads from 1 on (not: event_count,
+   switch_count, memory_bytes). Beside a world without threads
+     - of what happens at one node at one time the order is by time, NIC that sent it, and number
+     - pm_barrier takes up to L, not nothing; so does the end of a process, or PtlNIFini, with operations under way
+     - numbers of messages, pm_random and the hash are others
+   so times may differ by what these differ. Processes of different nodes run at once: what they share of the host
+   program's memory needs locks or atomics, and then is no longer the same in each run; those of one node need none.
+   Only at the level LogGP with a latency, by itself: pm_world_run says PM_E_INVAL, and why, where there are other levels,
+   carriers, faults but slow_node, loggp ranges, traces, stamps, use of links, measured computation, callbacks or crashes
+   caught. Not in such a world: pm_call_at, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's thread. */
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);
@@ -1469,6 +1486,12 @@ PM_API void pm_list_told(pm_world *world, uint64_t op_id);
 
 
 #ifdef NBC_LINES
+#line 1 "src/portals/windows.h"
+#endif
+/* Worlds over several threads of the host. */
+
+
+#ifdef NBC_LINES
 #line 1 "src/portals/msg.h"
 #endif
 /* Two-sided messages over Portals. */
@@ -1728,7 +1751,7 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #include <stdlib.h>
 #include <string.h>
 #ifdef NBC_LINES
-#line 42 "src/portals/options.h"
+#line 44 "src/portals/options.h"
 #endif
 
 #include <ctype.h>
@@ -1754,6 +1777,16 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #  if __has_feature(address_sanitizer)
 #    define PM__ASAN 1
 #  endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#  define PM__TSAN 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define PM__TSAN 1
+#  endif
+#endif
+#ifdef PM__TSAN
+#  include <sanitizer/tsan_interface.h>
 #endif
 #ifdef PM__ASAN
 #  include <sanitizer/asan_interface.h>
@@ -3070,7 +3103,7 @@ struct pm_thread {
   void *sp;
   char *stack;
   size_t stack_bytes;
-  void *asan_fake;
+  void *asan_fake, *tsan_fiber;
   void (*entry)(void *arg);
   void *arg;
   int cores_place;      /* among those that share the cores of the node */
@@ -3106,6 +3139,8 @@ struct pm_process {
   int restart_count;
   bool is_dead, stands_still; /* with its node, see lives.c */
   uint64_t noise_count;       /* draws of call_noise_ns */
+  uint64_t under_way;         /* operations */
+  uint64_t id_count, rng;     /* of messages, of its own; in a world over threads */
   int memory_waiters;         /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
@@ -3145,6 +3180,7 @@ struct pm__node { /* what every message looks at lies together */
   pm_process *processes;
   int process_count;
   pm__cores *cores; /* NULL: nobody has shared them yet */
+  uint64_t hash_id; /* of what happened here, in a world over threads */
 };
 
 typedef struct pm__stack {
@@ -3166,6 +3202,11 @@ typedef struct pm__stream {
   struct pm__message *early;
 } pm__stream;
 struct pm_world {
+  pm_world *whole;         /* of which this is a part, see windows.c; NULL: none */
+  struct pm__parts *parts; /* while it runs over threads */
+  int part, verdict;
+  int64_t t_window_ps; /* the end of the window */
+  uint64_t first_stack;
   pm_world_desc desc;
   pm_platform plat;
   struct pm__graph *graph; /* of a platform with links from a file */
@@ -3198,6 +3239,7 @@ struct pm_world {
   void *asan_fake;
   const void *asan_bottom;
   size_t asan_bytes;
+  void *tsan_fiber; /* of the scheduler */
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
 #endif
@@ -3386,7 +3428,25 @@ static __thread pm_thread *pm__current;
 static __thread pm_world *pm__running;
 #endif
 
+/* The world of the running process or event, where that is a part of the one that the caller means. */
+static inline pm_world *pm__here(const pm_world *world) {
+  return world && world->parts && pm__running && pm__running->whole == world ? pm__running
+                                                                             : (pm_world *)world;
+}
+
 /* ---- what early pieces ask of later ones ---- */
+/* Of worlds over threads: runs one; an event that belongs to another node than the NIC it comes from; a message that
+   another part made is over; a process waits until what it has under way is back. */
+PM__PRIVATE void pm__windows_run(pm_world *w);
+PM__PRIVATE void pm__hand_over(pm_world *w, pm__event *event, int64_t t_ps, int from, int to);
+PM__PRIVATE void pm__message_back(pm_world *w, pm__message *m);
+static inline bool pm__crosses(const pm_world *w, int from, int to) {
+  return w->whole && pm__nic_node(w, from) != pm__nic_node(w, to);
+}
+/* The number of a process's next message. */
+static inline uint64_t pm__id_next(pm_process *p) {
+  return p->world->whole ? (uint64_t)(p->rank + 1) << 40 | ++p->id_count : ++p->world->next_id;
+}
 /* Of Portals: a process has ended (as if it had called PtlFini), its memory goes, the world's goes. */
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);
@@ -3542,6 +3602,7 @@ PM__PRIVATE int64_t pm__max_ps(int64_t a_ps, int64_t b_ps) { return a_ps > b_ps 
 #line 6 "src/portals/future.h"
 #endif
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
+PM__PRIVATE void pm__future_drop(pm_world *w); /* nothing of it will happen */
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
 static inline void pm__unschedule(pm_world *w, pm__event *event) {
   if (event->pos) pm__unschedule_it(w, event);
@@ -3811,6 +3872,16 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   if (pos == PM__BEHIND) return;
   w->heap[pos].event = next;
   next->pos = pos;
+}
+PM__PRIVATE void pm__future_drop(pm_world *w) {
+  uint32_t i;
+  if (w->has_gap) pm__gap_close(w);
+  for (i = 0; i < w->soon_count; i++) w->soon[i].event->pos = 0;
+  for (i = 1; i <= w->heap_count; i++) {
+    pm__event *event = w->heap[i].event;
+    for (; event->pos; event = event->next) event->pos = 0;
+  }
+  w->soon_count = w->heap_count = w->future_count = 0;
 }
 /* The end of the flows that end first is another time with nearly every flow that comes or goes. So it stands
    beside the heap, with an order as if it stood there. Where events of one time share a place in the heap that
@@ -4396,6 +4467,7 @@ PM__PRIVATE void pm__leave(pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE void pm__come_home(void);
 PM__PRIVATE void pm__cores_stop(pm_world *w, int node, bool stands_still);
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);
@@ -4665,6 +4737,9 @@ PM__PRIVATE void pm__leave(pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
+#ifdef PM__TSAN
+  __tsan_switch_to_fiber(w->tsan_fiber, 0);
+#endif
   pm__context_leave(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
@@ -4727,12 +4802,21 @@ PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = 0;
 }
 
+/* Before the last thread of a process ends, or an interface closes: see windows.c. */
+PM__PRIVATE void pm__come_home(void) {
+  const pm_process *p = pm__current ? pm__current->proc : NULL;
+  while (p && p->world->whole && p->under_way)
+    pm__busy(p->world->d_loggp_none_ps, "operations under way");
+}
 static void pm__cores_leave(pm_world *w, pm_thread *t);
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
 #ifdef PM_WITH_VALGRIND
   VALGRIND_STACK_DEREGISTER(t->valgrind_id);
+#endif
+#ifdef PM__TSAN
+  __tsan_destroy_fiber(t->tsan_fiber);
 #endif
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
@@ -4754,6 +4838,9 @@ PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
 #endif
+#ifdef PM__TSAN
+  __tsan_switch_to_fiber(w->tsan_fiber, 0);
+#endif
   pm__context_leave(w, t);
 }
 static void pm__thread_main(void) {
@@ -4764,6 +4851,7 @@ static void pm__thread_main(void) {
 #endif
   t->entry(t->arg);
   if (t->has_steps) pm__catch_up();
+  if (t->proc->live_threads == 1) pm__come_home();
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
@@ -4780,6 +4868,9 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
   w->live_threads++;
 #ifdef PM_WITH_VALGRIND
   t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
+#endif
+#ifdef PM__TSAN
+  t->tsan_fiber = __tsan_create_fiber(0);
 #endif
   pm__context_make(w, t);
   pm__make_ready(w, t);
@@ -4999,7 +5090,13 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
   return was_woken;
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
-  if (!thread || thread->state == PM__ENDED) return;
+  if (!thread) return;
+  if (pm__running && pm__running->whole &&
+      (!pm__current || pm__current->proc->node != thread->proc->node)) {
+    pm_world_fail(pm__running, PM_E_STATE, "threads: a thread of another node was woken");
+    return;
+  }
+  if (thread->state == PM__ENDED) return;
   if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;
   if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);
@@ -5012,6 +5109,14 @@ PM__PRIVATE double pm__ratio(pm_world *w);
 /* All threads but the running one end with their process; those that have ended wait for no barrier. */
 PM__PRIVATE void pm__process_ends(pm_process *p, int status);
 PM__PRIVATE void pm__barrier_left(pm_world *w);
+/* All that wait there go on. */
+PM__PRIVATE void pm__barrier_opens(pm_world *w);
+/* All that happens before t_ps, in a part of a world. */
+PM__PRIVATE void pm__window(pm_world *w, int64_t t_ps);
+/* Why the run ends. */
+PM__PRIVATE void pm__time_is_over(pm_world *w, bool is_end);
+PM__PRIVATE void pm__deadlock(pm_world *w);
+PM__PRIVATE bool pm__is_out_of_patience(const pm_world *w);
 #ifdef NBC_LINES
 #line 1 "src/portals/run.c"
 #endif
@@ -5023,7 +5128,10 @@ PM__PRIVATE void pm__barrier_left(pm_world *w);
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
 PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->proc_count : 0; }
-PM_API pm_world *pm_world_of(const pm_process *process) { return process ? process->world : NULL; }
+PM_API pm_world *pm_world_of(const pm_process *process) {
+  if (!process) return NULL;
+  return process->world->whole ? process->world->whole : process->world;
+}
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
@@ -5066,7 +5174,7 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
    are for as many looks of all as take some seconds of the host (16 million in the 20 s that d_poll_deadlock_ns is by itself);
    only then do they grow with the time since, and the end is found soon. */
 enum { PM__IDLE_STEPS = 256, PM__PATIENCE_NS = 1250 };
-static bool pm__is_out_of_patience(const pm_world *w) {
+PM__PRIVATE bool pm__is_out_of_patience(const pm_world *w) {
   return w->idle_steps > w->desc.d_poll_deadlock_ns / PM__PATIENCE_NS;
 }
 static bool pm__poll_pause_of(int64_t d_least_ps) {
@@ -5083,12 +5191,13 @@ static bool pm__poll_pause_of(int64_t d_least_ps) {
   t->is_vain = 1;
   d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
+      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w) &&
+      !(w->whole && w->now_ps + d_ps >= w->t_limit_ps)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return false;
   }
   if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
-      w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
@@ -5109,18 +5218,8 @@ PM_API bool pm_yield_for(int64_t d_ns) {
   return is_delivered;
 }
 PM_API void pm_yield(void) { (void)pm_yield_for(0); }
-PM_API void pm_barrier(void) {
-  pm_thread *t = pm__current, *list = NULL, *next;
-  pm_world *w;
-  if (!t) return;
-  pm_compute_measured();
-  w = t->proc->world;
-  if (++w->barrier_count < w->proc_count) {
-    t->next_waiter = w->barrier_waiters;
-    w->barrier_waiters = t;
-    pm__block(PM__FOREVER, "pm_barrier");
-    return;
-  }
+PM__PRIVATE void pm__barrier_opens(pm_world *w) {
+  pm_thread *list = NULL, *next;
   w->barrier_count = 0;
   for (; w->barrier_waiters;
        w->barrier_waiters = next) { /* last come first in the list: turn it round */
@@ -5132,6 +5231,20 @@ PM_API void pm_barrier(void) {
     next = list->next_waiter;
     pm__resume(w, list);
   }
+}
+PM_API void pm_barrier(void) {
+  pm_thread *t = pm__current;
+  pm_world *w;
+  if (!t) return;
+  pm_compute_measured();
+  w = t->proc->world;
+  if (++w->barrier_count == w->proc_count && !w->whole) {
+    pm__barrier_opens(w);
+    return;
+  }
+  t->next_waiter = w->barrier_waiters;
+  w->barrier_waiters = t;
+  pm__block(PM__FOREVER, "pm_barrier");
 }
 enum { PM__CRASHED = 1, PM__FAILED }; /* why the loop is left */
 /* Out of a handler of the loop there is no way but the end of the run. */
@@ -5176,6 +5289,7 @@ PM_API void pm_exit(int status) {
   pm_compute_measured();
   w = self->proc->world;
   if (self->is_handling) pm__loop_fails(w);
+  pm__come_home();
   pm__process_ends(self->proc, status);
   pm__thread_ended(w, self);
   pm__leave_for_good(w, self);
@@ -5195,14 +5309,14 @@ static void pm__world_error(pm_world *w, pm_status status, const char *format, .
   nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
-  if (world) pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
+  if (world) pm__world_error(pm__here(world), status, "%s", text ? text : pm_status_text(status));
 }
 PM_API const char *pm_world_error(const pm_world *world) {
   return world ? world->error : "no world";
 }
 
 /* "process 3 on node 1 waits for ..." for all that live, as far as the text has room. */
-static void pm__deadlock(pm_world *w) {
+PM__PRIVATE void pm__deadlock(pm_world *w) {
   size_t n = 0;
   int i, silent = 0;
   const pm_thread *t;
@@ -5244,6 +5358,10 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
 #endif
+#ifdef PM__TSAN
+  w->tsan_fiber = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(t->tsan_fiber, 0);
+#endif
   pm__context_enter(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);
@@ -5262,18 +5380,21 @@ static bool pm__only_outages_come(const pm_world *w) {
                  nodes = w->life_change.pos && !w->live_threads && !w->returning_count;
   return w->future_count == cables + nodes && !w->stranded && !pm__is_carrying(w);
 }
+PM__PRIVATE void pm__time_is_over(pm_world *w, bool is_end) {
+  if (is_end)
+    pm__world_error(w, PM_E_TIME_LIMIT,
+                    "simulated time ends after 104 days (64 bits of picoseconds)");
+  else
+    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
+                    (double)w->desc.d_limit_ns * 1e-9);
+}
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
-  if (w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps) {
-    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
-                    (double)w->desc.d_limit_ns * 1e-9);
-    return 0;
-  }
-  if (pm__next_ps(w) >= PM__END) {
-    pm__world_error(w, PM_E_TIME_LIMIT,
-                    "simulated time ends after 104 days (64 bits of picoseconds)");
+  const bool is_at_limit = w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps;
+  if (is_at_limit || pm__next_ps(w) >= PM__END) {
+    pm__time_is_over(w, !is_at_limit);
     return 0;
   }
   if (w->future_count > (uint32_t)w->idle_count || pm__is_carrying(w))
@@ -5287,20 +5408,35 @@ static int pm__may_go_on(pm_world *w) {
   }
   return 1;
 }
+/* The turn of a thread that is ready. */
+static inline void pm__takes_turn(pm_world *w, pm_thread *t) {
+  w->ready_head = t->next_ready;
+  if (!w->ready_head) w->ready_tail = NULL;
+  if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
+    t->state = PM__BLOCKED;
+    t->is_parked = true;
+    return;
+  }
+  if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
+      !(t->is_ahead && pm__goes_ahead(w, t)))
+    pm__enter(w, t);
+}
+/* The limit keeps threads that let time pass by themselves within the window. */
+PM__PRIVATE void pm__window(pm_world *w, int64_t t_ps) {
+  w->t_over_ps = w->t_limit_ps = t_ps;
+  pm__usual_until(w);
+  while (!w->stopped) {
+    if (w->ready_head)
+      pm__takes_turn(w, w->ready_head);
+    else if (!w->future_count || (!pm__steps(w) && !pm__step(w, t_ps - 1)))
+      break;
+  }
+}
 static void pm__loop(pm_world *w) {
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
-      w->ready_head = t->next_ready;
-      if (!w->ready_head) w->ready_tail = NULL;
-      if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
-        t->state = PM__BLOCKED;
-        t->is_parked = true;
-        continue;
-      }
-      if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
-          !(t->is_ahead && pm__goes_ahead(w, t)))
-        pm__enter(w, t);
+      pm__takes_turn(w, t);
     } else if (w->is_plain && pm__steps(w)) { /* the usual case of pm__may_go_on */
       w->t_idle_since_ps = -1;
       continue;
@@ -5396,6 +5532,11 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
+  if (world->desc.threads) {
+    pm__windows_run(world);
+    world->running = 0;
+    return world->status;
+  }
   pm__running = world;
   if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN
@@ -5435,6 +5576,7 @@ static void pm__calls_free(pm_world *w) { /* that never came */
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
+  if (world && world->desc.threads) return PM_E_STATE;
   if (!world || !fn || t_ns > PM__END / PM__PS || pm__ps(t_ns) < world->now_ps) return PM_E_INVAL;
   call = (pm__call *)pm__zalloc(sizeof *call);
   if (!call) return PM_E_NOMEM;
@@ -5505,9 +5647,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   char error[256];
   if (!world) return PM_E_INVAL;
   *world = NULL;
-  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
-      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0 ||
-      desc->call_noise_ns < 0 || desc->stack_bytes > SIZE_MAX / 2)
+  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->threads < 0 ||
+      desc->d_poll_deadlock_ns < 0 || !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) ||
+      desc->compute_min_ns < 0 || desc->call_noise_ns < 0 || desc->stack_bytes > SIZE_MAX / 2)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
@@ -5621,12 +5763,15 @@ PM_API pm_stats pm_world_stats(const pm_world *world) {
   pm_stats s;
   memset(&s, 0, sizeof s);
   if (!world) return s;
+  world = pm__here(world);
   s = world->stats;
   s.pending_count =
       world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
-PM_API int64_t pm_world_now_ns(const pm_world *world) { return world ? world->now_ps / PM__PS : 0; }
+PM_API int64_t pm_world_now_ns(const pm_world *world) {
+  return world ? pm__here(world)->now_ps / PM__PS : 0;
+}
 
 static pm_status pm__spawn_without_memory(pm_world *w) {
   if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
@@ -5674,7 +5819,16 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-PM_API uint64_t pm_random(pm_world *world) { return world ? nbc__random(&world->rng) : 0; }
+/* Over threads each process draws from its own generator: from nobody's, where none runs. */
+PM_API uint64_t pm_random(pm_world *world) {
+  pm_process *p = pm_self();
+  if (!world || !world->desc.threads || !p) return world ? nbc__random(&world->rng) : 0;
+  if (!p->rng) {
+    p->rng = world->desc.seed ^ (uint64_t)(p->rank + 1) << 40;
+    p->rng = nbc__random(&p->rng) | 1;
+  }
+  return nbc__random(&p->rng);
+}
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }
@@ -6343,6 +6497,7 @@ typedef struct pm__journey {
   int part_count; /* flows of the present travel that are not there yet */
   unsigned char lane, link;
   bool is_reply, has_slot;
+  bool is_left_alone;            /* no answer comes back: over for its initiator when it has left */
   bool is_flow, has_crossed;     /* of the present travel: the links on the way are paid for */
   unsigned char hop, link_count; /* the next link that is due; of how many */
   uint32_t slot;
@@ -7058,6 +7213,10 @@ PM__INLINE void pm__let_go(pm__ni *ni, pm__md *md) {
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
   if (m->what.kept) PM_FREE(m->what.kept);
   m->what.kept = NULL;
+  if (w->whole && m->what.from->proc->world != w) {
+    pm__message_back(w, m);
+    return;
+  }
   m->next = w->free_messages;
   w->free_messages = m;
 }
@@ -8710,6 +8869,7 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
   if (ni->writes_last == m) ni->writes_last = previous;
 }
 static void pm__write(pm_world *w, pm__message *m) {
+  if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
   if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
   if (m->what.kind == PM__PUT) {
     if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
@@ -9061,7 +9221,7 @@ static void pm__give_back(pm__message *m) {
 }
 /* An operation starts: from a call, or from a counter. */
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
-  if (!m->what.id) m->what.id = ++w->next_id;
+  if (!m->what.id) m->what.id = pm__id_next(m->what.from->proc);
   m->way.pending = 1;
   m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
@@ -9095,7 +9255,7 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
     if (!is_volatile || pm__current->is_handling) return pm__move_later(pm__current, m);
     pm__catch_up();
   }
-  m->what.id = ++p->world->next_id;
+  m->what.id = pm__id_next(p);
   memset(&call, 0, sizeof call);
   while (pm__nic_call(p, m, &call)) {
     if (call.d_ps == PM__FOREVER)
@@ -9455,7 +9615,7 @@ static bool pm__move_is_put_off(pm_thread *t, pm__message *m) {
   struct pm__ahead *a = t->ahead;
   if (!a->has_begun) {
     a->has_begun = true;
-    m->what.id = ++w->next_id;
+    m->what.id = pm__id_next(t->proc);
     memset(&a->call, 0, sizeof a->call);
   }
   while (pm__nic_call(t->proc, m, &a->call)) {
@@ -9883,6 +10043,7 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
 PM_API void PtlFini(void) {
   pm_process *p = pm__inited();
   int i;
+  if (p && p->init_count == 1) pm__come_home();
   if (!p || --p->init_count) return;
   for (i = 0; i < 4; i++)
     if (p->ni[i]) pm__ni_close(p->ni[i]);
@@ -9927,6 +10088,7 @@ PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
 
 PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
+  if (ni->refs == 1) pm__come_home();
   if (ni->refs > 1)
     ni->refs--;
   else
@@ -11058,8 +11220,10 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
    multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
    so no information is lost), and makes the result depend on the order of the steps. */
 PM__INLINE void pm__note(pm_world *w, const pm__message *m, int step) {
-  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
-                     0x9E3779B97F4A7C15u;
+  uint64_t *const hash = !w->whole                ? &w->stats.hash_id
+                         : step == 0 || step == 4 ? &m->what.initiator_nic->hash_id
+                                                  : &m->what.target_nic->hash_id;
+  *hash = (*hash ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) * 0x9E3779B97F4A7C15u;
 }
 PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
                                         int64_t t_begin_ps, int64_t t_end_ps) {
@@ -11084,6 +11248,8 @@ PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool 
 }
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg) {
   if (!world) return;
+  if (fn && (world->whole || world->parts))
+    pm_world_fail(world, PM_E_STATE, "pm_on_stamp: not in a world over threads");
   world->stamp = fn;
   world->stamp_arg = arg;
 }
@@ -11170,15 +11336,20 @@ static void pm__written_event(pm_world *w, pm__event *event) {
   pm__written(w, m);
   pm__message_release(w, m);
 }
-PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
+PM__INLINE_HERE void pm__is_over(pm_world *w, pm__message *m) {
   pm__note(w, m, 4);
+  m->what.from->proc->under_way--;
   pm__nic_landed(w, m);
   pm__initiator_finish(w, m);
+}
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
+  pm__is_over(w, m);
   pm__message_release(w, m);
 }
 PM__INLINE_HERE void pm__early_send(pm_world *w, pm__event *event) {
   pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
   pm__initiator_sent(m);
+  if (m->way.is_left_alone) pm__is_over(w, m);
   pm__message_release(w, m);
 }
 
@@ -11404,9 +11575,15 @@ PM__INLINE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
-  if (m->way.link == PM_LINK_LOGGP)
+  if (m->way.link == PM_LINK_LOGGP) {
     t_there_ps = pm__later(t_there_ps, pm__loggp_travel_ps(w, 0));
-  else if (!pm__is_inside(w, m)) {
+    if (pm__crosses(w, m->what.from_nic, m->what.to_nic)) {
+      m->way.pending++;
+      m->way.target.fn = pm__written_event;
+      pm__hand_over(w, &m->way.target, t_there_ps, m->what.from_nic, m->what.to_nic);
+      return;
+    }
+  } else if (!pm__is_inside(w, m)) {
     const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   }
@@ -11435,7 +11612,10 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
       m->way.event.fn != there) /* else it is done where that comes */
     pm__fetched(w, m, t_there_ps);
-  pm__schedule(w, &m->way.event, t_there_ps);
+  if (pm__crosses(w, from, to))
+    pm__hand_over(w, &m->way.event, t_there_ps, from, to);
+  else
+    pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
@@ -11557,8 +11737,19 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
   const pm__node *n = m->what.initiator_nic;
-  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
+  return !w->whole && m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
+         !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
+}
+/* In a world over threads the target's part cannot tell the initiator's. There the initiator knows by itself, as it
+   sends, where so few can be in flight that their number never matters: they are over when they have left. */
+static bool pm__has_left_all(const pm_world *w, const pm__message *m) {
+  const pm__node *n = m->what.initiator_nic;
+  const int64_t most = w->plat.loggp_gap_ns > 0
+                           ? 2 * w->plat.loggp_latency_ns / w->plat.loggp_gap_ns + 1
+                           : w->plat.e2e_entry_count;
+  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !n->held &&
+         2 * pm__max_ps(most, n->in_flight) < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
 }
 /* Replies with data leave through the target's gap like any message. */
@@ -11582,6 +11773,10 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   }
   /* From here on the message is the response: the same object travels back. */
   m->way.is_reply = 1;
+  if (m->way.is_left_alone) {
+    pm__message_release(w, m);
+    return;
+  }
   if (pm__nobody_waits(w, m)) {
     t_ps = pm__later(t_ps, pm__loggp_travel_ps(w, bytes));
     pm__trace(w, PM_TRACE_E2E_ACK, m, w->now_ps, t_ps, from, to, 0);
@@ -11598,6 +11793,7 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
   pm__loggp_go(w, m, from, to, bytes, t_ps);
   pm__send_early(w, m, t_ps);
+  m->way.is_left_alone = pm__crosses(w, from, to) && pm__has_left_all(w, m);
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/nic.h"
@@ -12386,6 +12582,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = m->what.initiator_nic;
   pm__note(w, m, 0);
+  m->what.from->proc->under_way++;
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
     pm__nic_inject(w, m);
@@ -12436,7 +12633,9 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if (!world) return;
-  if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
+  if (world->desc.threads)
+    pm_world_fail(world, PM_E_STATE, "pm_world_set_link: not in a world over threads");
+  else if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the level rtl knows no outages");
   else if (link == PM_LINK_CARRIER && world->plat.nic_count > 1)
     pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);
@@ -13751,6 +13950,445 @@ PM__PRIVATE void pm__lives_begin(pm_world *w) {
   if (w->now_ps || w->t_life_ps) return;
   pm__unschedule(w, &w->life_change);
   pm__life_changes(w, &w->life_change);
+}
+#ifdef NBC_LINES
+#line 1 "src/portals/windows.c"
+#endif
+/* A world whose nodes are dealt out to threads of the host, see pm_world_desc.threads.
+
+   Each thread has a part: a world of its own (pm_world.whole points to the one it is a part of) with its own time,
+   future, threads that are ready, pools and counters, and the processes of some nodes that lie side by side. What all
+   read and nobody changes while they run is shared: processes, nodes (each is touched by its own part alone), platform.
+
+   Nothing goes from node to node in less than the latency of the wire (LogGP's L). So all parts may run by themselves
+   for a window of that length, from the earliest event of all on: whatever the others send meanwhile comes in a later
+   one. [Conservative windows: Nicol, The cost of conservative synchronization in parallel discrete event simulations,
+   JACM 1993; Fujimoto, Parallel discrete event simulation, CACM 1990.]
+
+       tell the next event -- meet -- the window -- run -- meet -- take what came -- tell ...
+
+   Why results do not depend on the number of threads: windows begin and end with the earliest event of all, which is
+   the same however nodes are dealt out. Messages between nodes wait for the end of the window, those of one part
+   too, and are scheduled then in the order of their time, NIC and number of that NIC. So of what happens to a node at
+   one time, the order depends on what happened to that node alone. Messages have numbers of their process, random
+   numbers are drawn from generators of processes, each node hashes its own steps, and what all share (pm_barrier, the
+   search for deadlocks) is looked at between windows. Where a world runs without threads order is that of all calls of
+   pm__schedule instead: it takes turns between nodes that no partition could repeat, so such a run is another one.
+
+   A message is touched by one part at a time: its initiator's, until it is handed over at the end of a window, its
+   target's, and so back. Those of closed interfaces would be looked at by both, so a process waits for what it has
+   under way before it closes one or ends (pm__come_home). */
+
+#ifdef PM_THREADS
+#  include <pthread.h>
+#endif
+
+typedef struct pm__parcel { /* an event at another node */
+  int64_t t_ps;
+  pm__event *event;
+  int from; /* NIC */
+  uint32_t number;
+} pm__parcel;
+typedef struct pm__box { /* from one part to another */
+  pm__parcel *parcel;
+  uint32_t count;
+  int max;
+  pm__message *returned; /* that are over, for those who made them */
+} pm__box;
+typedef struct pm__told { /* by a part between windows; nobody changes it before all have read it */
+  int64_t t_next_ps;
+  int barrier_count, live_threads;
+  bool is_idle, has_failed;
+} pm__told;
+typedef enum pm__verdict {
+  PM__GOES_ON,
+  PM__IS_OVER,
+  PM__FAILED_IN_PART,
+  PM__AT_LIMIT,
+  PM__AT_END,
+  PM__DEADLOCKED
+} pm__verdict;
+struct pm__parts {
+  int count;
+  pm_world **part;
+  uint16_t *of_node;
+  pm__box *box; /* from part * count + to part */
+  pm__told *told;
+  pm__parcel **sorted; /* of each part: what came */
+  int *sorted_max;
+  int64_t d_window_ps;
+#ifdef PM_THREADS
+  pthread_mutex_t mutex;
+  pthread_cond_t all_here;
+  int here_count;
+  unsigned meeting;
+#endif
+};
+
+/* ---- from node to node --------------------------------------------------------------------------- */
+PM__PRIVATE void pm__hand_over(pm_world *w, pm__event *event, int64_t t_ps, int from, int to) {
+  struct pm__parts *parts = w->whole->parts;
+  pm__box *box = &parts->box[w->part * parts->count + parts->of_node[pm__nic_node(w, to)]];
+  void *array = box->parcel;
+  pm__parcel *p;
+  if (!pm__grow(&array, &box->max, (int)box->count + 1, sizeof *p)) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: messages between threads");
+    return;
+  }
+  box->parcel = (pm__parcel *)array;
+  p = &box->parcel[box->count];
+  p->t_ps = t_ps;
+  p->event = event;
+  p->from = from;
+  p->number = box->count++;
+}
+PM__PRIVATE void pm__message_back(pm_world *w, pm__message *m) {
+  struct pm__parts *parts = w->whole->parts;
+  pm__box *box = &parts->box[w->part * parts->count + m->what.from->proc->world->part];
+  m->next = box->returned;
+  box->returned = m;
+}
+static int pm__parcel_order(const void *first, const void *second) {
+  const pm__parcel *a = (const pm__parcel *)first, *b = (const pm__parcel *)second;
+  if (a->t_ps != b->t_ps) return a->t_ps < b->t_ps ? -1 : 1;
+  if (a->from != b->from) return a->from < b->from ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+/* What others have sent in the window that is over; of one NIC all come from one part, so their numbers are in the
+   order in which it sent them. */
+static void pm__parcels_take(pm_world *w) {
+  struct pm__parts *parts = w->whole->parts;
+  void *array = parts->sorted[w->part];
+  uint32_t count = 0, i;
+  int from;
+  for (from = 0; from < parts->count; from++)
+    count += parts->box[from * parts->count + w->part].count;
+  if (!pm__grow(&array, &parts->sorted_max[w->part], (int)count, sizeof(pm__parcel))) {
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: messages between threads");
+    return;
+  }
+  pm__parcel *const sorted = parts->sorted[w->part] = (pm__parcel *)array;
+  count = 0;
+  for (from = 0; from < parts->count; from++) {
+    pm__box *box = &parts->box[from * parts->count + w->part];
+    if (box->count) memcpy(sorted + count, box->parcel, box->count * sizeof *sorted);
+    count += box->count;
+    box->count = 0;
+    while (box->returned) {
+      pm__message *m = box->returned;
+      box->returned = m->next;
+      pm__message_free(w, m);
+    }
+  }
+  if (count > 1) qsort(sorted, count, sizeof *sorted, pm__parcel_order);
+  for (i = 0; i < count; i++) pm__schedule(w, sorted[i].event, sorted[i].t_ps);
+}
+
+/* ---- between windows ----------------------------------------------------------------------------- */
+/* All parts are here. */
+static void pm__meet(struct pm__parts *parts) {
+#ifdef PM_THREADS
+  enum { LOOKS = 1000 }; /* as long as it takes to be put to sleep and woken */
+  unsigned meeting;
+  int i;
+  if (parts->count == 1) return;
+  pthread_mutex_lock(&parts->mutex);
+  meeting = parts->meeting;
+  if (++parts->here_count == parts->count) {
+    parts->here_count = 0;
+    __atomic_store_n(&parts->meeting, meeting + 1, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&parts->all_here);
+    pthread_mutex_unlock(&parts->mutex);
+    return;
+  }
+  pthread_mutex_unlock(&parts->mutex);
+  for (i = 0; i < LOOKS; i++)
+    if (__atomic_load_n(&parts->meeting, __ATOMIC_ACQUIRE) != meeting) return;
+  pthread_mutex_lock(&parts->mutex);
+  while (__atomic_load_n(&parts->meeting, __ATOMIC_ACQUIRE) == meeting)
+    pthread_cond_wait(&parts->all_here, &parts->mutex);
+  pthread_mutex_unlock(&parts->mutex);
+#else
+  (void)parts;
+#endif
+}
+static void pm__part_tells(pm_world *w) {
+  pm__told *told = &w->whole->parts->told[w->part];
+  told->t_next_ps = w->ready_head ? w->now_ps : pm__next_ps(w);
+  told->barrier_count = w->barrier_count;
+  told->live_threads = w->live_threads;
+  told->is_idle = !w->ready_head && w->future_count == (uint32_t)w->idle_count;
+  told->has_failed = w->status != PM_OK;
+}
+/* Each part finds the same from what all have told. The beginning of the next window: *t_ps. */
+static pm__verdict pm__judge(pm_world *w, int64_t *t_ps) {
+  enum { LOOKS_PER_WINDOW = 64 };
+  const struct pm__parts *parts = w->whole->parts;
+  int waits = 0, lives = 0, i;
+  bool is_idle = true, has_failed = false;
+  *t_ps = PM__FOREVER;
+  for (i = 0; i < parts->count; i++) {
+    const pm__told *told = &parts->told[i];
+    if (told->t_next_ps < *t_ps) *t_ps = told->t_next_ps;
+    waits += told->barrier_count;
+    lives += told->live_threads;
+    is_idle = is_idle && told->is_idle;
+    has_failed = has_failed || told->has_failed;
+  }
+  if (has_failed) return PM__FAILED_IN_PART;
+  if (waits && waits == w->proc_count) { /* all may go on where the window ended */
+    *t_ps = w->t_window_ps;
+    w->now_ps = w->t_window_ps;
+    pm__barrier_opens(w);
+    is_idle = false;
+  }
+  if (*t_ps == PM__FOREVER) return lives ? PM__DEADLOCKED : PM__IS_OVER;
+  if (*t_ps > w->whole->t_limit_ps) return PM__AT_LIMIT;
+  if (*t_ps >= PM__END) return PM__AT_END;
+  if (!is_idle)
+    w->t_idle_since_ps = -1;
+  else if (w->t_idle_since_ps < 0)
+    w->t_idle_since_ps = *t_ps, w->idle_steps = 0;
+  else if ((w->idle_steps += LOOKS_PER_WINDOW),
+           pm__is_out_of_patience(w) &&
+               *t_ps - w->t_idle_since_ps > pm__ps(w->desc.d_poll_deadlock_ns))
+    return PM__DEADLOCKED;
+  return PM__GOES_ON;
+}
+static void pm__part_runs(pm_world *w) {
+  struct pm__parts *parts = w->whole->parts;
+  const int64_t t_over_ps = w->whole->t_over_ps;
+  int64_t t_ps;
+  pm__running = w;
+  for (;;) {
+    pm__part_tells(w);
+    pm__meet(parts);
+    w->verdict = (int)pm__judge(w, &t_ps);
+    if (w->verdict != PM__GOES_ON) break;
+    w->t_window_ps = pm__later(t_ps, parts->d_window_ps);
+    if (w->t_window_ps > t_over_ps) w->t_window_ps = t_over_ps;
+    pm__window(w, w->t_window_ps);
+    pm__meet(parts);
+    pm__parcels_take(w);
+  }
+  pm__running = NULL;
+}
+#ifdef PM_THREADS
+static void *pm__part_main(void *part) {
+  pm__part_runs((pm_world *)part);
+  return NULL;
+}
+#endif
+
+/* ---- dealing out and collecting -------------------------------------------------------------------- */
+/* Why a world cannot run so; NULL: it can. */
+static const char *pm__threads_refused(const pm_world *w) {
+  const pm_world_desc *d = &w->desc;
+#ifndef PM_THREADS
+  if (d->threads > 1)
+    return "threads: portals_model.h was compiled without PM_THREADS: one thread at most";
+#endif
+  if (d->link != PM_LINK_LOGGP || d->link_phase_count || d->carrier)
+    return "threads: only the level loggp runs over threads, from begin to end";
+  if (w->d_loggp_none_ps <= 0) return "threads: windows are as long as LogGP's latency, which is 0";
+  if (w->is_faulty)
+    return "threads: faults and messages with noise are drawn from one generator: not over threads";
+  if (d->trace || d->link_use || w->stamp)
+    return "threads: no traces, stamps or use of links: their order is that of one thread";
+  if (d->compute_ratio > 0) return "threads: measured computation is not the same for any number";
+  if (d->catch_crashes || d->switched || d->moved || d->memory_at || d->died)
+    return "threads: no crashes caught, no callbacks: processes are functions of this program";
+  return w->future_count ? "threads: something is to happen before the run begins" : NULL;
+}
+#define PM__TAKE_LIST(type, next, to, from)                                                        \
+  do {                                                                                             \
+    type **end = &(to);                                                                            \
+    while (*end) end = &(*end)->next;                                                              \
+    *end = (from);                                                                                 \
+    (from) = NULL;                                                                                 \
+  } while (0)
+static void pm__part_collect(pm_world *w, pm_world *part) {
+  pm_stats *s = &w->stats;
+  const pm_stats *p = &part->stats;
+  s->event_count += p->event_count;
+  s->switch_count += p->switch_count;
+  s->memory_bytes += p->memory_bytes;
+  s->message_count += p->message_count;
+  s->sent_bytes += p->sent_bytes;
+  s->delivered_bytes += p->delivered_bytes;
+  s->undeliverable_count += p->undeliverable_count;
+  s->stack_count += p->stack_count - part->first_stack;
+  w->now_ps = pm__max_ps(w->now_ps, part->now_ps);
+  w->live_threads += part->live_threads;
+  w->live_processes += part->live_processes;
+  w->has_unguarded = w->has_unguarded || part->has_unguarded;
+  PM__TAKE_LIST(pm__message, next_made, w->messages_made, part->messages_made);
+  PM__TAKE_LIST(pm__message, next, w->free_messages, part->free_messages);
+  PM__TAKE_LIST(pm__trigger, next, w->free_triggers, part->free_triggers);
+  PM__TAKE_LIST(pm__header, next, w->free_headers, part->free_headers);
+  PM__TAKE_LIST(pm__map, next, w->maps, part->maps);
+  PM__TAKE_LIST(pm__slab, next, w->slabs, part->slabs);
+  pm__future_drop(part); /* of a run that failed */
+  PM_FREE(part->heap);
+}
+/* An empty copy of the world. */
+static pm_world *pm__part_make(pm_world *w, int number, int count) {
+  uint64_t guarded = PM__GUARDED_MAX;
+  pm_world *p = (pm_world *)PM_MALLOC(sizeof *p);
+  if (!p) return NULL;
+  memcpy(p, w, sizeof *p);
+  memset(&p->stats, 0, sizeof p->stats);
+  p->whole = w;
+  p->part = number;
+  p->heap = NULL;
+  p->heap_count = p->heap_max = 0;
+  p->ready_head = p->ready_tail = p->barrier_waiters = p->last_run = NULL;
+  p->barrier_count = p->live_threads = p->live_processes = 0;
+  p->maps = NULL;
+  p->free_messages = p->messages_made = NULL;
+  p->free_triggers = NULL;
+  p->free_headers = NULL;
+  p->free_stacks = NULL;
+  p->slabs = NULL;
+  p->untaken_count = 0;
+  p->t_window_ps = w->now_ps;
+  /* The kernel limits guard pages of all parts together. */
+  if (w->stats.stack_count < guarded) guarded -= (guarded - w->stats.stack_count) / (uint64_t)count;
+  p->first_stack = guarded;
+  p->stats.stack_count = p->first_stack;
+  return p;
+}
+static void pm__parts_free(pm_world *w) {
+  struct pm__parts *parts = w->parts;
+  int i;
+  for (i = 0; parts->part && i < parts->count; i++) PM_FREE(parts->part[i]);
+  for (i = 0; parts->box && i < parts->count * parts->count; i++) PM_FREE(parts->box[i].parcel);
+  for (i = 0; parts->sorted && i < parts->count; i++) PM_FREE(parts->sorted[i]);
+  PM_FREE(parts->part);
+  PM_FREE(parts->of_node);
+  PM_FREE(parts->box);
+  PM_FREE(parts->told);
+  PM_FREE(parts->sorted);
+  PM_FREE(parts->sorted_max);
+  PM_FREE(parts);
+  w->parts = NULL;
+}
+/* Nodes side by side, with about as many processes each. */
+static bool pm__parts_make(pm_world *w, int count) {
+  const size_t n = (size_t)count;
+  struct pm__parts *parts = w->parts = (struct pm__parts *)pm__zalloc(sizeof *parts);
+  int64_t node, before = 0;
+  int i;
+  if (!parts) return false;
+  parts->count = count;
+  parts->d_window_ps = w->d_loggp_none_ps;
+  parts->part = (pm_world **)pm__zalloc(n * sizeof *parts->part);
+  parts->of_node = (uint16_t *)pm__zalloc((size_t)w->plat.node_count * sizeof *parts->of_node);
+  parts->box = (pm__box *)pm__zalloc(n * n * sizeof *parts->box);
+  parts->told = (pm__told *)pm__zalloc(n * sizeof *parts->told);
+  parts->sorted = (pm__parcel **)pm__zalloc(n * sizeof *parts->sorted);
+  parts->sorted_max = (int *)pm__zalloc(n * sizeof *parts->sorted_max);
+  if (!parts->part || !parts->of_node || !parts->box || !parts->told || !parts->sorted ||
+      !parts->sorted_max)
+    return false;
+  for (i = 0; i < count; i++)
+    if (!(parts->part[i] = pm__part_make(w, i, count))) return false;
+  for (node = 0; node < w->plat.node_count; node++) {
+    parts->of_node[node] = (uint16_t)(before * count / (w->proc_count ? w->proc_count : 1));
+    if (parts->of_node[node] >= count) parts->of_node[node] = (uint16_t)(count - 1);
+    before += w->nodes[node].process_count;
+  }
+  return true;
+}
+static void pm__parts_deal(pm_world *w) {
+  const struct pm__parts *parts = w->parts;
+  pm_thread *t, *next;
+  int i;
+  for (i = 0; i < w->proc_count; i++) {
+    pm_process *p = w->procs[i];
+    p->world = parts->part[parts->of_node[p->node]];
+    p->world->live_threads += p->live_threads;
+    p->world->live_processes += !p->ended;
+  }
+  w->live_threads = w->live_processes = 0;
+  for (t = w->ready_head; t; t = next) {
+    next = t->next_ready;
+    t->state = PM__BLOCKED;
+    pm__resume(t->proc->world, t);
+  }
+  w->ready_head = w->ready_tail = NULL;
+}
+/* The parts' ends become the world's. Of several that failed in one window the first one counts. */
+static void pm__parts_end(pm_world *w) {
+  struct pm__parts *parts = w->parts;
+  const pm_world *first = NULL;
+  const pm__verdict verdict = (pm__verdict)parts->part[0]->verdict;
+  int64_t nic;
+  int i;
+  for (i = 0; i < w->proc_count; i++) w->procs[i]->world = w;
+  for (i = 0; i < parts->count; i++) {
+    pm_world *part = parts->part[i];
+    if (part->status && (!first || part->now_ps < first->now_ps)) first = part;
+    pm__part_collect(w, part);
+  }
+  for (nic = 0; nic < w->plat.node_count * w->plat.nic_count; nic++) {
+    w->stats.hash_id = (w->stats.hash_id ^ w->nodes[nic].hash_id) * 0x9E3779B97F4A7C15u;
+    w->nodes[nic].hash_id = 0;
+  }
+  if (first) {
+    w->now_ps = first->now_ps;
+    w->status = first->status;
+    w->stopped = 1;
+    memcpy(w->error, first->error, sizeof w->error);
+  }
+  pm__parts_free(w);
+  if (verdict == PM__AT_LIMIT || verdict == PM__AT_END) pm__time_is_over(w, verdict == PM__AT_END);
+  if (verdict == PM__DEADLOCKED) pm__deadlock(w);
+}
+/* Part 0 on the thread that called, the others on threads of their own. */
+static void pm__parts_run(pm_world *w) {
+#ifdef PM_THREADS
+  struct pm__parts *parts = w->parts;
+  pthread_t *thread = (pthread_t *)pm__zalloc((size_t)parts->count * sizeof *thread);
+  int made = 1, i;
+  bool is_ready = thread != NULL;
+  pthread_mutex_init(&parts->mutex, NULL);
+  pthread_cond_init(&parts->all_here, NULL);
+  for (; is_ready && made < parts->count; made += is_ready)
+    is_ready = pthread_create(&thread[made], NULL, pm__part_main, parts->part[made]) == 0;
+  if (!is_ready) { /* those that are there meet the others once, and hear that it is over */
+    for (i = made; i < parts->count; i++) parts->told[i].has_failed = true;
+    pm_world_fail(parts->part[0], PM_E_NOMEM, "threads: the host gives no more of them");
+    parts->told[0].has_failed = true;
+    pthread_mutex_lock(&parts->mutex);
+    parts->here_count += parts->count - made;
+    pthread_mutex_unlock(&parts->mutex);
+  }
+  pm__part_runs(parts->part[0]);
+  for (i = 1; i < made; i++) pthread_join(thread[i], NULL);
+  pthread_cond_destroy(&parts->all_here);
+  pthread_mutex_destroy(&parts->mutex);
+  PM_FREE(thread);
+#else
+  pm__part_runs(w->parts->part[0]);
+#endif
+}
+PM__PRIVATE void pm__windows_run(pm_world *w) {
+  const char *why = pm__threads_refused(w);
+  int count = w->desc.threads;
+  if (why) {
+    pm_world_fail(w, PM_E_INVAL, why);
+    return;
+  }
+  if (count > w->plat.node_count) count = (int)w->plat.node_count;
+  if (!pm__parts_make(w, count)) {
+    if (w->parts) pm__parts_free(w);
+    pm_world_fail(w, PM_E_NOMEM, "out of memory: threads");
+    return;
+  }
+  pm__parts_deal(w);
+  pm__parts_run(w);
+  pm__parts_end(w);
 }
 #ifdef NBC_LINES
 #line 1 "src/portals/msg.c"

@@ -129,7 +129,7 @@ static bool pm__move_is_put_off(pm_thread *t, pm__message *m) {
   struct pm__ahead *a = t->ahead;
   if (!a->has_begun) {
     a->has_begun = true;
-    m->what.id = ++w->next_id;
+    m->what.id = pm__id_next(t->proc);
     memset(&a->call, 0, sizeof a->call);
   }
   while (pm__nic_call(t->proc, m, &a->call)) {

@@ -254,6 +254,16 @@ PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event) {
   w->heap[pos].event = next;
   next->pos = pos;
 }
+PM__PRIVATE void pm__future_drop(pm_world *w) {
+  uint32_t i;
+  if (w->has_gap) pm__gap_close(w);
+  for (i = 0; i < w->soon_count; i++) w->soon[i].event->pos = 0;
+  for (i = 1; i <= w->heap_count; i++) {
+    pm__event *event = w->heap[i].event;
+    for (; event->pos; event = event->next) event->pos = 0;
+  }
+  w->soon_count = w->heap_count = w->future_count = 0;
+}
 /* The end of the flows that end first is another time with nearly every flow that comes or goes. So it stands
    beside the heap, with an order as if it stood there. Where events of one time share a place in the heap that
    place has the order of the oldest of them: the end of flows stands among them then. */

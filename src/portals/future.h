@@ -4,6 +4,7 @@
 
 /* ---- for later pieces ---- */
 PM__PRIVATE void pm__schedule(pm_world *w, pm__event *event, int64_t t_ps);
+PM__PRIVATE void pm__future_drop(pm_world *w); /* nothing of it will happen */
 PM__PRIVATE void pm__unschedule_it(pm_world *w, pm__event *event);
 static inline void pm__unschedule(pm_world *w, pm__event *event) {
   if (event->pos) pm__unschedule_it(w, event);

@@ -67,8 +67,8 @@
      error of Portals or nothing; where NULL means something, the comment of the function says so.
      Simulated time is int64_t: nanoseconds in the API (_ns), picoseconds inside (_ps) because 8 bytes
      take 0.64 ns on the wire. Names end with their unit. pm_ functions return pm_status, Ptl* functions
-     the codes of Portals. A world and all its processes live on ONE thread of the host; several worlds
-     may run at once on several threads. The mutable file-scope variables are two thread-local
+     the codes of Portals. A world and all its processes live on ONE thread of the host, but for those
+     with pm_world_desc.threads; several worlds may run at once on several threads. The mutable file-scope variables are two thread-local
      pointers to the running simulated thread and world: the Ptl* functions have no argument that
      could carry them. Everything random is drawn from the seed of the world: the same run gives the
      same trace. Processes switch only inside calls of this file: no locks are needed between them.

@@ -98,7 +98,7 @@ struct pm_thread {
   void *sp;
   char *stack;
   size_t stack_bytes;
-  void *asan_fake;
+  void *asan_fake, *tsan_fiber;
   void (*entry)(void *arg);
   void *arg;
   int cores_place;      /* among those that share the cores of the node */
@@ -134,6 +134,8 @@ struct pm_process {
   int restart_count;
   bool is_dead, stands_still; /* with its node, see lives.c */
   uint64_t noise_count;       /* draws of call_noise_ns */
+  uint64_t under_way;         /* operations */
+  uint64_t id_count, rng;     /* of messages, of its own; in a world over threads */
   int memory_waiters;         /* threads with waits_for_memory */
   void *user;
   pm_thread *threads;
@@ -173,6 +175,7 @@ struct pm__node { /* what every message looks at lies together */
   pm_process *processes;
   int process_count;
   pm__cores *cores; /* NULL: nobody has shared them yet */
+  uint64_t hash_id; /* of what happened here, in a world over threads */
 };
 
 typedef struct pm__stack {
@@ -194,6 +197,11 @@ typedef struct pm__stream {
   struct pm__message *early;
 } pm__stream;
 struct pm_world {
+  pm_world *whole;         /* of which this is a part, see windows.c; NULL: none */
+  struct pm__parts *parts; /* while it runs over threads */
+  int part, verdict;
+  int64_t t_window_ps; /* the end of the window */
+  uint64_t first_stack;
   pm_world_desc desc;
   pm_platform plat;
   struct pm__graph *graph; /* of a platform with links from a file */
@@ -226,6 +234,7 @@ struct pm_world {
   void *asan_fake;
   const void *asan_bottom;
   size_t asan_bytes;
+  void *tsan_fiber; /* of the scheduler */
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
 #endif
@@ -414,7 +423,25 @@ static __thread pm_thread *pm__current;
 static __thread pm_world *pm__running;
 #endif
 
+/* The world of the running process or event, where that is a part of the one that the caller means. */
+static inline pm_world *pm__here(const pm_world *world) {
+  return world && world->parts && pm__running && pm__running->whole == world ? pm__running
+                                                                             : (pm_world *)world;
+}
+
 /* ---- what early pieces ask of later ones ---- */
+/* Of worlds over threads: runs one; an event that belongs to another node than the NIC it comes from; a message that
+   another part made is over; a process waits until what it has under way is back. */
+PM__PRIVATE void pm__windows_run(pm_world *w);
+PM__PRIVATE void pm__hand_over(pm_world *w, pm__event *event, int64_t t_ps, int from, int to);
+PM__PRIVATE void pm__message_back(pm_world *w, pm__message *m);
+static inline bool pm__crosses(const pm_world *w, int from, int to) {
+  return w->whole && pm__nic_node(w, from) != pm__nic_node(w, to);
+}
+/* The number of a process's next message. */
+static inline uint64_t pm__id_next(pm_process *p) {
+  return p->world->whole ? (uint64_t)(p->rank + 1) << 40 | ++p->id_count : ++p->world->next_id;
+}
 /* Of Portals: a process has ended (as if it had called PtlFini), its memory goes, the world's goes. */
 PM__PRIVATE void pm__ptl_process_ended(pm_process *p);
 PM__PRIVATE void pm__ptl_process_free(pm_process *p);

@@ -48,6 +48,7 @@ typedef struct pm__journey {
   int part_count; /* flows of the present travel that are not there yet */
   unsigned char lane, link;
   bool is_reply, has_slot;
+  bool is_left_alone;            /* no answer comes back: over for its initiator when it has left */
   bool is_flow, has_crossed;     /* of the present travel: the links on the way are paid for */
   unsigned char hop, link_count; /* the next link that is due; of how many */
   uint32_t slot;

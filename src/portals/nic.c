@@ -767,6 +767,7 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = m->what.initiator_nic;
   pm__note(w, m, 0);
+  m->what.from->proc->under_way++;
   if (m->cargo.is_triggered) { /* its NIC has it */
     m->way.link = PM_LINK_CARRIER;
     pm__nic_inject(w, m);
@@ -817,7 +818,9 @@ PM__PRIVATE void pm__nic_landed(pm_world *w, const pm__message *done) {
 }
 PM_API void pm_world_set_link(pm_world *world, pm_link_model link) {
   if (!world) return;
-  if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
+  if (world->desc.threads)
+    pm_world_fail(world, PM_E_STATE, "pm_world_set_link: not in a world over threads");
+  else if (link == PM_LINK_CARRIER && world->desc.faults.outage_count)
     pm_world_fail(world, PM_E_INVAL, "pm_world_set_link: the level rtl knows no outages");
   else if (link == PM_LINK_CARRIER && world->plat.nic_count > 1)
     pm_world_fail(world, PM_E_PLATFORM, PM__ONE_NIC);

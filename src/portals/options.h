@@ -21,6 +21,8 @@
                                                                    measured computation
     PM_USE_UCONTEXT                -         implementing file     contexts by ucontext instead of assembly
     PM_WITH_VALGRIND               -         implementing file     stacks are announced to valgrind
+    PM_THREADS                     -         implementing file     worlds may run over several threads (link
+                                                                   with -pthread), see pm_world_desc.threads
     PM_WITH_NBC                    -         any file              adapters to nbc_overlap.h, which must
                                                                    have been included before
 */
@@ -63,6 +65,16 @@ extern "C" {
 #  if __has_feature(address_sanitizer)
 #    define PM__ASAN 1
 #  endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#  define PM__TSAN 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define PM__TSAN 1
+#  endif
+#endif
+#ifdef PM__TSAN
+#  include <sanitizer/tsan_interface.h>
 #endif
 #ifdef PM__ASAN
 #  include <sanitizer/asan_interface.h>

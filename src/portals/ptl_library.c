@@ -201,6 +201,7 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
 PM_API void PtlFini(void) {
   pm_process *p = pm__inited();
   int i;
+  if (p && p->init_count == 1) pm__come_home();
   if (!p || --p->init_count) return;
   for (i = 0; i < 4; i++)
     if (p->ni[i]) pm__ni_close(p->ni[i]);
@@ -245,6 +246,7 @@ PM_API int PtlNIInit(ptl_interface_t iface, unsigned int options, ptl_pid_t pid,
 
 PM_API int PtlNIFini(ptl_handle_ni_t ni_handle) {
   PM__NI(p, ni, ni_handle);
+  if (ni->refs == 1) pm__come_home();
   if (ni->refs > 1)
     ni->refs--;
   else

@@ -210,7 +210,7 @@ static void pm__give_back(pm__message *m) {
 }
 /* An operation starts: from a call, or from a counter. */
 PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
-  if (!m->what.id) m->what.id = ++w->next_id;
+  if (!m->what.id) m->what.id = pm__id_next(m->what.from->proc);
   m->way.pending = 1;
   m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
@@ -244,7 +244,7 @@ static int pm__move(pm_process *p, pm__message *m, int may_wait) {
     if (!is_volatile || pm__current->is_handling) return pm__move_later(pm__current, m);
     pm__catch_up();
   }
-  m->what.id = ++p->world->next_id;
+  m->what.id = pm__id_next(p);
   memset(&call, 0, sizeof call);
   while (pm__nic_call(p, m, &call)) {
     if (call.d_ps == PM__FOREVER)

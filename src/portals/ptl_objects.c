@@ -331,6 +331,10 @@ PM__INLINE void pm__let_go(pm__ni *ni, pm__md *md) {
 PM__PRIVATE void pm__message_free(pm_world *w, pm__message *m) {
   if (m->what.kept) PM_FREE(m->what.kept);
   m->what.kept = NULL;
+  if (w->whole && m->what.from->proc->world != w) {
+    pm__message_back(w, m);
+    return;
+  }
   m->next = w->free_messages;
   w->free_messages = m;
 }

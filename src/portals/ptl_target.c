@@ -249,6 +249,7 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
   if (ni->writes_last == m) ni->writes_last = previous;
 }
 static void pm__write(pm_world *w, pm__message *m) {
+  if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
   if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
   if (m->what.kind == PM__PUT) {
     if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);

@@ -6,7 +6,10 @@
 PM_API pm_process *pm_self(void) { return pm__current ? pm__current->proc : NULL; }
 PM_API int pm_rank(void) { return pm__current ? pm__current->proc->rank : -1; }
 PM_API int pm_size(void) { return pm__current ? pm__current->proc->world->proc_count : 0; }
-PM_API pm_world *pm_world_of(const pm_process *process) { return process ? process->world : NULL; }
+PM_API pm_world *pm_world_of(const pm_process *process) {
+  if (!process) return NULL;
+  return process->world->whole ? process->world->whole : process->world;
+}
 PM_API int pm_process_rank(const pm_process *process) { return process ? process->rank : -1; }
 PM_API int pm_process_node(const pm_process *process) { return process ? process->node : -1; }
 PM_API int pm_process_status(const pm_process *process) { return process ? process->status : -1; }
@@ -49,7 +52,7 @@ PM_API void pm_sleep_ns(int64_t d_ns) {
    are for as many looks of all as take some seconds of the host (16 million in the 20 s that d_poll_deadlock_ns is by itself);
    only then do they grow with the time since, and the end is found soon. */
 enum { PM__IDLE_STEPS = 256, PM__PATIENCE_NS = 1250 };
-static bool pm__is_out_of_patience(const pm_world *w) {
+PM__PRIVATE bool pm__is_out_of_patience(const pm_world *w) {
   return w->idle_steps > w->desc.d_poll_deadlock_ns / PM__PATIENCE_NS;
 }
 static bool pm__poll_pause_of(int64_t d_least_ps) {
@@ -66,12 +69,13 @@ static bool pm__poll_pause_of(int64_t d_least_ps) {
   t->is_vain = 1;
   d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
-      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w)) {
+      pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w) &&
+      !(w->whole && w->now_ps + d_ps >= w->t_limit_ps)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return false;
   }
   if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
-      w->future_count == (uint32_t)w->idle_count && !pm__is_carrying(w))
+      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
     d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
@@ -92,18 +96,8 @@ PM_API bool pm_yield_for(int64_t d_ns) {
   return is_delivered;
 }
 PM_API void pm_yield(void) { (void)pm_yield_for(0); }
-PM_API void pm_barrier(void) {
-  pm_thread *t = pm__current, *list = NULL, *next;
-  pm_world *w;
-  if (!t) return;
-  pm_compute_measured();
-  w = t->proc->world;
-  if (++w->barrier_count < w->proc_count) {
-    t->next_waiter = w->barrier_waiters;
-    w->barrier_waiters = t;
-    pm__block(PM__FOREVER, "pm_barrier");
-    return;
-  }
+PM__PRIVATE void pm__barrier_opens(pm_world *w) {
+  pm_thread *list = NULL, *next;
   w->barrier_count = 0;
   for (; w->barrier_waiters;
        w->barrier_waiters = next) { /* last come first in the list: turn it round */
@@ -115,6 +109,20 @@ PM_API void pm_barrier(void) {
     next = list->next_waiter;
     pm__resume(w, list);
   }
+}
+PM_API void pm_barrier(void) {
+  pm_thread *t = pm__current;
+  pm_world *w;
+  if (!t) return;
+  pm_compute_measured();
+  w = t->proc->world;
+  if (++w->barrier_count == w->proc_count && !w->whole) {
+    pm__barrier_opens(w);
+    return;
+  }
+  t->next_waiter = w->barrier_waiters;
+  w->barrier_waiters = t;
+  pm__block(PM__FOREVER, "pm_barrier");
 }
 enum { PM__CRASHED = 1, PM__FAILED }; /* why the loop is left */
 /* Out of a handler of the loop there is no way but the end of the run. */
@@ -159,6 +167,7 @@ PM_API void pm_exit(int status) {
   pm_compute_measured();
   w = self->proc->world;
   if (self->is_handling) pm__loop_fails(w);
+  pm__come_home();
   pm__process_ends(self->proc, status);
   pm__thread_ended(w, self);
   pm__leave_for_good(w, self);
@@ -178,14 +187,14 @@ static void pm__world_error(pm_world *w, pm_status status, const char *format, .
   nbc__locale_end(before);
 }
 PM_API void pm_world_fail(pm_world *world, pm_status status, const char *text) {
-  if (world) pm__world_error(world, status, "%s", text ? text : pm_status_text(status));
+  if (world) pm__world_error(pm__here(world), status, "%s", text ? text : pm_status_text(status));
 }
 PM_API const char *pm_world_error(const pm_world *world) {
   return world ? world->error : "no world";
 }
 
 /* "process 3 on node 1 waits for ..." for all that live, as far as the text has room. */
-static void pm__deadlock(pm_world *w) {
+PM__PRIVATE void pm__deadlock(pm_world *w) {
   size_t n = 0;
   int i, silent = 0;
   const pm_thread *t;
@@ -227,6 +236,10 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
 #endif
+#ifdef PM__TSAN
+  w->tsan_fiber = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(t->tsan_fiber, 0);
+#endif
   pm__context_enter(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);
@@ -245,18 +258,21 @@ static bool pm__only_outages_come(const pm_world *w) {
                  nodes = w->life_change.pos && !w->live_threads && !w->returning_count;
   return w->future_count == cables + nodes && !w->stranded && !pm__is_carrying(w);
 }
+PM__PRIVATE void pm__time_is_over(pm_world *w, bool is_end) {
+  if (is_end)
+    pm__world_error(w, PM_E_TIME_LIMIT,
+                    "simulated time ends after 104 days (64 bits of picoseconds)");
+  else
+    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
+                    (double)w->desc.d_limit_ns * 1e-9);
+}
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */
 static int pm__may_go_on(pm_world *w) {
   if (w->stopped || !w->future_count) return 0;
   if ((w->net || w->has_lives) && pm__only_outages_come(w)) return 0;
-  if (w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps) {
-    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
-                    (double)w->desc.d_limit_ns * 1e-9);
-    return 0;
-  }
-  if (pm__next_ps(w) >= PM__END) {
-    pm__world_error(w, PM_E_TIME_LIMIT,
-                    "simulated time ends after 104 days (64 bits of picoseconds)");
+  const bool is_at_limit = w->desc.d_limit_ns && pm__next_ps(w) > w->t_limit_ps;
+  if (is_at_limit || pm__next_ps(w) >= PM__END) {
+    pm__time_is_over(w, !is_at_limit);
     return 0;
   }
   if (w->future_count > (uint32_t)w->idle_count || pm__is_carrying(w))
@@ -270,20 +286,35 @@ static int pm__may_go_on(pm_world *w) {
   }
   return 1;
 }
+/* The turn of a thread that is ready. */
+static inline void pm__takes_turn(pm_world *w, pm_thread *t) {
+  w->ready_head = t->next_ready;
+  if (!w->ready_head) w->ready_tail = NULL;
+  if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
+    t->state = PM__BLOCKED;
+    t->is_parked = true;
+    return;
+  }
+  if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
+      !(t->is_ahead && pm__goes_ahead(w, t)))
+    pm__enter(w, t);
+}
+/* The limit keeps threads that let time pass by themselves within the window. */
+PM__PRIVATE void pm__window(pm_world *w, int64_t t_ps) {
+  w->t_over_ps = w->t_limit_ps = t_ps;
+  pm__usual_until(w);
+  while (!w->stopped) {
+    if (w->ready_head)
+      pm__takes_turn(w, w->ready_head);
+    else if (!w->future_count || (!pm__steps(w) && !pm__step(w, t_ps - 1)))
+      break;
+  }
+}
 static void pm__loop(pm_world *w) {
   for (;;) {
     pm_thread *t = w->ready_head;
     if (t && !w->stopped) {
-      w->ready_head = t->next_ready;
-      if (!w->ready_head) w->ready_tail = NULL;
-      if (w->has_lives && t->proc->stands_still && t->state == PM__READY) {
-        t->state = PM__BLOCKED;
-        t->is_parked = true;
-        continue;
-      }
-      if (t->state == PM__READY && !(t->is_over && pm__pays(w, t)) &&
-          !(t->is_ahead && pm__goes_ahead(w, t)))
-        pm__enter(w, t);
+      pm__takes_turn(w, t);
     } else if (w->is_plain && pm__steps(w)) { /* the usual case of pm__may_go_on */
       w->t_idle_since_ps = -1;
       continue;
@@ -379,6 +410,11 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
+  if (world->desc.threads) {
+    pm__windows_run(world);
+    world->running = 0;
+    return world->status;
+  }
   pm__running = world;
   if (world->has_lives) pm__lives_begin(world);
 #ifndef PM__ASAN
@@ -418,6 +454,7 @@ static void pm__calls_free(pm_world *w) { /* that never came */
 }
 PM_API pm_status pm_call_at(pm_world *world, int64_t t_ns, void (*fn)(void *arg), void *arg) {
   pm__call *call;
+  if (world && world->desc.threads) return PM_E_STATE;
   if (!world || !fn || t_ns > PM__END / PM__PS || pm__ps(t_ns) < world->now_ps) return PM_E_INVAL;
   call = (pm__call *)pm__zalloc(sizeof *call);
   if (!call) return PM_E_NOMEM;
@@ -488,9 +525,9 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
   char error[256];
   if (!world) return PM_E_INVAL;
   *world = NULL;
-  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->d_poll_deadlock_ns < 0 ||
-      !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) || desc->compute_min_ns < 0 ||
-      desc->call_noise_ns < 0 || desc->stack_bytes > SIZE_MAX / 2)
+  if (!desc || !desc->platform || desc->d_limit_ns < 0 || desc->threads < 0 ||
+      desc->d_poll_deadlock_ns < 0 || !(desc->compute_ratio >= 0 && desc->compute_ratio <= 1e9) ||
+      desc->compute_min_ns < 0 || desc->call_noise_ns < 0 || desc->stack_bytes > SIZE_MAX / 2)
     return PM_E_INVAL;
   if (pm__faults_are_bad(&desc->faults) || pm__links_are_bad(desc)) return PM_E_INVAL;
   status = pm_platform_check(desc->platform, error, sizeof error);
@@ -604,12 +641,15 @@ PM_API pm_stats pm_world_stats(const pm_world *world) {
   pm_stats s;
   memset(&s, 0, sizeof s);
   if (!world) return s;
+  world = pm__here(world);
   s = world->stats;
   s.pending_count =
       world->future_count - (uint64_t)world->idle_count + (uint64_t)pm__is_carrying(world);
   return s;
 }
-PM_API int64_t pm_world_now_ns(const pm_world *world) { return world ? world->now_ps / PM__PS : 0; }
+PM_API int64_t pm_world_now_ns(const pm_world *world) {
+  return world ? pm__here(world)->now_ps / PM__PS : 0;
+}
 
 static pm_status pm__spawn_without_memory(pm_world *w) {
   if (!w->status) snprintf(w->error, sizeof w->error, "process %d: out of memory", w->proc_count);
@@ -657,7 +697,16 @@ PM_API pm_status pm_spawn_all(pm_world *world, void (*entry)(void *arg), void *a
   return PM_OK;
 }
 
-PM_API uint64_t pm_random(pm_world *world) { return world ? nbc__random(&world->rng) : 0; }
+/* Over threads each process draws from its own generator: from nobody's, where none runs. */
+PM_API uint64_t pm_random(pm_world *world) {
+  pm_process *p = pm_self();
+  if (!world || !world->desc.threads || !p) return world ? nbc__random(&world->rng) : 0;
+  if (!p->rng) {
+    p->rng = world->desc.seed ^ (uint64_t)(p->rank + 1) << 40;
+    p->rng = nbc__random(&p->rng) | 1;
+  }
+  return nbc__random(&p->rng);
+}
 PM__PRIVATE double pm__ratio(pm_world *w) {
   return (double)(pm_random(w) >> 11) * (1.0 / 9007199254740992.0);
 }

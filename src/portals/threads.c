@@ -256,6 +256,9 @@ PM__PRIVATE void pm__leave(pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
+#ifdef PM__TSAN
+  __tsan_switch_to_fiber(w->tsan_fiber, 0);
+#endif
   pm__context_leave(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
@@ -318,12 +321,21 @@ PM__PRIVATE void pm__cpu(int64_t d_ns) {
   pm__current->is_idle = 0;
 }
 
+/* Before the last thread of a process ends, or an interface closes: see windows.c. */
+PM__PRIVATE void pm__come_home(void) {
+  const pm_process *p = pm__current ? pm__current->proc : NULL;
+  while (p && p->world->whole && p->under_way)
+    pm__busy(p->world->d_loggp_none_ps, "operations under way");
+}
 static void pm__cores_leave(pm_world *w, pm_thread *t);
 /* Only the scheduler's side may free a stack that was just run on. */
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t) {
   if (!t->stack) return;
 #ifdef PM_WITH_VALGRIND
   VALGRIND_STACK_DEREGISTER(t->valgrind_id);
+#endif
+#ifdef PM__TSAN
+  __tsan_destroy_fiber(t->tsan_fiber);
 #endif
   pm__stack_put(w, t->stack, t->stack_bytes);
   t->stack = NULL;
@@ -345,6 +357,9 @@ PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
 #endif
+#ifdef PM__TSAN
+  __tsan_switch_to_fiber(w->tsan_fiber, 0);
+#endif
   pm__context_leave(w, t);
 }
 static void pm__thread_main(void) {
@@ -355,6 +370,7 @@ static void pm__thread_main(void) {
 #endif
   t->entry(t->arg);
   if (t->has_steps) pm__catch_up();
+  if (t->proc->live_threads == 1) pm__come_home();
   pm__thread_ended(w, t);
   pm__leave_for_good(w, t);
 }
@@ -371,6 +387,9 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
   w->live_threads++;
 #ifdef PM_WITH_VALGRIND
   t->valgrind_id = VALGRIND_STACK_REGISTER(t->stack, t->stack + t->stack_bytes);
+#endif
+#ifdef PM__TSAN
+  t->tsan_fiber = __tsan_create_fiber(0);
 #endif
   pm__context_make(w, t);
   pm__make_ready(w, t);
@@ -590,7 +609,13 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
   return was_woken;
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
-  if (!thread || thread->state == PM__ENDED) return;
+  if (!thread) return;
+  if (pm__running && pm__running->whole &&
+      (!pm__current || pm__current->proc->node != thread->proc->node)) {
+    pm_world_fail(pm__running, PM_E_STATE, "threads: a thread of another node was woken");
+    return;
+  }
+  if (thread->state == PM__ENDED) return;
   if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;
   if (thread->waits_for_wake) pm__resume(thread->proc->world, thread);

@@ -15,6 +15,7 @@ PM__PRIVATE void pm__leave(pm_thread *t);
 PM__PRIVATE void pm__block(int64_t t_ps, const char *what);
 PM__PRIVATE void pm__busy(int64_t d_ps, const char *what);
 PM__PRIVATE void pm__cpu(int64_t d_ns);
+PM__PRIVATE void pm__come_home(void);
 PM__PRIVATE void pm__cores_stop(pm_world *w, int node, bool stands_still);
 PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__thread_bury(pm_world *w, pm_thread *t);

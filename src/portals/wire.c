@@ -18,8 +18,10 @@ PM__PRIVATE void pm__message_release(pm_world *w, pm__message *m) {
    multiplication spreads each step over all bits (2^64 divided by the golden ratio, which is odd,
    so no information is lost), and makes the result depend on the order of the steps. */
 PM__INLINE void pm__note(pm_world *w, const pm__message *m, int step) {
-  w->stats.hash_id = (w->stats.hash_id ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) *
-                     0x9E3779B97F4A7C15u;
+  uint64_t *const hash = !w->whole                ? &w->stats.hash_id
+                         : step == 0 || step == 4 ? &m->what.initiator_nic->hash_id
+                                                  : &m->what.target_nic->hash_id;
+  *hash = (*hash ^ ((uint64_t)w->now_ps + m->what.id * 31 + (uint64_t)step)) * 0x9E3779B97F4A7C15u;
 }
 PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool is_reply,
                                         int64_t t_begin_ps, int64_t t_end_ps) {
@@ -44,6 +46,8 @@ PM__APART PM__PRIVATE void pm__stamp_it(pm_world *w, const pm__message *m, bool 
 }
 PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *stamp), void *arg) {
   if (!world) return;
+  if (fn && (world->whole || world->parts))
+    pm_world_fail(world, PM_E_STATE, "pm_on_stamp: not in a world over threads");
   world->stamp = fn;
   world->stamp_arg = arg;
 }
@@ -130,15 +134,20 @@ static void pm__written_event(pm_world *w, pm__event *event) {
   pm__written(w, m);
   pm__message_release(w, m);
 }
-PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
+PM__INLINE_HERE void pm__is_over(pm_world *w, pm__message *m) {
   pm__note(w, m, 4);
+  m->what.from->proc->under_way--;
   pm__nic_landed(w, m);
   pm__initiator_finish(w, m);
+}
+PM__PRIVATE void pm__come_back(pm_world *w, pm__message *m) {
+  pm__is_over(w, m);
   pm__message_release(w, m);
 }
 PM__INLINE_HERE void pm__early_send(pm_world *w, pm__event *event) {
   pm__message *m = pm__message_of(event, offsetof(pm__message, way.send));
   pm__initiator_sent(m);
+  if (m->way.is_left_alone) pm__is_over(w, m);
   pm__message_release(w, m);
 }
 
@@ -364,9 +373,15 @@ PM__INLINE bool pm__is_for_the_dead(pm_world *w, pm__message *m) {
 /* The target of a get keeps its memory until the data is acknowledged, since it may have to send it
    again: only then it gets its event. The initiator acknowledges at t_there_ps. */
 PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
-  if (m->way.link == PM_LINK_LOGGP)
+  if (m->way.link == PM_LINK_LOGGP) {
     t_there_ps = pm__later(t_there_ps, pm__loggp_travel_ps(w, 0));
-  else if (!pm__is_inside(w, m)) {
+    if (pm__crosses(w, m->what.from_nic, m->what.to_nic)) {
+      m->way.pending++;
+      m->way.target.fn = pm__written_event;
+      pm__hand_over(w, &m->way.target, t_there_ps, m->what.from_nic, m->what.to_nic);
+      return;
+    }
+  } else if (!pm__is_inside(w, m)) {
     const int64_t latency_ps = pm__known(w, pm__to_nic(m), m->what.from->proc->nic)->latency_ps;
     t_there_ps = pm__later(t_there_ps, pm__later(latency_ps, pm__event_ps(w)));
   }
@@ -395,7 +410,10 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
   if ((lane & 1) && m->what.kind == PM__GET && m->what.me &&
       m->way.event.fn != there) /* else it is done where that comes */
     pm__fetched(w, m, t_there_ps);
-  pm__schedule(w, &m->way.event, t_there_ps);
+  if (pm__crosses(w, from, to))
+    pm__hand_over(w, &m->way.event, t_there_ps, from, to);
+  else
+    pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
@@ -517,8 +535,19 @@ static void pm__loggp_back(pm_world *w, pm__event *event) {
    let it travel. */
 static int pm__nobody_waits(const pm_world *w, const pm__message *m) {
   const pm__node *n = m->what.initiator_nic;
-  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
+  return !w->whole && m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !m->what.fail &&
          !w->is_faulty && !n->held && 2 * n->in_flight < w->plat.e2e_entry_count &&
+         !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
+}
+/* In a world over threads the target's part cannot tell the initiator's. There the initiator knows by itself, as it
+   sends, where so few can be in flight that their number never matters: they are over when they have left. */
+static bool pm__has_left_all(const pm_world *w, const pm__message *m) {
+  const pm__node *n = m->what.initiator_nic;
+  const int64_t most = w->plat.loggp_gap_ns > 0
+                           ? 2 * w->plat.loggp_latency_ns / w->plat.loggp_gap_ns + 1
+                           : w->plat.e2e_entry_count;
+  return m->what.is_early_send && m->what.ack_req == PTL_NO_ACK_REQ && !n->held &&
+         2 * pm__max_ps(most, n->in_flight) < w->plat.e2e_entry_count &&
          !w->plat.inflight_per_node_count && !w->plat.inflight_per_process_count;
 }
 /* Replies with data leave through the target's gap like any message. */
@@ -542,6 +571,10 @@ static void pm__loggp_there(pm_world *w, pm__event *event) {
   }
   /* From here on the message is the response: the same object travels back. */
   m->way.is_reply = 1;
+  if (m->way.is_left_alone) {
+    pm__message_release(w, m);
+    return;
+  }
   if (pm__nobody_waits(w, m)) {
     t_ps = pm__later(t_ps, pm__loggp_travel_ps(w, bytes));
     pm__trace(w, PM_TRACE_E2E_ACK, m, w->now_ps, t_ps, from, to, 0);
@@ -558,4 +591,5 @@ PM__PRIVATE void pm__loggp_send(pm_world *w, pm__message *m) {
   pm__trace(w, PM_TRACE_COMMAND, m, w->now_ps, t_ps, from, from, (uint64_t)w->plat.command_bytes);
   pm__loggp_go(w, m, from, to, bytes, t_ps);
   pm__send_early(w, m, t_ps);
+  m->way.is_left_alone = pm__crosses(w, from, to) && pm__has_left_all(w, m);
 }

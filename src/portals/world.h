@@ -90,7 +90,7 @@ typedef struct pm_faults {
   int64_t delay_ns;  /* up to this long more */
   int slow_node;     /* 1 + index of a node whose NIC is slow_ratio times slower; 0 = none */
   double slow_ratio; /* 0 = 1; below 1: faster */
-  int down_node;     /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
+  int down_node; /* 1 + index of a node that is CUT, see pm_outage (also at the level rtl) ... */
   int64_t t_down_ns, d_down_ns; /* ... from t_down_ns for d_down_ns; 0 = none */
   const pm_outage *outages;     /* more of them, of nodes and cables; not copied; may be NULL */
   int outage_count;
@@ -136,7 +136,22 @@ typedef struct pm_world_desc {
   /* A process died with its node (pm_outage_kind); outside of any process. May be NULL */
   void (*died)(void *user, pm_process *process);
   void *user; /* given back to all of them */
+  /* > 0: the world runs over so many threads of the host (more than 1: with PM_THREADS), and what it computes is the
+     same for any number of them; times are those of windows, see there. 0: on the thread that calls pm_world_run */
+  int threads;
 } pm_world_desc;
+
+/* Worlds over threads. Nodes are dealt out to threads, which run by themselves for windows of LogGP's L: no message
+   arrives sooner. What happens, when, and the hash are the same for any number of threads from 1 on (not: event_count,
+   switch_count, memory_bytes). Beside a world without threads
+     - of what happens at one node at one time the order is by time, NIC that sent it, and number
+     - pm_barrier takes up to L, not nothing; so does the end of a process, or PtlNIFini, with operations under way
+     - numbers of messages, pm_random and the hash are others
+   so times may differ by what these differ. Processes of different nodes run at once: what they share of the host
+   program's memory needs locks or atomics, and then is no longer the same in each run; those of one node need none.
+   Only at the level LogGP with a latency, by itself: pm_world_run says PM_E_INVAL, and why, where there are other levels,
+   carriers, faults but slow_node, loggp ranges, traces, stamps, use of links, measured computation, callbacks or crashes
+   caught. Not in such a world: pm_call_at, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's thread. */
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);

@@ -1,13 +1,14 @@
 # pm_replay: traces on the simulated machine, with the messages of pm_run's MPI.
-REPLAY_SOURCES := $(wildcard src/guest/replay/*.c) $(addprefix src/guest/mpi/,progress.c coll.c comm.c op.c type.c record.c)
+REPLAY_SOURCES := $(wildcard src/guest/replay/*.c) $(addprefix src/guest/mpi/,progress.c coll.c comm.c op.c type.c record.c) src/guest/model.c
 REPLAY_OBJECTS := $(REPLAY_SOURCES:src/guest/%.c=$(B)/replay/%.o)
 $(REPLAY_OBJECTS): $(B)/replay/%.o: src/guest/%.c $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -MMD -MP -MF $@.d -I. -Isrc/guest -c $< -o $@
 -include $(REPLAY_OBJECTS:%=%.d)
+$(B)/replay/model.o: WARN += -DPM_THREADS # its own copy: programs under pm_run have other threads
 EXAMPLES += $(B)/pm_replay
-$(B)/pm_replay: $(REPLAY_OBJECTS) $(B)/guest/model.o $(B)/libnbc_overlap.a
+$(B)/pm_replay: $(REPLAY_OBJECTS) $(B)/libnbc_overlap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -pthread -lm
 NEEDS_guest_mpi += $(B)/pm_replay

@@ -14,6 +14,26 @@ as_its_program() { # OPTIONS...: to the nanosecond
   timeout 300 "$B/pm_run" -n 4 "$@" "$app" 2>"$T/program" && replay "$@" --ti $sample && cat "$T/program" "$T/out" &&
     test "$(time_of "$T/program")" = "$(time_of "$T/out")" && test -n "$(time_of "$T/out")"
 }
+over_threads() { # lists, graphs and communicators, with workers and without: the same line for each number
+  awk 'BEGIN { for (r = 0; r < 24; r++) for (i = 0; i < 4; i++) { print r, "compute", 1e4 * (1 + (r * 7 + i) % 5); print r, "isend", (r + 1 + i) % 24, i, 10 ^ (2 + i % 4);
+    print r, "recv", (r + 23 - i) % 24, i, 10 ^ (2 + i % 4); print r, "waitall 1"; print r, "bcast", 8 * 2 ^ i; print r, "barrier" } }' >"$T/over.ti"
+  for r in 0 1 2 3 4 5 6 7 8 9 10 11; do # two halves, the second one backwards
+    { printf 'nbc-calls 1\nrank %d of 12\n' $r && { test $r -lt 6 && echo comm 1 0-5 || echo comm 1 11 10 9 8 7 6; } &&
+      printf 'x 20\nc %d00\ncoll allreduce 3 8 0 1 0 -\nc %d0\nw 0\ncoll alltoall 9 1 0 1 - -\ncoll bcast 900 8 2 0 - -\ne\nend\n' $r $((11 - r)); } >"$T/over.$r.calls"
+  done
+  replay --ti --goal-out "$T/over.goal" "$T/over.ti" || return 1
+  for trace in "--ti $T/over.ti" "--per-node 2 --ti $T/over.ti" "--progress timer --ti $T/over.ti" "--progress dedicated --ti $T/over.ti" "--goal $T/over.goal" "$(echo "$T"/over.*.calls)"; do
+    one=
+    for n in 1 2 3 30; do
+      # shellcheck disable=SC2086 # words
+      replay --level loggp --threads $n $trace || { cat "$T/err"; return 1; }
+      one=${one:-$(cat "$T/out")}
+      test "$(cat "$T/out")" = "$one" || { echo "$trace, $n threads: $(cat "$T/out"), one: $one"; return 1; }
+    done
+    echo "$one"
+  done
+  status_is 2 replay --threads 2 --ti "$T/over.ti" && grep -- '--threads: only with --level loggp' "$T/err"
+}
 # The order of a list is kept by edges, so messages that were started together may leave in another order.
 goal_takes_the_same_time() {
   replay --ti --goal-out "$T/goal" $sample && replay --ti $sample && one=$(time_of "$T/out") && replay --goal "$T/goal" && cat "$T/out" &&
@@ -161,7 +181,7 @@ for m in mpich openmpi; do
   if [ -x "$B/tests/guest_mpi/replay_requests.$m" ] && command -v mpirun.$m >/dev/null; then check "requests that share a handle are whole in a trace of $m" requests_are_whole $m
   else skip "requests that share a handle, $m" "no mpirun.$m or mpicc.$m"; fi
 done
-for t in goal_takes_the_same_time goal_requires calls_with_loops many_ranks places_count progress_counts deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
+for t in goal_takes_the_same_time goal_requires calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
   check "$(echo $t | tr _ ' ')" $t
 done
 finish

@@ -16,6 +16,7 @@ $(eval $(call script,model/traces_are_equal)) # builds trace_hash.c itself
 NEEDS_model += $(B)/libportals_model.a
 $(eval $(call script,model/rules))
 $(eval $(call test,model/random_calls))
+$(eval $(call test,model/over_threads))
 $(eval $(call test,model/levels_agree))
 $(eval $(call test,model/link_use))
 $(eval $(call test,model/outages))

@@ -142,11 +142,18 @@ static void faults_survive_every_failure(void) {
   desc.faults = (pm_faults){.loss_ratio = 0.05, .duplicate_ratio = 0.1, .delay_ratio = 0.1, .delay_ns = 3000};
   each_allocation_fails(&desc);
 }
+static void windows_survive_every_failure(void) { /* on one thread, so that the n-th is the same */
+  pm_world_desc desc = desc_of(PM_LINK_LOGGP);
+  desc.trace = false;
+  desc.threads = 1;
+  each_allocation_fails(&desc);
+}
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(loggp_level_survives_every_failure);
   RUN(flow_level_survives_every_failure);
   RUN(packet_level_survives_every_failure);
   RUN(faults_survive_every_failure);
+  RUN(windows_survive_every_failure);
   return TEST_END();
 }

@@ -32,6 +32,7 @@
 #include "src/portals/carrier.h"
 #include "src/portals/packet.h"
 #include "src/portals/lives.h"
+#include "src/portals/windows.h"
 #include "src/portals/msg.h"
 #include "src/portals/compute.h"
 #include "src/portals/links.h"

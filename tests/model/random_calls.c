@@ -1,5 +1,5 @@
 /* Random Portals calls with good, stale and invented handles in several processes: every call returns
-   a code of the API, nothing crashes, no counter of the model goes astray, a run is reproducible. */
+   a code of the API, nothing crashes, no counter of the model goes astray, a run is reproducible, over several threads too. */
 #include "tests/model/ptl.h"
 
 enum { PROCESSES = 3, HANDLES = 24, AREA = 2048 };
@@ -7,7 +7,7 @@ static unsigned char area[PROCESSES][AREA];
 enum { VECTORS = 600 };
 static ptl_iovec_t vectors[PROCESSES][VECTORS][3]; /* must stay as they are while somebody uses them */
 typedef struct bag { ptl_handle_any_t h[HANDLES]; int n; } bag;
-static int calls_made, calls_good;
+static struct { int made, good; } calls[PROCESSES];
 static int calls_per_process;
 
 static uint64_t below(uint64_t n) { return pm_random(pm_world_of(pm_self())) % n; }
@@ -19,8 +19,8 @@ static ptl_handle_any_t any(const bag *b) {
 }
 static void done(int code) {
   CHECK(code >= PTL_OK && code < PTL_STATUS_LAST && code != PTL_NO_INIT);
-  calls_made++;
-  calls_good += code == PTL_OK;
+  calls[pm_rank()].made++;
+  calls[pm_rank()].good += code == PTL_OK;
 }
 static size_t bytes(void) { return below(4) ? below(100) : below(3000); }
 /* What fires later, what is looked for, polled for and mapped. */
@@ -163,17 +163,36 @@ static void random_calls_return_codes_of_the_api(void) {
     int *const switches = (int *)&desc.semantics; /* it has no other fields */
     for (size_t i = 0; round % 5 == 4 && i < sizeof desc.semantics / sizeof(int); i++) switches[i] = 1;
     calls_per_process = 600;
-    calls_made = calls_good = 0;
+    memset(calls, 0, sizeof calls);
     const pm_stats a = run_world(0, calls_body, &desc);
-    made += calls_made, good += calls_good;
+    for (int k = 0; k < PROCESSES; k++) made += calls[k].made, good += calls[k].good;
     const pm_stats b = run_world(0, calls_body, &desc);
     CHECK(a.hash_id == b.hash_id && a.message_count == b.message_count);
   }
   CHECK(made > 60 * 600 && good > made / 10); /* the bag is not all stale */
 }
+/* Bytes that they read and write at once may be anything: codes, times and events do not depend on them. */
+static void over_threads_they_do_the_same(void) {
+  for (int round = 0; round < 20; round++) {
+    pm_platform p = pm_platform_bxi2(PROCESSES);
+    pm_world_desc desc = {0};
+    desc.platform = &p;
+    desc.seed = test_rand();
+    desc.link = PM_LINK_LOGGP;
+    desc.no_data = true;
+    desc.threads = 1;
+    p.loggp_latency_ns = 1 + (int64_t)test_below(2000);
+    calls_per_process = 400;
+    const pm_stats one = run_world(0, calls_body, &desc);
+    desc.threads = 2 + round % 2;
+    const pm_stats more = run_world(0, calls_body, &desc);
+    CHECK(one.hash_id == more.hash_id && one.message_count == more.message_count && one.delivered_bytes == more.delivered_bytes);
+  }
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(random_calls_return_codes_of_the_api);
+  RUN(over_threads_they_do_the_same);
   return TEST_END();
 }

@@ -6,11 +6,11 @@ enum { BUCKETS = 4096 };
 static gm_group *buckets[BUCKETS];
 
 gm_group *gm_group_keep(gm_group *g) {
-  g->refs++;
+  __atomic_add_fetch(&g->refs, 1, __ATOMIC_RELAXED);
   return g;
 }
 void gm_group_leave(gm_group *g) {
-  if (!g || --g->refs) return;
+  if (!g || __atomic_sub_fetch(&g->refs, 1, __ATOMIC_ACQ_REL)) return;
   gm_group **at = &buckets[g->hash % BUCKETS];
   while (*at != g) at = &(*at)->next;
   *at = g->next;
@@ -95,10 +95,16 @@ const int *gm_group_nodes(gm_group *g) {
   return g->nodes;
 }
 
+void gm_group_ready(gm_group *g) {
+  world = pm_world_of(pm_self());
+  (void)gm_group_find(g, 0);
+  (void)gm_group_nodes(g);
+}
+
 /* ---- communicators ------------------------------------------------------------------------------------- */
 gm_comm *gm_comm_make(gm_proc *p, gm_group *local, gm_group *remote, uint32_t context) {
   gm_comm *c = gm_alloc(sizeof *c);
-  if (pm_self()) world = pm_world_of(pm_self());
+  if (!world && pm_self()) world = pm_world_of(pm_self());
   c->refs = 1;
   c->local = gm_group_keep(local);
   c->remote = remote ? gm_group_keep(remote) : NULL;

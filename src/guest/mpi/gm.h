@@ -217,7 +217,8 @@ struct gm_proc {
   struct gm_record *record;        /* NULL: none */
   nbc_recorder *recorder;          /* of pm_replay, whose processes have one thread */
 };
-gm_proc *gm_self(void); /* NULL outside of a process; made at the first call */
+void gm_procs_are(int size); /* before several threads of the host make them */
+gm_proc *gm_self(void);      /* NULL outside of a process; made at the first call */
 int gm_open(gm_proc *p);
 void gm_close(gm_proc *p);
 void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
@@ -411,6 +412,9 @@ int gm_group_find(gm_group *g, int world_rank); /* GM_UNDEFINED: not in it */
    that grows with their number, and is not kept. */
 enum { GM_LEVELS = 4096 };
 const int *gm_group_nodes(gm_group *g);
+/* Inside a process: all that is made when asked for is there. Then processes may use the group over several threads of the
+   host, see pm_world_desc.threads. */
+void gm_group_ready(gm_group *g);
 
 typedef struct gm_topo {
   int kind, dim_count, size, in_count, out_count, edge_count;

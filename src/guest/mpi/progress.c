@@ -85,10 +85,11 @@ uint32_t gm_table_grow(gm_table *t) {
 }
 
 /* ---- processes -------------------------------------------------------------------------------------- */
+void gm_procs_are(int size) { procs = gm_alloc((size_t)size * sizeof *procs); }
 gm_proc *gm_self(void) {
   const int rank = pm_rank();
   if (rank < 0) return NULL;
-  if (!procs) procs = gm_alloc((size_t)pm_size() * sizeof *procs);
+  if (!procs) gm_procs_are(pm_size());
   if (!procs[rank]) {
     gm_proc *p = procs[rank] = gm_alloc(sizeof *p);
     p->rank = rank;

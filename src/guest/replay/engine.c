@@ -21,6 +21,7 @@ typedef struct state {
   int depth;
   /* of a graph */
   uint32_t *ready, ready_first, ready_last, *calc, calc_first, calc_last, todo;
+  struct graph_message *free_messages;
 } state;
 typedef struct position {
   uint32_t at;
@@ -241,15 +242,14 @@ typedef struct graph_message {
   state *state;
   struct graph_message *next;
 } graph_message;
-static graph_message *free_messages; /* of all ranks */
 static void graph_done(gm_msg *m) {
   graph_message *g = (graph_message *)m;
   state *s = g->state;
   const uint32_t i = m->user_id;
   if (m->error == GM_ERR_TRUNCATE)
     gm_fatal("%s: line %u: a message was longer than its receive", s->r->path, s->r->op[i].line);
-  g->next = free_messages;
-  free_messages = g;
+  g->next = s->free_messages;
+  s->free_messages = g;
   ended(s, i);
 }
 static void start_ready(state *s) {
@@ -260,9 +260,9 @@ static void start_ready(state *s) {
       s->calc[s->calc_last++] = i;
       continue;
     }
-    graph_message *g = free_messages;
+    graph_message *g = s->free_messages;
     if (g)
-      free_messages = g->next;
+      s->free_messages = g->next;
     else
       g = gm_alloc(sizeof *g);
     g->state = s;
@@ -294,19 +294,37 @@ static void run_graph(state *s) {
     }
   }
   free(s->ready);
+  for (graph_message *g = s->free_messages, *next; g; g = next) {
+    next = g->next;
+    free(g);
+  }
+}
+void rp_begin(void) {
+  positions = gm_alloc((size_t)rp_size * sizeof *positions);
+  gm_procs_are(rp_size);
+}
+/* Over several threads of the host, what all ranks share is made by the first one, before the others begin. */
+static bool opens(gm_proc *p, const rp_options *options) {
+  if (!options->threads) return !gm_open(p);
+  if (p->rank) pm_barrier();
+  const bool is_open = !gm_open(p);
+  if (p->rank) return is_open;
+  for (int i = 0; i < rp_size; i++)
+    for (uint32_t c = 0; c < rp_ranks[i].comm_count; c++) gm_group_ready(rp_ranks[i].group[c]);
+  pm_barrier();
+  return is_open;
 }
 void rp_rank_main(void *arg) {
   const rp_options *options = arg;
   gm_proc *p = gm_self();
   rp_rank *r = &rp_ranks[p->rank];
   state *s = gm_alloc(sizeof *s);
-  if (!positions) positions = gm_alloc((size_t)rp_size * sizeof *positions);
   s->r = r;
   s->p = p;
   s->compute_ratio = options->compute_ratio;
   s->comm = gm_alloc(r->comm_count * sizeof(gm_comm *));
   s->slot = gm_alloc(r->slots * sizeof(request *));
-  if (gm_open(p)) gm_fatal("the simulated machine has no interface");
+  if (!opens(p, options)) gm_fatal("the simulated machine has no interface");
   pm_barrier(); /* nobody sends to a process that has not opened yet */
   if (r->is_graph)
     run_graph(s);

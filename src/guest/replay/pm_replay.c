@@ -24,7 +24,7 @@ static struct {
   double flops_per_s;
   pm_world_desc desc;
   rp_options run;
-} s = {FROM_CALLS, 1, NULL, NULL, NULL, 1e9, {0}, {1}};
+} s = {FROM_CALLS, 1, NULL, NULL, NULL, 1e9, {0}, {1, 0}};
 static pm_platform platform;
 
 /* What record.c of MPI asks of pm_run. */
@@ -64,26 +64,30 @@ static int one_of(const char *option, const char *text, const char *const *names
   rp_refuse("%s: \"%s\" is not known; --help lists what is", option, text);
 }
 static void usage(void) {
-  puts("usage: pm_replay [options] TRACE...\n"
-       "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
-       "that the overlap\n"
-       "preload wrote with NBC_TRACE=calls.\n"
-       "  --ti               TRACE is one of SimGrid's time-independent traces\n"
-       "  --goal             TRACE is a schedule in GOAL\n"
-       "  --goal-out FILE    writes the trace as GOAL, collectives as their messages, and does not "
-       "run it\n"
-       "  --platform FILE    the machine (a bxi2 with as many nodes as needed)\n"
-       "  --per-node N       ranks per node, one node after the other (1)\n"
-       "  --map FILE         the node of each rank, a number per line\n"
-       "  --level L          how messages move: flow, loggp or packet (flow)\n"
-       "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), "
-       "dedicated, timer\n"
-       "  --progress-period US   how often a timer looks (2000)\n"
-       "  --eager BYTES      messages up to this size are sent at once (4096)\n"
-       "  --compute RATIO    computations take so many times as long as in the trace (1)\n"
-       "  --flops F          of --ti: floating-point operations per second (1e9)\n"
-       "  --seed N           of noise and faults (0)\n"
-       "  --time-limit S     simulated seconds");
+  puts(
+      "usage: pm_replay [options] TRACE...\n"
+      "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
+      "that the overlap\n"
+      "preload wrote with NBC_TRACE=calls.\n"
+      "  --ti               TRACE is one of SimGrid's time-independent traces\n"
+      "  --goal             TRACE is a schedule in GOAL\n"
+      "  --goal-out FILE    writes the trace as GOAL, collectives as their messages, and does not "
+      "run it\n"
+      "  --platform FILE    the machine (a bxi2 with as many nodes as needed)\n"
+      "  --per-node N       ranks per node, one node after the other (1)\n"
+      "  --map FILE         the node of each rank, a number per line\n"
+      "  --level L          how messages move: flow, loggp or packet (flow)\n"
+      "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), "
+      "dedicated, timer\n"
+      "  --progress-period US   how often a timer looks (2000)\n"
+      "  --eager BYTES      messages up to this size are sent at once (4096)\n"
+      "  --compute RATIO    computations take so many times as long as in the trace (1)\n"
+      "  --flops F          of --ti: floating-point operations per second (1e9)\n"
+      "  --seed N           of noise and faults (0)\n"
+      "  --threads N        with --level loggp: over so many threads of the host; the same for any "
+      "number from 1 on, and by\n"
+      "                     up to some latencies of the wire another time than without (0)\n"
+      "  --time-limit S     simulated seconds");
 }
 /* ret 0: no such option */
 static int set(const char *o, const char *v) {
@@ -113,6 +117,8 @@ static int set(const char *o, const char *v) {
     s.flops_per_s = real(o, v, 1e-9);
   else if (strcmp(o, "--seed") == 0)
     s.desc.seed = (uint64_t)number(o, v, 0, INT64_MAX);
+  else if (strcmp(o, "--threads") == 0)
+    s.desc.threads = s.run.threads = (int)number(o, v, 0, 1024);
   else if (strcmp(o, "--time-limit") == 0)
     s.desc.d_limit_ns = number(o, v, 1, 1000000) * 1000000000;
   else
@@ -136,6 +142,8 @@ static int options(int argc, char **argv) {
       rp_refuse("%s: unknown option; --help lists them", o);
   }
   if (i == argc) rp_refuse("no trace; --help lists the options");
+  if (s.desc.threads && s.desc.link != PM_LINK_LOGGP)
+    rp_refuse("--threads: only with --level loggp");
   if (s.form != FROM_CALLS && argc - i > 1)
     rp_refuse("%s: one trace, not %d", argv[i + 1], argc - i);
   return i;
@@ -216,6 +224,7 @@ int main(int argc, char **argv) {
     return out && output_close(out, s.goal_out) ? 0 : 1;
   }
   pm_world *world = make_world();
+  rp_begin();
   const pm_status status = pm_world_run(world);
   if (status) {
     fprintf(stderr, "pm_replay: %s: %.*s\n", pm_status_text(status),

@@ -88,7 +88,9 @@ void rp_goal_write(FILE *out); /* who opened it sees what was lost */
 /* ---- the run -------------------------------------------------------------------------------------------------- */
 typedef struct rp_options {
   double compute_ratio;
+  int threads; /* of the host */
 } rp_options;
+void rp_begin(void);              /* before the world runs */
 void rp_rank_main(void *options); /* entry of a simulated process */
 /* Where ranks are that have not ended, by file and line: at most so many. */
 void rp_where(int max);

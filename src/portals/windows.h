@@ -1,0 +1,3 @@
+/* Worlds over several threads of the host. */
+#pragma once
+#include "lives.h"
