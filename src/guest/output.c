@@ -142,10 +142,13 @@ void guest_output_end(guest *g) {
 /* Fortran's library writes its records when its buffer is full, and at exit. What a process that never came
    there has said shows how far it came: each writes it in a world of its own, where its locks still work. */
 static void rescue_one(void *arg) {
-  void (*flush_all)(const int *unit);
+  void (*flush)(const int *unit);
   void *address = guest_symbol((const guest *)arg, "_gfortran_flush_i4");
-  memcpy(&flush_all, &address, sizeof flush_all);
-  flush_all(NULL);
+  const int output = 6;
+  memcpy(&flush, &address, sizeof flush);
+  /* First: who was opening or reading a file has that unit's lock for ever, at which all others stop. */
+  flush(&output);
+  flush(NULL);
 }
 void guest_output_rescue(void) {
   pm_world_desc desc = {0};

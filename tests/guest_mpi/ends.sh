@@ -7,10 +7,13 @@ if [ ! -x "$set/ends" ]; then
   skip "ends of pm_run" "no MPICH (Debian: mpich libmpich-dev)"
   finish
 fi
-ends() { # STATUS TEXT PROGRAM ARGUMENT: status of the run, what stderr says
-  timeout 300 "$B/pm_run" -n 2 "$set/$3" "$4" >"$T/out" 2>"$T/err"
-  test $? = "$1" && grep "$2" "$T/err" && sort "$T/out" | tr '\n' ' ' | grep -x 'said by 0 said by 1 ' || { cat "$T/out" "$T/err"; return 1; }
+ends() { # STATUS TEXT PROGRAM ARGUMENTS: status of the run, what stderr says
+  status=$1 text=$2 program=$3
+  shift 3
+  timeout 300 "$B/pm_run" -n 2 "$set/$program" "$@" >"$T/out" 2>"$T/err"
+  test $? = "$status" && grep "$text" "$T/err" && sort "$T/out" | tr '\n' ' ' | grep -x 'said by 0 said by 1 ' || { cat "$T/out" "$T/err"; return 1; }
 }
+reads() { mkfifo "$T/pipe" && ends 4 "process 1 ended with status 4 $between" ends90 reads "$T/pipe"; }
 between='between MPI_Init and MPI_Finalize'
 check "all is well" ends 0 '2 processes' ends well
 check "MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends abort
@@ -24,6 +27,7 @@ check "a crash" ends 100 SIGABRT ends crash
 if [ -x "$set/ends90" ]; then
   check "Fortran: MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends90 abort
   check "Fortran: stop" ends 4 "process 1 ended with status 4 $between" ends90 stop
+  check "Fortran: stop, while another reads" reads
   check "Fortran: a deadlock" ends 100 deadlock ends90 dead
   check "Fortran: all is well" ends 0 '2 processes' ends90 well
 fi
