@@ -5074,6 +5074,10 @@ static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
                "recorded machine: only the kernel there knows");
     nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_UNKNOWN,
                "recorded machine: only the kernel there knows");
+  } else if (!f && if_nametoindex(n->name) == 0) { /* of a container, say, with the host's /sys */
+    static const char elsewhere[] = "of another network namespace: no socket here runs over it";
+    nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "%s", elsewhere);
+    nic__offer(n, NIC_OFFER_NIC_STAMPS, NIC_NO, "%s", elsewhere);
   } else {
     if (!tx && !rx)
       nic__offer(n, NIC_OFFER_SOFT_STAMPS, NIC_NO, "not reported by %s",
@@ -5095,6 +5099,11 @@ static void nic__offer_stamps(const nic_machine *m, nic_info *n) {
 
 static void nic__offer_clock(const nic_machine *m, nic_info *n) {
   char path[NIC__PATH], node[24];
+  if (n->ptp_index < 0 && m->is_live && n->kind == NIC_KIND_NET && !n->stamp_flags &&
+      if_nametoindex(n->name) == 0) {
+    nic__offer(n, NIC_OFFER_CLOCK, NIC_UNKNOWN, "of another network namespace: ask there");
+    return;
+  }
   if (n->ptp_index < 0) {
     nic__offer(n, NIC_OFFER_CLOCK, m->is_live ? NIC_NO : NIC_UNKNOWN, "no PTP clock registered%s%s",
                n->driver[0] ? " by driver " : "", n->driver);

@@ -34,7 +34,7 @@ typedef struct options {
   const char *record_path;
   const char *listen, *connect, *stamping_nic;
   const char *prometheus, *explain;
-  bool json, csv, all, registers, interval_given, udp;
+  bool json, csv, all, registers, interval_given, udp, is_short;
   long size_bytes;
   double interval_s;
   long count;
@@ -71,17 +71,22 @@ static int usage(FILE *out) {
         "       nicstat --explain WORD    a counter, register, offset (0x...) or register list\n"
         "options:\n"
         "  --csv          watch: lines of comma-separated values\n"
-        "  --json         one JSON object (watch, clock, stamps: one per line)\n"
-        "  --interval S   watch, clock: seconds between lines (1; clock: 0.2)\n"
-        "  --count N      watch, clock: stop after N lines (at Ctrl-C); stamps: transfers (10)\n"
+        "  --json         list, health: one JSON object; watch, clock, stamps: one per line\n"
+        "  --interval S   watch, top, clock: seconds between lines (1; clock: 0.2); health: of its "
+        "look\n"
+        "  --count N      watch, top, clock: stop after N lines (at Ctrl-C); stamps: transfers "
+        "(10); pages served\n"
         "  --registers    watch, clock: from the device itself (root)\n"
         "  --size N       stamps: bytes per transfer (64)\n"
         "  --udp          stamps: datagrams instead of a stream\n"
         "  --nic NIC      stamps: also when this NIC put the first bit on the wire, by its own "
         "clock\n"
-        "  --all          list: all PCI devices; watch: also counters that stand still\n"
+        "  --all          list, --record: all PCI devices; watch, top: also counters that stand "
+        "still\n"
         "  --dump FILE    a machine recorded with --record or `lspci -xxxx` instead of this one\n"
-        "  --sysfs DIR    another folder than /sys (a recorded tree)\n",
+        "  --sysfs DIR    another folder than /sys (a recorded tree)\n"
+        "Exit status: 0 done; 1 it could not be, or health found something; 2 wrong usage, or no "
+        "NIC to look at.\n",
         out);
   return out == stderr ? 2 : 0;
 }
@@ -179,7 +184,11 @@ static int run_list(const options *o, const nic_machine *m) {
   else if (!shown && !o->nic)
     puts("no NIC found");
   if (!shown && o->nic)
-    return fprintf(stderr, "nicstat: %s: no such NIC; `nicstat list` names them\n", o->nic), 1;
+    return fprintf(stderr,
+                   o->is_short ? "nicstat: %s: unknown command, and no NIC of that name\n"
+                               : "nicstat: %s: no such NIC; `nicstat list` names them\n",
+                   o->nic),
+           o->is_short ? 2 : 1;
   return 0;
 }
 
@@ -263,6 +272,16 @@ static void sleep_s(double seconds) {
 
 static int fail(const nic_error *error) { return fprintf(stderr, "nicstat: %s\n", error->text), 1; }
 
+/* What was named is not there, or nothing was named that had to be: `wanted`. */
+static int no_such_nic(const options *o, const char *wanted) {
+  if (o->nic)
+    fprintf(stderr, "nicstat: %s: %s: no such NIC; `nicstat list` names them\n", o->command,
+            o->nic);
+  else
+    fprintf(stderr, "nicstat: %s: %s; `nicstat list` shows them\n", o->command, wanted);
+  return 2;
+}
+
 #include "hw/nicstat_health.h"
 #include "hw/nicstat_view.h"
 
@@ -271,7 +290,7 @@ static int run_watch(const options *o, const nic_machine *m) {
   source open = {NULL, NULL}, *c = &open;
   const nic_registers_desc registers = {NULL, NULL, true};
   const nic_info *n = o->nic ? nic_by_name(m, o->nic) : NULL;
-  if (!n) return fprintf(stderr, "nicstat: watch: name a NIC; `nicstat list` shows them\n"), 2;
+  if (!n) return no_such_nic(o, "name a NIC");
   if ((o->registers ? nic_registers_open(m, n, &registers, NULL, &open.registers, &error)
                     : nic_counters_open(m, n, NULL, &open.counters, &error)) != NIC_OK)
     return fail(&error);
@@ -434,9 +453,7 @@ static int run_clock(const options *o, const nic_machine *m) {
   v.narrowest_ns = INT64_MAX;
   desc.system = o->nic && strcmp(o->nic, "realtime") == 0;
   const nic_info *n = o->nic && !desc.system ? nic_by_name(m, o->nic) : NULL;
-  if (!n && !desc.system)
-    return fprintf(stderr, "nicstat: clock: name a NIC, or realtime; `nicstat list` shows them\n"),
-           2;
+  if (!n && !desc.system) return no_such_nic(o, "name a NIC, or realtime");
   if (o->find.dump_path && n) return clock_recorded(&v, m, n);
   if (o->registers && n) {
     if (nic_registers_open(m, n, NULL, NULL, &registers, &error) != NIC_OK) return fail(&error);
@@ -962,36 +979,88 @@ static bool parse_number(const char *text, double lo, double hi, double *value) 
   return end != text && *end == 0 && *value >= lo && *value <= hi;
 }
 
+/* Whom an option serves, which for others would do nothing without a word. */
+static const struct {
+  const char *option, *commands;
+} serves[] = {
+    {"--csv", " watch "},
+    {"--json", " list watch health clock stamps "},
+    {"--interval", " watch top health clock "},
+    {"--count", " watch top clock stamps --prometheus "},
+    {"--registers", " watch clock "},
+    {"--size", " stamps "},
+    {"--udp", " stamps "},
+    {"--nic", " stamps "},
+    {"--listen", " stamps "},
+    {"--connect", " stamps "},
+    {"--all", " list watch top --record "},
+};
+static bool is_among(const char *list, const char *word) {
+  char spaced[64];
+  return snprintf(spaced, sizeof spaced, " %s ", word) < (int)sizeof spaced && strstr(list, spaced);
+}
+/* 0, or the exit status of a wrong call: a word that serves nobody, or that this command does not know. `nicstat eth0`
+   is short for `nicstat list eth0`. */
+static int check_words(int argc, char **argv, options *o) {
+  const bool is_alone = o->record_path || o->prometheus || o->explain;
+  const char *mode = o->record_path  ? "--record"
+                     : o->prometheus ? "--prometheus"
+                     : o->explain    ? "--explain"
+                                     : "list";
+  if (is_alone && o->command)
+    return fprintf(stderr, "nicstat: %s: %s takes no other word\n", o->command, mode), 2;
+  if (o->command && !is_among(" list watch top health clock stamps ", o->command) && !o->nic) {
+    o->nic = o->command;
+    o->command = NULL;
+    o->is_short = true;
+  }
+  if (!o->command) o->command = is_alone ? mode : "list";
+  if (o->nic && strcmp(o->command, "stamps") == 0)
+    return fprintf(stderr, "nicstat: stamps: %s: a NIC is named by --nic\n", o->nic), 2;
+  for (int i = 1; i < argc; i++)
+    for (size_t k = 0; k < sizeof serves / sizeof *serves; k++)
+      if (strcmp(argv[i], serves[k].option) == 0 && !is_among(serves[k].commands, o->command))
+        return fprintf(stderr, "nicstat: %s: not of %s, but of:%s\n", argv[i], o->command,
+                       serves[k].commands),
+               2;
+  return 0;
+}
+
 /* 0, or the exit status of a wrong call */
 static int parse(int argc, char **argv, options *o) {
+  static const char with_value[] =
+      " --prometheus --explain --dump --sysfs --record --listen --connect --nic "
+      "--size --interval --count ";
   double value;
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
+    if (!next && is_among(with_value, a))
+      return fprintf(stderr, "nicstat: %s: its value is missing\n", a), 2;
     if (strcmp(a, "--json") == 0)
       o->json = true;
     else if (strcmp(a, "--csv") == 0)
       o->csv = true;
-    else if (strcmp(a, "--prometheus") == 0 && next)
+    else if (strcmp(a, "--prometheus") == 0)
       o->prometheus = argv[++i];
-    else if (strcmp(a, "--explain") == 0 && next)
+    else if (strcmp(a, "--explain") == 0)
       o->explain = argv[++i];
     else if (strcmp(a, "--all") == 0)
       o->all = o->find.all_pci = true;
-    else if (strcmp(a, "--dump") == 0 && next)
+    else if (strcmp(a, "--dump") == 0)
       o->find.dump_path = argv[++i];
-    else if (strcmp(a, "--sysfs") == 0 && next)
+    else if (strcmp(a, "--sysfs") == 0)
       o->find.sysfs_root = argv[++i];
-    else if (strcmp(a, "--record") == 0 && next)
+    else if (strcmp(a, "--record") == 0)
       o->record_path = argv[++i];
     else if (strcmp(a, "--registers") == 0)
       o->registers = true;
     else if (strcmp(a, "--udp") == 0)
       o->udp = true;
-    else if (strcmp(a, "--listen") == 0 && next)
+    else if (strcmp(a, "--listen") == 0)
       o->listen = argv[++i];
-    else if (strcmp(a, "--connect") == 0 && next)
+    else if (strcmp(a, "--connect") == 0)
       o->connect = argv[++i];
-    else if (strcmp(a, "--nic") == 0 && next)
+    else if (strcmp(a, "--nic") == 0)
       o->stamping_nic = argv[++i];
     else if (strcmp(a, "--size") == 0 && parse_number(next, 1, 1e6, &value))
       o->size_bytes = (long)value, i++;
@@ -999,10 +1068,10 @@ static int parse(int argc, char **argv, options *o) {
       o->interval_s = value, o->interval_given = true, i++;
     else if (strcmp(a, "--count") == 0 && parse_number(next, 1, 1e9, &value))
       o->count = (long)value, i++;
+    else if (is_among(with_value, a))
+      return fprintf(stderr, "nicstat: %s: %s: not a number, or out of range\n", a, next), 2;
     else if (a[0] == '-')
-      return fprintf(stderr,
-                     "nicstat: %s: unknown option, or its value is missing or out of range\n", a),
-             usage(stderr);
+      return fprintf(stderr, "nicstat: %s: unknown option (nicstat --help)\n", a), 2;
     else if (!o->command)
       o->command = a;
     else if (!o->nic)
@@ -1010,7 +1079,23 @@ static int parse(int argc, char **argv, options *o) {
     else
       return fprintf(stderr, "nicstat: %s: one NIC at a time\n", a), 2;
   }
-  return 0;
+  return check_words(argc, argv, o);
+}
+
+/* An empty folder, as where a container has no sysfs, is no machine without NICs. */
+static bool lacks_sysfs(const options *o) {
+  const char *sysfs = o->find.sysfs_root ? o->find.sysfs_root : "/sys";
+  char path[4096];
+  if (o->find.dump_path || is_among(" stamps clock ", o->command)) return false;
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", sysfs, i ? "bus" : "class");
+    if (access(path, F_OK) == 0) return false;
+  }
+  fprintf(stderr,
+          "nicstat: %s: neither class nor bus in it: mount sysfs there or name another folder "
+          "(--sysfs)\n",
+          sysfs);
+  return true;
 }
 
 int main(int argc, char **argv) {
@@ -1020,15 +1105,18 @@ int main(int argc, char **argv) {
   output_begin("nicstat");
   if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
     return usage(stdout);
+  if (argc == 2 && strcmp(argv[1], "--version") == 0)
+    return puts("nicstat of nbc_overlap " NBC_VERSION_STRING) < 0;
   int code = parse(argc, argv, &o);
   if (code) return code;
   if (o.explain) return run_explain(o.explain);
-  if (!o.command) o.command = "list";
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   signal(SIGBUS, on_bus);
   if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
-  if (o.record_path)
+  if (nic_count(m) == 0 && lacks_sysfs(&o))
+    code = 1;
+  else if (o.record_path)
     code = run_record(&o, m);
   else if (o.prometheus &&
            (strncmp(o.prometheus, "http:", 5) == 0 || strncmp(o.prometheus, "unix:", 5) == 0))
@@ -1048,7 +1136,7 @@ int main(int argc, char **argv) {
   else if (strcmp(o.command, "stamps") == 0)
     code = run_stamps(&o, m);
   else
-    code = (fprintf(stderr, "nicstat: %s: unknown command\n", o.command), usage(stderr));
+    code = (fprintf(stderr, "nicstat: %s: unknown command (nicstat --help)\n", o.command), 2);
   nic_machine_free(m);
   return code;
 }

@@ -209,6 +209,8 @@ static void health_pcie(const options *o, const nic_info *n, int *count) {
 /* exit status: 0 nothing wrong, 1 something is */
 static int run_health(const options *o, const nic_machine *m) {
   int count = 0, looked = 0;
+  if (nic_count(m) == 0) return fprintf(stderr, "nicstat: health: no NIC found\n"), 2;
+  if (o->nic && !nic_by_name(m, o->nic)) return no_such_nic(o, NULL);
   if (o->json) printf("{\"schema\":\"nicstat-health/1\",\"findings\":[");
   for (size_t i = 0; i < nic_count(m) && !stop_asked; i++) {
     const nic_info *n = nic_at(m, i);
@@ -224,8 +226,6 @@ static int run_health(const options *o, const nic_machine *m) {
     printf("nothing wrong seen in %g s (counters that should stand still did; PCIe links as they "
            "could)\n",
            o->interval_s);
-  if (!looked)
-    return fprintf(stderr, "nicstat: health: no such NIC; `nicstat list` names them\n"), 2;
   return count != 0;
 }
 

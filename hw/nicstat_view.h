@@ -233,7 +233,7 @@ static int run_top(options *o, const nic_machine *m) {
   for (size_t i = 0; i < nic_count(m) && !o->nic && !v.n;
        i++) /* the first that is up, and not loopback */
     if (nic_at(m, i)->is_up && !nic_at(m, i)->is_loopback) v.n = nic_at(m, i);
-  if (!v.n) return fprintf(stderr, "nicstat: top: name a NIC; `nicstat list` shows them\n"), 2;
+  if (!v.n) return no_such_nic(o, "name a NIC");
   if (nic_counters_open(m, v.n, NULL, &open.counters, &error) != NIC_OK) return fail(&error);
   v.count = source_count(&open);
   v.rows = calloc(v.count, sizeof *v.rows);

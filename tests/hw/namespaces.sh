@@ -51,6 +51,11 @@ vanishes() { # UDP=1 or nothing
   grep -q NBC_E_PEER "$T/wait0" && grep -q NBC_E_PEER "$T/wait1"
 }
 sees_veth() { ip netns exec $a "$B/nicstat" list v$a | grep -q 'soft-stamps *yes'; }
+# A container with the host's /sys: what stands there is not its own.
+sees_strangers() {
+  ip netns exec $a unshare -n "$B/nicstat" list v$a >"$T/strangers" && cat "$T/strangers" && grep -q 'clock *unknown *of another network namespace' "$T/strangers" &&
+    [ "$(grep -c 'stamps *no *of another network namespace' "$T/strangers")" = 2 ] && ! ip netns exec $a "$B/nicstat" list v$a | grep 'another network namespace'
+}
 counts_veth() { ip netns exec $a "$B/nicstat" watch v$a --count 1 --interval 0.01 --all | grep -q 'net/tx_bytes *[1-9]'; }
 
 # nicstat's stamps between the two: every message answered, stamped on both sides.
@@ -84,6 +89,7 @@ check "datagrams between hosts" stamps_between --udp
 kill $server && wait $server
 check "no listener" no_listener
 check "nicstat sees veth" sees_veth
+check "a NIC of another network namespace" sees_strangers
 check "counters of veth" counts_veth
 # A slow link with a short queue: the kernel drops and sends again.
 if tc -n $a qdisc replace dev v$a root tbf rate 80mbit burst 10kb limit 20kb >"$T/tbf" 2>&1; then

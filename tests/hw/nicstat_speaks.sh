@@ -20,10 +20,28 @@ check watches 0 'nothing moved' out watch eth9 --sysfs "$dir/sys" --interval 0.0
 check watch_all 0 'net/rx_bytes *5 ' out watch eth9 --sysfs "$dir/sys" --interval 0.01 --count 1 --all
 check watch_json 0 '"net/rx_bytes":{"unit":"bytes","value":5,' out watch eth9 --json --sysfs "$dir/sys" --interval 0.01 --count 1
 check unknown_nic 1 'no such NIC' err list nope --sysfs "$dir/sys"
-check unknown_nic_watched 2 'name a NIC' err watch nope --sysfs "$dir/sys"
-check unknown_command 2 'unknown command' err dance
-check unknown_option 2 'unknown option' err --dance
-check bad_number 2 'out of range' err watch lo --interval nan
+check unknown_nic_watched 2 'watch: nope: no such NIC' err watch nope --sysfs "$dir/sys"
+check unknown_nic_on_top 2 'top: nope: no such NIC' err top nope --sysfs "$dir/sys"
+check unknown_clock 2 'clock: nope: no such NIC' err clock nope --sysfs "$dir/sys"
+check no_nic_watched 2 'watch: name a NIC' err watch --sysfs "$dir/sys"
+check nic_alone_is_listed 0 '^eth9' out eth9 --sysfs "$dir/sys"
+check unknown_command 2 'dance: unknown command' err dance
+check unknown_command_of_a_nic 2 'dance: unknown command' err dance eth9 --sysfs "$dir/sys"
+check unknown_option 2 '--dance: unknown option' err --dance
+check bad_number 2 '--interval: nan: .*out of range' err watch lo --interval nan
+check missing_value 2 '--count: its value is missing' err watch lo --count
+check missing_file 2 '--record: its value is missing' err --record
+check option_of_others 2 '--csv: not of health, but of: watch' err health --csv --sysfs "$dir/sys"
+check option_of_other_modes 2 '--registers: not of --record' err --record - --registers --sysfs "$dir/sys"
+check word_too_many 2 'eth9: --prometheus takes no other word' err --prometheus - eth9 --sysfs "$dir/sys"
+check stamps_of_a_word 2 'stamps: eth9: a NIC is named by --nic' err stamps eth9 --sysfs "$dir/sys"
+check version 0 'nbc_overlap [0-9]*\.[0-9]*\.[0-9]*$' out --version
+mkdir -p "$dir/no_sys" "$dir/no_nics/class"
+check no_sysfs 1 'neither class nor bus in it: mount sysfs' err --sysfs "$dir/no_sys"
+check no_sysfs_to_serve 1 'mount sysfs' err --prometheus - --sysfs "$dir/no_sys"
+check stamps_need_no_sysfs 0 'over loopback' out stamps --count 2 --sysfs "$dir/no_sys"
+check no_nic 0 'no NIC found' out --sysfs "$dir/no_nics"
+check health_without_a_nic 2 'health: no NIC found' err health --sysfs "$dir/no_nics"
 check missing_sysfs 1 'mount sysfs' err --sysfs "$dir/none"
 check help 0 '^usage' out --help
 check clock_of_the_kernel 0 '"kind":"system"' out clock realtime --json --count 2 --interval 0.01
