@@ -454,7 +454,7 @@ VISIBLE int PMPI_Finalize(void) {
 VISIBLE int MPI_Finalize(void) __attribute__((alias("PMPI_Finalize")));
 BODY(Abort, OTHER, (MPI_Comm comm, int code), (comm, code)) {
   (void)c;
-  finish_before_end();
+  finish_before_abort();
   return REAL(Abort)(comm, code);
 }
 

@@ -101,6 +101,13 @@ static void finish_before_end(void) {
   wait_for_node(true);
 }
 
+/* Also of a process whose own report MPI_Finalize has written: others may be before theirs. */
+static void finish_before_abort(void) {
+  const bool is_written = __atomic_load_n(&run.written, __ATOMIC_ACQUIRE) == 2;
+  finish_before_end();
+  if (is_written) wait_for_node(true);
+}
+
 __attribute__((destructor)) static void at_exit(void) { finish_before_end(); }
 
 VISIBLE void _exit(int status) {

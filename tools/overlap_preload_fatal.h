@@ -6,7 +6,7 @@
 VISIBLE int ompi_mpi_abort(void *comm, int code);
 VISIBLE int ompi_mpi_abort(void *comm, int code) {
   static int (*real_ompi_mpi_abort)(void *, int);
-  finish_before_end();
+  finish_before_abort();
   return REAL_OF(, ompi_mpi_abort)(comm, code);
 }
 #endif

@@ -12,7 +12,8 @@
    "*": a pointer to an int, as in Fortran. Times in seconds: mnk, mn, mk, nk, one, each times the sizes
    that its name says (M-0: one; M-1: mnk and one; M-2: all). Noise: sigma (N-1), sigma_mnk ...
    sigma_one (N-2), mode=WEIGHT,MEAN,SIGMA up to four times (N'), as in pm_kernel. The function's result
-   is 0 or what result=N says, its output what was in memory: checks of a program on its result fail.
+   is 0 or what result=N says, its output what was in memory: checks of a program on its result fail. (A long double is
+   no number, also when it is measured, and of two whole numbers in a struct the second may be any.)
 
    --measure-kernels MODELS: a line with sizes and without times (dgemm_ m=*3 n=*4 k=*5) stands for a function
    that is to be measured: it runs once for each size class (sizes within a ninth), its CPU time on this host

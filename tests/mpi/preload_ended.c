@@ -67,6 +67,16 @@ static void outside_window(void) {
   MPI_Win_fence(0, win);
   MPI_Put(memory, 1, MPI_CHAR, 77, 0, 1, MPI_CHAR, win);
 }
+static int abort_in_finalize(MPI_Comm comm, int key, void *value, void *user) {
+  (void)comm, (void)key, (void)value, (void)user;
+  return MPI_Abort(MPI_COMM_WORLD, 3);
+}
+static void finalize(void) { /* which takes attributes off MPI_COMM_SELF first */
+  int key;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, abort_in_finalize, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Finalize();
+}
 static void own_handler(MPI_Comm *comm, int *code, ...) {
   (void)comm;
   (void)code;
@@ -94,6 +104,7 @@ static void leave(const char *how) {
   if (strcmp(how, "invalid") == 0) MPI_Send(NULL, 0, MPI_CHAR, 77, 0, MPI_COMM_WORLD);
   if (strcmp(how, "truncated") == 0) truncated();
   if (strcmp(how, "window") == 0) outside_window();
+  if (strcmp(how, "finalize") == 0) finalize();
   _exit(0);
 }
 enum { MESSAGES = 500, THREADS = 2 };

@@ -48,7 +48,7 @@ ended() {
 # Launchers kill the others at once: they are asked for their reports before. (Open MPI's sends them SIGTERM first: then
 # they write anew.)
 one_ends() { # mpi
-  for how in fault abort exit _exit killed MPI_Abort threads invalid $(some '' 'truncated window'); do
+  for how in fault abort exit _exit killed MPI_Abort threads invalid finalize $(some '' 'truncated window'); do
     ended "$1" $how
     if [ "$(reports_of "$reports")" = 4 ] && { [ "$1" = openmpi ] || [ "$notes" = 3 ]; } && [ $code != 0 ] && [ $code != 124 ]; then ok "$1: one process ends by $how: reports of all four"
     else bad "$1: one process ends by $how: status $code, $(reports_of "$reports") of 4 reports, $notes say why: $(ls "$reports" | tr '\n' ' '; cat "$reports/err")"; fi
