@@ -11,7 +11,10 @@
      model_dense_HxF    F flows of each of H hosts at once, of up to 2 MB, to random others
      model_small_flows  many flows of up to 1000 bytes at once: how the time grows with their number
      model_allreduce_P  8 bytes among P processes at the LogGP level (recursive doubling over puts):
-                        CPU time, and the memory of a process without its stack */
+                        CPU time, and the memory of a process without its stack
+     model_windows_T    200 rounds of 8 bytes from each of 4096 processes to another over T threads of the host: CPU time of all, beside it the run
+                        without threads; _wall: time on the wall, the same */
+#define PM_THREADS
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "bench.h"
@@ -100,6 +103,7 @@ static void pairs(void *unused) {
            "PtlPut");
   pm_barrier();
 }
+static int threads; /* of the host */
 static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void *),
                     size_t stack_bytes, int no_data) {
   pm_world_desc desc = {0};
@@ -108,6 +112,7 @@ static pm_stats run(const pm_platform *p, pm_link_model link, void (*body)(void 
   desc.link = link;
   desc.stack_bytes = stack_bytes;
   desc.no_data = no_data;
+  desc.threads = threads;
   must(!pm_world_create(&desc, &w) && !pm_spawn_all(w, body, NULL), "world");
   if (pm_world_run(w)) fprintf(stderr, "%s\n", pm_world_error(w)), exit(1);
   const pm_stats stats = pm_world_stats(w);
@@ -340,6 +345,51 @@ static void reduce(int processes) {
   bench_print(name, (double)s.memory_bytes / processes, "B/process");
 }
 
+/* Rounds in which each process sends to one and waits for one message. */
+static void shifts(void *unused) {
+  (void)unused;
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, entry;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  uint64_t word = 1, inbox = 0;
+  const int n = pm_size(), me = pm_rank();
+  must(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL,
+                                PTL_PID_ANY, NULL, NULL, &ni) &&
+           !PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt),
+       "PtlNIInit");
+  ptl_le_t le = {&inbox, 8, ct, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
+  ptl_md_t md = {&word, 8, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  must(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &entry) && !PtlMDBind(ni, &md, &h),
+       "PtlLEAppend");
+  pm_barrier();
+  for (int i = 1; i <= 200; i++)
+    must(!PtlPut(h, 0, 8, PTL_NO_ACK_REQ, pm_process_id((me + i) % n), pt, 0, 0, NULL, 0) &&
+             !PtlCTWait(ct, (ptl_size_t)i, &v),
+         "PtlPut");
+}
+static void windows(void) {
+  const pm_platform p = pm_platform_bxi2(4096);
+  double cpu_s[5], wall_s[5];
+  for (threads = 0; threads <= 4; threads += 1 + threads / 2) {
+    struct timespec begin, end;
+    char name[64];
+    const double start_s = now_s();
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    run(&p, PM_LINK_LOGGP, shifts, 16384, 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    cpu_s[threads] = now_s() - start_s;
+    wall_s[threads] = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    if (!threads) continue;
+    snprintf(name, sizeof name, "model_windows_%d", threads);
+    bench_print_peer(name, cpu_s[threads], "s", "without threads", cpu_s[0]);
+    snprintf(name, sizeof name, "model_windows_%d_wall", threads);
+    bench_print_peer(name, wall_s[threads], "s", "without threads", wall_s[0]);
+  }
+  threads = 0;
+}
+
 /* Whether one of the lines NAME_SIZE and NAME_SIZE_REST is asked for */
 static int asked(int argc, char **argv, const char *name, const char *size, const char *rest) {
   char line[96], longer[96];
@@ -367,5 +417,7 @@ int main(int argc, char **argv) {
     small_flows();
   if (asked(argc, argv, "model_allreduce", "1024", "memory")) reduce(1024);
   if (asked(argc, argv, "model_allreduce", "65536", "memory")) reduce(65536);
+  if (asked(argc, argv, "model_windows", "1", "wall") || asked(argc, argv, "model_windows", "2", "wall") || asked(argc, argv, "model_windows", "4", "wall"))
+    windows();
   return 0;
 }

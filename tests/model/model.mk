@@ -76,4 +76,4 @@ endif
 $(eval $(call script,model/simgrid_platforms)) # builds platform_traffic.c itself
 $(eval $(call script,model/nic_figures))
 NEEDS_model += $(B)/03_simulated_overlap $(B)/paper_figures $(B)/nic_figures $(B)/bench_nbc
-PRINTS_model := model_put_ack model_loggp_2 model_flows_ model_puts_ model_dense_ model_small_flows_ model_allreduce_
+PRINTS_model := model_put_ack model_loggp_2 model_flows_ model_puts_ model_dense_ model_small_flows_ model_allreduce_ model_windows_
