@@ -76,10 +76,10 @@ static bool trace_looks(const char *name) {
 }
 /* Who waits by looking looks millions of times: looks from one place, one right after the other, are one record. What
    is computed between them is known as a sum. */
-static bool trace_looks_again(const site *place, int64_t t0_ns, int64_t t1_ns, int64_t comp_ns) {
+static bool trace_looks_again(const site *place, int64_t t1_ns, int64_t comp_ns) {
   trace_record *const r = me.looks;
   if (!r || me.looks_head != __atomic_load_n(&trace.head, __ATOMIC_RELAXED) ||
-      r->id != (uint64_t)(uintptr_t)place || t0_ns - r->end_ns > TRACE_LOOKS_GAP_NS)
+      r->id != (uint64_t)(uintptr_t)place || comp_ns - r->xfer_ns > TRACE_LOOKS_GAP_NS)
     return false;
   r->end_ns = t1_ns;
   r->xfer_ns = comp_ns;
@@ -90,7 +90,7 @@ static bool trace_looks_again(const site *place, int64_t t0_ns, int64_t t1_ns, i
 static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns, bool in_vain) {
   if (!place || me.skipped_sections) return;
   const int64_t comp_ns = nbc_recorder_comp_ns(me.recorder, t1_ns);
-  if (in_vain && trace_looks_again(place, t0_ns, t1_ns, comp_ns)) return;
+  if (in_vain && trace_looks_again(place, t1_ns, comp_ns)) return;
   trace_record *const r = trace_next();
   *r = (trace_record){.begin_ns = t0_ns,
                       .end_ns = t1_ns,

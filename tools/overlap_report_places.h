@@ -138,6 +138,47 @@ static place *places_of(const nbc_report *r) {
   return places;
 }
 
+/* The calls of one line (a loop that was unrolled, a function that was inlined twice), or of all addresses that have but
+   one name. */
+typedef struct line_sum {
+  const char *call, *where;
+  uint64_t count;
+  int64_t total_ns, max_ns;
+} line_sum;
+static int line_by_name(const void *a, const void *b) {
+  const place *x = (const place *)a, *y = (const place *)b;
+  const int by_call = strcmp(x->site->call, y->site->call);
+  return by_call ? by_call : strcmp(x->where, y->where);
+}
+static int line_order(const void *a, const void *b) { /* most time first */
+  const line_sum *x = (const line_sum *)a, *y = (const line_sum *)b;
+  if (x->total_ns != y->total_ns) return x->total_ns < y->total_ns ? 1 : -1;
+  const int by_call = strcmp(x->call, y->call);
+  return by_call ? by_call : strcmp(x->where, y->where);
+}
+/* Of the report's places, which are put into another order; the caller frees. */
+static line_sum *lines_of(place *places, size_t place_count, size_t *count) {
+  line_sum *lines = (line_sum *)must(calloc(place_count + 1, sizeof *lines));
+  *count = 0;
+  qsort(places, place_count, sizeof *places, line_by_name);
+  for (size_t i = 0; i < place_count; i++) {
+    const nbc_site *s = places[i].site;
+    if (!i || line_by_name(&places[i - 1], &places[i]) != 0) {
+      lines[*count].call = s->call;
+      lines[(*count)++].where = places[i].where;
+    }
+    line_sum *x = &lines[*count - 1];
+    x->count += s->count;
+    plus(&x->total_ns, s->total_ns);
+    if (s->max_ns > x->max_ns) x->max_ns = s->max_ns;
+  }
+  qsort(lines, *count, sizeof *lines, line_order);
+  return lines;
+}
+static int64_t mean_ns(const line_sum *x) {
+  return x->count && x->count < INT64_MAX ? x->total_ns / (int64_t)x->count : 0;
+}
+
 /* Into the report itself, for its JSON. */
 static void name_sites(nbc_report *r) {
   place *places = places_of(r);
@@ -317,18 +358,19 @@ static void text_more(FILE *out, size_t count) {
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
   char text[200], call[40];
+  size_t count;
   if (!r->site_count) return;
   place *places = places_of(r);
+  line_sum *lines = lines_of(places, r->site_count, &count);
   fprintf(out, "\n%-24s %9s %9s %9s %9s  %s\n", "By place in the program", "calls", "total", "mean",
           "longest", "where");
-  for (size_t i = 0; i < r->site_count && i < 15; i++) {
-    const nbc_site *s = places[i].site;
-    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(s->call, call, sizeof call),
-            (unsigned long long)s->count, time_text(s->total_ns, &a),
-            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
-            time_text(s->max_ns, &c), plain(places[i].where, text, sizeof text));
-  }
-  if (r->site_count > 15) text_more(out, r->site_count - 15);
+  for (size_t i = 0; i < count && i < 15; i++)
+    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(lines[i].call, call, sizeof call),
+            (unsigned long long)lines[i].count, time_text(lines[i].total_ns, &a),
+            time_text(mean_ns(&lines[i]), &b), time_text(lines[i].max_ns, &c),
+            plain(lines[i].where, text, sizeof text));
+  if (count > 15) text_more(out, count - 15);
+  free(lines);
   free(places);
 }
 
@@ -362,31 +404,32 @@ static void text_begun(const nbc_report *r, FILE *out) {
 
 static void put_places(FILE *out, const nbc_report *r) {
   words a, b, c;
+  size_t count;
   if (!r->site_count) return;
   place *places = places_of(r);
+  line_sum *lines = lines_of(places, r->site_count, &count);
   fputs("<h2>By place in the program</h2>\n<div "
         "class=\"scroll\"><table><thead><tr><th>where</th><th>call</th><th>calls</th>"
         "<th class=\"wide\"></th><th>total</th><th>mean</th><th>longest</th></tr></thead><tbody>\n",
         out);
-  for (size_t i = 0; i < r->site_count && i < 100; i++) {
-    const nbc_site *s = places[i].site;
+  for (size_t i = 0; i < count && i < 100; i++) {
+    const line_sum *s = &lines[i];
     fputs("<tr data-table=\"place\"><td class=\"name\">", out);
-    put(out, places[i].where);
+    put(out, s->where);
     fputs("</td><td>", out);
     put(out, s->call);
     fprintf(out,
             "</td><td>%llu</td><td class=\"wide\"><svg class=\"bar\" viewBox=\"0 0 100 10\" "
             "preserveAspectRatio=\"none\">",
             (unsigned long long)s->count);
-    put_rect(out, "call", 0, 100 * share(s->total_ns, places[0].site->total_ns));
+    put_rect(out, "call", 0, 100 * share(s->total_ns, lines[0].total_ns));
     fprintf(out, "</svg></td><td>%s</td><td>%s</td><td>%s</td></tr>\n", time_text(s->total_ns, &a),
-            time_text(s->count < INT64_MAX && s->count ? s->total_ns / (int64_t)s->count : 0, &b),
-            time_text(s->max_ns, &c));
+            time_text(mean_ns(s), &b), time_text(s->max_ns, &c));
   }
   fputs("</tbody></table></div>\n", out);
-  if (r->site_count > 100)
-    fprintf(out, "<p class=\"soft\">%zu more place%s.</p>\n", r->site_count - 100,
-            r->site_count == 101 ? "" : "s");
+  if (count > 100)
+    fprintf(out, "<p class=\"soft\">%zu more place%s.</p>\n", count - 100, count == 101 ? "" : "s");
+  free(lines);
   free(places);
 }
 

@@ -59,8 +59,8 @@ looks() { # mpi
     ([.traceEvents[]|select(.args.looks)]|all(.args.looks > 1 and .args.computed_between_us >= 0 and .args.computed_between_us < .dur))'
   asks "$1: looks with computation or other calls between them are not" '[.traceEvents[]|select(.cat=="call" and .pid==1)]|sort_by(.ts) as $c |
     [$c[]|select(.name=="MPI_Test")][0:7]|all(.args.looks == null)'
-  asks "$1: the look that found the message stands alone" '[.traceEvents[]|select(.name=="MPI_Test" or .name=="MPI_Iprobe")] as $c |
-    [[$c[]|select(.name=="MPI_Test")]|last, ([$c[]|select(.name=="MPI_Iprobe")]|last)]|all(.args.looks == null)'
+  asks "$1: the look that found the message stands alone" '[.traceEvents[]|select(.cat=="call" and .args.looks == null)|((.ts+.dur)*1000|round)] as $ends |
+    [.traceEvents[]|select(.cat=="transfer" and .ph=="e" and .pid==1)|(.ts*1000|round)] as $t | ($t|length) == 5 and ([.traceEvents[]|select(.name=="MPI_Iprobe")]|sort_by(.ts)|last|.args.looks == null) and ($t|all(. as $x | [$ends[]|select(. >= $x - 2 and . <= $x + 2)]|length > 0))'
 }
 newest() { # mpi
   (export NBC_TRACE_MIB=1 && traced "$1" 1 newest many 40000)

@@ -115,35 +115,46 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
-/* Rank 1 looks for late messages; then rank 0 waits in MPI_Ssend for a receiver that is late, half as long. */
+/* Rank 1 looks for late messages, for the third right after the second; then rank 0 waits in MPI_Ssend for a receiver that is late, half as long. */
 static void looks(void) {
-  char data[8] = "";
+  char data[8] = "", later[8];
   int there;
-  MPI_Request request;
+  MPI_Request both[2], none = MPI_REQUEST_NULL;
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     for (int i = 0; i < 2; i++) {
       compute(MUCH_NS / 4);
       MPI_Send(data, 8, MPI_CHAR, 1, i, MPI_COMM_WORLD);
     }
+    compute(MUCH_NS / 40);
+    MPI_Send(data, 8, MPI_CHAR, 1, 3, MPI_COMM_WORLD);
     MPI_Ssend(data, 8, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    compute(MUCH_NS / 40);
+    MPI_Send(data, 8, MPI_CHAR, 1, 4, MPI_COMM_WORLD);
     return;
   }
   for (there = 0; !there;) MPI_Iprobe(0, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
   MPI_Recv(data, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
+  MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &both[0]);
+  MPI_Irecv(later, 8, MPI_CHAR, 0, 3, MPI_COMM_WORLD, &both[1]);
   for (int i = 0; i < 8; i++) { /* computation between looks, then other calls */
     if (i < 4) compute(MUCH_NS / 400);
-    else MPI_Barrier(MPI_COMM_SELF);
-    MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+    else MPI_Wait(&none, MPI_STATUS_IGNORE);
+    MPI_Test(&both[0], &there, MPI_STATUS_IGNORE);
   }
-  for (there = 0; !there;) MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; i += there) MPI_Test(&both[i], &there, MPI_STATUS_IGNORE);
   compute(MUCH_NS / 4);
   MPI_Recv(data, 8, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Irecv(data, 8, MPI_CHAR, 0, 4, MPI_COMM_WORLD, &both[0]);
+  for (there = 0; !there;) { /* who computes between two looks does not wait */
+    compute(MUCH_NS / 400);
+    MPI_Test(&both[0], &there, MPI_STATUS_IGNORE);
+  }
 }
 /* Four processes; who is last, and by how much, in the world and in two communicators that are split at once. A broadcast
    waits for its root alone, a collective with counts perhaps for nobody. */
 static void last(void) {
+  static char large[8 << 20];
   const int64_t part_ns = MUCH_NS / 4;
   int all[4] = {0}, one = rank, counts[4] = {0}, at[4] = {0};
   MPI_Comm part;
@@ -158,6 +169,9 @@ static void last(void) {
     if (rank == 1) compute(part_ns);
     MPI_Barrier(part);
   }
+  if (rank == 0) compute(part_ns); /* 3 comes while the others' data is on its way */
+  if (rank == 3) compute(part_ns / 100);
+  MPI_Bcast(large, (int)sizeof large, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (rank == 3) compute(part_ns);
   MPI_Allgatherv(&one, 0, MPI_INT, all, counts, at, MPI_INT, MPI_COMM_WORLD);
   MPI_Comm_free(&part);

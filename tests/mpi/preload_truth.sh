@@ -45,7 +45,7 @@ told_of_looks() {
 }
 # The parts of 50 ms that one waited for another, of those that did: FIELD FIELD: pairs.csv's rank, partner
 who_was_last() { # FILE LEAST OTHERS: least of what is true, ns that others may have
-  awk -F, -v least="$2" -v others="$3" 'BEGIN { split("0,1 6 2,1 3 3,1 3 1,0 2 2,0 2 2,3 4", x, " "); for (i = 1; i < 12; i += 2) want[x[i]] = x[i + 1] * 5e7 }
+  awk -F, -v least="$2" -v others="$3" 'BEGIN { split("0,1 6 2,1 3 3,1 3 1,0 3 2,0 2 2,3 4", x, " "); for (i = 1; i < 12; i += 2) want[x[i]] = x[i + 1] * 5e7 }
     NR > 1 { k = $1 "," $2; if (k in want) { if ($15 < least * want[k]) print "little: " k, $15; else n++ } else if ($15 > others) { print "too much: " k, $15; bad++ } }
     END { exit !(n == 6 && !bad) }' "$1"
 }

@@ -54,6 +54,17 @@ stripped_module() {
   status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module\.c)$' "$T/out" && strip "$T/module.so" &&
     status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
 }
+# Two addresses of one line, in a process each: one row, as of transfers.
+one_line_is_one_row() {
+  copy && offset=16 && for f in "$T"/copy/*.json; do
+    sed -i 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"gone.so","where":"halo (halo.c:7)","offset":'$offset',"count":3,"total_ns":9000,"max_ns":3000},{"call":"MPI_Wait","module":"gone.so","where":"halo (halo.c:9)","offset":99,"count":1,"total_ns":90,"max_ns":90}],&|' "$f"
+    offset=$((offset + 8))
+  done
+  n=$(ls "$T"/copy/*.json | wc -l)
+  status 0 "$report" -o "$T/page.html" --csv "$T/csv" "$T/copy" && sed -n '/^By place/,/^$/p' "$T/out" | grep MPI_Wait >"$T/rows" && cat "$T/rows" &&
+    [ "$(wc -l <"$T/rows")" = 2 ] && grep -Eq "MPI_Wait +$((3 * n)) +[0-9.]+ us +3.00 us +3.00 us  halo \(halo.c:7\)$" "$T/rows" && grep -Eq "MPI_Wait +$n +[0-9.]+ ns .*halo.c:9\)$" "$T/rows" &&
+    [ "$(grep -c 'data-table="place"' "$T/page.html")" = 2 ] && [ "$(grep -c '^"MPI_Wait"' "$T/csv/places.csv")" = $((n + 1)) ]
+}
 # What addr2line found stands in the sum, and is enough where the module is not there any more.
 places_in_json() {
   copy && for f in "$T"/copy/*.json; do sed -i 's|^"cells":|"sites":[{"call":"MPI_Wait","module":"'"$T"'/gone.so","symbol":null,"where":"hidden (module.c:7)","offset":16,"count":3,"total_ns":9000,"max_ns":3000},{"call":"MPI_Test","module":"/bin/app","symbol":"halo","offset":16,"count":3,"total_ns":9,"max_ns":3}],&|' "$f"; done
@@ -214,6 +225,7 @@ check "computation beside one transfer is none beside the others" computation_is
 check "a stripped module's exports are no places" stripped_module
 check "what is known of places is in the JSON" places_in_json
 check "one more place is one" one_more_place
+check "addresses of one line are one row" one_line_is_one_row
 check "messages to oneself get no advice of progress" messages_to_oneself
 check "places behind one with a long name are right" long_names
 check "a large exchange is a blocking call, a small one may have come before" exchanges

@@ -544,6 +544,12 @@ typedef struct gm_place {
   int32_t through; /* it only passes calls on: as distance_to_next says; 0: it does not */
   uint16_t number; /* the monitor's */
 } gm_place;
+/* Looks of one kind (MPI_Test, MPI_Iprobe) by one thread, with no other call between them. */
+typedef struct gm_looks {
+  const nbc_recorder *by; /* NULL: none */
+  nbc_kind kind;
+  int64_t begin_ns, end_ns, gaps_ns, count; /* count: of gaps */
+} gm_looks;
 struct gm_record {
   nbc_monitor *monitor;
   nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
@@ -554,6 +560,7 @@ struct gm_record {
   nbc_pair *pairs; /* by partner, at most half full; those without a message are empty */
   uint32_t pair_mask, pair_count;
   int64_t told_ns; /* up to then what is waited has been told of */
+  gm_looks looks;  /* the last ones */
 };
 /* NULL: no place, or no more memory for places. */
 gm_place *gm_place_of(gm_proc *p, const char *name, gm_from from);

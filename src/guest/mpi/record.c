@@ -150,16 +150,31 @@ static void count_place(const gm_proc *p, int64_t t_ns) {
   x->where.total_ns += d_ns;
   if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
 }
+static void note_look(gm_looks *k, const nbc_recorder *by, nbc_kind kind, int64_t t_ns) {
+  if (kind != NBC_KIND_TEST && kind != NBC_KIND_IPROBE) return;
+  if (k->by == by && k->kind == kind) {
+    k->gaps_ns += t_ns - k->end_ns;
+    k->count++;
+    return;
+  }
+  *k = (gm_looks){.by = by, .kind = kind, .begin_ns = t_ns};
+}
 void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place) {
   const int64_t t_ns = measured_now_ns();
   if (!enter) {
     nbc_recorder **r = gm_recorder_now();
+    gm_looks *const k = &p->record->looks;
+    if (kind_of(name) != k->kind || *r != k->by)
+      k->by = NULL; /* another call ends them, also one that received what they had found */
+    k->end_ns = t_ns;
     if (*r) nbc_call_exit_at(*r, t_ns);
     count_place(p, t_ns);
     return;
   }
   const nbc_kind kind = kind_of(name);
-  nbc_call_enter_at(recorder_at(p, t_ns), kind, t_ns);
+  nbc_recorder *const r = recorder_at(p, t_ns);
+  nbc_call_enter_at(r, kind, t_ns);
+  note_look(&p->record->looks, r, kind, t_ns);
   *gm_place_now() = place;
   *gm_place_since() = t_ns;
 }
@@ -316,6 +331,18 @@ static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t no
   x->late_ns += late_ns;
   x->moving_ns += waited_ns - late_ns;
 }
+/* Since when it was looked for in vain what ends in the running call: by tests before a test, by probes before the
+   receive. Whoever computes between two looks, longer than a microsecond on average, is not waiting. */
+static int64_t looked_since_ns(const gm_proc *p, const gm_msg *m, int64_t since_ns) {
+  const gm_looks *k = &p->record->looks;
+  const gm_place *at = *gm_place_now();
+  if (!k->by || k->by != mine(p) || !at || k->gaps_ns > 1000 * k->count) return since_ns;
+  const bool is_test = kind_of(at->name) == NBC_KIND_TEST;
+  if (k->kind != (is_test ? NBC_KIND_TEST : NBC_KIND_IPROBE)) return since_ns;
+  if (!is_test && (m->is_send || m->asked_ns < *gm_place_since())) return since_ns;
+  const int64_t begin_ns = k->begin_ns > p->record->told_ns ? k->begin_ns : p->record->told_ns;
+  return begin_ns < since_ns ? begin_ns : since_ns;
+}
 /* Messages of the program, not those that collectives are made of: as the preload counts them. */
 static void count_pair(gm_proc *p, const gm_msg *m) {
   const uint32_t part = m->context % GM_CONTEXTS;
@@ -328,10 +355,11 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
   int64_t waited_ns = is_at_hand(p, r) ? nbc_recorder_waited_ns(r, now_ns) : 0;
   if (untold_ns < waited_ns)
     waited_ns = untold_ns; /* one without data ended since: it moves no monitor's time */
+  const int64_t since_ns = looked_since_ns(p, m, now_ns - waited_ns);
   p->record->told_ns = now_ns;
   nbc_pair *x = pair_with(p->record, p->rank, partner);
   x->waited_ns += waited_ns;
-  tell_why(x, other_asked_ns(m), now_ns - waited_ns, now_ns);
+  tell_why(x, other_asked_ns(m), since_ns, now_ns);
   if (m->is_send) {
     x->sent_count++;
     x->sent_bytes += m->bytes;
