@@ -29,6 +29,9 @@
                         ours                those of nbc_overlap.h take their place
                         FILE                those that a table of algorithms names do, up to the bytes that it
                                             names (bench_nbc --tune writes one; nbc_choice_read)
+     NBC_BLOCKING       mpi (default), ours  whose blocking collectives (COLLECTIVES below; with NBC_COLLECTIVES)
+     NBC_CHOICE         FILE                which algorithms ours take: a table that bench_nbc --tune wrote
+     NBC_SHARED_MEMORY  0                   short messages of ours inside a node go by the MPI's messages
      NBC_PROGRESS_SAY   1 (default)  one line by rank 0 about what was chosen, one by who got nothing
                         0 nothing    2 also one line per process at the end: what the worker did
      NBC_PEERS          0: no communication of ours in MPI_Init (some programs of the world are not

@@ -724,10 +724,18 @@ int main(int argc, char **argv) {
   if (argc > 4 && strcmp(argv[1], "--merge") == 0)
     return merge_tables(argv[2], argv[3], argv + 4, argc - 4);
   if (argc > 1 && argv[1][0] == '-' && !only_tail && !only_hosts && !only_other) {
-    const int asked = usage(
-        argv[1], "mpirun -n N xfer_table [--seconds N] SAME_NODE_FILE [OTHER_NODE_FILE], --other "
-                 "OTHER_NODE_FILE, --tail, or --hosts; xfer_table --merge FILE WHY FILE...");
-    if (asked == 0) number_options_print(&option, 1);
+    const int asked =
+        usage(argv[1], "mpirun -n N xfer_table_mpi [--seconds N] SAME_NODE_FILE [OTHER_NODE_FILE]\n"
+                       "       mpirun -n N xfer_table_mpi [--seconds N] --other OTHER_NODE_FILE\n"
+                       "       mpirun -n N xfer_table_mpi [--seconds N] --tail | --hosts\n"
+                       "       xfer_table_mpi --merge FILE WHY FILE...");
+    if (asked == 0) {
+      number_options_print(&option, 1);
+      puts("  --other FILE         between two nodes only\n"
+           "  --tail               eager_bytes and tail_bytes alone, on standard output\n"
+           "  --hosts              the hosts of the run, on standard output\n"
+           "  --merge FILE WHY FILE...  one table of several, of the fastest times");
+    }
     return asked;
   }
   MPI_Init(&argc, &argv);
@@ -782,7 +790,9 @@ int main(int argc, char **argv) {
   int status = 1;
   output_begin("xfer_table");
   memset(&desc, 0, sizeof desc);
-  if (argc > 1 && argv[1][0] == '-') return usage(argv[1], "xfer_table FILE");
+  if (argc > 1 && argv[1][0] == '-')
+    return usage(argv[1], "xfer_table FILE (between two threads; between processes: "
+                          "xfer_table_mpi, xfer_table_mpich)");
   if (argc != 2) {
     fprintf(stderr, "usage: %s FILE\n", argv[0]);
     return 2;

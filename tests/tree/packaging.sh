@@ -97,6 +97,18 @@ man_pages_are_made() { # by make install, as by make docs
     grep -q '^.SH SYNOPSIS\|^\.SH DESCRIPTION' "$T/$to/usr/share/man/man1/$c.1" || { echo "no page of $c"; return 1; }
   done
 }
+# What --help says is in the page, each line of a usage a line; nbc's knows the settings of what it preloads.
+man_pages_say_all() {
+  run_make "$B/nbc" "$B/fit_nic" "$B/bench_nbc" "$B/xfer_table" && sh docs/man_pages.sh "$T/man" 1.2.3 "$B/nbc" "$B/fit_nic" "$B/bench_nbc" "$B/xfer_table" || return 1
+  for c in nbc fit_nic bench_nbc xfer_table; do
+    sed 's/\\f[A-Z]//g; s/\\-/-/g; s/\\&//g' "$T/man/$c.1" >"$T/page" && "$B/$c" --help | grep -oE -- '--?[a-z][a-z-]+' | sort -u | while read -r word; do grep -qF -- "$word" "$T/page" || echo "$c: $word"; done | grep . && return 1
+    grep -q '^\.SH SYNOPSIS' "$T/man/$c.1" || { echo "no synopsis of $c"; return 1; }
+  done
+  sed '1,/^.SH SYN/d; /^.SH DES/,$d' "$T/man/nbc.1" >"$T/synopsis"
+  [ "$(grep -cx '.B nbc' "$T/synopsis")" = "$("$B/nbc" --help | grep -cE '^(usage:|      ) nbc ')" ] || { cat "$T/synopsis"; return 1; }
+  sed 's/\\f[A-Z]//g; s/\\-/-/g' "$T/man/nbc.1" >"$T/page"
+  for v in $(grep -ohE '^     NBC_[A-Z_]+' tools/overlap_preload.c tools/progress_preload.c); do grep -q "^$v " "$T/page" || { echo "no $v"; return 1; }; done
+}
 index_names_every_function() {
   run_make docs B="$B" INSTALL_COMMANDS= || return 1 # the pages are above
   grep -hoE '^(NBC|PM|NIC)_API [^(]*[ *]\(?\*?([a-zA-Z_0-9]+)\(' nbc_overlap.h portals_model.h hw/nic_hw.h hw/nic_meet.h hw/nic_tcp.h hw/nic_udp.h | sed 's/($//; s/.*[ *(]//' | sort -u >"$T/functions"
@@ -116,7 +128,9 @@ if command -v cmake >/dev/null; then
   check "find_package finds the headers" cmake_finds_the_package
   check "find_package takes its own version and ranges around it" cmake_knows_the_version
 else skip "find_package" "no cmake (Debian: cmake)"; fi
-if command -v help2man >/dev/null; then check "man pages are made" man_pages_are_made
+if command -v help2man >/dev/null; then
+  check "man pages are made" man_pages_are_made
+  check "man pages say what --help and the heads say" man_pages_say_all
 else skip "man pages" "no help2man (Debian: help2man)"; fi
 check "make uninstall leaves nothing" uninstalled_is_gone
 if [ -z "$TEST_MORE" ]; then : # half of what this script takes
