@@ -11713,7 +11713,7 @@ static bool pm__loggp_is_coming(pm_world *w, pm__message *m) {
   if (m->way.has_crossed) return false;
   m->way.has_crossed = 1;
   if (m->way.link_count)
-    d_ps += pm__loggp_begin(w, pm__job_to(m), pm__job_bytes(m), t_ps, true) - t_ps;
+    d_ps = pm__later(d_ps, pm__loggp_begin(w, pm__job_to(m), pm__job_bytes(m), t_ps, true) - t_ps);
   if (w->is_faulty)
     pm__in_order(w, m, d_ps);
   else if (d_ps > 0)
@@ -11904,7 +11904,8 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
                                   int64_t wait_ps) {
   const uint64_t payload = pm__job_bytes(m);
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + m->way.d_tail_ps, bytes);
+  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps,
+              pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps), bytes);
   if (wait_ps) pm__use_add(w, link, PM__USE_QUEUED, t_ps, t_ps + wait_ps, bytes * (double)wait_ps);
 }
 /* A link carries one message of a packet after the other, in the order in which they reach it. So it is booked when
@@ -11949,7 +11950,7 @@ PM__INLINE_HERE void pm__sets_out(const pm_world *w, pm__message *m, const pm__k
 static void pm__draw_out(pm_world *w, pm__message *m, uint32_t link, int64_t wait_ps) {
   const int64_t before_ps = m->way.d_tail_ps;
   m->way.d_tail_ps = pm__max_ps(pm__serial_over_ps(w, link, pm__job_bytes(m)), before_ps - wait_ps);
-  m->way.d_rest_ps += m->way.d_tail_ps - before_ps;
+  m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, m->way.d_tail_ps - before_ps);
 }
 /* The next link of its way is due, perhaps more with it.
    ret how long until it has to come again; < 0: not at all, it is there. 0: now, but behind what else happens now: who
@@ -11968,7 +11969,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
     is_behind = m->way.is_flow && l->t_busy_ps == t_ps;
     if (!m->way.is_flow) {
       if (w->graph) pm__draw_out(w, m, way->link[h], wait_ps);
-      l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+      l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
       if (w->uses) pm__crossed(w, m, way->link[h], t_ps, wait_ps);
     }
     if (++h < count)
@@ -11979,7 +11980,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
       m->way.hop = (unsigned char)h;
       return next_ps;
     }
-    if (h == count) m->way.d_rest_ps += wait_ps;
+    if (h == count) m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, wait_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 || is_behind ? pm__max_ps(m->way.d_rest_ps, 0) : -1;
@@ -11994,7 +11995,7 @@ PM__INLINE_HERE int64_t pm__cross_one(pm_world *w, pm__message *m, const pm__kno
   const int64_t t_ps =
       w->now_ps - m->way.d_lag_ps - (h ? step_ps : w->d_first_ps) - (most - 1) * step_ps;
   const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
-  if (!m->way.is_flow) l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+  if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
   m->way.d_rest_ps -= d_ps;
   return d_ps + wait_ps;
 }
@@ -12013,7 +12014,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
       m->way.hop = (unsigned char)h;
       return pm__cross_any(w, m, way);
     }
-    if (!m->way.is_flow) l->t_busy_ps = t_ps + m->way.d_tail_ps;
+    if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 ? m->way.d_rest_ps : -1;
@@ -13767,7 +13768,7 @@ static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
   m->way.t_left_ps = t_end_ps;
   if (m->way.rest_bytes) {
     m->way.event.fn = pm__inject;
-    pm__schedule(w, &m->way.event, pm__max_ps(w->now_ps + pci_ps, w->now_ps));
+    pm__schedule(w, &m->way.event, pm__later(w->now_ps, pci_ps));
   } else {
     m->way.event.fn = pm__all_left;
     pm__schedule(w, &m->way.event, t_end_ps);
@@ -15244,7 +15245,7 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
   if (link >= (uint32_t)w->net_link_count) return; /* PCI, memory */
   l = &u->link[link];
   if (t_begin_ps < 0) t_begin_ps = 0;
-  while (t_end_ps >= PM_LINK_BINS * u->bin_ps) {
+  while (t_end_ps / PM_LINK_BINS >= u->bin_ps) { /* a product might be behind the end of time */
     for (i = 0; i < w->net_link_count; i++) {
       pm__bins_double(u->link[i].carried);
       pm__bins_double(u->link[i].flows);
@@ -15261,7 +15262,7 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
 PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max) {
   int i, n;
   if (!world || !world->uses || link < 0 || link >= world->net_link_count) return 0;
-  n = (int)((world->now_ps + world->uses->bin_ps - 1) / world->uses->bin_ps);
+  n = world->now_ps > 0 ? (int)((world->now_ps - 1) / world->uses->bin_ps) + 1 : 0;
   if (n > PM_LINK_BINS) n = PM_LINK_BINS;
   for (i = 0; bins && i < n && i < max; i++) {
     const pm__use *u = &world->uses->link[link];

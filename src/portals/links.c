@@ -54,7 +54,7 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
   if (link >= (uint32_t)w->net_link_count) return; /* PCI, memory */
   l = &u->link[link];
   if (t_begin_ps < 0) t_begin_ps = 0;
-  while (t_end_ps >= PM_LINK_BINS * u->bin_ps) {
+  while (t_end_ps / PM_LINK_BINS >= u->bin_ps) { /* a product might be behind the end of time */
     for (i = 0; i < w->net_link_count; i++) {
       pm__bins_double(u->link[i].carried);
       pm__bins_double(u->link[i].flows);
@@ -71,7 +71,7 @@ PM__PRIVATE void pm__use_add(pm_world *w, uint32_t link, pm__use_kind kind, int6
 PM_API int pm_link_use(const pm_world *world, int link, pm_link_bin *bins, int max) {
   int i, n;
   if (!world || !world->uses || link < 0 || link >= world->net_link_count) return 0;
-  n = (int)((world->now_ps + world->uses->bin_ps - 1) / world->uses->bin_ps);
+  n = world->now_ps > 0 ? (int)((world->now_ps - 1) / world->uses->bin_ps) + 1 : 0;
   if (n > PM_LINK_BINS) n = PM_LINK_BINS;
   for (i = 0; bins && i < n && i < max; i++) {
     const pm__use *u = &world->uses->link[link];

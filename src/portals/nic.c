@@ -89,7 +89,8 @@ PM__APART static void pm__crossed(pm_world *w, const pm__message *m, uint32_t li
                                   int64_t wait_ps) {
   const uint64_t payload = pm__job_bytes(m);
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
-  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps, t_ps + wait_ps + m->way.d_tail_ps, bytes);
+  pm__use_add(w, link, PM__USE_CARRIED, t_ps + wait_ps,
+              pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps), bytes);
   if (wait_ps) pm__use_add(w, link, PM__USE_QUEUED, t_ps, t_ps + wait_ps, bytes * (double)wait_ps);
 }
 /* A link carries one message of a packet after the other, in the order in which they reach it. So it is booked when
@@ -134,7 +135,7 @@ PM__INLINE_HERE void pm__sets_out(const pm_world *w, pm__message *m, const pm__k
 static void pm__draw_out(pm_world *w, pm__message *m, uint32_t link, int64_t wait_ps) {
   const int64_t before_ps = m->way.d_tail_ps;
   m->way.d_tail_ps = pm__max_ps(pm__serial_over_ps(w, link, pm__job_bytes(m)), before_ps - wait_ps);
-  m->way.d_rest_ps += m->way.d_tail_ps - before_ps;
+  m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, m->way.d_tail_ps - before_ps);
 }
 /* The next link of its way is due, perhaps more with it.
    ret how long until it has to come again; < 0: not at all, it is there. 0: now, but behind what else happens now: who
@@ -153,7 +154,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
     is_behind = m->way.is_flow && l->t_busy_ps == t_ps;
     if (!m->way.is_flow) {
       if (w->graph) pm__draw_out(w, m, way->link[h], wait_ps);
-      l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+      l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
       if (w->uses) pm__crossed(w, m, way->link[h], t_ps, wait_ps);
     }
     if (++h < count)
@@ -164,7 +165,7 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
       m->way.hop = (unsigned char)h;
       return next_ps;
     }
-    if (h == count) m->way.d_rest_ps += wait_ps;
+    if (h == count) m->way.d_rest_ps = pm__sum_ps(m->way.d_rest_ps, wait_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 || is_behind ? pm__max_ps(m->way.d_rest_ps, 0) : -1;
@@ -179,7 +180,7 @@ PM__INLINE_HERE int64_t pm__cross_one(pm_world *w, pm__message *m, const pm__kno
   const int64_t t_ps =
       w->now_ps - m->way.d_lag_ps - (h ? step_ps : w->d_first_ps) - (most - 1) * step_ps;
   const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
-  if (!m->way.is_flow) l->t_busy_ps = t_ps + wait_ps + m->way.d_tail_ps;
+  if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
   m->way.d_rest_ps -= d_ps;
   return d_ps + wait_ps;
 }
@@ -198,7 +199,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
       m->way.hop = (unsigned char)h;
       return pm__cross_any(w, m, way);
     }
-    if (!m->way.is_flow) l->t_busy_ps = t_ps + m->way.d_tail_ps;
+    if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 ? m->way.d_rest_ps : -1;

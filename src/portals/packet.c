@@ -760,7 +760,7 @@ static void pm__packet_begins(pm_world *w, pm__packet *k, int64_t t_end_ps) {
   m->way.t_left_ps = t_end_ps;
   if (m->way.rest_bytes) {
     m->way.event.fn = pm__inject;
-    pm__schedule(w, &m->way.event, pm__max_ps(w->now_ps + pci_ps, w->now_ps));
+    pm__schedule(w, &m->way.event, pm__later(w->now_ps, pci_ps));
   } else {
     m->way.event.fn = pm__all_left;
     pm__schedule(w, &m->way.event, t_end_ps);

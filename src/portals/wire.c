@@ -511,7 +511,7 @@ static bool pm__loggp_is_coming(pm_world *w, pm__message *m) {
   if (m->way.has_crossed) return false;
   m->way.has_crossed = 1;
   if (m->way.link_count)
-    d_ps += pm__loggp_begin(w, pm__job_to(m), pm__job_bytes(m), t_ps, true) - t_ps;
+    d_ps = pm__later(d_ps, pm__loggp_begin(w, pm__job_to(m), pm__job_bytes(m), t_ps, true) - t_ps);
   if (w->is_faulty)
     pm__in_order(w, m, d_ps);
   else if (d_ps > 0)

@@ -115,14 +115,15 @@ static void exchanges(void *unused) {
   pm_barrier();
   PtlFini();
 }
-/* Every constant at its largest or smallest, one after the other, at both levels: time only moves forward. */
+/* Every constant at its largest or smallest, one after the other, at all levels: time only moves forward. */
 static void extreme_constants_never_wrap(void) {
   int runs = 0, ended = 0;
   for (int field = 0;; field++) {
     for (int largest = 0; largest < 2; largest++)
-      for (int level = PM_LINK_FLOW; level <= PM_LINK_LOGGP; level++) {
+      for (int level = 0; level < 3; level++) {
+        static const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
         pm_platform p = pm_platform_bxi2(2);
-        pm_world_desc desc = {.platform = &p, .link = (pm_link_model)level, .trace = 1};
+        pm_world_desc desc = {.platform = &p, .link = levels[level], .trace = 1, .link_use = true};
         int k = 0;
         char text[512];
         int64_t now_ns = -1;
@@ -157,6 +158,34 @@ static void extreme_faults_never_wrap(void) {
       const pm_status status = run_with((pm_world_desc){.faults = faults[i], .link = (pm_link_model)level}, 2, exchanges, NULL, NULL, &now_ns);
       CHECK((status == PM_OK || status == PM_E_TIME_LIMIT) && now_ns >= 0);
     }
+}
+/* All but the first process put 79 days' worth of bytes into it at once: what is second would be there when there is no time
+   any more. */
+static void puts_into_the_first(void *told) {
+  static char memory[8192];
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  ptl_handle_any_t h, md;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_NO_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 0, &pt));
+  ptl_le_t le = {memory, sizeof memory, ct, PTL_UID_ANY, PTL_LE_OP_PUT | PTL_LE_EVENT_CT_COMM};
+  ptl_md_t d = {memory, sizeof memory, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(!PtlLEAppend(ni, pt, &le, PTL_PRIORITY_LIST, NULL, &h) && !PtlMDBind(ni, &d, &md));
+  pm_barrier();
+  if (pm_rank()) CHECK(!PtlPut(md, 0, sizeof memory, PTL_NO_ACK_REQ, pm_process_id(0), 0, 0, 0, NULL, 0));
+  for (int i = 1; i < pm_size() && !pm_rank(); i++, ++*(int *)told) PtlCTWait(ct, (ptl_size_t)i, &v);
+  pm_barrier();
+  PtlFini();
+}
+static void what_is_behind_the_end_of_time_does_not_come_before(void) {
+  for (int k = 0; k < 2; k++) {
+    pm_platform p = pm_platform_bxi2(3);
+    int told = 0;
+    p.loggp_bytes_per_s = p.link_bytes_per_s = 1.2e-3;
+    CHECK(run_with((pm_world_desc){.platform = &p, .link = k ? PM_LINK_LOGGP : PM_LINK_FLOW}, 3, puts_into_the_first, &told, NULL, NULL) == PM_E_TIME_LIMIT && told == k);
+  }
 }
 static void calls_of_any_length_end_the_time(void) {
   for (uint64_t seed = 1; seed <= 20; seed++)
@@ -279,6 +308,7 @@ int main(int argc, char **argv) {
   RUN(flows_and_calls_at_the_end_of_time);
   RUN(extreme_constants_never_wrap);
   RUN(extreme_faults_never_wrap);
+  RUN(what_is_behind_the_end_of_time_does_not_come_before);
   RUN(calls_of_any_length_end_the_time);
   RUN(impossible_topologies_are_refused);
   RUN(polling_for_what_never_comes_is_found_soon);

@@ -137,7 +137,8 @@ static void to_others(void *unused) {
   pm_barrier();
   side_close(&s);
 }
-/* Who looks changes nothing, also where switches take no time and all links of a way are reached at once. */
+/* Who looks changes nothing, also where switches take no time and all links of a way are reached at once. (But the rates
+   of flows up a fat tree may be rounded otherwise.) */
 static void what_is_kept_changes_no_run(void) {
   for (int k = 0; k < 16; k++) {
     pm_platform p;
