@@ -7,9 +7,11 @@
    Run:      mpicc.mpich -O2 tools/hpl_skeleton.c -o build/hpl_skeleton
              printf 'dgemm_ m=*1 n=*2 k=*3 mnk=1.029e-11 one=2e-7\ndtrsm_ m=*1 n=*2 k=*1 mnk=1.029e-11 one=2e-7\n' >kernels
              build/pm_run -n 64 --kernels kernels --fold 1000000 build/hpl_skeleton 8000 128 8 8 1 1 1
-             arguments: N NB P Q BROADCAST SWAP DEPTH EVERY; broadcast 0 ring, 1 modified ring, 2 two rings, 3 modified,
+             arguments: N NB P Q BROADCAST SWAP DEPTH EVERY PART PARTS; broadcast 0 ring, 1 modified ring, 2 two rings, 3 modified,
              4 long (scatter, then roll), 5 modified; swap 0 binary exchange, 1 spread and roll; EVERY n: of each n
-             groups of eight panels the middle one is run and stands for the others
+             groups of eight panels the middle one is run and stands for the others; PARTS n: of these each n-th from
+             PART (0 ...) on, so that several cores share a run: the sum of all parts is its time
+             build/pm_run -n 4096 --sweep part=0,1,2,3 ... build/hpl_skeleton 4000000 232 64 64 1 1 1 1 {part} 4
    Expected: run time and GFlop/s of the simulated machine. On a real one: the time of the communication alone. */
 #include <mpi.h>
 #include <stdbool.h>
@@ -222,18 +224,18 @@ static double timed_s(int first, int last) {
   return MPI_Wtime() - begin_s;
 }
 int main(int argc, char **argv) {
-  int rank, size, at[8] = {2000, 128, 1, 1, RING_M, 1, 1, 1};
+  int rank, size, at[10] = {2000, 128, 1, 1, RING_M, 1, 1, 1, 0, 1};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_Comm_size(MPI_COMM_WORLD, &size);
-  for (int i = 1; i < argc && i <= 8; i++) at[i - 1] = atoi(argv[i]);
+  for (int i = 1; i < argc && i <= 10; i++) at[i - 1] = atoi(argv[i]);
   N = at[0], NB = at[1], P = at[2], Q = at[3], broadcast = at[4], swap = at[5], depth = at[6],
   every = at[7];
+  const int part = at[8], parts = at[9];
   if (N < 1 || NB < 1 || P < 1 || Q < 1 || P * Q != size || broadcast < 0 || broadcast > 5 ||
-      every < 1) {
+      every < 1 || part < 0 || part >= parts) {
     if (rank == 0)
-      fprintf(
-          stderr,
-          "hpl_skeleton: N NB P Q BROADCAST(0..5) SWAP(0, 1) DEPTH(0, 1) EVERY; P * Q processes\n");
+      fprintf(stderr, "hpl_skeleton: N NB P Q BROADCAST(0..5) SWAP(0, 1) DEPTH(0, 1) EVERY PART "
+                      "PARTS; P * Q processes\n");
     return MPI_Finalize(), 2;
   }
   panels = (N + NB - 1) / NB, my_row = rank % P,
@@ -246,11 +248,11 @@ int main(int argc, char **argv) {
       (double *)malloc(sizeof(double) * 2 * (nb + p) * ((size_t)mine(0, my_col, Q) + 2 * nb + 8));
   if (!panel || !rows) return MPI_Abort(MPI_COMM_WORLD, 1), 1;
   double sum_s = 0;
-  if (every == 1) {
+  if (every == 1 && parts == 1) {
     sum_s = timed_s(0, panels);
   } else { /* of the groups begin ... end the one in the middle stands for all */
     const int groups = (panels + GROUP - 1) / GROUP;
-    for (int begin = 0; begin < groups; begin += every) {
+    for (int begin = part * every; begin < groups; begin += parts * every) {
       const int end = begin + every < groups ? begin + every : groups,
                 first = (begin + end) / 2 * GROUP;
       const int last = first + GROUP < panels ? first + GROUP : panels;
@@ -258,9 +260,14 @@ int main(int argc, char **argv) {
       sum_s += timed_s(first, last) * stands_for / (last - first);
     }
   }
-  if (rank == 0)
-    printf("N %d NB %d grid %dx%d broadcast %d swap %d depth %d: %.6f s, %.4g GFlop/s\n", N, NB, P,
-           Q, broadcast, swap, depth, sum_s, (2.0 / 3 * N + 2) * N * N * 1e-9 / sum_s);
+  if (rank == 0) {
+    printf("N %d NB %d grid %dx%d broadcast %d swap %d depth %d: %.6f s, ", N, NB, P, Q, broadcast,
+           swap, depth, sum_s);
+    if (parts > 1)
+      printf("part %d of %d\n", part, parts);
+    else
+      printf("%.4g GFlop/s\n", (2.0 / 3 * N + 2) * N * N * 1e-9 / sum_s);
+  }
   free(panel), free(rows);
   return MPI_Finalize();
 }

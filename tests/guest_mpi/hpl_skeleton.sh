@@ -32,10 +32,20 @@ lookahead_wins_and_no_machine_is_faster_than_its_kernels() {
 samples_stand_for_all() {
   all=$(simulated 16 8000 64 4 4 1 1 1 1) && some=$(simulated 16 8000 64 4 4 1 1 1 5) && holds "$some > 0.9 * $all" && holds "$some < 1.1 * $all"
 }
-refuses() { simulated 4 1000 32 3 2 >"$T/refused"; grep -q 'P \* Q processes' "$T/refused"; }
+parts_add_up() {
+  all=$(simulated 16 8000 64 4 4 1 1 1 3) || return 1
+  sum=0
+  for part in 0 1 2; do
+    s=$(simulated 16 8000 64 4 4 1 1 1 3 $part 3) && grep "part $part of 3" "$T/out" && sum=$(echo "$sum $s" | awk '{ printf "%.6f", $1 + $2 }') || return 1
+  done
+  echo "$all $sum"
+  holds "$sum > 0.999 * $all" && holds "$sum < 1.001 * $all"
+}
+refuses() { simulated 4 1000 32 3 2 >"$T/refused"; grep -q 'P \* Q processes' "$T/refused" && { simulated 4 1000 32 2 2 1 1 1 1 3 3 >"$T/refused"; grep -q 'PART PARTS' "$T/refused"; }; }
 check every_way_ends every_way_ends
 check ends_on_the_host ends_on_the_host
 check lookahead_wins_and_no_machine_is_faster_than_its_kernels lookahead_wins_and_no_machine_is_faster_than_its_kernels
 check samples_stand_for_all samples_stand_for_all
+check parts_add_up parts_add_up
 check refuses refuses
 finish
