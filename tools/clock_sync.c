@@ -173,8 +173,15 @@ static bool parse(int argc, char **argv, options *o) {
       i++;
     else if (strcmp(argv[i], "-i") == 0 && number(next, 1e-3, 1e5, &o->interval_s))
       i++;
-    else
+    else {
+      const bool has_value = strlen(argv[i]) == 2 && strchr("ntwi", argv[i][1]);
+      fprintf(stderr, "clock_sync: %s%s%s: %s\n", argv[i], has_value && *next ? " " : "",
+              has_value ? next : "",
+              !has_value ? "unknown option"
+              : *next    ? "not a number, or out of range"
+                         : "its value is missing");
       return false;
+    }
   }
   o->ranks = (int)ranks;
   return true;

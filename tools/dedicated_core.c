@@ -277,9 +277,23 @@ static int report(const char *svg) {
   return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
 }
 
-static const char usage[] = "usage: dedicated_core [--cores N] [--scaling THREADS:SECONDS,...] "
-                            "[--alpha A] [--costs FILE] [--svg FILE] "
-                            "[--example] [REPORT...]";
+static const char usage[] =
+    "usage: dedicated_core [--cores N] [--scaling THREADS:SECONDS,...] [--alpha A] [--costs FILE]\n"
+    "                      [--svg FILE] [REPORT...]\n"
+    "       dedicated_core --example\n"
+    "Would a program run faster if one core of each process did nothing but communication?\n"
+    "  REPORT        of the overlap preload (one per process), of mpiP, or lines \"field value\" "
+    "as\n"
+    "                --example prints; without any: that example\n"
+    "  --cores N     of each process; without it this machine's, divided by the reports from here\n"
+    "  --scaling THREADS:SECONDS,...  computation measured with so many threads, as in "
+    "15:4.3,16:4.1\n"
+    "                (else one core less takes N/(N-1) times as long)\n"
+    "  --alpha A     share of the blocking calls that are made nonblocking, 0 to 1\n"
+    "  --costs FILE  what calls cost here, from fit_model --dedicated\n"
+    "  --svg FILE    predicted time by alpha, drawn\n"
+    "  --example     prints the input of a run that the model was made for\n"
+    "Exit status: 2: bad arguments or input.";
 
 int main(int argc, char **argv) {
   const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL, *scaling = NULL;
@@ -295,12 +309,18 @@ int main(int argc, char **argv) {
                          : strcmp(argv[first], "--costs") == 0   ? &costs
                          : strcmp(argv[first], "--scaling") == 0 ? &scaling
                                                                  : NULL;
-    if (!value || first + 1 == argc) return fail(usage);
+    if (!value || first + 1 == argc)
+      return fprintf(stderr, "dedicated_core: %s: %s\n%s\n", argv[first],
+                     value ? "its value is missing" : "unknown option", usage),
+             2;
     *value = argv[++first];
   }
   nbc_status status =
       first < argc ? read_input(argv + first, argc - first, &err)
                    : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
+  if (!status && !(input.noprog_s > 0) && !(input.comp_s > 0)) /* an empty file, say */
+    return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", argv[first]),
+           2;
   if (!status && costs) status = read_costs(costs, &err);
   if (status) return fail(err.text);
   char *end = NULL;

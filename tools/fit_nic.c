@@ -444,7 +444,7 @@ static bool choose_keys(void) {
   for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     int i = 0;
     while (i < KEYS && strcmp(keys[i].name, name) != 0) i++;
-    if (i == KEYS) return fail("--keys", name), false;
+    if (i == KEYS) return fail(name, "no key that can be fitted (--keys)"), false;
     if (!(key_get(&keys[i]) > 0))
       return fail(name, "is 0 in the platform: nothing to begin with"), false;
     keys[i].is_fitted = true;

@@ -344,7 +344,9 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc)
       otf2 = argv[++i];
     else
-      return fputs(usage_text, stderr), 2;
+      return fprintf(stderr, "overlap_trace: %s: unknown option, or its value is missing\n%s",
+                     argv[i], usage_text),
+             2;
   }
   if (i == argc) return fputs(usage_text, stderr), 2;
   char beside[PATH_MAX];

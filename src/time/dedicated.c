@@ -331,6 +331,10 @@ NBC_API nbc_status nbc_dedicated_parse(const char *text, size_t text_bytes, cons
     const char *at = l.line;
     nbc__text_read_word(&at, field);
     if (!*field) continue; /* empty, or a comment */
+    for (const char *c = field; *c; c++)
+      if (*c < '!' || *c > '~') /* may be no text at all: nothing to print */
+        return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: a line begins with a field",
+                                name, l.number);
     const char *const wrong = nbc__ded_parse_field(input, field, at);
     if (wrong)
       return nbc__status_fail(err, NBC_E_PARSE, l.number, "%s:%d: %s: %s", name, l.number, field,

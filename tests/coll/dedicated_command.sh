@@ -46,6 +46,9 @@ check "a bad field is named with its line" says 'bad:1: comp_s: number >= 0 want
 echo '@ mpiP' >"$T/bad"
 check "a short mpiP report is named" says 'not a report of mpiP' 2 "$D" "$T/bad"
 check "a missing file is named" says '/nonexistent: cannot be read' 2 "$D" /nonexistent
-check "bad options are refused" says 'usage' 2 "$D" --fast
+check "bad options are refused" says 'dedicated_core: --fast: unknown option' 2 "$D" --fast
+check "a value that is missing is named" says 'dedicated_core: --cores: its value is missing' 2 "$D" --cores
+: >"$T/nothing"
+check "of an empty file nothing is predicted" says 'nothing: neither noprog_s nor comp_s in it' 2 "$D" --cores 4 "$T/nothing"
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -122,6 +122,7 @@ static void parameter_files_are_read(void) {
     const char *text, *says;
     int line;
   } bad[] = {{"comp_s", "comp_s: number", 1},  {"comp_s -1", "number >= 0", 1},
+             {"\n\033[2J 1", ":2: a line begins with a field", 2},
              {"\ncomp 5", "no such field", 2}, {"comp_s 1 2", "more than", 1},
              {"comp_s inf", "number", 1},      {"comp_s 1e999", "number", 1},
              {"comp_s 5x", "number", 1},       {"core_count 1", ">= 2", 1},
