@@ -556,7 +556,8 @@ typedef struct pm_world_desc {
    program's memory needs locks or atomics, and then is no longer the same in each run; those of one node need none.
    Only at the level LogGP with a latency, by itself: pm_world_run says PM_E_INVAL, and why, where there are other levels,
    carriers, faults but slow_node, loggp ranges, traces, stamps, use of links, measured computation, callbacks or crashes
-   caught. Not in such a world: pm_call_at, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's thread. */
+   caught. Not in such a world: pm_call_at, pm_flow_start, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's
+   thread. Inside of the run pm_world_stats tells of the caller's thread of the host. */
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);
@@ -1294,7 +1295,7 @@ PM_API int pm_eq_serve(ptl_handle_eq_t eq_handle, const bool *is_over, pm_event_
    others max-min fairly. Bytes are payload: their headers take their share of each link (of link_packet_bytes +
    link_header_bytes the latter), in proportion, as if packets had no end; done(arg) is called at the simulated time of its end (latency of the way
    not included), outside any process; done may be NULL. For studies of the network alone.
-   ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
+   ret PM_OK | PM_E_INVAL | PM_E_STATE: in a world over threads | PM_E_NOMEM */
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg);
 /* Capacity of a directed link. */
@@ -11010,6 +11011,7 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
+  if (world && world->desc.threads) return PM_E_STATE; /* links are shared by all parts */
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)
@@ -13984,6 +13986,7 @@ PM__PRIVATE void pm__lives_begin(pm_world *w) {
 #  include <pthread.h>
 #endif
 
+enum { PM__PARTS_MOST = 1024 };
 typedef struct pm__parcel { /* an event at another node */
   int64_t t_ps;
   pm__event *event;
@@ -14381,6 +14384,7 @@ PM__PRIVATE void pm__windows_run(pm_world *w) {
     pm_world_fail(w, PM_E_INVAL, why);
     return;
   }
+  if (count > PM__PARTS_MOST) count = PM__PARTS_MOST;
   if (count > w->plat.node_count) count = (int)w->plat.node_count;
   if (!pm__parts_make(w, count)) {
     if (w->parts) pm__parts_free(w);

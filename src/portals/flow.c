@@ -801,6 +801,7 @@ static void pm__plain_flow_done(pm_world *w, void *arg) {
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg) {
   pm__flow *f;
+  if (world && world->desc.threads) return PM_E_STATE; /* links are shared by all parts */
   if (!world || from_node < 0 || to_node < 0 || from_node >= world->plat.node_count ||
       to_node >= world->plat.node_count || from_node == to_node || !(size_bytes >= 0) ||
       size_bytes > 1e18)

@@ -8,7 +8,7 @@
    others max-min fairly. Bytes are payload: their headers take their share of each link (of link_packet_bytes +
    link_header_bytes the latter), in proportion, as if packets had no end; done(arg) is called at the simulated time of its end (latency of the way
    not included), outside any process; done may be NULL. For studies of the network alone.
-   ret PM_OK | PM_E_INVAL | PM_E_NOMEM */
+   ret PM_OK | PM_E_INVAL | PM_E_STATE: in a world over threads | PM_E_NOMEM */
 PM_API pm_status pm_flow_start(pm_world *world, int from_node, int to_node, double size_bytes,
                                void (*done)(void *arg), void *arg);
 /* Capacity of a directed link. */

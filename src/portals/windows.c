@@ -27,6 +27,7 @@
 #  include <pthread.h>
 #endif
 
+enum { PM__PARTS_MOST = 1024 };
 typedef struct pm__parcel { /* an event at another node */
   int64_t t_ps;
   pm__event *event;
@@ -424,6 +425,7 @@ PM__PRIVATE void pm__windows_run(pm_world *w) {
     pm_world_fail(w, PM_E_INVAL, why);
     return;
   }
+  if (count > PM__PARTS_MOST) count = PM__PARTS_MOST;
   if (count > w->plat.node_count) count = (int)w->plat.node_count;
   if (!pm__parts_make(w, count)) {
     if (w->parts) pm__parts_free(w);

@@ -55,10 +55,10 @@ two_static_copies() { # LANGUAGE
   objcopy --redefine-sym use_one=use_two_ "$T/one.o" "$T/two_.o" || return 1
   main_of use_one use_two_ >"$T/two.c" && "$CC" -c -o "$T/two.o" "$T/two.c" && run "$CC" "$T/two.o" "$T/one.o" "$T/two_.o"
 }
-# The header's own table of options says which parts may be left out: PREFIX_NO_..., PREFIX_ONLY_...
+# The header's own table of options says which parts may be left out (PREFIX_NO_..., PREFIX_ONLY_...) or are for who asks: PREFIX_THREADS
 parts_to_leave_out() {
   upper=$(echo "$prefix" | tr a-z A-Z)
-  sed -nE "s/^ +(${upper}_(NO|ONLY)_[A-Z]+) .*/\1/p" "$file"
+  sed -nE "s/^ +(${upper}_(NO|ONLY)_[A-Z]+|${upper}_THREADS) .*/\1/p" "$file"
 }
 without() { # COMPILER STANDARD LANGUAGE MACRO: the same user, for whom all that is left out must not matter
   object "$T/impl.o" "$1" -D_GNU_SOURCE "-std=$2" -x "$3" "-D$4" "$T/$stem-impl.c" &&

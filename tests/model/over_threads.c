@@ -311,7 +311,7 @@ static void what_cannot_be_is_refused_with_its_reason(void) {
   d.threads = -1;
   CHECK(pm_world_create(&d, &w) == PM_E_INVAL);
   d.threads = 2;
-  CHECK(pm_world_create(&d, &w) == PM_OK && pm_call_at(w, 5, never, NULL) == PM_E_STATE);
+  CHECK(pm_world_create(&d, &w) == PM_OK && pm_call_at(w, 5, never, NULL) == PM_E_STATE && pm_flow_start(w, 0, 1, 8, NULL, NULL) == PM_E_STATE);
   pm_on_stamp(w, no_stamp, NULL);
   CHECK(pm_world_run(w) == PM_E_INVAL && strstr(pm_world_error(w), "stamps"));
   pm_world_destroy(w);
