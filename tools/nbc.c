@@ -480,6 +480,21 @@ static char *settings_name(const words *settings) {
   return text(".%08x", (unsigned)(hash ^ hash >> 32));
 }
 
+/* GCC's AddressSanitizer ends a program that finds another library before its own. */
+static const char sanitizer[] = "libasan.so";
+static char *behind_sanitizer(const char *program, char *preload) {
+  char said[65536], *path = find_command(program);
+  if (!path) return preload;
+  ask_with("ldd", path, said, sizeof said);
+  free(path);
+  for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
+    const char *at = strstr(line, sanitizer);
+    at = at ? strstr(at, "=> /") : NULL;
+    if (at) return text("%.*s:%s", (int)strcspn(at + 3, " "), at + 3, preload);
+  }
+  return preload;
+}
+
 /* A setting NAME=VALUE for the processes, by the launcher's own means. */
 static void set(words *w, words *exports, launcher l, mpi m, const char *pair) {
   if (l == MPIRUN && m == MPI_OPEN) {
@@ -499,6 +514,7 @@ static void set(words *w, words *exports, launcher l, mpi m, const char *pair) {
 /* What the user preloads stays, behind ours: in the launcher's options, or set by env before the program, it would
    take our place. */
 static char *behind(const char *preload, const char *theirs) {
+  if (theirs && strstr(theirs, sanitizer)) return text("%s:%s", theirs, preload);
   return theirs && *theirs ? text("%s:%s", preload, theirs) : text("%s", preload);
 }
 static char *both_set(const char *preload, const char *setting) {
@@ -768,6 +784,7 @@ static int see(char **argv, int argc, bool gets) {
   const mpi m = decide_mpi(&o, l, argv[0], program);
   char *preload = need_preload(gets ? "progress" : "overlap", m);
   if (o.with_progress) preload = text("%s:%s", preload, need_preload("progress", m));
+  preload = behind_sanitizer(program, preload);
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);

@@ -206,6 +206,24 @@ static void tell_abi(void) {
   is_told = 1;
   guest_abi_now()->bound(offset_of);
 }
+/* Their shadow memory lies at fixed addresses, where the memory of all processes is here. GCC's are libraries, known
+   before their tables can be read; clang's are in the program. */
+static void refuse_sanitizers(const char *path, bool is_bound) {
+  static const char *const of[][3] = {{"libasan.so", "__asan_init", "Address"},
+                                      {"libhwasan.so", "__hwasan_init", "HWAddress"},
+                                      {"liblsan.so", "__lsan_init", "Leak"},
+                                      {"libmsan.so", "__msan_init", "Memory"},
+                                      {"libtsan.so", "__tsan_init", "Thread"}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    bool is_there = is_bound && elf_find(&image, of[i][1]);
+    for (int k = 0; k < image.object_count && !is_bound; k++)
+      is_there = is_there || strncmp(image.objects[k].name, of[i][0], strlen(of[i][0])) == 0;
+    if (is_there)
+      guest_refuse("%s: made with %sSanitizer, which does not run here: make it without "
+                   "(-fsanitize=undefined runs)",
+                   path, of[i][2]);
+  }
+}
 static char *program_path; /* found where pm_run was started */
 const char *guest_program(void) { return program_path ? program_path : image.objects[0].path; }
 void guest_load(const char *path, int processes) {
@@ -219,6 +237,7 @@ void guest_load(const char *path, int processes) {
   if (!elf_read(&image, found ? found : path, preloads, error, sizeof error))
     guest_refuse("%s", error);
   free(found);
+  refuse_sanitizers(path, false);
   program_path = realpath(image.objects[0].path, NULL);
   /* The room right below the thread pointer has a size that was fixed when pm_run was linked. */
   image.tls_align = image.tls_align ? image.tls_align : 16;
@@ -233,6 +252,7 @@ void guest_load(const char *path, int processes) {
     guest_refuse("%s: %s", path, strerror(errno));
   if (image.objects[0].is_fixed) guest_fixed_load(&image, processes);
   if (!elf_bind(&image, error, sizeof error)) guest_refuse("%s", error);
+  refuse_sanitizers(path, true);
   guest_counter_scan(&image);
   tls_most = image.tls_bytes;
   if (elf_calls_dlopen() && tls_fits() && tls_most + TLS_LATER <= TLS_ROOM) tls_most += TLS_LATER;

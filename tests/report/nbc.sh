@@ -143,6 +143,13 @@ preloads_stay() {
     printed mpirun.mpich "$hydra" $option LD_PRELOAD /x.so -n 1 true && head -1 "$T/out" | grep -- "$option LD_PRELOAD [^ ]*$both -n" || return 1
   done
 }
+# AddressSanitizer ends a program that finds another library before its own: the program's, or one that the user preloads.
+sanitizer_first() {
+  printf '#!/bin/sh\ncase $1 in */app) printf "\\tlibmpich.so.12 => /l/libmpich.so.12 (0x1)\\n\\tlibasan.so.8 => /l/libasan.so.8 (0x2)\\n" ;; esac\n' >"$T/bin/ldd" && : >"$T/bin/app" && chmod +x "$T/bin/ldd" "$T/bin/app" || return 1
+  PATH=$T/bin:$PATH printed mpirun.mpich 'HYDRA build details: Version: 4.0.2' -n 2 app && head -1 "$T/out" | grep 'LD_PRELOAD /l/libasan.so.8:/[^ :]*/libnbc_overlap_mpich.so ' || return 1
+  rm "$T/bin/ldd"
+  LD_PRELOAD=/x/libasan.so.8 printed mpirun.openmpi 'mpirun (Open MPI) 4.1.4' -n 1 true && head -1 "$T/out" | grep 'LD_PRELOAD=/x/libasan.so.8:/[^ :]*/libnbc_overlap_mpi.so '
+}
 # The program is who shows an MPI, whatever stands before it.
 behind_others() {
   printf '#!/bin/sh\ncase $1 in */app) echo "libmpich.so.12 => x" ;; esac\n' >"$T/bin/ldd" && : >"$T/bin/app" && chmod +x "$T/bin/ldd" "$T/bin/app" || return 1
@@ -187,6 +194,7 @@ check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
 check "nbc see --through: layers are passed on" layers_are_passed_on
 check "preloads of the user stay" preloads_stay
+check "AddressSanitizer's library comes first" sanitizer_first
 check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
 check "each command tells its own usage" own_usage
