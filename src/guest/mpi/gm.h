@@ -94,6 +94,7 @@ struct gm_msg {
   bool is_done;
   bool is_message;                                 /* not the operation of a window */
   bool is_send, is_sync, is_posted, has_met, asks; /* asks: to be told whether it was early */
+  bool has_entry;                                  /* one of entries_left */
   int error, source, tag;                          /* source: rank in the world */
   uint64_t bytes;
   /* of progress.c */
@@ -177,6 +178,9 @@ typedef struct gm_vain {
 } gm_vain;
 enum { GM_VAIN = 4 };
 
+/* Receives and sends, of the program and of the library itself (collectives): each of the four is in an order of its
+   own, and those of the program leave entries of the NIC to the others. */
+enum { GM_OF_LIBRARY = 1, GM_SENDS = 2, GM_ORDERS = 4 };
 struct gm_proc {
   int rank, size; /* in the world */
   int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
@@ -194,7 +198,12 @@ struct gm_proc {
   bool has_win_entry;
   uint32_t slots;
   char *early, *reserve;
-  gm_msg *late, *late_tail; /* receives and sends that the NIC has no room for yet, in order */
+  gm_msg *late[GM_ORDERS], *late_tail[GM_ORDERS]; /* that the NIC has no room for yet, in order */
+  uint32_t late_count;
+  int entries_left[GM_ORDERS]; /* of the NIC */
+  bool is_looking;             /* for messages of late receives */
+  uint64_t looked_count;       /* as many had come early when it looked last */
+  int64_t idle_since_ns;       /* without an event; 0: there was one */
   gm_waiter *waiters;
   bool has_poller, is_handling;
   int self_moving,

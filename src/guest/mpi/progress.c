@@ -3,6 +3,7 @@
    buffer or, too early, into a block of this file, from which the CPU copies it. Longer and synchronous
    messages announce themselves; the receiver fetches them from the second portal. */
 #include "gm.h"
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -265,18 +266,26 @@ static void take_event(gm_proc *p, const bool *flag) {
     }
   }
 }
+static void wait_with_late(gm_proc *p);
+static inline bool has_late(const gm_proc *p) {
+  return p->late_count && (p->late[0] || p->late[GM_OF_LIBRARY]) && !p->is_looking;
+}
 /* With a worker, or while another thread takes events, this one waits beside; else it takes events
    itself until its word is set, whomever they belong to. */
 void gm_wait(gm_proc *p, const bool *flag) {
   while (!*flag) {
-    if (gm_set.progress || p->has_poller)
+    if (has_late(p))
+      wait_with_late(p);
+    else if (gm_set.progress || p->has_poller)
       wait_beside(p, flag);
     else
       take_event(p, flag);
   }
 }
 void gm_wait_event(gm_proc *p) {
-  if (gm_set.progress || p->has_poller)
+  if (has_late(p))
+    wait_with_late(p);
+  else if (gm_set.progress || p->has_poller)
     wait_beside(p, NULL);
   else
     take_event(p, NULL);
@@ -355,6 +364,9 @@ int gm_open(gm_proc *p) {
   p->piece_bytes = actual.max_msg_size;
   p->atomic_bytes = actual.max_atomic_size;
   p->fetch_bytes = actual.max_fetch_atomic_size;
+  p->entries_left[0] = actual.max_entries / 5 * 3;
+  p->entries_left[GM_SENDS] = actual.max_entries / 3;
+  p->entries_left[GM_OF_LIBRARY] = p->entries_left[GM_SENDS | GM_OF_LIBRARY] = INT_MAX;
   bad = PtlMDBind(p->ni, &md, &p->md) || PtlCTAlloc(p->ni, &p->early_ct);
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
@@ -379,7 +391,23 @@ static void settle(gm_proc *p, gm_msg *m) {
   m->is_done = 1;
   if (m->done) m->done(m);
 }
-/* ret 0: the NIC has no room now */
+static inline unsigned order_of(const gm_msg *m) {
+  const uint32_t part = m->context % GM_CONTEXTS;
+  return (m->is_send ? GM_SENDS : 0u) | (part && part != GM_PARTITION ? GM_OF_LIBRARY : 0u);
+}
+/* ret 0: there is none left for such messages, or the NIC has no room now */
+static inline int take_entry(gm_proc *p, gm_msg *m, ptl_pt_index_t pt, const ptl_me_t *me) {
+  int *left = &p->entries_left[order_of(m)];
+  if (!*left || PtlMEAppend(p->ni, pt, me, PTL_PRIORITY_LIST, m, &m->handle)) return 0;
+  --*left;
+  m->has_entry = true;
+  return 1;
+}
+static inline void leave_entry(gm_proc *p, gm_msg *m) {
+  if (m->has_entry) p->entries_left[order_of(m)]++;
+  m->has_entry = false;
+}
+/* ret 0: it cannot be now */
 static inline int post_send(gm_proc *p, gm_msg *m) {
   /* Context above, tag below: a receive of any tag ignores the lower half. The source is no part of
      the bits, the NIC compares the process. */
@@ -412,7 +440,7 @@ static inline int post_send(gm_proc *p, gm_msg *m) {
       PTL_ME_OP_GET | (m->bytes > p->piece_bytes ? PTL_ME_EVENT_UNLINK_DISABLE : (unsigned)ONCE));
   me.ignore_bits = ~NUMBER;
   m->is_posted = 1;
-  if (PtlMEAppend(p->ni, p->pt_shown, &me, PTL_PRIORITY_LIST, m, &m->handle)) {
+  if (!take_entry(p, m, p->pt_shown, &me)) {
     m->is_posted = 0;
     return 0;
   }
@@ -442,25 +470,28 @@ static inline int post_recv(gm_proc *p, gm_msg *m) {
     m->asks = true;
     p->self_moving++;
   }
-  if (!PtlMEAppend(p->ni, p->pt, &me, PTL_PRIORITY_LIST, m, &m->handle)) return 1;
+  if (take_entry(p, m, p->pt, &me)) return 1;
   told(p, m); /* later: nobody else will */
   m->is_posted = 0;
   return 0;
 }
 int gm_room(const gm_proc *p) { return pm_append_room(p->ni, p->pt); }
-/* MPI orders what one process sends and receives: while one message waits for room in the NIC, all
-   later ones wait behind it. */
+/* MPI orders what one process sends, and what it receives: while one message waits for room in the NIC, all later ones
+   of its order wait behind it. */
 static void wait_for_room(gm_proc *p, gm_msg *m) {
+  const unsigned order = order_of(m);
   m->next = NULL;
-  if (p->late)
-    p->late_tail->next = m;
+  if (p->late[order])
+    p->late_tail[order]->next = m;
   else
-    p->late = m;
-  p->late_tail = m;
+    p->late[order] = m;
+  p->late_tail[order] = m;
+  p->late_count++;
+  p->looked_count = UINT64_MAX; /* nobody has looked for it */
 }
 static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m)) {
   int ok = 0;
-  if (!p->late) {
+  if (!p->late_count || !p->late[order_of(m)]) {
     const bool was_ahead = p->runs_ahead && pm_run_ahead(true);
     ok = by(p, m);
     if (p->runs_ahead) pm_run_ahead(was_ahead);
@@ -471,20 +502,23 @@ static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m))
 }
 static void post_late(gm_proc *p) {
   /* is_handling: posting may find a message that came early, whose event comes here again. */
-  while (p->late && !p->is_handling) {
-    gm_msg *m = p->late;
-    p->is_handling = 1;
-    const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
-    p->is_handling = 0;
-    if (!ok) return;
-    p->late = m->next;
-  }
+  for (int order = 0; order < GM_ORDERS; order++)
+    while (p->late[order] && !p->is_handling && !p->is_looking) {
+      gm_msg *m = p->late[order];
+      p->is_handling = 1;
+      const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
+      p->is_handling = 0;
+      if (!ok) break;
+      p->late[order] = m->next;
+      p->late_count--;
+    }
 }
 /* Who is to be told survives: persistent requests start the same message again. */
 static inline void prepare(gm_msg *m, void *buffer, uint64_t bytes, int peer, uint32_t context,
                            int tag) {
   m->is_message = true;
   m->is_done = m->is_send = m->is_sync = m->is_posted = m->has_met = m->asks = false;
+  m->has_entry = false;
   m->error = m->source = m->waits = m->pieces_seen = 0;
   m->slot = 0;
   m->handle = 0;
@@ -517,13 +551,16 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
   if (m->asks) gm_self_rest(p); /* the answer must find it */
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
-    gm_msg **at = &p->late, *before = NULL;
+    if (p->is_looking) return 0; /* its message may have been found */
+    gm_msg **at = &p->late[order_of(m)], **tail = &p->late_tail[order_of(m)], *before = NULL;
     while (*at && *at != m) before = *at, at = &(*at)->next;
     if (!*at) return 0;
     *at = m->next;
-    if (p->late_tail == m) p->late_tail = before;
+    if (*tail == m) *tail = before;
+    p->late_count--;
   } else if (PtlMEUnlink(m->handle))
     return 0;
+  leave_entry(p, m);
   if (p->record) gm_record_cancel(p, m);
   m->is_done = 1;
   return 1;
@@ -551,6 +588,7 @@ static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_
                 uint64_t early_bytes) {
   const uint64_t size = SIZE(hdr), take = size < m->limit_bytes ? size : m->limit_bytes;
   m->has_met = 1;
+  leave_entry(p, m);
   m->is_sync = (hdr & LONG) != 0;
   m->slot = (uint32_t)(hdr & NUMBER);
   m->source = gm_rank_of(from);
@@ -573,6 +611,7 @@ static void met(gm_proc *p, gm_msg *m, uint64_t hdr, uint64_t bits, ptl_process_
 static void shown(gm_proc *p, gm_msg *m, const ptl_event_t *e) {
   if (++m->pieces_seen < (int)(e->match_bits >> 44)) return;
   if (m->bytes > p->piece_bytes) PtlMEUnlink(m->handle);
+  leave_entry(p, m);
   p->self_moving -= m->peer == p->rank;
   if (--m->waits == 0) settle(p, m);
 }
@@ -643,7 +682,7 @@ static inline __attribute__((always_inline)) void event_of(gm_proc *p, gm_msg *m
              EARLY_BYTES * EARLY_BLOCKS >> 20);
   default: break; /* AUTO_UNLINK of early blocks */
   }
-  if (p->late) post_late(p);
+  if (p->late_count) post_late(p);
 }
 /* Messages have even addresses; a probe's is made odd. */
 static void event(gm_proc *p, const ptl_event_t *e) {
@@ -660,7 +699,7 @@ static void event(gm_proc *p, const ptl_event_t *e) {
 static int light(void *proc, const ptl_event_t *e) {
   gm_proc *p = proc;
   gm_msg *m = e->user_ptr;
-  if (p->late || p->record || ((uintptr_t)m & 1) || e->ni_fail_type) return 0;
+  if (p->late_count || p->record || ((uintptr_t)m & 1) || e->ni_fail_type) return 0;
   switch (e->type) {
   case PTL_EVENT_PUT:
   case PTL_EVENT_PUT_OVERFLOW:
@@ -726,6 +765,52 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
     early_free(f->early, f->early_bytes);
     f->early = copy;
   }
+}
+/* ---- receives that the NIC has no room for ------------------------------------------------------------ */
+/* Their messages come early, as no event tells. Those that have come are taken out by a search for each receive, in the
+   order in which they were posted, as a library with queues of its own would: the earlier ones of the NIC have
+   not matched them. */
+static void look_for(gm_proc *p, unsigned order) {
+  gm_msg **at = &p->late[order], *before = NULL;
+  while (*at) {
+    gm_msg *m = *at;
+    gm_probe f;
+    gm_probe_for(p, &f, m->peer, m->context, m->want_tag, 1);
+    if (!f.is_found) {
+      before = m;
+      at = &m->next;
+      continue;
+    }
+    *at = m->next;
+    if (p->late_tail[order] == m) p->late_tail[order] = before;
+    p->late_count--;
+    m->is_posted = 1;
+    if (p->record && !m->xfer_id) gm_record_recv(p, m);
+    met(p, m, f.hdr, (uint32_t)f.tag, f.initiator, f.early, f.early_bytes);
+    if (f.early_bytes) free(f.early);
+  }
+}
+/* Instead of a wait for an event, while there are such receives. Searches take time, so they are made when nothing has
+   happened for a while: mostly the NIC has room again before. */
+static void wait_with_late(gm_proc *p) {
+  enum { IDLE_NS = 20000 };
+  const uint64_t count = p->event_count;
+  gm_poll(p);
+  if (p->event_count != count || !p->idle_since_ns) {
+    p->idle_since_ns = pm_now_ns();
+    return;
+  }
+  if (pm_now_ns() - p->idle_since_ns < IDLE_NS || p->is_looking) return;
+  const uint64_t early = early_count(p);
+  if (early == p->looked_count) return;
+  p->looked_count = early;
+  p->is_looking = true;
+  look_for(p, 0);
+  look_for(p, GM_OF_LIBRARY);
+  p->is_looking = false;
+  p->idle_since_ns = 0;
+  post_late(p);
+  if (p->waiters) wake(p);
 }
 /* MPI_Mrecv: a probe has taken the message out of the NIC, with a copy of what had come. */
 void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *f) {
