@@ -58,7 +58,7 @@
    MPI_Pcontrol, from the program:
      MPI_Pcontrol(0)          measuring off
      MPI_Pcontrol(1)          on (all threads: each from its next MPI call on)
-     MPI_Pcontrol(2, "name")  a section begins
+     MPI_Pcontrol(2, "name")  a section begins (ASCII or UTF-8; 63 bytes are kept)
      MPI_Pcontrol(-2)         the innermost section ends
    Any level >= 2 or < 0 does the same. Without a readable name (Fortran cannot pass one) the section
    is called "level 2". Regions marked for Caliper (cali_begin_region, ...) or NVTX 2 are sections too
@@ -473,14 +473,30 @@ VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name)
     __attribute__((alias("PMPI_Comm_set_name")));
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
-/* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. */
+/* Bytes of the printable character at `at`, in UTF-8; 0: there is none, or not all of it. */
+static int printable(const char *at) {
+  const unsigned char first = (unsigned char)*at;
+  if (first < 0x80) return first >= ' ' && first < 0x7f;
+  const int bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  for (int i = 1; i < bytes; i++)
+    if (((unsigned char)at[i] & 0xc0) != 0x80) return 0;
+  return bytes;
+}
+/* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. Of a longer one 63
+   bytes are kept, as of all sections' names, and no part of a character behind them. */
 static bool read_name(const void *address, char name[64]) {
   const ssize_t count = pread(run.memory_fd, name, 63, (off_t)(uintptr_t)address);
   if (count <= 0) return false;
   name[count] = 0;
-  for (const char *at = name; *at; at++)
-    if (!isprint((unsigned char)*at)) return false;
-  return *name && strlen(name) < 63;
+  for (char *at = name; *at;) {
+    const int bytes = printable(at);
+    const bool is_cut =
+        !bytes && (unsigned char)*at >= 0xc2 && at + strlen(at) == name + 63 && strlen(at) < 4;
+    if (!bytes && !is_cut) return false;
+    if (is_cut) *at = 0;
+    at += bytes;
+  }
+  return *name;
 }
 
 static void control(int level, const void *address) {

@@ -103,6 +103,10 @@ regions() { # mpi
   scene "$1" regions
   n=$(show "$reports"/*.json | grep -c 'solve/sum allreduce calls 6 transfers 6')
   if [ "$n" = 1 ]; then ok "$1: regions of other tools are sections"; else bad "$1: regions: $(show "$reports"/*.json)"; fi
+  got=$(cut -d, -f1,2 "$reports/csv/transfers.csv" | sed -n 's/,bcast$//p' | sort -u | LC_ALL=C sort | tr '\n' ' ')
+  wanted='"L\303\266ser" "Solver<double>::apply_the_preconditioner_to_a_block_of_columns_" "a name of sixty-two bytes and then a letter that has two more " "level 2" '
+  # shellcheck disable=SC2059 # for its letters
+  if [ "$got" = "$(printf "$wanted")" ]; then ok "$1: names of sections, long ones and of other letters"; else bad "$1: names of sections: $got"; fi
 }
 itself() { # what measuring costs is said, and is neither computation nor communication
   reports=$work/$1.cost
