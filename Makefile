@@ -277,7 +277,7 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 	  || { tail -5 $(B)/deps.log; echo "apt-get failed: see $(B)/deps.log"; }; \
 	wait
 
-examples: $(EXAMPLES) $(B)/include/portals4.h ## build every example and command as build/NAME
+examples: $(EXAMPLES) $(if $(wildcard hw/hw.mk),$(B)/nicstat) $(B)/include/portals4.h ## build every example and command as build/NAME
 
 single: ## assemble the single headers from the pieces that src/*.list name
 	@for list in src/*.list; do h=$$(sed -n 's|^// into ||p' $$list); sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
