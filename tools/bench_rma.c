@@ -588,10 +588,24 @@ static bool number(const char *text, double least, double most, double *value) {
   return end != text && !*end && *value >= least && *value <= most;
 }
 
-static const char usage[] = "usage: bench_rma [-s largest bytes] [-t seconds per line] [-l least "
-                            "seconds per line] [-m each] "
-                            "[-r seed] [--raw FILE] [--figure FILE], or bench_rma --merge RAW..., "
-                            "or bench_rma --pictures FILE RAW...";
+static const char usage[] =
+    "usage: mpirun -n N bench_rma_mpi [-s BYTES] [-t SECONDS] [-l SECONDS] [-m each] [-r SEED]\n"
+    "                                 [--raw FILE] [--figure FILE]\n"
+    "       oshrun -n N bench_rma_shmem ...\n"
+    "       bench_rma_mpi --merge RAW...\n"
+    "       bench_rma_mpi --pictures FILE RAW...\n"
+    "What one-sided operations and collectives cost between rank 0 and the last rank: a line "
+    "each.\n"
+    "  -s BYTES       largest message (1048576)\n"
+    "  -t SECONDS     limit per line (0.5)\n"
+    "  -l SECONDS     least time per line (0.05, or half the limit)\n"
+    "  -m each        reads the clock around every call\n"
+    "  -r SEED        order of the sizes (1)\n"
+    "  --raw FILE     every sample: lines \"bytes seconds routine\", for fit_nic and fit_model\n"
+    "  --figure FILE  instead: parts of a nonblocking put and its overlap, timed in three ways; a "
+    "page\n"
+    "  --merge        raw files of several runs: what they say together, three runs or more\n"
+    "  --pictures FILE  of raw files a page: parts of puts and gets, overlap, broadcasts, locks";
 typedef struct options {
   double seconds, least_seconds, bytes, seed;
   const char *raw, *figure;
@@ -611,8 +625,9 @@ static void read_arguments(int argc, char **argv, options *o, bench *b) {
     else if (strcmp(argv[i], "-m") == 0 && strcmp(value, "each") == 0)
       b->timing = NBC_TIMING_EACH;
     else {
-      char text[256];
-      snprintf(text, sizeof text, "%.40s %.40s: wrong; %s", argv[i], value, usage);
+      char text[160];
+      snprintf(text, sizeof text, "%.40s %.40s: wrong; usage: bench_rma_mpi --help", argv[i],
+               value);
       fail(text);
     }
   }

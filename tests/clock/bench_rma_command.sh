@@ -70,6 +70,10 @@ heeds_the_user() { # COMMAND...: what the user has set is not tried
   OMPI_MCA_btl_vader_single_copy_mechanism=none measures "$@" && ! grep -q '^# this' "$T/out"
 }
 refuses() { ! timeout -k 5 300 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
+explains() { # COMMAND OPTION...: its --help has a line for each
+  timeout -k 5 60 "$1" --help >"$T/out" && shift || return 1
+  for option in "$@"; do grep -q -- "^  $option  *[a-zA-Z]" "$T/out" || { echo "no line of $option" && return 1; }; done
+}
 # Three runs of 5 samples each, whose medians are 1, 2 and 3 us: mean 2, standard deviation 1, t = 4.303
 merges() {
   for run in 1 2 3; do
@@ -111,6 +115,9 @@ for mpi in openmpi mpich; do # MPICH's ranks sleep where they would spin
   [ -z "$TEST_MORE" ] || check "$mpi, three processes" measures $start -n 3 "$program"
   turn $mpi check "$mpi, clock around every call" measures $start -n 2 "$program" -m each
   turn $mpi check "$mpi, three ways to time" draws $start -n 2 "$program"
+  check "$mpi, help explains its options" explains "$program" -s -t -l -m -r --raw --figure --merge --pictures
+  xfer_table=$(echo "$program" | sed 's/bench_rma/xfer_table/')
+  [ ! -x "$xfer_table" ] || check "$mpi, help of xfer_table explains its options" explains "$xfer_table" --seconds --other --tail --hosts --merge
   check "$mpi, bad arguments" refuses $start -n 1 "$program" -s 0
   check "$mpi, a size that overflows" refuses $start -n 1 "$program" -s 99999999999999999999
 done
