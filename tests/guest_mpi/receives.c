@@ -47,13 +47,15 @@ static void backwards(void) {
   if (me) all_right("backwards", -1);
   n = all;
 }
-/* The first ones are of a tag that comes last; among the others two of any tag and source. */
+/* The first ones are of a tag that comes last; after them two of any tag or source whose messages are there long
+   before, and one more when these are over. */
 static void first_ones_last(void) {
   MPI_Status status;
   int any[2] = {-1, -1};
   MPI_Request a[2];
   if (me) {
     post(n, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int k = 0; k < 2; k++)
       MPI_Irecv(&any[k], 1, MPI_INT, MPI_ANY_SOURCE, k ? MPI_ANY_TAG : 5, MPI_COMM_WORLD, &a[k]);
     for (int k = 0; k < 2; k++) {
@@ -61,13 +63,19 @@ static void first_ones_last(void) {
       bad += any[k] != 50 + k || status.MPI_TAG != 5 + k || status.MPI_SOURCE != 0;
     }
     MPI_Send(any, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
+    MPI_Recv(any, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &status);
+    bad += any[0] != 50;
+    MPI_Send(any, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
     all_right("first ones last", 1);
     return;
   }
-  for (int k = 0; k < 2; k++) {
-    const int value = 50 + k;
-    MPI_Send(&value, 1, MPI_INT, 1, 5 + k, MPI_COMM_WORLD);
-  }
+  const int values[2] = {50, 51};
+  for (int k = 0; k < 2; k++) MPI_Isend(&values[k], 1, MPI_INT, 1, 5 + k, MPI_COMM_WORLD, &a[k]);
+  for (const double begin = MPI_Wtime(); MPI_Wtime() < begin + 1e-3;) {}
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 2; k++) MPI_Wait(&a[k], MPI_STATUS_IGNORE);
+  MPI_Recv(any, 1, MPI_INT, 1, 6, MPI_COMM_WORLD, &status);
+  MPI_Send(any, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
   MPI_Recv(any, 1, MPI_INT, 1, 6, MPI_COMM_WORLD, &status);
   for (int i = 0; i < n; i++) MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
 }
