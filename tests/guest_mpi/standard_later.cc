@@ -213,6 +213,31 @@ static void callbacks() {
   MPI_Test_cancelled(&status, &is_cancelled);
   check("a generalized request", all(2) && count == 3 && !is_cancelled && status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == 12);
 }
+// What is not shared: a process has its own memory, that of others is none (MPI 4.1).
+static void windows() {
+  MPI_Win of_program, of_mpi, dynamic;
+  int *mine = nullptr, theirs[3];
+  MPI_Win_create(theirs, sizeof theirs, sizeof *theirs, MPI_INFO_NULL, MPI_COMM_WORLD, &of_program);
+  MPI_Win_allocate(8, 2, MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &of_mpi);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+  for (int k = 0; k <= n; k++) {
+    const int rank = k == n ? MPI_PROC_NULL : k;
+    const bool is_mine = rank == me || n == 1;
+    MPI_Aint size = -1, unit_c = -1;
+    int unit = -1;
+    void *base = &size;
+    check("memory of a program's window", MPI_Win_shared_query(of_program, rank, &size, &unit, &base) == 0 && base == (is_mine ? theirs : nullptr) && size == (is_mine ? 12 : 0) && unit == (is_mine ? 4 : 0));
+    base = &size;
+    check("memory of MPI's window", MPI_Win_shared_query_c(of_mpi, rank, &size, &unit_c, &base) == 0 && base == (is_mine ? mine : nullptr) && size == (is_mine ? 8 : 0) && unit_c == (is_mine ? 2 : 0));
+  }
+  MPI_Aint size;
+  int unit, code = 0;
+  void *base;
+  MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN);
+  MPI_Error_class(MPI_Win_shared_query(dynamic, me, &size, &unit, &base), &code);
+  check("memory of a dynamic window", code == MPI_ERR_RMA_FLAVOR);
+  MPI_Win_free(&of_program), MPI_Win_free(&of_mpi), MPI_Win_free(&dynamic);
+}
 int main(int argc, char **argv) {
   int level = -1, asked = -1;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
@@ -223,5 +248,6 @@ int main(int argc, char **argv) {
   versions();
   numbers();
   callbacks();
+  windows();
   return MPI_Finalize();
 }

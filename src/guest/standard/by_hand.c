@@ -181,6 +181,47 @@ int st_Pready_list(int length, const int *partitions, void *request) {
   return st_error(PMPI_Pready_list(length, partitions, st_in(request)));
 }
 
+/* ---- windows that are not shared: a process has its own memory there, of others nothing (MPI 4.1) --------------- */
+typedef struct memory {
+  void *base;
+  MPI_Aint size, unit;
+} memory;
+/* false: shared, or no such window or process, which the function itself says */
+static bool memory_in(MPI_Win win, int rank, memory *m) {
+  MPI_Group group;
+  MPI_Aint *size;
+  int *flavor, *unit, there = 0, me = 0, n = 0;
+  *m = (memory){NULL, 0, 0};
+  if (win == MPI_WIN_NULL || PMPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &there) ||
+      (*flavor != MPI_WIN_FLAVOR_CREATE && *flavor != MPI_WIN_FLAVOR_ALLOCATE) ||
+      PMPI_Win_get_group(win, &group))
+    return false;
+  PMPI_Group_rank(group, &me);
+  PMPI_Group_size(group, &n);
+  PMPI_Group_free(&group);
+  if (rank == MPI_PROC_NULL && n == 1) rank = me;
+  if (rank != me) return rank == MPI_PROC_NULL || (rank >= 0 && rank < n);
+  PMPI_Win_get_attr(win, MPI_WIN_BASE, &m->base, &there);
+  PMPI_Win_get_attr(win, MPI_WIN_SIZE, &size, &there);
+  PMPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, &unit, &there);
+  m->size = *size;
+  m->unit = *unit;
+  return true;
+}
+#define SHARED_QUERY(name, unit_type)                                                              \
+  int st_##name(void *win, int rank, MPI_Aint *size, unit_type *unit, void *base);                 \
+  int st_##name(void *win, int rank, MPI_Aint *size, unit_type *unit, void *base) {                \
+    memory m;                                                                                      \
+    if (!size || !unit || !base || !memory_in(st_in(win), st_rank_in(rank), &m))                   \
+      return st_error(PMPI_##name(st_in(win), st_rank_in(rank), size, unit, base));                \
+    *size = m.size;                                                                                \
+    *unit = (unit_type)m.unit;                                                                     \
+    memcpy(base, &m.base, sizeof m.base);                                                          \
+    return 0;                                                                                      \
+  }
+SHARED_QUERY(Win_shared_query, int)
+SHARED_QUERY(Win_shared_query_c, MPI_Aint)
+
 /* ---- versions -------------------------------------------------------------------------------------------------- */
 int st_Get_version(int *version, int *subversion);
 int st_Get_version(int *version, int *subversion) {
