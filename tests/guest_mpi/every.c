@@ -314,6 +314,7 @@ static void long_blocks(void) {
   free(to);
   free(one);
 }
+#define BAD(call, code) say("%s: %s", #call, (call) == (code) ? "right" : "OTHER")
 #define NO(call) say("%s: %s", #call, (call) == MPI_SUCCESS ? "TAKEN" : "refused")
 #if MPI_VERSION >= 4
 /* Partitions are said to be ready once, and their request stays until it is over: the other side would wait for ever. */
@@ -381,15 +382,14 @@ void test_refused(void) {
   NO(MPI_Comm_connect(port, none, 0, W, &c));
   NO(MPI_Comm_join(0, &c));
   NO(MPI_Publish_name("service", none, port));
-  NO(MPI_Unpublish_name("service", none, port));
-  NO(MPI_Lookup_name("service", none, port));
+  BAD(MPI_Unpublish_name("service", none, port), MPI_ERR_SERVICE);
+  BAD(MPI_Lookup_name("service", none, port), MPI_ERR_NAME);
   NO(MPI_Comm_spawn("program", MPI_ARGV_NULL, 1, none, 0, W, &c, codes));
   NO(MPI_Comm_spawn_multiple(1, command, MPI_ARGVS_NULL, count, infos, 0, W, &c, codes));
   MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
 }
 
 /* ---- the tools' interface: empty lists, bad indices ------------------------------------------------------------------------ */
-#define BAD(call, code) say("%s: %s", #call, (call) == (code) ? "right" : "OTHER")
 static void on_event(MPI_T_event_instance e, MPI_T_event_registration g, MPI_T_cb_safety safety, void *user) { (void)e, (void)g, (void)safety, (void)user; }
 static void on_lost(MPI_Count lost, MPI_T_event_registration g, int source, MPI_T_cb_safety safety, void *user) {
   (void)lost, (void)g, (void)source, (void)safety, (void)user;

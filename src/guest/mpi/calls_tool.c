@@ -273,10 +273,11 @@ XCALL(Comm_revoke, MPI_Comm comm) {
 }
 
 /* ---- ports and names ------------------------------------------------------------------------------------------ */
-static int no_ports(gm_proc *p, const char *name) {
+static int no_ports_but(gm_proc *p, const char *name, int code) {
   fprintf(stderr, "pm_run: %s: a simulated machine has one program, and no ports\n", name);
-  return gm_raise(p, NULL, MPI_ERR_PORT, name);
+  return gm_raise(p, NULL, code, name);
 }
+static int no_ports(gm_proc *p, const char *name) { return no_ports_but(p, name, MPI_ERR_PORT); }
 CALL(Open_port, MPI_Info info, char *port) {
   IN("Open_port");
   (void)info, (void)port;
@@ -310,10 +311,10 @@ CALL(Publish_name, const char *service, MPI_Info info, const char *port) {
 CALL(Unpublish_name, const char *service, MPI_Info info, const char *port) {
   IN("Unpublish_name");
   (void)service, (void)info, (void)port;
-  return no_ports(p, scope.name);
+  return no_ports_but(p, scope.name, MPI_ERR_SERVICE); /* nobody published it */
 }
 CALL(Lookup_name, const char *service, MPI_Info info, char *port) {
   IN("Lookup_name");
   (void)service, (void)info, (void)port;
-  return no_ports(p, scope.name);
+  return no_ports_but(p, scope.name, MPI_ERR_NAME);
 }
