@@ -236,10 +236,6 @@ static void pm__enter(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&w->asan_fake, t->stack, t->stack_bytes);
 #endif
-#ifdef PM__TSAN
-  w->tsan_fiber = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(t->tsan_fiber, 0);
-#endif
   pm__context_enter(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(w->asan_fake, NULL, NULL);

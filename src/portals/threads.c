@@ -11,6 +11,16 @@ static void pm__thread_main(void);
    x87 control word, rbx, rbp, then 128 bytes of red zone, which the code before may still use below
    its own stack pointer. aarch64: x9 (the address) and x19, x29 and x30, fpcr; it has no red
    zone. */
+/* ThreadSanitizer is told right before each switch, in the same function: it keeps count of functions that were
+   entered, per fibre. */
+#ifdef PM__TSAN
+#  define PM__FIBER_ENTERS(w, t)                                                                   \
+    ((w)->tsan_fiber = __tsan_get_current_fiber(), __tsan_switch_to_fiber((t)->tsan_fiber, 0))
+#  define PM__FIBER_LEAVES(w) __tsan_switch_to_fiber((w)->tsan_fiber, 0)
+#else
+#  define PM__FIBER_ENTERS(w, t) ((void)0)
+#  define PM__FIBER_LEAVES(w)    ((void)0)
+#endif
 #if defined(PM_USE_UCONTEXT)
 static void pm__context_make(pm_world *w, pm_thread *t) {
   getcontext(&t->uc);
@@ -19,8 +29,14 @@ static void pm__context_make(pm_world *w, pm_thread *t) {
   t->uc.uc_link = &w->uc;
   makecontext(&t->uc, pm__thread_main, 0);
 }
-PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) { swapcontext(&w->uc, &t->uc); }
-static void pm__context_leave(pm_world *w, pm_thread *t) { swapcontext(&t->uc, &w->uc); }
+PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) {
+  PM__FIBER_ENTERS(w, t);
+  swapcontext(&w->uc, &t->uc);
+}
+static void pm__context_leave(pm_world *w, pm_thread *t) {
+  PM__FIBER_LEAVES(w);
+  swapcontext(&t->uc, &w->uc);
+}
 #else
 #  if defined(__x86_64__)
 #    ifdef __AVX512F__
@@ -117,9 +133,11 @@ static void pm__context_make(pm_world *w, pm_thread *t) {
 /* Called through a pointer that no compiler can follow: else it might keep variables of this file, or
    of a guest in the same file, in registers because no code it sees could change them. */
 PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t) {
+  PM__FIBER_ENTERS(w, t);
   w->context_switch(&w->scheduler_sp, t->sp);
 }
 static void pm__context_leave(pm_world *w, pm_thread *t) {
+  PM__FIBER_LEAVES(w);
   w->context_switch(&t->sp, w->scheduler_sp);
 }
 #endif
@@ -256,9 +274,6 @@ PM__PRIVATE void pm__leave(pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(&t->asan_fake, w->asan_bottom, w->asan_bytes);
 #endif
-#ifdef PM__TSAN
-  __tsan_switch_to_fiber(w->tsan_fiber, 0);
-#endif
   pm__context_leave(w, t);
 #ifdef PM__ASAN
   __sanitizer_finish_switch_fiber(t->asan_fake, &w->asan_bottom, &w->asan_bytes);
@@ -356,9 +371,6 @@ PM__PRIVATE void pm__thread_ended(pm_world *w, pm_thread *t) {
 PM__PRIVATE void pm__leave_for_good(pm_world *w, pm_thread *t) {
 #ifdef PM__ASAN
   __sanitizer_start_switch_fiber(NULL, w->asan_bottom, w->asan_bytes);
-#endif
-#ifdef PM__TSAN
-  __tsan_switch_to_fiber(w->tsan_fiber, 0);
 #endif
   pm__context_leave(w, t);
 }
