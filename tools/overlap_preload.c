@@ -129,6 +129,7 @@ static void unmap_memory(void *memory);
 
 #include "tools/mpi_h.h"
 #include "tools/one_line.h"
+#include "tools/section_name.h"
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -473,32 +474,6 @@ VISIBLE int MPI_Comm_set_name(MPI_Comm comm, const char *name)
     __attribute__((alias("PMPI_Comm_set_name")));
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
-/* Bytes of the printable character at `at`, in UTF-8; 0: there is none, or not all of it. */
-static int printable(const char *at) {
-  const unsigned char first = (unsigned char)*at;
-  if (first < 0x80) return first >= ' ' && first < 0x7f;
-  const int bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  for (int i = 1; i < bytes; i++)
-    if (((unsigned char)at[i] & 0xc0) != 0x80) return 0;
-  return bytes;
-}
-/* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. Of a longer one 63
-   bytes are kept, as of all sections' names, and no part of a character behind them. */
-static bool read_name(const void *address, char name[64]) {
-  const ssize_t count = pread(run.memory_fd, name, 63, (off_t)(uintptr_t)address);
-  if (count <= 0) return false;
-  name[count] = 0;
-  for (char *at = name; *at;) {
-    const int bytes = printable(at);
-    const bool is_cut =
-        !bytes && (unsigned char)*at >= 0xc2 && at + strlen(at) == name + 63 && strlen(at) < 4;
-    if (!bytes && !is_cut) return false;
-    if (is_cut) *at = 0;
-    at += bytes;
-  }
-  return *name;
-}
-
 static void control(int level, const void *address) {
   char name[64];
   if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return;
@@ -512,7 +487,8 @@ static void control(int level, const void *address) {
     if (level < 0) {
       nbc_section_end_at(me.recorder, NULL, now_ns);
     } else {
-      if (!read_name(address, name)) snprintf(name, sizeof name, "level %d", level);
+      if (!section_name(run.memory_fd, address, name))
+        snprintf(name, sizeof name, "level %d", level);
       nbc_section_begin_at(me.recorder, name, now_ns);
     }
     trace_section(name, level >= 0, now_ns);

@@ -1319,8 +1319,10 @@ int main(int argc, char **argv) {
       csv = argv[++i];
     else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
       page = argv[++i];
-    else
+    else {
+      fprintf(stderr, "overlap_report: %s: no option, or its value is missing\n", argv[i]);
       return usage();
+    }
   }
   if (i == argc) return usage();
   if (!page && wants_page && !json) page = page_beside(argv[i]);

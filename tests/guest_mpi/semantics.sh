@@ -107,6 +107,11 @@ last_is_told() {
       NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == 6 && !bad) }' "$T/csv/pairs.csv" || return 1
   done
 }
+# As the preload keeps them: of other letters, and of long ones 63 bytes.
+sections_keep_their_names() {
+  rm -rf "$T/names_of" && timeout 300 "$B/pm_run" -n 2 --report "$T/names_of" "$B/tests/mpi/preload_truth.mpich" regions >/dev/null 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/names_of" >"$T/text" &&
+    cut -d, -f1 "$T/csv/sections.csv" | grep '[a-z]' | LC_ALL=C sort -u >"$T/sections" && cat "$T/sections" && grep -qx '"Solver<double>::apply_the_preconditioner_to_a_block_of_columns_"' "$T/sections" && grep -qx "$(printf '"L\303\266ser"')" "$T/sections" && grep -qx '"level 2"' "$T/sections"
+}
 stamped() { # KIND PLACE LEAST MOST: per cent of the time of its transfers that was hidden by the wire's stamps
   awk -F, -v kind="$1" -v where="\"$2 " -v least="$3" -v most="$4" '$2 == kind && index($16, where) == 1 { n += $17; x += $18; lo += $19; hi += $20 }
     END { if (!n || 100 * lo / x < least || 100 * hi / x > most) { print "stamps at", where, n, x, lo, hi; exit 1 } }' "$T/csv/transfers.csv"
@@ -270,6 +275,7 @@ check "bad options are refused" bad_options_are_refused
 check "a report has bounds and the truth" report_has_the_truth
 check "a wait is told with its reason" waits_have_reasons
 check "who comes last at a collective is told" last_is_told
+check "sections keep their names" sections_keep_their_names
 check "a report tells of transfers by the line that asked for them" transfers_have_places
 check "spans belong to their thread" spans_belong_to_their_thread
 check "threads are in the report" threads_are_reported

@@ -1,7 +1,7 @@
 /* MPI functions: beginning and end, time, errors, attributes, info, memory. */
 #include "later.h"
 #include "guest.h"
-#include <ctype.h>
+#include "tools/section_name.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -417,20 +417,10 @@ double PMPI_Wtime(void) {
 GM_WEAK_NAME(MPI_Wtick, PMPI_Wtick)
 double PMPI_Wtick(void) { return 1e-9; }
 GM_WEAK_NAME(MPI_Pcontrol, PMPI_Pcontrol)
-/* A name, if there is one: read through the kernel, which checks the address. */
-static bool read_name(const void *address, char name[64]) {
-  static int memory_fd = -1;
-  if (memory_fd < 0) memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  const ssize_t count = pread(memory_fd, name, 63, (off_t)(uintptr_t)address);
-  if (count <= 0) return false;
-  name[count] = 0;
-  for (const char *at = name; *at; at++)
-    if (!isprint((unsigned char)*at)) return false;
-  return *name && strlen(name) < 63;
-}
 /* What the preload makes of it, for --report: 0 and 1 turn measuring off and on, others begin a section, by the name
    that follows or by the number; below 0 ends it. */
 int gm_control(int level, const void *address) {
+  static int memory_fd = -1;
   char name[64];
   gm_proc *p = gm_self();
   if (!p || !p->record || p->state != 1) return MPI_SUCCESS;
@@ -439,7 +429,8 @@ int gm_control(int level, const void *address) {
   else if (level < 0)
     gm_record_section(p, NULL);
   else {
-    if (!read_name(address, name)) snprintf(name, sizeof name, "level %d", level);
+    if (memory_fd < 0) memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (!section_name(memory_fd, address, name)) snprintf(name, sizeof name, "level %d", level);
     gm_record_section(p, name);
   }
   return MPI_SUCCESS;

@@ -137,7 +137,7 @@ static int options(int argc, char **argv) {
     if (strcmp(o, "--ti") == 0 || strcmp(o, "--goal") == 0)
       s.form = o[2] == 't' ? FROM_TI : FROM_GOAL;
     else if (i + 1 == argc)
-      rp_refuse("%s: its value, or the trace, is missing; --help lists the options", o);
+      rp_refuse("%s: no option, or its value and the trace are missing; --help lists them", o);
     else if (!set(o, argv[++i]))
       rp_refuse("%s: unknown option; --help lists them", o);
   }
