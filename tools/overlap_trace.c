@@ -20,6 +20,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tools/output.h"
+#include "tools/section_name.h"
 
 static const char usage_text[] =
     "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
@@ -126,12 +127,14 @@ static void put_text(FILE *out, const char *text) {
   putc('"', out);
   for (; *text; text++) {
     const unsigned char c = (unsigned char)*text;
+    const int bytes = printable(text); /* of UTF-8 */
     if (c == '"' || c == '\\')
       fprintf(out, "\\%c", c);
-    else if (c < 0x20 || c >= 0x7f)
-      fprintf(out, "\\u%04x", c); /* names are bytes; as Latin-1 */
+    else if (!bytes)
+      fprintf(out, "\\u%04x", c); /* other bytes; as Latin-1 */
     else
-      putc(c, out);
+      fwrite(text, 1, (size_t)bytes, out);
+    text += bytes > 1 ? bytes - 1 : 0;
   }
   putc('"', out);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* Bytes of the printable character at `at`, in UTF-8; 0: there is none, or not all of it. */
-static int printable(const char *at) {
+static inline int printable(const char *at) {
   const unsigned char first = (unsigned char)*at;
   if (first < 0x80) return first >= ' ' && first < 0x7f;
   const int bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
@@ -17,7 +17,7 @@ static int printable(const char *at) {
 }
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. Of a longer one 63
    bytes are kept, as of all sections' names, and no part of a character behind them. */
-static bool section_name(int memory_fd, const void *address, char name[64]) {
+static inline bool section_name(int memory_fd, const void *address, char name[64]) {
   const ssize_t count = pread(memory_fd, name, 63, (off_t)(uintptr_t)address);
   if (count <= 0) return false;
   name[count] = 0;

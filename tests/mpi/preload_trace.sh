@@ -30,7 +30,7 @@ picture() { # mpi
   asks "$1: calls name their place" '[.traceEvents[]|select(.name=="MPI_Wait")|.args.in]|unique == ["wait_here"] or (.[0]|type) == "string"'
   traced "$1" 2 regions regions
   "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1
-  asks "$1: sections hold what they hold" '[.traceEvents[]|select(.cat=="section")] as $s | ([$s[].name]|unique) == ["solve","sum"] and ($s|length) == 12 and
+  asks "$1: sections hold what they hold" '[.traceEvents[]|select(.cat=="section")] as $s | ([$s[].name]|unique|length) == 6 and ([$s[]|select(.name=="solve" or .name=="sum")]|length) == 12 and ([$s[]|select(.name=="L\u00f6ser")]|length) == 2 and
     ([.traceEvents[]|select(.name=="MPI_Allreduce")|. as $c|select([$s[]|select(.name=="sum" and .pid==$c.pid and .ts <= $c.ts and .ts+.dur >= $c.ts+$c.dur)]|length == 1)]|length) == 6'
 }
 otf2() { # mpi
