@@ -20,6 +20,7 @@
 #define NIC_HW_IMPLEMENTATION
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
+#include "tools/among.h"
 #include "tools/output.h"
 
 #include <netdb.h>
@@ -996,10 +997,6 @@ static const struct {
     {"--connect", " stamps "},
     {"--all", " list watch top --record "},
 };
-static bool is_among(const char *list, const char *word) {
-  char spaced[64];
-  return snprintf(spaced, sizeof spaced, " %s ", word) < (int)sizeof spaced && strstr(list, spaced);
-}
 /* 0, or the exit status of a wrong call: a word that serves nobody, or that this command does not know. `nicstat eth0`
    is short for `nicstat list eth0`. */
 static int check_words(int argc, char **argv, options *o) {

@@ -10,6 +10,7 @@
    and what chooses the transport: OMPI_MCA_btl, UCX_TLS ... and the launcher's --mca, -x and -genv, with
    which a table is measured when it is not there. */
 #include "nbc_overlap.h" /* its version */
+#include "tools/among.h"
 #include "tools/output.h"
 #include "tools/table_make.h"
 #include <ctype.h>
@@ -323,13 +324,6 @@ static launcher launcher_of(const char *word) {
              : ALONE;
 }
 
-/* Is the word one of these, each between blanks? */
-static bool is_among(const char *list, const char *word) {
-  const size_t length = strlen(word);
-  for (const char *at = list; length && (at = strstr(at, word)); at += length)
-    if (at > list && at[-1] == ' ' && at[length] == ' ') return true;
-  return false;
-}
 /* How many words of a launcher follow one of its options. Hydra takes its own with one dash or two. */
 static int values_of(const char *option) {
   static const char two[] = " -mca --mca -gmca --gmca -genv -env --prtemca --pmixmca ";

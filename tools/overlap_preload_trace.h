@@ -12,7 +12,7 @@
 /* NBC_TRACE_EVERY: a transfer's id says whether it began where the timeline looks: the monitor tells of it when
    the section may be over. */
 #define TRACE_LEFT_OUT ((uint64_t)1 << 39)
-enum { TRACE_LOOKS_GAP_NS = 1000 };
+enum { TRACE_LOOKS_GAP_NS = 1000 }; /* who computes longer between two looks does something else */
 enum { TRACE_PARTNERS = 4096, TRACE_NAMES = 256, TRACE_UNORDERED = 64 };
 enum { TRACE_FIRST_MIB = 4, TRACE_RUN_MIB = 64, TRACE_LEAST_RECORDS = 1024 };
 static struct {

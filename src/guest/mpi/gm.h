@@ -180,7 +180,7 @@ enum { GM_VAIN = 4 };
 
 /* Receives and sends, of the program and of the library itself (collectives): each of the four is in an order of its
    own, and those of the program leave entries of the NIC to the others. */
-enum { GM_OF_LIBRARY = 1, GM_SENDS = 2, GM_ORDERS = 4 };
+enum { GM_RECEIVES = 0, GM_OF_LIBRARY = 1, GM_SENDS = 2, GM_ORDERS = 4 };
 struct gm_proc {
   int rank, size; /* in the world */
   int state;      /* 0 before, 1 between, 2 after MPI_Init ... MPI_Finalize */
@@ -201,7 +201,7 @@ struct gm_proc {
   gm_msg *late[GM_ORDERS], *late_tail[GM_ORDERS]; /* that the NIC has no room for yet, in order */
   uint32_t late_count;
   int entries_left[GM_ORDERS]; /* of the NIC */
-  bool is_looking;             /* for messages of late receives */
+  pm_thread *looker;           /* who looks for messages of late receives; NULL: nobody */
   uint64_t looked_count;       /* as many had come early when it looked last */
   int64_t idle_since_ns;       /* without an event; 0: there was one */
   gm_waiter *waiters;

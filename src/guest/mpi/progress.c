@@ -268,7 +268,8 @@ static void take_event(gm_proc *p, const bool *flag) {
 }
 static void wait_with_late(gm_proc *p);
 static inline bool has_late(const gm_proc *p) {
-  return p->late_count && (p->late[0] || p->late[GM_OF_LIBRARY]) && !p->is_looking;
+  return p->late_count && (p->late[GM_RECEIVES] || p->late[GM_RECEIVES | GM_OF_LIBRARY]) &&
+         p->looker != pm_thread_self();
 }
 /* With a worker, or while another thread takes events, this one waits beside; else it takes events
    itself until its word is set, whomever they belong to. */
@@ -364,9 +365,10 @@ int gm_open(gm_proc *p) {
   p->piece_bytes = actual.max_msg_size;
   p->atomic_bytes = actual.max_atomic_size;
   p->fetch_bytes = actual.max_fetch_atomic_size;
-  p->entries_left[0] = actual.max_entries / 5 * 3;
+  p->entries_left[GM_RECEIVES] = actual.max_entries / 5 * 3;
   p->entries_left[GM_SENDS] = actual.max_entries / 3;
-  p->entries_left[GM_OF_LIBRARY] = p->entries_left[GM_SENDS | GM_OF_LIBRARY] = INT_MAX;
+  p->entries_left[GM_RECEIVES | GM_OF_LIBRARY] = p->entries_left[GM_SENDS | GM_OF_LIBRARY] =
+      INT_MAX;
   bad = PtlMDBind(p->ni, &md, &p->md) || PtlCTAlloc(p->ni, &p->early_ct);
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
@@ -393,7 +395,10 @@ static void settle(gm_proc *p, gm_msg *m) {
 }
 static inline unsigned order_of(const gm_msg *m) {
   const uint32_t part = m->context % GM_CONTEXTS;
-  return (m->is_send ? GM_SENDS : 0u) | (part && part != GM_PARTITION ? GM_OF_LIBRARY : 0u);
+  unsigned order = GM_RECEIVES;
+  if (m->is_send) order |= GM_SENDS;
+  if (part && part != GM_PARTITION) order |= GM_OF_LIBRARY;
+  return order;
 }
 /* ret 0: there is none left for such messages, or the NIC has no room now */
 static inline int take_entry(gm_proc *p, gm_msg *m, ptl_pt_index_t pt, const ptl_me_t *me) {
@@ -503,7 +508,7 @@ static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m))
 static void post_late(gm_proc *p) {
   /* is_handling: posting may find a message that came early, whose event comes here again. */
   for (int order = 0; order < GM_ORDERS; order++)
-    while (p->late[order] && !p->is_handling && !p->is_looking) {
+    while (p->late[order] && !p->is_handling && !p->looker) {
       gm_msg *m = p->late[order];
       p->is_handling = 1;
       const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
@@ -551,7 +556,7 @@ int gm_cancel(gm_proc *p, gm_msg *m) {
   if (m->asks) gm_self_rest(p); /* the answer must find it */
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
-    if (p->is_looking) return 0; /* its message may have been found */
+    if (p->looker) return 0; /* its message may have been found */
     gm_msg **at = &p->late[order_of(m)], **tail = &p->late_tail[order_of(m)], *before = NULL;
     while (*at && *at != m) before = *at, at = &(*at)->next;
     if (!*at) return 0;
@@ -800,14 +805,14 @@ static void wait_with_late(gm_proc *p) {
     p->idle_since_ns = pm_now_ns();
     return;
   }
-  if (pm_now_ns() - p->idle_since_ns < IDLE_NS || p->is_looking) return;
+  if (pm_now_ns() - p->idle_since_ns < IDLE_NS || p->looker) return;
   const uint64_t early = early_count(p);
   if (early == p->looked_count) return;
   p->looked_count = early;
-  p->is_looking = true;
-  look_for(p, 0);
-  look_for(p, GM_OF_LIBRARY);
-  p->is_looking = false;
+  p->looker = pm_thread_self();
+  look_for(p, GM_RECEIVES);
+  look_for(p, GM_RECEIVES | GM_OF_LIBRARY);
+  p->looker = NULL;
   p->idle_since_ns = 0;
   post_late(p);
   if (p->waiters) wake(p);
