@@ -70,10 +70,13 @@ static void describe(nbc_report *report) {
   report_sites(report);
   report_pairs(report);
   report_comms(report);
-  /* A guess that no transfer asked for is no reason to doubt the bounds. */
+  /* A guess that no transfer asked for is no reason to doubt the bounds; nor is one of receives from anybody that never
+     ended, of which nothing is claimed. */
   bool guessed = !run.table[0] && !run.table[1];
   for (size_t i = 0; i < report->cell_count; i++) {
-    const nbc_peer peer = report->cells[i].peer;
+    const nbc_cell *const x = &report->cells[i];
+    const nbc_peer peer = x->peer;
+    if (peer == NBC_PEER_UNKNOWN && x->t.case_count[2] == x->t.count) continue;
     guessed = guessed || (!run.table[0] && peer != NBC_PEER_OTHER_NODE && peer != NBC_PEER_SELF) ||
               (!run.table[1] && peer != NBC_PEER_SAME_NODE && peer != NBC_PEER_SELF);
   }
@@ -184,6 +187,7 @@ SMALL static void finish_by(bool gathering) {
   const int64_t now_ns = nbc_clock_now_ns(run.clock);
   __atomic_store_n(&run.recording, false, __ATOMIC_RELEASE);
   writing_begin();
+  withdraw_cancelled();
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
     describe(report);
     if (!gathering || !gather(report)) write_everything(report);

@@ -8,8 +8,9 @@
    the front. So of many requests with one handle none is walked over again and again. */
 typedef struct transfer {
   uintptr_t key;
-  uint64_t id;      /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
-  uint64_t send_id; /* second transfer of the same request (Isendrecv) */
+  uint64_t id; /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
+  uint64_t send_id, send_bytes; /* second transfer of the same request (Isendrecv), */
+  int send_dest;                /* and whom it goes to */
   uint64_t size_bytes;
   nbc_recorder *owner;
   const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
@@ -80,6 +81,8 @@ static inline void fill(transfer *t, const transfer *x) {
   t->key = x->key;
   t->id = x->id;
   t->send_id = x->send_id;
+  t->send_bytes = x->send_bytes;
+  t->send_dest = x->send_dest;
   t->size_bytes = x->size_bytes;
   t->owner = x->owner;
   t->comm = x->comm;
@@ -384,15 +387,23 @@ static void post_matched(call *c, MPI_Request request, MPI_Count count, MPI_Data
 static void post_sendrecv(call *c, MPI_Request request, MPI_Count send_count,
                           MPI_Datatype send_type, int dest, MPI_Count recv_count,
                           MPI_Datatype recv_type, int source, MPI_Comm comm) {
-  transfer x = {.kind = NBC_KIND_IRECV, .unseen = true};
-  trace_cannot_match("MPI_Isendrecv was called");
   const peers *p = peers_of_comm(comm);
+  transfer x = {.kind = NBC_KIND_IRECV,
+                .unseen = true,
+                .apart = true,
+                .comm = p,
+                .comm_made = p->made,
+                .tally = p->tally,
+                .dest = source,
+                .send_dest = dest};
+  trace_cannot_match("MPI_Isendrecv was called");
   if (dest != MPI_PROC_NULL && me.on) {
     x.send_id = ++me.next_id;
+    x.send_bytes = bytes_of(send_count, send_type);
     begin_here(c);
-    x.send_unseen = bytes_of(send_count, send_type) > ONE_PACKET && !is_contiguous(send_type);
-    nbc_xfer_begin_at(me.recorder, x.send_id, bytes_of(send_count, send_type), NBC_KIND_ISEND,
-                      class_of(p, dest), c->t0_ns);
+    x.send_unseen = x.send_bytes > ONE_PACKET && !is_contiguous(send_type);
+    nbc_xfer_begin_at(me.recorder, x.send_id, x.send_bytes, NBC_KIND_ISEND, class_of(p, dest),
+                      c->t0_ns);
   }
   if (source != MPI_PROC_NULL) {
     x.size_bytes = bytes_of(recv_count, recv_type);
@@ -577,19 +588,34 @@ static bool among_threads_cancelled(void) {
   return run.multiple && __atomic_load_n(&any_cancelled, __ATOMIC_ACQUIRE);
 }
 
+/* The send of a request of two transfers. `is_freed`: its end is not known. */
+static void end_second(call *c, const transfer *x, bool is_freed) {
+  const transfer send = {.id = x->send_id,
+                         .size_bytes = x->send_bytes,
+                         .owner = x->owner ? x->owner : me.recorder,
+                         .comm = x->comm,
+                         .comm_made = x->comm_made,
+                         .dest = x->send_dest,
+                         .leaves = true,
+                         .unseen = is_freed || x->send_unseen};
+  const letter m = {send.id, send.size_bytes, MPI_ANY_TAG, true};
+  const int64_t d_ns = is_freed ? 0 : waited_ns(c);
+  if (send.comm->made == send.comm_made) pair_sent(send.comm, send.dest, &m, d_ns, 0);
+  count_transfer(x->tally, send.size_bytes, d_ns);
+  end(c, &send);
+}
+
 /* status may be NULL: it was ended before, or nothing is known of it */
 APART static void completed_slowly(call *c, MPI_Request request, uint32_t claimed,
                                    const MPI_Status *status) {
   transfer x;
   int cancelled = 0;
   if (!take(request, claimed, &x, false)) return;
+  const uint32_t ends = me.ends;
   if (x.send_id) {
-    nbc_call_shared(me.recorder, x.id ? 2 * me.ends : me.ends); /* a request of two transfers */
-    transfer send = {.id = x.send_id,
-                     .owner = x.owner ? x.owner : me.recorder,
-                     .leaves = true,
-                     .unseen = x.send_unseen};
-    end(c, &send);
+    if (x.id) me.ends = 2 * ends;
+    nbc_call_shared(me.recorder, me.ends);
+    end_second(c, &x, false);
   }
   if (!x.id) return;
   if ((x.cancelling || (among_threads_cancelled() && (x.receives || x.comm))) &&
@@ -598,7 +624,9 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     withdraw(x.owner, x.id);
   } else
     over(c, &x, status);
-  if (x.send_id) nbc_call_shared(me.recorder, me.ends);
+  if (!x.send_id) return;
+  me.ends = ends;
+  nbc_call_shared(me.recorder, ends);
 }
 /* Mostly one thread calls MPI, the handle stands for one transfer, and that is a plain one: it is ended
    where it stands. */
@@ -632,9 +660,10 @@ static void failed(MPI_Request request, uint32_t claimed) {
 static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true)) return;
-  if (x.send_id) {
-    const transfer send = {.id = x.send_id, .owner = x.owner, .unseen = true};
-    end(c, &send);
+  if (x.send_id) end_second(c, &x, true);
+  if (x.id && x.receives && x.cancelling) { /* nobody saw that it received something */
+    withdraw(x.owner, x.id);
+    return;
   }
   if (x.id) {
     if (x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees */
@@ -646,6 +675,18 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
     end(c, &x);
   }
   if (x.id || x.send_id) __atomic_add_fetch(&run.freed_count, 1, __ATOMIC_RELAXED);
+}
+
+/* Receives that were cancelled, and completed by nobody: likewise. For the report. */
+static void withdraw_cancelled(void) {
+  lock();
+  for (uint32_t i = 1; i <= pool_used; i++) {
+    transfer *const x = &pool[i];
+    if (!x->id || !x->receives || !x->cancelling) continue;
+    withdraw(x->owner, x->id);
+    x->id = 0;
+  }
+  unlock();
 }
 
 /* ---- blocking calls: both stamps in one call [O §2.2 case 1] --------------------------------- */

@@ -488,7 +488,8 @@ static const char *why_waited(const nbc_pair *p, const nbc_pair *other, char *te
   words a;
   const int64_t large_ns = p->waited_ns - p->small_waited_ns;
   if (p->rank == p->partner)
-    snprintf(text, size, "itself");
+    snprintf(text, size, "itself%s",
+             p->known_ns > 0 ? "" : ", or others whose messages ended in the same calls");
   else if (p->known_ns > 0)
     why_known(p, text, size);
   else if (!other)

@@ -10,7 +10,8 @@
      the rest    until other partners of the same call had called theirs
    Late is certain. Moving is claimed only when all that ended in the call is known by both sides. A send that
    may go ahead of its receive need not wait for it: beside messages that do it was not what was waited for; where a
-   call ended nothing else, as MPI_Ssend of a short message, nothing is known. */
+   call ended nothing else, as MPI_Ssend of a short message, nothing is known. Messages to oneself move without anybody
+   else: beside those of others they were waited for no longer than they take. */
 typedef struct wait_side {
   size_t timeline, partner; /* indices */
   const match_call *call;
@@ -164,10 +165,14 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
                           wait_sums *(*sums_of)(void *user, size_t timeline, size_t partner),
                           void *user) {
   const match_call *c = sides->call;
-  int64_t last_ns = c->begin_ns;
-  bool tells = false;
+  int64_t last_ns = c->begin_ns, own_ns = 0;
+  bool tells = false, has_others = false;
   for (size_t i = 0; i < count; i++) {
     tells = tells || !sides[i].is_free;
+    if (sides[i].partner == sides[i].timeline)
+      plus(&own_ns, sides[i].own->xfer_ns);
+    else
+      has_others = has_others || !sides[i].is_free;
     if (sides[i].called_ns + sides[i].err_ns > last_ns)
       last_ns = sides[i].called_ns + sides[i].err_ns;
   }
@@ -176,7 +181,9 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
     for (end = i + 1; end < count && sides[end].partner == sides[i].partner;) end++;
     wait_sums *s = sums_of(user, sides[i].timeline, sides[i].partner);
     if (!s) continue;
-    const wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns);
+    wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns);
+    if (has_others && sides[i].partner == sides[i].timeline && one.moving_ns > own_ns)
+      one.moving_ns = own_ns;
     plus(&s->known_ns, one.known_ns);
     plus(&s->late_ns, one.late_ns);
     plus(&s->moving_ns, one.moving_ns);

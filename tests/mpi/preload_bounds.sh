@@ -38,6 +38,9 @@ mpi4() { # mpi
   unknown "$1: partitions" start
   scene "$1" 2 slow both
   no_minimum "$1: MPI_Isendrecv" irecv
+  found=$(awk -F, '$1 == 0 && $2 == 1 { print $3, $4, $5, $6, ($7 > 0) }' "$reports/csv/pairs.csv") n=$(of irecv 5)
+  if [ "$n" -gt 0 ] && [ "$found" = "$n $((8 * n)) $n $((3000 * n)) 1" ]; then ok "$1: MPI_Isendrecv: partners exchange $n messages each way"
+  else bad "$1: MPI_Isendrecv: $n messages, partners: $(cat "$reports/csv/pairs.csv")"; fi
   scene "$1" 2 slow both 1
   unknown "$1: MPI_Isendrecv, less came than was posted" irecv
 }

@@ -2,7 +2,8 @@
    matched by a probe, ended in another thread or while measuring is off. What moved when is known, because the
    other rank tells or holds back. One scene per argument, two ranks:
      cancel HOW    receives that are cancelled: HOW 0 by the same thread, 1 completed by another thread,
-                   2 while another thread waits
+                   2 while another thread waits, 3 and then freed, 4 from any source and never completed
+     left          a receive from any source that nobody completes
      freed HOW     a send of 1 MiB freed while active, received much later; HOW 1: measuring is off when it is freed
      matched HOW   messages to oneself, matched by Mprobe while another one is matched: HOW 0 one thread, 1 received
                    by another thread than the one that probed
@@ -43,7 +44,7 @@ static void cancel(void) {
   char *data = memory(MUCH);
   for (int i = 0; rank == 0 && i < ROUNDS; i++) {
     MPI_Request r;
-    MPI_Irecv(data, MUCH, MPI_CHAR, 1, 77, MPI_COMM_WORLD, &r);
+    MPI_Irecv(data, MUCH, MPI_CHAR, how == 4 ? MPI_ANY_SOURCE : 1, 77, MPI_COMM_WORLD, &r);
     if (how == 2) {
       const struct timespec nap = {0, 20000000};
       MPI_Request same = r;
@@ -58,8 +59,15 @@ static void cancel(void) {
     MPI_Cancel(&r);
     if (how == 0) MPI_Wait(&r, MPI_STATUS_IGNORE);
     if (how == 1) in_thread(wait_for, &r);
+    if (how == 3) MPI_Request_free(&r);
   }
-  free(data);
+  if (how < 3) free(data);
+}
+static void left(void) {
+  MPI_Request r;
+  char out = 0, in;
+  if (rank == 0) MPI_Irecv(memory(MUCH), MUCH, MPI_CHAR, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &r);
+  MPI_Sendrecv(&out, 1, MPI_CHAR, 1 - rank, 1, &in, 1, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void freed(void) {
@@ -306,7 +314,7 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     void (*run)(void);
-  } scenes[] = {{"cancel", cancel}, {"freed", freed}, {"matched", matched}, {"any", any}, {"pass", pass},
+  } scenes[] = {{"cancel", cancel}, {"left", left}, {"freed", freed}, {"matched", matched}, {"any", any}, {"pass", pass},
                 {"off", off}, {"mixed", mixed}, {"startall", startall}, {"replace", replace},
                 {"between", between}, {"around", around},};
   int level;

@@ -30,6 +30,19 @@ at_once() { # MPI HOW
   scene "$1" 2 fast between $2
   for kind in $([ $2 = 0 ] && echo irecv isend || echo ibcast iallgather); do unknown "$1: between groups" "$kind"; done
 }
+never() { # MPI: cancelled and never completed, or simply left
+  for how in 3 4; do
+    scene "$1" 2 slow cancel $how
+    nothing "$1: cancelled, $how" irecv
+  done
+  # a guess is no reason to doubt the bounds of others, where only such a receive from anybody asked for it
+  reports=$work/$1.left
+  mkdir "$reports"
+  NBC_TABLE=$work/slow measured "$1" 2 "$B/tests/mpi/$PROGRAM.$1" left >"$reports/out" 2>"$reports/err"
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  if grep -q '1 transfers that never ended' "$reports/text" && ! grep -Eq 'guessed|a default was used' "$reports/text"; then ok "$1: a receive from anybody that is left casts no doubt on the table"
+  else bad "$1: a receive from anybody that is left: $(cat "$reports/err" "$reports/text")"; fi
+}
 mixed() { # MPI HOW
   scene "$1" 2 fast mixed $2
   for kind in irecv isend start; do unknown "$1: mixed arrays, $2" "$kind"; done
@@ -48,6 +61,7 @@ each() {
   for how in 0 1; do turn "$1" at_once "$1" $how; done
   scene "$1" 2 slow cancel 2
   nothing "$1: cancelled while another thread waits" irecv
+  turn "$1" never "$1"
   scene "$1" 2 middle any
   no_minimum "$1: from oneself, in a freed communicator" irecv
   scene "$1" 2 middle off
@@ -58,5 +72,11 @@ each() {
   count_is "$1: replaced" sendrecv 20
   persistent "$1"
 }
+if [ -n "$TEST_ONLY" ]; then # "never mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi each
 finish

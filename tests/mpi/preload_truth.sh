@@ -86,6 +86,16 @@ partners() { # mpi
   if grep -q 'timelines of both would tell' "$reports/text" && ! grep -q 'was late' "$reports/text"; then ok "$1: without timelines nobody is blamed"
   else bad "$1: without timelines: $(grep -A4 'Who waits' "$reports/text")"; fi
 }
+# Who waits for another beside messages to itself, waits for the other.
+beside() { # mpi
+  NBC_TRACE=1 scene "$1" beside
+  awk -F, '$1 == 1 { t[$2] = $11 + $12 } END { print t[1] + 0, t[0] + 0; exit !(t[0] >= 1e7 && t[1] + 0 < t[0] / 10) }' "$reports/csv/pairs.csv" >"$reports/sums"
+  if [ $? = 0 ] && ! grep -q 'rank 1 waited .* for rank 1' "$reports/text"; then ok "$1: messages to oneself are not what others are waited for: $(cat "$reports/sums") ns"
+  else bad "$1: beside messages to oneself: $(cat "$reports/sums") $(grep -A4 'Who waits' "$reports/text")"; fi
+  scene "$1" beside alone
+  if grep -A1 'rank 1 waited .* for rank 1' "$reports/text" | grep -q 'itself, or others'; then ok "$1: nor without timelines"
+  else bad "$1: beside, without timelines: $(grep -A4 'Who waits' "$reports/text")"; fi
+}
 behind() { # mpi
   for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
     NBC_TRACE=1 scene "$1" behind "$i"
@@ -394,7 +404,7 @@ bridge() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
