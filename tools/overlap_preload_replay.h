@@ -7,7 +7,7 @@
    are in memory: beyond, all that is known is written and is not folded any more with what follows.
    One thread per process is traced. What such a trace cannot say (one-sided operations, files,
    neighbourhood and persistent collectives, intercommunicators) is counted and told at the end. */
-enum { LOOP_MAX = 512, NODES_MAX = 1 << 20, WORDS_MAX = 64 << 20 };
+enum { LOOP_MAX = 512, NODES_MAX = 1 << 20, WORDS_MAX = 64 << 20, MISSING_MAX = 128 };
 typedef struct traced { /* a call, or a loop of some */
   uint64_t hash;
   int64_t sum_ns; /* computed before it, in all its rounds */
@@ -51,8 +51,8 @@ static struct {
   uint32_t comm_count, comm_max;
   uintptr_t *before;
   uint32_t before_max;
-  const char *missing[16];
-  uint64_t missing_count[16];
+  const char *missing[MISSING_MAX];
+  uint64_t missing_count[MISSING_MAX];
 } calls;
 
 static void calls_stop(const char *why) {
@@ -230,8 +230,9 @@ static void traced_linef(const char *format, ...) {
 }
 /* What the trace cannot say. */
 static void calls_missing(const char *name) {
-  for (int i = 0; i < 16; i++) {
-    if (calls.missing[i] && strcmp(calls.missing[i], name) != 0) continue;
+  for (int i = 0; i < MISSING_MAX; i++) {
+    if (calls.missing[i] && calls.missing[i] != name && strcmp(calls.missing[i], name) != 0)
+      continue;
     calls.missing[i] = name;
     calls.missing_count[i]++;
     return;
@@ -257,6 +258,15 @@ static void calls_begin(void) {
   if (calls.on) calls.comm[0].key = KEY(MPI_COMM_WORLD);
   calls.t_last_ns = nbc_clock_now_ns(run.clock);
 }
+static void calls_say_what_is_missing(void) {
+  char text[1900] = "";
+  size_t at = 0;
+  if (calls.failed) return;
+  for (int i = 0; i < MISSING_MAX && calls.missing[i] && at < sizeof text; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s%llu times %s", i ? ", " : "",
+                           (unsigned long long)calls.missing_count[i], calls.missing[i]);
+  if (at) say("rank %d: the trace of calls lacks %s", run.rank, text);
+}
 /* In MPI_Finalize, which waits for all in most MPIs. */
 static void calls_end(void) {
   size_signal beyond;
@@ -275,9 +285,7 @@ static void calls_end(void) {
   }
   size_signal_on(&beyond);
   calls.on = false;
-  for (int i = 0; i < 16 && calls.missing[i] && !calls.failed; i++)
-    say("rank %d: the trace of calls lacks %llu times %s", run.rank,
-        (unsigned long long)calls.missing_count[i], calls.missing[i]);
+  calls_say_what_is_missing();
 }
 
 /* ---- communicators and requests ---------------------------------------------------------------------- */
@@ -431,7 +439,24 @@ static traced_request *request_new(MPI_Request request, bool is_persistent, bool
 static void calls_nothing(const MPI_Request *request) { request_new(*request, false, false); }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
-static bool calls_here(const call *c, int rc, const char *name) {
+/* A call that has no line in a trace: is it told? */
+static void calls_unsaid(nbc_kind kind, const char *name) {
+  switch (kind) {
+  case NBC_KIND_OTHER: /* persistent collectives and partitioned messages: when they are started */
+  case NBC_KIND_SETUP:
+  case NBC_KIND_TEST:
+  case NBC_KIND_PROBE:
+  case NBC_KIND_IPROBE:
+  case NBC_KIND_WIN_CREATE:
+  case NBC_KIND_COMM_DUP:
+  case NBC_KIND_COMM_CREATE:
+  case NBC_KIND_COMM_SPLIT:
+  case NBC_KIND_COMM_FREE:
+  case NBC_KIND_TOPOLOGY: return;
+  default: calls_missing(name);
+  }
+}
+static bool calls_here(const call *c, int rc) {
   if (rc != MPI_SUCCESS || !c->active) return false;
   if (!pthread_equal(calls.thread, pthread_self())) {
     calls_missing("calls of other threads");
@@ -439,8 +464,12 @@ static bool calls_here(const call *c, int rc, const char *name) {
   }
   calls.pending_ns += c->t0_ns - calls.t_last_ns;
   calls.t_last_ns = c->t1_ns;
-  (void)name;
   return true;
+}
+static bool is_between_groups(MPI_Comm comm) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  return inter != 0;
 }
 /* how: s, ss, r; NULL request: blocking. ret false: nothing moves, or nobody can say what */
 static bool message_text(char *text, size_t bytes, const char *how, MPI_Request *request,
@@ -449,7 +478,9 @@ static bool message_text(char *text, size_t bytes, const char *how, MPI_Request 
   char slot[24] = "", who[24] = "*", which[24] = "*";
   const bool moves = peer != MPI_PROC_NULL && number != UINT32_MAX;
   const traced_request *r = request ? request_new(*request, is_init, moves) : NULL;
-  if (peer != MPI_PROC_NULL && !moves) calls_missing("messages of intercommunicators");
+  if (peer != MPI_PROC_NULL && !moves)
+    calls_missing(is_between_groups(comm) ? "messages of intercommunicators"
+                                          : "messages of communicators that are not known");
   if (!moves || (request && !r)) return false;
   if (r) snprintf(slot, sizeof slot, " %u", (uint32_t)(r - calls.slot));
   if (peer != MPI_ANY_SOURCE) snprintf(who, sizeof who, "%d", peer);
@@ -475,6 +506,7 @@ static void calls_init(const char *how, MPI_Request *request, uint64_t size, int
 static void calls_start(int count, const MPI_Request *requests) {
   for (int i = 0; i < count; i++) {
     const uint32_t slot = slot_of_handle(KEY(requests[i]));
+    if (slot == NO_SLOT) calls_missing("starts of persistent collectives or partitioned messages");
     if (slot == NO_SLOT || !calls.slot[slot].what[0]) continue;
     calls.slot[slot].is_active = true;
     traced_line(calls.slot[slot].what);
@@ -536,7 +568,8 @@ static void calls_coll(const char *name, uint64_t count, uint64_t each, int root
   int size = 0;
   if (number == UINT32_MAX) {
     if (request) calls_nothing(request);
-    calls_missing("collectives of intercommunicators");
+    calls_missing(is_between_groups(comm) ? "collectives of intercommunicators"
+                                          : "collectives of communicators that are not known");
     return;
   }
   const traced_request *r = request ? request_new(*request, false, true) : NULL;

@@ -37,7 +37,7 @@
           (uintptr_t)__builtin_dwarf_cfa());                                                       \
     REPLAY_BEFORE(name, arguments);                                                                \
     const int rc = body_##name(c, UNPAREN arguments);                                              \
-    REPLAY_AFTER(name, arguments);                                                                 \
+    REPLAY_AFTER(name, kind, arguments);                                                           \
     return rc;                                                                                     \
   }                                                                                                \
   VISIBLE SPEED(name)                                                                              \

@@ -50,6 +50,22 @@ files() { # mpi, build
   then ok "$2: time in calls of MPI-IO, no transfers"; else bad "$2: calls of MPI-IO"; cat "$reports/counted"; fi
 }
 
+# NBC_TRACE=calls: what has no line in a trace is told by its name, and what is left runs.
+traced='([BSR]s|S)end|I([bsr]s|s)end|M?recv|Im?recv|Recv|Sendrecv(_replace)?|Start(all)?|Waitall|(Wait|Test)(any|some|all)?|(I?([Bb]cast|[Rr]educe|[Aa]llreduce|[Ss]can|[Ee]xscan|[Gg]ather|[Ss]catter|[Aa]llgather|[Aa]lltoall|[Rr]educe_scatter_block))|Barrier|Ibarrier'
+traced_int='I?([Gg]atherv|[Ss]catterv|[Aa]llgatherv|[Aa]lltoallv|[Rr]educe_scatter)'
+no_data='.*_init|Comm_(create|create_group|disconnect|dup|dup_with_info|free|split|split_type)|Intercomm_(create|merge)|Cart_(create|sub)|(Dist_g|G)raph_create(_adjacent)?|Pready(_list|_range)?|Parrived|Request_free|Buffer_detach|M?[Pp]robe|Im?probe|Win_(allocate|allocate_shared|create|create_dynamic|set_info|sync|test)'
+traces() { # mpi, build
+  reports=$work/traces.$2
+  mkdir "$reports"
+  NBC_TRACE=calls measured "$1" $n "$B/tests/mpi/preload_every.$2" "$reports/out" 2>"$reports/err"
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports"/*.0.json >/dev/null 2>&1
+  sed -n 's/.*rank 0: the trace of calls lacks //p' "$reports/err" | tr ',' '\n' | sed 's/.* times //' | LC_ALL=C sort -u >"$reports/told"
+  sed -n 's/^"\(MPI[^"]*\)".*/\1/p' "$reports/csv/places.csv" | grep -Ev "^MPIX?_((($traced|$no_data)(_c)?)|$traced_int)$" | LC_ALL=C sort -u | LC_ALL=C comm -23 - "$reports/told" >"$reports/untold"
+  if [ "$(grep -c MPI_ "$reports/told")" -gt 20 ] && [ ! -s "$reports/untold" ] && grep -q '^starts of persistent' "$reports/told"; then ok "$2: $(grep -c . "$reports/told") sorts of calls that a trace lacks are told"
+  else bad "$2: not in a trace, and not told: $(cat "$reports/untold" "$reports/err")"; fi
+  if timeout 60 "$B/pm_replay" "$reports"/nbc_calls.*.calls >"$reports/replayed" 2>&1; then ok "$2: the rest runs: $(cat "$reports/replayed")"; else bad "$2: the rest does not run: $(cat "$reports/replayed")"; fi
+}
+
 functions() { nm -D "$2" | sed -n "s/.* $1 P\{0,1\}\(MPIX\{0,1\}_[A-Z][a-z].*\)/\1/p" | sed 's/@.*//' | sort -u; }
 # Local: they move nothing and wait for nobody; or run before MPI_Init; or set attributes.
 local_calls='MPI_(T_|Type_|Info_|Group_|Attr_|Errhandler_|Error_|Keyval_|Op_|Add_error|Remove_error|Aint_|Address|Status|Cart_(coords|get|map|rank|shift)|Cartdim|Dims_|Dist_graph_neigh|Graph_(get|map|neigh)|Graphdims|Topo_test|Get_|W(time|tick)|Wti|Initialized|Finalized|Query_thread|Is_thread|Alloc_mem|Free_mem|Buffer_attach|Comm_attach_buffer|Pack|Unpack|Reduce_local|Grequest|Register_datarep|Test_cancelled|Session_|(Comm|Win|File)_(call|create|get|set|free)_?(errhandler|keyval|attr|name|group)|(Comm|Win|File)_get_info|(Comm|Win)_delete_attr|Comm_(compare|group|rank|size|remote|test_inter|get_parent)|Win_(attach|detach|shared_query)|File_(get_|seek$))'
@@ -74,8 +90,14 @@ lists() { # mpi
   else bad "$1: not called:"; cat "$work/uncalled.$1"; fi
 }
 
-if [ -e "$B/tests/mpi/preload_every.mpich_c" ]; then every mpich mpich_c; files mpich mpich_c
+if [ -n "$TEST_ONLY" ]; then # "traces mpich mpich_c": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2" && [ -e "$B/tests/mpi/preload_every.$3" ]; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
+if [ -e "$B/tests/mpi/preload_every.mpich_c" ]; then every mpich mpich_c; files mpich mpich_c; traces mpich mpich_c
 else skip "MPI_Count: no MPI 4 here"; fi
-both() { every $1 $1; files $1 $1; lists $1; }
+both() { every $1 $1; files $1 $1; traces $1 $1; lists $1; }
 each_mpi both
 finish
