@@ -556,8 +556,9 @@ typedef struct pm_world_desc {
    program's memory needs locks or atomics, and then is no longer the same in each run; those of one node need none.
    Only at the level LogGP with a latency, by itself: pm_world_run says PM_E_INVAL, and why, where there are other levels,
    carriers, faults but slow_node, loggp ranges, traces, stamps, use of links, measured computation, callbacks or crashes
-   caught. Not in such a world: pm_call_at, pm_flow_start, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's
-   thread. Inside of the run pm_world_stats tells of the caller's thread of the host. */
+   caught. Not in such a world: pm_call_at, pm_flow_start, pm_on_stamp, pm_world_set_link; pm_thread_wake and
+   pm_thread_join of another node's thread; pm_process_id of a process of another node that chooses its pid meanwhile.
+   Inside of the run pm_world_stats tells of the caller's thread of the host. */
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);
@@ -5079,8 +5080,18 @@ PM_API bool pm_compute_unmeasured(bool is_unmeasured) {
   if (pm__current->proc->world->desc.compute_ratio > 0) pm__current->mark_ns = PM_HOST_CPU_NS();
   return before;
 }
+/* What belongs to another part of the world must be left alone. */
+static bool pm__is_elsewhere(const pm_thread *thread, const char *text) {
+  if (!pm__running || !pm__running->whole ||
+      (pm__current && pm__current->proc->node == thread->proc->node))
+    return false;
+  pm_world_fail(pm__running, PM_E_STATE, text);
+  return true;
+}
 PM_API void pm_thread_join(pm_thread *thread) {
-  if (!thread || !pm__current || thread->joiner || thread == pm__current) return;
+  if (!thread || !pm__current || thread == pm__current) return;
+  if (pm__is_elsewhere(thread, "threads: a thread of another node is to be joined")) return;
+  if (thread->joiner) return;
   pm_compute_measured();
   thread->joiner = pm__current;
   while (thread->state != PM__ENDED) pm__block(PM__FOREVER, "thread to join");
@@ -5103,12 +5114,7 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
   return was_woken;
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
-  if (!thread) return;
-  if (pm__running && pm__running->whole &&
-      (!pm__current || pm__current->proc->node != thread->proc->node)) {
-    pm_world_fail(pm__running, PM_E_STATE, "threads: a thread of another node was woken");
-    return;
-  }
+  if (!thread || pm__is_elsewhere(thread, "threads: a thread of another node was woken")) return;
   if (thread->state == PM__ENDED) return;
   if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;
@@ -5203,15 +5209,17 @@ static bool pm__poll_pause_of(int64_t d_least_ps) {
   t->poll_streak++;
   t->is_vain = 1;
   d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
+  /* Over threads the whole world's idleness counts, as it was when the window began: what else a part does depends on
+     which nodes are in it. */
+  if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
+      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w) &&
       !(w->whole && w->now_ps + d_ps >= w->t_limit_ps)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return false;
   }
-  if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
-      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
-    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
@@ -5801,7 +5809,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->world = world;
   p->rank = world->proc_count;
   p->node = node_index;
-  p->local_index = (uint32_t)world->nodes[node_index].process_count;
+  p->pid = p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   p->its_nic = &world->nodes[p->nic];
   if (!pm__thread_new(p, entry, arg, 0)) {
@@ -6978,7 +6986,7 @@ PM__INLINE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
 PM__INLINE_HERE ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
-  id.phys.pid = p->has_pid ? p->pid : p->local_index;
+  id.phys.pid = p->pid;
   return id;
 }
 /* As others see it: by rank or physically, after the kind of interface. */
@@ -7000,7 +7008,7 @@ PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
   w->stats.memory_bytes += (size_t)(node->pids_max - before) * sizeof p;
   node->by_pid[pid] = p;
-  p->pid = pid;
+  if (p->pid != pid) p->pid = pid; /* other threads of the host may ask for it */
   p->has_pid = 1;
   return 1;
 }
@@ -9907,7 +9915,10 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
   holder = pm__process_by_pid(w, (uint32_t)p->node, pid);
   if (holder && pm__is_open(holder)) return PTL_PID_IN_USE;
   if (!pm__pid_take(w, p, pid)) return PTL_NO_SPACE;
-  if (holder) holder->has_pid = false;
+  if (holder) {
+    holder->has_pid = false;
+    holder->pid = holder->local_index;
+  }
   if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
   return PTL_OK;
 }

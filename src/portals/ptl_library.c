@@ -56,7 +56,10 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
   holder = pm__process_by_pid(w, (uint32_t)p->node, pid);
   if (holder && pm__is_open(holder)) return PTL_PID_IN_USE;
   if (!pm__pid_take(w, p, pid)) return PTL_NO_SPACE;
-  if (holder) holder->has_pid = false;
+  if (holder) {
+    holder->has_pid = false;
+    holder->pid = holder->local_index;
+  }
   if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
   return PTL_OK;
 }

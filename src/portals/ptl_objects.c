@@ -87,7 +87,7 @@ PM__INLINE bool pm__is_logical(const pm__ni *ni) { return ni->index >> 1; }
 PM__INLINE_HERE ptl_process_t pm__phys_id(const pm_process *p) {
   ptl_process_t id;
   id.phys.nid = (ptl_nid_t)p->node;
-  id.phys.pid = p->has_pid ? p->pid : p->local_index;
+  id.phys.pid = p->pid;
   return id;
 }
 /* As others see it: by rank or physically, after the kind of interface. */
@@ -109,7 +109,7 @@ PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
   w->stats.memory_bytes += (size_t)(node->pids_max - before) * sizeof p;
   node->by_pid[pid] = p;
-  p->pid = pid;
+  if (p->pid != pid) p->pid = pid; /* other threads of the host may ask for it */
   p->has_pid = 1;
   return 1;
 }

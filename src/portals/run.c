@@ -68,15 +68,17 @@ static bool pm__poll_pause_of(int64_t d_least_ps) {
   t->poll_streak++;
   t->is_vain = 1;
   d_ps = pm__max_ps(d_ns * PM__PS, d_least_ps);
+  /* Over threads the whole world's idleness counts, as it was when the window began: what else a part does depends on
+     which nodes are in it. */
+  if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
+      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
+    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   if (!w->ready_head && !w->stopped && w->future_count > (uint32_t)w->idle_count &&
       pm__next_ps(w) > w->now_ps + d_ps && !pm__is_carrying(w) &&
       !(w->whole && w->now_ps + d_ps >= w->t_limit_ps)) {
     w->now_ps += d_ps; /* something is under way, but later */
     return false;
   }
-  if (w->t_idle_since_ps >= 0 && pm__is_out_of_patience(w) &&
-      (w->whole || w->future_count == (uint32_t)w->idle_count) && !pm__is_carrying(w))
-    d_ps = pm__max_ps(d_ps, (w->now_ps - w->t_idle_since_ps) / PM__IDLE_STEPS);
   t->polling = t->is_idle = 1;
   pm__block(pm__later(w->now_ps, d_ps), "polling: nothing ever arrives");
   t->is_idle = 0;
@@ -666,7 +668,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->world = world;
   p->rank = world->proc_count;
   p->node = node_index;
-  p->local_index = (uint32_t)world->nodes[node_index].process_count;
+  p->pid = p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   p->its_nic = &world->nodes[p->nic];
   if (!pm__thread_new(p, entry, arg, 0)) {

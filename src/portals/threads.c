@@ -597,8 +597,18 @@ PM_API bool pm_compute_unmeasured(bool is_unmeasured) {
   if (pm__current->proc->world->desc.compute_ratio > 0) pm__current->mark_ns = PM_HOST_CPU_NS();
   return before;
 }
+/* What belongs to another part of the world must be left alone. */
+static bool pm__is_elsewhere(const pm_thread *thread, const char *text) {
+  if (!pm__running || !pm__running->whole ||
+      (pm__current && pm__current->proc->node == thread->proc->node))
+    return false;
+  pm_world_fail(pm__running, PM_E_STATE, text);
+  return true;
+}
 PM_API void pm_thread_join(pm_thread *thread) {
-  if (!thread || !pm__current || thread->joiner || thread == pm__current) return;
+  if (!thread || !pm__current || thread == pm__current) return;
+  if (pm__is_elsewhere(thread, "threads: a thread of another node is to be joined")) return;
+  if (thread->joiner) return;
   pm_compute_measured();
   thread->joiner = pm__current;
   while (thread->state != PM__ENDED) pm__block(PM__FOREVER, "thread to join");
@@ -621,12 +631,7 @@ PM_API bool pm_thread_wait(const char *what, int64_t d_ns) {
   return was_woken;
 }
 PM_API void pm_thread_wake(pm_thread *thread) {
-  if (!thread) return;
-  if (pm__running && pm__running->whole &&
-      (!pm__current || pm__current->proc->node != thread->proc->node)) {
-    pm_world_fail(pm__running, PM_E_STATE, "threads: a thread of another node was woken");
-    return;
-  }
+  if (!thread || pm__is_elsewhere(thread, "threads: a thread of another node was woken")) return;
   if (thread->state == PM__ENDED) return;
   if (pm__current && pm__current->has_steps) pm__catch_up();
   thread->woken = 1;

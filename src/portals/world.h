@@ -151,8 +151,9 @@ typedef struct pm_world_desc {
    program's memory needs locks or atomics, and then is no longer the same in each run; those of one node need none.
    Only at the level LogGP with a latency, by itself: pm_world_run says PM_E_INVAL, and why, where there are other levels,
    carriers, faults but slow_node, loggp ranges, traces, stamps, use of links, measured computation, callbacks or crashes
-   caught. Not in such a world: pm_call_at, pm_flow_start, pm_on_stamp, pm_world_set_link; pm_thread_wake of another node's
-   thread. Inside of the run pm_world_stats tells of the caller's thread of the host. */
+   caught. Not in such a world: pm_call_at, pm_flow_start, pm_on_stamp, pm_world_set_link; pm_thread_wake and
+   pm_thread_join of another node's thread; pm_process_id of a process of another node that chooses its pid meanwhile.
+   Inside of the run pm_world_stats tells of the caller's thread of the host. */
 
 /* ret PM_OK | PM_E_INVAL | PM_E_PLATFORM | PM_E_NOMEM */
 PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world);

@@ -104,6 +104,7 @@ static void handed_on_body(void *unused) {
   (void)unused;
   const int options = PTL_NI_MATCHING | PTL_NI_PHYSICAL;
   CHECK(PtlInit() == PTL_OK);
+  CHECK(pm_process_id(1).phys.pid == 1); /* that it will have, if it asks for none */
   if (pm_rank() == 0) CHECK(PtlNIInit(PTL_IFACE_DEFAULT, options, 7, NULL, NULL, &ni) == PTL_OK);
   pm_barrier();
   if (pm_rank() == 1)
@@ -111,7 +112,7 @@ static void handed_on_body(void *unused) {
   pm_barrier();
   if (pm_rank() == 0) CHECK(PtlNIFini(ni) == PTL_OK);
   pm_barrier();
-  if (pm_rank() == 1) CHECK(PtlNIInit(PTL_IFACE_DEFAULT, options, 7, NULL, NULL, &ni) == PTL_OK);
+  if (pm_rank() == 1) CHECK(PtlNIInit(PTL_IFACE_DEFAULT, options, 7, NULL, NULL, &ni) == PTL_OK && pm_process_id(0).phys.pid == 0);
   pm_barrier();
   if (pm_rank() == 0) { /* its id is another's now */
     CHECK(PtlNIInit(PTL_IFACE_DEFAULT, options, 7, NULL, NULL, &ni) == PTL_PID_IN_USE);
