@@ -203,7 +203,8 @@ struct gm_proc {
   int entries_left[GM_ORDERS]; /* of the NIC */
   pm_thread *looker;           /* who looks for messages of late receives; NULL: nobody */
   uint64_t looked_count;       /* as many had come early when it looked last */
-  int64_t idle_since_ns;       /* without an event; 0: there was one */
+  int64_t idle_since_ns, busy_since_ns; /* without an event; since that look. 0: none was made since */
+  uint64_t idle_count;                  /* of events, when it became idle */
   gm_waiter *waiters;
   bool has_poller, is_handling;
   int self_moving,

@@ -266,49 +266,56 @@ static void take_event(gm_proc *p, const bool *flag) {
     }
   }
 }
-static void wait_with_late(gm_proc *p);
+static void look_when_idle(gm_proc *p);
 static inline bool has_late(const gm_proc *p) {
   return p->late_count && (p->late[GM_RECEIVES] || p->late[GM_RECEIVES | GM_OF_LIBRARY]) &&
          p->looker != pm_thread_self();
 }
 /* With a worker, or while another thread takes events, this one waits beside; else it takes events
-   itself until its word is set, whomever they belong to. */
+   itself until its word is set, whomever they belong to. While there are receives that the NIC has no room for, it
+   looks: no event tells of their messages. */
 void gm_wait(gm_proc *p, const bool *flag) {
   while (!*flag) {
     if (has_late(p))
-      wait_with_late(p);
+      gm_poll(p);
     else if (gm_set.progress || p->has_poller)
       wait_beside(p, flag);
     else
       take_event(p, flag);
   }
 }
-void gm_wait_event(gm_proc *p) {
-  if (has_late(p))
-    wait_with_late(p);
-  else if (gm_set.progress || p->has_poller)
+static void wait_for_event(gm_proc *p) {
+  if (gm_set.progress || p->has_poller)
     wait_beside(p, NULL);
   else
     take_event(p, NULL);
 }
+void gm_wait_event(gm_proc *p) {
+  if (has_late(p))
+    gm_poll(p);
+  else
+    wait_for_event(p);
+}
 /* Real MPI libraries copy messages to oneself in the call that comes second, so programs lean on it that both sides
    have ended then. The NIC takes its time, which who looks waits for. */
 void gm_self_rest(gm_proc *p) {
-  while (p->self_moving) gm_wait_event(p);
+  while (p->self_moving) wait_for_event(p);
 }
 /* One event at most, as a test is a short call. Where a worker takes them, time must pass for it to
    run. */
 int gm_poll(gm_proc *p) {
   ptl_event_t e;
+  bool has_come = true;
   gm_self_rest(p);
-  if (gm_set.progress == GM_DEDICATED || p->has_poller) { /* somebody else takes the events */
+  if (gm_set.progress == GM_DEDICATED || p->has_poller) /* somebody else takes the events */
     pm_yield();
-    return 1;
-  }
-  if (PtlEQGet(p->eq, &e)) return 0; /* a look in vain has taken its time */
-  event(p, &e);
-  if (p->waiters) wake(p);
-  return 1;
+  else if (!PtlEQGet(p->eq, &e)) { /* a look in vain has taken its time */
+    event(p, &e);
+    if (p->waiters) wake(p);
+  } else
+    has_come = false;
+  if (has_late(p)) look_when_idle(p);
+  return has_come;
 }
 /* The worker's thread: called as soon as there are events. */
 static void worker(void *arg, ptl_handle_eq_t eq) {
@@ -554,9 +561,10 @@ void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uin
    which it does not once a message has matched it. */
 int gm_cancel(gm_proc *p, gm_msg *m) {
   if (m->asks) gm_self_rest(p); /* the answer must find it */
+  while (!m->is_posted && !m->is_send && p->looker)
+    gm_wait_event(p); /* who may have found its message */
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
-    if (p->looker) return 0; /* its message may have been found */
     gm_msg **at = &p->late[order_of(m)], **tail = &p->late_tail[order_of(m)], *before = NULL;
     while (*at && *at != m) before = *at, at = &(*at)->next;
     if (!*at) return 0;
@@ -739,7 +747,7 @@ static gm_vain *vain_of(gm_proc *p, int peer, uint32_t context, int tag) {
       return &p->vain[i];
   return NULL;
 }
-void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
+static void search(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, bool take) {
   gm_self_rest(p);
   gm_vain *vain = vain_of(p, peer, context, tag);
   /* Nothing has come early since the last look for this source, tag and context: it would find
@@ -772,43 +780,44 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
   }
 }
 /* ---- receives that the NIC has no room for ------------------------------------------------------------ */
+/* The first of them that takes such a message. */
+static gm_msg *late_for(const gm_proc *p, unsigned order, uint32_t context, const gm_probe *f) {
+  gm_msg *m = p->late[order];
+  while (m && (m->context != context || (m->peer >= 0 && m->peer != f->source) ||
+               (m->want_tag != GM_ANY_TAG && m->want_tag != f->tag)))
+    m = m->next;
+  return m;
+}
+static void late_leaves(gm_proc *p, unsigned order, const gm_msg *m) {
+  gm_msg **at = &p->late[order], *before = NULL;
+  while (*at != m) before = *at, at = &(*at)->next;
+  *at = m->next;
+  if (p->late_tail[order] == m) p->late_tail[order] = before;
+  p->late_count--;
+}
 /* Their messages come early, as no event tells. Those that have come are taken out by a search for each receive, in the
    order in which they were posted, as a library with queues of its own would: the earlier ones of the NIC have
-   not matched them. */
+   not matched them. A search takes time: what it finds may have come since an earlier receive was looked for that
+   it belongs to, so that one is looked for again. */
 static void look_for(gm_proc *p, unsigned order) {
-  gm_msg **at = &p->late[order], *before = NULL;
-  while (*at) {
-    gm_msg *m = *at;
-    gm_probe f;
-    gm_probe_for(p, &f, m->peer, m->context, m->want_tag, 1);
-    if (!f.is_found) {
-      before = m;
-      at = &m->next;
-      continue;
-    }
-    *at = m->next;
-    if (p->late_tail[order] == m) p->late_tail[order] = before;
-    p->late_count--;
+  gm_msg *m = p->late[order], *next;
+  gm_probe f;
+  for (; m; m = next) {
+    search(p, &f, m->peer, m->context, m->want_tag, false);
+    next = f.is_found ? late_for(p, order, m->context, &f) : m->next;
+    if (next != m) continue;
+    search(p, &f, f.source, m->context, f.tag, true);
+    if (!f.is_found) continue; /* a probe was there first */
+    next = m->next;
+    late_leaves(p, order, m);
     m->is_posted = 1;
     if (p->record && !m->xfer_id) gm_record_recv(p, m);
     met(p, m, f.hdr, (uint32_t)f.tag, f.initiator, f.early, f.early_bytes);
     if (f.early_bytes) free(f.early);
   }
 }
-/* Instead of a wait for an event, while there are such receives. Searches take time, so they are made when nothing has
-   happened for a while: mostly the NIC has room again before. */
-static void wait_with_late(gm_proc *p) {
-  enum { IDLE_NS = 20000 };
-  const uint64_t count = p->event_count;
-  gm_poll(p);
-  if (p->event_count != count || !p->idle_since_ns) {
-    p->idle_since_ns = pm_now_ns();
-    return;
-  }
-  if (pm_now_ns() - p->idle_since_ns < IDLE_NS || p->looker) return;
-  const uint64_t early = early_count(p);
-  if (early == p->looked_count) return;
-  p->looked_count = early;
+static void look(gm_proc *p) {
+  p->looked_count = early_count(p);
   p->looker = pm_thread_self();
   look_for(p, GM_RECEIVES);
   look_for(p, GM_RECEIVES | GM_OF_LIBRARY);
@@ -816,6 +825,37 @@ static void wait_with_late(gm_proc *p) {
   p->idle_since_ns = 0;
   post_late(p);
   if (p->waiters) wake(p);
+}
+/* Searches take time, so they are made when nothing has happened for a while: mostly the NIC has room again before. Now
+   and then where something always happens. */
+static void look_when_idle(gm_proc *p) {
+  enum { IDLE_NS = 20000, BUSY_NS = 1000000 };
+  const int64_t now_ns = pm_now_ns();
+  if (!p->idle_since_ns) p->busy_since_ns = now_ns;
+  if (p->event_count != p->idle_count || !p->idle_since_ns) {
+    p->idle_count = p->event_count;
+    p->idle_since_ns = now_ns;
+  }
+  if (now_ns - p->idle_since_ns < IDLE_NS && now_ns - p->busy_since_ns < BUSY_NS) return;
+  if (!p->looker && early_count(p) != p->looked_count) look(p);
+}
+/* What has come early for a receive that was posted before is not there for others. */
+void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
+  while (p->late[GM_RECEIVES]) {
+    search(p, f, peer, context, tag, false);
+    if (!f->is_found) return;
+    if (!late_for(p, GM_RECEIVES, context, f)) {
+      if (!take) return;
+      peer = f->source;
+      tag = f->tag;
+      break;
+    }
+    if (p->looker)
+      gm_wait_event(p);
+    else
+      look(p);
+  }
+  search(p, f, peer, context, tag, take);
 }
 /* MPI_Mrecv: a probe has taken the message out of the NIC, with a copy of what had come. */
 void gm_irecv_taken(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, gm_probe *f) {
