@@ -178,6 +178,7 @@ static void unmap_memory(void *memory) {
 #include "overlap_preload_replay.h"
 #include "overlap_preload_wrap.h"
 #include "overlap_preload_nics.h"
+#include "overlap_preload_core.h"
 #include "overlap_preload_report.h"
 #include "overlap_preload_ends.h"
 #include "overlap_preload_fatal.h"
@@ -423,6 +424,7 @@ SMALL static void start(void) {
   watch_signals();
   watch_switch_signal();
   join_node();
+  core_wait_begin();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */

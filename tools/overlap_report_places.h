@@ -475,7 +475,8 @@ static void why_known(const nbc_pair *p, char *text, size_t size) {
              time_text(p->computing_ns, &a), all.text, p->partner, part);
   else
     snprintf(text, size,
-             "both had called for %.20s of %.20s: the transfer itself, or the library%s%.40s%s",
+             "both had called for %.20s of %.20s: the transfer itself, the library, or a core that "
+             "was not free%s%.40s%s",
              time_text(p->moving_ns, &a), all.text,
              p->computing_ns ? "; the other computed for " : "",
              p->computing_ns ? time_text(p->computing_ns, &b) : "", part);
@@ -656,11 +657,22 @@ static void partner_note(run *r, const char *format, ...) {
   if (nbc_report_note(r->sum, text) != NBC_OK) no_memory();
 }
 
-/* More processes than cores wait for a core, which no advice here cures. Of this host alone the cores are known. */
+/* Who waits for a core is helped by no advice here: by what the kernel told the preload, and more processes than cores.
+   Of this host alone the cores are known. */
 static void take_cores(run *r) {
   char here[sizeof r->processes->host] = "";
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   long count = 0;
+  for (size_t i = 0; i < r->sum->counter_count; i++) {
+    words a;
+    const nbc_counter *const c = &r->sum->counters[i];
+    if (strcmp(c->name, "waited_for_a_core_ns") == 0 && c->value > 0 && c->value < 9e18)
+      partner_note(
+          r,
+          "processes were ready to run and waited %s for a core that others had (%.0f %% of "
+          "the time of all): nothing here cures that; measure with a core for each",
+          time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
+  }
   if (gethostname(here, sizeof here - 1) != 0) return;
   for (size_t i = 0; i < r->process_count; i++) count += strcmp(r->processes[i].host, here) == 0;
   if (cores > 0 && count > cores)

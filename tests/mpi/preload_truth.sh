@@ -172,6 +172,19 @@ one_core() { # mpi
   if grep -q '^# link_peers 1$' "$work/one_core.txt" && grep -q '^# few_peers 3$' "$work/one_core.txt"; then ok "$1: a link to several that wait for one core is that to one"
   else bad "$1: a link to several on one core: $(cat "$work/one_core.out") $(grep '^#' "$work/one_core.txt")"; fi
 }
+# Two processes that compute on one core: half of the time they wait for it, and that is told.
+core() { # mpi
+  [ -r /proc/self/schedstat ] || { skip "$1: waits for a core" "no /proc/self/schedstat"; return; }
+  reports=$work/$1.core
+  mkdir "$reports"
+  (measured "$1" 2 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$B/tests/mpi/preload_truth.$1" self) >"$reports/out" 2>"$reports/err"
+  "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
+  share=$(sed -n 's/.*waited .* for a core that others had (\([0-9]*\) %.*/\1/p' "$reports/text" | head -1)
+  if [ "${share:-0}" -ge 20 ] && [ "$share" -lt 100 ]; then ok "$1: $share % of the time for a core that others had"
+  else bad "$1: waits for a core: $(cat "$reports/err" "$reports/text")"; fi
+  "$B/overlap_report" --no-html --diff "$reports" "$reports" >"$reports/text" 2>&1
+  says "$1: also between two runs" "for $share % of the time before and $share % after, processes waited for a core"
+}
 # A receiver that waits for its core, as on a busy machine, makes no send less eager: who believes a size too small
 # takes what came before its receive for what moved in it.
 absent() { # mpi
@@ -404,7 +417,7 @@ bridge() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside core itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
