@@ -229,7 +229,8 @@ int PMPI_Buffer_flush(void) {
         (uintptr_t)__builtin_dwarf_cfa());
   return BACK(REAL(Buffer_flush)());
 }
-VISIBLE int MPI_Buffer_flush(void) __attribute__((alias("PMPI_Buffer_flush")));
+VISIBLE SPEED(Buffer_flush)
+int MPI_Buffer_flush(void) __attribute__((alias("PMPI_Buffer_flush")));
 WRAP(Comm_flush_buffer, OTHER, (MPI_Comm comm), (comm), (void)0)
 WRAP(Session_flush_buffer, OTHER, (MPI_Session session), (session), (void)0)
 WRAP(Buffer_iflush, OTHER, (MPI_Request * request), (request), post_nothing(c, *request))

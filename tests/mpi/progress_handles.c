@@ -16,7 +16,7 @@ static void good(int thread, int is_true, int round, int i) {
 }
 
 static void messages(void) { /* 0: the persistent collective; then receives and sends, to oneself */
-  int in[MESSAGES], out[MESSAGES], mine, sum;
+  int in[MESSAGES], out[MESSAGES], mine = rank, sum;
   MPI_Request requests[1 + 2 * MESSAGES];
   INIT_OF(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[0], MPI_INFO_NULL, &requests[0]);
   for (int round = 0; round < rounds; round++) {
