@@ -115,14 +115,15 @@ static int64_t wait_computed_ns(const wait_side *x, int64_t from_ns, int64_t to_
 }
 /* Since when it was waited for this message before the call: by a probe that came just before a receive was called, or by
    looks in vain, one after the other: probes before a receive, tests of what had been posted before a test.
-   Whoever computes between two looks is not waiting; a process that lost its core now and then is. */
-enum { WAIT_GAP_NS = 1000 }; /* on average */
+   Whoever computes between two looks is not waiting; a process that lost its core now and then is, between looks or,
+   where each look gives it to others, within: a few long looks, and what is between them takes longer after each. */
+enum { WAIT_GAP_NS = 1000, WAIT_GAP_SHARE = 100 }; /* on average; or this part of the time */
 static int64_t wait_since_ns(const wait_side *x) {
   const match_call *own = x->call;
   const match_look wanted = own->look == MATCH_TEST ? MATCH_TEST : MATCH_IPROBE;
   size_t at = wait_first_call(x->timeline, own->begin_ns);
   const match_call *before = at > 0 ? &matches.calls[x->timeline][at - 1] : NULL;
-  int64_t since_ns = own->begin_ns, gaps_ns = 0, looks = 0;
+  int64_t since_ns = own->begin_ns, waited_since_ns = since_ns, gaps_ns = 0, looks = 0;
   if (wanted == MATCH_IPROBE && !(x->receives && x->own->begin_ns >= own->begin_ns))
     return since_ns;
   if (wanted == MATCH_IPROBE && before && before->look == MATCH_PROBE) return before->begin_ns;
@@ -131,8 +132,10 @@ static int64_t wait_since_ns(const wait_side *x) {
     gaps_ns += since_ns - before->end_ns + before->comp_ns - before->comp_before_ns;
     looks += before->count;
     since_ns = before->begin_ns;
+    if (gaps_ns <= looks * WAIT_GAP_NS || gaps_ns <= (own->begin_ns - since_ns) / WAIT_GAP_SHARE)
+      waited_since_ns = since_ns;
   }
-  return gaps_ns <= looks * WAIT_GAP_NS ? since_ns : own->begin_ns;
+  return waited_since_ns;
 }
 
 /* What one partner's messages of a call say together: its time passes once, however many there are. `all`: how many

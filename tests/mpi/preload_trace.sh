@@ -44,9 +44,9 @@ otf2() { # mpi
   else bad "$1: OTF2: $(cat "$reports/said" "$reports/printed")"; fi
 }
 # Who waits by looking. Each look that found nothing is counted where it stands, those that found something stand alone; a
-# process that loses its core now and then makes some records more.
+# process that loses its core now and then makes some records more. Looks that yield it are few on a busy machine.
 looks() { # mpi
-  traced "$1" 2 looks looks
+  OMPI_MCA_mpi_yield_when_idle=0 traced "$1" 2 looks looks
   "$tool" -o "$reports/t.json" "$reports" >"$reports/said" 2>&1 || bad "$1: overlap_trace: $(cat "$reports/said")"
   "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >/dev/null 2>&1
   for call in Test Iprobe; do

@@ -1,5 +1,5 @@
 /* What a timeline says of a process's computation at any time holds, whichever of its looks in vain are one record, and is
-   exact where none are. */
+   exact where none are; and who looks in vain, one look right after the other, waits. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
@@ -12,6 +12,8 @@ static void *must(void *memory) {
 static const char trace_reader[] = "looks_are_bounded";
 #include "tools/trace_read.h"
 #include "tools/trace_match.h"
+static void plus(int64_t *sum, int64_t value) { *sum += value; } /* as overlap_report has it */
+#include "tools/trace_waits.h"
 
 enum { CALLS = 200 };
 static match_call alone[CALLS], joined[CALLS];
@@ -75,10 +77,41 @@ static void records_of_calls_are_looked_at(void) {
   r.xfer_ns = 121; /* more than there is time */
   CHECK(!trace_tidy_looks(&r));
 }
+/* Looks of look_ns each, what is computed between them gap_ns, and of the `late` last ones late_gap_ns: since when it is waited
+   in the test after them, counted from the first look's begin. */
+static int64_t waits_since(int64_t look_ns, int64_t gap_ns, int late, int64_t late_gap_ns) {
+  enum { LOOKS = 20 };
+  int64_t t_ns = 1000, comp_ns = 0;
+  match_call *calls = alone;
+  size_t count = LOOKS + 1;
+  const trace_record own = {.begin_ns = 1000};
+  for (int i = 0; i <= LOOKS; i++) {
+    alone[i] = (match_call){t_ns, t_ns + look_ns, comp_ns, comp_ns, 1, MATCH_TEST};
+    const int64_t next_ns = LOOKS - i > late ? gap_ns : late_gap_ns;
+    t_ns += look_ns + next_ns, comp_ns += next_ns;
+  }
+  matches.calls = &calls;
+  matches.call_count = &count;
+  const wait_side x = {.call = &alone[LOOKS], .own = &own, .receives = true};
+  return wait_since_ns(&x) - 1000;
+}
+static void who_looks_one_after_the_other_waits(void) {
+  CHECK(waits_since(100, 900, 0, 0) == 0);
+  CHECK(waits_since(5000000, 5000, 0, 0) == 0); /* a busy machine gives the core to others in each look */
+  CHECK(waits_since(5000000, 5000, 1, 60000) == 0);
+  CHECK(waits_since(5000000, 60000, 0, 0) == 20 * 5060000);
+}
+static void who_computes_between_looks_does_not_wait(void) {
+  CHECK(waits_since(100, 1100, 0, 0) == 20 * 1200);
+  CHECK(waits_since(100, 50000, 4, 500) == 16 * 50100); /* but then he did not compute any more */
+  CHECK(waits_since(5000000, 500000, 4, 5000) == 16 * 5500000);
+}
 int main(int argc, char **argv) {
-  (void)match_messages, (void)trace_sort, (void)trace_add_file; /* the rest of the two files */
+  (void)match_messages, (void)trace_sort, (void)trace_add_file, (void)wait_add_all; /* the rest of the files */
   test_init(argc, argv);
   RUN(what_was_computed_lies_between_the_bounds);
   RUN(records_of_calls_are_looked_at);
+  RUN(who_looks_one_after_the_other_waits);
+  RUN(who_computes_between_looks_does_not_wait);
   return test_end();
 }
