@@ -11,11 +11,16 @@ limit=${SECONDS_MAX:-1200}
 mkdir -p "$dir"
 command -v yosys >/dev/null || { echo "synth: yosys is missing (Debian: yosys)"; exit 1; }
 
-# yosys 0.23 knows no imports: the package's contents come first, outside of any package
+# yosys 0.23 knows no imports: the package's contents come first, outside of any package. Of structures there, 0.46 to 0.52 do not find
+# the members: those of a package are used, by its name.
 {
   echo '`default_nettype none'
   sed '/^package /d; /^endpackage/d' rtl/nic_pkg.sv
-  for f in rtl/nic_*.sv; do [ "$f" = rtl/nic_pkg.sv ] || sed 's/ import nic_pkg::\*;//' "$f"; done
+  cat rtl/nic_pkg.sv
+  structures=$(sed -n 's/^  } \([a-z_]*_t\);.*/\1/p' rtl/nic_pkg.sv | paste -sd '|')
+  for f in rtl/nic_*.sv; do
+    [ "$f" = rtl/nic_pkg.sv ] || sed -E "s/ import nic_pkg::\*;//; s/\\b($structures)\\b/nic_pkg::&/g" "$f"
+  done
 } >"$dir/nic.sv"
 [ "$1" = --read ] && exit 0   # the sources in one file, and no more
 
