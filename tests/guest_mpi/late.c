@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RECEIVES = 24, MOST = 64, EXTRA = 8, TAGS = 4, FILLER = 99, MANY = 60 };
+enum { RECEIVES = 24, MOST = 64, EXTRA = 8, TAGS = 4, FILLER = 99, MANY = 60, THREADS = 4, EACH = 300 };
 static struct {
   int wanted[RECEIVES], tag[MOST], owner[MOST]; /* owner: the receive; -1: nobody's */
   unsigned pause_us[MOST];
@@ -145,6 +145,66 @@ static void withdrawn(int me) {
   for (int i = 0; i < MANY; i++) MPI_Recv(&value, 1, MPI_INT, 1, FILLER + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Waitall(fillers, f, MPI_STATUSES_IGNORE);
 }
+/* Several threads at once, each with a communicator of its own: what one takes out or posts, another may be looking for. */
+typedef struct stream {
+  MPI_Comm comm;
+  unsigned long long state;
+  int wrong;
+} stream;
+static unsigned drawn(stream *t, unsigned n) {
+  t->state = t->state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(t->state >> 33) % n;
+}
+static void *sends(void *mine) {
+  stream *t = mine;
+  for (int i = 0; i < EACH; i++) {
+    const int tag = 1 + (int)drawn(t, 2), is_sync = drawn(t, 9) == 0;
+    sleep_us(drawn(t, 50) ? 0 : drawn(t, 60));
+    if (is_sync) MPI_Ssend(&i, 1, MPI_INT, 0, tag, t->comm);
+    else MPI_Send(&i, 1, MPI_INT, 0, tag, t->comm);
+  }
+  return NULL;
+}
+static void *receives(void *mine) {
+  stream *t = mine;
+  int got[EACH], next = 0, flag = 0;
+  MPI_Request q[EACH];
+  MPI_Message m;
+  MPI_Status s;
+  while (next < EACH) {
+    const int most = EACH - next < 100 ? EACH - next : 100, how = (int)drawn(t, 4), count = how ? 1 + (int)drawn(t, (unsigned)most) : 1;
+    if (!how) {
+      if (drawn(t, 2)) MPI_Mprobe(1, MPI_ANY_TAG, t->comm, &m, &s);
+      else for (flag = 0; !flag;) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm, &flag, &m, &s);
+      MPI_Mrecv(got, 1, MPI_INT, &m, &s);
+    }
+    for (int i = 0; how && i < count; i++) MPI_Irecv(&got[i], 1, MPI_INT, drawn(t, 2) ? 1 : MPI_ANY_SOURCE, MPI_ANY_TAG, t->comm, &q[i]);
+    if (how == 1) MPI_Waitall(count, q, MPI_STATUSES_IGNORE);
+    for (flag = 0; how == 2 && !flag;) MPI_Testall(count, q, &flag, MPI_STATUSES_IGNORE);
+    for (int i = count - 1; how == 3 && i >= 0; i--) MPI_Wait(&q[i], MPI_STATUS_IGNORE);
+    for (int i = 0; i < count; i++) t->wrong += got[i] != next++;
+  }
+  return NULL;
+}
+static void by_threads(int me) {
+  stream t[THREADS];
+  pthread_t thread[THREADS];
+  int wrong = 0;
+  for (int k = 0; k < THREADS; k++) {
+    t[k] = (stream){.state = state * 91 + (unsigned)(k * 7 + me)};
+    MPI_Comm_dup(MPI_COMM_WORLD, &t[k].comm);
+  }
+  fillers -= 70; /* room for some is left */
+  if (!me) post();
+  for (int k = 0; k < THREADS; k++) pthread_create(&thread[k], NULL, me ? sends : receives, &t[k]);
+  for (int k = 0; k < THREADS; k++) {
+    pthread_join(thread[k], NULL);
+    wrong += t[k].wrong;
+    MPI_Comm_free(&t[k].comm);
+  }
+  for (int i = 0; me && i < fillers; i++) MPI_Send(&i, 1, MPI_INT, 0, FILLER, MPI_COMM_WORLD);
+  if (!me) MPI_Waitall(fillers, f, MPI_STATUSES_IGNORE), printf("%d wrong\n", wrong);
+}
 int main(int argc, char **argv) {
   int me, level;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -156,6 +216,7 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "self") == 0) {
     if (!me) to_oneself();
   } else if (strcmp(argv[1], "cancel") == 0) withdrawn(me);
+  else if (strcmp(argv[1], "threads") == 0) by_threads(me);
   else in_order(me, argv[1]);
   MPI_Comm_free(&beside);
   MPI_Finalize();

@@ -200,13 +200,15 @@ struct gm_proc {
   char *early, *reserve;
   gm_msg *late[GM_ORDERS], *late_tail[GM_ORDERS]; /* that the NIC has no room for yet, in order */
   uint32_t late_count;
+  int posting;                 /* 1 + the order of one that is being posted now */
   int entries_left[GM_ORDERS]; /* of the NIC */
   pm_thread *looker;           /* who looks for messages of late receives; NULL: nobody */
   uint64_t looked_count;       /* as many had come early when it looked last */
-  int64_t idle_since_ns, busy_since_ns; /* without an event; since that look. 0: none was made since */
-  uint64_t idle_count;                  /* of events, when it became idle */
+  int64_t idle_since_ns,
+      busy_since_ns;   /* without an event; since that look. 0: none was made since */
+  uint64_t idle_count; /* of events, when it became idle */
   gm_waiter *waiters;
-  bool has_poller, is_handling;
+  bool has_poller;
   int self_moving,
       self_early; /* messages to oneself: what is under way; what came before its receive */
   int runs_ahead; /* posts become steps, and light events are handled outside of its stack */

@@ -243,6 +243,14 @@ static void wait_beside(gm_proc *p, const bool *flag) {
   while (*at && *at != &me) at = &(*at)->next;
   if (*at) *at = me.next;
 }
+/* Who took events leaves. */
+static void events_go_on(gm_proc *p) {
+  if (p->waiters) wake(p);
+  if (!p->waiters || gm_set.progress) return;
+  gm_waiter *w = p->waiters; /* somebody has to go on with them */
+  p->waiters = w->next;
+  pm_thread_wake(w->thread);
+}
 static void event(gm_proc *p, const ptl_event_t *e);
 static int light(void *proc, const ptl_event_t *e);
 /* The next event; with a flag and running ahead those before it are handled too, as long as nobody but the
@@ -257,14 +265,7 @@ static void take_event(gm_proc *p, const bool *flag) {
     event(p, &e);
   else if (code != PTL_EQ_EMPTY)
     gm_fatal("more than %d events of MPI wait for the process to call MPI", EVENTS_MAX);
-  if (p->waiters) {
-    wake(p);
-    if (p->waiters) { /* somebody has to go on with the events */
-      gm_waiter *w = p->waiters;
-      p->waiters = w->next;
-      pm_thread_wake(w->thread);
-    }
-  }
+  events_go_on(p);
 }
 static void look_when_idle(gm_proc *p);
 static inline bool has_late(const gm_proc *p) {
@@ -309,11 +310,13 @@ int gm_poll(gm_proc *p) {
   gm_self_rest(p);
   if (gm_set.progress == GM_DEDICATED || p->has_poller) /* somebody else takes the events */
     pm_yield();
-  else if (!PtlEQGet(p->eq, &e)) { /* a look in vain has taken its time */
-    event(p, &e);
-    if (p->waiters) wake(p);
-  } else
-    has_come = false;
+  else { /* nobody else meanwhile: what is taken here might be what they wait for */
+    p->has_poller = 1;
+    has_come = !PtlEQGet(p->eq, &e); /* a look in vain has taken its time */
+    p->has_poller = 0;
+    if (has_come) event(p, &e);
+    if (p->waiters) events_go_on(p);
+  }
   if (has_late(p)) look_when_idle(p);
   return has_come;
 }
@@ -503,7 +506,8 @@ static void wait_for_room(gm_proc *p, gm_msg *m) {
 }
 static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m)) {
   int ok = 0;
-  if (!p->late_count || !p->late[order_of(m)]) {
+  if ((!p->late_count && !p->posting) ||
+      (!p->late[order_of(m)] && p->posting != 1 + (int)order_of(m))) {
     const bool was_ahead = p->runs_ahead && pm_run_ahead(true);
     ok = by(p, m);
     if (p->runs_ahead) pm_run_ahead(was_ahead);
@@ -512,17 +516,28 @@ static inline void post(gm_proc *p, gm_msg *m, int (*by)(gm_proc *p, gm_msg *m))
   if (p->record && m->limit_bytes) gm_record_asked(p, m);
   wait_for_room(p, m);
 }
+/* A thread is taking messages out of the lists of late ones, which takes time. */
+static inline bool late_are_taken(const gm_proc *p) { return p->posting || p->looker; }
+/* While one is being posted, others of its order wait behind it. It has left the list by then: it may be over, and
+   begun anew, before the call that posts it has returned. */
+static bool post_first(gm_proc *p, int order) {
+  gm_msg *m = p->late[order];
+  p->late[order] = m->next;
+  p->late_count--;
+  p->posting = 1 + order;
+  const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
+  p->posting = 0;
+  if (ok) return true;
+  m->next = p->late[order];
+  p->late[order] = m;
+  if (!m->next) p->late_tail[order] = m;
+  p->late_count++;
+  return false;
+}
 static void post_late(gm_proc *p) {
-  /* is_handling: posting may find a message that came early, whose event comes here again. */
+  /* Posting may find a message that came early, whose event comes here again. */
   for (int order = 0; order < GM_ORDERS; order++)
-    while (p->late[order] && !p->is_handling && !p->looker) {
-      gm_msg *m = p->late[order];
-      p->is_handling = 1;
-      const int ok = m->is_send ? post_send(p, m) : post_recv(p, m);
-      p->is_handling = 0;
-      if (!ok) break;
-      p->late[order] = m->next;
-      p->late_count--;
+    while (p->late[order] && !late_are_taken(p) && post_first(p, order)) {
     }
 }
 /* Who is to be told survives: persistent requests start the same message again. */
@@ -560,9 +575,8 @@ void gm_irecv(gm_proc *p, gm_msg *m, void *buffer, uint64_t bytes, int peer, uin
 /* A send is never cancelled, which MPI allows; a receive is as long as the NIC gives its entry back,
    which it does not once a message has matched it. */
 int gm_cancel(gm_proc *p, gm_msg *m) {
-  if (m->asks) gm_self_rest(p); /* the answer must find it */
-  while (!m->is_posted && !m->is_send && p->looker)
-    gm_wait_event(p); /* who may have found its message */
+  if (m->asks) gm_self_rest(p);                        /* the answer must find it */
+  while (!m->is_send && late_are_taken(p)) gm_poll(p); /* m may be just the one */
   if (m->is_done || m->is_send || m->has_met) return 0;
   if (!m->is_posted) {
     gm_msg **at = &p->late[order_of(m)], **tail = &p->late_tail[order_of(m)], *before = NULL;
@@ -817,8 +831,9 @@ static void look_for(gm_proc *p, unsigned order) {
   }
 }
 static void look(gm_proc *p) {
+  if (late_are_taken(p)) return;
+  p->looker = pm_thread_self(); /* before anything that takes time */
   p->looked_count = early_count(p);
-  p->looker = pm_thread_self();
   look_for(p, GM_RECEIVES);
   look_for(p, GM_RECEIVES | GM_OF_LIBRARY);
   p->looker = NULL;
@@ -837,7 +852,7 @@ static void look_when_idle(gm_proc *p) {
     p->idle_since_ns = now_ns;
   }
   if (now_ns - p->idle_since_ns < IDLE_NS && now_ns - p->busy_since_ns < BUSY_NS) return;
-  if (!p->looker && early_count(p) != p->looked_count) look(p);
+  if (early_count(p) != p->looked_count) look(p);
 }
 /* What has come early for a receive that was posted before is not there for others. */
 void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, int take) {
@@ -850,8 +865,8 @@ void gm_probe_for(gm_proc *p, gm_probe *f, int peer, uint32_t context, int tag, 
       tag = f->tag;
       break;
     }
-    if (p->looker)
-      gm_wait_event(p);
+    if (late_are_taken(p))
+      gm_poll(p);
     else
       look(p);
   }
