@@ -10147,14 +10147,16 @@ typedef struct pm__flow pm__flow;
 typedef struct pm__crossing {
   pm__flow *flow;
   uint32_t hop;
+  uint32_t
+      from; /* the flow's bottleneck: who looks through the list need not look into each flow */
 } pm__crossing;
 /* On a link: so many of its flows are held down by the link `from`, in whose list of links fed this one is number
-   `at`. And the other way round. */
+   `at`. And the other way round, with the same count: each side looks through its own list alone. */
 typedef struct pm__feed {
   uint32_t from, count, at;
 } pm__feed;
 typedef struct pm__fed {
-  uint32_t link, at;
+  uint32_t link, count, at;
 } pm__fed;
 /* Who feeds a link that many flows cross, and whom a link feeds: see flow.c. */
 typedef struct pm__feeds {
@@ -10172,8 +10174,8 @@ typedef struct pm__link {
   int count, held_count;
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
   bool is_queued, is_touched, keeps_feeds;
-  double
-      room; /* that keeps feeds and holds nobody down: at least so much is left of it; 0: not known */
+  /* of one that keeps feeds and holds nobody down: at least so much is left; -PM__FREE: not known */
+  double room;
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
@@ -10411,7 +10413,7 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   }
   if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
   if (!l->held_count) l->lone_cap = PM__FREE;
-  l->room = 0;
+  l->room = -PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
   f->seen_bytes = l->moved_bytes;
@@ -10521,7 +10523,7 @@ static void pm__feed_add(pm_world *w, uint32_t from, uint32_t link) {
   pm__feeds *a = w->links[from].feeds, *b = w->links[link].feeds;
   const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
   if (at >= 0) {
-    b->feed[at].count++;
+    a->fed[b->feed[at].at].count = ++b->feed[at].count;
     return;
   }
   if (!pm__feeds_room(&w->links[from], &w->links[link])) {
@@ -10534,15 +10536,17 @@ static void pm__feed_add(pm_world *w, uint32_t from, uint32_t link) {
   b->feed[b->feed_count].count = 1;
   b->feed[b->feed_count].at = (uint32_t)a->fed_count;
   a->fed[a->fed_count].link = link;
+  a->fed[a->fed_count].count = 1;
   a->fed[a->fed_count++].at = (uint32_t)b->feed_count++;
 }
 static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
   pm__feeds *a = w->links[from].feeds, *b = w->links[link].feeds;
   const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
   uint32_t place;
-  if (at < 0 || --b->feed[at].count) return;
-  /* The last ones of both lists take the places that become free, and their partners are told. */
+  if (at < 0) return;
   place = b->feed[at].at;
+  if ((a->fed[place].count = --b->feed[at].count) != 0) return;
+  /* The last ones of both lists take the places that become free, and their partners are told. */
   if (place != (uint32_t)--a->fed_count) {
     a->fed[place] = a->fed[a->fed_count];
     w->links[a->fed[place].link].feeds->feed[a->fed[place].at].at = place;
@@ -10574,6 +10578,7 @@ PM__INLINE_HERE void pm__attach(pm_world *w, pm__flow *f, uint32_t to) {
   pm__hold_down(w, f, to);
   for (h = 0; h < f->link_count; h++) {
     const pm__link *l = &w->links[f->link[h]];
+    l->flows[f->place[h]].from = to;
     if (f->link[h] == to) continue;
     if (pm__is_lone(l))
       pm__limit_by(&w->links[to], l->cap);
@@ -10591,12 +10596,12 @@ static void pm__detach(pm_world *w, pm__flow *f) {
 }
 /* A second flow crosses the link. */
 static void pm__no_more_lone(pm_world *w, uint32_t link) {
-  const uint32_t from = w->links[link].flows[0].flow->bottleneck;
+  const uint32_t from = w->links[link].flows[0].from;
   if (from != link && from != PM__NO_LINK) pm__holds_here(w, from, link);
 }
 /* All flows but one have left the link. */
 static void pm__becomes_lone(pm_world *w, uint32_t link) {
-  const uint32_t from = w->links[link].flows[0].flow->bottleneck;
+  const uint32_t from = w->links[link].flows[0].from;
   if (from == link || from == PM__NO_LINK) return;
   pm__holds_no_more_here(w, from, link);
   pm__limit_by(&w->links[from], w->links[link].cap);
@@ -10605,7 +10610,7 @@ static void pm__others_feed(pm_world *w, uint32_t link, bool is_so) {
   const pm__link *l = &w->links[link];
   int i;
   for (i = 0; i < l->count; i++) {
-    const uint32_t from = l->flows[i].flow->bottleneck;
+    const uint32_t from = l->flows[i].from;
     if (from == link || from == PM__NO_LINK) continue;
     if (is_so)
       pm__holds_here(w, from, link);
@@ -10630,7 +10635,7 @@ PM__APART static void pm__keep_feeds(pm_world *w, uint32_t link, bool keeps_feed
    changes, however many flows there are. Of links with the same level the one with the lower number
    takes a flow that crosses both, so that no two levels rest on each other. */
 static bool pm__due_before(pm__due a, pm__due b) {
-  return a.level < b.level || (a.level <= b.level && a.link < b.link);
+  return (a.level < b.level) | ((a.level <= b.level) & (a.link < b.link)); /* no branch */
 }
 static void pm__due_put(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
@@ -10651,7 +10656,7 @@ static uint32_t pm__due_take(pm_world *w) {
   const pm__due last = w->due[--w->due_count];
   int i = 0, child;
   while ((child = 2 * i + 1) < w->due_count) {
-    if (child + 1 < w->due_count && pm__due_before(w->due[child + 1], w->due[child])) child++;
+    if (child + 1 < w->due_count) child += pm__due_before(w->due[child + 1], w->due[child]);
     if (!pm__due_before(w->due[child], last)) break;
     w->due[i] = w->due[child];
     i = child;
@@ -10675,15 +10680,16 @@ static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
   int k, h;
   for (k = 0; k < l->count && w->links[from].held_count; k++) {
     pm__flow *f = l->flows[k].flow;
-    if (f->bottleneck != from) continue;
+    if (l->flows[k].from != from) continue;
     pm__detach(w, f);
     pm__attach(w, f, to);
     for (h = 0; h < f->link_count; h++)
       if (f->link[h] != to && !pm__is_lone(&w->links[f->link[h]])) pm__due_add(w, f->link[h]);
   }
 }
-/* What others leave of the link; most: the highest of their levels. */
-static double pm__left(const pm_world *w, const pm__link *l, uint32_t link, double *most) {
+/* What others leave of the link; most: the highest of their levels. Where its flows are asked one by one its own
+   level is none meanwhile: which of them it holds down itself no processor could foresee. */
+static double pm__left(const pm_world *w, pm__link *l, double *most) {
   double left = l->cap, highest = 0;
   int i;
   if (l->keeps_feeds) {
@@ -10694,13 +10700,16 @@ static double pm__left(const pm_world *w, const pm__link *l, uint32_t link, doub
       left -= pm__times((double)feed->count, level);
       highest = level > highest ? level : highest;
     }
-  } else
+  } else {
+    const double own = l->level;
+    l->level = 0;
     for (i = 0; i < l->count; i++) {
-      const uint32_t from = l->flows[i].flow->bottleneck;
-      if (from == link) continue;
-      left -= w->links[from].level;
-      if (w->links[from].level > highest) highest = w->links[from].level;
+      const double level = w->links[l->flows[i].from].level;
+      left -= level;
+      highest = level > highest ? level : highest;
     }
+    l->level = own;
+  }
   *most = highest;
   return left;
 }
@@ -10714,7 +10723,7 @@ static uint32_t pm__too_fast(const pm_world *w, uint32_t link, double level) {
   uint32_t at = PM__NO_LINK, same = PM__NO_LINK;
   int i;
   for (i = 0; i < count; i++) {
-    const uint32_t from = l->keeps_feeds ? l->feeds->feed[i].from : l->flows[i].flow->bottleneck;
+    const uint32_t from = l->keeps_feeds ? l->feeds->feed[i].from : l->flows[i].from;
     const double other = w->links[from].level;
     if (from == link) continue;
     if (other > most) {
@@ -10731,10 +10740,10 @@ static double pm__level(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   for (;;) {
     double most, level;
-    const double left = pm__left(w, l, link, &most);
+    const double left = pm__left(w, l, &most);
     uint32_t from;
     if (!l->held_count && left >= -w->same_ratio * l->cap) {
-      l->room = l->keeps_feeds ? left : 0;
+      l->room = l->keeps_feeds ? left : -PM__FREE;
       return PM__FREE;
     }
     level = l->held_count ? left / l->held_count : -1;
@@ -10764,43 +10773,46 @@ static void pm__lone_look(pm_world *w, pm__link *l, double level) {
 /* The level of a link that only one flow crosses. */
 static double pm__lone_level(pm_world *w, uint32_t link) {
   const pm__link *l = &w->links[link];
-  const uint32_t from = l->flows[0].flow->bottleneck;
+  const uint32_t from = l->flows[0].from;
   if (from != link) {
     if (w->links[from].level <= l->cap * (1 + w->same_ratio)) return PM__FREE;
     pm__take_over(w, from, link);
   }
   return l->cap;
 }
-/* The flows of feed number `at` of a link that holds nobody down have another rate. ret whether the link has to be looked
-   at: most have room left, and a look would show that and change nothing. `room` is less than what a look would find,
-   by a margin for rounding, and less than a millionth of the link counts as none. Flows that leave add nothing to it;
-   a link to which flows come is looked at in any case, and one that holds flows down has none. */
-static bool pm__room_goes(pm__link *l, uint32_t at, double before, double level) {
-  if (l->room > 0 && before < PM__FREE) {
-    l->room -= (double)l->feeds->feed[at].count * (level - before) + 1e-15 * l->cap;
-    if (l->room > 1e-6 * l->cap) return false;
-  }
-  return level >= before;
+/* A level that changes, for all links that it feeds; from nothing (PM__FREE): no flow's rate. */
+typedef struct pm__level_change {
+  double by, margin; /* bytes/s; for rounding, of a link's capacity */
+  bool is_up;
+} pm__level_change;
+/* So many flows of a link change. ret whether it has to be looked at: if it holds others down, and else mostly not, as
+   it has room left, and a look would show that and change nothing. `room` is less than what a look would find, and less
+   than a millionth of the link counts as none. Flows that leave add nothing to it; a link to which flows come is looked
+   at in any case. What is so of one link says nothing of the next: so there is one question for all, as none of them
+   could be foreseen. */
+static inline bool pm__is_concerned(pm__link *l, uint32_t count, const pm__level_change *change) {
+  l->room -= (double)count * change->by + change->margin * l->cap;
+  const bool has_none = (l->room <= 1e-6 * l->cap) & change->is_up;
+  return (has_none | (l->held_count != 0)) > l->is_queued;
 }
 /* It is another level now: links that hold others of its flows down have to be looked at, and links with room when
    these flows have become faster. */
 static void pm__level_told(pm_world *w, uint32_t link, double before) {
   const pm__link *l = &w->links[link];
-  const double level = l->level;
-  const bool is_lower = level < before;
+  const bool is_lower = l->level < before, is_first = before >= PM__FREE;
+  const pm__level_change change = {is_first ? 0 : l->level - before, is_first ? 0 : 1e-15,
+                                   !is_lower};
   const pm__fed *fed = l->feeds ? l->feeds->fed : NULL;
   int i, h;
-  for (i = l->feeds ? l->feeds->fed_count : 0; i > 0; i--, fed++) {
-    pm__link *other = &w->links[fed->link];
-    if (!other->is_queued && (other->held_count || pm__room_goes(other, fed->at, before, level)))
-      pm__due_put(w, fed->link);
-  }
+  for (i = l->feeds ? l->feeds->fed_count : 0; i > 0; i--, fed++)
+    if (pm__is_concerned(&w->links[fed->link], fed->count, &change)) pm__due_put(w, fed->link);
   for (i = 0; l->few_count && i < l->held_count; i++) {
     const pm__flow *f = l->held[i];
     for (h = 0; h < f->link_count; h++) {
       const pm__link *other = &w->links[f->link[h]];
-      if (other == l || pm__is_lone(other) || other->keeps_feeds) continue;
-      if (other->held_count || !is_lower) pm__due_add(w, f->link[h]);
+      const bool is_none =
+          (other == l) | pm__is_lone(other) | other->keeps_feeds | other->is_queued;
+      if (((other->held_count != 0) | !is_lower) > is_none) pm__due_put(w, f->link[h]);
     }
   }
 }
@@ -11004,6 +11016,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
     }
     f->place[h] = (uint32_t)l->count;
     l->flows[l->count].flow = f;
+    l->flows[l->count].from = PM__NO_LINK;
     l->flows[l->count++].hop = (uint32_t)h;
     if (l->count == 1) continue;
     alone = 0;

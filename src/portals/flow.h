@@ -25,14 +25,16 @@ typedef struct pm__flow pm__flow;
 typedef struct pm__crossing {
   pm__flow *flow;
   uint32_t hop;
+  uint32_t
+      from; /* the flow's bottleneck: who looks through the list need not look into each flow */
 } pm__crossing;
 /* On a link: so many of its flows are held down by the link `from`, in whose list of links fed this one is number
-   `at`. And the other way round. */
+   `at`. And the other way round, with the same count: each side looks through its own list alone. */
 typedef struct pm__feed {
   uint32_t from, count, at;
 } pm__feed;
 typedef struct pm__fed {
-  uint32_t link, at;
+  uint32_t link, count, at;
 } pm__fed;
 /* Who feeds a link that many flows cross, and whom a link feeds: see flow.c. */
 typedef struct pm__feeds {
@@ -50,8 +52,8 @@ typedef struct pm__link {
   int count, held_count;
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
   bool is_queued, is_touched, keeps_feeds;
-  double
-      room; /* that keeps feeds and holds nobody down: at least so much is left of it; 0: not known */
+  /* of one that keeps feeds and holds nobody down: at least so much is left; -PM__FREE: not known */
+  double room;
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
