@@ -13,7 +13,14 @@ static inline int printable(const char *at) {
   const int bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
   for (int i = 1; i < bytes; i++)
     if (((unsigned char)at[i] & 0xc0) != 0x80) return 0;
-  return bytes;
+  /* Control characters, what has a shorter form, and what is no character are not valid in a report. */
+  const unsigned char second = bytes ? (unsigned char)at[1] : 0;
+  const bool is_low = second < (first == 0xf0 ? 0x90 : 0xa0);
+  const bool is_high = second > (first == 0xf4 ? 0x8f : 0x9f);
+  return ((first == 0xc2 || first == 0xe0 || first == 0xf0) && is_low) ||
+                 ((first == 0xed || first == 0xf4) && is_high)
+             ? 0
+             : bytes;
 }
 /* A name given to MPI_Pcontrol, if it is one: read through the kernel, which checks the address. Of a longer one 63
    bytes are kept, as of all sections' names, and no part of a character behind them. */

@@ -343,8 +343,8 @@ static void regions(void) {
   }
   /* names that are long, of other letters, cut between letters; and what is none */
   static const char *const names[] = {"Solver<double>::apply_the_preconditioner_to_a_block_of_columns_1", "L\xc3\xb6ser",
-                                      "a name of sixty-two bytes and then a letter that has two more \xc3\xb6", "\xff\xfe\xfd", "a\tb"};
-  for (int i = 0; i < 5; i++) {
+                                      "a name of sixty-two bytes and then a letter that has two more \xc3\xb6", "\xff\xfe\xfd", "a\tb", "\xed\xa0\x80 half", "\xe0\x80\xa1 long"};
+  for (int i = 0; i < 7; i++) {
     MPI_Pcontrol(2, names[i]);
     MPI_Bcast(&in, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Pcontrol(-2);
