@@ -37,6 +37,7 @@ static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t a
                            uintptr_t frame, int64_t t0_ns) {
   me.inside = c->active = true;
   me.ends = 1;
+  me.beside = false;
   c->told = false;
   c->t0_ns = t0_ns;
   c->t1_ns = 0;

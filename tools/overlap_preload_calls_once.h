@@ -68,16 +68,21 @@ static bool is_pending(int error) {
 #endif
   return error == MPI_ERR_PENDING;
 }
-/* The time of the call is that of the transfers that end in it. */
+/* The time of the call is that of the transfers that end in it: of those with others, where there are some, for messages to
+   oneself need nobody. */
 static void share_among(int rc, int count, const int which[], const batch *b) {
-  uint32_t ends = 0;
+  uint32_t ends = 0, own = 0;
   lock();
   for (int i = 0; i < count; i++) {
     const int at = which ? which[i] : i;
-    ends += (rc == MPI_SUCCESS || b->statuses[i].MPI_ERROR == MPI_SUCCESS) &&
-            ends_transfer(b->before[at], b->claims ? b->claims[at] : 0);
+    if (rc != MPI_SUCCESS && b->statuses[i].MPI_ERROR != MPI_SUCCESS) continue;
+    const transfer *const x = ending(b->before[at], b->claims ? b->claims[at] : 0);
+    ends += x != NULL;
+    own += x && x->peer == NBC_PEER_SELF;
   }
   unlock();
+  me.beside = own && own < ends;
+  if (me.beside) ends -= own;
   me.ends = ends ? ends : 1;
   nbc_call_shared(me.recorder, me.ends);
 }

@@ -67,6 +67,8 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   bool inside; /* in a wrapper: calls that MPI or callbacks make are not counted */
   bool on;
   bool asks_for_handler;
+  bool
+      beside; /* transfers with others end in the open call: those with oneself have none of its time */
   volatile sig_atomic_t busy;    /* in our own code: a signal handler must keep out */
   volatile sig_atomic_t pending; /* a signal that came while busy */
   uint32_t epoch;

@@ -553,10 +553,11 @@ static inline void over(call *c, const transfer *x, const MPI_Status *status) {
   end(c, x);
 }
 
-/* Does the completion of this request end a transfer? Null and inactive ones, and those with nobody, do not. */
-static bool ends_transfer(MPI_Request request, uint32_t claimed) {
+/* The transfer that the completion of this request ends. Null and inactive ones, and those with nobody, end none. */
+static const transfer *ending(MPI_Request request, uint32_t claimed) {
   const uint32_t index = claimed ? claimed : pool ? slots[slot_of(KEY(request))] : 0;
-  return request != MPI_REQUEST_NULL && index && (pool[index].id || pool[index].send_id);
+  const bool ends = request != MPI_REQUEST_NULL && index && (pool[index].id || pool[index].send_id);
+  return ends ? &pool[index] : NULL;
 }
 
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
@@ -612,19 +613,25 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
   int cancelled = 0;
   if (!take(request, claimed, &x, false)) return;
   const uint32_t ends = me.ends;
+  if (me.beside && x.peer == NBC_PEER_SELF) {
+    me.ends = UINT32_MAX;
+    nbc_call_shared(me.recorder, me.ends);
+  }
   if (x.send_id) {
-    if (x.id) me.ends = 2 * ends;
+    if (x.id && me.ends == ends) me.ends = 2 * ends;
     nbc_call_shared(me.recorder, me.ends);
     end_second(c, &x, false);
   }
-  if (!x.id) return;
-  if ((x.cancelling || (among_threads_cancelled() && (x.receives || x.comm))) &&
-      PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) {
+  const bool may_be_cancelled =
+      x.cancelling || (among_threads_cancelled() && (x.receives || x.comm));
+  if (x.id && may_be_cancelled && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS &&
+      cancelled) {
     if (!x.receives) trace_cut_at(&trace.cut_out, x.id); /* it was posted, and never comes */
     withdraw(x.owner, x.id);
-  } else
+  } else if (x.id) {
     over(c, &x, status);
-  if (!x.send_id) return;
+  }
+  if (me.ends == ends) return;
   me.ends = ends;
   nbc_call_shared(me.recorder, ends);
 }
@@ -638,7 +645,7 @@ HOT static void completed(call *c, MPI_Request request, uint32_t claimed,
   const uint32_t index = pool && !run.multiple ? slots[slot] : 0;
   const transfer *const x = &pool[index];
   if (UNLIKELY(!index || x->owner != me.recorder || !x->id || x->send_id || x->persistent ||
-               x->cancelling)) {
+               x->cancelling || (me.beside && x->peer == NBC_PEER_SELF))) {
     completed_slowly(c, request, claimed, status);
     return;
   }

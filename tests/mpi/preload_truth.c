@@ -6,7 +6,7 @@
      progress  a large send is posted before the sender computes for long; the receiver waits
      stalled   the same with a message of few fragments: on a busy machine each may wait for a core
      regions   regions that are marked for Caliper and NVTX, where these are there
-     beside    the same, while the receiver also sends itself messages
+     beside    the same, while the receiver also sends itself messages; beside_any: received from any source
      late      a small send comes late; the receiver waits
      behind    the same while a large send is posted, which nobody waits for
      tail      a large send whose receiver looks rarely: prints how much of the data arrived only after the
@@ -116,7 +116,7 @@ static void waiting(int bytes, int posts_early) {
   free(data);
 }
 
-static void beside(void) {
+static void beside(int from) {
   enum { BYTES = 128 << 10 };
   static char data[BYTES], own[2][8];
   for (int i = 0; i < 5; i++) {
@@ -127,7 +127,7 @@ static void beside(void) {
       compute(MUCH_NS);
     } else {
       MPI_Irecv(data, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[0]);
-      MPI_Irecv(own[0], 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &r[1]);
+      MPI_Irecv(own[0], 8, MPI_CHAR, from, 1, MPI_COMM_WORLD, &r[1]);
       MPI_Isend(own[1], 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &r[2]);
     }
     MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
@@ -492,7 +492,8 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "regions") == 0) regions();
   if (strcmp(scene, "progress") == 0) waiting(4 << 20, 1);
   if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
-  if (strcmp(scene, "beside") == 0) beside();
+  if (strcmp(scene, "beside") == 0) beside(1);
+  if (strcmp(scene, "beside_any") == 0) beside(MPI_ANY_SOURCE);
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "behind") == 0) behind();
   if (strcmp(scene, "nulls") == 0) nulls();

@@ -93,8 +93,12 @@ beside() { # mpi
   if [ $? = 0 ] && ! grep -q 'rank 1 waited .* for rank 1' "$reports/text"; then ok "$1: messages to oneself are not what others are waited for: $(cat "$reports/sums") ns"
   else bad "$1: beside messages to oneself: $(cat "$reports/sums") $(grep -A4 'Who waits' "$reports/text")"; fi
   scene "$1" beside alone
-  if grep -A1 'rank 1 waited .* for rank 1' "$reports/text" | grep -q 'itself, or others'; then ok "$1: nor without timelines"
-  else bad "$1: beside, without timelines: $(grep -A4 'Who waits' "$reports/text")"; fi
+  awk -F, '$1 == 1 { t[$2] = $7 } END { print t[1] + 0, t[0] + 0; exit !(t[0] >= 1e7 && t[1] + 0 < t[0] / 10) }' "$reports/csv/pairs.csv" >"$reports/sums"
+  if [ $? = 0 ] && awk -F, '$4 == "self" { n++; own += $13 } $4 == "same_node" { all += $13 } END { exit !(n && own < all / 10) }' "$reports/csv/transfers.csv"; then ok "$1: nor without timelines: $(cat "$reports/sums") ns"
+  else bad "$1: beside, without timelines: $(cat "$reports/sums" "$reports/csv/transfers.csv")"; fi
+  scene "$1" beside_any # then nobody knows before the end that it is from oneself
+  if grep -A1 'rank 1 waited .* for rank 1' "$reports/text" | grep -q 'itself, or others'; then ok "$1: of whom it is not known it is not said"
+  else bad "$1: beside, from any source: $(grep -A4 'Who waits' "$reports/text")"; fi
 }
 behind() { # mpi
   for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
