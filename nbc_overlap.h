@@ -969,11 +969,18 @@ typedef struct nbc_pair {
      the partner had called its side; what passed after all partners of the call had, and of that while the
      partner computed with a large send posted. */
   int64_t known_ns, late_ns, moving_ns, computing_ns;
-  /* Blocking collectives in which `rank` waited for the partner's data, where both processes' times are known: those in
-     which the partner was the last of those it waited for to call, and what it waited until then. */
+  /* Collectives that were not over for `rank` without the partner's data, where both processes' times are known: the waits in
+     which the partner was the last to call of those that were needed, and how long they took until then. */
   uint64_t last_count;
   int64_t last_ns;
 } nbc_pair;
+
+/* Transfers that began at one place and ended in a call at another: which wait was for what. */
+typedef struct nbc_ending {
+  int begin_plus1, end_plus1; /* 1 + index of the site */
+  uint64_t count;
+  int64_t waited_ns; /* in the calls that ended them */
+} nbc_ending;
 
 /* Transfers of the communicators and windows of one name and size. */
 typedef struct nbc_comm_total {
@@ -1026,6 +1033,8 @@ typedef struct nbc_report {
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
+  nbc_ending *endings;
+  size_t ending_count;
 } nbc_report;
 
 /* Drains all recorders and adds them up. May be called at any time, also while other threads
@@ -1047,6 +1056,10 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 /* Adds calls from one place (joined with those of the same call, module and offset; calls of a new one stand behind the
    others); copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Adds transfers that began at one place and ended in a call at another (joined with others of the two; of the sites call,
+   module, symbol and offset count, new ones are added, without calls); copies. ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_ending(nbc_report *report, const nbc_site *begin, const nbc_site *end,
+                                     uint64_t count, int64_t waited_ns);
 /* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
    max above xfer, or wider than alone) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);
@@ -6347,7 +6360,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 156 "src/overlap/report.h"
+#line 169 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -6451,6 +6464,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->joints);
   NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
+  NBC_FREE(r->endings);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
   NBC_FREE(r->notes);
@@ -6508,6 +6522,25 @@ NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   s->count += from->count;
   nbc__plus(&s->total_ns, from->total_ns);
   if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_ending(nbc_report *r, const nbc_site *begin, const nbc_site *end,
+                                     uint64_t count, int64_t waited_ns) {
+  if (!r || !begin || !end) return NBC_E_INVAL;
+  const int from = nbc__rep_site_plus1(r, begin), to = from ? nbc__rep_site_plus1(r, end) : 0;
+  nbc_ending *e = NULL;
+  if (!to) return NBC_E_NOMEM;
+  for (size_t i = 0; i < r->ending_count && !e; i++)
+    if (r->endings[i].begin_plus1 == from && r->endings[i].end_plus1 == to) e = &r->endings[i];
+  if (!e) {
+    NBC__REP_APPEND(nbc_ending, r->endings, r->ending_count, e);
+    if (!e) return NBC_E_NOMEM;
+    e->begin_plus1 = from;
+    e->end_plus1 = to;
+  }
+  e->count += count;
+  nbc__plus(&e->waited_ns, waited_ns);
   return NBC_OK;
 }
 
@@ -6922,6 +6955,12 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
   for (size_t i = 0; i < one->partner_bound_count; i++)
     if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
+  for (size_t i = 0; i < one->ending_count; i++) {
+    const nbc_ending *e = &one->endings[i];
+    if (nbc_report_ending(sum, &one->sites[e->begin_plus1 - 1], &one->sites[e->end_plus1 - 1],
+                          e->count, e->waited_ns) != NBC_OK)
+      return false;
+  }
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->comm_count; i++)
@@ -7465,6 +7504,14 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (long long)s->max_ns);
   }
   if (r->site_count) fputs("]", out);
+  if (r->ending_count) fputs(",\n\"endings\":[", out);
+  for (size_t i = 0; i < r->ending_count; i++) {
+    const nbc_ending *e = &r->endings[i];
+    fprintf(out, "%s{\"begin_plus1\":%d,\"end_plus1\":%d,\"count\":%llu,\"waited_ns\":%lld}",
+            i ? ",\n " : "\n ", e->begin_plus1, e->end_plus1, (unsigned long long)e->count,
+            (long long)e->waited_ns);
+  }
+  if (r->ending_count) fputs("]", out);
   if (r->pair_count) fputs(",\n\"pairs\":[", out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];
@@ -8168,6 +8215,22 @@ static bool nbc__json_comm(nbc__json *j, long index, void *target) {
          (c->name || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null"));
 }
 
+static bool nbc__json_ending(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_ending, begin_plus1, INT, true),
+                                           NBC__JSON_AT(nbc_ending, end_plus1, INT, true),
+                                           NBC__JSON_AT(nbc_ending, count, COUNT, true),
+                                           NBC__JSON_AT(nbc_ending, waited_ns, NS, true)};
+  nbc_ending *e;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_ending, j->report->endings, j->report->ending_count, e);
+  if (!e) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), e)) return false;
+  if (e->begin_plus1 < 1 || e->end_plus1 < 1)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "an ending without a place");
+  return nbc__json_index(j, e->begin_plus1, &j->top_site, &j->top_site_line) &&
+         nbc__json_index(j, e->end_plus1, &j->top_site, &j->top_site_line);
+}
+
 static bool nbc__json_pair(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
                                            NBC__JSON_AT(nbc_pair, partner, INT, true),
@@ -8275,6 +8338,9 @@ static bool nbc__json_partners(nbc__json *j, void *target) {
 static bool nbc__json_sites(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_site, target);
 }
+static bool nbc__json_endings(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_ending, target);
+}
 static bool nbc__json_pairs(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_pair, target);
 }
@@ -8320,6 +8386,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
     {"partner_bounds", NBC__JSON_OTHER, false, 0, nbc__json_partners},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
+    {"endings", NBC__JSON_OTHER, false, 0, nbc__json_endings},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),

@@ -98,7 +98,7 @@ APART static void left_rarely(call *c) {
   if (me.on) {
     site *const place = c->at ? c->at : find_caller(c->address, c->name, c->frame);
     if (place) note_site(place, t1_ns - c->t0_ns);
-    if (trace.ring) trace_call(place, c->t0_ns, t1_ns, !c->told && trace_looks(c->name));
+    if (trace.ring) trace_call(place, c->t0_ns, t1_ns, c->told ? 0 : trace_looks(c->name));
     if (trace.counters && t1_ns >= trace.counters_next_ns) trace_read_counters(false);
   }
   me.inside = false;

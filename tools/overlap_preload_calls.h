@@ -4,7 +4,7 @@
      COUNT   type of counts         DISP   type of displacements         N(x)   name with suffix
 
    WRAP(name, kind, parameters, arguments, record)
-   COLL(name, nonblocking name, kind, parameters, arguments, bytes)   both and the persistent form
+   COLL(name, nonblocking name, kind, parameters, arguments, bytes, from)   both and the persistent form; from: whose data it needs
 
    What is read after success only, and only where MPI says that it is significant: a wrong handle
    must come to the MPI's own check, not to ours. */
@@ -41,6 +41,39 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
   for (int i = 0; i < (out ? n->out_count : n->in_count); i++)
     if (is_other(n, ranks[i])) sum += bytes_of(counts[i], types[one ? 0 : i]);
   return sum;
+}
+/* Whose data comes where counts are of one process each. */
+static needed N(from_v)(const COUNT counts[], MPI_Datatype type, MPI_Comm comm) {
+  needed from = {TRACE_OF_SOME, -1, 0};
+  const peers *p = peers_of_comm(comm);
+  int missing = 0;
+  for (int i = 0; !p->inter && i < p->size; i++)
+    if (i != p->rank && counts[i] > 0)
+      add_source(&from, i);
+    else
+      missing += i != p->rank;
+  return from_these(from, p, missing, bytes_of(1, type));
+}
+static needed N(from_w)(const COUNT counts[], const MPI_Datatype types[], MPI_Comm comm) {
+  needed from = {TRACE_OF_SOME, -1, 0};
+  const peers *p = peers_of_comm(comm);
+  int missing = 0;
+  for (int i = 0; !p->inter && i < p->size; i++)
+    if (i != p->rank && bytes_of(counts[i], types[i]))
+      add_source(&from, i);
+    else
+      missing += i != p->rank;
+  return from_these(from, p, missing, 1);
+}
+/* counts NULL: all give the same. */
+static needed N(from_nb)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm,
+                         MPI_Count count) {
+  const neighbors *n = neighbors_of(comm);
+  needed from = {TRACE_OF_SOME, -1, 0};
+  for (int i = 0; i < n->in_count; i++)
+    if (is_other(n, n->in[i]) && bytes_of(counts ? counts[i] : count, types[one ? 0 : i]))
+      add_source(&from, n->in[i]);
+  return from_these(from, peers_of_comm(comm), 1, 1);
 }
 
 /* ---- point-to-point -------------------------------------------------------------------------- */
@@ -123,73 +156,93 @@ WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
 #define OUT(b) (sendbuf == MPI_IN_PLACE ? 0 : (b)) /* in place: the send arguments mean nothing */
 
 COLL(Bcast, Ibcast, BCAST, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
-     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
+     (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
+     from_root(root, bytes_of(count, type)))
 COLL(Reduce, Ireduce, REDUCE, (P_OP, int root, MPI_Comm comm), (A_OP, root, comm),
-     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)))
+     ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
+     is_root(comm, root) ? from_all(bytes_of(count, type)) : from_nobody)
 COLL(Gather, Igather, GATHER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)))
+     ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)),
+     is_root(comm, root) ? from_all(bytes_of(recvcount, recvtype)) : from_nobody)
 COLL(Scatter, Iscatter, SCATTER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
-     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)))
+     ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)),
+     from_root(root, bytes_of(recvcount, recvtype)))
 COLL(Gatherv, Igatherv, GATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, int root,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
-     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)))
+     ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)),
+     is_root(comm, root) ? N(from_v)(recvcounts, recvtype, comm) : from_nobody)
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
      (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
-     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)))
+     ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)),
+     from_root(root, bytes_of(recvcount, recvtype)))
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     larger(SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)))
+     larger(SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)),
+     from_all(bytes_of(recvcount, recvtype)))
 COLL(Allgatherv, Iallgatherv, ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
-     larger(SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)))
+     larger(SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)),
+     N(from_v)(recvcounts, recvtype, comm))
 COLL(Alltoall, Ialltoall, ALLTOALL, (P_TWO, MPI_Comm comm), (A_TWO, comm),
-     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)))
+     others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
+     from_all(bytes_of(recvcount, recvtype)))
 COLL(Alltoallv, Ialltoallv, ALLTOALL, (P_ALLV, MPI_Comm comm), (A_ALLV, comm),
-     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)))
+     larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
+     N(from_v)(recvcounts, recvtype, comm))
 COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, comm),
-     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)))
+     larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
+     N(from_w)(recvcounts, recvtypes, comm))
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
-     SOME(bytes_of(count, type)))
+     SOME(bytes_of(count, type)), from_all(bytes_of(count, type)))
 COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, const COUNT recvcounts[], MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcounts, type, op, comm),
-     SOME(bytes_of(N(scattered)(recvcounts, comm), type)))
+     SOME(bytes_of(N(scattered)(recvcounts, comm), type)),
+     from_all(bytes_of(recvcounts[peers_of_comm(comm)->rank], type)))
 COLL(Reduce_scatter_block, Ireduce_scatter_block, REDUCE_SCATTER,
      (const void *sendbuf, void *recvbuf, COUNT recvcount, MPI_Datatype type, MPI_Op op,
       MPI_Comm comm),
      (sendbuf, recvbuf, recvcount, type, op, comm),
-     larger(others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))))
-COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
-COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)))
+     larger(others(comm) * bytes_of(recvcount, type), SOME(bytes_of(recvcount, type))),
+     from_all(bytes_of(recvcount, type)))
+COLL(Scan, Iscan, SCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
+     from_lower(bytes_of(count, type)))
+COLL(Exscan, Iexscan, EXSCAN, (P_OP, MPI_Comm comm), (A_OP, comm), SOME(bytes_of(count, type)),
+     from_lower(bytes_of(count, type)))
 COLL(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
      larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)))
+            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
+     N(from_nb)(NULL, &recvtype, true, comm, recvcount))
 COLL(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
      larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-            N(sum_nb)(recvcounts, &recvtype, true, comm, false)))
+            N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
+     N(from_nb)(recvcounts, &recvtype, true, comm, 0))
 COLL(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL, (P_TWO, MPI_Comm comm),
      (A_TWO, comm),
      larger(other_neighbors(comm, true) * bytes_of(sendcount, sendtype),
-            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)))
+            other_neighbors(comm, false) * bytes_of(recvcount, recvtype)),
+     N(from_nb)(NULL, &recvtype, true, comm, recvcount))
 COLL(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALL, (P_ALLV, MPI_Comm comm),
      (A_ALLV, comm),
      larger(N(sum_nb)(sendcounts, &sendtype, true, comm, true),
-            N(sum_nb)(recvcounts, &recvtype, true, comm, false)))
+            N(sum_nb)(recvcounts, &recvtype, true, comm, false)),
+     N(from_nb)(recvcounts, &recvtype, true, comm, 0))
 COLL(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALL, (P_ALLW(MPI_Aint), MPI_Comm comm),
      (A_ALLW, comm),
      larger(N(sum_nb)(sendcounts, sendtypes, false, comm, true),
-            N(sum_nb)(recvcounts, recvtypes, false, comm, false)))
+            N(sum_nb)(recvcounts, recvtypes, false, comm, false)),
+     N(from_nb)(recvcounts, recvtypes, false, comm, 0))
 
 /* ---- one-sided ------------------------------------------------------------------------------- */
 #define P_RMA(ORIGIN)                                                                              \

@@ -550,5 +550,5 @@ static bool is_root(MPI_Comm comm, int root) {
 }
 /* Bytes at the root and elsewhere; between two groups some take no part (MPI_PROC_NULL). */
 #define ROOTED(at_root, elsewhere)                                                                 \
-  (c->root = root, is_root(comm, root) ? (at_root) : root == MPI_PROC_NULL ? 0 : (elsewhere))
+  (is_root(comm, root) ? (at_root) : root == MPI_PROC_NULL ? 0 : (elsewhere))
 #define SOME(bytes) (others(comm) ? (bytes) : 0)

@@ -110,7 +110,6 @@ typedef struct call {
   bool told; /* of a call that looks: it found something */
   int64_t t0_ns, t1_ns;
   const char *name;
-  int root;                 /* of a collective that has one */
   uintptr_t address, frame; /* where the call came from */
   struct site *at;          /* the same in the table; NULL: not looked up yet */
   MPI_Message message;

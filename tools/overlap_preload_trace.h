@@ -69,28 +69,30 @@ static trace_record *trace_next(void) {
   return &trace.kept[at & trace.mask];
 }
 
-/* Is it a call that looks for the end of something, and returns at once? */
-static bool trace_looks(const char *name) {
-  return strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
-         strcmp(name, "MPI_Improbe") == 0;
+/* Does it look for the end of something, and return at once? 0: no; else for what. */
+static int trace_looks(const char *name) {
+  if (strncmp(name, "MPI_Test", 8) == 0) return TRACE_LOOKS_TEST;
+  if (strcmp(name, "MPI_Iprobe") == 0 || strcmp(name, "MPI_Improbe") == 0) return TRACE_LOOKS_PROBE;
+  return 0;
 }
-/* Who waits by looking looks millions of times: looks from one place, one right after the other, are one record. What
-   is computed between them is known as a sum. */
-static bool trace_looks_again(const site *place, int64_t t1_ns, int64_t comp_ns) {
+/* Who waits by looking looks millions of times, perhaps for several things by turns: looks one right after the other are
+   one record. What is computed between them is known as a sum. */
+static bool trace_looks_again(int look, int64_t t1_ns, int64_t comp_ns) {
   trace_record *const r = me.looks;
   if (!r || me.looks_head != __atomic_load_n(&trace.head, __ATOMIC_RELAXED) ||
-      r->id != (uint64_t)(uintptr_t)place || comp_ns - r->xfer_ns > TRACE_LOOKS_GAP_NS)
+      comp_ns - r->xfer_ns > TRACE_LOOKS_GAP_NS)
     return false;
   r->end_ns = t1_ns;
   r->xfer_ns = comp_ns;
   r->max_overlap_ns++;
+  r->case_of |= (uint8_t)look;
   return true;
 }
-/* What the call that is over was; `place`: where it was made, as far as that is known. */
-static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns, bool in_vain) {
+/* What the call that is over was; `place`: where it was made, as far as that is known; look: what it looked for in vain. */
+static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns, int look) {
   if (!place || me.skipped_sections) return;
   const int64_t comp_ns = nbc_recorder_comp_ns(me.recorder, t1_ns);
-  if (in_vain && trace_looks_again(place, t1_ns, comp_ns)) return;
+  if (look && trace_looks_again(look, t1_ns, comp_ns)) return;
   trace_record *const r = trace_next();
   *r = (trace_record){.begin_ns = t0_ns,
                       .end_ns = t1_ns,
@@ -100,8 +102,9 @@ static void trace_call(const site *place, int64_t t0_ns, int64_t t1_ns, bool in_
                       .min_overlap_ns = comp_ns,
                       .max_overlap_ns = 1,
                       .partner = -1,
-                      .what = TRACE_CALL};
-  me.looks = in_vain && trace.ring ? r : NULL;
+                      .what = TRACE_CALL,
+                      .case_of = (uint8_t)look};
+  me.looks = look && trace.ring ? r : NULL;
   me.looks_head = trace.head;
   if (me.looks != &trace.kept[(me.looks_head - 1) & trace.mask])
     me.looks = NULL; /* another thread's */

@@ -11,17 +11,18 @@ typedef struct transfer {
   uint64_t id; /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
   uint64_t send_id, send_bytes; /* second transfer of the same request (Isendrecv), */
   int send_dest;                /* and whom it goes to */
-  uint64_t size_bytes;
+  uint64_t size_bytes;          /* shown: its id in the timeline */
   nbc_recorder *owner;
   const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
   int dest, tag;
-  int64_t comp_ns;       /* of a send: its thread's computation up to its post */
+  int64_t comp_ns; /* of a send: its thread's computation up to its post; shown: when it began */
   uint32_t next, tail;   /* queue of this key; tail is valid at its head */
   int target;            /* one-sided: rank in the window */
   uint16_t tally, place; /* where it was begun: the monitor's number */
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
+  bool shown;       /* nothing to record, but the timeline has its end: a barrier */
   bool leaves;      /* goes out, and its end is told before it has arrived */
   bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
   bool send_unseen; /* likewise the second transfer */
@@ -97,6 +98,7 @@ static inline void fill(transfer *t, const transfer *x) {
   t->receives = x->receives;
   t->persistent = x->persistent;
   t->cancelling = x->cancelling;
+  t->shown = x->shown;
   t->leaves = x->leaves;
   t->place = x->place;
   t->unseen = x->unseen;
@@ -605,7 +607,18 @@ static void end_second(call *c, const transfer *x, bool is_freed) {
   count_transfer(x->tally, send.size_bytes, d_ns);
   end(c, &send);
 }
-
+/* What the timeline alone has is over. */
+APART static void trace_over(call *c, const transfer *x) {
+  if (!trace.ring || me.skipped_sections) return;
+  *trace_next() = (trace_record){.begin_ns = x->comp_ns,
+                                 .end_ns = returned(c),
+                                 .id = x->size_bytes,
+                                 .partner = -1,
+                                 .what = TRACE_TRANSFER,
+                                 .kind = x->kind,
+                                 .peer = NBC_PEER_UNKNOWN,
+                                 .case_of = 2};
+}
 /* status may be NULL: it was ended before, or nothing is known of it */
 APART static void completed_slowly(call *c, MPI_Request request, uint32_t claimed,
                                    const MPI_Status *status) {
@@ -622,6 +635,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     nbc_call_shared(me.recorder, me.ends);
     end_second(c, &x, false);
   }
+  if (x.shown) trace_over(c, &x);
   const bool may_be_cancelled =
       x.cancelling || (among_threads_cancelled() && (x.receives || x.comm));
   if (x.id && may_be_cancelled && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS &&
@@ -783,48 +797,76 @@ static void matched_received(call *c, const MPI_Status *status) {
   moved(c, NBC_KIND_RECV, (uint64_t)got, from->peer, is_known ? COMES : ANY_TIME);
 }
 
-/* Without whose data does this collective not return? Where counts are of one process each, some may be 0. */
-static int needs_data_of(const call *c, nbc_kind kind, const peers *p) {
-  static const char *const with_counts[] = {"Allgatherv", "Alltoallv", "Alltoallw", "Gatherv",
-                                            "Reduce_scatter"};
-  size_t length = strlen(c->name + 4);
-  if (length > 2 && strcmp(c->name + 4 + length - 2, "_c") == 0) length -= 2;
-  for (size_t i = 0; i < sizeof with_counts / sizeof *with_counts; i++)
-    if (strlen(with_counts[i]) == length && strncmp(c->name + 4, with_counts[i], length) == 0)
-      return TRACE_OF_NOBODY;
-  switch (kind) {
-  case NBC_KIND_BARRIER:
-  case NBC_KIND_ALLREDUCE:
-  case NBC_KIND_ALLGATHER:
-  case NBC_KIND_ALLTOALL:
-  case NBC_KIND_REDUCE_SCATTER: return TRACE_OF_ALL;
-  case NBC_KIND_REDUCE:
-  case NBC_KIND_GATHER: return c->root == p->rank ? TRACE_OF_ALL : TRACE_OF_NOBODY;
-  case NBC_KIND_BCAST:
-  case NBC_KIND_SCATTER: return c->root == p->rank ? TRACE_OF_NOBODY : TRACE_OF_PARTNER;
-  default: return TRACE_OF_NOBODY;
-  }
+/* Whose data must have come before a collective is over here. */
+typedef struct needed {
+  int of;        /* TRACE_OF_ALL, ... */
+  int root;      /* TRACE_OF_PARTNER: its rank in the communicator */
+  uint64_t mask; /* TRACE_OF_SOME: their ranks there */
+} needed;
+static const needed from_nobody = {TRACE_OF_NOBODY, -1, 0};
+static needed from_all(uint64_t bytes) {
+  return bytes ? (needed){TRACE_OF_ALL, -1, 0} : from_nobody;
 }
-/* Into the timeline, whether data moved or not: who compares processes counts them. */
-APART static void trace_collected(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
+static needed from_root(int root, uint64_t bytes) {
+  return bytes ? (needed){TRACE_OF_PARTNER, root, 0} : from_nobody;
+}
+static needed from_lower(uint64_t bytes) {
+  return bytes ? (needed){TRACE_OF_LOWER, -1, 0} : from_nobody;
+}
+static void add_source(needed *from, int rank) {
+  if (rank < TRACE_SOURCES) from->mask |= (uint64_t)1 << rank;
+}
+/* From all but the missing ones. */
+static needed from_these(needed from, const peers *p, int missing, uint64_t bytes) {
+  if (!bytes || p->inter || p->size < 2) return from_nobody;
+  if (!missing) return from_all(bytes);
+  return from.mask && p->size <= TRACE_SOURCES ? from : from_nobody;
+}
+/* Into the timeline, whether data moves or not: who compares processes counts them. `id`: of its transfer, when it only
+   begins in this call. */
+static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm, uint64_t id) {
   const peers *p = peers_of_comm(comm);
   const int64_t wide = trace_wide(KEY(comm));
   if (!me.on || me.skipped_sections || p->inter || p->size < 2 || !wide) return;
-  const int needs = size_bytes ? needs_data_of(c, kind, p) : TRACE_OF_NOBODY;
   lock();
-  const int root = needs == TRACE_OF_PARTNER ? world_rank(p, c->root) : -1;
+  const int root = from.of == TRACE_OF_PARTNER ? world_rank(p, from.root) : -1;
   unlock();
   *trace_next() = (trace_record){.begin_ns = c->t0_ns,
                                  .end_ns = returned(c),
                                  .id = (uint64_t)wide,
                                  .size_bytes = me.next_id >> 40,
+                                 .xfer_ns = (int64_t)id,
+                                 .min_overlap_ns = p->rank + 1,
+                                 .max_overlap_ns = (int64_t)from.mask,
                                  .partner = root,
                                  .what = TRACE_COLLECTIVE,
                                  .kind = (uint8_t)kind,
-                                 .case_of = (uint8_t)needs};
+                                 .case_of = (uint8_t)from.of};
+}
+APART static void trace_collected(call *c, nbc_kind kind, needed from, MPI_Comm comm) {
+  trace_collective(c, kind, from, comm, 0);
+}
+/* A nonblocking one: its end is its transfer's. One without a transfer, as a barrier, gets an id for the timeline. */
+APART static void trace_started(call *c, MPI_Request request, nbc_kind kind, needed from,
+                                MPI_Comm comm) {
+  uint64_t id = 0;
+  if (!me.on || me.skipped_sections || peers_of_comm(comm)->size < 2) return;
+  lock();
+  const uint32_t index = pool ? slots[slot_of(KEY(request))] : 0;
+  transfer *const x = &pool[index ? pool[index].tail : 0]; /* the newest of this handle */
+  if (index && x->owner == me.recorder) {
+    if (!x->id && !x->shown) {
+      x->shown = true;
+      x->kind = (unsigned char)kind;
+      x->size_bytes = ++me.next_id;
+      x->comp_ns = c->t0_ns;
+    }
+    id = x->id ? x->id : x->size_bytes;
+  }
+  unlock();
+  trace_collective(c, kind, id ? from : from_nobody, comm, id ? id : UINT64_MAX);
 }
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
-  if (UNLIKELY(trace.ring)) trace_collected(c, kind, size_bytes, comm);
   if (!size_bytes || !me.on) return;
   const peers *p = peers_of_comm(comm);
   count_transfer(p->tally, size_bytes, returned(c) - c->t0_ns);

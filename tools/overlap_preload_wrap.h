@@ -64,11 +64,16 @@
 #else
 #  define COLL_INIT(name, parameters, arguments, record)
 #endif
-#define COLL(name, iname, kind, parameters, arguments, bytes)                                      \
-  WRAP(N(name), kind, parameters, arguments, moved_collective(c, NBC_KIND_##kind, bytes, comm))    \
+#define COLL(name, iname, kind, parameters, arguments, bytes, from)                                \
+  WRAP(N(name), kind, parameters, arguments, {                                                     \
+    if (UNLIKELY(trace.ring)) trace_collected(c, NBC_KIND_##kind, from, comm);                     \
+    moved_collective(c, NBC_KIND_##kind, bytes, comm);                                             \
+  })                                                                                               \
   WRAP(N(iname), I##kind, (UNPAREN parameters, MPI_Request * request),                             \
-       (UNPAREN arguments, request),                                                               \
-       post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, false))                         \
+       (UNPAREN arguments, request), {                                                             \
+         post_collective(c, *request, NBC_KIND_I##kind, bytes, comm, false);                       \
+         if (UNLIKELY(trace.ring)) trace_started(c, *request, NBC_KIND_I##kind, from, comm);       \
+       })                                                                                          \
   COLL_INIT(N(name##_init), (UNPAREN parameters, MPI_Info info, MPI_Request * request),            \
             (UNPAREN arguments, info, request),                                                    \
             post_collective(c, *request, NBC_KIND_START, bytes, comm, true))

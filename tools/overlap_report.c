@@ -16,7 +16,7 @@
                  for at once, or blocking. Its times in a section are the references of nbc_diagnose
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
-     --csv DIR   every table as a file there: transfers, calls, places, pairs, communicators, ranks,
+     --csv DIR   every table as a file there: transfers, calls, places, endings, pairs, communicators, ranks,
                  bounds (joint, and by both sides of messages), offenders (worst first), counters, sections,
                  spread over the ranks
      --diff      print what changed between two runs, biggest change first
@@ -344,6 +344,7 @@ static void free_run(run *r) {
 #include "overlap_report_advice.h"
 #include "tools/trace_waits.h"
 #include "tools/trace_last.h"
+#include "tools/trace_ends.h"
 
 /* ---- against a reference ---------------------------------------------------------------------- */
 static const char comp_ref_name[] = "comp_ref_ns", comm_ref_name[] = "comm_ref_ns";
@@ -677,6 +678,7 @@ static void text_offenders(const nbc_report *r, FILE *out) {
 #include "overlap_report_places.h"
 #include "tools/overlap_report_last.h"
 #include "overlap_report_csv.h"
+#include "overlap_report_endings.h"
 
 static void text_ranks(const run *r, FILE *out) {
   words a, b, c;
@@ -737,6 +739,7 @@ static bool write_text(const run *r, FILE *out) {
   text_diagnoses(r->sum, out);
   text_places(r->sum, out);
   text_begun(r->sum, out);
+  text_endings(r->sum, out);
   text_comms(r->sum, out);
   text_pairs(r->sum, out);
   text_last(r->sum, out);
@@ -1217,6 +1220,7 @@ static bool write_page(const run *r, const char *path) {
   }
   if (r->process_count > 1) put_spread(out, r);
   put_places(out, r->sum);
+  put_endings(out, r->sum);
   put_comms(out, r->sum);
   put_pairs(out, r->sum);
   put_last(out, r->sum);
@@ -1242,7 +1246,8 @@ static const char help_text[] =
     "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited "
     "for at once): a\n"
     "                diagnosis of each section against it\n"
-    "  --csv DIR     every table as a file in that folder: transfers, calls, places, pairs, "
+    "  --csv DIR     every table as a file in that folder: transfers, calls, places, endings, "
+    "pairs, "
     "communicators,\n"
     "                ranks, bounds, offenders, counters, sections, spread\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change "
@@ -1334,6 +1339,7 @@ int main(int argc, char **argv) {
   }
   take_partners(&r);
   if (traces.count >= 2) take_last(r.sum);
+  take_endings(r.sum);
   take_cores(&r);
   if (reference_path) {
     read_run(&reference, &reference_path, 1);

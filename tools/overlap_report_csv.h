@@ -205,11 +205,13 @@ static bool csv_spread(const run *r, const char *folder) {
   return output_close(out, path);
 }
 /* Every table as a file of its own. */
+static bool csv_endings(const nbc_report *r, const char *folder);
 static bool write_csv(const run *r, const char *folder) {
   if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
   bool good = csv_cells(r->sum, folder);
   good = csv_calls(r->sum, folder) && good;
   good = csv_places(r->sum, folder) && good;
+  good = csv_endings(r->sum, folder) && good;
   good = csv_pairs(r->sum, folder) && good;
   good = csv_comms(r->sum, folder) && good;
   good = csv_bounds(r->sum, folder) && good;

@@ -166,6 +166,8 @@ static void chrome_slice(FILE *out, const timeline *t, const trace_record *r) {
     if (r->max_overlap_ns > 1) {
       fprintf(out, ",\"looks\":%lld", (long long)r->max_overlap_ns);
       put_us(out, "computed_between_us", r->xfer_ns - r->min_overlap_ns);
+      if (r->case_of == (TRACE_LOOKS_TEST | TRACE_LOOKS_PROBE))
+        fputs(",\"tests_and_probes\":true", out);
     }
     putc('}', out);
   }

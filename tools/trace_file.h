@@ -44,14 +44,21 @@ enum {
   TRACE_MEASURED = 8, /* the table's time is the least that a message takes */
 };
 
-/* A TRACE_COLLECTIVE is a blocking collective of a communicator of one group: begin_ns and end_ns of the call, id the number for
-   the communicator that its processes share, size_bytes the thread, kind the call's, case_of whose data this
-   process cannot return without: */
+/* A TRACE_CALL of looks in vain, one right after the other: the place of the first, case_of: what they looked for. */
+enum { TRACE_LOOKS_TEST = 1, TRACE_LOOKS_PROBE = 2 };
+
+/* A TRACE_COLLECTIVE is a collective of a communicator of one group: begin_ns and end_ns of the call, id the number for
+   the communicator that its processes share, size_bytes the thread, kind the call's, xfer_ns 0: a blocking one, else it
+   only begins here, and it is over with the transfer of this id; min_overlap_ns this process's rank in the communicator
+   + 1 (0: the file is of an earlier version), case_of whose data it is not over without: */
 enum {
   TRACE_OF_NOBODY, /* or nobody knows */
   TRACE_OF_ALL,
   TRACE_OF_PARTNER, /* partner: the root's rank in the world */
+  TRACE_OF_LOWER,   /* all of lower ranks in the communicator */
+  TRACE_OF_SOME /* max_overlap_ns: a bit for each rank of a communicator of up to TRACE_SOURCES */
 };
+enum { TRACE_SOURCES = 64 };
 
 /* A TRACE_COUNTER is a reading of a NIC's counter, of the node: between begin_ns and end_ns counter `id` stood at
    size_bytes. Told when it has moved: then also what it was the reading before, if that was not told. */

@@ -1,20 +1,22 @@
-/* trace_last.h: blocking collectives that the timelines of several processes show: who called last, and how long the others
-   had waited by then? For overlap_report, after trace_match.h.
+/* trace_last.h: collectives that the timelines of several processes show: who called last, and how long the others
+   had waited by then? For overlap_report, after trace_waits.h.
 
-   All processes of a communicator call its blocking collectives in one order [MPI 6.12], so the n-th of each are one
-   collective, where all timelines have them from the first on. A process that cannot return without the data of all
-   (a barrier, an allreduce) waits at least until the last of them has called, one that needs the root's (a
-   broadcast) until that has: by the clock that both share, its error taken off, certain. Of processes whose timelines
-   are of another clock nothing is said: the last may be one of them. */
+   All processes of a communicator call its collectives, blocking and nonblocking ones, in one order [MPI 6.12], so the
+   n-th of each are one collective, where all timelines have them from the first on. A collective that is not over for a
+   process without the data of all (a barrier, an allreduce), or of some (a broadcast: the root; counts of which
+   some are 0; a scan), is over there only when the last of these has called: what it waited until then, in the call in which it
+   was over and in looks in vain before it, is certain, by the clock that both share, its error taken off. Of processes whose
+   timelines are of another clock nothing is said: the last may be one of them. */
 typedef struct last_member {
   const trace_record *record;
-  size_t timeline, boot; /* boot: the first timeline of the same */
-  uint64_t number;       /* of the collective in its communicator */
+  size_t timeline, boot;     /* boot: the first timeline of the same */
+  uint64_t number;           /* of the collective in its communicator */
+  int64_t since_ns, over_ns; /* waited for it; equal: it did not, or nobody knows */
 } last_member;
 /* One process waited for another in one collective. */
 typedef struct last_wait {
   int rank, partner;
-  int64_t waited_ns;
+  int64_t since_ns, until_ns;
 } last_wait;
 
 static int last_by_process(const void *a, const void *b) {
@@ -33,23 +35,48 @@ static int last_by_collective(const void *a, const void *b) {
 static int last_by_ranks(const void *a, const void *b) {
   const last_wait *x = (const last_wait *)a, *y = (const last_wait *)b;
   if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-  return (x->partner > y->partner) - (x->partner < y->partner);
+  if (x->partner != y->partner) return x->partner < y->partner ? -1 : 1;
+  if (x->since_ns != y->since_ns) return x->since_ns < y->since_ns ? -1 : 1;
+  return (x->until_ns < y->until_ns) - (x->until_ns > y->until_ns); /* the longest of one call */
 }
 static int64_t last_raw_ns(const last_member *m) {
   return trace_raw_ns(&traces.of[m->timeline], m->record->begin_ns);
 }
-/* What one had waited when the other called. */
-static int64_t last_waited_ns(const last_member *m, const last_member *other) {
+/* Until when one waited for the other's call. */
+static int64_t last_until_ns(const last_member *m, const last_member *other) {
   const timeline *own = &traces.of[m->timeline], *its = &traces.of[other->timeline];
   const int64_t called_ns =
       trace_own_ns(own, last_raw_ns(other)) - trace_err_ns(own) - trace_err_ns(its);
-  const int64_t until_ns = called_ns < m->record->end_ns ? called_ns : m->record->end_ns;
-  return until_ns > m->record->begin_ns ? until_ns - m->record->begin_ns : 0;
+  return called_ns < m->over_ns ? called_ns : m->over_ns;
+}
+/* Is it over for one only when the other has called? */
+static bool last_needs(const last_member *m, const last_member *other) {
+  const int64_t rank = other->record->min_overlap_ns - 1; /* in the communicator */
+  switch (m->record->case_of) {
+  case TRACE_OF_ALL: return true;
+  case TRACE_OF_PARTNER: return traces.of[other->timeline].rank == m->record->partner;
+  case TRACE_OF_LOWER: return rank >= 0 && rank < m->record->min_overlap_ns - 1;
+  case TRACE_OF_SOME:
+    return rank >= 0 && rank < TRACE_SOURCES && (uint64_t)m->record->max_overlap_ns >> rank & 1;
+  default: return false;
+  }
 }
 static bool last_agree(const last_member *members, size_t count) {
   for (size_t i = 1; i < count; i++)
     if (members[i].record->kind != members[0].record->kind) return false;
   return true;
+}
+/* The last of those that one needs. `last`: of all. NULL: it needs nobody, or was the last itself. */
+static const last_member *last_needed(const last_member *members, size_t count,
+                                      const last_member *m, const last_member *last) {
+  const last_member *latest = NULL;
+  if (m->record->case_of == TRACE_OF_NOBODY) return NULL;
+  if (last_needs(m, last)) return last == m ? NULL : last;
+  for (size_t k = 0; k < count; k++)
+    if (&members[k] != m && last_needs(m, &members[k]) &&
+        (!latest || last_raw_ns(&members[k]) > last_raw_ns(latest)))
+      latest = &members[k];
+  return latest;
 }
 /* Those of one collective and one clock. ret how many waits were noted */
 static size_t last_of_group(const last_member *members, size_t count, last_wait *waits) {
@@ -59,13 +86,11 @@ static size_t last_of_group(const last_member *members, size_t count, last_wait 
   for (size_t i = 1; i < count; i++)
     if (last_raw_ns(&members[i]) > last_raw_ns(last)) last = &members[i];
   for (size_t i = 0; i < count; i++) {
-    const last_member *m = &members[i], *other = m->record->case_of == TRACE_OF_ALL ? last : NULL;
-    for (size_t k = 0; m->record->case_of == TRACE_OF_PARTNER && k < count; k++)
-      if (traces.of[members[k].timeline].rank == m->record->partner) other = &members[k];
-    const int64_t waited_ns = other && other != m ? last_waited_ns(m, other) : 0;
-    if (waited_ns)
-      waits[noted++] =
-          (last_wait){traces.of[m->timeline].rank, traces.of[other->timeline].rank, waited_ns};
+    const last_member *m = &members[i], *other = last_needed(members, count, m, last);
+    const int64_t until_ns = other ? last_until_ns(m, other) : m->since_ns;
+    if (until_ns > m->since_ns)
+      waits[noted++] = (last_wait){traces.of[m->timeline].rank, traces.of[other->timeline].rank,
+                                   m->since_ns, until_ns};
   }
   return noted;
 }
@@ -73,14 +98,34 @@ static size_t last_of_group(const last_member *members, size_t count, last_wait 
 static bool last_is_whole(const timeline *t) {
   return (t->is_first || t->is_whole) && t->every <= 1 && !t->unmatched && trace_has_raw(t);
 }
+/* Since when, and until when, a process waited for the end of one. */
+static void last_span(last_member *m, const wait_ends *ends) {
+  const trace_record *r = m->record;
+  m->since_ns = r->begin_ns;
+  m->over_ns = r->xfer_ns ? r->begin_ns : r->end_ns;
+  const long at = r->xfer_ns ? match_find(m->timeline, (uint64_t)r->xfer_ns) : -1;
+  const trace_record *x = at < 0 ? NULL : &matches.transfers[m->timeline][at];
+  if (!x || x->end_ns == INT64_MIN) return;
+  const match_call *call = wait_call_at(ends, matches.call_count[m->timeline], x->end_ns);
+  if (!call) return;
+  m->over_ns = call->end_ns;
+  m->since_ns = call->look == MATCH_TEST
+                    ? wait_looked_since_ns(m->timeline, call, MATCH_TEST, r->begin_ns)
+                    : call->begin_ns;
+}
 static size_t last_members(last_member *all) {
   size_t count = 0;
   for (size_t i = 0; i < traces.count; i++) {
     size_t boot = 0;
-    if (!last_is_whole(&traces.of[i])) continue;
+    if (!last_is_whole(&traces.of[i]) || !matches.collectives_of[i]) continue;
     while (boot < i && !trace_is_one_boot(&traces.of[boot], &traces.of[i])) boot++;
-    for (size_t k = 0; k < matches.collectives_of[i]; k++)
-      all[count++] = (last_member){&matches.collectives[i][k], i, boot, 0};
+    wait_ends ends = wait_ends_of(i);
+    for (size_t k = 0; k < matches.collectives_of[i]; k++) {
+      all[count] = (last_member){&matches.collectives[i][k], i, boot, 0, 0, 0};
+      last_span(&all[count++], &ends);
+    }
+    free(ends.calls);
+    free(ends.times);
   }
   if (count) qsort(all, count, sizeof *all, last_by_process);
   for (size_t i = 1; i < count; i++)
@@ -107,10 +152,18 @@ static void last_add_all(void (*add)(void *user, int rank, int partner, uint64_t
   }
   if (noted) qsort(waits, noted, sizeof *waits, last_by_ranks);
   for (size_t i = 0, end; i < noted; i = end) {
-    int64_t sum_ns = 0;
-    for (end = i; end < noted && last_by_ranks(&waits[end], &waits[i]) == 0; end++)
-      plus(&sum_ns, waits[end].waited_ns);
-    add(user, waits[i].rank, waits[i].partner, end - i, sum_ns);
+    int64_t sum_ns = 0, told_ns = INT64_MIN; /* several may be waited for at once */
+    uint64_t waited_count = 0;
+    for (end = i;
+         end < noted && waits[end].rank == waits[i].rank && waits[end].partner == waits[i].partner;
+         end++) {
+      if (waits[end].until_ns <= told_ns) continue;
+      plus(&sum_ns,
+           waits[end].until_ns - (waits[end].since_ns > told_ns ? waits[end].since_ns : told_ns));
+      told_ns = waits[end].until_ns;
+      waited_count++;
+    }
+    add(user, waits[i].rank, waits[i].partner, waited_count, sum_ns);
   }
   free(all);
   free(waits);

@@ -31,13 +31,20 @@ typedef struct match_one {
   match_bounds *bounds;
 } match_one;
 
-/* What a call looks for, and whether it waits for it. */
-typedef enum match_look { MATCH_NO_LOOK, MATCH_PROBE, MATCH_IPROBE, MATCH_TEST } match_look;
+/* What a call looks for, or looks together did, and whether it waits for it. */
+typedef enum match_look {
+  MATCH_NO_LOOK,
+  MATCH_TEST = TRACE_LOOKS_TEST,
+  MATCH_IPROBE = TRACE_LOOKS_PROBE,
+  MATCH_BOTH = MATCH_TEST | MATCH_IPROBE,
+  MATCH_PROBE
+} match_look;
 typedef struct match_call { /* or looks one after the other */
   int64_t begin_ns, end_ns;
   int64_t comp_before_ns, comp_ns; /* computed up to its begin, its end */
   int64_t count;
   match_look look;
+  uint32_t place;
 } match_call;
 
 static struct {
@@ -104,8 +111,14 @@ static void match_keep(size_t i) {
     const trace_record r = t->records[k];
     if (r.what == TRACE_TRANSFER) *x++ = r;
     if (r.what == TRACE_CALL)
-      *c++ = (match_call){r.begin_ns, r.end_ns,         r.min_overlap_ns,
-                          r.xfer_ns,  r.max_overlap_ns, match_look_of(t->places[r.id].call)};
+      *c++ = (match_call){
+          r.begin_ns,
+          r.end_ns,
+          r.min_overlap_ns,
+          r.xfer_ns,
+          r.max_overlap_ns,
+          (r.case_of & MATCH_BOTH) == MATCH_BOTH ? MATCH_BOTH : match_look_of(t->places[r.id].call),
+          (uint32_t)r.id};
     if (r.what == TRACE_MESSAGE)
       *m++ = r;
     else if (r.what == TRACE_COLLECTIVE)

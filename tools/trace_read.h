@@ -150,8 +150,7 @@ static void trace_tidy(timeline *t) {
     if (r.what == TRACE_CALL && (r.xfer_ns < 0 || no_begin || no_end || r.id >= t->place_count ||
                                  !t->places[r.id].call || !trace_tidy_looks(&r)))
       continue;
-    if (r.what == TRACE_COLLECTIVE && (no_begin || no_end || r.case_of > TRACE_OF_PARTNER))
-      continue;
+    if (r.what == TRACE_COLLECTIVE && (no_begin || no_end || r.case_of > TRACE_OF_SOME)) continue;
     if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
     t->records[kept++] = r;
   }

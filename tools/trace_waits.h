@@ -118,24 +118,28 @@ static int64_t wait_computed_ns(const wait_side *x, int64_t from_ns, int64_t to_
    Whoever computes between two looks is not waiting; a process that lost its core now and then is, between looks or,
    where each look gives it to others, within: a few long looks, and what is between them takes longer after each. */
 enum { WAIT_GAP_NS = 1000, WAIT_GAP_SHARE = 100 }; /* on average; or this part of the time */
-static int64_t wait_since_ns(const wait_side *x) {
-  const match_call *own = x->call;
-  const match_look wanted = own->look == MATCH_TEST ? MATCH_TEST : MATCH_IPROBE;
-  size_t at = wait_first_call(x->timeline, own->begin_ns);
-  const match_call *before = at > 0 ? &matches.calls[x->timeline][at - 1] : NULL;
-  int64_t since_ns = own->begin_ns, waited_since_ns = since_ns, gaps_ns = 0, looks = 0;
-  if (wanted == MATCH_IPROBE && !(x->receives && x->own->begin_ns >= own->begin_ns))
-    return since_ns;
+static int64_t wait_looked_since_ns(size_t timeline_index, const match_call *call,
+                                    match_look wanted, int64_t posted_ns) {
+  size_t at = wait_first_call(timeline_index, call->begin_ns);
+  const match_call *before = at > 0 ? &matches.calls[timeline_index][at - 1] : NULL;
+  int64_t since_ns = call->begin_ns, waited_since_ns = since_ns, gaps_ns = 0, looks = 0;
   if (wanted == MATCH_IPROBE && before && before->look == MATCH_PROBE) return before->begin_ns;
-  for (; at > 0 && before->look == wanted; at--, before--) {
-    if (wanted == MATCH_TEST && before->begin_ns < x->own->begin_ns) break;
+  for (; at > 0 && (before->look == wanted || before->look == MATCH_BOTH); at--, before--) {
+    if (wanted == MATCH_TEST && before->begin_ns < posted_ns) break;
     gaps_ns += since_ns - before->end_ns + before->comp_ns - before->comp_before_ns;
     looks += before->count;
     since_ns = before->begin_ns;
-    if (gaps_ns <= looks * WAIT_GAP_NS || gaps_ns <= (own->begin_ns - since_ns) / WAIT_GAP_SHARE)
+    if (gaps_ns <= looks * WAIT_GAP_NS || gaps_ns <= (call->begin_ns - since_ns) / WAIT_GAP_SHARE)
       waited_since_ns = since_ns;
   }
   return waited_since_ns;
+}
+static int64_t wait_since_ns(const wait_side *x) {
+  const match_call *own = x->call;
+  if (own->look == MATCH_TEST)
+    return wait_looked_since_ns(x->timeline, own, MATCH_TEST, x->own->begin_ns);
+  if (!x->receives || x->own->begin_ns < own->begin_ns) return own->begin_ns;
+  return wait_looked_since_ns(x->timeline, own, MATCH_IPROBE, 0);
 }
 
 /* What one partner's messages of a call say together: its time passes once, however many there are. `all`: how many

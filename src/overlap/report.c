@@ -76,6 +76,7 @@ NBC_API void nbc_report_free(nbc_report *r) {
   NBC_FREE(r->joints);
   NBC_FREE(r->partner_bounds);
   NBC_FREE(r->pairs);
+  NBC_FREE(r->endings);
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
   NBC_FREE(r->notes);
@@ -133,6 +134,25 @@ NBC_API nbc_status nbc_report_site(nbc_report *r, const nbc_site *from) {
   s->count += from->count;
   nbc__plus(&s->total_ns, from->total_ns);
   if (from->max_ns > s->max_ns) s->max_ns = from->max_ns;
+  return NBC_OK;
+}
+
+NBC_API nbc_status nbc_report_ending(nbc_report *r, const nbc_site *begin, const nbc_site *end,
+                                     uint64_t count, int64_t waited_ns) {
+  if (!r || !begin || !end) return NBC_E_INVAL;
+  const int from = nbc__rep_site_plus1(r, begin), to = from ? nbc__rep_site_plus1(r, end) : 0;
+  nbc_ending *e = NULL;
+  if (!to) return NBC_E_NOMEM;
+  for (size_t i = 0; i < r->ending_count && !e; i++)
+    if (r->endings[i].begin_plus1 == from && r->endings[i].end_plus1 == to) e = &r->endings[i];
+  if (!e) {
+    NBC__REP_APPEND(nbc_ending, r->endings, r->ending_count, e);
+    if (!e) return NBC_E_NOMEM;
+    e->begin_plus1 = from;
+    e->end_plus1 = to;
+  }
+  e->count += count;
+  nbc__plus(&e->waited_ns, waited_ns);
   return NBC_OK;
 }
 
@@ -547,6 +567,12 @@ static bool nbc__rep_add_rows(nbc_report *sum, const nbc_report *one, int *map) 
     if (!nbc__rep_add_joint(sum, &one->joints[i])) return false;
   for (size_t i = 0; i < one->partner_bound_count; i++)
     if (nbc_report_partner_bound(sum, &one->partner_bounds[i]) == NBC_E_NOMEM) return false;
+  for (size_t i = 0; i < one->ending_count; i++) {
+    const nbc_ending *e = &one->endings[i];
+    if (nbc_report_ending(sum, &one->sites[e->begin_plus1 - 1], &one->sites[e->end_plus1 - 1],
+                          e->count, e->waited_ns) != NBC_OK)
+      return false;
+  }
   for (size_t i = 0; i < one->pair_count; i++)
     if (nbc_report_pair(sum, &one->pairs[i]) != NBC_OK) return false;
   for (size_t i = 0; i < one->comm_count; i++)

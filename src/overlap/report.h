@@ -61,11 +61,18 @@ typedef struct nbc_pair {
      the partner had called its side; what passed after all partners of the call had, and of that while the
      partner computed with a large send posted. */
   int64_t known_ns, late_ns, moving_ns, computing_ns;
-  /* Blocking collectives in which `rank` waited for the partner's data, where both processes' times are known: those in
-     which the partner was the last of those it waited for to call, and what it waited until then. */
+  /* Collectives that were not over for `rank` without the partner's data, where both processes' times are known: the waits in
+     which the partner was the last to call of those that were needed, and how long they took until then. */
   uint64_t last_count;
   int64_t last_ns;
 } nbc_pair;
+
+/* Transfers that began at one place and ended in a call at another: which wait was for what. */
+typedef struct nbc_ending {
+  int begin_plus1, end_plus1; /* 1 + index of the site */
+  uint64_t count;
+  int64_t waited_ns; /* in the calls that ended them */
+} nbc_ending;
 
 /* Transfers of the communicators and windows of one name and size. */
 typedef struct nbc_comm_total {
@@ -118,6 +125,8 @@ typedef struct nbc_report {
   char **notes;
   size_t note_count; /* one line each: wrong settings, things left out */
   uint64_t problems[NBC_PROBLEM_COUNT];
+  nbc_ending *endings;
+  size_t ending_count;
 } nbc_report;
 
 /* Drains all recorders and adds them up. May be called at any time, also while other threads
@@ -139,6 +148,10 @@ NBC_API nbc_status nbc_report_counter(nbc_report *report, int section_index, con
 /* Adds calls from one place (joined with those of the same call, module and offset; calls of a new one stand behind the
    others); copies. ret NBC_OK | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_site(nbc_report *report, const nbc_site *site);
+/* Adds transfers that began at one place and ended in a call at another (joined with others of the two; of the sites call,
+   module, symbol and offset count, new ones are added, without calls); copies. ret NBC_OK | NBC_E_NOMEM */
+NBC_API nbc_status nbc_report_ending(nbc_report *report, const nbc_site *begin, const nbc_site *end,
+                                     uint64_t count, int64_t waited_ns);
 /* Adds bounds by both sides of messages (joined with those of the same kind). ret NBC_OK | NBC_E_INVAL (min above
    max above xfer, or wider than alone) | NBC_E_NOMEM */
 NBC_API nbc_status nbc_report_partner_bound(nbc_report *report, const nbc_partner_bound *bound);

@@ -166,6 +166,14 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (long long)s->max_ns);
   }
   if (r->site_count) fputs("]", out);
+  if (r->ending_count) fputs(",\n\"endings\":[", out);
+  for (size_t i = 0; i < r->ending_count; i++) {
+    const nbc_ending *e = &r->endings[i];
+    fprintf(out, "%s{\"begin_plus1\":%d,\"end_plus1\":%d,\"count\":%llu,\"waited_ns\":%lld}",
+            i ? ",\n " : "\n ", e->begin_plus1, e->end_plus1, (unsigned long long)e->count,
+            (long long)e->waited_ns);
+  }
+  if (r->ending_count) fputs("]", out);
   if (r->pair_count) fputs(",\n\"pairs\":[", out);
   for (size_t i = 0; i < r->pair_count; i++) {
     const nbc_pair *p = &r->pairs[i];

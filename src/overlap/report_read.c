@@ -608,6 +608,22 @@ static bool nbc__json_comm(nbc__json *j, long index, void *target) {
          (c->name || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null"));
 }
 
+static bool nbc__json_ending(nbc__json *j, long index, void *target) {
+  static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_ending, begin_plus1, INT, true),
+                                           NBC__JSON_AT(nbc_ending, end_plus1, INT, true),
+                                           NBC__JSON_AT(nbc_ending, count, COUNT, true),
+                                           NBC__JSON_AT(nbc_ending, waited_ns, NS, true)};
+  nbc_ending *e;
+  (void)index, (void)target;
+  NBC__REP_APPEND(nbc_ending, j->report->endings, j->report->ending_count, e);
+  if (!e) return nbc__json_no_memory(j);
+  if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), e)) return false;
+  if (e->begin_plus1 < 1 || e->end_plus1 < 1)
+    return nbc__json_fail_at(j, j->line, NBC_E_PARSE, "an ending without a place");
+  return nbc__json_index(j, e->begin_plus1, &j->top_site, &j->top_site_line) &&
+         nbc__json_index(j, e->end_plus1, &j->top_site, &j->top_site_line);
+}
+
 static bool nbc__json_pair(nbc__json *j, long index, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
                                            NBC__JSON_AT(nbc_pair, partner, INT, true),
@@ -715,6 +731,9 @@ static bool nbc__json_partners(nbc__json *j, void *target) {
 static bool nbc__json_sites(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_site, target);
 }
+static bool nbc__json_endings(nbc__json *j, void *target) {
+  return nbc__json_array(j, nbc__json_ending, target);
+}
 static bool nbc__json_pairs(nbc__json *j, void *target) {
   return nbc__json_array(j, nbc__json_pair, target);
 }
@@ -760,6 +779,7 @@ static const nbc__json_field nbc__json_report_fields[] = {
     {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
     {"partner_bounds", NBC__JSON_OTHER, false, 0, nbc__json_partners},
     {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
+    {"endings", NBC__JSON_OTHER, false, 0, nbc__json_endings},
     {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
     {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),

@@ -159,18 +159,29 @@ places() { # mpi
   for i in 1 2 3; do # who loses its core between two calls has computed there, for the monitor
     reports=$work/$1.places$i
     mkdir "$reports"
-    NBC_THROUGH=layer measured $1 2 "$B/tests/mpi/preload_places.$1" 3 $windows >"$reports/out" 2>"$reports/err"
+    NBC_TRACE=first NBC_THROUGH=layer measured $1 2 "$B/tests/mpi/preload_places.$1" 3 $windows >"$reports/out" 2>"$reports/err"
     "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1
     each_place && break
   done
   grep -q '^done$' "$reports/out" || bad "$(basename "$reports"): program disturbed"
   begun "irecv hidden 16" "isend hidden 16" "irecv bare 16" "isend bare 16" "start lent 32" "isend upper 16" "recv upper 16" "send sender 8" "irecv any 8" "sendrecv in_thread 12" "sendrecv unseen 0" "bcast told 16" "allreduce any 8"
   [ -z "$windows" ] || begun "put laid 16" "get taken 16"
+  ended "Waitall hidden Irecv hidden 16" "Waitall bare Isend bare 16" "Wait upper Isend upper 16" "Wait lent Start lent 32"
+  if awk -F, 'FNR == 1 { next } FNR == NR { total[$1 "," $2] += $6; next } { waited[$1 "," $2] += $6 } END { for (k in waited) if (waited[k] > total[k]) { print k, waited[k], total[k]; exit 1 } }' "$reports/csv/places.csv" "$reports/csv/endings.csv"
+  then ok "$1: what was waited is shared"; else bad "$1: what was waited is shared"; fi
   if each_place; then ok "$1: each place has its bounds"; else bad "$1: bounds of places"; cat "$reports/text"; fi
 }
 each_place() {
   awk -F, '$2 == "irecv" && $16 ~ /hidden/ { if ($9 < 0.9 * $7) exit 1; n++ } $2 == "irecv" && $16 ~ /bare/ { if ($1 != "\"waits\"" || $9 > 0.75 * $7) exit 1; n++ } END { if (n < 2) exit 1 }' "$reports/csv/transfers.csv" &&
     grep -q '^Transfers by place ' "$reports/text" && grep -Eq '^  [0-9]*\. .* at (upper|lent|bare|hidden|any|in_thread|sender) ' "$reports/text"
+}
+ended() { # "CALL PLACE CALL PLACE COUNT"...: where they ended, where they began
+  for line in "$@"; do
+    n=$(echo "$line" | while read -r call where by at _; do
+      awk -F, -v call="\"MPI_$call\"" -v where="\"$where " -v by="\"MPI_$by\"" -v at="\"$at " '$1 == call && index($2, where) == 1 && $3 == by && index($4, at) == 1 { n += $5 } END { print n + 0 }' "$reports/csv/endings.csv"
+    done)
+    if [ "$n" = "${line##* }" ]; then ok "$(basename "$reports"): ended: $line"; else bad "$(basename "$reports"): ended: $n instead of $line"; cat "$reports/csv/endings.csv"; fi
+  done
 }
 begun() { # "KIND PLACE COUNT"...
   for line in "$@"; do

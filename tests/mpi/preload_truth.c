@@ -16,6 +16,7 @@
      ways      1000 bytes by each way to send, each received in another way: prints how many
      nulls     a late message among null requests and those with nobody; a probe for another; an exchange
      last      collectives of four, each with someone who is late
+     lasts     ... that are nonblocking, need the data of some only, or of lower ranks
      looks     two late messages, looked for in vain by probes and tests; short computation; a short MPI_Ssend
      slow      a large message to a receiver that is late
      bridge    10 messages of 1000 bytes each way over an intercommunicator, and a broadcast
@@ -194,6 +195,83 @@ static void last(void) {
   if (rank == 3) compute(part_ns);
   MPI_Allgatherv(&one, 0, MPI_INT, all, counts, at, MPI_INT, MPI_COMM_WORLD);
   MPI_Comm_free(&part);
+}
+enum { MUCH = 8 << 20 };
+/* All are at the same place, by messages alone. */
+static void meet(void) {
+  char token = 0;
+  for (int i = 1; i < 4 && !rank; i++) MPI_Recv(&token, 1, MPI_CHAR, i, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank) MPI_Send(&token, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD);
+  for (int i = 1; i < 4 && !rank; i++) MPI_Send(&token, 1, MPI_CHAR, i, 9, MPI_COMM_WORLD);
+  if (rank) MPI_Recv(&token, 1, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+/* Then some are so many parts late. */
+static void meet_late(int of_0, int of_1, int of_2, int of_3) {
+  const int late[4] = {of_0, of_1, of_2, of_3};
+  meet();
+  if (late[rank]) compute(late[rank] * (MUCH_NS / 4));
+}
+/* Counts of one each; some receive from some alone. */
+static void lasts_of_counts(MPI_Comm line) {
+  int out[4] = {1, 2, 3, 4}, in[4] = {0};
+  int one[4] = {1, 1, 1, 1}, at[4] = {0, 1, 2, 3}, to[4] = {0}, from[4] = {0}, not_1[4] = {1, 0, 1, 1}, not_0[4] = {0, 1, 1, 1};
+  const int bytes_at[4] = {0, 4, 8, 12};
+  MPI_Datatype types[4] = {MPI_INT, MPI_INT, MPI_INT, MPI_INT};
+  static char large[MUCH], there[MUCH];
+  const int none[4] = {0};
+  to[(rank + 1) % 4] = from[(rank + 3) % 4] = 1;
+  meet_late(0, 1, 0, 2); /* of 1 for 2 alone, of 3 for 0 */
+  MPI_Alltoallv(out, to, at, MPI_INT, in, from, at, MPI_INT, MPI_COMM_WORLD);
+  meet_late(1, 2, 0, 0); /* of 0 for the root 3, which gets nothing of 1 */
+  MPI_Gatherv(out, rank != 1, MPI_INT, in, not_1, at, MPI_INT, 3, MPI_COMM_WORLD);
+  meet_late(0, 0, 1, 0);
+  MPI_Allgatherv(out, 1, MPI_INT, in, one, at, MPI_INT, MPI_COMM_WORLD);
+  meet_late(1, 0, 0, 0); /* not for 2 */
+  MPI_Alltoallw(out, rank == 0 ? (int[]){1, 1, 0, 1} : one, bytes_at, types, in, rank == 2 ? not_0 : one, bytes_at, types, MPI_COMM_WORLD);
+  meet_late(0, 0, 0, 1); /* 0 receives nothing */
+  MPI_Reduce_scatter(out, in, not_0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  meet_late(0, 1, 0, 0); /* 0 comes while 2 gets what it needs of 1 */
+  if (rank == 0) compute(MUCH_NS / 4 + MUCH_NS / 400);
+  MPI_Alltoallv(large, rank == 1 ? (int[]){0, 0, MUCH, 0} : none, at, MPI_CHAR, there, rank == 2 ? (int[]){0, MUCH, 0, 0} : none, at, MPI_CHAR, MPI_COMM_WORLD);
+  meet_late(1, 0, 0, 0); /* for its neighbour 1 */
+  MPI_Neighbor_alltoall(out, 1, MPI_INT, in, 1, MPI_INT, line);
+}
+static void lasts(void) {
+  int out[4] = {1, 2, 3, 4}, in[4] = {0}, others[4] = {0}, over = 0, there, size = 4, open = 0;
+  static double more[2][MUCH / 8];
+  MPI_Request r[2];
+  MPI_Comm line;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &open, 0, &line);
+  meet_late(0, 1, 0, 0); /* for 2 and 3 */
+  MPI_Scan(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  meet_late(0, 1, 0, 0); /* 3 comes while 2 gets what it needs of 1 */
+  if (rank == 3) compute(MUCH_NS / 4 + MUCH_NS / 400);
+  MPI_Scan(more[0], more[1], MUCH / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  meet_late(0, 0, 1, 0); /* for 3 */
+  MPI_Exscan(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  meet_late(0, 0, 2, 0);
+  MPI_Iallreduce(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, r);
+  if (rank != 2) compute(MUCH_NS / 4); /* a part of it is hidden */
+  MPI_Wait(r, MPI_STATUS_IGNORE);
+  meet_late(0, 0, 0, 1);
+  MPI_Ibarrier(MPI_COMM_WORLD, r);
+  for (over = 0; !over;) { /* as who does not know how many messages come */
+    MPI_Iprobe(MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Test(r, &over, MPI_STATUS_IGNORE);
+  }
+  meet_late(1, 0, 0, 0);
+  MPI_Ibarrier(MPI_COMM_WORLD, r);
+  MPI_Wait(r, MPI_STATUS_IGNORE);
+  meet_late(0, 0, 1, 0);
+  MPI_Ibcast(in, 4, MPI_INT, 2, MPI_COMM_WORLD, r);
+  MPI_Wait(r, MPI_STATUS_IGNORE);
+  lasts_of_counts(line);
+  meet_late(0, 1, 0, 0); /* once, however many wait */
+  MPI_Ialltoall(out, 1, MPI_INT, in, 1, MPI_INT, line, &r[0]);
+  MPI_Iallreduce(out, others, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[1]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  meet();
+  MPI_Comm_free(&line);
 }
 /* All that rank 0 waits is for rank 1. */
 static void slow(void) {
@@ -500,6 +578,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "slow") == 0) slow();
   if (strcmp(scene, "looks") == 0) looks();
   if (strcmp(scene, "last") == 0) last();
+  if (strcmp(scene, "lasts") == 0) lasts();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);

@@ -113,10 +113,21 @@ static nbc_report *random_report(void) {
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
     nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
-                           random_ns(), random_ns(), random_ns(), test_below(2) ? 1 + random_ns() / 2 : 0, 0, 0, 0};
+                           random_ns(), random_ns(), random_ns(), test_below(2) ? 1 + random_ns() / 2 : 0, 0, 0, 0, 0, 0};
     if (pair.known_ns) pair.late_ns = random_ns(), pair.moving_ns = random_ns(), pair.computing_ns = random_ns();
     nbc_report_pair(r, &pair);
   }
+  for (uint64_t i = test_below(6); i > 0; i--) {
+    char call[] = "MPI_Wait", module[] = "/bin/x";
+    const nbc_site begin = {.call = call, .offset = test_below(3)}, end = {.call = call, .module = module, .offset = test_below(3)};
+    const int64_t waited_ns = random_ns() / 2;
+    const size_t before = r->ending_count;
+    CHECK(nbc_report_ending(r, &begin, &end, 1 + test_below(99), waited_ns) == NBC_OK);
+    const nbc_ending last = r->endings[r->ending_count - 1];
+    CHECK(nbc_report_ending(r, &r->sites[last.begin_plus1 - 1], &r->sites[last.end_plus1 - 1], 2, 0) == NBC_OK); /* joined */
+    CHECK(r->ending_count <= before + 1 && r->endings[r->ending_count - 1].count == last.count + 2);
+  }
+  CHECK(nbc_report_ending(r, NULL, NULL, 1, 1) == NBC_E_INVAL);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();
   return r;
 }
@@ -250,6 +261,10 @@ static void errors_name_line_and_field(void) {
        "class_index 3, but the last class is 2"},
       {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":0,\"kind\":\"isend\",\"class_index\":1,\"site_plus1\":1")) "}", 6,
        "site_plus1 1, but there are 0 sites"},
+      {HEAD TOTAL SECTIONS CELLS("") ",\"sites\":[{\"call\":\"MPI_Wait\",\"offset\":1,\"count\":1,\"total_ns\":1}],\n\"endings\":[{\"begin_plus1\":1,\"end_plus1\":2,\"count\":1,\"waited_ns\":1}]}", 6,
+       "site_plus1 2, but there are 1 sites"},
+      {HEAD TOTAL SECTIONS CELLS("") ",\"endings\":[{\"begin_plus1\":0,\"end_plus1\":1,\"count\":1,\"waited_ns\":1}]}", 5,
+       "an ending without a place"},
       {HEAD TOTAL SECTIONS CELLS("\n" CELL("\"section_index\":-1,\"kind\":\"isend\",\"class_index\":0")) "}", 6,
        "field cells[0]: negative index"},
       {HEAD TOTAL SECTIONS CELLS(CELL("\"section_index\":0,\"class_index\":0")) "}", 5, "field cells[0].kind: missing"},

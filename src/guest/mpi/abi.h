@@ -183,7 +183,8 @@ struct gm_req {
   gm_proc *proc;
   int kind, mode, error, handle;
   bool done, is_persistent, is_active, is_cancelled, is_freed, is_stack;
-  int peer, tag; /* rank in the communicator */
+  bool tells_end; /* a collective: gm_coll_told, when the program learns that it is over */
+  int peer, tag;  /* rank in the communicator */
   gm_comm *comm;
   gm_type *type;
   void *user;
@@ -216,6 +217,7 @@ MPI_Request gm_req_handle(gm_proc *p, gm_req *r);
 /* One of a message that was checked. ret NULL: an error was raised, *code says what the call returns */
 gm_req *gm_req_make(gm_proc *p, const char *name, gm_req_kind kind, const void *buffer,
                     int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, int *code);
+void gm_coll_told(gm_req *r);
 /* What starts a partitioned request (calls_part.c). */
 void gm_parts_start(gm_req *r);
 static inline gm_req *req_of(gm_proc *p, MPI_Request h) {

@@ -664,33 +664,59 @@ static int understand(gm_proc *p, const call *k, job *j) {
   memset(j, 0, sizeof *j);
   return fill(p, &in_place, j);
 }
-/* Without whose data is it not over here? Where counts are of one process each, some may be 0. */
-static gm_needs needs_of(const job *j) {
+/* ---- who comes last, for --report ---- */
+static bool block_comes(const side *r, int i) {
+  const gm_type *t = r->types ? r->types[i] : r->type;
+  return t && t->size && (r->is_vector ? r->counts[i] : r->count);
+}
+static int last_neighbour(const job *j, const gm_gathering *g) {
+  const gm_topo *t = j->comm->topo;
+  int last = -1;
+  for (int i = 0; i < t->in_count; i++)
+    if (t->in[i] >= 0 && t->in[i] != j->comm->rank && block_comes(&j->r, i))
+      last = gm_record_later(g, last, t->in[i]);
+  return last;
+}
+static int last_of(const job *j, const gm_gathering *g, int end) { /* of ranks before this one */
+  int last = -1;
+  for (int i = 0; i < end; i++)
+    if (i != j->comm->rank && (!j->r.is_vector || block_comes(&j->r, i)))
+      last = gm_record_later(g, last, i);
+  return last;
+}
+/* Of those without whose data it is not over here. -1: nobody */
+static int last_needed(const job *j, const gm_gathering *g) {
   const side *r = &j->r;
   const bool is_root = j->comm->rank == j->root;
-  if (j->coll == NBC_COLL_BARRIER) return GM_OF_ALL;
-  if (!r->is_there || r->is_vector || !r->count || !r->type || !r->type->size) return GM_OF_NOBODY;
+  if (j->coll == NBC_COLL_BARRIER) return gm_record_last(g);
+  if (!r->is_there) return -1;
+  if (j->is_neighbour) return last_neighbour(j, g);
+  if (r->is_vector) return last_of(j, g, j->comm->local->size);
+  if (!block_comes(r, 0)) return -1;
   switch (j->coll) {
-  case NBC_COLL_ALLREDUCE:
-  case NBC_COLL_ALLGATHER:
-  case NBC_COLL_ALLTOALL:
-  case NBC_COLL_REDUCE_SCATTER_BLOCK: return GM_OF_ALL;
-  case NBC_COLL_REDUCE:
-  case NBC_COLL_GATHER: return is_root ? GM_OF_ALL : GM_OF_NOBODY;
   case NBC_COLL_BCAST:
   case NBC_COLL_SCATTER:
-  case NBC_COLL_SCATTERV: return is_root ? GM_OF_NOBODY : GM_OF_ROOT;
-  default: return GM_OF_NOBODY;
+  case NBC_COLL_SCATTERV: return is_root ? -1 : j->root;
+  case NBC_COLL_REDUCE:
+  case NBC_COLL_GATHER: return is_root ? gm_record_last(g) : -1;
+  case NBC_COLL_SCAN:
+  case NBC_COLL_EXSCAN: return last_of(j, g, j->comm->rank);
+  default: return gm_record_last(g);
   }
 }
+static bool is_told(const gm_proc *p, const job *j) { return p->record && !j->comm->remote; }
+void gm_coll_told(gm_req *r) {
+  const job *j = r->extra;
+  gm_record_left(r->proc, j->comm, r->coll->sequence,
+                 last_needed(j, gm_record_gathering(j->comm, r->coll->sequence)));
+}
 static void wait_for_it(gm_proc *p, job *j, gm_coll *c) {
-  const bool is_told = p->record && !j->is_neighbour && !j->comm->remote;
   const uint32_t sequence = j->comm->sequence;
-  const gm_needs needs = needs_of(j);
-  if (is_told) gm_record_arrived(p, j->comm, sequence, has_root(j->coll) ? j->root : -1);
+  if (is_told(p, j)) gm_record_called(j->comm, sequence);
   job_start(j, c);
   gm_wait(p, &c->is_done);
-  if (is_told) gm_record_left(p, j->comm, sequence, needs);
+  if (is_told(p, j))
+    gm_record_left(p, j->comm, sequence, last_needed(j, gm_record_gathering(j->comm, sequence)));
 }
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
 static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
@@ -730,7 +756,11 @@ static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
   r->is_persistent = how == 2;
   if (how == 2) j->sequence = GM_PERSISTENT | j->comm->persistent++;
   *request = gm_req_handle(p, r);
-  if (how == 1) gm_req_start(r);
+  if (how == 1) {
+    r->tells_end = is_told(p, j);
+    if (r->tells_end) gm_record_called(j->comm, j->comm->sequence);
+    gm_req_start(r);
+  }
   return MPI_SUCCESS;
 }
 

@@ -367,6 +367,7 @@ static bool is_idle(const gm_req *r) { return !r || (r->is_persistent && !r->is_
 /* Takes the result of a finished request. ret its error */
 static int finish(gm_req *r, MPI_Request *request, MPI_Status *status) {
   gm_req_status(r, status);
+  if (r->tells_end) gm_coll_told(r);
   const int error = r->error;
   if (r->is_persistent) {
     r->is_active = 0;

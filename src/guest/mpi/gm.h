@@ -166,6 +166,7 @@ typedef struct gm_waiter {
   const bool *flag;
   struct gm_waiter *next;
   const nbc_recorder *recorder; /* its own; NULL without a report */
+  const struct gm_place *place; /* of the call in which it waits */
 } gm_waiter;
 
 /* A search that found nothing, and how many messages had come early by then: until there are more of them,
@@ -556,12 +557,22 @@ typedef struct gm_place {
   int32_t through; /* it only passes calls on: as distance_to_next says; 0: it does not */
   uint16_t number; /* the monitor's */
 } gm_place;
-/* Looks of one kind (MPI_Test, MPI_Iprobe) by one thread, with no other call between them. */
+/* Looks (MPI_Test, MPI_Iprobe) by one thread, with no other call between them. */
 typedef struct gm_looks {
   const nbc_recorder *by; /* NULL: none */
-  nbc_kind kind;
+  bool tests, probes;
   int64_t begin_ns, end_ns, gaps_ns, count; /* count: of gaps */
 } gm_looks;
+typedef struct
+    gm_ending { /* transfers from one place that ended in calls at another, by the monitor's numbers */
+  uint16_t begin, end; /* 0: a free place */
+  uint64_t count;
+  int64_t waited_ns;
+} gm_ending;
+typedef struct gm_with {
+  nbc_pair pair;
+  int64_t last_until_ns; /* up to then it was told of waiting for the partner as the last */
+} gm_with;
 struct gm_record {
   nbc_monitor *monitor;
   nbc_recorder *first; /* of the thread that called MPI_Init: has what nobody else asked for */
@@ -569,10 +580,12 @@ struct gm_record {
   bool is_off;         /* MPI_Pcontrol(0) */
   gm_place **places;   /* by their address, at most half full */
   uint32_t place_mask, place_count;
-  nbc_pair *pairs; /* by partner, at most half full; those without a message are empty */
+  gm_with *with; /* by partner, at most half full; those without a message are empty */
   uint32_t pair_mask, pair_count;
-  int64_t told_ns; /* up to then what is waited has been told of */
-  gm_looks looks;  /* the last ones */
+  int64_t told_ns;    /* up to then what is waited has been told of */
+  gm_looks looks;     /* the last ones */
+  gm_ending *endings; /* at most half full */
+  uint32_t ending_mask, ending_count;
 };
 /* NULL: no place, or no more memory for places. */
 gm_place *gm_place_of(gm_proc *p, const char *name, gm_from from);
@@ -590,10 +603,14 @@ void gm_record_switch(gm_proc *p, bool on);
 void gm_record_asked(const gm_proc *p, gm_msg *m); /* by the running thread, in its call */
 void gm_record_send(gm_proc *p, gm_msg *m);
 void gm_record_met(gm_msg *m); /* a receive knows its message */
-/* A blocking collective is called, then over: root -1: it has none. Whose data was it not over without? */
-typedef enum gm_needs { GM_OF_NOBODY, GM_OF_ALL, GM_OF_ROOT } gm_needs;
-void gm_record_arrived(gm_proc *p, const gm_comm *c, uint32_t sequence, int root);
-void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, gm_needs needs);
+/* A collective is called, then over: of which the program learns in the running call. `last`: the last one to call of
+   those without whose data it is not over here, a rank in the communicator; -1: it needs nobody's. */
+typedef struct gm_gathering gm_gathering;
+void gm_record_called(const gm_comm *c, uint32_t sequence);
+gm_gathering *gm_record_gathering(const gm_comm *c, uint32_t sequence);
+int gm_record_last(const gm_gathering *g);                      /* of all */
+int gm_record_later(const gm_gathering *g, int last, int rank); /* of two, last -1: of one */
+void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, int last);
 void gm_record_probed(gm_proc *p, const gm_probe *f);
 /* A put, get or update with a rank of the world, of which `m` is told; is_answered: what comes back has the data. */
 void gm_record_one_sided(gm_proc *p, gm_msg *m, nbc_kind kind, int target, uint64_t bytes,

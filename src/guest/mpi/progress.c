@@ -236,7 +236,8 @@ static void wait_beside(gm_proc *p, const bool *flag) {
     pm_compute_measured();
     if (flag ? *flag : p->event_count != event_count) return;
   }
-  gm_waiter me = {pm_thread_self(), flag, p->waiters, p->record ? *gm_recorder_now() : NULL},
+  gm_waiter me = {pm_thread_self(), flag, p->waiters, p->record ? *gm_recorder_now() : NULL,
+                  *gm_place_now()},
             **at = &p->waiters;
   p->waiters = &me;
   pm_thread_wait("an MPI message", -1);

@@ -150,21 +150,23 @@ static void count_place(const gm_proc *p, int64_t t_ns) {
   x->where.total_ns += d_ns;
   if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
 }
+static bool looks(nbc_kind kind) { return kind == NBC_KIND_TEST || kind == NBC_KIND_IPROBE; }
 static void note_look(gm_looks *k, const nbc_recorder *by, nbc_kind kind, int64_t t_ns) {
-  if (kind != NBC_KIND_TEST && kind != NBC_KIND_IPROBE) return;
-  if (k->by == by && k->kind == kind) {
+  if (!looks(kind)) return;
+  if (k->by == by) {
     k->gaps_ns += t_ns - k->end_ns;
     k->count++;
-    return;
-  }
-  *k = (gm_looks){.by = by, .kind = kind, .begin_ns = t_ns};
+  } else
+    *k = (gm_looks){.by = by, .begin_ns = t_ns};
+  k->tests = k->tests || kind == NBC_KIND_TEST;
+  k->probes = k->probes || kind == NBC_KIND_IPROBE;
 }
 void gm_record_call(gm_proc *p, int enter, const char *name, gm_place *place) {
   const int64_t t_ns = measured_now_ns();
   if (!enter) {
     nbc_recorder **r = gm_recorder_now();
     gm_looks *const k = &p->record->looks;
-    if (kind_of(name) != k->kind || *r != k->by)
+    if (!looks(kind_of(name)) || *r != k->by)
       k->by = NULL; /* another call ends them, also one that received what they had found */
     k->end_ns = t_ns;
     if (*r) nbc_call_exit_at(*r, t_ns);
@@ -242,6 +244,42 @@ void gm_record_send(gm_proc *p, gm_msg *m) {
   (is_at_hand(p, m->owner) ? nbc_xfer_begin_at : nbc_foreign_begin_at)(
       m->owner, m->xfer_id, m->bytes, transfer_kind(m), peer_class(p, m->peer), pm_now_ns());
 }
+static gm_ending *ending_at(const struct gm_record *k, uint16_t begin, uint16_t end) {
+  uint32_t i = (((uint32_t)begin << 16 | end) * 0x9E3779B1u >> 12) & k->ending_mask;
+  while (k->endings[i].begin && (k->endings[i].begin != begin || k->endings[i].end != end))
+    i = (i + 1) & k->ending_mask;
+  return &k->endings[i];
+}
+static void more_endings(struct gm_record *k) {
+  const uint32_t old = k->endings ? k->ending_mask + 1 : 0, size = old ? 2 * old : 32;
+  gm_ending *const all = k->endings;
+  k->endings = gm_alloc(size * sizeof *k->endings);
+  memset(k->endings, 0, size * sizeof *k->endings);
+  k->ending_mask = size - 1;
+  for (uint32_t i = 0; i < old; i++)
+    if (all[i].begin) *ending_at(k, all[i].begin, all[i].end) = all[i];
+  free(all);
+}
+/* Where the thread that has a recorder is in a call; NULL: in none. */
+static const gm_place *place_of(const gm_proc *p, const nbc_recorder *r) {
+  if (r == mine(p)) return *gm_place_now();
+  for (const gm_waiter *w = p->waiters; w; w = w->next)
+    if (w->recorder == r) return w->place;
+  return NULL;
+}
+/* It ends in a call of who asked for it, at another place; before the monitor is told. */
+static void count_ending(gm_proc *p, const gm_msg *m) {
+  struct gm_record *k = p->record;
+  const gm_place *at = place_of(p, m->owner);
+  if (!at || !at->number || !m->place || at->number == m->place || k->is_off) return;
+  if (2 * k->ending_count >= (k->endings ? k->ending_mask + 1 : 0)) more_endings(k);
+  gm_ending *e = ending_at(k, m->place, at->number);
+  k->ending_count += !e->begin;
+  e->begin = m->place;
+  e->end = at->number;
+  e->count++;
+  e->waited_ns += nbc_recorder_waited_ns(m->owner, pm_now_ns());
+}
 static void forget(gm_msg *m) {
   m->xfer_id = 0;
   m->owner = NULL;
@@ -250,6 +288,7 @@ static void forget(gm_msg *m) {
 }
 static void sent(gm_proc *p, gm_msg *m) {
   const bool is_mine = is_at_hand(p, m->owner);
+  count_ending(p, m);
   if (m->is_sync)
     (is_mine ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id, pm_now_ns());
   else
@@ -281,6 +320,7 @@ static void received(gm_proc *p, gm_msg *m) {
     mark_free(at);
   }
   const nbc_peer peer = peer_class(p, m->source);
+  if (m->bytes) count_ending(p, m);
   if (!m->bytes)
     (is_mine ? nbc_xfer_cancel : nbc_foreign_cancel)(r, m->xfer_id);
   else if (m->is_sync)
@@ -296,27 +336,31 @@ static void received(gm_proc *p, gm_msg *m) {
 static bool is_used(const nbc_pair *x) {
   return x->sent_count || x->received_count || x->waited_ns || x->last_count;
 }
-static nbc_pair *pair_at(const struct gm_record *k, int partner) {
+static gm_with *with_at(const struct gm_record *k, int partner) {
   uint32_t i = (uint32_t)(((uint64_t)(uint32_t)partner * 0x9E3779B97F4A7C15u) >> 40) & k->pair_mask;
-  while (is_used(&k->pairs[i]) && k->pairs[i].partner != partner) i = (i + 1) & k->pair_mask;
-  return &k->pairs[i];
+  while (is_used(&k->with[i].pair) && k->with[i].pair.partner != partner)
+    i = (i + 1) & k->pair_mask;
+  return &k->with[i];
 }
-static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
-  const uint32_t old = k->pairs ? k->pair_mask + 1 : 0, size = old ? 2 * old : 16;
-  nbc_pair *const all = k->pairs;
+static gm_with *with_partner(struct gm_record *k, int rank, int partner) {
+  const uint32_t old = k->with ? k->pair_mask + 1 : 0, size = old ? 2 * old : 16;
+  gm_with *const all = k->with;
   if (2 * k->pair_count >= old) {
-    k->pairs = gm_alloc(size * sizeof *k->pairs);
-    memset(k->pairs, 0, size * sizeof *k->pairs);
+    k->with = gm_alloc(size * sizeof *k->with);
+    memset(k->with, 0, size * sizeof *k->with);
     k->pair_mask = size - 1;
     for (uint32_t i = 0; i < old; i++)
-      if (is_used(&all[i])) *pair_at(k, all[i].partner) = all[i];
+      if (is_used(&all[i].pair)) *with_at(k, all[i].pair.partner) = all[i];
     free(all);
   }
-  nbc_pair *x = pair_at(k, partner);
-  if (!is_used(x)) k->pair_count++;
-  x->rank = rank;
-  x->partner = partner;
+  gm_with *x = with_at(k, partner);
+  if (!is_used(&x->pair)) k->pair_count++;
+  x->pair.rank = rank;
+  x->pair.partner = partner;
   return x;
+}
+static nbc_pair *pair_with(struct gm_record *k, int rank, int partner) {
+  return &with_partner(k, rank, partner)->pair;
 }
 /* + 1; 0: not known. A send that needs no receive waits for none. */
 static int64_t other_asked_ns(const gm_msg *m) {
@@ -331,16 +375,21 @@ static void tell_why(nbc_pair *x, int64_t other_ns, int64_t since_ns, int64_t no
   x->late_ns += late_ns;
   x->moving_ns += waited_ns - late_ns;
 }
-/* Since when it was looked for in vain what ends in the running call: by tests before a test, by probes before the
-   receive. Whoever computes between two looks, longer than a microsecond on average, is not waiting. */
-static int64_t looked_since_ns(const gm_proc *p, const gm_msg *m, int64_t since_ns) {
+/* Since when the running thread looks in vain: by tests before a test, by probes before the receive. Whoever computes
+   between two looks, longer than a microsecond on average, is not waiting. INT64_MAX: it does not. */
+static int64_t looks_since_ns(const gm_proc *p, bool by_tests) {
   const gm_looks *k = &p->record->looks;
+  if (!k->by || k->by != mine(p) || k->gaps_ns > 1000 * k->count) return INT64_MAX;
+  return (by_tests ? k->tests : k->probes) ? k->begin_ns : INT64_MAX;
+}
+static bool is_test(void) {
   const gm_place *at = *gm_place_now();
-  if (!k->by || k->by != mine(p) || !at || k->gaps_ns > 1000 * k->count) return since_ns;
-  const bool is_test = kind_of(at->name) == NBC_KIND_TEST;
-  if (k->kind != (is_test ? NBC_KIND_TEST : NBC_KIND_IPROBE)) return since_ns;
-  if (!is_test && (m->is_send || m->asked_ns < *gm_place_since())) return since_ns;
-  const int64_t begin_ns = k->begin_ns > p->record->told_ns ? k->begin_ns : p->record->told_ns;
+  return at && kind_of(at->name) == NBC_KIND_TEST;
+}
+static int64_t looked_since_ns(const gm_proc *p, const gm_msg *m, int64_t since_ns) {
+  int64_t begin_ns = looks_since_ns(p, is_test());
+  if (!is_test() && (m->is_send || m->asked_ns < *gm_place_since())) return since_ns;
+  if (begin_ns < p->record->told_ns) begin_ns = p->record->told_ns;
   return begin_ns < since_ns ? begin_ns : since_ns;
 }
 /* Messages of the program, not those that collectives are made of: as the preload counts them. */
@@ -372,40 +421,56 @@ static void count_pair(gm_proc *p, const gm_msg *m) {
   }
 }
 /* ---- who came last ---- */
-/* A collective that some are in: who of the world called last, and its root, and when. */
-typedef struct gathering {
+/* A collective that some are in: when its members called. */
+struct gm_gathering {
   uint64_t key;
-  int64_t last_ns, root_ns;
-  int last, root, left;
-  struct gathering *next;
-} gathering;
-static gathering *gatherings[MARKS];
-static gathering **gathering_at(const gm_comm *c, uint32_t sequence) {
+  int last, left;
+  gm_gathering *next;
+  int64_t called_ns[]; /* of each rank in the communicator */
+};
+static gm_gathering *gatherings[MARKS];
+static gm_gathering **gathering_at(const gm_comm *c, uint32_t sequence) {
   const uint64_t key = (uint64_t)c->context << 32 | sequence;
-  gathering **at = &gatherings[key * 0x9E3779B97F4A7C15u >> 48];
+  gm_gathering **at = &gatherings[key * 0x9E3779B97F4A7C15u >> 48];
   while (*at && (*at)->key != key) at = &(*at)->next;
   if (!*at) {
-    *at = gm_alloc(sizeof **at);
+    *at = gm_alloc(sizeof **at + (size_t)c->local->size * sizeof *(*at)->called_ns);
     (*at)->key = key;
   }
   return at;
 }
-void gm_record_arrived(gm_proc *p, const gm_comm *c, uint32_t sequence, int root) {
-  gathering *g = *gathering_at(c, sequence);
-  const int64_t now_ns = pm_now_ns();
-  if (now_ns >= g->last_ns) g->last_ns = now_ns, g->last = p->rank;
-  if (c->rank == root) g->root_ns = now_ns, g->root = p->rank;
+gm_gathering *gm_record_gathering(const gm_comm *c, uint32_t sequence) {
+  return *gathering_at(c, sequence);
 }
-void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, gm_needs needs) {
-  gathering **at = gathering_at(c, sequence), *g = *at;
-  const int64_t other_ns = needs == GM_OF_ROOT ? g->root_ns : g->last_ns,
-                waited_ns = needs ? other_ns - *gm_place_since() : 0;
-  const int other = needs == GM_OF_ROOT ? g->root : g->last;
-  if (waited_ns > 0 && other != p->rank && !p->record->is_off) {
-    nbc_pair *x = pair_with(p->record, p->rank, other);
-    x->last_count++;
-    x->last_ns += waited_ns;
-  }
+void gm_record_called(const gm_comm *c, uint32_t sequence) {
+  gm_gathering *g = *gathering_at(c, sequence);
+  g->called_ns[c->rank] = pm_now_ns();
+  if (g->called_ns[c->rank] >= g->called_ns[g->last]) g->last = c->rank;
+}
+int gm_record_last(const gm_gathering *g) { return g->last; }
+int gm_record_later(const gm_gathering *g, int last, int rank) {
+  return last < 0 || g->called_ns[rank] > g->called_ns[last] ? rank : last;
+}
+/* What the running call, and looks in vain before it, waited until the last one called, and was not told yet: several
+   may be waited for at once. */
+static void waited_for_last(gm_proc *p, const gm_comm *c, const gm_gathering *g, int last) {
+  gm_with *x = with_partner(p->record, p->rank, gm_group_world(c->local, last));
+  const int64_t until_ns = g->called_ns[last],
+                looks_ns = is_test() ? looks_since_ns(p, true) : INT64_MAX;
+  int64_t since_ns = *gm_place_since();
+  if (looks_ns < since_ns) since_ns = looks_ns;
+  if (since_ns < g->called_ns[c->rank]) since_ns = g->called_ns[c->rank];
+  if (since_ns < x->last_until_ns) since_ns = x->last_until_ns;
+  if (until_ns <= since_ns) return;
+  x->pair.last_count++;
+  x->pair.last_ns += until_ns - since_ns;
+  x->last_until_ns = until_ns;
+}
+void gm_record_left(gm_proc *p, const gm_comm *c, uint32_t sequence, int last) {
+  gm_gathering **at = gathering_at(c, sequence), *g = *at;
+  if (last >= 0 && last != c->rank && g->called_ns[last] > g->called_ns[c->rank] &&
+      !p->record->is_off)
+    waited_for_last(p, c, g, last);
   if (++g->left < c->local->size) return;
   *at = g->next;
   free(g);
@@ -439,9 +504,11 @@ void gm_record_one_sided(gm_proc *p, gm_msg *m, nbc_kind kind, int target, uint6
       m->owner, m->xfer_id, bytes, kind, peer_class(p, target), pm_now_ns());
 }
 void gm_record_one_sided_done(gm_proc *p, gm_msg *m) {
-  if (m->xfer_id)
+  if (m->xfer_id) {
+    count_ending(p, m);
     (is_at_hand(p, m->owner) ? nbc_xfer_end_at : nbc_foreign_end_at)(m->owner, m->xfer_id,
                                                                      pm_now_ns());
+  }
   forget(m);
 }
 static void stamped_one_sided(const pm_stamp *s) {
@@ -567,6 +634,16 @@ static const char *program_name(void) {
   char *slash = n > 0 ? strrchr(text, '/') : NULL;
   return n > 0 ? (slash ? slash + 1 : text) : "program";
 }
+static const nbc_site *site_numbered(const struct gm_record *k, uint16_t number) {
+  for (uint32_t i = 0; i <= k->place_mask; i++)
+    if (k->places[i] && k->places[i]->number == number) return &k->places[i]->where;
+  return NULL;
+}
+static void report_ending(const struct gm_record *k, const gm_ending *e, nbc_report *report) {
+  const nbc_site *begin = site_numbered(k, e->begin), *end = site_numbered(k, e->end);
+  if (begin && end && nbc_report_ending(report, begin, end, e->count, e->waited_ns) != NBC_OK)
+    gm_fatal("--report: out of memory");
+}
 void gm_record_end(gm_proc *p) {
   char path[4200], host[32];
   nbc_report *report;
@@ -586,8 +663,10 @@ void gm_record_end(gm_proc *p) {
     if (k->places[i] && k->places[i]->where.count &&
         nbc_report_site(report, &k->places[i]->where) != NBC_OK)
       gm_fatal("--report: out of memory");
-  for (uint32_t i = 0; k->pairs && i <= k->pair_mask; i++)
-    if (is_used(&k->pairs[i]) && nbc_report_pair(report, &k->pairs[i]) != NBC_OK)
+  for (uint32_t i = 0; k->endings && i <= k->ending_mask; i++)
+    if (k->endings[i].begin) report_ending(k, &k->endings[i], report);
+  for (uint32_t i = 0; k->with && i <= k->pair_mask; i++)
+    if (is_used(&k->with[i].pair) && nbc_report_pair(report, &k->with[i].pair) != NBC_OK)
       gm_fatal("--report: out of memory");
   report->rank = p->rank;
   report->size = p->size;
@@ -601,7 +680,8 @@ void gm_record_end(gm_proc *p) {
   nbc_monitor_destroy(k->monitor);
   for (uint32_t i = 0; k->places && i <= k->place_mask; i++) free(k->places[i]);
   free(k->places);
-  free(k->pairs);
+  free(k->with);
+  free(k->endings);
   free(k);
 }
 int gm_record_failed(void) { return not_written; }
