@@ -5402,7 +5402,7 @@ PM__PRIVATE void pm__time_is_over(pm_world *w, bool is_end) {
     pm__world_error(w, PM_E_TIME_LIMIT,
                     "simulated time ends after 104 days (64 bits of picoseconds)");
   else
-    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.6f s reached",
+    pm__world_error(w, PM_E_TIME_LIMIT, "simulated time limit of %.9g s reached",
                     (double)w->desc.d_limit_ns * 1e-9);
 }
 /* 1: go on. Every event a pause of a poller: nothing can happen any more, only time pass. */

@@ -179,7 +179,8 @@ bool guest_output_close(FILE *out, const char *path);
 bool guest_line(const char *option, const char *path, FILE *in, char *line, size_t max_bytes,
                 int *number);
 int64_t guest_number(const char *option, const char *text, int64_t least, int64_t most);
-double guest_ratio(const char *option, const char *text);
+double guest_real(const char *option, const char *text, double least, double most);
+double guest_ratio(const char *option, const char *text); /* 0 ... 1e9 */
 
 /* ---- the run ----------------------------------------------------------------------------------------- */
 int guest_count(void);    /* processes */

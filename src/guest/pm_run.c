@@ -210,11 +210,14 @@ int64_t guest_number(const char *option, const char *text, int64_t least, int64_
   if (text && *text && !*end && !errno && n >= least && n <= most) return n;
   guest_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
 }
-double guest_ratio(const char *option, const char *text) {
+double guest_real(const char *option, const char *text, double least, double most) {
   double x = -1;
   const char *const end = text ? nbc__text_number(text, text + strlen(text), &x) : NULL;
-  if (end && !*end && x >= 0 && x <= 1e9) return x;
-  guest_refuse("%s: a number of 0 ... 1e9 expected", option);
+  if (end && !*end && x >= least && x <= most) return x;
+  guest_refuse("%s: a number of %g ... %g expected", option, least, most);
+}
+double guest_ratio(const char *option, const char *text) {
+  return guest_real(option, text, 0, 1e9);
 }
 /* "LEVEL[,LEVEL@MICROSECONDS]..." */
 static void levels(const char *option, const char *text) {
@@ -270,7 +273,7 @@ static void set_stack(const char *o, const char *v) {
   s.desc.stack_bytes = (size_t)guest_number(o, v, 16, 1 << 20) * 1024;
 }
 static void set_limit(const char *o, const char *v) {
-  s.desc.d_limit_ns = guest_number(o, v, 1, 1000000) * 1000000000;
+  s.desc.d_limit_ns = (int64_t)(guest_real(o, v, 1e-9, 1e6) * 1e9 + 0.5);
 }
 static void set_compute(const char *o, const char *v) { s.desc.compute_ratio = guest_ratio(o, v); }
 static void set_spin(const char *o, const char *v) {
@@ -309,7 +312,7 @@ static const guest_option own_options[] = {
      "CPU time between calls, measured on the host, times RATIO (0: takes none)", set_compute},
     {"--prefix", NULL, "\"[rank] \" before each line that a process writes", set_prefix},
     {"--stack", "KIB", "stack of each process (8192; from 4,097 processes on 256)", set_stack},
-    {"--time-limit", "S", "simulated seconds", set_limit},
+    {"--time-limit", "S", "simulated seconds, 1e-9 ... 1e6", set_limit},
     {"--spin", "MS",
      "CPU time without a call after which time passes for a process (100; 0: never)", set_spin},
     {NULL, NULL, NULL, NULL}};
@@ -317,6 +320,7 @@ static guest_part own = {.name = "pm_run", .options = own_options};
 
 static void usage(void) {
   puts("usage: pm_run -n N [options] program arguments...\n"
+       "       pm_run --version\n"
        "Runs a program as N processes of a simulated machine.");
   for (const guest_part *p = &own; p; p = p == &own ? parts : p->next)
     for (const guest_option *o = p->options; o && o->name; o++)
@@ -338,6 +342,10 @@ static int options(int argc, char **argv) {
   for (i = 1; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "--help") == 0) {
       usage();
+      exit(0);
+    }
+    if (strcmp(argv[i], "--version") == 0) {
+      puts("pm_run of nbc_overlap " PM_VERSION_STRING);
       exit(0);
     }
     const guest_option *o = guest__option_named(argv[i]);

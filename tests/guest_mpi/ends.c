@@ -17,6 +17,14 @@ int main(int argc, char **argv) {
   printf("said by %d\n", me);
   MPI_Barrier(MPI_COMM_WORLD);
   if (me == 1 && strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (me == 1 && strcmp(how, "abort-self") == 0) MPI_Abort(MPI_COMM_SELF, 3);
+  if (me == 1 && strcmp(how, "abort-null") == 0) MPI_Abort(MPI_COMM_NULL, 3);
+  if (strncmp(how, "abort-part", 10) == 0) { /* named, when a name follows */
+    MPI_Comm part;
+    MPI_Comm_split(MPI_COMM_WORLD, me, 0, &part);
+    MPI_Comm_set_name(part, how + 10);
+    if (me == 1) MPI_Abort(part, 3);
+  }
   if (me == 1 && strcmp(how, "exit") == 0) exit(4);
   if (me == 1 && strcmp(how, "_Exit") == 0) fflush(stdout), _Exit(5);
   if (me == 1 && strcmp(how, "forgets") == 0) return 0;

@@ -16,7 +16,11 @@ ends() { # STATUS TEXT PROGRAM ARGUMENTS: status of the run, what stderr says
 reads() { mkfifo "$T/pipe" && ends 4 "process 1 ended with status 4 $between" ends90 reads "$T/pipe"; }
 between='between MPI_Init and MPI_Finalize'
 check "all is well" ends 0 '2 processes' ends well
-check "MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends abort
+aborted() { ends 3 "process 1 called PMI_Abort(3) at .*: application called MPI_Abort($1, 3)\$" ends "$2"; }
+check "MPI_Abort" aborted MPI_COMM_WORLD abort
+for c in 'MPI_COMM_SELF abort-self' 'MPI_COMM_NULL abort-null' 'a communicator of 1 process abort-part' 'left-half abort-partleft-half'; do
+  check "MPI_Abort names the communicator: ${c% *}" aborted "${c% *}" "${c##* }"
+done
 check "exit with a status" ends 4 "process 1 ended with status 4 $between" ends exit
 check "_Exit with a status" ends 5 "process 1 ended with status 5 $between" ends _Exit
 check "a return without MPI_Finalize is named" ends 100 "process 1 ended $between" ends forgets

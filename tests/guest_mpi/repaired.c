@@ -566,6 +566,30 @@ static void unknown_among_them(void) {
   say("unknown among them: %d, then %d", class == MPI_ERR_REQUEST, in);
   MPI_Comm_set_errhandler(W, MPI_ERRORS_ARE_FATAL);
 }
+/* Names end where the room for them does, and so does the length that is told of them. */
+static void long_names(void) {
+  char name[2 * MPI_MAX_OBJECT_NAME], got[2 * MPI_MAX_OBJECT_NAME] = "";
+  int length[3] = {0, 0, 0}, i, value = 0;
+  MPI_Comm c;
+  MPI_Datatype t;
+  MPI_Win w;
+  memset(name, 'n', sizeof name - 1);
+  name[sizeof name - 1] = 0;
+  MPI_Comm_dup(W, &c);
+  MPI_Type_contiguous(2, MPI_INT, &t);
+  MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, W, &w);
+  MPI_Comm_set_name(c, name);
+  MPI_Type_set_name(t, name);
+  MPI_Win_set_name(w, name);
+  MPI_Comm_get_name(c, got, &length[0]);
+  MPI_Type_get_name(t, got, &length[1]);
+  MPI_Win_get_name(w, got, &length[2]);
+  for (i = 0; i < 3; i++) say("long name %d: %d to the end", i, MPI_MAX_OBJECT_NAME - length[i]);
+  say("as long as %d", MPI_MAX_OBJECT_NAME - (int)strlen(got));
+  MPI_Comm_free(&c);
+  MPI_Type_free(&t);
+  MPI_Win_free(&w);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -593,4 +617,5 @@ void test_repaired(void) {
   last_used_code();
   to_oneself();
   unknown_among_them();
+  long_names();
 }

@@ -242,7 +242,7 @@ CALL(Comm_set_name, MPI_Comm comm, const char *name) {
   gm_comm *c = comm_of(p, comm);
   FAIL_IF(!c, NULL, MPI_ERR_COMM);
   free(c->name);
-  c->name = strdup(name);
+  c->name = strndup(name, MPI_MAX_OBJECT_NAME - 1);
   return MPI_SUCCESS;
 }
 CALL(Comm_get_name, MPI_Comm comm, char *name, int *length) {

@@ -381,10 +381,23 @@ CALL(Finalize, void) {
   }
   return MPI_SUCCESS;
 }
+/* What a message calls a communicator that the program may have given no name, or that is none. */
+static const char *named(MPI_Comm h, const gm_comm *c, char *room, size_t max_bytes) {
+  if (c && c->name && *c->name) return c->name;
+  if (!c)
+    return h == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
+           : h == MPI_COMM_SELF ? "MPI_COMM_SELF"
+           : h == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                                : "no communicator";
+  snprintf(room, max_bytes, "a communicator of %d process%s", c->local->size,
+           c->local->size == 1 ? "" : "es");
+  return room;
+}
 CALL(Abort, MPI_Comm comm, int code) {
-  char text[100];
-  (void)comm;
-  snprintf(text, sizeof text, "application called MPI_Abort(MPI_COMM_WORLD, %d)", code);
+  char text[100 + MPI_MAX_OBJECT_NAME], room[64];
+  gm_proc *const p = gm_self();
+  snprintf(text, sizeof text, "application called MPI_Abort(%s, %d)",
+           named(comm, p ? comm_of(p, comm) : NULL, room, sizeof room), code);
   PMI_Abort(code, text);
   return MPI_SUCCESS;
 }

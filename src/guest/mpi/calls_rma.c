@@ -246,7 +246,7 @@ CALL(Win_set_name, MPI_Win win, const char *name) {
   NEED_OF_WIN(name);
   WIN(w, win);
   free(w->name);
-  w->name = strdup(name);
+  w->name = strndup(name, MPI_MAX_OBJECT_NAME - 1);
   return MPI_SUCCESS;
 }
 CALL(Win_get_name, MPI_Win win, char *name, int *length) {

@@ -207,7 +207,7 @@ CALL(Type_set_name, MPI_Datatype type, const char *name) {
   gm_type *t = type_of(p, type);
   FAIL_IF(!t, NULL, MPI_ERR_TYPE);
   free(t->name);
-  t->name = strdup(name);
+  t->name = strndup(name, MPI_MAX_OBJECT_NAME - 1);
   return MPI_SUCCESS;
 }
 CALL(Type_get_name, MPI_Datatype type, char *name, int *length) {

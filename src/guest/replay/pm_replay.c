@@ -51,11 +51,11 @@ static int64_t number(const char *option, const char *text, int64_t least, int64
     rp_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
   return n;
 }
-static double real(const char *option, const char *text, double least) {
+static double real(const char *option, const char *text, double least, double most) {
   char *end;
   const double x = strtod(text, &end);
-  if (!*text || *end || !(x >= least && x <= 1e18))
-    rp_refuse("%s: a number of %g ... 1e18 expected", option, least);
+  if (!*text || *end || !(x >= least && x <= most))
+    rp_refuse("%s: a number of %g ... %g expected", option, least, most);
   return x;
 }
 static int one_of(const char *option, const char *text, const char *const *names) {
@@ -66,6 +66,7 @@ static int one_of(const char *option, const char *text, const char *const *names
 static void usage(void) {
   puts(
       "usage: pm_replay [options] TRACE...\n"
+      "       pm_replay --version\n"
       "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
       "that the overlap\n"
       "preload wrote with NBC_TRACE=calls.\n"
@@ -87,7 +88,7 @@ static void usage(void) {
       "  --threads N        with --level loggp: over so many threads of the host; the same for any "
       "number from 1 on, and by\n"
       "                     up to some latencies of the wire another time than without (0)\n"
-      "  --time-limit S     simulated seconds");
+      "  --time-limit S     simulated seconds, 1e-9 ... 1e6");
 }
 /* ret 0: no such option */
 static int set(const char *o, const char *v) {
@@ -112,15 +113,15 @@ static int set(const char *o, const char *v) {
   else if (strcmp(o, "--eager") == 0)
     gm_set.eager_bytes = (uint64_t)number(o, v, 0, 1 << 20);
   else if (strcmp(o, "--compute") == 0)
-    s.run.compute_ratio = real(o, v, 0);
+    s.run.compute_ratio = real(o, v, 0, 1e18);
   else if (strcmp(o, "--flops") == 0)
-    s.flops_per_s = real(o, v, 1e-9);
+    s.flops_per_s = real(o, v, 1e-9, 1e18);
   else if (strcmp(o, "--seed") == 0)
     s.desc.seed = (uint64_t)number(o, v, 0, INT64_MAX);
   else if (strcmp(o, "--threads") == 0)
     s.desc.threads = s.run.threads = (int)number(o, v, 0, 1024);
   else if (strcmp(o, "--time-limit") == 0)
-    s.desc.d_limit_ns = number(o, v, 1, 1000000) * 1000000000;
+    s.desc.d_limit_ns = (int64_t)(real(o, v, 1e-9, 1e6) * 1e9 + 0.5);
   else
     return 0;
   return 1;
@@ -132,6 +133,10 @@ static int options(int argc, char **argv) {
     const char *o = argv[i];
     if (strcmp(o, "--help") == 0) {
       usage();
+      exit(0);
+    }
+    if (strcmp(o, "--version") == 0) {
+      puts("pm_replay of nbc_overlap " NBC_VERSION_STRING);
       exit(0);
     }
     if (strcmp(o, "--ti") == 0 || strcmp(o, "--goal") == 0)
