@@ -49,9 +49,12 @@ enum guest_variable {
 typedef struct guest_context {
   char *tls; /* the program's thread-local variables while another thread runs */
   int error_number;
-  struct guest_exit *exits;      /* destructors of thread-local objects */
-  struct omp_thread *openmp;     /* made when it is asked for, see openmp.c */
-  int mpi_depth;                 /* calls of MPI that it is in: a library may call others inside */
+  struct guest_exit *exits;  /* destructors of thread-local objects */
+  struct omp_thread *openmp; /* made when it is asked for, see openmp.c */
+  int mpi_depth;             /* calls of MPI that it is in: a library may call others inside */
+  const char *mpi_call;      /* while it is: the outermost */
+  const struct gm_req
+      *mpi_waits_for;            /* for one message; NULL: for several, or for something else */
   struct gm_proc *mpi;           /* of its process, where calls of MPI are but counted; else NULL */
   struct nbc_recorder *recorder; /* of --report: its calls and transfers; NULL: none yet */
   struct gm_place *place;        /* of the call that it is in; NULL: none, or not known */
@@ -375,9 +378,10 @@ static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread); /* its workers end */
 void guest_watch_switch(int rank);                /* who runs now */
 void guest_watch_answer(const void *at); /* to SIGQUIT, if it came; at: in the program, or NULL */
-/* does: what it waits for; NULL: it runs. t_ran_us: when it ran last; < 0: just now, or it looks again and again */
-void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, const char *does,
-                                                         const char *more, double t_ran_us));
+/* does: what it waits for; NULL: it runs; in: in which call of the program's, empty: not known. t_ran_us: when it ran last; < 0: just now, or it looks again and again */
+void guest_each_thread(const pm_world *world,
+                       void (*fn)(int rank, int node, const char *does, const char *in,
+                                  const char *more, double t_ran_us));
 const guest_option *guest__option_named(const char *name); /* NULL: unknown */
 /* With --sweep: runs the children, prints the table and ends; returns in a child, with its options set, and
    when there is no sweep. Then the child's keys of the platform. */

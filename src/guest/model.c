@@ -18,20 +18,23 @@ void *guest_stack_of(const pm_thread *thread, size_t *bytes) {
   return thread->stack;
 }
 bool guest_all_wait(void) { return pm__current->proc->world->t_idle_since_ps >= 0; }
-void guest_each_thread(const pm_world *world, void (*fn)(int rank, int node, const char *does,
-                                                         const char *more, double t_ran_us)) {
-  char more[160];
+void guest_each_thread(const pm_world *world,
+                       void (*fn)(int rank, int node, const char *does, const char *in,
+                                  const char *more, double t_ran_us)) {
+  char more[160], in[160];
   for (int i = 0; i < world->proc_count; i++)
     for (const pm_thread *t = world->procs[i]->threads; t; t = t->next_in_proc) {
       const bool is_blocked = t->state == PM__BLOCKED && t != pm__current;
-      more[0] = 0;
+      more[0] = in[0] = 0;
       if (t->state == PM__ENDED) continue;
+      if (is_blocked && world->desc.waits_in)
+        world->desc.waits_in(world->desc.user, world->procs[i], t, in, sizeof in);
       if (is_blocked && t->describe) t->describe(t, more, sizeof more);
       fn(i, world->procs[i]->node,
          t == pm__current ? NULL
          : !is_blocked    ? "for its turn"
          : t->what        ? t->what
                           : "its beginning",
-         more, is_blocked && !t->polling ? (double)t->t_ran_ps * 1e-6 : -1);
+         in, more, is_blocked && !t->polling ? (double)t->t_ran_ps * 1e-6 : -1);
     }
 }

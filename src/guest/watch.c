@@ -114,9 +114,11 @@ static void asked(int number) {
   is_asked = 1;
 }
 static char runs_in[160];
-static void answer_one(int rank, int node, const char *does, const char *more, double t_ran_us) {
-  fprintf(stderr, "  process %d (node %d) %s%s%s%s", rank, node, does ? "waits: " : "runs",
-          does ? does : runs_in, *more ? " " : "", more);
+static void answer_one(int rank, int node, const char *does, const char *in, const char *more,
+                       double t_ran_us) {
+  fprintf(stderr, "  process %d (node %d) %s", rank, node, does ? "waits" : "runs");
+  if (*in) fprintf(stderr, " in %s", in);
+  fprintf(stderr, "%s%s%s%s", does ? ": " : "", does ? does : runs_in, *more ? " " : "", more);
   if (t_ran_us >= 0) fprintf(stderr, ", ran last at %.3f us", t_ran_us);
   fputc('\n', stderr);
 }

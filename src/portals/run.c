@@ -200,22 +200,23 @@ PM__PRIVATE void pm__deadlock(pm_world *w) {
   size_t n = 0;
   int i, silent = 0;
   const pm_thread *t;
-  char more[160];
+  char more[160], in[160];
   pm__world_error(w, PM_E_DEADLOCK, "deadlock at %.3f us:", (double)w->now_ps * 1e-6);
   n = strlen(w->error);
   for (i = 0; i < w->proc_count; i++)
     for (t = w->procs[i]->threads; t; t = t->next_in_proc) {
       if (t->state == PM__ENDED) continue;
-      if (sizeof w->error - n < 400) {
+      if (sizeof w->error - n < 600) {
         silent++;
         continue;
       }
-      more[0] = 0;
+      more[0] = in[0] = 0;
+      if (w->desc.waits_in) w->desc.waits_in(w->desc.user, w->procs[i], t, in, sizeof in);
       if (t->describe) t->describe(t, more, sizeof more);
-      n += (size_t)snprintf(w->error + n, sizeof w->error - n,
-                            "\n  process %d (node %d%s) waits: %s%s%s", i, w->procs[i]->node,
-                            w->procs[i]->stands_still ? ", which stands still" : "",
-                            t->what ? t->what : "its beginning", more[0] ? " " : "", more);
+      n += (size_t)snprintf(
+          w->error + n, sizeof w->error - n, "\n  process %d (node %d%s) waits%s%s: %s%s%s", i,
+          w->procs[i]->node, w->procs[i]->stands_still ? ", which stands still" : "",
+          in[0] ? " in " : "", in, t->what ? t->what : "its beginning", more[0] ? " " : "", more);
     }
   if (silent) n += (size_t)snprintf(w->error + n, sizeof w->error - n, "\n  and %d more", silent);
   if (w->stats.undeliverable_count)

@@ -129,6 +129,10 @@ typedef struct pm_world_desc {
   /* Asked before a put or get of more than early_send_bytes moves its bytes within plain memory. true: it
      has moved what counts (of memory that is folded). May be NULL */
   bool (*moved)(void *user, void *to, const void *from, uint64_t size_bytes);
+  /* For texts of deadlocks: writes the call of the program in which a thread of it waits, "MPI_Recv from 1". Text that is
+     left empty says that it is not known. May be NULL */
+  void (*waits_in)(void *user, const pm_process *process, const pm_thread *thread, char *text,
+                   size_t text_bytes);
   /* Where bytes are that the process has at an address, whoever runs: asked when a message moves them, for the first of
      what lies together. For programs whose variables are at the address only while their process runs. May be NULL:
      at the address */

@@ -25,6 +25,14 @@ int main(int argc, char **argv) {
     MPI_Comm_set_name(part, how + 10);
     if (me == 1) MPI_Abort(part, 3);
   }
+  if (me == 1 && strcmp(how, "dead") == 0) MPI_Ssend(&me, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  if (me == 1 && strcmp(how, "dead-any") == 0) {
+    MPI_Request r[2];
+    MPI_Status s[2];
+    MPI_Irecv(&me, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(&me, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, s);
+  }
   if (me == 1 && strcmp(how, "exit") == 0) exit(4);
   if (me == 1 && strcmp(how, "_Exit") == 0) fflush(stdout), _Exit(5);
   if (me == 1 && strcmp(how, "forgets") == 0) return 0;

@@ -45,7 +45,7 @@ static inline gm_scope gm_enter(const char *name, gm_from from, int allowed) {
   guest_context *c = guest_context_now();
   gm_proc *p = c ? c->mpi : NULL;
   if (!p || p->state != 1 || p->record) return gm_enter_well(name, from, allowed);
-  c->mpi_depth++;
+  if (!c->mpi_depth++) c->mpi_call = name;
   return (gm_scope){p, name, c, -1, 0};
 }
 static inline void gm_leave(gm_scope *s) {
@@ -100,6 +100,8 @@ static inline gm_type *type_of(gm_proc *p, MPI_Datatype h) {
   return t && t->handle == h ? t : gm_type_found(p, h);
 }
 gm_op *op_of(gm_proc *p, MPI_Op h);
+/* What messages call it, be it that the program has given it no name. */
+const char *gm_comm_name(const gm_comm *c, char *room, size_t max_bytes);
 typedef struct gm_group_ref {
   gm_group *group;
   int handle;

@@ -28,6 +28,7 @@ gm_scope gm_enter_well(const char *name, gm_from from, int allowed) {
     pm_sleep_ns(d_ns);
   }
   if ((*depth)++) return s;
+  c->mpi_call = name;
   if (p->record) gm_record_call(p, 1, name, gm_place_of(p, name, from));
   if (gm_set.is_traced) s.t_begin_ps = pm_trace_call_begin();
   if (gm_has_costs) gm_cost(name);
@@ -381,23 +382,24 @@ CALL(Finalize, void) {
   }
   return MPI_SUCCESS;
 }
-/* What a message calls a communicator that the program may have given no name, or that is none. */
-static const char *named(MPI_Comm h, const gm_comm *c, char *room, size_t max_bytes) {
-  if (c && c->name && *c->name) return c->name;
-  if (!c)
-    return h == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
-           : h == MPI_COMM_SELF ? "MPI_COMM_SELF"
-           : h == MPI_COMM_NULL ? "MPI_COMM_NULL"
-                                : "no communicator";
+const char *gm_comm_name(const gm_comm *c, char *room, size_t max_bytes) {
+  if (c->name && *c->name) return c->name;
   snprintf(room, max_bytes, "a communicator of %d process%s", c->local->size,
            c->local->size == 1 ? "" : "es");
   return room;
 }
+static const char *not_one(MPI_Comm h) {
+  return h == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
+         : h == MPI_COMM_SELF ? "MPI_COMM_SELF"
+         : h == MPI_COMM_NULL ? "MPI_COMM_NULL"
+                              : "no communicator";
+}
 CALL(Abort, MPI_Comm comm, int code) {
   char text[100 + MPI_MAX_OBJECT_NAME], room[64];
   gm_proc *const p = gm_self();
+  const gm_comm *c = p ? comm_of(p, comm) : NULL;
   snprintf(text, sizeof text, "application called MPI_Abort(%s, %d)",
-           named(comm, p ? comm_of(p, comm) : NULL, room, sizeof room), code);
+           c ? gm_comm_name(c, room, sizeof room) : not_one(comm), code);
   PMI_Abort(code, text);
   return MPI_SUCCESS;
 }

@@ -337,6 +337,14 @@ gm_req *gm_req_make(gm_proc *p, const char *name, gm_req_kind kind, const void *
                     int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, int *code) {
   return make(p, name, NULL, kind, kind == REQ_SEND, buffer, count, type, peer, tag, comm, code);
 }
+/* Where all wait for each other, it is told for what. */
+static void wait_for(gm_proc *p, const gm_req *r) {
+  if (r->done) return;
+  guest_context *const c = guest_context_now();
+  c->mpi_waits_for = r;
+  gm_wait(p, &r->done);
+  c->mpi_waits_for = NULL;
+}
 static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, const void *buffer,
                     int64_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Status *status) {
@@ -344,7 +352,7 @@ static int blocking(gm_proc *p, const char *name, gm_req_kind kind, int mode, co
   int code;
   if (!make(p, name, &r, kind, mode, buffer, count, type, peer, tag, comm, &code)) return code;
   gm_req_start(&r);
-  gm_wait(p, &r.done);
+  wait_for(p, &r);
   if (kind == REQ_RECV) gm_req_status(&r, status);
   return r.error ? gm_raise(p, r.comm, r.error, name) : MPI_SUCCESS;
 }
@@ -387,7 +395,7 @@ CALL(Wait, MPI_Request *request, MPI_Status *status) {
     return MPI_SUCCESS;
   }
   gm_comm *c = r->comm;
-  gm_wait(p, &r->done);
+  wait_for(p, r);
   const int error = finish(r, request, status);
   FAIL_IF(error, c && !c->is_freed ? c : NULL, error);
   return MPI_SUCCESS;
@@ -470,7 +478,7 @@ static bool wait_for_all(gm_proc *p, int count, const MPI_Request *requests) {
   if (!all_known(p, count, requests)) return false;
   for (int i = 0; i < count; i++) {
     gm_req *r = req_of(p, requests[i]);
-    if (!is_idle(r) && !r->done) gm_wait(p, &r->done);
+    if (!is_idle(r)) wait_for(p, r);
   }
   return true;
 }
@@ -808,8 +816,8 @@ static int exchange(gm_proc *p, const char *name, const void *sendbuf, int64_t s
     return code;
   gm_req_start(&r[1]);
   gm_req_start(&r[0]);
-  gm_wait(p, &r[1].done);
-  gm_wait(p, &r[0].done);
+  wait_for(p, &r[1]);
+  wait_for(p, &r[0]);
   gm_req_status(&r[1], status);
   return r[1].error ? gm_raise(p, r[1].comm, r[1].error, name) : MPI_SUCCESS;
 }

@@ -230,8 +230,9 @@ struct gm_proc {
   struct gm_record *record;        /* NULL: none */
   nbc_recorder *recorder;          /* of pm_replay, whose processes have one thread */
 };
-void gm_procs_are(int size); /* before several threads of the host make them */
-gm_proc *gm_self(void);      /* NULL outside of a process; made at the first call */
+void gm_procs_are(int size);   /* before several threads of the host make them */
+gm_proc *gm_self(void);        /* NULL outside of a process; made at the first call */
+gm_proc *gm_proc_at(int rank); /* NULL: has called nothing */
 int gm_open(gm_proc *p);
 void gm_close(gm_proc *p);
 void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,

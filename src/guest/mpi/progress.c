@@ -99,6 +99,7 @@ gm_proc *gm_self(void) {
   }
   return procs[rank];
 }
+gm_proc *gm_proc_at(int rank) { return procs ? procs[rank] : NULL; }
 bool gm_has_record(int rank) { return procs && procs[rank] && procs[rank]->record; }
 /* Bits above 32: those below know of the pid alone, which is the same on all nodes. Linear probing,
    at most a quarter full. */
