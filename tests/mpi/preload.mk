@@ -2,7 +2,7 @@
 $(eval $(call tool,xfer_table))
 $(eval $(call tool,nbc))
 NEEDS_mpi += $(B)/nbc
-PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) nbc_overlap.h hw/nic_hw.h
+PRELOAD_FILES := tools/overlap_preload.c $(wildcard tools/overlap_preload_*.h) $(addprefix tools/,callers.h mpi_h.h one_line.h section_name.h trace_file.h) nbc_overlap.h hw/nic_hw.h
 PRELOAD_SLOW := preload_survivors preload_slow_free preload_slow_sizes progress_slow_complete progress_slow_test progress_one_inside progress_idle_asked progress_no_wake progress_plugin
 PRELOAD_TESTS := preload_p2p preload_handlers preload_forms preload_every preload_files preload_ends preload_threads preload_spawn preload_life preload_truth preload_bounds preload_finish preload_both preload_survives preload_ended preload_through preload_places
 # Those that measure CPU time spin as MPICH does.
