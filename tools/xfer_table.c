@@ -15,7 +15,8 @@
      tail_bytes        how much of a larger contiguous send that has ended may still be on its way, in sockets or
                        queues. Found by sending to a process that looks only every few milliseconds, and receives
                        contiguous or strided data, which the sender does not know and some MPIs fetch in parts:
-                       what it had not received when the send was over; twice the most that was seen.
+                       what it had not received when the send was over; twice the most that was seen, over TCP at
+                       least what the kernel lets sockets hold.
                        --tail instead of a file prints these two and measures nothing else, within a node or,
                        when there is none with two processes, between two.
                        --hosts prints the hosts of the run, --other FILE measures between two nodes only,
@@ -101,6 +102,7 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 #  include "tools/table_fastest.h"
 #  include "tools/number_options.h"
 #  include "tools/xfer_table_hosts.h"
+#  include "tools/xfer_table_sockets.h"
 
 /* With plain MPI calls: what a program under the preload uses. */
 enum { MAX_ROUNDS = 500, FIRST_ROUNDS = 5 };
@@ -446,11 +448,12 @@ static long tail_of(const nbc_clock *clock, char *buffer, int bytes, bool stride
   return most_last > most_missing ? most_last : most_missing;
 }
 
-/* Twice the most of some sizes above the eager one: the buffers of sockets grow. As large as the largest
-   message: no limit was seen. */
+/* Twice the most of some sizes above the eager one; where sockets carried them, at least what these may grow to. As large
+   as the largest message: no limit was seen. */
 static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer,
                           bool first) {
   const int largest = 1 << (SIZES - 1);
+  const uint64_t moved_before = tcp_moved_bytes();
   long most = 0;
   bool limit_seen = true;
   if (first)
@@ -463,7 +466,10 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
       if (tail > most) most = tail;
       if (tail < 0 || 2 * tail >= largest >> strided) limit_seen = false;
     }
-  return limit_seen ? 2 * (int64_t)most : INT64_MAX;
+  if (!limit_seen) return INT64_MAX;
+  const int64_t grown =
+      tcp_moved_bytes() - moved_before >= (uint64_t)largest ? tcp_most_bytes() : 0;
+  return 2 * (int64_t)most > grown ? 2 * (int64_t)most : grown;
 }
 
 /* ---- the link, with many messages under way ---- */

@@ -169,6 +169,8 @@ places() { # mpi
   ended "Waitall hidden Irecv hidden 16" "Waitall bare Isend bare 16" "Wait upper Isend upper 16" "Wait lent Start lent 32"
   if awk -F, 'FNR == 1 { next } FNR == NR { total[$1 "," $2] += $6; next } { waited[$1 "," $2] += $6 } END { for (k in waited) if (waited[k] > total[k]) { print k, waited[k], total[k]; exit 1 } }' "$reports/csv/places.csv" "$reports/csv/endings.csv"
   then ok "$1: what was waited is shared"; else bad "$1: what was waited is shared"; fi
+  if grep -Eq '^"MPI_(Send|Recv|Sendrecv|Bcast|Allreduce)"' "$reports/csv/endings.csv"; then bad "$1: what ends where it began: $(cat "$reports/csv/endings.csv")"
+  else ok "$1: nothing is told to end where it began"; fi
   if each_place; then ok "$1: each place has its bounds"; else bad "$1: bounds of places"; cat "$reports/text"; fi
 }
 each_place() {

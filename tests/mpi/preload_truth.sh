@@ -338,6 +338,11 @@ tails() { # mpi
   (export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp && run openmpi 2 "$command" --tail) >"$work/tcp.tail" 2>&1
   if grep -Eq '^tail_bytes [1-9][0-9]{5,}$' "$work/tcp.tail"; then ok "openmpi: TCP: $(tail -1 "$work/tcp.tail") may follow a send's end"
   else bad "openmpi: TCP: --tail: $(cat "$work/tcp.tail")"; fi
+  # sockets grow while they are used, whatever they held when it was measured; here they are held down
+  hold=$(cat /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_rmem | awk '{ s += $3 } END { print s }')
+  (export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_sndbuf=65536 OMPI_MCA_btl_tcp_rcvbuf=65536 && run openmpi 2 "$command" --tail) >"$work/held.tail" 2>&1
+  if awk -v hold="$hold" '/^tail_bytes/ { exit !($2 >= hold) }' "$work/held.tail"; then ok "openmpi: TCP: sockets may hold $hold bytes: $(tail -1 "$work/held.tail")"
+  else bad "openmpi: TCP: sockets may hold $hold bytes: $(cat "$work/held.tail")"; fi
   (sed 's/^/# /' "$work/tcp.tail"; printf '0 1e-6\n8388608 2e-3\n') >"$work/tcp.tail.txt"
   tail_of openmpi "TCP" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp NBC_TABLE="$work/tcp.tail.txt"
 }

@@ -31,6 +31,20 @@ static const char *random_text(void) {
   return texts[test_below(sizeof texts / sizeof *texts)];
 }
 
+static void add_endings(nbc_report *r) {
+  for (uint64_t i = test_below(6); i > 0; i--) {
+    char call[] = "MPI_Wait", module[] = "/bin/x";
+    const nbc_site begin = {.call = call, .offset = test_below(3)}, end = {.call = call, .module = module, .offset = test_below(3)};
+    const int64_t waited_ns = random_ns() / 2;
+    const size_t before = r->ending_count;
+    CHECK(nbc_report_ending(r, &begin, &end, 1 + test_below(99), waited_ns) == NBC_OK);
+    size_t at = 0;
+    while (at < r->ending_count && (r->sites[r->endings[at].begin_plus1 - 1].offset != begin.offset || r->sites[r->endings[at].end_plus1 - 1].offset != end.offset)) at++;
+    CHECK(at < r->ending_count && r->ending_count <= before + 1);
+    const uint64_t count = r->endings[at].count;
+    CHECK(nbc_report_ending(r, &begin, &end, 2, 0) == NBC_OK && r->endings[at].count == count + 2); /* joined */
+  }
+}
 static nbc_report *random_report(void) {
   nbc_report *r;
   if (nbc_report_create(&r) != NBC_OK) abort();
@@ -117,16 +131,7 @@ static nbc_report *random_report(void) {
     if (pair.known_ns) pair.late_ns = random_ns(), pair.moving_ns = random_ns(), pair.computing_ns = random_ns();
     nbc_report_pair(r, &pair);
   }
-  for (uint64_t i = test_below(6); i > 0; i--) {
-    char call[] = "MPI_Wait", module[] = "/bin/x";
-    const nbc_site begin = {.call = call, .offset = test_below(3)}, end = {.call = call, .module = module, .offset = test_below(3)};
-    const int64_t waited_ns = random_ns() / 2;
-    const size_t before = r->ending_count;
-    CHECK(nbc_report_ending(r, &begin, &end, 1 + test_below(99), waited_ns) == NBC_OK);
-    const nbc_ending last = r->endings[r->ending_count - 1];
-    CHECK(nbc_report_ending(r, &r->sites[last.begin_plus1 - 1], &r->sites[last.end_plus1 - 1], 2, 0) == NBC_OK); /* joined */
-    CHECK(r->ending_count <= before + 1 && r->endings[r->ending_count - 1].count == last.count + 2);
-  }
+  add_endings(r);
   CHECK(nbc_report_ending(r, NULL, NULL, 1, 1) == NBC_E_INVAL);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++) r->problems[p] = test_below(2) ? 0 : test_rand();
   return r;

@@ -1,0 +1,44 @@
+/* xfer_table_sockets.h: do this process's messages go through TCP sockets, and how much may these hold? Buffers of sockets
+   grow while they are used, up to the kernel's limits, so the longest tail that was seen in them need not be the longest.
+   Part of xfer_table. */
+#include <dirent.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+/* What all of its TCP sockets have sent and received. */
+static uint64_t tcp_moved_bytes(void) {
+  uint64_t sum = 0;
+  DIR *all = opendir("/proc/self/fd");
+  for (const struct dirent *one; all && (one = readdir(all));) {
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    memset(&info, 0, sizeof info); /* an old kernel does not tell of bytes */
+    if (getsockopt(atoi(one->d_name), IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+      sum += info.tcpi_bytes_acked + info.tcpi_bytes_received;
+  }
+  if (all) closedir(all);
+  return sum;
+}
+/* The last number of a file; -1: there is none. */
+static long long last_number(const char *path) {
+  long long number = -1, next;
+  FILE *in = fopen(path, "r");
+  while (in && fscanf(in, "%lld", &next) == 1) number = next;
+  if (in) fclose(in);
+  return number;
+}
+/* The most that may be under way in a connection: what the kernel lets both of its buffers grow to, or a program set.
+   INT64_MAX: not known. */
+static int64_t tcp_most_bytes(void) {
+  static const char *const limits[2][2] = {
+      {"/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/core/wmem_max"},
+      {"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/core/rmem_max"}};
+  int64_t sum = 0;
+  for (int i = 0; i < 2; i++) {
+    const long long grown = last_number(limits[i][0]), set = last_number(limits[i][1]);
+    if (grown < 0) return INT64_MAX;
+    sum += grown > 2 * set ? grown : 2 * set; /* the kernel doubles what is set */
+  }
+  return sum;
+}
