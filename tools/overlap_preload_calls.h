@@ -42,38 +42,29 @@ static uint64_t N(sum_nb)(const COUNT counts[], const MPI_Datatype types[], bool
     if (is_other(n, ranks[i])) sum += bytes_of(counts[i], types[one ? 0 : i]);
   return sum;
 }
-/* Whose data comes where counts are of one process each. */
-static needed N(from_v)(const COUNT counts[], MPI_Datatype type, MPI_Comm comm) {
-  needed from = {TRACE_OF_SOME, -1, 0};
+/* Whose data comes where counts are of one process each. types[0] serves all when `one`. */
+static needed N(from_v)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm) {
   const peers *p = peers_of_comm(comm);
+  uint64_t mask = 0;
   int missing = 0;
-  for (int i = 0; !p->inter && i < p->size; i++)
-    if (i != p->rank && counts[i] > 0)
-      add_source(&from, i);
+  for (int i = 0; !p->inter && i < p->size; i++) {
+    if (i == p->rank) continue;
+    if (bytes_of(counts[i], types[one ? 0 : i]))
+      mask |= source_bit(i);
     else
-      missing += i != p->rank;
-  return from_these(from, p, missing, bytes_of(1, type));
+      missing++;
+  }
+  return missing ? from_some(mask, p) : from_all(1);
 }
-static needed N(from_w)(const COUNT counts[], const MPI_Datatype types[], MPI_Comm comm) {
-  needed from = {TRACE_OF_SOME, -1, 0};
-  const peers *p = peers_of_comm(comm);
-  int missing = 0;
-  for (int i = 0; !p->inter && i < p->size; i++)
-    if (i != p->rank && bytes_of(counts[i], types[i]))
-      add_source(&from, i);
-    else
-      missing += i != p->rank;
-  return from_these(from, p, missing, 1);
-}
-/* counts NULL: all give the same. */
+/* The same of neighbours; counts NULL: `count` of each. */
 static needed N(from_nb)(const COUNT counts[], const MPI_Datatype types[], bool one, MPI_Comm comm,
                          MPI_Count count) {
   const neighbors *n = neighbors_of(comm);
-  needed from = {TRACE_OF_SOME, -1, 0};
+  uint64_t mask = 0;
   for (int i = 0; i < n->in_count; i++)
     if (is_other(n, n->in[i]) && bytes_of(counts ? counts[i] : count, types[one ? 0 : i]))
-      add_source(&from, n->in[i]);
-  return from_these(from, peers_of_comm(comm), 1, 1);
+      mask |= source_bit(n->in[i]);
+  return from_some(mask, peers_of_comm(comm));
 }
 
 /* ---- point-to-point -------------------------------------------------------------------------- */
@@ -173,7 +164,7 @@ COLL(Gatherv, Igatherv, GATHER,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
      ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)),
-     is_root(comm, root) ? N(from_v)(recvcounts, recvtype, comm) : from_nobody)
+     is_root(comm, root) ? N(from_v)(recvcounts, &recvtype, true, comm) : from_nobody)
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
@@ -188,16 +179,16 @@ COLL(Allgatherv, Iallgatherv, ALLGATHER,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),
      larger(SOME(OUT(bytes_of(sendcount, sendtype))), N(sum_v)(recvcounts, recvtype, comm)),
-     N(from_v)(recvcounts, recvtype, comm))
+     N(from_v)(recvcounts, &recvtype, true, comm))
 COLL(Alltoall, Ialltoall, ALLTOALL, (P_TWO, MPI_Comm comm), (A_TWO, comm),
      others(comm) * larger(OUT(bytes_of(sendcount, sendtype)), bytes_of(recvcount, recvtype)),
      from_all(bytes_of(recvcount, recvtype)))
 COLL(Alltoallv, Ialltoallv, ALLTOALL, (P_ALLV, MPI_Comm comm), (A_ALLV, comm),
      larger(OUT(N(sum_v)(sendcounts, sendtype, comm)), N(sum_v)(recvcounts, recvtype, comm)),
-     N(from_v)(recvcounts, recvtype, comm))
+     N(from_v)(recvcounts, &recvtype, true, comm))
 COLL(Alltoallw, Ialltoallw, ALLTOALL, (P_ALLW(DISP), MPI_Comm comm), (A_ALLW, comm),
      larger(OUT(N(sum_w)(sendcounts, sendtypes, comm)), N(sum_w)(recvcounts, recvtypes, comm)),
-     N(from_w)(recvcounts, recvtypes, comm))
+     N(from_v)(recvcounts, recvtypes, false, comm))
 COLL(Allreduce, Iallreduce, ALLREDUCE, (P_OP, MPI_Comm comm), (A_OP, comm),
      SOME(bytes_of(count, type)), from_all(bytes_of(count, type)))
 COLL(Reduce_scatter, Ireduce_scatter, REDUCE_SCATTER,

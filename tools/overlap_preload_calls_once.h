@@ -304,7 +304,7 @@ WRAP(Parrived, TEST, (MPI_Request request, int partition, int *flag), (request, 
 
 /* ---- barriers, one-sided synchronisation ----------------------------------------------------- */
 WRAP(Barrier, BARRIER, (MPI_Comm comm), (comm),
-     trace.ring ? trace_collected(c, NBC_KIND_BARRIER, from_all(1), comm) : (void)0)
+     trace.ring ? trace_collective(c, NBC_KIND_BARRIER, from_all(1), comm, 0) : (void)0)
 WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request), {
   post_nothing(c, *request);
   if (UNLIKELY(trace.ring)) trace_started(c, *request, NBC_KIND_IBARRIER, from_all(1), comm);

@@ -617,7 +617,7 @@ APART static void trace_over(call *c, const transfer *x) {
                                  .what = TRACE_TRANSFER,
                                  .kind = x->kind,
                                  .peer = NBC_PEER_UNKNOWN,
-                                 .case_of = 2};
+                                 .case_of = 2 /* two calls */};
 }
 /* status may be NULL: it was ended before, or nothing is known of it */
 APART static void completed_slowly(call *c, MPI_Request request, uint32_t claimed,
@@ -813,18 +813,15 @@ static needed from_root(int root, uint64_t bytes) {
 static needed from_lower(uint64_t bytes) {
   return bytes ? (needed){TRACE_OF_LOWER, -1, 0} : from_nobody;
 }
-static void add_source(needed *from, int rank) {
-  if (rank < TRACE_SOURCES) from->mask |= (uint64_t)1 << rank;
+/* The mask has the ranks up to TRACE_SOURCES. */
+static needed from_some(uint64_t mask, const peers *p) {
+  return mask && p->size <= TRACE_SOURCES ? (needed){TRACE_OF_SOME, -1, mask} : from_nobody;
 }
-/* From all but the missing ones. */
-static needed from_these(needed from, const peers *p, int missing, uint64_t bytes) {
-  if (!bytes || p->inter || p->size < 2) return from_nobody;
-  if (!missing) return from_all(bytes);
-  return from.mask && p->size <= TRACE_SOURCES ? from : from_nobody;
-}
+static uint64_t source_bit(int rank) { return rank < TRACE_SOURCES ? (uint64_t)1 << rank : 0; }
 /* Into the timeline, whether data moves or not: who compares processes counts them. `id`: of its transfer, when it only
-   begins in this call. */
-static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm, uint64_t id) {
+   begins in this call; else 0. */
+APART static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm,
+                                   uint64_t id) {
   const peers *p = peers_of_comm(comm);
   const int64_t wide = trace_wide(KEY(comm));
   if (!me.on || me.skipped_sections || p->inter || p->size < 2 || !wide) return;
@@ -842,9 +839,6 @@ static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm,
                                  .what = TRACE_COLLECTIVE,
                                  .kind = (uint8_t)kind,
                                  .case_of = (uint8_t)from.of};
-}
-APART static void trace_collected(call *c, nbc_kind kind, needed from, MPI_Comm comm) {
-  trace_collective(c, kind, from, comm, 0);
 }
 /* A nonblocking one: its end is its transfer's. One without a transfer, as a barrier, gets an id for the timeline. */
 APART static void trace_started(call *c, MPI_Request request, nbc_kind kind, needed from,

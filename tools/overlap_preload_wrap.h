@@ -66,7 +66,7 @@
 #endif
 #define COLL(name, iname, kind, parameters, arguments, bytes, from)                                \
   WRAP(N(name), kind, parameters, arguments, {                                                     \
-    if (UNLIKELY(trace.ring)) trace_collected(c, NBC_KIND_##kind, from, comm);                     \
+    if (UNLIKELY(trace.ring)) trace_collective(c, NBC_KIND_##kind, from, comm, 0);                 \
     moved_collective(c, NBC_KIND_##kind, bytes, comm);                                             \
   })                                                                                               \
   WRAP(N(iname), I##kind, (UNPAREN parameters, MPI_Request * request),                             \

@@ -453,7 +453,8 @@ static long tail_of(const nbc_clock *clock, char *buffer, int bytes, bool stride
 static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer,
                           bool first) {
   const int largest = 1 << (SIZES - 1);
-  const uint64_t moved_before = tcp_moved_bytes();
+  int carriers;
+  const uint64_t moved_before = tcp_moved_bytes(&carriers);
   long most = 0;
   bool limit_seen = true;
   if (first)
@@ -467,9 +468,11 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
       if (tail < 0 || 2 * tail >= largest >> strided) limit_seen = false;
     }
   if (!limit_seen) return INT64_MAX;
+  if (tcp_moved_bytes(&carriers) - moved_before < (uint64_t)largest) return 2 * (int64_t)most;
   const int64_t grown =
-      tcp_moved_bytes() - moved_before >= (uint64_t)largest ? tcp_most_bytes() : 0;
-  return 2 * (int64_t)most > grown ? 2 * (int64_t)most : grown;
+      tcp_most_bytes(); /* of one; a message may go in parts through all of them */
+  if (grown > INT64_MAX / (carriers + 1)) return INT64_MAX;
+  return 2 * (int64_t)most > carriers * grown ? 2 * (int64_t)most : carriers * grown;
 }
 
 /* ---- the link, with many messages under way ---- */

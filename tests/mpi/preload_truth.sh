@@ -58,7 +58,7 @@ last_of() { # MPI SCENE TRUTH LINE
     who_was_last "$reports/csv/pairs.csv" "$3" 0.7 4e7 && break
   done
   if who_was_last "$reports/csv/pairs.csv" "$3" 0.7 4e7 && grep -q "$4" "$reports/text" && grep -q 'data-table="last"' "$reports/page.html"
-  then ok "$1: who comes $2 at collectives"; else bad "$1: $2: $(cat "$reports/csv/pairs.csv") $(grep -A4 'Who comes' "$reports/text")"; fi
+  then ok "$1: who comes last at collectives, $2"; else bad "$1: $2: $(cat "$reports/csv/pairs.csv") $(grep -A4 'Who comes' "$reports/text")"; fi
 }
 last() { # mpi
   last_of "$1" last '0,1 6 2,1 3 3,1 3 1,0 3 2,0 2 2,3 4' 'rank 1: others waited [0-9.]* ms for it, in [0-9]* of their calls; rank 0 most'

@@ -705,18 +705,16 @@ static int last_needed(const job *j, const gm_gathering *g) {
   }
 }
 static bool is_told(const gm_proc *p, const job *j) { return p->record && !j->comm->remote; }
-void gm_coll_told(gm_req *r) {
-  const job *j = r->extra;
-  gm_record_left(r->proc, j->comm, r->coll->sequence,
-                 last_needed(j, gm_record_gathering(j->comm, r->coll->sequence)));
+static void tell_end(gm_proc *p, const job *j, uint32_t sequence) {
+  gm_record_left(p, j->comm, sequence, last_needed(j, gm_record_gathering(j->comm, sequence)));
 }
+void gm_coll_told(gm_req *r) { tell_end(r->proc, r->extra, r->coll->sequence); }
 static void wait_for_it(gm_proc *p, job *j, gm_coll *c) {
   const uint32_t sequence = j->comm->sequence;
   if (is_told(p, j)) gm_record_called(j->comm, sequence);
   job_start(j, c);
   gm_wait(p, &c->is_done);
-  if (is_told(p, j))
-    gm_record_left(p, j->comm, sequence, last_needed(j, gm_record_gathering(j->comm, sequence)));
+  if (is_told(p, j)) tell_end(p, j, sequence);
 }
 /* how: 0 blocking, 1 nonblocking, 2 persistent */
 static int go(gm_proc *p, call *k, int how, MPI_Request *request) {
