@@ -453,8 +453,9 @@ static long tail_of(const nbc_clock *clock, char *buffer, int bytes, bool stride
 static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, int peer,
                           bool first) {
   const int largest = 1 << (SIZES - 1);
+  uint64_t moved_before, moved;
   int carriers;
-  const uint64_t moved_before = tcp_moved_bytes(&carriers);
+  tcp_moved(&moved_before, &carriers);
   long most = 0;
   bool limit_seen = true;
   if (first)
@@ -468,7 +469,8 @@ static int64_t tail_bytes(const nbc_clock *clock, char *buffer, int64_t eager, i
       if (tail < 0 || 2 * tail >= largest >> strided) limit_seen = false;
     }
   if (!limit_seen) return INT64_MAX;
-  if (tcp_moved_bytes(&carriers) - moved_before < (uint64_t)largest) return 2 * (int64_t)most;
+  if (tcp_moved(&moved, &carriers) && moved - moved_before < (uint64_t)largest)
+    return 2 * (int64_t)most;
   const int64_t grown =
       tcp_most_bytes(); /* of one; a message may go in parts through all of them */
   if (grown > INT64_MAX / (carriers + 1)) return INT64_MAX;

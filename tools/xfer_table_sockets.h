@@ -4,24 +4,34 @@
 #include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
-/* What all of its TCP sockets have sent and received; *carriers: how many of them more than a few messages of setting up. */
-static uint64_t tcp_moved_bytes(int *carriers) {
+/* What all of its TCP sockets have sent and received; *carriers: how many of them more than a few messages of setting up.
+   False: the kernel does not tell of bytes (before Linux 4.1; qemu-user), and every such socket counts. */
+static bool tcp_moved(uint64_t *bytes, int *carriers) {
   enum { FEW_BYTES = 65536 };
-  uint64_t sum = 0;
-  *carriers = 0;
+  const size_t told = offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t);
+  bool is_told = true;
   DIR *all = opendir("/proc/self/fd");
+  *bytes = 0;
+  *carriers = 0;
   for (const struct dirent *one; all && (one = readdir(all));) {
     struct tcp_info info;
     socklen_t size = sizeof info;
-    memset(&info, 0, sizeof info); /* an old kernel does not tell of bytes */
     if (getsockopt(atoi(one->d_name), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
-    sum += info.tcpi_bytes_acked + info.tcpi_bytes_received;
-    *carriers += info.tcpi_bytes_acked + info.tcpi_bytes_received > FEW_BYTES;
+    if (size < told) {
+      is_told = false;
+      ++*carriers;
+      continue;
+    }
+    const uint64_t moved = info.tcpi_bytes_acked + info.tcpi_bytes_received;
+    *bytes += moved;
+    *carriers += moved > FEW_BYTES;
   }
   if (all) closedir(all);
-  return sum;
+  return is_told;
 }
 /* The last number of a file; -1: there is none. */
 static long long last_number(const char *path) {

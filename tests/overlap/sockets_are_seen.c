@@ -34,19 +34,23 @@ static void move(int from, int to, size_t bytes) {
   }
 }
 static void what_tcp_moves_is_seen(void) {
+  uint64_t before, moved;
   int a, b, c, d, carriers, ends[2];
   connected(&a, &b);
   connected(&c, &d);
-  const uint64_t before = tcp_moved_bytes(&carriers);
+  if (!tcp_moved(&before, &carriers)) {
+    CHECK(carriers == 4);
+    return;
+  }
   CHECK(carriers == 0);
   move(a, b, BYTES);
   move(c, d, 4096); /* no more than messages of setting up */
-  const uint64_t moved = tcp_moved_bytes(&carriers) - before;
-  CHECK(moved >= 2 * BYTES - 65536 && moved <= 2 * (BYTES + 4096)); /* the last may not be acknowledged yet */
+  CHECK(tcp_moved(&moved, &carriers));
+  CHECK(moved - before >= 2 * BYTES - 65536 && moved - before <= 2 * (BYTES + 4096)); /* the last may not be acknowledged yet */
   CHECK(carriers == 2);
   CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
   move(ends[0], ends[1], BYTES);
-  CHECK(tcp_moved_bytes(&carriers) - before <= 2 * (BYTES + 4096) && carriers == 2); /* another kind of sockets */
+  CHECK(tcp_moved(&moved, &carriers) && moved - before <= 2 * (BYTES + 4096) && carriers == 2); /* another kind of sockets */
   close(a), close(b), close(c), close(d), close(ends[0]), close(ends[1]);
 }
 static void what_sockets_may_hold_is_what_the_kernel_says(void) {
