@@ -34,10 +34,16 @@ HAVE_CLANG   := $(call have,$(CLANG))
 HAVE_LIBPCI  := $(shell pkg-config --exists libpci 2>/dev/null && echo yes)
 HAVE_OTF2    := $(shell pkg-config --exists otf2 2>/dev/null && echo yes)
 HAVE_EXPAT   := $(shell pkg-config --exists expat 2>/dev/null && echo yes)
-VERILATOR    := $(call have,verilator)
+VERILATOR    := $(if $(word 2,$(CURDIR)),,$(call have,verilator))
 HAVE_FUZZER  := $(if $(HAVE_CLANG),$(wildcard /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a))
 QEMU_AARCH64 := $(call have,qemu-aarch64)
 HAVE_CROSS   := $(and $(QEMU_AARCH64),$(call have,aarch64-linux-gnu-gcc),$(wildcard /usr/aarch64-linux-gnu/include/stdio.h))
+
+# The makefiles that Verilator writes work in no such folder, and LD_PRELOAD is split at blanks.
+ifneq ($(word 2,$(CURDIR)),)
+$(if $(filter check check-% asan-guests mutate% coverage-rtl,$(MAKECMDGOALS)),$(error tests and the NIC in RTL need a folder whose path has no blank, not $(CURDIR)))
+$(warning no NIC in RTL here, and no preloads: the path of this folder has a blank)
+endif
 
 # command, pkg-config module (pkg:) or file (file:) | Debian package | what it enables
 DEPS := \

@@ -9,13 +9,14 @@
 #   FOLD=BYTES    folds larger pieces of memory but the panels' pivots, and makes models of all kernels and copies: pivots
 #                 are random rows, so that N=500000 P=16 Q=32 runs on a laptop
 #   DEPTH=1       of lookahead
-# Built with MPICH's compiler, in the source's own folder or below $B/guests.
+# Built with MPICH's compiler and a BLAS (Debian: libmpich-dev, libblas-dev), in the source's own folder or below $B/guests.
 set -eu
 B=${B:-build}
 work=$B/guests
 mkdir -p "$work"
 stop() { echo "run_guests.sh: $*" >&2; exit 1; }
 command -v mpicc.mpich >/dev/null || stop "mpicc.mpich is missing (Debian: libmpich-dev)"
+timer=$(command -v time) || stop "the command time is missing (Debian: time)"
 
 source=${HPCC:-}
 if [ -z "$source" ]; then
@@ -48,7 +49,7 @@ pm_run=$(cd "$B" && pwd)/pm_run
 run_hpcc() {
   cd "$work" && rm -f hpccoutf.txt
   sed '6s/.*/400 Ns/; 8s/.*/40 NBs/' "$here/_hpccinf.txt" >hpccinf.txt
-  time "$pm_run" -n 4 "$here/hpcc"
+  "$timer" -p "$pm_run" -n 4 "$here/hpcc"
   grep -E '^(Success|HPL_Tflops|PTRANS_GBs|MPIRandomAccess_GUPs|MPIFFT_Gflops|MaxPingPongLatency_usec|RandomlyOrderedRingLatency_usec)=' hpccoutf.txt
   echo "checks passed: $(grep -c PASSED hpccoutf.txt), failed: $(grep -c FAILED hpccoutf.txt || :)"
   grep -q '^Success=1' hpccoutf.txt
@@ -109,7 +110,7 @@ run_hpl() {
   # shellcheck disable=SC2086 # words
   mpicc.mpich $hpl_flags xhpl.c "$here/hpl/lib/simulated/libhpl.a" -Wl,--wrap=HPL_pdpanel_init -lblas -lm -o xhpl
   # shellcheck disable=SC2086 # two words
-  /usr/bin/time -f '%U s + %S s of CPU time, %M KB' "$pm_run" --stack 64 -n "$((${P:-8} * ${Q:-8}))" --kernels kernels ${FOLD:+--fold $FOLD} ${PM_RUN:-} ./xhpl 2>run.err || {
+  "$timer" -f '%U s + %S s of CPU time, %M KB' "$pm_run" --stack 64 -n "$((${P:-8} * ${Q:-8}))" --kernels kernels ${FOLD:+--fold $FOLD} ${PM_RUN:-} ./xhpl 2>run.err || {
     cat run.err >&2
     exit 1
   }
@@ -144,7 +145,7 @@ run_hpl_smpi() {
   # shellcheck disable=SC2086,SC2046 # words
   smpicc $hpl_flags -fPIC xhpl.c stubs.c objects/*.o -Wl,--wrap=HPL_pdpanel_init $(sed 's/ .*//; s/^/-Wl,--wrap=/' kernels) -lblas -lm -o xhpl
   # shellcheck disable=SC2086 # words
-  /usr/bin/time -f '%U s + %S s of CPU time, %M KB' smpirun -np "$((${P:-8} * ${Q:-8}))" -platform "$PLATFORM" -hostfile "$HOSTS" --cfg=smpi/host-speed:1Gf --cfg=smpi/simulate-computation:no \
+  "$timer" -f '%U s + %S s of CPU time, %M KB' smpirun -np "$((${P:-8} * ${Q:-8}))" -platform "$PLATFORM" -hostfile "$HOSTS" --cfg=smpi/host-speed:1Gf --cfg=smpi/simulate-computation:no \
     --log=root.thres:critical ${SMPI_RUN:-} ./xhpl >run.out 2>run.err || {
     cat run.err >&2
     exit 1

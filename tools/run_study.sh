@@ -42,7 +42,8 @@ hpl() { # NODES
     # one core less computes, where one is dedicated
     mnk=$(awk -v c="$CORES" -v how="$how" 'BEGIN { printf "%.6e", 1.029e-11 * (how == "dedicated" ? c / (c - 1) : 1) }')
     N=$((${N_PER_ROW:-512} * rows)) P=$rows Q=$rows DGEMM=$mnk PM_RUN="--progress $how --report $study/hpl_$1_$how${PLATFORM:+ --platform $PLATFORM}" \
-      B=$B sh tools/run_guests.sh hpl >"$study/hpl_$1_$how.txt" 2>&1 || stop "HPL failed: see $study/hpl_$1_$how.txt"
+      B=$B sh tools/run_guests.sh hpl >"$study/hpl_$1_$how.txt" 2>&1 ||
+      stop "HPL failed: $(tail -n 1 "$study/hpl_$1_$how.txt") ($study/hpl_$1_$how.txt)"
   done
   said=$("$B/dedicated_core" --cores "$CORES" "$study/hpl_$1_calls"/*.json | sed -nE 's/^Verdict.* now, ([0-9.e+-]+) s predicted.*/\1,\1/p; s/^Verdict.* now, ([0-9.e+-]+) to ([0-9.e+-]+) s predicted.*/\1,\2/p')
   for how in calls timer dedicated; do

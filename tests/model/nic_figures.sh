@@ -55,6 +55,12 @@ study_stands_beside_the_model() {
     grep -q '<td style="background:#b7e1cd">' "$B/study/index.html" && test -s "$B/study/bench_4.html" &&
     ! NODES=5 HPL=yes COLL=bcast sh tools/run_study.sh >"$T/study" 2>&1 && grep -q 'run_study.sh: NODES: 5 is no square' "$T/study"
 }
+# Without the source of hpcc, or a command that its HPL needs, the study says so itself.
+study_says_what_hpl_needs() {
+  ! NODES=4 COLL=bcast MAX_US=500 HPCC=$T/nowhere sh tools/run_study.sh >"$T/study" 2>&1 && grep -q "^run_study.sh: HPL failed: run_guests.sh: $T/nowhere: not the source of hpcc" "$T/study" || { cat "$T/study"; return 1; }
+  mkdir -p "$T/path" && for c in find mkdir head sh; do ln -sf "$(command -v $c)" "$T/path/"; done && printf '#!/bin/sh\n' >"$T/path/mpicc.mpich" && chmod +x "$T/path/mpicc.mpich" || return 1
+  ! PATH=$T/path sh tools/run_guests.sh hpcc >"$T/study" 2>&1 && grep -q '^run_guests.sh: .*Debian: time' "$T/study"
+}
 refuses() {
   for bad in nothing '--level slow' '--sizes 1' '--requests x' '--platform /nowhere' '--csv' '--csv /nowhere/x' '--pairs 17' '--what 1'; do
     # shellcheck disable=SC2086 # words
@@ -70,5 +76,6 @@ check faults_cost_what_sending_again_costs faults_cost_what_sending_again_costs
 check every_run_is_the_same every_run_is_the_same
 check levels_and_machines_are_chosen levels_and_machines_are_chosen
 check study_stands_beside_the_model study_stands_beside_the_model
+check study_says_what_hpl_needs study_says_what_hpl_needs
 check refuses refuses
 finish

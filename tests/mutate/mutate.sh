@@ -25,7 +25,7 @@ tab=$(printf '\t') new=
 # The copy keeps its objects from run to run; cp -u would miss a file that became older. It begins with the objects
 # and programs of this build, which are newer than their sources.
 [ -d "$tree/build" ] || new=1
-{ git ls-files -c 2>/dev/null || find . -type f ! -path "./$B/*" ! -path './.git/*'; } >"$T/files"
+{ git ls-files -c 2>/dev/null | grep . || find . -name .git -prune -o -type d -exec test -e '{}/.flags' \; -prune -o -type f -print; } >"$T/files"
 if [ "$new" ]; then # a file that was deleted is named, too
   tar --create --ignore-failed-read --files-from="$T/files" 2>/dev/null | tar --extract --directory="$tree"
 else

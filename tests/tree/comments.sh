@@ -16,7 +16,7 @@ says_why() { # PIECE.c
   ratio=$(ratio_of "$1") && echo "$ratio of $least" && awk -v a="$ratio" -v b=$least 'BEGIN { exit !(a >= b) }'
 }
 no_torn_names() {
-  git ls-files -co --exclude-standard 2>/dev/null >"$T/files" || find src tools hw rtl examples -type f >"$T/files"
+  git ls-files -co --exclude-standard 2>/dev/null | grep . >"$T/files" || find src tools hw rtl examples -type f >"$T/files"
   grep -E '^(src|tools|hw|rtl|examples)/.*\.(c|h|cpp)$' "$T/files" | while read -r f; do
     [ ! -f "$f" ] || awk -v file="$f" '
       { line = $0; sub(/[ \t\\]+$/, "", line) }

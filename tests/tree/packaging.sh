@@ -16,6 +16,16 @@ tarball_builds_alone() (
   tar -xzf "$T/one/$name.tar.gz" -C "$T" && cd "$T/$name" && ! test -e .git || return 1
   run_make CFLAGS=-O0 build/tests/overlap/reports_add_up && build/tests/overlap/reports_add_up | grep -q '^[1-9].* 0 failed'
 )
+# Without git, sources are all that is in no folder of a build, whichever that is: B=... is one's own choice.
+tarball_of_it_is_the_same() (
+  { test -e "$T/one/$name.tar.gz" || tarball_is_made; } && tar -xzf "$T/one/$name.tar.gz" -C "$T" && cd "$T/$name" && mkdir -p build/deep && touch build/deep/object &&
+    run_make dist && run_make dist B=../again && cmp "../again/$name.tar.gz" "../one/$name.tar.gz"
+)
+# Below a path with a blank neither Verilator's makefiles nor LD_PRELOAD work: the rest is built, and tests are refused by a sentence.
+builds_below_a_blank() (
+  { test -e "$T/one/$name.tar.gz" || tarball_is_made; } && mkdir -p "$T/a blank" && tar -xzf "$T/one/$name.tar.gz" -C "$T/a blank" && cd "$T/a blank/$name" && run_make -n examples >../would 2>../said &&
+    ! grep -q -e verilat -e libnic_cosim.a ../would && grep -q 'NIC in RTL' ../said && ! run_make -n check-now >../would 2>../said && grep 'blank' ../said
+)
 to="installed here"
 install_at() { run_make "$1" B="$B" ${CFLAGS:+CFLAGS="$CFLAGS"} DESTDIR="$root/$to" PREFIX=/usr >"$T/$1.log" 2>&1; }
 uninstalled_is_gone() { install_at uninstall && find "$T/$to" ! -type d | tee "$T/left" && ! test -s "$T/left"; }
@@ -120,6 +130,8 @@ index_names_every_function() {
 check "a tarball is made" tarball_is_made
 [ -z "$TEST_MORE" ] || check "the tarball is the same twice" tarball_is_the_same_twice
 check "the tarball builds alone" tarball_builds_alone
+check "its own tarball is the same" tarball_of_it_is_the_same
+check "below a path with a blank what can be is built, and tests are refused" builds_below_a_blank
 check "make install into a folder with a space" install_at install
 check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
 check "pm_run links where there is no MPI" pm_run_links_without_mpi

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The repository's own rules: nothing outside the layout, no left-overs, no orphans.
 . tests/test.sh
-# What git knows, or in an unpacked archive everything but the build folder.
-{ git ls-files -co --exclude-standard 2>/dev/null || find . -type f ! -path './.git/*' ! -path "./$B/*" | sed 's|^\./||'; } |
+# What git knows, or in an unpacked archive everything but folders of builds, which have a .flags.
+{ git ls-files -co --exclude-standard 2>/dev/null | grep . || find . -name .git -prune -o -type d -exec test -e '{}/.flags' \; -prune -o -type f -print | sed 's|^\./||'; } |
   while read -r f; do [ -f "$f" ] && echo "$f"; done >"$T/files"
 grep -E '\.(c|h|cpp|sv|svh|sh|mk|md|f90|f|py|ys|json|txt|list)$|^Makefile$|^\.' "$T/files" >"$T/text"
 grep -E '\.(c|h|cpp)$' "$T/files" >"$T/c"
