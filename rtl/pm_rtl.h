@@ -82,6 +82,15 @@ PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
    register lets time pass there: do so when the world has ended. */
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
 
+/* Messages since pm_rtl_create that the model gave to an entry that its NIC has, too: those for which the NIC's own
+   search ended at the same entry, at another one, and at none. Not those for which it ended at an entry with NO_TRUNCATE
+   that the model passed over. Any other difference is an error, or a message that NIC and model see at different places among
+   changes of their lists. */
+typedef struct pm_rtl_matches {
+  uint64_t same_count, other_count, none_count;
+} pm_rtl_matches;
+PM_RTL__API pm_rtl_matches pm_rtl_matched(const pm_rtl *rtl);
+
 /* What of a run is saved as waveforms, as commands are told: "FILE.vcd[,nic=N]...[,from=US][,until=US]", or FILE.fst, a
    hundredth of the size; times in microseconds of the run; without nic= of NIC 0. Several NICs: FILE.N.vcd each. */
 typedef struct pm_rtl_wave {
@@ -127,6 +136,8 @@ typedef struct pm_rtl__load { /* a message under way */
       is_due; /* for its counter; the model says that it is released, no packet was seen */
   bool is_open, is_forgotten;  /* the model was told of it; it is none of the model's any more */
   int taken;                   /* 1 + the entry that it made leave its list; 0: none */
+  int entry;                   /* 1 + the one that took it in the model, of those kept here */
+  bool is_listed;              /* it goes through the program's list of the NIC */
   struct pm_rtl__part *first;  /* all its parts */
   unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
   /* Of an atomic, whose target's bytes as they were are there: what was sent, what has come out so far */
@@ -146,7 +157,7 @@ typedef struct pm_rtl__part {
 /* An entry of a NIC's table. Free when none of the four is set. */
 typedef struct pm_rtl__entry {
   cosim_entry e;
-  bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
+  bool in_model, in_nic, takes_all, never_cuts; /* in_nic: from the append on its way there on */
   int changes;                      /* appends and unlinks of it that have not been told */
   int counter;     /* that its messages raise, since its append was told; -1: none */
   uint64_t number; /* the model's, which waits for the append; 0: it does not */
@@ -216,8 +227,9 @@ struct pm_rtl {
   bool has_told;
   int change_count; /* of all NICs' lists, not told yet */
   int waiting_count, due_count,
-      forgotten_count;    /* loads of triggers: is_waiting, is_due, is_forgotten */
-  uint64_t strayed;       /* entries that the NIC took and the model did not */
+      forgotten_count; /* loads of triggers: is_waiting, is_due, is_forgotten */
+  uint64_t strayed;    /* entries that the NIC took and the model did not */
+  pm_rtl_matches matches;
   pm_rtl__load *matching; /* whose entry the model looks for */
   int64_t base_ps, period_ps;
   uint64_t rng;
@@ -257,6 +269,11 @@ static void pm_rtl__take(void *to, const unsigned char *from, uint64_t at, uint6
   const uint64_t left = at < bytes ? bytes - at : 0;
   if (from && left) memcpy(to, from + at, left < size ? (size_t)left : size);
 }
+/* The model has looked for the message's entry. */
+static void pm_rtl__matched(pm_rtl *r, pm_rtl__load *l) {
+  if (!l->entry) l->entry = 1 + pm_cargo_entry(&l->cargo);
+  r->matching = NULL;
+}
 static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t size) {
   pm_rtl *r = (pm_rtl *)ctx;
   uint64_t at;
@@ -275,7 +292,7 @@ static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t 
     l->is_matched = l->is_open = 1;
     r->matching = l;
     pm_cargo_match(&l->cargo, l->there);
-    r->matching = NULL;
+    pm_rtl__matched(r, l);
     r->has_told = 1;
   }
   pm_rtl__take(buffer, l->there, p->offset + at, l->cargo.size_bytes, size);
@@ -427,6 +444,7 @@ static int pm_rtl__entry_new(pm_rtl *r, int nic, const cosim_entry *e, bool take
     x->e.user = (uint64_t)n;
     x->in_model = !takes_all;
     x->takes_all = takes_all;
+    x->never_cuts = 0;
     x->number = 0;
     pm_rtl__change(r, nic, n, 0);
     return n;
@@ -528,7 +546,7 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
-  if (number >= 0) s->entry[number].number = entry->op_id;
+  if (number >= 0) s->entry[number].number = entry->op_id, s->entry[number].never_cuts = entry->never_cuts;
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }
@@ -536,9 +554,11 @@ static void pm_rtl__entry_unlinked(void *ctx, int64_t t_ps, int node, int number
                                    bool is_by_message) {
   pm_rtl *r = (pm_rtl *)ctx;
   pm_rtl__entry *x = &r->nics[node].lists.entry[number];
+  const bool is_its = is_by_message && r->matching && r->matching->cargo.to_node == node;
   x->in_model = 0;
+  if (is_its) r->matching->entry = 1 + number;
   if (!x->in_nic) return; /* the NIC took it out, and told */
-  if (is_by_message && r->matching && r->matching->cargo.to_node == node) {
+  if (is_its) {
     r->matching->taken = 1 + number; /* the NIC may be about to tell */
     return;
   }
@@ -598,6 +618,7 @@ static void pm_rtl__address(pm_rtl *r, const pm_rtl__part *p, cosim_command *c) 
   if (pt < 0 || !r->nics[cargo->to_node].lists.context[to].serves[pt]) return;
   from = pm_rtl__context_of(r, cargo->from_node, cargo->from_pid, cargo->interface_index, 1);
   if (!from) return;
+  p->load->is_listed = 1;
   c->ctx = from;
   c->dst_pid = (int)cargo->to_pid;
   c->pt = pt;
@@ -1007,7 +1028,10 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
   pm_cargo_arrived(&l->cargo, l->t_first_ps[0], l->t_last_ps[0],
                    l->cargo.kind == PM_CARGO_PUT || l->cargo.kind == PM_CARGO_EXCHANGE ? l->there
                                                                                        : NULL);
-  r->matching = NULL;
+  if (l->is_matched)
+    r->matching = NULL;
+  else
+    pm_rtl__matched(r, l);
   r->has_told = 1;
   if (l->cargo.kind == PM_CARGO_EXCHANGE && !l->lost) {
     pm_rtl__part *back = pm_rtl__part_new(r, l, 0, l->cargo.size_bytes, 1);
@@ -1017,6 +1041,18 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
     else
       pm_world_fail(r->world, PM_E_NOMEM, "pm_rtl.h: too many messages under way");
   }
+}
+/* The NIC's entry for a message beside the model's. */
+static void pm_rtl__compare(pm_rtl *r, const pm_rtl__part *p, const cosim_event *e) {
+  const pm_rtl__load *l = p->load;
+  const pm_rtl__entry *found = &r->nics[l->cargo.to_node].lists.entry[e->slot];
+  if (!l->is_listed || !l->entry || p->offset || p->is_back) return;
+  if (l->entry == 1 + e->slot)
+    r->matches.same_count++;
+  else if (found->takes_all)
+    r->matches.none_count++;
+  else if (!found->never_cuts)
+    r->matches.other_count++;
 }
 static bool pm_rtl__is_end(const cosim_event *e) {
   return e->type == COSIM_EV_ACK || e->type == COSIM_EV_REPLY;
@@ -1034,6 +1070,7 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
     l->is_open = 1;
   } else if (!pm_rtl__is_end(e)) {
     pm_rtl__arrived(r, p);
+    pm_rtl__compare(r, p, e);
     if (l->arrived == l->parts) pm_rtl__taken(r, l);
     pm_rtl__finish(r, l);
   } else {
@@ -1314,5 +1351,6 @@ PM_RTL__API pm_rtl *pm_rtl_create(void) {
 PM_RTL__API void pm_rtl_destroy(pm_rtl *rtl) { free(rtl); }
 PM_RTL__API const pm_carrier *pm_rtl_carrier(const pm_rtl *rtl) { return &rtl->carrier; }
 PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl) { return rtl->error; }
+PM_RTL__API pm_rtl_matches pm_rtl_matched(const pm_rtl *rtl) { return rtl->matches; }
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl) { return rtl->sim; }
 #endif /* PM_RTL_H_INCLUDED */

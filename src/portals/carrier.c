@@ -186,6 +186,10 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
       !(m->what.kind == PM__GET && w->desc.no_data))
     pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
 }
+PM_API int pm_cargo_entry(const pm_cargo *cargo) {
+  const pm__message *m = (const pm__message *)cargo->message;
+  return m->cargo.lookup >= PM__LOOKUP_FOUND && m->what.me ? m->what.me->carried - 1 : -1;
+}
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
                            const void *value) {
   pm__message *m = pm__cargo_open(cargo);
@@ -305,6 +309,7 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   if (options & PTL_ME_ACK_DISABLE) w->has_mute_entries = true;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
+  e.never_cuts = (options & PTL_ME_NO_TRUNCATE) != 0;
   e.op_id = number;
   if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));

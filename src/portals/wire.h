@@ -59,8 +59,7 @@ typedef struct pm_cargo {
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
-/* An entry of a list, as far as it says whose messages it takes. (Not: that it takes none that would be cut
-   short, its user, and what it has room for.) */
+/* An entry of a list, as far as it says whose messages it takes. (Not: its user, and what it has room for.) */
 typedef struct pm_carrier_entry {
   int node; /* of the process that appended it */
   uint32_t pid;
@@ -69,6 +68,7 @@ typedef struct pm_carrier_entry {
   bool is_overflow, is_use_once;
   bool keeps_headers; /* messages leave unexpected headers */
   bool is_untold;     /* of those that it finds nobody is told */
+  bool never_cuts;    /* what has no room is passed over (PTL_ME_NO_TRUNCATE) */
   int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
       op_id; /* not 0: pm_list_told() says when it is done, also of an entry that headers used up */
@@ -135,6 +135,9 @@ PM_API void pm_cargo_sent(const pm_cargo *cargo);
 /* GET, ATOMIC and FETCH are about to read the target's memory: matches, and fills size_bytes of data
    (zeros where nothing matched). Once. */
 PM_API void pm_cargo_match(const pm_cargo *cargo, void *data);
+/* The carrier's own number of the entry that took it, since pm_cargo_match or _arrived until _returned; -1: none did, one
+   that the carrier does not keep, or one that left its list with it (entry_unlinked named that). */
+PM_API int pm_cargo_entry(const pm_cargo *cargo);
 /* ATOMIC and FETCH, once: the value that came out is to be stored. operand: as it was read from the initiator, was: as
    pm_cargo_match filled it; each of size_bytes. When something else changed the memory since then, the model computes again. */
 PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const void *was,
