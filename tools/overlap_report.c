@@ -461,6 +461,8 @@ static int64_t idle_ns(const nbc_report *r) {
       return 0;
     plus(&most_ns, unseen && t->waited_ns > moved_ns ? t->waited_ns : moved_ns);
   }
+  for (size_t i = 0; i < r->call_count; i++) /* files are no partners */
+    if (r->calls[i].kind == NBC_KIND_IO) plus(&most_ns, r->calls[i].total_ns);
   return r->call_ns > most_ns ? r->call_ns - most_ns : 0;
 }
 
@@ -476,6 +478,19 @@ static int64_t window_ns(const nbc_report *r) {
       plus(&own_ns, r->cells[i].t.waited_ns);
   }
   return all_ns > own_ns ? all_ns - own_ns : 0;
+}
+
+/* The call on windows that most time passed in, by the places; "fences ..." where none is known. */
+static const char *window_call(const nbc_report *r) {
+  const nbc_site *most = NULL;
+  for (size_t i = 0; i < r->site_count; i++) {
+    const nbc_site *const s = &r->sites[i];
+    if (strncmp(s->call, "MPI_Win_", 8) == 0 && strncmp(s->call, "MPI_Win_create", 14) != 0 &&
+        strncmp(s->call, "MPI_Win_allocate", 16) != 0 && strcmp(s->call, "MPI_Win_free") != 0 &&
+        (!most || s->total_ns > most->total_ns))
+      most = s;
+  }
+  return most ? most->call : "MPI_Win_start, MPI_Win_wait, fences ...";
 }
 
 /* ---- on the wire ------------------------------------------------------------------------------ */
@@ -630,17 +645,20 @@ static void put_known(FILE *out, const nbc_totals *t) { /* what the bounds leave
             100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
 }
 
-static void text_offenders(const nbc_report *r, FILE *out) {
+/* `more`: of what else advice is given. */
+static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
   words w, t, u;
+  char call[60];
   row *rows;
   const size_t count = offenders(r, &rows, 6);
   unsigned told = 0; /* once is enough */
-  if (!count)
-    fputs(
-        "\nNothing stands out: no place with a hundredth of the transfer time is left unhidden.\n",
-        out);
-  else
+  if (count)
     fputs("\nWorst first, and what to do\n", out);
+  else
+    fprintf(out,
+            "\nNothing%s stands out: no place with a hundredth of the transfer time is left "
+            "unhidden.\n",
+            more ? " else" : "");
   for (size_t i = 0; i < count; i++) {
     const verdict v = judge(&rows[i]);
     fprintf(out, "  %zu. %s: %s\n     ", i + 1, row_text(r, BY_CELL, &rows[i], &w),
@@ -655,14 +673,14 @@ static void text_offenders(const nbc_report *r, FILE *out) {
   free(rows);
   if (r->call_ns && share(window_ns(r), r->call_ns) >= 0.1)
     fprintf(out,
-            "  At least %s of the %s in communication calls were calls on windows (MPI_Win_start,\n"
-            "  MPI_Win_wait, fences ...) in which none of the transfers that are told of here "
-            "ended: waiting for "
-            "ranks\n"
-            "  that are late (balance cures that) or that compute without progress (progress there "
-            "cures\n"
-            "  that), or the library's own work. The places say where.\n",
-            time_text(window_ns(r), &t), time_text(r->call_ns, &u));
+            "  At least %s of the %s in communication calls were calls on windows (%s)\n"
+            "  in which none of the transfers that are told of here ended: waiting for ranks that "
+            "are late\n"
+            "  (balance cures that) or that compute without progress (progress there cures that), "
+            "or the\n"
+            "  library's own work. The places say where.\n",
+            time_text(window_ns(r), &t), time_text(r->call_ns, &u),
+            plain(window_call(r), call, sizeof call));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
         out,
@@ -679,6 +697,8 @@ static void text_offenders(const nbc_report *r, FILE *out) {
 #include "tools/overlap_report_last.h"
 #include "overlap_report_csv.h"
 #include "overlap_report_endings.h"
+static void put_offenders(FILE *out, const nbc_report *r, size_t more);
+#include "overlap_report_unmoved.h"
 
 static void text_ranks(const run *r, FILE *out) {
   words a, b, c;
@@ -743,7 +763,7 @@ static bool write_text(const run *r, FILE *out) {
   text_comms(r->sum, out);
   text_pairs(r->sum, out);
   text_last(r->sum, out);
-  if (r->sum->total.count) text_offenders(r->sum, out);
+  text_advice(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++)
     fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
   return fflush(out) == 0 && !ferror(out);
@@ -969,18 +989,19 @@ static void put_head(FILE *out, const run *r) {
   put_keys(out);
 }
 
-static void put_offenders(FILE *out, const nbc_report *r) {
+static void put_offenders(FILE *out, const nbc_report *r, size_t more) {
   words w, a, b;
   row *rows;
   const size_t count = offenders(r, &rows, 8);
   unsigned told = 0;
   fputs("<h2>Worst first, and what to do</h2>\n", out);
-  if (!count)
-    fputs("<p>Nothing stands out: no place with a hundredth of the transfer time is left "
-          "unhidden.</p>\n",
-          out);
-  else
+  if (count)
     fputs("<ol>\n", out);
+  else
+    fprintf(out,
+            "<p>Nothing%s stands out: no place with a hundredth of the transfer time is left "
+            "unhidden.</p>\n",
+            more ? " else" : "");
   for (size_t i = 0; i < count; i++) {
     const nbc_totals *t = &rows[i].t;
     const verdict v = judge(&rows[i]);
@@ -999,11 +1020,10 @@ static void put_offenders(FILE *out, const nbc_report *r) {
     fprintf(
         out,
         "<p class=\"caution\">At least %s of the %s in communication calls were calls on windows "
-        "(MPI_Win_start, MPI_Win_wait, fences ...) in which none of the transfers that are told of "
-        "here "
-        "ended: waiting for ranks that are late (balance cures that) or that compute without "
-        "progress (progress there cures that), or the library's own work. The places say "
-        "where.</p>\n",
+        "in which none of the transfers that are told of here ended: waiting for ranks that are "
+        "late "
+        "(balance cures that) or that compute without progress (progress there cures that), or the "
+        "library's own work. The places say where.</p>\n",
         time_text(window_ns(r), &a), time_text(r->call_ns, &b));
   if (r->call_ns && share(idle_ns(r), r->call_ns) >= 0.2)
     fprintf(
@@ -1209,8 +1229,8 @@ static bool write_page(const run *r, const char *path) {
   FILE *out = fopen(path, "w");
   if (!out) return false;
   put_head(out, r);
+  put_advice(out, r->sum);
   if (r->sum->total.count) {
-    put_offenders(out, r->sum);
     put_diagnoses(out, r->sum);
     for (grouping by = BY_SECTION; by <= BY_PLACE; by = (grouping)(by + 1))
       put_groups(out, r->sum, by);

@@ -95,10 +95,26 @@ static bool read_whole_line(FILE *in, char *text, size_t room) {
   return true;
 }
 
+/* A name of C++ that would be cut off: without its parameters, the brackets after it, but not those of a template, of
+   operator() or of (anonymous namespace). */
+enum { NAME_ROOM = 100 };
+static void shorten_name(char *name) {
+  int depth = 0;
+  if (strlen(name) <= NAME_ROOM) return;
+  for (char *c = name; *c; c++) {
+    depth += *c == '<' ? 1 : *c == '>' ? -1 : 0;
+    if (*c != '(' || depth > 0 || c == name || strncmp(c, "(anonymous", 10) == 0 ||
+        strncmp(c, "()(", 3) == 0)
+      continue;
+    *c = 0;
+    return;
+  }
+}
+
 /* Two lines per address: function; file:line. "??" where there is no debugging information. Names of C++ with all
    their parameters may be thousands of characters long. */
 static void ask_addr2line(place *const *of, size_t count) {
-  char function[400], line[600];
+  char function[4000], line[600];
   int from, status;
   const pid_t pid = start_addr2line(of[0]->site->module, of, count, &from);
   if (pid < 0) return;
@@ -111,8 +127,12 @@ static void ask_addr2line(place *const *of, size_t count) {
     char *const unknown = strstr(line, ":?"); /* a static function's file is known by its symbol */
     if (unknown) *unknown = 0;
     const bool knows_line = strncmp(line, "??", 2) != 0;
-    if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all)) continue;
-    snprintf(of[i]->where, sizeof of[i]->where, "%.100s (%.90s)", function,
+    /* The loader found the name of C++ at this address, which addr2line only reads out. */
+    const bool is_mangled = of[i]->site->symbol && strncmp(of[i]->site->symbol, "_Z", 2) == 0;
+    if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all || is_mangled)) continue;
+    shorten_name(function);
+    snprintf(of[i]->where, sizeof of[i]->where,
+             knows_line || knows_all ? "%.*s (%.90s)" : "%.*s in %.60s", NAME_ROOM, function,
              knows_line ? file_of(line) : file_of(of[i]->site->module));
   }
   fclose(in);
@@ -355,9 +375,35 @@ static void text_more(FILE *out, size_t count) {
   fprintf(out, "  and %zu more place%s\n", count, count == 1 ? "" : "s");
 }
 
+/* Which files without symbols the first `count` places are in, as "a.so, b.so"; false: none. */
+static bool stripped_files(const place *places, size_t place_count, const line_sum *lines,
+                           size_t count, char *text, size_t room) {
+  const char *last = NULL;
+  *text = 0;
+  for (size_t i = 0; i < count; i++) {
+    const nbc_site *site = NULL;
+    for (size_t k = 0; k < place_count && !site; k++)
+      if (places[k].where == lines[i].where) site = places[k].site;
+    if (!site || !site->module || site->where || site->symbol || !strstr(lines[i].where, "+0x") ||
+        site->module == last || access(site->module, R_OK) != 0 ||
+        names_all_functions(site->module))
+      continue;
+    last = site->module;
+    char name[80];
+    const size_t n = strlen(text);
+    plain(file_of(site->module), name, sizeof name);
+    if (!strstr(text, name)) snprintf(text + n, room - n, "%s%s", n ? ", " : "", name);
+  }
+  return *text;
+}
+static const char stripped_means[] =
+    "places there are offsets. A build that keeps them (-g, not stripped) has names; so has this "
+    "report, made "
+    "again, when their debug symbols are installed (Debian: packages -dbgsym).";
+
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
-  char text[200], call[40];
+  char text[200], call[40], files[300], means[600];
   size_t count;
   if (!r->site_count) return;
   place *places = places_of(r);
@@ -370,6 +416,10 @@ static void text_places(const nbc_report *r, FILE *out) {
             time_text(mean_ns(&lines[i]), &b), time_text(lines[i].max_ns, &c),
             plain(lines[i].where, text, sizeof text));
   if (count > 15) text_more(out, count - 15);
+  if (stripped_files(places, r->site_count, lines, count < 15 ? count : 15, files, sizeof files)) {
+    snprintf(means, sizeof means, "No symbols in %s: %s", files, stripped_means);
+    put_wrapped(out, "  ", means);
+  }
   free(lines);
   free(places);
 }
@@ -404,6 +454,7 @@ static void text_begun(const nbc_report *r, FILE *out) {
 
 static void put_places(FILE *out, const nbc_report *r) {
   words a, b, c;
+  char files[300];
   size_t count;
   if (!r->site_count) return;
   place *places = places_of(r);
@@ -429,6 +480,12 @@ static void put_places(FILE *out, const nbc_report *r) {
   fputs("</tbody></table></div>\n", out);
   if (count > 100)
     fprintf(out, "<p class=\"soft\">%zu more place%s.</p>\n", count - 100, count == 101 ? "" : "s");
+  if (stripped_files(places, r->site_count, lines, count < 100 ? count : 100, files,
+                     sizeof files)) {
+    fputs("<p class=\"soft\">No symbols in ", out);
+    put(out, files);
+    fprintf(out, ": %s</p>\n", stripped_means);
+  }
   free(lines);
   free(places);
 }
@@ -546,6 +603,7 @@ static void text_comms(const nbc_report *r, FILE *out) {
     fprintf(out, "  %-30s %9d %9llu %9s %9s\n", plain(comm_name(comms[i]), name, 31),
             comms[i]->size, (unsigned long long)comms[i]->count,
             bytes_text(comms[i]->size_bytes, &a), time_text(comms[i]->waited_ns, &b));
+  if (r->comm_count > 15) fprintf(out, "  and %zu more\n", r->comm_count - 15);
   free(comms);
 }
 static void put_comms(FILE *out, const nbc_report *r) {
@@ -564,6 +622,7 @@ static void put_comms(FILE *out, const nbc_report *r) {
             time_text(comms[i]->waited_ns, &b));
   }
   fputs("</table>\n", out);
+  if (r->comm_count > 100) fprintf(out, "<p class=\"soft\">%zu more.</p>\n", r->comm_count - 100);
   free(comms);
 }
 

@@ -38,11 +38,29 @@ computation_is_of_each_transfer() {
   advised() { "$tool" computed "$1" "$2" "$T/computed.json" && status 0 "$report" --no-html "$T/computed.json" && printed "outside sections): $3"; }
   advised 10000000 1 'too little computation' && advised 250000 250000 'cannot be told' && advised 10000000 50000 'too little computation'
 }
+# Places go into a report: sites FILE SITE...
+sites() { file=$1 && shift && sed -i 's|^"cells":|"sites":['"$(printf '%s\n' "$@" | paste -sd,)"'],&|' "$file" && grep -q '^"sites"' "$file"; }
+# Barriers, looks, files and what is made have no transfers that tell of them, and may be most of the time.
+calls_without_transfers() {
+  told() { "$tool" waits "$1" "$T/waits.json" && status 0 "$report" -o "$T/waits.html" "$T/waits.json" && printed "  $2: 1.00 s in 1 call" && grep -q "<b>$2</b>: 1.00 s in 1 call" "$T/waits.html"; }
+  told iprobe "looking for messages" && told test "looking for messages" && told io files && told win_create "communicators and windows" && told topology "communicators and windows" &&
+    printed "barriers: 100 ms in 1 call" && ! printed "barriers: 100 ms in 1 calls" || return 1
+  # what costs most comes first, here and on the page
+  "$tool" waits send "$T/waits.json" && status 0 "$report" -o "$T/waits.html" "$T/waits.json" && sed -n '/^Worst first/,$p' "$T/out" | grep "^Calls that move no message" && sed 's/<h2>/\n&/g' "$T/waits.html" | sed -n '/Worst first/,$p' | grep "^<h2>Calls that move no message" &&
+    [ "$(grep -c "^Calls that move no message" "$T/out")$(grep -o "<h2>Calls that move no message" "$T/waits.html" | wc -l)" = 11 ] || return 1
+  sites "$T/waits.json" '{"call":"MPI_Barrier","module":"gone.so","where":"step (halo.c:7)","offset":9,"count":1,"total_ns":70000000,"max_ns":9}' '{"call":"MPI_Barrier","module":"gone.so","where":"end (halo.c:9)","offset":99,"count":1,"total_ns":30000000,"max_ns":9}' &&
+    status 0 "$report" -o "$T/waits.html" "$T/waits.json" && printed "barriers: 100 ms in 1 call, 70.0 ms of it in MPI_Barrier at step (halo.c:7)" && grep -q "70.0 ms of it in MPI_Barrier at step (halo.c:7)" "$T/waits.html" || return 1
+  "$tool" quiet "$T/quiet.json" && status 0 "$report" -o "$T/quiet.html" "$T/quiet.json" && printed "barriers: 100 ms in 1 call" && ! printed "files:" && ! printed "Worst first" && ! printed "stands out" && grep -q "<b>barriers</b>: 100 ms" "$T/quiet.html" && ! grep -q "Worst first" "$T/quiet.html"
+}
+# Files are no partners who could be late.
+files_are_not_waited_for() { "$tool" waits io "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "at least 500 ms of the 1.50 s"; }
 # What ends no transfer of one's own is in no row of transfers: the time that a target waits in a window is said all the same.
 windows() {
   "$tool" window "$T/window.json" && status 0 "$report" -o "$T/window.html" "$T/window.json" && printed "At least 1.40 s of the 1.50 s in communication calls were calls on windows" &&
     grep -q "At least 1.40 s of the 1.50 s in communication calls were calls on windows" "$T/window.html" &&
-    "$tool" waits send "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && ! printed "calls on windows"
+    "$tool" waits send "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && ! printed "calls on windows" &&
+    sites "$T/window.json" '{"call":"MPI_Win_create","offset":9,"count":1,"total_ns":4000000000,"max_ns":9}' '{"call":"MPI_Win_fence","offset":9,"count":1,"total_ns":100000000,"max_ns":9}' '{"call":"MPI_Win_flush_all","offset":9,"count":1,"total_ns":1400000000,"max_ns":9}' &&
+    status 0 "$report" --no-html "$T/window.json" && printed "calls on windows (MPI_Win_flush_all)"
 }
 # A stripped module names what it exports, which is not where a place behind it is.
 stripped_module() {
@@ -53,6 +71,30 @@ stripped_module() {
   done
   status 0 "$report" --no-html "$T/copy" && grep '^By place' "$T/out" && grep 'MPI_Wait .* hidden (module\.c)$' "$T/out" && strip "$T/module.so" &&
     status 0 "$report" --no-html "$T/copy" && grep "MPI_Wait .* module.so+0x$(printf %x "$offset")\$" "$T/out"
+}
+# What to do where a file has no symbols; its debug symbols, installed later, name its places.
+symbols_come_later() {
+  printf '__attribute__((noinline, used)) static int hidden(int x) { return x + 1; }\n' >"$T/later.c" && (cd "$T" && $CC -g -fPIC -shared -O1 -o later.so later.c && objcopy --only-keep-debug later.so later.debug) &&
+    offset=$((0x$(nm "$T/later.so" | sed -n 's/ t hidden$//p') + 1)) && strip "$T/later.so" && (cd "$T" && objcopy --add-gnu-debuglink=later.debug later.so && mv later.debug away) &&
+    "$tool" waits send "$T/later.json" && sites "$T/later.json" '{"call":"MPI_Barrier","module":"'"$T"'/later.so","offset":'$offset',"count":1,"total_ns":70000000,"max_ns":9}' || return 1
+  status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "No symbols in later.so: places there are offsets" && grep -q "No symbols in later.so: places there are offsets" "$T/later.html" &&
+    mv "$T/away" "$T/later.debug" && status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "hidden (later.c:1)" && ! printed "No symbols in" && ! grep -q "No symbols in" "$T/later.html"
+}
+# Names of C++ that a stripped library exports are read out, long ones without their parameters.
+names_of_cplusplus() {
+  long=a_name_of_thirty_characters_xx && printf 'namespace %s { struct box { int operator()(int, struct other *); }; __attribute__((noinline)) int box::operator()(int x, struct other *) { return x + 1; } }\nint halo(int x, struct other *) { return x + 1; }\n' "$long::$long" >"$T/names.cc" &&
+    g++ -std=c++17 -g -fPIC -shared -O1 -o "$T/names.so" "$T/names.cc" && first=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _ZN.*$//p') + 1)) && second=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _Z4halo.*$//p') + 1)) &&
+    "$tool" waits send "$T/names.json" && sites "$T/names.json" '{"call":"MPI_Wait","module":"'"$T"'/names.so","symbol":"_ZN1a","offset":'$first',"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Send","module":"'"$T"'/names.so","symbol":"_Z4halo","offset":'$second',"count":1,"total_ns":9,"max_ns":9}' || return 1
+  status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() (names.cc:1)\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) (names.cc:2)$' "$T/out" &&
+    strip "$T/names.so" && status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() in names.so\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) in names.so$' "$T/out"
+}
+more_communicators() {
+  for n in 15 17; do
+    "$tool" waits send "$T/comms.json" && comms=$(seq 1 $n | sed 's|.*|{"name":"c&","size":2,"count":1,"size_bytes":8,"waited_ns":9}|' | paste -sd, -) &&
+      sed -i 's|^"cells":|"communicators":['"$comms"'],&|' "$T/comms.json" && status 0 "$report" --no-html "$T/comms.json" && printed "By communicator" || return 1
+    [ $n = 15 ] || sed -n '/^By communicator/,/^$/p' "$T/out" | grep "^  and 2 more\$" || return 1
+    [ $n = 17 ] || ! sed -n '/^By communicator/,/^$/p' "$T/out" | grep " more" || return 1
+  done
 }
 # Two addresses of one line, in a process each: one row, as of transfers.
 one_line_is_one_row() {
@@ -221,8 +263,13 @@ check "a sum can be reported again" sum_is_a_report
 check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
 check "time waited in windows is told to targets" windows
+check "calls that move no message are told of, most time first" calls_without_transfers
+check "files are no partners that are waited for" files_are_not_waited_for
 check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
+check "a file without symbols is named, and its debug symbols name its places" symbols_come_later
+check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
+check "communicators that are left out are counted" more_communicators
 check "what is known of places is in the JSON" places_in_json
 check "one more place is one" one_more_place
 check "addresses of one line are one row" one_line_is_one_row

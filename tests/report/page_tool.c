@@ -6,8 +6,9 @@
    exchange BYTES FILE: a report of 10 exchanges of so many bytes each way, each in a call as long as both take.
    computed FIRST EACH FILE: a report of 10 sends of 202 us beside as many ns of computation as FIRST says, and EACH for the others.
    window FILE: a report of a put that ends in a fence of 100 ms, and 1.4 s in a call that waits for others' puts.
+   quiet FILE: a report of a barrier of 100 ms and 4 ms with files, and no transfer.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool timelines FOLDER */
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool quiet FILE | page_tool timelines FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -140,6 +141,16 @@ static int window(const char *path) {
   nbc_call_enter_at(s.me, NBC_KIND_RMA_SYNC, 200000000);
   nbc_call_exit_at(s.me, 1600000000);
   return write_report(&s, 1700000000, path);
+}
+static int quiet(const char *path) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_BARRIER, 0);
+  nbc_call_exit_at(s.me, 100000000);
+  nbc_call_enter_at(s.me, NBC_KIND_IO, 100000000);
+  nbc_call_exit_at(s.me, 104000000);
+  return write_report(&s, 200000000, path);
 }
 static int computed(int64_t first_ns, int64_t each_ns, const char *path) {
   nbc_monitor_desc desc;
@@ -291,6 +302,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
   if (argc == 3 && strcmp(argv[1], "timelines") == 0) return timelines(argv[2]);
   if (argc == 3 && strcmp(argv[1], "window") == 0) return window(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "quiet") == 0) return quiet(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "exchange") == 0) return exchange(strtoull(argv[2], NULL, 10), argv[3]);
   if (argc == 5 && strcmp(argv[1], "computed") == 0) return computed(atoll(argv[2]), atoll(argv[3]), argv[4]);
