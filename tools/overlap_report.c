@@ -1361,6 +1361,7 @@ int main(int argc, char **argv) {
   if (traces.count >= 2) take_last(r.sum);
   take_endings(r.sum);
   take_cores(&r);
+  take_stamps(&r);
   if (reference_path) {
     read_run(&reference, &reference_path, 1);
     if (reference.process_count) take_reference(&r, &reference);

@@ -706,8 +706,8 @@ static void put_pairs(FILE *out, const nbc_report *r) {
 }
 
 /* ---- bounds that know both sides ----------------------------------------------------------------------- */
-static void partner_note(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void partner_note(run *r, const char *format, ...) {
+static void say_too(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say_too(run *r, const char *format, ...) {
   char text[400];
   va_list args;
   va_start(args, format);
@@ -726,20 +726,41 @@ static void take_cores(run *r) {
     words a;
     const nbc_counter *const c = &r->sum->counters[i];
     if (strcmp(c->name, "waited_for_a_core_ns") == 0 && c->value > 0 && c->value < 9e18)
-      partner_note(
-          r,
-          "processes were ready to run and waited %s for a core that others had (%.0f %% of "
-          "the time of all): nothing here cures that; measure with a core for each",
-          time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
+      say_too(r,
+              "processes were ready to run and waited %s for a core that others had (%.0f %% of "
+              "the time of all): nothing here cures that; measure with a core for each",
+              time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
   }
   if (gethostname(here, sizeof here - 1) != 0) return;
   for (size_t i = 0; i < r->process_count; i++) count += strcmp(r->processes[i].host, here) == 0;
   if (cores > 0 && count > cores)
-    partner_note(
-        r,
-        "%ld processes on %ld core%s of %s: much of what they waited for each other was for "
-        "a core; measure with a core for each",
-        count, cores, cores == 1 ? "" : "s", here);
+    say_too(r,
+            "%ld processes on %ld core%s of %s: much of what they waited for each other was for "
+            "a core; measure with a core for each",
+            count, cores, cores == 1 ? "" : "s", here);
+}
+
+/* Bounds are shares of the table's time, those by stamps of each transfer's own: where some took longer, these weigh more. */
+static void take_stamps(run *r) {
+  long rows = 0;
+  double longest = 0;
+  for (size_t i = 0; i < r->sum->cell_count; i++) {
+    const nbc_totals *const t = &r->sum->cells[i].t;
+    const double least = share(t->min_overlap_ns, t->xfer_ns),
+                 most = share(t->max_overlap_ns, t->xfer_ns);
+    if (!t->exact_count || t->exact_count != t->count || t->exact_xfer_ns <= t->xfer_ns ||
+        t->xfer_ns <= 0)
+      continue;
+    if (exact_least(t) <= most + 1e-3 && exact_most(t) >= least - 1e-3) continue;
+    rows++;
+    longest = fmax(longest, share(t->exact_xfer_ns, t->xfer_ns));
+  }
+  if (rows)
+    say_too(r,
+            "in %ld row%s the share by NIC stamps lies outside of the bounds: transfers took up to "
+            "%.1f times the time of "
+            "the table there, as they shared the wire; a share by stamps is of that longer time",
+            rows, rows == 1 ? "" : "s", longest);
 }
 
 /* The sums of a pair, found by their ranks. */
@@ -805,22 +826,21 @@ static void take_partners(run *r) {
     if (kinds[k].count && nbc_report_partner_bound(r->sum, &kinds[k]) == NBC_E_NOMEM) no_memory();
   }
   if (matches.matched_count < matches.message_count)
-    partner_note(r, "%llu of %llu messages of the timelines were not matched: %s",
-                 (unsigned long long)(matches.message_count - matches.matched_count),
-                 (unsigned long long)matches.message_count,
-                 matches.why ? matches.why
-                             : "no message of their tag was seen on the other side (matched by a "
-                               "probe, in parts, or by calls within calls)");
+    say_too(r, "%llu of %llu messages of the timelines were not matched: %s",
+            (unsigned long long)(matches.message_count - matches.matched_count),
+            (unsigned long long)matches.message_count,
+            matches.why ? matches.why
+                        : "no message of their tag was seen on the other side (matched by a "
+                          "probe, in parts, or by calls within calls)");
   if (matches.contradicted_count) {
     words w;
-    partner_note(
-        r,
-        "%llu sides of messages were faster than the table, as both sides together show: the "
-        "table is too slow for them%s%s%s",
-        (unsigned long long)matches.contradicted_count,
-        matches.disproved_ns ? ", and of the minima by one side " : "",
-        matches.disproved_ns ? time_text(matches.disproved_ns, &w) : "",
-        matches.disproved_ns ? " do not hold" : "");
+    say_too(r,
+            "%llu sides of messages were faster than the table, as both sides together show: the "
+            "table is too slow for them%s%s%s",
+            (unsigned long long)matches.contradicted_count,
+            matches.disproved_ns ? ", and of the minima by one side " : "",
+            matches.disproved_ns ? time_text(matches.disproved_ns, &w) : "",
+            matches.disproved_ns ? " do not hold" : "");
   }
 }
 
