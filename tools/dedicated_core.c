@@ -48,7 +48,7 @@ static char *read_file(const char *path, size_t *bytes, nbc_error *err) {
   *bytes = text ? fread(text, 1, MOST, file) : 0;
   if (!text || ferror(file) || *bytes == MOST) {
     snprintf(err->text, sizeof err->text, "%s: %s", path,
-             *bytes == MOST ? "longer than 64 MiB" : "cannot be read");
+             *bytes == MOST ? "longer than 64 MiB" : strerror(errno));
     free(text), text = NULL;
   }
   if (file) fclose(file);

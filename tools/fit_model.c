@@ -92,8 +92,9 @@ static int read_samples(const char *path, nbc_model_series *s) {
     else
       not_positive++;
   }
-  if (!bad && ferror(file)) bad = "cannot be read";
+  const int code = ferror(file) ? errno : 0;
   fclose(file);
+  if (!bad && code) return fail(path, strerror(code));
   snprintf(why, sizeof why, "%s:%d: %s", path, number, bad ? bad : "");
   if (bad) return fail(why, "");
   if (not_positive > 0) /* a difference of times may be */

@@ -97,8 +97,9 @@ static int read_file(const char *path, sample *samples, int *count) {
       bad = read_line(line, &samples[*count], &found);
     *count += !bad && found;
   }
-  if (!bad && ferror(file)) bad = "cannot be read";
+  const int code = ferror(file) ? errno : 0;
   fclose(file);
+  if (!bad && code) return fail(path, strerror(code));
   snprintf(why, sizeof why, "%s:%d: %s", path, number, bad ? bad : "");
   return bad ? fail(why, "") : 0;
 }

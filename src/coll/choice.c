@@ -204,7 +204,7 @@ NBC_API nbc_status nbc_choice_read(const char *path, nbc_choice *table, nbc_erro
       text ? NBC_OK : nbc__status_fail(err, NBC_E_NOMEM, 0, "%s: out of memory", path);
   const size_t bytes = text ? fread(text, 1, MOST_BYTES, file) : 0;
   if (!status && ferror(file))
-    status = nbc__status_fail(err, NBC_E_IO, 0, "%s: cannot be read", path);
+    status = nbc__status_fail(err, NBC_E_IO, 0, "%s: %s", path, strerror(errno));
   if (!status && bytes == MOST_BYTES)
     status = nbc__status_fail(err, NBC_E_FULL, 0, "%s: longer than a choice table", path);
   fclose(file);

@@ -30,7 +30,7 @@ names_bad_lines() {
     "$B/fit_model" --help | grep 'at most 256 different sizes' || return 1
   printf '1 1e-6\n1 0\n1 -1e-9\n' >"$T/some"
   "$B/fit_model" "$T/some" 2>&1 | grep -q 'left out: 2 times' || return 1
-  refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples"
+  refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples" && refuses "fit_model: $T: Is a directory" "$T"
 }
 names_bad_arguments() {
   refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 &&

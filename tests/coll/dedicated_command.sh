@@ -45,7 +45,8 @@ echo 'comp_s ten' >"$T/bad"
 check "a bad field is named with its line" says 'bad:1: comp_s: number >= 0 wanted' 2 "$D" "$T/bad"
 echo '@ mpiP' >"$T/bad"
 check "a short mpiP report is named" says 'not a report of mpiP' 2 "$D" "$T/bad"
-check "a missing file is named" says '/nonexistent: cannot be read' 2 "$D" /nonexistent
+check "a missing file is named" says '/nonexistent: No such file or directory' 2 "$D" /nonexistent
+check "a folder is named" says '/: Is a directory' 2 "$D" /
 check "bad options are refused" says 'dedicated_core: --fast: unknown option' 2 "$D" --fast
 check "a value that is missing is named" says 'dedicated_core: --cores: its value is missing' 2 "$D" --cores
 : >"$T/nothing"
