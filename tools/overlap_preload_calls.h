@@ -148,29 +148,29 @@ WRAP(N(Isendrecv_replace), OTHER, (P_REPLACE, P_REQ), (A_REPLACE, request),
 
 COLL(Bcast, Ibcast, BCAST, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),
      (buf, count, type, root, comm), ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
-     from_root(root, bytes_of(count, type)))
+     NOT_AT_ROOT(from_root(root, bytes_of(count, type))))
 COLL(Reduce, Ireduce, REDUCE, (P_OP, int root, MPI_Comm comm), (A_OP, root, comm),
      ROOTED(SOME(bytes_of(count, type)), bytes_of(count, type)),
-     is_root(comm, root) ? from_all(bytes_of(count, type)) : from_nobody)
+     AT_ROOT(from_all(bytes_of(count, type))))
 COLL(Gather, Igather, GATHER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
      ROOTED(others(comm) * bytes_of(recvcount, recvtype), bytes_of(sendcount, sendtype)),
-     is_root(comm, root) ? from_all(bytes_of(recvcount, recvtype)) : from_nobody)
+     AT_ROOT(from_all(bytes_of(recvcount, recvtype))))
 COLL(Scatter, Iscatter, SCATTER, (P_TWO, int root, MPI_Comm comm), (A_TWO, root, comm),
      ROOTED(others(comm) * bytes_of(sendcount, sendtype), bytes_of(recvcount, recvtype)),
-     from_root(root, bytes_of(recvcount, recvtype)))
+     NOT_AT_ROOT(from_root(root, bytes_of(recvcount, recvtype))))
 COLL(Gatherv, Igatherv, GATHER,
      (const void *sendbuf, COUNT sendcount, MPI_Datatype sendtype, void *recvbuf,
       const COUNT recvcounts[], const DISP displs[], MPI_Datatype recvtype, int root,
       MPI_Comm comm),
      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm),
      ROOTED(N(sum_v)(recvcounts, recvtype, comm), bytes_of(sendcount, sendtype)),
-     is_root(comm, root) ? N(from_v)(recvcounts, &recvtype, true, comm) : from_nobody)
+     AT_ROOT(N(from_v)(recvcounts, &recvtype, true, comm)))
 COLL(Scatterv, Iscatterv, SCATTER,
      (const void *sendbuf, const COUNT sendcounts[], const DISP displs[], MPI_Datatype sendtype,
       void *recvbuf, COUNT recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
      (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm),
      ROOTED(N(sum_v)(sendcounts, sendtype, comm), bytes_of(recvcount, recvtype)),
-     from_root(root, bytes_of(recvcount, recvtype)))
+     NOT_AT_ROOT(from_root(root, bytes_of(recvcount, recvtype))))
 COLL(Allgather, Iallgather, ALLGATHER, (P_TWO, MPI_Comm comm), (A_TWO, comm),
      larger(SOME(OUT(bytes_of(sendcount, sendtype))), others(comm) * bytes_of(recvcount, recvtype)),
      from_all(bytes_of(recvcount, recvtype)))

@@ -552,3 +552,6 @@ static bool is_root(MPI_Comm comm, int root) {
 #define ROOTED(at_root, elsewhere)                                                                 \
   (is_root(comm, root) ? (at_root) : root == MPI_PROC_NULL ? 0 : (elsewhere))
 #define SOME(bytes) (others(comm) ? (bytes) : 0)
+/* Whose data it needs: what the others give of counts and types may mean nothing. */
+#define AT_ROOT(needs)     (is_root(comm, root) ? (needs) : from_nobody)
+#define NOT_AT_ROOT(needs) (is_root(comm, root) || root == MPI_PROC_NULL ? from_nobody : (needs))

@@ -172,6 +172,23 @@ static void v_and_w(void) {
   end("v", 4096);
 }
 
+/* At the root of a scatter in place the type of what is received means nothing. */
+static void in_place(void) {
+  const MPI_Datatype no_type = (MPI_Datatype)48;
+  const int is_root = rank == 0;
+  void *to = is_root ? MPI_IN_PLACE : (void *)in;
+  const MPI_Datatype type = is_root ? no_type : MPI_INT;
+  int counts[64], displs[64];
+  MPI_Request q;
+  section("in-place");
+  for (int i = 0; i < size; i++) counts[i] = 2, displs[i] = 2 * i;
+  MPI_Scatter(out, 2, MPI_INT, to, 2, type, 0, MPI_COMM_WORLD);
+  MPI_Iscatter(out, 2, MPI_INT, is_root ? to : in + 2, 2, type, 0, MPI_COMM_WORLD, &q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  MPI_Scatterv(out, counts, displs, MPI_INT, is_root ? to : in + 4, 2, type, 0, MPI_COMM_WORLD);
+  end("in-place", 6);
+}
+
 static void neighbours(void) {
   MPI_Comm ring, graph;
   MPI_Request q;
@@ -276,6 +293,7 @@ int main(int argc, char **argv) {
   errors();
   two_groups();
   v_and_w();
+  in_place();
   neighbours();
   persistent_collectives();
   one_sided();
