@@ -299,13 +299,14 @@ static void write_ranks(char *text, size_t bytes, const int *ranks, int size) {
     i = last;
   }
 }
-/* Whoever makes a communicator makes it known, so that members count those of the same members alike. */
-static void calls_comm_made(MPI_Comm made) {
+/* Whoever makes a communicator makes it known, so that members count those of the same members alike. `like`: one of the
+   same members, for a copy that is being made must not be asked. */
+static void calls_comm_copied(MPI_Comm like, MPI_Comm made) {
   int inter = 0, size = 0;
   MPI_Group group;
   if (made == MPI_COMM_NULL || made == MPI_COMM_WORLD) return;
-  PMPI_Comm_test_inter(made, &inter);
-  if (inter || PMPI_Comm_group(made, &group) != MPI_SUCCESS) return;
+  PMPI_Comm_test_inter(like, &inter);
+  if (inter || PMPI_Comm_group(like, &group) != MPI_SUCCESS) return;
   PMPI_Group_size(group, &size);
   int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
   if (!ranks) {
@@ -338,6 +339,7 @@ static void calls_comm_made(MPI_Comm made) {
   traced_line(text);
   free(text);
 }
+static void calls_comm_made(MPI_Comm made) { calls_comm_copied(made, made); }
 /* UINT32_MAX: none that can be traced */
 static uint32_t calls_comm(MPI_Comm comm) {
   for (uint32_t i = 0; i < calls.comm_count; i++)

@@ -139,6 +139,8 @@
 /* ---- communicators ---- */
 #define REPLAY_AFTER_Comm_dup(C, M)                               ~, calls_comm_made(*(M))
 #define REPLAY_AFTER_Comm_dup_with_info(C, I, M)                  ~, calls_comm_made(*(M))
+#define REPLAY_AFTER_Comm_idup(C, M, R)                           ~, (calls_comm_copied(C, *(M)), calls_nothing(R))
+#define REPLAY_AFTER_Comm_idup_with_info(C, I, M, R)              REPLAY_AFTER_Comm_idup(C, M, R)
 #define REPLAY_AFTER_Comm_create(C, G, M)                         ~, calls_comm_made(*(M))
 #define REPLAY_AFTER_Comm_create_group(C, G, T, M)                ~, calls_comm_made(*(M))
 #define REPLAY_AFTER_Comm_split(C, K, O, M)                       ~, calls_comm_made(*(M))
@@ -161,8 +163,6 @@
 #define REPLAY_AFTER_Rget(B, N, T, P, D, TN, TT, W, R)                          REPLAY_REQUEST(R)
 #define REPLAY_AFTER_Raccumulate(B, N, T, P, D, TN, TT, O, W, R)                REPLAY_REQUEST(R)
 #define REPLAY_AFTER_Rget_accumulate(B, N, T, A, AN, AT, P, D, TN, TT, O, W, R) REPLAY_REQUEST(R)
-#define REPLAY_AFTER_Comm_idup(C, M, R)                                         REPLAY_REQUEST(R)
-#define REPLAY_AFTER_Comm_idup_with_info(C, I, M, R)                            REPLAY_REQUEST(R)
 #define REPLAY_AFTER_Isendrecv(SB, SN, ST, D, SG, RB, RN, RT, P, RG, C, R)      REPLAY_REQUEST(R)
 #define REPLAY_AFTER_Isendrecv_replace(B, N, T, D, SG, P, RG, C, R)             REPLAY_REQUEST(R)
 #define REPLAY_AFTER_Ialltoallw(S, SN, SD, ST, B, RN, RD, RT, C, R)             REPLAY_REQUEST(R)

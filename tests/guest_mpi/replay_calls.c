@@ -38,13 +38,16 @@ static void collectives(MPI_Comm comm) {
   MPI_Scatter(a, 10, MPI_INT, b, 10, MPI_INT, 0, comm);
 }
 int main(int argc, char **argv) {
-  MPI_Comm half, copy;
-  MPI_Request persistent[2];
+  MPI_Comm half, copy, other;
+  MPI_Request persistent[2], q;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
-  MPI_Comm_dup(half, &copy);
+  MPI_Comm_dup(half, &other);
+  MPI_Comm_idup(half, &copy, &q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  halo(other, 50);
   MPI_Send_init(b, 100, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, &persistent[0]);
   MPI_Recv_init(a, 100, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &persistent[1]);
   for (int i = 0; i < 20; i++) {
@@ -59,7 +62,12 @@ int main(int argc, char **argv) {
   }
   MPI_Request_free(&persistent[0]);
   MPI_Request_free(&persistent[1]);
+  MPI_Comm_free(&other);
   MPI_Comm_free(&copy);
+  MPI_Comm_idup(half, &other, &q); /* perhaps by the same handle */
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  halo(other, 1000);
+  MPI_Comm_free(&other);
   MPI_Comm_free(&half);
   MPI_Finalize();
   return 0;
