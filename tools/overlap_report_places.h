@@ -643,13 +643,12 @@ static void text_pairs(const nbc_report *r, FILE *out) {
 /* ---- heat map: bytes sent, by rank; folded when there are more than 256 ---------------------------- */
 enum { MAP_MOST = 256 };
 static void put_map(FILE *out, const nbc_report *r) {
-  int ranks = 0;
+  int last = -1;
   for (size_t i = 0; i < r->pair_count; i++) {
-    if (r->pairs[i].rank >= ranks) ranks = r->pairs[i].rank + 1;
-    if (r->pairs[i].partner >= ranks) ranks = r->pairs[i].partner + 1;
+    if (r->pairs[i].rank > last) last = r->pairs[i].rank;
+    if (r->pairs[i].partner > last) last = r->pairs[i].partner;
   }
-  const int fold = ranks / MAP_MOST + (ranks % MAP_MOST != 0),
-            cells = fold ? (ranks + fold - 1) / fold : 0;
+  const int fold = last / MAP_MOST + 1, cells = last < 0 ? 0 : last / fold + 1;
   if (cells < 2) return;
   double *sum = (double *)must(calloc((size_t)cells * (size_t)cells, sizeof *sum)), most = 1;
   for (size_t i = 0; i < r->pair_count; i++)

@@ -224,7 +224,9 @@ static void chrome_bounds(FILE *out, const timeline *t) {
   for (uint64_t i = 0; i < t->record_count; i++) {
     const trace_record *r = &t->records[i];
     if (r->what != TRACE_TRANSFER) continue;
-    least_ns += r->min_overlap_ns, most_ns += r->max_overlap_ns, takes_ns += r->xfer_ns;
+    trace_plus(&least_ns, r->min_overlap_ns);
+    trace_plus(&most_ns, r->max_overlap_ns);
+    trace_plus(&takes_ns, r->xfer_ns);
     put_head(out, "C", t, 0);
     put_us(out, "ts", end_of(t, r));
     fputs(",\"name\":\"transfer time, summed\",\"args\":{\"\":0", out);

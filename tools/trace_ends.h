@@ -1,6 +1,6 @@
 /* trace_ends.h: which call ended which transfer, by place, from timelines: a transfer began in the call that begins with it,
-   and ended in the one that returned with it; the time of that call is shared by all that ended in it. For
-   overlap_report, after trace_waits.h. Nothing is said of what began and ended in one call. */
+   and ended in the one that returned with it; the time of that call is shared by all that ended in it, messages to oneself left
+   out where there are others. For overlap_report, after trace_waits.h. Nothing is said of what began and ended in one call. */
 typedef struct end_one {
   uint32_t begin, end; /* places of the timeline */
   int64_t waited_ns;
@@ -15,6 +15,13 @@ static const match_call *end_begun_in(size_t i, int64_t t_ns) {
   return at < matches.call_count[i] && matches.calls[i][at].begin_ns == t_ns ? &matches.calls[i][at]
                                                                              : NULL;
 }
+/* The part of a call's time that one of those that ended in it has: messages to oneself have none beside others. */
+static int64_t end_share_ns(const wait_ends *e, const match_call *call, const trace_record *x) {
+  const int64_t all = (int64_t)wait_ended_at(e, x->end_ns), d_ns = call->end_ns - call->begin_ns,
+                own = (int64_t)wait_count_at(e->own_times, e->own_count, x->end_ns);
+  if (own == all) return d_ns / all;
+  return x->peer == NBC_PEER_SELF ? 0 : d_ns / (all - own);
+}
 static size_t end_of_timeline(size_t i, end_one *all) {
   wait_ends ends = wait_ends_of(i);
   size_t count = 0;
@@ -24,12 +31,9 @@ static size_t end_of_timeline(size_t i, end_one *all) {
     const match_call *begin = end_begun_in(i, x->begin_ns),
                      *end = wait_call_at(&ends, matches.call_count[i], x->end_ns);
     if (!begin || !end || begin->begin_ns == end->begin_ns) continue;
-    all[count++] =
-        (end_one){begin->place, end->place,
-                  (end->end_ns - end->begin_ns) / (int64_t)wait_ended_at(&ends, x->end_ns)};
+    all[count++] = (end_one){begin->place, end->place, end_share_ns(&ends, end, x)};
   }
-  free(ends.calls);
-  free(ends.times);
+  wait_ends_free(&ends);
   return count;
 }
 static nbc_site end_site(const trace_place *p) {

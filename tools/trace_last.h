@@ -25,11 +25,14 @@ static int last_by_process(const void *a, const void *b) {
   if (x->timeline != y->timeline) return x->timeline < y->timeline ? -1 : 1;
   return (x->record > y->record) - (x->record < y->record);
 }
-static int last_by_collective(const void *a, const void *b) {
+/* The rank in the communicator; -1: not known. */
+static int64_t last_rank(const last_member *m) { return m->record->min_overlap_ns - 1; }
+static int last_by_collective(const void *a, const void *b) { /* and in it by rank */
   const last_member *x = (const last_member *)a, *y = (const last_member *)b;
   if (x->record->id != y->record->id) return x->record->id < y->record->id ? -1 : 1;
   if (x->number != y->number) return x->number < y->number ? -1 : 1;
   if (x->boot != y->boot) return x->boot < y->boot ? -1 : 1;
+  if (last_rank(x) != last_rank(y)) return last_rank(x) < last_rank(y) ? -1 : 1;
   return (x->timeline > y->timeline) - (x->timeline < y->timeline);
 }
 static int last_by_ranks(const void *a, const void *b) {
@@ -49,48 +52,57 @@ static int64_t last_until_ns(const last_member *m, const last_member *other) {
       trace_own_ns(own, last_raw_ns(other)) - trace_err_ns(own) - trace_err_ns(its);
   return called_ns < m->over_ns ? called_ns : m->over_ns;
 }
-/* Is it over for one only when the other has called? */
-static bool last_needs(const last_member *m, const last_member *other) {
-  const int64_t rank = other->record->min_overlap_ns - 1; /* in the communicator */
-  switch (m->record->case_of) {
-  case TRACE_OF_ALL: return true;
-  case TRACE_OF_PARTNER: return traces.of[other->timeline].rank == m->record->partner;
-  case TRACE_OF_LOWER: return rank >= 0 && rank < m->record->min_overlap_ns - 1;
-  case TRACE_OF_SOME:
-    return rank >= 0 && rank < TRACE_SOURCES && (uint64_t)m->record->max_overlap_ns >> rank & 1;
-  default: return false;
-  }
-}
 static bool last_agree(const last_member *members, size_t count) {
   for (size_t i = 1; i < count; i++)
     if (members[i].record->kind != members[0].record->kind) return false;
   return true;
 }
-/* The last of those that one needs. `last`: of all. NULL: it needs nobody, or was the last itself. */
-static const last_member *last_needed(const last_member *members, size_t count,
-                                      const last_member *m, const last_member *last) {
+/* Those of one collective and one clock, in the order of their ranks: the last to call of all, of those before the one
+   that is looked at, and the root, when it was found. */
+typedef struct last_group {
+  const last_member *members;
+  size_t count;
+  const last_member *all, *lower, *root;
+} last_group;
+static const last_member *last_later(const last_member *a, const last_member *b) {
+  return !a || last_raw_ns(b) > last_raw_ns(a) ? b : a;
+}
+static const last_member *last_root(last_group *g, int rank) { /* in the world; the same for all */
+  for (size_t k = 0; k < g->count && (!g->root || traces.of[g->root->timeline].rank != rank); k++)
+    g->root = &g->members[k];
+  return g->root && traces.of[g->root->timeline].rank == rank ? g->root : NULL;
+}
+static const last_member *last_of_some(const last_group *g, uint64_t mask) {
   const last_member *latest = NULL;
-  if (m->record->case_of == TRACE_OF_NOBODY) return NULL;
-  if (last_needs(m, last)) return last == m ? NULL : last;
-  for (size_t k = 0; k < count; k++)
-    if (&members[k] != m && last_needs(m, &members[k]) &&
-        (!latest || last_raw_ns(&members[k]) > last_raw_ns(latest)))
-      latest = &members[k];
+  for (size_t k = 0; k < g->count && last_rank(&g->members[k]) < TRACE_SOURCES; k++) {
+    const int64_t rank = last_rank(&g->members[k]);
+    if (rank >= 0 && mask >> rank & 1) latest = last_later(latest, &g->members[k]);
+  }
   return latest;
 }
-/* Those of one collective and one clock. ret how many waits were noted */
+/* The last of those that one needs, perhaps itself. NULL: nobody */
+static const last_member *last_needed(last_group *g, const last_member *m) {
+  switch (m->record->case_of) {
+  case TRACE_OF_ALL: return g->all;
+  case TRACE_OF_PARTNER: return last_root(g, m->record->partner);
+  case TRACE_OF_LOWER: return g->lower;
+  case TRACE_OF_SOME: return last_of_some(g, (uint64_t)m->record->max_overlap_ns);
+  default: return NULL;
+  }
+}
+/* ret how many waits were noted */
 static size_t last_of_group(const last_member *members, size_t count, last_wait *waits) {
-  const last_member *last = members;
+  last_group g = {members, count, NULL, NULL, NULL};
   size_t noted = 0;
   if (!last_agree(members, count)) return 0;
-  for (size_t i = 1; i < count; i++)
-    if (last_raw_ns(&members[i]) > last_raw_ns(last)) last = &members[i];
+  for (size_t i = 0; i < count; i++) g.all = last_later(g.all, &members[i]);
   for (size_t i = 0; i < count; i++) {
-    const last_member *m = &members[i], *other = last_needed(members, count, m, last);
+    const last_member *m = &members[i], *other = last_needed(&g, m);
     const int64_t until_ns = other ? last_until_ns(m, other) : m->since_ns;
     if (until_ns > m->since_ns)
       waits[noted++] = (last_wait){traces.of[m->timeline].rank, traces.of[other->timeline].rank,
                                    m->since_ns, until_ns};
+    g.lower = last_later(g.lower, m);
   }
   return noted;
 }
@@ -124,8 +136,7 @@ static size_t last_members(last_member *all) {
       all[count] = (last_member){&matches.collectives[i][k], i, boot, 0, 0, 0};
       last_span(&all[count++], &ends);
     }
-    free(ends.calls);
-    free(ends.times);
+    wait_ends_free(&ends);
   }
   if (count) qsort(all, count, sizeof *all, last_by_process);
   for (size_t i = 1; i < count; i++)

@@ -42,6 +42,12 @@ static bool trace_damaged(const timeline *t, const char *what) {
   fprintf(stderr, "%s: %s: %s\n", trace_reader, t->path, what);
   return false;
 }
+/* Sums of what is in a file, and times: so that no sum or difference of a few of them is out of range. */
+static void trace_plus(int64_t *sum, int64_t value) {
+  if (__builtin_add_overflow(*sum, value, sum)) *sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+static const int64_t trace_most_ns = (int64_t)1 << 61;
+static bool trace_is_time(int64_t t_ns) { return t_ns >= 0 && t_ns <= trace_most_ns; }
 static char *trace_copy(const char *text) { return (char *)must(strdup(text)); }
 
 static bool trace_read_place(timeline *t, const char *rest) {
@@ -71,9 +77,9 @@ static bool trace_read_line(timeline *t, const char *line) {
   long long a, b;
   unsigned index;
   int used = 0;
-  if (sscanf(line, "rank %d", &t->rank) == 1 || sscanf(line, "size %d", &t->size) == 1 ||
-      sscanf(line, "pid %d", &t->pid) == 1)
-    return true;
+  if (sscanf(line, "rank %lld", &a) == 1) return t->rank = (int)a, a >= 0 && a < INT_MAX;
+  if (sscanf(line, "size %lld", &a) == 1) return t->size = (int)a, a >= 0 && a <= INT_MAX;
+  if (sscanf(line, "pid %lld", &a) == 1) return t->pid = (int)a, a >= 0 && a <= INT_MAX;
   if (strncmp(line, "host ", 5) == 0) return free(t->host), t->host = trace_copy(line + 5), true;
   if (strncmp(line, "program ", 8) == 0)
     return free(t->program), t->program = trace_copy(line + 8), true;
@@ -82,13 +88,14 @@ static bool trace_read_line(timeline *t, const char *line) {
   if (sscanf(line, "clock %lld %lld", &a, &b) == 2 && t->clock_count < 2) {
     t->clock_ns[t->clock_count] = a;
     t->unix_ns[t->clock_count++] = b;
-    return a >= 0 && b >= 0; /* INT64 sums stay in range */
+    return trace_is_time(a) && b >= 0 && trace_is_time(b / 2); /* b: from 1970 on */
   }
   if (sscanf(line, "raw %lld %lld %n", &a, &b, &used) == 2 && used && t->raw_count < 2) {
     t->raw_clock_ns[t->raw_count] = a;
     t->raw_err_ns[t->raw_count] = atoll(line + used);
     t->raw_ns[t->raw_count++] = b;
-    return a >= 0 && b >= 0 && t->raw_err_ns[t->raw_count - 1] >= 0;
+    const int64_t err_ns = t->raw_err_ns[t->raw_count - 1];
+    return trace_is_time(a) && trace_is_time(b) && err_ns >= 0 && err_ns <= trace_most_ns / 2;
   }
   if (strncmp(line, "boot ", 5) == 0) return free(t->boot), t->boot = trace_copy(line + 5), true;
   unsigned long long in, out;
@@ -150,7 +157,9 @@ static void trace_tidy(timeline *t) {
     if (r.what == TRACE_CALL && (r.xfer_ns < 0 || no_begin || no_end || r.id >= t->place_count ||
                                  !t->places[r.id].call || !trace_tidy_looks(&r)))
       continue;
-    if (r.what == TRACE_COLLECTIVE && (no_begin || no_end || r.case_of > TRACE_OF_SOME)) continue;
+    if (r.what == TRACE_COLLECTIVE && (no_begin || no_end || r.case_of > TRACE_OF_SOME ||
+                                       r.min_overlap_ns < 0 || r.min_overlap_ns > INT_MAX))
+      continue;
     if (r.what == TRACE_SECTION && (r.id >= 256 || !t->name_list[r.id])) continue;
     t->records[kept++] = r;
   }
@@ -215,8 +224,9 @@ static int trace_by_rank(const void *a, const void *b) {
 /* ---- times ------------------------------------------------------------------------------------------ */
 static int64_t trace_between(int64_t t_ns, const int64_t from_ns[2], const int64_t to_ns[2]) {
   const double span = (double)(from_ns[1] - from_ns[0]);
-  const double share = span > 0 ? (double)(t_ns - from_ns[0]) / span : 0;
-  return to_ns[0] + (int64_t)(share * (double)(to_ns[1] - to_ns[0]));
+  const double share = span > 0 ? (double)(t_ns - from_ns[0]) / span : 0,
+               d_ns = share * (double)(to_ns[1] - to_ns[0]), most_ns = (double)trace_most_ns;
+  return to_ns[0] + (int64_t)(d_ns < -most_ns ? -most_ns : d_ns > most_ns ? most_ns : d_ns);
 }
 /* A process's time on the clock that all of a boot share, and back; both +- trace_err_ns. */
 static bool trace_has_raw(const timeline *t) {

@@ -39,11 +39,12 @@ static int wait_by_call(const void *a, const void *b) {
   return (x->partner > y->partner) - (x->partner < y->partner);
 }
 
-/* A timeline's calls and ends of transfers, in the order of the times of their ends. */
+/* A timeline's calls and ends of transfers, in the order of the times of their ends; of the latter those of messages to
+   oneself once more. */
 typedef struct wait_ends {
   match_call *calls;
-  int64_t *times;
-  size_t time_count;
+  int64_t *times, *own_times;
+  size_t time_count, own_count;
 } wait_ends;
 static wait_ends wait_ends_of(size_t i) {
   wait_ends e;
@@ -52,12 +53,22 @@ static wait_ends wait_ends_of(size_t i) {
   e.times = (int64_t *)must(malloc((transfers + 1) * sizeof *e.times));
   if (calls) memcpy(e.calls, matches.calls[i], calls * sizeof *e.calls);
   qsort(e.calls, calls, sizeof *e.calls, wait_by_end);
-  e.time_count = 0;
-  for (size_t k = 0; k < transfers; k++)
-    if (matches.transfers[i][k].end_ns != INT64_MIN)
-      e.times[e.time_count++] = matches.transfers[i][k].end_ns;
+  e.own_times = (int64_t *)must(malloc((transfers + 1) * sizeof *e.own_times));
+  e.time_count = e.own_count = 0;
+  for (size_t k = 0; k < transfers; k++) {
+    const trace_record *x = &matches.transfers[i][k];
+    if (x->end_ns == INT64_MIN) continue;
+    e.times[e.time_count++] = x->end_ns;
+    if (x->peer == NBC_PEER_SELF) e.own_times[e.own_count++] = x->end_ns;
+  }
   qsort(e.times, e.time_count, sizeof *e.times, wait_by_time);
+  qsort(e.own_times, e.own_count, sizeof *e.own_times, wait_by_time);
   return e;
+}
+static void wait_ends_free(wait_ends *e) {
+  free(e->calls);
+  free(e->times);
+  free(e->own_times);
 }
 /* The first of `count` elements, sorted by the time that stands `offset` bytes into each, at t_ns or later; count: none. */
 static size_t wait_first_at(const void *all, size_t count, size_t element_bytes, size_t offset,
@@ -81,11 +92,13 @@ static const match_call *wait_call_at(const wait_ends *e, size_t count, int64_t 
   if (at == count || e->calls[at].end_ns != t_ns) return NULL;
   return at + 1 < count && e->calls[at + 1].end_ns == t_ns ? NULL : &e->calls[at];
 }
+static size_t wait_count_at(const int64_t *times, size_t count, int64_t t_ns) {
+  const size_t end =
+      t_ns == INT64_MAX ? count : wait_first_at(times, count, sizeof *times, 0, t_ns + 1);
+  return end - wait_first_at(times, count, sizeof *times, 0, t_ns);
+}
 static size_t wait_ended_at(const wait_ends *e, int64_t t_ns) {
-  const size_t first = wait_first_at(e->times, e->time_count, sizeof *e->times, 0, t_ns);
-  size_t end = first;
-  while (end < e->time_count && e->times[end] == t_ns) end++;
-  return end - first;
+  return wait_count_at(e->times, e->time_count, t_ns);
 }
 
 static int64_t wait_clip(int64_t ns, int64_t most_ns) {
@@ -126,10 +139,11 @@ static int64_t wait_looked_since_ns(size_t timeline_index, const match_call *cal
   if (wanted == MATCH_IPROBE && before && before->look == MATCH_PROBE) return before->begin_ns;
   for (; at > 0 && (before->look == wanted || before->look == MATCH_BOTH); at--, before--) {
     if (wanted == MATCH_TEST && before->begin_ns < posted_ns) break;
-    gaps_ns += since_ns - before->end_ns + before->comp_ns - before->comp_before_ns;
-    looks += before->count;
+    trace_plus(&gaps_ns, since_ns - before->end_ns + before->comp_ns - before->comp_before_ns);
+    trace_plus(&looks, before->count);
     since_ns = before->begin_ns;
-    if (gaps_ns <= looks * WAIT_GAP_NS || gaps_ns <= (call->begin_ns - since_ns) / WAIT_GAP_SHARE)
+    if (looks > INT64_MAX / WAIT_GAP_NS || gaps_ns <= looks * WAIT_GAP_NS ||
+        gaps_ns <= (call->begin_ns - since_ns) / WAIT_GAP_SHARE)
       waited_since_ns = since_ns;
   }
   return waited_since_ns;
@@ -244,7 +258,7 @@ static void wait_add_all(wait_sums *(*sums_of)(void *user, size_t timeline, size
     wait_add_call(&sides[i], end - i,
                   wait_ended_at(&ends[sides[i].timeline], sides[i].call->end_ns), sums_of, user);
   }
-  for (size_t i = 0; i < traces.count; i++) free(ends[i].calls), free(ends[i].times);
+  for (size_t i = 0; i < traces.count; i++) wait_ends_free(&ends[i]);
   free(ends);
   free(sides);
 }

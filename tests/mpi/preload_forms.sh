@@ -12,5 +12,11 @@ forms() { # mpi
     counts "$(cat tests/mpi/golden/preload_forms.$n)"
   done
 }
-each_mpi forms
+if [ -n "$TEST_ONLY" ]; then # "forms mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+else
+  each_mpi forms
+fi
 finish

@@ -42,7 +42,7 @@ static void what_was_computed_lies_between_the_bounds(void) {
     for (int i = 0; i < CALLS; i++) {
       const int64_t gap_ns = 1 + (int64_t)test_below(30);
       comp_ns += gap_ns;
-      alone[i] = (match_call){t_ns + gap_ns, t_ns + gap_ns + (int64_t)test_below(31), comp_ns, comp_ns, 1, MATCH_TEST};
+      alone[i] = (match_call){t_ns + gap_ns, t_ns + gap_ns + (int64_t)test_below(31), comp_ns, comp_ns, 1, MATCH_TEST, 0};
       t_ns = alone[i].end_ns;
       if (i && test_below(3)) {
         joined[count - 1].end_ns = t_ns;
@@ -86,7 +86,7 @@ static int64_t waits_since(int64_t look_ns, int64_t gap_ns, int late, int64_t la
   size_t count = LOOKS + 1;
   const trace_record own = {.begin_ns = 1000};
   for (int i = 0; i <= LOOKS; i++) {
-    alone[i] = (match_call){t_ns, t_ns + look_ns, comp_ns, comp_ns, 1, MATCH_TEST};
+    alone[i] = (match_call){t_ns, t_ns + look_ns, comp_ns, comp_ns, 1, MATCH_TEST, 0};
     const int64_t next_ns = LOOKS - i > late ? gap_ns : late_gap_ns;
     t_ns += look_ns + next_ns, comp_ns += next_ns;
   }

@@ -3,6 +3,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "tests/test.h"
+#include <time.h>
 
 static void no_memory(void) { exit(1); }
 static void *must(void *memory) {
@@ -288,9 +289,38 @@ static void who_was_waited_for_is_told(void) {
   }
   CHECK(sum_ns > 1000000);
 }
+/* Backwards, so that the last to call has the lowest rank. */
+static void many_take_no_time(void) {
+  enum { MANY = 20000 };
+  static trace_record r[MANY];
+  static last_member m[MANY];
+  static last_wait waits[MANY];
+  const clock_t begin = clock();
+  traces.of = (timeline *)must(calloc(MANY, sizeof *traces.of));
+  for (int how = TRACE_OF_ALL; how <= TRACE_OF_SOME; how++) {
+    for (int i = 0; i < MANY; i++) {
+      timeline *t = &traces.of[i];
+      t->rank = i;
+      t->raw_clock_ns[1] = t->raw_ns[1] = 1000 * MANY;
+      r[i] = (trace_record){.begin_ns = 100 * (MANY - i), .end_ns = 1000 * MANY, .case_of = (uint8_t)how};
+      r[i].min_overlap_ns = i + 1;
+      r[i].max_overlap_ns = 2;
+      r[i].partner = 5;
+      m[i] = (last_member){&r[i], (size_t)i, 0, 0, r[i].begin_ns, r[i].end_ns};
+    }
+    const size_t noted = last_of_group(m, MANY, waits);
+    const int first = how == TRACE_OF_PARTNER ? 5 : how == TRACE_OF_SOME; /* who is waited for by all behind it */
+    CHECK(noted == (size_t)(MANY - 1 - first));
+    for (size_t i = 0; i < noted; i++)
+      CHECK(waits[i].rank == first + 1 + (int)i && waits[i].partner == first);
+  }
+  free(traces.of);
+  CHECK((double)(clock() - begin) / CLOCKS_PER_SEC < 1);
+}
 int main(int argc, char **argv) {
   (void)trace_sort, (void)trace_add_file, (void)wait_add_all; /* the rest of the files */
   test_init(argc, argv);
   RUN(who_was_waited_for_is_told);
+  RUN(many_take_no_time);
   return test_end();
 }
