@@ -119,9 +119,9 @@ static void nbc__rep_diff_collect(const nbc_report *r, int by, const size_t *sec
 }
 
 static void nbc__rep_diff_line(const char *name, const nbc__rep_pair *row, FILE *out) {
-  char a[24], b[24], c[24];
+  char a[24], b[24], c[24], text[128];
   const nbc_totals *const both[] = {&row->before, &row->after};
-  fprintf(out, "  %-28.28s", name);
+  fprintf(out, "  %s", nbc__rep_column(name, 28, text, sizeof text));
   for (int k = 0; k < 2; k++)
     fprintf(out, " %10s",
             both[k]->count ? nbc__rep_time(nbc__rep_unhidden(both[k]), k ? b : a, sizeof a) : "-");

@@ -29,6 +29,24 @@ NBC__PRIVATE const char *nbc__rep_plain(const char *from, char *text, size_t siz
   return text;
 }
 
+/* In so many columns: padded, or the end behind "..", which tells paths apart. Characters of UTF-8 take one each. */
+NBC__PRIVATE const char *nbc__rep_column(const char *name, size_t columns, char *text,
+                                         size_t size) {
+  size_t count = 0, n = 0;
+  const char *at;
+  for (at = name; *at; at++) count += ((unsigned char)*at & 0xC0) != 0x80;
+  if (count > columns) {
+    while (count > columns - 2 || ((unsigned char)*name & 0xC0) == 0x80)
+      count -= ((unsigned char)*name++ & 0xC0) != 0x80;
+    for (; n < 2 && n + 1 < size; n++) text[n] = '.';
+    count += 2;
+  }
+  for (; *name && n + 1 < size; name++) text[n++] = *name;
+  for (; count < columns && n + 1 < size; count++) text[n++] = ' ';
+  text[n] = 0;
+  return text;
+}
+
 /* "1.23 ms", "45.0 s": three figures and a unit that fits. */
 NBC__PRIVATE const char *nbc__rep_time(int64_t ns, char *text, size_t size) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -82,10 +100,10 @@ static int nbc__rep_row_order(const void *a, const void *b) { /* most unhidden t
 }
 
 static void nbc__rep_line(FILE *out, const char *name, const nbc_totals *t) {
-  char a[24], b[24], c[24];
-  fprintf(out, "  %-28.28s %9llu %9s %9s  %5.1f .. %5.1f %%  %9s\n", name,
-          (unsigned long long)t->count, nbc__rep_bytes(t->size_bytes, a, sizeof a),
-          nbc__rep_time(t->xfer_ns, b, sizeof b),
+  char a[24], b[24], c[24], text[128];
+  fprintf(out, "  %s %9llu %9s %9s  %5.1f .. %5.1f %%  %9s\n",
+          nbc__rep_column(name, 28, text, sizeof text), (unsigned long long)t->count,
+          nbc__rep_bytes(t->size_bytes, a, sizeof a), nbc__rep_time(t->xfer_ns, b, sizeof b),
           100 * nbc__rep_share(t->min_overlap_ns, t->xfer_ns),
           100 * nbc__rep_share(t->max_overlap_ns, t->xfer_ns),
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, c, sizeof c));

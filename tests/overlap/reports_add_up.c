@@ -116,6 +116,16 @@ static void text_says_what_was_hidden_and_where(void) {
   nbc_report_free(r);
 }
 
+static void columns_hold_the_ends_of_long_names(void) {
+  char text[64];
+  CHECK(!strcmp(nbc__rep_column("solve/halo/pack", 15, text, sizeof text), "solve/halo/pack"));
+  CHECK(!strcmp(nbc__rep_column("solve/halo/pack", 17, text, sizeof text), "solve/halo/pack  "));
+  CHECK(!strcmp(nbc__rep_column("solve/halo/pack", 9, text, sizeof text), "..lo/pack"));
+  CHECK(!strcmp(nbc__rep_column("\303\251t\303\251", 5, text, sizeof text), "\303\251t\303\251  ")); /* of two bytes each */
+  CHECK(!strcmp(nbc__rep_column("aaa\303\251\303\251\303\251", 4, text, sizeof text), "..\303\251\303\251"));
+  CHECK(strlen(nbc__rep_column("solve/halo/pack", 15, text, 9)) == 8);
+}
+
 static void writing_to_a_full_disk_is_an_error(void) {
   nbc_report *r = sample(0, "outer", NULL, 0);
   FILE *out = fopen("/dev/full", "w");
@@ -154,6 +164,7 @@ int main(int argc, char **argv) {
   RUN(adding_sums_everything_by_path);
   RUN(other_size_classes_are_refused_with_the_rank);
   RUN(text_says_what_was_hidden_and_where);
+  RUN(columns_hold_the_ends_of_long_names);
   RUN(writing_to_a_full_disk_is_an_error);
   RUN(distributions_have_the_bins_they_promise);
   return TEST_END();
