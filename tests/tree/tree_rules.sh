@@ -3,13 +3,22 @@
 . tests/test.sh
 # What git knows, or in an unpacked archive everything but folders of builds, which have a .flags.
 { git ls-files -co --exclude-standard 2>/dev/null | grep . || find . -name .git -prune -o -type d -exec test -e '{}/.flags' \; -prune -o -type f -print | sed 's|^\./||'; } |
-  while read -r f; do [ -f "$f" ] && echo "$f"; done >"$T/files"
+  while read -r f; do [ -f "$f" ] && echo "$f"; done >"$T/all"
+# Without git, too, what it is told to ignore is not of the tree.
+sed -n '/^\//{s|^/||; s|\.|\\.|g; s|\*|[^/]*|g; s|[^/]$|&$|; s|^|^|p}' .gitignore >"$T/ignored"
+grep -vEf "$T/ignored" "$T/all" >"$T/files"
 grep -E '\.(c|h|cpp|sv|svh|sh|mk|md|f90|f|py|ys|json|txt|list)$|^Makefile$|^\.' "$T/files" >"$T/text"
 grep -E '\.(c|h|cpp)$' "$T/files" >"$T/c"
 
 # every LIST COMMAND...: the command's output over all files of a list; succeeds when there is none
 every() { list=$1 && shift && tr '\n' '\0' <"$list" | xargs -0 "$@" >"$T/found"; cat "$T/found"; ! test -s "$T/found"; }
 
+# Who has done the tutorial here may run the tests.
+leavings_are_ignored() {
+  printf '%s\n' nbc-app-1/nbc_overlap.app.1-2.0.json nbc_overlap.app.1-2.0.json nbc_overlap.app.1-2.0.trace nbc_calls.app.1-2.0.calls overlap_report.html overlap_trace.json build/x >"$T/leavings"
+  ! grep -vEf "$T/ignored" "$T/leavings" && test "$(echo nbc_overlap.h | grep -vEf "$T/ignored")" &&
+    { ! git ls-files >"$T/known" 2>&1 || ! grep . "$T/known" | grep -Ef "$T/ignored"; }
+}
 layout() {
   ! grep -vE '^(README\.md|LICENSE|Makefile|nbc_overlap\.h|portals_model\.h|\.clang-format|\.clang-tidy|\.editorconfig|\.gitignore|\.ci/run|CHANGELOG\.md|CONTRIBUTING\.md|CITATION\.cff|(src|tools|docs|packaging|examples|tests|rtl|hw)/.*)$' "$T/files"
 }
@@ -122,6 +131,7 @@ one_version() { # in the macros, as text and number, the heads, CITATION, the ne
   test "$(wc -l <"$T/versions")" = 10 && test "$(sort -u "$T/versions" | wc -l)" = 1 || { cat "$T/versions"; return 1; }
 }
 
+check "what commands leave where they run is ignored" leavings_are_ignored
 check "nothing outside the layout" layout
 check "no path of one machine" no_machine_paths
 check "no left-over marks" no_marks
