@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
     if (me == 1) MPI_Abort(part, 3);
   }
   if (me == 1 && strcmp(how, "dead") == 0) MPI_Ssend(&me, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  if (me == 1 && strcmp(how, "dead-probe") == 0) MPI_Probe(0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (me == 1 && strcmp(how, "dead-any") == 0) {
     MPI_Request r[2];
     MPI_Status s[2];

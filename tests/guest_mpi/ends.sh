@@ -24,6 +24,7 @@ done
 dead() { ends 100 "process 1 (node 1) waits in $2: " ends "$1" && grep 'process 0 (node 0) waits in MPI_Barrier: ' "$T/err"; }
 check "a deadlock names call, message and communicator" dead dead 'MPI_Ssend to 0, tag 5 of MPI_COMM_WORLD'
 check "a deadlock names the first of several messages" dead dead-any 'MPI_Waitall (2 messages open, the first from any, any tag of MPI_COMM_WORLD)'
+check "a deadlock names what a probe looks for" dead dead-probe 'MPI_Probe from 0, tag 5 of MPI_COMM_WORLD'
 check "exit with a status" ends 4 "process 1 ended with status 4 $between" ends exit
 check "_Exit with a status" ends 5 "process 1 ended with status 5 $between" ends _Exit
 check "a return without MPI_Finalize is named" ends 100 "process 1 ended $between" ends forgets

@@ -716,6 +716,14 @@ static int probe(gm_proc *p, gm_comm *c, int source, int tag, gm_probe *f, int t
                c->context, tag, take);
   return f->is_found;
 }
+/* Until it is there; where it never is, what is looked for is told. */
+static void probe_waits(gm_proc *p, gm_comm *c, int source, int tag, gm_probe *f, int take) {
+  guest_context *const here = guest_context_now();
+  const gm_req wanted = {.kind = REQ_RECV, .comm = c, .peer = source, .tag = tag};
+  here->mpi_waits_for = &wanted;
+  while (!probe(p, c, source, tag, f, take)) gm_poll(p);
+  here->mpi_waits_for = NULL;
+}
 static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Comm comm, int *flag,
                       MPI_Message *message, MPI_Status *status) {
   gm_comm *c = comm_of(p, comm);
@@ -728,14 +736,16 @@ static int probe_call(gm_proc *p, const char *name, int source, int tag, MPI_Com
     gm_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, -1);
     return MPI_SUCCESS;
   }
-  for (int tries = 0; !probe(p, c, source, tag, &f, message != NULL); tries++) {
-    if ((!gm_poll(p) || tries) && flag) { /* takes its time: who only probes lets it pass */
-      *flag = 0;
-      return MPI_SUCCESS;
-    }
+  if (!flag) {
+    probe_waits(p, c, source, tag, &f, message != NULL);
+    if (p->record) gm_record_probed(p, &f);
+  } else {
+    *flag = 0;
+    for (int tries = 0; !probe(p, c, source, tag, &f, message != NULL); tries++)
+      if (!gm_poll(p) || tries)
+        return MPI_SUCCESS; /* takes its time: who only probes lets it pass */
+    *flag = 1;
   }
-  if (!flag && p->record) gm_record_probed(p, &f);
-  if (flag) *flag = 1;
   gm_status_set(status, source == MPI_ANY_SOURCE ? source_in(c, f.source) : source, f.tag, f.bytes,
                 -1);
   if (!message) return MPI_SUCCESS;
