@@ -356,7 +356,7 @@ lint: $(LINT_NEEDS) ## clang-tidy, clang-format, shellcheck, what the rooms add;
 # portals4.h, pmi.h, mpi.h and the libraries of names that guests link have folders of their own, so that those of a real
 # Portals or MPI stay what they are
 INTO := $(DESTDIR)$(PREFIX)
-INSTALL_MODEL := $(B)/include/portals4.h $(B)/include/pmi.h tools/pm_sample.h
+INSTALL_MODEL := $(addprefix $(B)/include/,portals4.h portals4_ext.h portals4_bxiext.h pmi.h) tools/pm_sample.h
 INSTALL_STUBS := $(GUEST_LIBS) $(if $(GUEST_ST),$(B)/standard/lib/libmpi_abi.so)
 INSTALL_ABI   := $(if $(GUEST_ST),$(B)/standard/include/mpi.h)
 INSTALL_CMAKE := nbc_overlapConfig nbc_overlapConfigVersion

@@ -794,6 +794,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out);
    specification; what each call does is not repeated here, forks are in pm_semantics. */
 typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t;
 typedef uint32_t ptl_pt_index_t, ptl_nid_t, ptl_pid_t, ptl_rank_t, ptl_uid_t;
+typedef ptl_pt_index_t ptl_index_t;               /* BXI's name */
 typedef unsigned int ptl_time_t, ptl_interface_t; /* ptl_time_t: milliseconds */
 typedef int ptl_sr_value_t;
 typedef uint32_t ptl_handle_any_t, ptl_handle_ni_t, ptl_handle_eq_t, ptl_handle_ct_t,
@@ -812,9 +813,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IGNORED, 6)                                                                                \
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
-  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
-      X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)           \
-          X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_LIST_TOO_LONG, 9)                                                                          \
+  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
+      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
+          X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -6322,7 +6324,7 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
   return ferror(out) ? PM_E_IO : PM_OK;
 }
 #ifdef NBC_LINES
-#line 415 "src/portals/ptl.h"
+#line 417 "src/portals/ptl.h"
 #endif
 /* ============================================================================================== */
 /* [PTL] 6. Portals 4, versions 4.2 and 4.3 together                                              */
@@ -7619,7 +7621,8 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
 /* Milliseconds of simulated time; all handles of one interface, as Portals asks for. Of several
    queues with events the first in the array is served. A wait for any of them is one for anything
    of the process (object NULL): who is woken for another queue looks and waits again, until the
-   same end. A look without a wait takes the time of a poll, or a loop around it would never end. */
+   same end. A look without a wait takes the time of a poll, or a loop around it would never end.
+   Of one queue nobody needs to be told which: existing programs give NULL there. */
 PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
                      ptl_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -7630,7 +7633,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
                                ? PM__FOREVER
                                : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
-  if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
+  if (!eq_handles || !size || !event || (!which && size > 1)) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
       return PTL_ARG_INVALID;
@@ -7645,7 +7648,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
       pm__cpu(p->world->plat.cpu_event_ns);
       if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used)
         break; /* gone meanwhile: look again */
-      *which = i;
+      if (which) *which = i;
       return pm__eq_take(first, eq, event);
     }
     if (i < size) continue;
@@ -7865,7 +7868,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
                                ? PM__FOREVER
                                : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
-  if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
+  if (!ct_handles || !tests || !size || !event || (!which && size > 1)) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))
       return PTL_ARG_INVALID;
@@ -7878,7 +7881,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
       if (!ct) return pm__gone(p);
       if (ct->value.success < tests[i] && !ct->value.failure) continue;
       *event = ct->value;
-      *which = i;
+      if (which) *which = i;
       pm__cpu(p->world->plat.cpu_event_ns);
       return PTL_OK;
     }
@@ -9114,9 +9117,20 @@ PM__INLINE_HERE bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_p
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) {
     if (!ni->map || id.rank >= ni->map->count) return 1;
-    id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
+    id = ni->map->id[id.rank];
   }
-  return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
+  return id.phys.pid > PTL_PID_MAX || id.phys.nid == PTL_NID_ANY;
+}
+/* Physically. A caller cannot know which nodes there are, so a message to one that is not there is issued: it finds
+   nobody, at an id of the own node that no process has, and ends as one that could not be delivered. */
+PM__INLINE_HERE ptl_process_t pm__target_of(const pm_process *p, const pm__ni *ni,
+                                            ptl_process_t target) {
+  if (pm__is_logical(ni)) target = ni->map->id[target.rank];
+  if ((int64_t)target.phys.nid >= p->world->plat.node_count) {
+    target.phys.nid = (ptl_nid_t)p->node;
+    target.phys.pid = PTL_PID_ANY;
+  }
+  return target;
 }
 PM__INLINE_HERE bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
                                       ptl_size_t length) {
@@ -9142,7 +9156,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.md = md;
   m->what.local_offset = offset;
   m->what.length = length;
-  m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
+  m->what.target = pm__target_of(p, ni, target);
   m->what.initiator = pm__own_id(ni);
   m->what.from_nic = p->nic;
   m->what.to_nic = p->nic - p->node + pm__to_node(m);

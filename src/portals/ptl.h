@@ -9,6 +9,7 @@
    specification; what each call does is not repeated here, forks are in pm_semantics. */
 typedef uint64_t ptl_size_t, ptl_match_bits_t, ptl_hdr_data_t;
 typedef uint32_t ptl_pt_index_t, ptl_nid_t, ptl_pid_t, ptl_rank_t, ptl_uid_t;
+typedef ptl_pt_index_t ptl_index_t;               /* BXI's name */
 typedef unsigned int ptl_time_t, ptl_interface_t; /* ptl_time_t: milliseconds */
 typedef int ptl_sr_value_t;
 typedef uint32_t ptl_handle_any_t, ptl_handle_ni_t, ptl_handle_eq_t, ptl_handle_ct_t,
@@ -27,9 +28,10 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IGNORED, 6)                                                                                \
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
-  X(PTL_LIST_TOO_LONG, 9) X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12)             \
-      X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16)           \
-          X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_LIST_TOO_LONG, 9)                                                                          \
+  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
+      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
+          X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)

@@ -331,7 +331,8 @@ PM_API int PtlEQWait(ptl_handle_eq_t eq_handle, ptl_event_t *event) {
 /* Milliseconds of simulated time; all handles of one interface, as Portals asks for. Of several
    queues with events the first in the array is served. A wait for any of them is one for anything
    of the process (object NULL): who is woken for another queue looks and waits again, until the
-   same end. A look without a wait takes the time of a poll, or a loop around it would never end. */
+   same end. A look without a wait takes the time of a poll, or a loop around it would never end.
+   Of one queue nobody needs to be told which: existing programs give NULL there. */
 PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_time_t timeout,
                      ptl_event_t *event, unsigned int *which) {
   PM__PROCESS(p);
@@ -342,7 +343,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
                                ? PM__FOREVER
                                : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
-  if (!eq_handles || !size || !event || !which) return PTL_ARG_INVALID;
+  if (!eq_handles || !size || !event || (!which && size > 1)) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_EQ, eq_handles[i], &ni) || (first && ni != first))
       return PTL_ARG_INVALID;
@@ -357,7 +358,7 @@ PM_API int PtlEQPoll(const ptl_handle_eq_t *eq_handles, unsigned int size, ptl_t
       pm__cpu(p->world->plat.cpu_event_ns);
       if (pm__eq_at(first, eq_handles[i]) != eq || !eq->used)
         break; /* gone meanwhile: look again */
-      *which = i;
+      if (which) *which = i;
       return pm__eq_take(first, eq, event);
     }
     if (i < size) continue;
@@ -577,7 +578,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
                                ? PM__FOREVER
                                : pm__later(p->world->now_ps, pm__ps((int64_t)timeout * 1000000));
   if (p->aborted) return PTL_ABORTED;
-  if (!ct_handles || !tests || !size || !event || !which) return PTL_ARG_INVALID;
+  if (!ct_handles || !tests || !size || !event || (!which && size > 1)) return PTL_ARG_INVALID;
   for (i = 0; i < size; i++) {
     if (!pm__find_any(p, PM__H_CT, ct_handles[i], &ni) || (first && ni != first))
       return PTL_ARG_INVALID;
@@ -590,7 +591,7 @@ PM_API int PtlCTPoll(const ptl_handle_ct_t *ct_handles, const ptl_size_t *tests,
       if (!ct) return pm__gone(p);
       if (ct->value.success < tests[i] && !ct->value.failure) continue;
       *event = ct->value;
-      *which = i;
+      if (which) *which = i;
       pm__cpu(p->world->plat.cpu_event_ns);
       return PTL_OK;
     }

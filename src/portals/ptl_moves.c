@@ -78,9 +78,20 @@ PM__INLINE_HERE bool pm__target_is_bad(const pm__ni *ni, ptl_process_t id, ptl_p
   if (pt > (ptl_pt_index_t)pm__limits.max_pt_index) return 1;
   if (pm__is_logical(ni)) {
     if (!ni->map || id.rank >= ni->map->count) return 1;
-    id = ni->map->id[id.rank]; /* a map may name nodes that are not there */
+    id = ni->map->id[id.rank];
   }
-  return id.phys.pid > PTL_PID_MAX || (int64_t)id.phys.nid >= ni->proc->world->plat.node_count;
+  return id.phys.pid > PTL_PID_MAX || id.phys.nid == PTL_NID_ANY;
+}
+/* Physically. A caller cannot know which nodes there are, so a message to one that is not there is issued: it finds
+   nobody, at an id of the own node that no process has, and ends as one that could not be delivered. */
+PM__INLINE_HERE ptl_process_t pm__target_of(const pm_process *p, const pm__ni *ni,
+                                            ptl_process_t target) {
+  if (pm__is_logical(ni)) target = ni->map->id[target.rank];
+  if ((int64_t)target.phys.nid >= p->world->plat.node_count) {
+    target.phys.nid = (ptl_nid_t)p->node;
+    target.phys.pid = PTL_PID_ANY;
+  }
+  return target;
 }
 PM__INLINE_HERE bool pm__range_is_bad(const pm__ni *ni, const pm__md *md, ptl_size_t offset,
                                       ptl_size_t length) {
@@ -106,7 +117,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.md = md;
   m->what.local_offset = offset;
   m->what.length = length;
-  m->what.target = pm__is_logical(ni) ? ni->map->id[target.rank] : target;
+  m->what.target = pm__target_of(p, ni, target);
   m->what.initiator = pm__own_id(ni);
   m->what.from_nic = p->nic;
   m->what.to_nic = p->nic - p->node + pm__to_node(m);

@@ -30,12 +30,14 @@ $(eval $(call test,model/messages,-D_GNU_SOURCE))
 $(eval $(call test,model/collectives,-D_GNU_SOURCE))
 $(eval $(call test,model/guest_instruction,-D_GNU_SOURCE))
 
-# What existing Portals programs include: one line and the header it names, to be installed together.
+# What existing Portals programs include: one line and the header it names, to be installed together; BXI's library has
+# its own names in files of their own, portals_model.h has them all.
 $(B)/include/portals4.h: portals_model.h src/guest/pmi.h
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && cp portals_model.h $(@D)/portals_model.h
 	$(Q)cp src/guest/pmi.h $(@D)/pmi.h
-	$(Q)printf '/* Portals 4 as portals_model.h simulates it; made by make. */\n#include "portals_model.h"\n' >$@
+	$(Q)printf '/* Portals 4 as portals_model.h simulates it; made by make. */\n#include "portals_model.h"\n' >$(@D)/portals4_bxiext.h
+	$(Q)cp $(@D)/portals4_bxiext.h $(@D)/portals4_ext.h && cp $(@D)/portals4_ext.h $@
 NEEDS_model += $(B)/include/portals4.h
 # With SimGrid, its figures for the same work stand beside ours.
 ifeq ($(shell pkg-config --exists simgrid 2>/dev/null && command -v g++),)

@@ -163,7 +163,6 @@ static void targets_body(void *unused) {
   all_moves_refuse(s, (ptl_process_t){.phys = {0, PTL_PID_ANY}}, 3);
   all_moves_refuse(s, (ptl_process_t){.phys = {0, PTL_PID_MAX + 1}}, 3);
   all_moves_refuse(s, (ptl_process_t){.phys = {PTL_NID_ANY, 0}}, 3);
-  all_moves_refuse(s, (ptl_process_t){.phys = {1, 0}}, 3); /* no such node */
   all_moves_refuse(s, to, PTL_PT_ANY);
   EXPECT_NOTHING(s);
   /* an acknowledgement that counts needs a counter, whatever says that there is none */
@@ -178,6 +177,50 @@ static void targets_body(void *unused) {
   CHECK(PtlMDRelease(s->md) == PTL_OK);
   side_close(s);
 }
+/* A node that the machine does not have: the message is issued and cannot be delivered, as to a process that is not there. */
+static void absent_body(void *options) {
+  side s_, *s = &s_;
+  const uint64_t operand = 1;
+  const ptl_process_t absent[] = {{.phys = {1, 0}}, {.phys = {0xFFFFFFF0u, PTL_PID_MAX}}, {.phys = {0, 77}}};
+  (void)options;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  for (int i = 0; i < 3; i++) {
+    const ptl_process_t to = absent[i];
+    ptl_event_t e;
+    CHECK(PtlPut(s->md, 0, 300, PTL_ACK_REQ, to, 3, 0, 0, NULL, 0) == PTL_OK);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_SEND);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_ACK && e.ni_fail_type == PTL_NI_UNDELIVERABLE);
+    CHECK(PtlGet(s->md, 0, 8, to, 3, 0, 0, NULL) == PTL_OK);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_REPLY && e.ni_fail_type == PTL_NI_UNDELIVERABLE);
+    CHECK(PtlSwap(s->md, 0, s->md, 8, 8, to, 3, 0, 0, NULL, 0, &operand, PTL_CSWAP, PTL_UINT64_T) == PTL_OK);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_SEND);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_REPLY && e.ni_fail_type == PTL_NI_UNDELIVERABLE);
+  }
+  side_close(s);
+}
+static void nodes_that_are_not_there_get_nothing(void) {
+  pm_platform p = pm_platform_bxi2(1);
+  for (int level = 0; level < 6; level++) {
+    const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+    p.intra_uses_nic = level >= 3;
+    run_world(1, absent_body, &(pm_world_desc){.link = levels[level % 3], .platform = &p});
+  }
+}
+static void one_body(void *unused) {
+  side s_, *s = &s_;
+  ptl_event_t e;
+  ptl_ct_event_t v;
+  const ptl_size_t test = 0;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  CHECK(PtlEQPoll(&s->eq, 1, 0, &e, NULL) == PTL_EQ_EMPTY);
+  CHECK(PtlPut(s->md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(0), 3, 0, 0, NULL, 0) == PTL_OK);
+  CHECK(PtlEQPoll(&s->eq, 1, PTL_TIME_FOREVER, &e, NULL) == PTL_OK && e.type == PTL_EVENT_SEND);
+  CHECK(PtlCTPoll(&s->ct, &test, 1, 0, &v, NULL) == PTL_OK);
+  pm_sleep_ns(100000);
+  side_close(s);
+}
+static void polls_of_one_need_not_say_which(void) { run_world(1, one_body, NULL); }
 static void targets_that_cannot_be_are_refused(void) { run_world(1, targets_body, NULL); }
 static void bad_at(int code, int line) {
   if (code == PTL_ARG_INVALID) return;
@@ -248,11 +291,11 @@ static void arguments_body(void *unused) {
       BAD(PtlEQGet(s->eq, NULL)), BAD(PtlEQWait(s->eq, NULL));
   CHECK(PtlEQAlloc(s->ni, (ptl_size_t)1 << 40, &h) == PTL_NO_SPACE);
   BAD(PtlEQPoll(NULL, 1, 0, &e, &which)), BAD(PtlEQPoll(&s->eq, 1, 0, NULL, &which)),
-      BAD(PtlEQPoll(&s->eq, 1, 0, &e, NULL));
+      BAD(PtlEQPoll((ptl_handle_eq_t[]){s->eq, s->eq}, 2, 0, &e, NULL));
   BAD(PtlCTAlloc(s->ni, NULL)), BAD(PtlCTGet(s->ct, NULL)), BAD(PtlCTWait(s->ct, 0, NULL)),
       BAD(PtlCTPoll(NULL, tests, 1, 0, &v, &which));
   BAD(PtlCTPoll(&s->ct, NULL, 1, 0, &v, &which)), BAD(PtlCTPoll(&s->ct, tests, 1, 0, NULL, &which)),
-      BAD(PtlCTPoll(&s->ct, tests, 1, 0, &v, NULL));
+      BAD(PtlCTPoll((ptl_handle_ct_t[]){s->ct, s->ct}, tests, 2, 0, &v, NULL));
   BAD(PtlPut(s->md, 0, 0, (ptl_ack_req_t)4, pm_process_id(0), 3, 0, 0, NULL, 0)),
       BAD(PtlPut(s->md, 4097, 0, PTL_NO_ACK_REQ, pm_process_id(0), 3, 0, 0, NULL, 0));
   BAD(PtlPut(s->md, PTL_SIZE_MAX, 2, PTL_NO_ACK_REQ, pm_process_id(0), 3, 0, 0, NULL, 0));
@@ -583,6 +626,8 @@ int main(int argc, char **argv) {
   RUN(entries_of_the_other_kind_are_not_unlinked);
   RUN(an_id_is_free_when_its_owner_has_closed);
   RUN(targets_that_cannot_be_are_refused);
+  RUN(nodes_that_are_not_there_get_nothing);
+  RUN(polls_of_one_need_not_say_which);
   RUN(every_bad_argument_is_refused);
   RUN(all_moves_reach_pieces_without_matching);
   RUN(headers_are_found_without_matching);

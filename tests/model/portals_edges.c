@@ -117,25 +117,31 @@ static void ranks_body(void *unused) {
 }
 static void entries_for_a_rank_take_only_its_messages(void) { run_world(3, ranks_body, NULL); }
 
-/* A map may name nodes that the machine does not have: what is sent there is refused, as on a physical interface. */
+/* A map may name nodes that the machine does not have: what is sent there cannot be delivered, as on a physical interface. */
 static void nowhere_body(void *unused) {
   ptl_handle_ni_t ni;
   ptl_handle_md_t md_handle;
   ptl_handle_ct_t ct;
   unsigned char memory[64] = {0};
-  ptl_process_t map[3] = {pm_process_id(0), {.phys = {7, 0}}, {.phys = {0xFFFFFFF0u, 0}}};
-  ptl_md_t md = {memory, sizeof memory, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  ptl_process_t map[4] = {pm_process_id(0), {.phys = {7, 0}}, {.phys = {0xFFFFFFF0u, 0}}, {.phys = {0, PTL_PID_ANY}}};
+  ptl_md_t md = {memory, sizeof memory, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, PTL_CT_NONE};
   (void)unused;
   CHECK(PtlInit() == PTL_OK);
   CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_LOGICAL, PTL_PID_ANY, NULL, NULL, &ni) == PTL_OK);
   if (pm_rank() == 0) {
-    CHECK(PtlSetMap(ni, 3, map) == PTL_OK && PtlMDBind(ni, &md, &md_handle) == PTL_OK && PtlCTAlloc(ni, &ct) == PTL_OK);
+    CHECK(PtlSetMap(ni, 4, map) == PTL_OK && PtlCTAlloc(ni, &ct) == PTL_OK);
+    md.ct_handle = ct;
+    CHECK(PtlMDBind(ni, &md, &md_handle) == PTL_OK);
     for (ptl_rank_t to = 1; to < 3; to++) {
       const ptl_process_t id = {.rank = to};
-      CHECK(PtlPut(md_handle, 0, 8, PTL_NO_ACK_REQ, id, 3, 5, 0, NULL, 0) == PTL_ARG_INVALID);
-      CHECK(PtlGet(md_handle, 0, 8, id, 3, 5, 0, NULL) == PTL_ARG_INVALID);
-      CHECK(PtlTriggeredPut(md_handle, 0, 8, PTL_NO_ACK_REQ, id, 3, 5, 0, NULL, 0, ct, 1) == PTL_ARG_INVALID);
+      CHECK(PtlPut(md_handle, 0, 8, PTL_CT_ACK_REQ, id, 3, 5, 0, NULL, 0) == PTL_OK);
+      CHECK(PtlGet(md_handle, 0, 8, id, 3, 5, 0, NULL) == PTL_OK);
+      CHECK(PtlTriggeredPut(md_handle, 0, 8, PTL_CT_ACK_REQ, id, 3, 5, 0, NULL, 0, ct, 1) == PTL_OK);
     }
+    CHECK(PtlPut(md_handle, 0, 8, PTL_CT_ACK_REQ, (ptl_process_t){.rank = 3}, 3, 5, 0, NULL, 0) == PTL_ARG_INVALID);
+    pm_sleep_ns(1000000);
+    ptl_ct_event_t v;
+    CHECK(PtlCTGet(ct, &v) == PTL_OK && v.success == 0 && v.failure == 6);
   }
   PtlFini();
 }

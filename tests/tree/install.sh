@@ -40,6 +40,13 @@ END
   "$CC" -I"$root/usr/include" -I"$root/usr/include/portals_model" "$T/names.c" -o "$T/names" -L"$root/usr/lib/portals_model" -lportals -lpmi &&
     "$root/usr/bin/pm_run" -n 2 "$T/names"
 }
+programs_for_bxi_find_their_headers() { # which have its own names; in C and in C++
+  for f in portals4_ext.h portals4_bxiext.h; do
+    printf '#include <%s>\nint main(void) {\n  char text[PTL_EV_STR_SIZE];\n  ptl_index_t pt = 0;\n  ptl_event_t e = {0};\n  return pt + (unsigned)PtlEvToStr(0, &e, text) + !PtlToStr(PTL_OK, PTL_STR_ERROR);\n}\n' "$f" >"$T/bxi.c"
+    "$CC" -Werror -Wall -I"$root/usr/include" -I"$root/usr/include/portals_model" "$T/bxi.c" -o "$T/bxi" -L"$root/usr/lib/portals_model" -lportals && "$root/usr/bin/pm_run" -n 1 "$T/bxi" || return 1
+    ! command -v g++ || g++ -Werror -Wall -fsyntax-only -I"$root/usr/include" -I"$root/usr/include/portals_model" -x c++ "$T/bxi.c" || return 1
+  done
+}
 # A program may name a preload when it is linked, instead of LD_PRELOAD when it runs: also by its path, and then run anywhere.
 linked_program_reports() { # openmpi or mpich, the library's suffix
   cat >"$T/linked.c" <<'END'
@@ -75,6 +82,7 @@ check "make install" installs
 check "headers and commands are there" is_there
 check "no library asks for stacks that can be executed" stacks_stay_data
 check "a program that links the libraries of names runs" libraries_of_names_are_there
+check "programs written for the library of BXI find their headers and names" programs_for_bxi_find_their_headers
 if [ -e "$root/usr/include/portals_model/standard/mpi.h" ]; then check "a program of MPI's standard ABI builds and runs" program_of_the_standard_abi_runs
 else skip "the standard ABI" "no mpicc.mpich (Debian: libmpich-dev)"; fi
 for mpi in openmpi:mpi mpich:mpich; do
