@@ -24,6 +24,11 @@ static void check_report(const nbc_report *r) {
   }
   for (size_t i = 0; i < r->call_count; i++)
     if (r->calls[i].section_index < 0 || (size_t)r->calls[i].section_index >= r->section_count) abort();
+  for (size_t i = 0; i < r->ending_count; i++) {
+    const nbc_ending *e = &r->endings[i];
+    if (e->begin_plus1 < 1 || (size_t)e->begin_plus1 > r->site_count) abort();
+    if (e->end_plus1 < 1 || (size_t)e->end_plus1 > r->site_count || e->waited_ns < 0) abort();
+  }
   for (size_t i = 0; i < r->counter_count; i++)
     if (!r->counters[i].name || (size_t)r->counters[i].section_index >= r->section_count) abort();
 }

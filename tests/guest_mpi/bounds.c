@@ -36,7 +36,11 @@ static int draw(int own, int below) {
 static struct { int64_t begin_ns, end_ns; } calls[CALLS];
 static int call_count;
 static void called(int64_t begin_ns) {
-  if (call_count == CALLS) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (call_count == CALLS) { /* MPICH 4.2 comes back from MPI_Abort */
+    fprintf(stderr, "bounds: process %d has made more than %d calls\n", rank, CALLS);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    _Exit(1);
+  }
   calls[call_count].begin_ns = begin_ns;
   calls[call_count++].end_ns = now_ns();
 }
@@ -108,7 +112,7 @@ static void finish(void) {
     } else if (how == 2) {
       CALL(MPI_Waitsome(request_count, requests, &n, done, MPI_STATUSES_IGNORE));
       for (int k = 0; n != MPI_UNDEFINED && k < n; k++) over(done[k]);
-    } else if (how == 3) {
+    } else if (how == 3 && call_count < CALLS / 2) { /* who has no core looks for long: room for the rest */
       look();
       compute(20000);
     } else if (of[i] >= 0) {

@@ -131,7 +131,7 @@ last_is_told() {
         report) timeout 300 "$B/pm_run" -n 4 --report "$T/last" "$B/tests/mpi/preload_truth.mpich" $scene ;;
         dedicated) timeout 300 "$B/pm_run" -n 4 --progress dedicated --report "$T/last" "$B/tests/mpi/preload_truth.mpich" $scene ;;
         *) NBC_TRACE=first NBC_REPORT_DIR=$T/last timeout 300 "$B/pm_run" -n 4 --per-node 4 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" $scene ;;
-      esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/last" >"$T/text" || { cat "$T/err"; return 1; }
+      esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/last" >"$T/text" || { echo "$scene, $how: status $?" && cat "$T/err"; return 1; }
       echo "$scene, $how" && grep -A3 'Who comes last' "$T/text" && cat "$T/csv/pairs.csv"
       awk -F, -v truth="$truth" 'BEGIN { wanted = split(truth, x, " ") / 2; for (i = 1; i < 2 * wanted; i += 2) want[x[i]] = x[i + 1] * 5e7 }
         NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == wanted && !bad) }' "$T/csv/pairs.csv" || return 1

@@ -43,7 +43,11 @@ vanishes() { # UDP=1 or nothing
     n=$a && [ $r = 1 ] && n=$b
     env "$@" SILENCE_MS=2000 WAIT=1 timeout 300 ip netns exec $n "$B/tests/hw/tcp_rank" $r 192.0.2.1:7000 192.0.2.2:7000 >"$T/wait$r" 2>&1 &
   done
-  until grep -q waiting "$T/wait0" && grep -q waiting "$T/wait1"; do sleep 0.05; done
+  tries=0
+  until grep -q waiting "$T/wait0" && grep -q waiting "$T/wait1"; do
+    tries=$((tries + 1)) && [ $tries -lt 1200 ] || { cat "$T/wait0" "$T/wait1"; return 1; }
+    sleep 0.05
+  done
   ip -n $a link set v$a down
   wait
   ip -n $a link set v$a up
@@ -70,7 +74,8 @@ stamps_between() { # ARGUMENTS...
 }
 no_listener() { ! timeout 100 ip netns exec $a "$B/nicstat" stamps --connect 192.0.2.2:7001 --udp >"$T/stamps" 2>&1 && grep -q 'stamps --listen PORT' "$T/stamps"; }
 
-if ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
+if [ ! -x "$B/tests/hw/tcp_rank" ]; then reason="$B/tests/hw/tcp_rank is not built"
+elif ! command -v ip >/dev/null; then reason="no ip command (Debian: iproute2)"
 elif ! build >"$T/build" 2>&1; then reason="namespaces or veth not permitted: $(tail -1 "$T/build")"
 else reason=; fi
 if [ -n "$reason" ]; then
