@@ -682,12 +682,12 @@ static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true)) return;
   if (x.send_id) end_second(c, &x, true);
-  if (x.id && x.receives && x.cancelling) { /* nobody saw that it received something */
+  if (x.id && x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees, */
+  if (x.id && x.receives && x.cancelling) {                  /* nor that it received something */
     withdraw(x.owner, x.id);
     return;
   }
   if (x.id) {
-    if (x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees */
     x.unseen = true;
     if (x.comm && !x.receives && !x.apart) {
       end_send(c, &x, 0);
@@ -704,6 +704,7 @@ static void withdraw_cancelled(void) {
   for (uint32_t i = 1; i <= pool_used; i++) {
     transfer *const x = &pool[i];
     if (!x->id || !x->receives || !x->cancelling) continue;
+    trace_cut_at(&trace.cut_in, x->id);
     withdraw(x->owner, x->id);
     x->id = 0;
   }

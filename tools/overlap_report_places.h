@@ -726,7 +726,8 @@ static void take_cores(run *r) {
     const nbc_counter *const c = &r->sum->counters[i];
     if (strcmp(c->name, "waited_for_a_core_ns") == 0 && c->value > 0 && c->value < 9e18)
       say_too(r,
-              "processes were ready to run and waited %s for a core that others had (%.0f %% of "
+              "processes were ready to run and waited at least %s for a core that others had (%.0f "
+              "%% of "
               "the time of all): nothing here cures that; measure with a core for each",
               time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
   }

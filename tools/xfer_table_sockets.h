@@ -20,6 +20,7 @@ static bool tcp_moved(uint64_t *bytes, int *carriers) {
   for (const struct dirent *one; all && (one = readdir(all));) {
     struct tcp_info info;
     socklen_t size = sizeof info;
+    if (one->d_name[0] == '.') continue; /* the folder itself, which is no number 0 */
     if (getsockopt(atoi(one->d_name), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
     if (size < told) {
       is_told = false;

@@ -196,7 +196,8 @@ static bool nbc__rep_same_text(const char *a, const char *b) {
   return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Of a run's time, in percent, what its processes were ready and waited for a core, as far as its reports say it. */
+/* Of a run's time, in percent, what its processes were ready and waited for a core, as far as its reports say it: not
+   those in which it was little. */
 static double nbc__rep_core_wait(const nbc_report *r) {
   for (size_t i = 0; i < r->counter_count; i++)
     if (strcmp(r->counters[i].name, "waited_for_a_core_ns") == 0 && r->wall_ns > 0)
@@ -222,8 +223,8 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
   if (nbc__rep_core_wait(before) > 0 || nbc__rep_core_wait(after) > 0)
     fprintf(
         out,
-        "Caution: for %.0f %% of the time before and %.0f %% after, processes waited for a core "
-        "that others had.\n",
+        "Caution: for at least %.0f %% of the time before and %.0f %% after, processes waited for "
+        "a core that others had.\n",
         nbc__rep_core_wait(before), nbc__rep_core_wait(after));
   if (!nbc__rep_same_text(before->table_same_node, after->table_same_node) ||
       !nbc__rep_same_text(before->table_other_node, after->table_other_node))

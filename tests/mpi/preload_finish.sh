@@ -32,8 +32,11 @@ at_once() { # MPI HOW
 }
 never() { # MPI: cancelled and never completed, or simply left
   for how in 3 4; do
-    scene "$1" 2 slow cancel $how
+    NBC_TRACE=first scene "$1" 2 slow cancel $how
     nothing "$1: cancelled, $how" irecv
+    # it may have received something all the same: which of later messages is which, nobody knows
+    if grep -aq '^cut [1-9]' "$reports"/*.0.trace; then ok "$1: cancelled, $how: messages are known up to there"
+    else bad "$1: cancelled, $how: $(head -20 "$reports"/*.0.trace | strings)"; fi
   done
   # a guess is no reason to doubt the bounds of others, where only such a receive from anybody asked for it
   reports=$work/$1.left

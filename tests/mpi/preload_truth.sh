@@ -192,7 +192,7 @@ core() { # mpi
   if [ "${share:-0}" -ge 20 ] && [ "$share" -lt 100 ]; then ok "$1: $share % of the time for a core that others had"
   else bad "$1: waits for a core: $(cat "$reports/err" "$reports/text")"; fi
   "$B/overlap_report" --no-html --diff "$reports" "$reports" >"$reports/text" 2>&1
-  says "$1: also between two runs" "for $share % of the time before and $share % after, processes waited for a core"
+  says "$1: also between two runs" "for at least $share % of the time before and $share % after, processes waited for a core"
 }
 # A receiver that waits for its core, as on a busy machine, makes no send less eager: who believes a size too small
 # takes what came before its receive for what moved in it.
