@@ -7236,6 +7236,12 @@ static nbc_status nbc__rep_breakdown(const nbc_report *r, int by, const char *ti
   return NBC_OK;
 }
 
+/* Did threads run that never call MPI? The overlap preload says so. */
+static bool nbc__rep_others_ran(const nbc_report *r) {
+  for (size_t i = 0; i < r->counter_count; i++)
+    if (strcmp(r->counters[i].name, "other_threads_ran_ns") == 0) return true;
+  return false;
+}
 static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
   char a[24], b[24], c[24], d[24], text[256];
   const nbc_totals *t = &r->total;
@@ -7271,7 +7277,8 @@ static void nbc__rep_text_head(const nbc_report *r, FILE *out) {
             100 * nbc__rep_exact(t, t->exact_lo_ns), 100 * nbc__rep_exact(t, t->exact_hi_ns));
   fprintf(out, ".\nNot hidden for certain: %s.\n",
           nbc__rep_time(t->xfer_ns - t->max_overlap_ns, b, sizeof b));
-  if (r->thread_count > (size_t)(r->process_count > 1 ? r->process_count : 1))
+  if (r->thread_count > (size_t)(r->process_count > 1 ? r->process_count : 1) ||
+      nbc__rep_others_ran(r))
     fprintf(out,
             "A transfer is hidden by what the thread that began it computes: what others compute "
             "meanwhile does not count.\n");

@@ -424,7 +424,7 @@ SMALL static void start(void) {
   watch_signals();
   watch_switch_signal();
   join_node();
-  core_wait_begin();
+  core_begin();
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */

@@ -66,7 +66,7 @@ static void describe(nbc_report *report) {
     nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
   if (run.lost_count)
     nbc_report_counter(report, 0, "transfers_not_followed", (double)run.lost_count);
-  report_core_wait(report);
+  report_core(report);
   add_still_counters(report);
   report_sites(report);
   report_pairs(report);

@@ -48,7 +48,7 @@ static struct {
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
   long first_thread;         /* the one of MPI_Init */
-  int64_t start_ns, core_wait_ns;
+  int64_t start_ns, core_wait_ns, others_ran_ns;
   int report_fd;
   FILE *report_file;
   bool report_failed, text;

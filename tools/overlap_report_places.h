@@ -730,6 +730,12 @@ static void take_cores(run *r) {
               "%% of "
               "the time of all): nothing here cures that; measure with a core for each",
               time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
+    if (strcmp(c->name, "other_threads_ran_ns") == 0 && c->value > 0 && c->value < 9e18)
+      say_too(r,
+              "other threads of the processes, which call no MPI, ran for %s: what they "
+              "computed while others waited hides nothing here, and is in no computation "
+              "above",
+              time_text((int64_t)c->value, &a));
   }
   if (gethostname(here, sizeof here - 1) != 0) return;
   for (size_t i = 0; i < r->process_count; i++) count += strcmp(r->processes[i].host, here) == 0;

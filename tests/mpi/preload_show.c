@@ -47,7 +47,8 @@ int main(int argc, char **argv) {
              (unsigned long long)sum->problems[p]);
   for (size_t i = 0; notes && i < sum->note_count; i++) printf("note %s\n", sum->notes[i]);
   for (size_t i = 0; notes && i < sum->counter_count; i++)
-    if (sum->counters[i].value != 0 && strcmp(sum->counters[i].name, "waited_for_a_core_ns") != 0) /* as the machine is busy */
+    if (sum->counters[i].value != 0 && strcmp(sum->counters[i].name, "waited_for_a_core_ns") != 0 &&
+        strcmp(sum->counters[i].name, "other_threads_ran_ns") != 0) /* as the machine is busy */
       printf("counter %s %g\n", sum->counters[i].name, sum->counters[i].value);
   nbc_report_free(sum);
   return 0;

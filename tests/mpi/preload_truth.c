@@ -23,11 +23,13 @@
      many N    N calls of MPI_Wait that wait for nothing, then a barrier
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
+     workers   exchanges of one thread, while another computes for 0.3 s and calls no MPI
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -561,6 +563,22 @@ static void steps(int count) {
   }
 }
 
+static void *worker(void *none) {
+  struct timespec t;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  while (t.tv_sec == 0 && t.tv_nsec < 300000000);
+  return none;
+}
+/* Whatever the machine does, each worker has its 0.3 s, and who waits for it has none. */
+static void workers(void) {
+  char out[100] = "", in[100];
+  pthread_t thread;
+  pthread_create(&thread, NULL, worker, NULL);
+  for (int i = 0; i < 10; i++)
+    MPI_Sendrecv(out, sizeof out, MPI_CHAR, 1 - rank, 0, in, sizeof in, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv) {
   const char *scene = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
@@ -588,6 +606,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "come") == 0) come();
   if (strcmp(scene, "ways") == 0) ways();
   if (strcmp(scene, "bridge") == 0) bridge();
+  if (strcmp(scene, "workers") == 0) workers();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];
     MPI_Comm comm[3];

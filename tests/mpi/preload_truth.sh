@@ -429,9 +429,18 @@ bridge() { # mpi
   if [ "$got" = "0,1,10,10000,10,10000 1,0,10,10000,10,10000 " ] && [ "$peers" = 'same_node ' ]; then ok "$1: intercommunicators: who with whom, on this node"
   else bad "$1: intercommunicators: by pair: $got peers: $peers $(cat "$reports/err")"; fi
 }
+# Threads that never call MPI are not seen: that they ran is told, and that what they computed hides nothing.
+workers() { # mpi
+  only='A transfer is hidden by what the thread that began it computes'
+  scene "$1" workers
+  says "$1: how long threads ran that call no MPI" "other threads of the processes, which call no MPI, ran for [67][0-9]*[0-9.]* ms: what they"
+  says "$1: ... and that they hide nothing" "$only"
+  scene "$1" late
+  if ! grep "other threads\|$only" "$reports/text"; then ok "$1: nothing of them where there are none"; else bad "$1: threads where there are none: $(cat "$reports/text")"; fi
+}
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside core itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
