@@ -401,6 +401,31 @@ static const char stripped_means[] =
     "report, made "
     "again, when their debug symbols are installed (Debian: packages -dbgsym).";
 
+/* The library that nearly all of the time in calls is told of, if it may be a layer between the program and the MPI: few
+   places (an extension of Python's is none: its callers are the interpreter). NULL: none. */
+enum { LAYER_PLACES = 20 };
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
+static const char *layer_of(const nbc_report *r, size_t line_count) {
+  int64_t all_ns = 0;
+  if (line_count > LAYER_PLACES) return NULL;
+  for (size_t i = 0; i < r->site_count; i++) plus(&all_ns, r->sites[i].total_ns);
+  for (size_t i = 0; i < r->site_count; i++) {
+    int64_t of_it_ns = 0;
+    if (!r->sites[i].module) continue;
+    const char *const file = file_of(r->sites[i].module);
+    for (size_t k = 0; k < r->site_count; k++)
+      if (same_module(&r->sites[i], &r->sites[k])) plus(&of_it_ns, r->sites[k].total_ns);
+    if (share(of_it_ns, all_ns) >= 0.9)
+      return strncmp(file, "lib", 3) == 0 && strstr(file, ".so") &&
+                     !file[strspn(file, NAME_LETTERS)]
+                 ? file
+                 : NULL;
+  }
+  return NULL;
+}
+static const char layer_means[] = "nearly all of this time is in calls that it makes. If it only "
+                                  "passes them on, nbc see --through";
+
 static void text_places(const nbc_report *r, FILE *out) {
   words a, b, c;
   char text[200], call[40], files[300], means[600];
@@ -418,6 +443,12 @@ static void text_places(const nbc_report *r, FILE *out) {
   if (count > 15) text_more(out, count - 15);
   if (stripped_files(places, r->site_count, lines, count < 15 ? count : 15, files, sizeof files)) {
     snprintf(means, sizeof means, "No symbols in %s: %s", files, stripped_means);
+    put_wrapped(out, "  ", means);
+  }
+  const char *const layer = layer_of(r, count);
+  if (layer) {
+    snprintf(means, sizeof means, "%.80s: %s '%.80s' tells who called it.", layer, layer_means,
+             layer);
     put_wrapped(out, "  ", means);
   }
   free(lines);
@@ -486,6 +517,10 @@ static void put_places(FILE *out, const nbc_report *r) {
     put(out, files);
     fprintf(out, ": %s</p>\n", stripped_means);
   }
+  const char *const layer = layer_of(r, count);
+  if (layer)
+    fprintf(out, "<p class=\"soft\">%s: %s '%s' tells who called it.</p>\n", layer, layer_means,
+            layer);
   free(lines);
   free(places);
 }

@@ -91,6 +91,16 @@ symbols_come_later() {
   status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "No symbols in later.so: places there are offsets" && grep -q "No symbols in later.so: places there are offsets" "$T/later.html" &&
     mv "$T/away" "$T/later.debug" && status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "hidden (later.c:1)" && ! printed "No symbols in" && ! grep -q "No symbols in" "$T/later.html"
 }
+# Where all calls stand in one library, what tells its callers.
+one_layer() {
+  place() { printf '{"call":"MPI_Wait","module":"/opt/%s","symbol":"f%s","offset":%s,"count":1,"total_ns":%s,"max_ns":9}' "$1" "$2" "$2" "$3"; }
+  hint="nearly all of this time is in calls that it makes" line="  liblayer.so.3: $hint. If it"
+  layered() { "$tool" waits send "$T/layer.json" && sites "$T/layer.json" "$@" && status 0 "$report" -o "$T/layer.html" "$T/layer.json"; }
+  layered "$(place liblayer.so.3 1 50)" "$(place liblayer.so.3 2 45)" "$(place app 3 5)" && printed "$line" && printed "nbc see --through 'liblayer.so.3' tells who called it" && grep -q "liblayer.so.3: $hint" "$T/layer.html" || return 1
+  layered "$(place liblayer.so.3 1 50)" "$(place liblayer.so.3 2 39)" "$(place app 3 11)" && ! printed "$hint" && ! grep -q "$hint" "$T/layer.html" && layered "$(place app.so 1 50)" && ! printed "$hint" && layered "$(place app 1 50)" && ! printed "$hint" || return 1
+  set -- && for i in $(seq 1 20); do set -- "$@" "$(place liblayer.so.3 "$i" 9)"; done
+  layered "$@" && printed "$line" && layered "$@" "$(place liblayer.so.3 21 9)" && ! printed "$hint" && layered "$(place "lib<b>.so" 1 50)" && ! printed "$hint"
+}
 # Names of C++ that a stripped library exports are read out, long ones without their parameters.
 names_of_cplusplus() {
   long=a_name_of_thirty_characters_xx && printf 'namespace %s { struct box { int operator()(int, struct other *); }; __attribute__((noinline)) int box::operator()(int x, struct other *) { return x + 1; } }\nint halo(int x, struct other *) { return x + 1; }\n' "$long::$long" >"$T/names.cc" &&
@@ -279,6 +289,7 @@ check "files are no partners that are waited for" files_are_not_waited_for
 check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
 check "a file without symbols is named, and its debug symbols name its places" symbols_come_later
+check "where all calls stand in one library, what tells its callers" one_layer
 check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
 check "communicators that are left out are counted" more_communicators
 check "what is known of places is in the JSON" places_in_json
