@@ -551,10 +551,16 @@ static const nbc_pair *opposite(const nbc_report *r, const nbc_pair *p) {
 /* By both sides' times. */
 static void why_known(const nbc_pair *p, char *text, size_t size) {
   words a, b, all;
+  char part[200] = "";
   int64_t sum_ns = p->late_ns;
   plus(&sum_ns, p->moving_ns);
+  if (!is_known(p))
+    snprintf(
+        part, sizeof part,
+        ", as far as both timelines show; of the other %.20s they tell nothing (sends that may "
+        "leave at once, messages that were not matched)",
+        time_text(p->waited_ns - p->known_ns, &a));
   time_text(sum_ns, &all);
-  const char *part = is_known(p) ? "" : ", as far as both timelines show";
   if (sum_ns <= 0)
     snprintf(text, size, "it had called when the wait began, and nothing was waited for%s", part);
   else if (p->late_ns >= sum_ns / 2)
@@ -663,7 +669,7 @@ static void put_comms(FILE *out, const nbc_report *r) {
 
 static void text_pairs(const nbc_report *r, FILE *out) {
   words a;
-  char why[300];
+  char why[400];
   if (!r->pair_count) return;
   const nbc_pair **pairs = pairs_of(r);
   if (is_worth(r, pairs[0])) fputs("\nWho waits for whom (point-to-point)\n", out);
@@ -713,7 +719,7 @@ static void put_map(FILE *out, const nbc_report *r) {
 
 static void put_pairs(FILE *out, const nbc_report *r) {
   words a, b;
-  char why[300];
+  char why[400];
   const nbc_pair **pairs = pairs_of(r);
   bool some = false;
   for (size_t i = 0; i < r->pair_count && !some; i++) some = exchanges(pairs[i]);

@@ -91,6 +91,13 @@ symbols_come_later() {
   status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "No symbols in later.so: places there are offsets" && grep -q "No symbols in later.so: places there are offsets" "$T/later.html" &&
     mv "$T/away" "$T/later.debug" && status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "hidden (later.c:1)" && ! printed "No symbols in" && ! grep -q "No symbols in" "$T/later.html"
 }
+# A wait is told of as far as both timelines show it, and how much they do not show.
+rest_of_a_wait() {
+  pair() { printf '"pairs":[{"rank":0,"partner":1,"sent_count":9,"sent_bytes":9,"received_count":9,"received_bytes":9,"waited_ns":100000000,"busy_ns":0,"small_waited_ns":0,"known_ns":%s,"late_ns":%s,"moving_ns":1000000,"computing_ns":0}],' "$1" "$2"; }
+  told() { "$tool" waits send "$T/pair.json" && sed -i "s|^\"cells\":|$(pair "$1" "$2")&|" "$T/pair.json" && status 0 "$report" -o "$T/pair.html" "$T/pair.json" && printed "rank 1 was late: $3 of " && tr '\n' ' ' <"$T/out" | sed 's/  */ /g' >"$T/line"; }
+  rest="; of the other 75.0 ms they tell nothing (sends that may leave at once, messages that were not matched)"
+  told 25000000 20000000 "20.0 ms" && grep -F ", as far as both timelines show$rest" "$T/line" && grep -qF "$rest" "$T/pair.html" && told 95000000 90000000 "90.0 ms" && ! grep "they tell nothing" "$T/line"
+}
 # Where all calls stand in one library, what tells its callers.
 one_layer() {
   place() { printf '{"call":"MPI_Wait","module":"/opt/%s","symbol":"f%s","offset":%s,"count":1,"total_ns":%s,"max_ns":9}' "$1" "$2" "$2" "$3"; }
@@ -289,6 +296,7 @@ check "files are no partners that are waited for" files_are_not_waited_for
 check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
 check "a file without symbols is named, and its debug symbols name its places" symbols_come_later
+check "a wait that timelines show in part: how much they do not" rest_of_a_wait
 check "where all calls stand in one library, what tells its callers" one_layer
 check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
 check "communicators that are left out are counted" more_communicators
