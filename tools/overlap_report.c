@@ -802,7 +802,7 @@ static const char page_style[] =
     "left:0}"
     "td.wide,th.wide{width:34%}td.name{max-width:22rem;overflow:hidden;text-overflow:ellipsis}\n"
     "ol{padding-left:1.4rem}li{margin:.9rem 0}li "
-    "b{margin-right:.4rem}.tag{background:var(--soft);color:var(--paper);"
+    "b{margin-right:.4rem}.tag{white-space:nowrap;background:var(--soft);color:var(--paper);"
     "border-radius:.8rem;padding:.05rem .6rem;font-size:.85rem}.caution{border-left:4px solid "
     "var(--soft);"
     "padding:.2rem .8rem;background:var(--card)}@media print{body{font-size:11px}}\n";

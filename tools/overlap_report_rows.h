@@ -182,7 +182,7 @@ static const char *peer_text(nbc_peer peer) {
 static const char *section_text(const nbc_report *r, int index) {
   return r->sections[index].path[0] ? r->sections[index].path : "(outside sections)";
 }
-/* What a row of this table is called. */
+/* What a row of this table is called; where there are no sections, none is named. */
 static const char *row_text(const nbc_report *r, grouping by, const row *x, words *w) {
   switch (by) {
   case BY_SECTION: return section_text(r, x->section_index);
@@ -198,9 +198,10 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
   case GROUPINGS: break;
   }
   words sizes;
-  snprintf(w->text, sizeof w->text, "%s%s%.190s, %.70s, %s, %.80s", nbc_kind_name(x->kind),
+  const bool has_sections = r->section_count > 1;
+  snprintf(w->text, sizeof w->text, "%s%s%.190s, %.70s, %s%s%.80s", nbc_kind_name(x->kind),
            x->site_plus1 ? " at " : "", x->site_plus1 ? place_text(r, x->site_plus1) : "",
-           class_text(r, x->class_index, &sizes), peer_text(x->peer),
-           section_text(r, x->section_index));
+           class_text(r, x->class_index, &sizes), peer_text(x->peer), has_sections ? ", " : "",
+           has_sections ? section_text(r, x->section_index) : "");
   return w->text;
 }

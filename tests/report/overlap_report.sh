@@ -46,7 +46,7 @@ no_transfer() {
 }
 # Much computation beside one transfer is none beside the others.
 computation_is_of_each_transfer() {
-  advised() { "$tool" computed "$1" "$2" "$T/computed.json" && status 0 "$report" --no-html "$T/computed.json" && printed "outside sections): $3"; }
+  advised() { "$tool" computed "$1" "$2" "$T/computed.json" && status 0 "$report" --no-html "$T/computed.json" && printed "same node: $3"; }
   advised 10000000 1 'too little computation' && advised 250000 250000 'cannot be told' && advised 10000000 50000 'too little computation'
 }
 # Places go into a report: sites FILE SITE...
@@ -151,7 +151,7 @@ one_more_place() {
 # To oneself nobody moves anything beside the computation: no such advice.
 messages_to_oneself() {
   "$tool" computed 250000 250000 "$T/computed.json" && sed 's/"peer":"same_node"/"peer":"self"/' "$T/computed.json" >"$T/self.json" && ! cmp -s "$T/computed.json" "$T/self.json" &&
-    status 0 "$report" --no-html "$T/self.json" && printed 'outside sections): messages to oneself' && ! grep -q 'progress thread' "$T/out"
+    status 0 "$report" --no-html "$T/self.json" && printed ', itself: messages to oneself' && ! grep -q 'progress thread' "$T/out"
 }
 # Names longer than any room for them, as C++ has: the next place is still the next place.
 long_names() {
@@ -164,8 +164,8 @@ long_names() {
 }
 # A large exchange is one blocking call; only of a small one it can be that it came before.
 exchanges() {
-  "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): blocking calls" &&
-    "$tool" exchange 40000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node, (outside sections): may have come before"
+  "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: blocking calls" &&
+    "$tool" exchange 40000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: may have come before"
 }
 page_by_default() {
   mkdir -p "$T/here" && cp -r "$run" "$T/mine" && (cd "$T/here" && "$report" --json ../mine >../json.out) &&
