@@ -21,12 +21,16 @@ say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $1 $2)
 # ---- what this machine has: empty when missing, and then named when something is skipped --------
 have      = $(firstword $(wildcard $(if $(findstring /,$1),$1,$(addsuffix /$1,$(subst :, ,$(PATH))))))
 # Debian's wrappers have the MPI's name; elsewhere, or when MPICC=... says so, a wrapper is asked which MPI it has.
+ifeq ($(MPICC),none)
+override MPICC :=
+endif
 ifeq ($(origin MPICC),undefined)
 MPICC_openmpi := $(call have,mpicc.openmpi)
 MPICC_mpich  := $(call have,mpicc.mpich)
 MPICC        := $(if $(MPICC_openmpi)$(MPICC_mpich),,$(call have,mpicc))
 endif
 ifneq ($(MPICC),)
+$(if $(call have,$(firstword $(MPICC))),,$(error MPICC=$(MPICC): there is no such command (MPICC=none: without MPI)))
 MPICC_$(if $(findstring Open MPI,$(shell $(MPICC) --showme:version 2>&1)),openmpi,mpich) := $(MPICC)
 endif
 OSHCC        := $(call have,oshcc)
@@ -252,7 +256,7 @@ export B CC CLANG QEMU_AARCH64
 help: ## this list
 	@echo "nbc_overlap $(VERSION): see, prove, predict and get overlap. Targets:"
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | sort -u | awk -F'|' '{printf "  %-12s %s\n", $$1, $$2}'
-	@echo "Variables: B=build folder, CC, CFLAGS, MPICC=wrapper (none: without MPI), V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
+	@echo "Variables: B=build folder, CC, CFLAGS, MPICC=wrapper (none, or empty: without MPI), V=1 shows commands, BENCH=regex, PREFIX, FUZZ_SECONDS"
 
 doctor: ## one line per optional dependency: found or not, what it enables, Debian package
 	@for d in $(DEPS) $(DEPS_MORE); do \

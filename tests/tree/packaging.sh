@@ -41,7 +41,10 @@ one_mpi_is_found_by_mpicc() {
     # MPI inside of pm_run is made with MPICH's header
     if [ "$mpi" = mpich:_mpich ]; then grep -q "$T/none/guest/mpi/" "$T/would"; else ! grep -q "$T/none/guest/mpi/" "$T/would"; fi || { echo "${mpi%:*}: MPI in pm_run"; return 1; }
   done
-  run_make -n install B="$T/none" MPICC= OSHCC= >"$T/would" && ! grep -oE "mpicc|$T/none/guest/mpi/|libnbc[a-z_]*\.so" "$T/would"
+  for none in '' none; do
+    run_make -n install B="$T/none" MPICC=$none OSHCC= >"$T/would" && ! grep -oE "mpicc|$T/none/guest/mpi/|libnbc[a-z_]*\.so" "$T/would" || return 1
+  done
+  ! run_make -n install B="$T/none" MPICC=/nowhere/mpicc >"$T/would" 2>&1 && grep -q 'MPICC=/nowhere/mpicc' "$T/would"
 }
 # The link as it is without any MPI, of this build's objects
 pm_run_links_without_mpi() {
@@ -133,7 +136,7 @@ check "the tarball builds alone" tarball_builds_alone
 check "its own tarball is the same" tarball_of_it_is_the_same
 check "below a path with a blank what can be is built, and tests are refused" builds_below_a_blank
 check "make install into a folder with a space" install_at install
-check "a plain mpicc is one MPI's, an empty one none's" one_mpi_is_found_by_mpicc
+check "a plain mpicc is one MPI's, an empty one or none is none's, another one is refused" one_mpi_is_found_by_mpicc
 check "pm_run links where there is no MPI" pm_run_links_without_mpi
 check "pm_run enters programs however it is compiled" pm_run_enters_programs_however_it_is_compiled
 if command -v cmake >/dev/null; then
