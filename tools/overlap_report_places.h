@@ -729,13 +729,16 @@ static void put_pairs(FILE *out, const nbc_report *r) {
   }
   fputs("<h2>Who waits for whom</h2>\n<div "
         "class=\"scroll\"><table><thead><tr><th>rank</th><th>waited for</th><th>time</th>"
-        "<th>received</th><th>why, as far as both reports tell</th></tr></thead><tbody>\n",
+        "<th>received</th><th class=\"left\">why, as far as both reports "
+        "tell</th></tr></thead><tbody>\n",
         out);
   for (size_t i = 0; i < r->pair_count && i < 50; i++) {
     if (pairs[i]->known_ns + pairs[i]->waited_ns == 0 && !exchanges(pairs[i])) continue;
-    fprintf(out, "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td>",
-            pairs[i]->rank, pairs[i]->partner, time_text(waited_for_ns(pairs[i]), &a),
-            bytes_text(pairs[i]->received_bytes, &b));
+    fprintf(
+        out,
+        "<tr data-table=\"pair\"><td>%d</td><td>%d</td><td>%s</td><td>%s</td><td class=\"why\">",
+        pairs[i]->rank, pairs[i]->partner, time_text(waited_for_ns(pairs[i]), &a),
+        bytes_text(pairs[i]->received_bytes, &b));
     put(out,
         is_worth(r, pairs[i]) ? why_waited(pairs[i], opposite(r, pairs[i]), why, sizeof why) : "");
     fputs("</td></tr>\n", out);
