@@ -241,6 +241,24 @@ static bool newer(const found *a, const found *b) {
                                                 : a->changed.tv_nsec > b->changed.tv_nsec;
 }
 
+/* A script may start several programs, and who wants another one's report must know how to ask for it. Files are sorted by
+   name, so those of a run stand together. */
+enum { OTHER_RUNS = 5 };
+static void tell_other_runs(run *r, const char *folder, const found *files, size_t count,
+                            size_t newest, size_t left_out) {
+  size_t told = 0;
+  trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not",
+          folder, (int)files[newest].run_bytes, files[newest].name, left_out);
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i + 1; end < count && same_run(&files[i], &files[end]);) end++;
+    if (same_run(&files[i], &files[newest]) || told++ >= OTHER_RUNS) continue;
+    trouble(r, "another run, %zu file%s: nbc report %s%s%.*s.*.json", end - i,
+            end - i == 1 ? "" : "s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
+            (int)files[i].run_bytes, files[i].name);
+  }
+  if (told > OTHER_RUNS) trouble(r, "and %zu more runs", told - OTHER_RUNS);
+}
+
 static void add_folder(run *r, const char *folder) {
   DIR *dir = opendir(folder);
   found *files = NULL;
@@ -279,9 +297,7 @@ static void add_folder(run *r, const char *folder) {
     progress_show(&reading, files[i].name, (double)i, (double)count);
     add_file(r, path);
   }
-  if (left_out)
-    trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not",
-            folder, (int)files[newest].run_bytes, files[newest].name, left_out);
+  if (left_out) tell_other_runs(r, folder, files, count, newest, left_out);
   if (!count) {
     trouble(r, "left out: %s: no file nbc_overlap.*.json in this folder", folder);
     r->failed = true;

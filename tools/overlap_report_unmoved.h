@@ -137,10 +137,18 @@ static bool unmoved_is_worst(const nbc_report *r, const unmoved *groups, size_t 
   free(rows);
   return is;
 }
+/* Where little time is in calls, advice on them is worth as little. */
+static bool little_to_win(const nbc_report *r) {
+  return r->call_ns > 0 && share(r->call_ns, r->wall_ns) < 0.1;
+}
+static const char little_means[] = "of all time: no more than that can be won here.";
 static void text_advice(const nbc_report *r, FILE *out) {
   unmoved groups[UNMOVED_GROUPS];
   const size_t count = unmoved_of(r, groups);
   const bool first = unmoved_is_worst(r, groups, count);
+  if (little_to_win(r))
+    fprintf(out, "\nCommunication calls are %.1f %% %s\n", 100 * share(r->call_ns, r->wall_ns),
+            little_means);
   if (first) text_unmoved(groups, count, out);
   if (r->total.count) text_offenders(r, out, count);
   if (!first) text_unmoved(groups, count, out);
@@ -149,6 +157,9 @@ static void put_advice(FILE *out, const nbc_report *r) {
   unmoved groups[UNMOVED_GROUPS];
   const size_t count = unmoved_of(r, groups);
   const bool first = unmoved_is_worst(r, groups, count);
+  if (little_to_win(r))
+    fprintf(out, "<p class=\"soft\">Communication calls are %.1f %% %s</p>\n",
+            100 * share(r->call_ns, r->wall_ns), little_means);
   if (first) put_unmoved(groups, count, out);
   if (r->total.count) put_offenders(out, r, count);
   if (!first) put_unmoved(groups, count, out);

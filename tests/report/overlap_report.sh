@@ -63,6 +63,12 @@ calls_without_transfers() {
     status 0 "$report" -o "$T/waits.html" "$T/waits.json" && printed "barriers: 100 ms in 1 call, 70.0 ms of it in MPI_Barrier at step (halo.c:7)" && grep -q "70.0 ms of it in MPI_Barrier at step (halo.c:7)" "$T/waits.html" || return 1
   "$tool" quiet "$T/quiet.json" && status 0 "$report" -o "$T/quiet.html" "$T/quiet.json" && printed "barriers: 100 ms in 1 call" && ! printed "files:" && ! printed "Worst first" && ! printed "stands out" && grep -q "<b>barriers</b>: 100 ms" "$T/quiet.html" && ! grep -q "Worst first" "$T/quiet.html"
 }
+# Advice costs work: how much there is to win at most.
+most_to_win() {
+  most="% of all time: no more than that can be won here"
+  "$tool" computed 10000000 10000000 "$T/most.json" && status 0 "$report" -o "$T/most.html" "$T/most.json" && printed "Communication calls are 2.9 $most." && grep -q "Communication calls are 2.9 $most" "$T/most.html" || return 1
+  "$tool" computed 2000000 2000000 "$T/most.json" && status 0 "$report" -o "$T/most.html" "$T/most.json" && ! printed "$most" && ! grep -q "$most" "$T/most.html"
+}
 # Files are no partners who could be late.
 files_are_not_waited_for() { "$tool" waits io "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "at least 500 ms of the 1.50 s"; }
 # What ends no transfer of one's own is in no row of transfers: the time that a target waits in a window is said all the same.
@@ -195,7 +201,12 @@ missing_rank() { copy && rm "$T/copy/$base.1.json" && status 0 "$report" --no-ht
 twice() { status 0 "$report" --no-html "$run/$base.0.json" "$run/$base.0.json" && said "rank 0 is there twice"; }
 several_runs() {
   copy && touch -t 200001010000 "$T/copy"/* && cp "$run/$base.0.json" "$T/copy/nbc_overlap.heat.9-9.0.json" &&
-    status 0 "$report" --no-html "$T/copy" && said "several runs" && printed "1 process"
+    status 0 "$report" --no-html "$T/copy" && said "several runs" && printed "1 process" && said "another run, 4 files: nbc report $T/copy/$base.*.json" && ! grep "9-9\..*json" "$T/err" || return 1
+  # what is said of another run reports it
+  # shellcheck disable=SC2046 # as words
+  status 0 "$report" --no-html $(sed -n 's/.*another run, 4 files: nbc report //p' "$T/err") && printed "4 processes" && ! grep "several runs" "$T/err" || return 1
+  for i in 1 2 3 4 5 6; do cp "$run/$base.0.json" "$T/copy/nbc_overlap.heat.1-$i$i.0.json" && touch -t 200001010000 "$T/copy/nbc_overlap.heat.1-$i$i.0.json"; done
+  status 0 "$report" --no-html "$T/copy" && [ "$(grep -c "another run, [14] file" "$T/err")" = 5 ] && said "and 2 more runs" && said "another run, 1 file: nbc"
 }
 page_cannot_be_written() {
   status 1 "$report" -o "$T/no/such/folder/page.html" "$run" && said "the page was not written" && printed "4 processes" && printed "Worst first"
@@ -292,6 +303,7 @@ check "no control character reaches the terminal" terminal_is_safe
 check "time in calls that was more than transfers: not of collectives, not by a guess" no_transfer
 check "time waited in windows is told to targets" windows
 check "calls that move no message are told of, most time first" calls_without_transfers
+check "how much can be won, where it is little" most_to_win
 check "files are no partners that are waited for" files_are_not_waited_for
 check "computation beside one transfer is none beside the others" computation_is_of_each_transfer
 check "a stripped module's exports are no places" stripped_module
