@@ -308,7 +308,8 @@ static void pm__page_tier(const pm_world *w, FILE *out, const double *use, const
   rows = ((count + each - 1) / each + PM__CELLS - 1) / PM__CELLS;
   pm_link_name(w, first, name, sizeof name);
   fprintf(out, "<h3>%d links from \"%s\" on%s</h3>\n<svg width=\"%d\" height=\"%d\">\n", count,
-          name, each > 1 ? ", several to a cell" : "", PM__CELLS * PM__CELL, rows * PM__CELL);
+          name, each > 1 ? ", several to a cell" : ", a cell each", PM__CELLS * PM__CELL,
+          rows * PM__CELL);
   for (link = first; link < w->net_link_count; link++) {
     if (tier_of[link] != tier) continue;
     if (seen % each == 0 || use[link] > worst) {
