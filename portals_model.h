@@ -520,7 +520,8 @@ typedef struct pm_world_desc {
   bool link_use;              /* keep how much each link is used, see pm_link_use */
   bool trace;                 /* keep a record per step of each message, see Traces */
   bool catch_crashes;         /* SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
-                                 run with PM_E_CRASH or PM_E_STACK instead of the program */
+                                 run with PM_E_CRASH or PM_E_STACK instead of the program. A message whose first or
+                                 last page of a piece is not there at the target ends with PTL_NI_SEGV */
   double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */
@@ -3297,6 +3298,8 @@ struct pm_world {
   struct pm__trigger *free_triggers;
   struct pm__header *free_headers;
   struct pm__list_op *list_ops; /* that wait for the carrier's lists, in order */
+  uintptr_t *pages;             /* that were there, see pm__is_accessible */
+  int page_pipe[2];             /* by which they are asked for, while pages is set */
   uint64_t list_op_count;
   struct pm__ct *fire_head, *fire_tail;
   bool is_firing;
@@ -6627,6 +6630,7 @@ PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int o
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes);
 PM__PRIVATE pm__cursor pm__flat(void *start);
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
@@ -6687,6 +6691,39 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     from.at += n, from.left -= n;
     bytes -= n;
   }
+}
+/* Whether a program's memory may be read, or read and written. The kernel is asked once for each page: a byte goes
+   through a pipe and back to where it was, which fails where that would crash. What was there is remembered by its
+   page, of which the lowest two bits say what may be done. */
+enum { PM__PAGES_KNOWN = 1024 };
+PM__APART static bool pm__page_answers(pm_world *w, char *at, bool writes) {
+  char byte;
+  const bool is_read = write(w->page_pipe[1], at, 1) == 1;
+  const bool is_there = is_read && (!writes || read(w->page_pipe[0], at, 1) == 1);
+  if (is_read && !(writes && is_there) && read(w->page_pipe[0], &byte, 1) != 1) return false;
+  return is_there;
+}
+static bool pm__page_is_there(pm_world *w, char *at, bool writes) {
+  const uintptr_t page = (uintptr_t)at & ~(uintptr_t)(PM__PAGE - 1);
+  uintptr_t *known = &w->pages[page / PM__PAGE % PM__PAGES_KNOWN];
+  if ((*known & ~(uintptr_t)2) == (page | 1) && (!writes || *known & 2)) return true;
+  if (!pm__page_answers(w, at, writes)) return false;
+  *known = page | (writes ? 3 : 1);
+  return true;
+}
+/* Of each piece the first and the last page are asked for. Where nothing can be asked all is taken to be there. */
+PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes) {
+  if (!w->pages && pipe(w->page_pipe) == 0)
+    w->pages = (uintptr_t *)pm__zalloc(PM__PAGES_KNOWN * sizeof *w->pages);
+  while (w->pages && bytes) {
+    const uint64_t n = pm__cursor_piece(&c, bytes);
+    char *at = (char *)pm__reached(c.whose, c.at);
+    if (!pm__page_is_there(w, at, writes) || !pm__page_is_there(w, at + n - 1, writes))
+      return false;
+    c.at += n, c.left -= n;
+    bytes -= n;
+  }
+  return true;
 }
 /* The bytes of a put or get, unless the world's owner has moved them. */
 PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
@@ -8820,6 +8857,13 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.me->headers++;
   ni->header_count++;
 }
+/* An entry may name memory that is not there (PTL_TARGET_BIND_INACCESSIBLE): who meets it is told, and nothing moves.
+   Asked where a crash would be caught too, unless the entry promises that its memory is there. */
+static bool pm__hits_nothing(pm_world *w, const pm__message *m) {
+  return w->desc.catch_crashes && !w->desc.no_data && m->what.mlength &&
+         !(m->what.me->me.options & PTL_ME_IS_ACCESSIBLE) &&
+         !pm__is_accessible(w, pm__me_cursor(m), m->what.mlength, !pm__is_get(m));
+}
 /* Takes the message's part of the entry and unlinks what is used up: the next message must not find
    it any more. The entry itself, and the AUTO_UNLINK that its owner may read as "the buffer is mine
    again", wait until the data is in. */
@@ -8830,6 +8874,10 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
       m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
     m->what.fail = PTL_NI_SEGV;
+  if (pm__hits_nothing(ni->proc->world, m)) {
+    m->what.fail = PTL_NI_SEGV;
+    m->what.mlength = 0;
+  }
   m->what.list = me->list;
   m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
   m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))
@@ -10058,6 +10106,11 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
 }
 
 PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
+  if (w->pages) {
+    close(w->page_pipe[0]);
+    close(w->page_pipe[1]);
+    PM_FREE(w->pages);
+  }
   while (w->maps) {
     pm__map *map = w->maps;
     w->maps = map->next;
@@ -14573,7 +14626,7 @@ static ptl_me_t pm__msg_entry(void *start, size_t bytes, uint64_t bits, unsigned
   me.length = bytes;
   me.ct_handle = PTL_CT_NONE;
   me.uid = PTL_UID_ANY;
-  me.options = options | PTL_ME_EVENT_LINK_DISABLE;
+  me.options = options | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_IS_ACCESSIBLE;
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
   me.match_bits = bits;

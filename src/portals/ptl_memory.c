@@ -49,6 +49,39 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
+/* Whether a program's memory may be read, or read and written. The kernel is asked once for each page: a byte goes
+   through a pipe and back to where it was, which fails where that would crash. What was there is remembered by its
+   page, of which the lowest two bits say what may be done. */
+enum { PM__PAGES_KNOWN = 1024 };
+PM__APART static bool pm__page_answers(pm_world *w, char *at, bool writes) {
+  char byte;
+  const bool is_read = write(w->page_pipe[1], at, 1) == 1;
+  const bool is_there = is_read && (!writes || read(w->page_pipe[0], at, 1) == 1);
+  if (is_read && !(writes && is_there) && read(w->page_pipe[0], &byte, 1) != 1) return false;
+  return is_there;
+}
+static bool pm__page_is_there(pm_world *w, char *at, bool writes) {
+  const uintptr_t page = (uintptr_t)at & ~(uintptr_t)(PM__PAGE - 1);
+  uintptr_t *known = &w->pages[page / PM__PAGE % PM__PAGES_KNOWN];
+  if ((*known & ~(uintptr_t)2) == (page | 1) && (!writes || *known & 2)) return true;
+  if (!pm__page_answers(w, at, writes)) return false;
+  *known = page | (writes ? 3 : 1);
+  return true;
+}
+/* Of each piece the first and the last page are asked for. Where nothing can be asked all is taken to be there. */
+PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes) {
+  if (!w->pages && pipe(w->page_pipe) == 0)
+    w->pages = (uintptr_t *)pm__zalloc(PM__PAGES_KNOWN * sizeof *w->pages);
+  while (w->pages && bytes) {
+    const uint64_t n = pm__cursor_piece(&c, bytes);
+    char *at = (char *)pm__reached(c.whose, c.at);
+    if (!pm__page_is_there(w, at, writes) || !pm__page_is_there(w, at + n - 1, writes))
+      return false;
+    c.at += n, c.left -= n;
+    bytes -= n;
+  }
+  return true;
+}
 /* The bytes of a put or get, unless the world's owner has moved them. */
 PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
   if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&

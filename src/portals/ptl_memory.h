@@ -14,6 +14,7 @@ PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int o
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes);
 PM__PRIVATE pm__cursor pm__flat(void *start);
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
 PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);

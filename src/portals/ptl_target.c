@@ -172,6 +172,13 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.me->headers++;
   ni->header_count++;
 }
+/* An entry may name memory that is not there (PTL_TARGET_BIND_INACCESSIBLE): who meets it is told, and nothing moves.
+   Asked where a crash would be caught too, unless the entry promises that its memory is there. */
+static bool pm__hits_nothing(pm_world *w, const pm__message *m) {
+  return w->desc.catch_crashes && !w->desc.no_data && m->what.mlength &&
+         !(m->what.me->me.options & PTL_ME_IS_ACCESSIBLE) &&
+         !pm__is_accessible(w, pm__me_cursor(m), m->what.mlength, !pm__is_get(m));
+}
 /* Takes the message's part of the entry and unlinks what is used up: the next message must not find
    it any more. The entry itself, and the AUTO_UNLINK that its owner may read as "the buffer is mine
    again", wait until the data is in. */
@@ -182,6 +189,10 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (ni->proc->world->desc.semantics.offset_beyond_is_segv &&
       m->what.offset_used > pm__capacity(me->me.start, me->me.length, me->me.options))
     m->what.fail = PTL_NI_SEGV;
+  if (pm__hits_nothing(ni->proc->world, m)) {
+    m->what.fail = PTL_NI_SEGV;
+    m->what.mlength = 0;
+  }
   m->what.list = me->list;
   m->what.is_ack_muted = (me->me.options & PTL_ME_ACK_DISABLE) != 0;
   m->what.start = m->what.mlength ? pm__cursor_start(pm__me_cursor(m))

@@ -2,6 +2,7 @@
    initiators, list lengths to the last entry, events promised to messages under way; and the tails of kernel
    models. Each test here is there because a change of one line passed all others (tests/mutate). */
 #include "tests/model/ptl.h"
+#include <sys/mman.h>
 
 enum { PUT_GET = PTL_ME_OP_PUT | PTL_ME_OP_GET, QUIET = PTL_ME_EVENT_LINK_DISABLE };
 
@@ -152,6 +153,63 @@ static void maps_may_name_nodes_that_are_not_there(void) {
   }
 }
 
+/* An entry may name memory that is not there, or may not be written: who meets it is told, the rest goes on. */
+enum { CLOSED, READABLE, SPLIT, ALL_MEMORY, PIECES, WAYS };
+static int way;
+static char *two_pages(void) { /* two pages: neither may be touched; may be read; only the first is there */
+  char *two = (char *)mmap(NULL, 8192, way == READABLE ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(two != MAP_FAILED);
+  if (way == SPLIT) CHECK(mprotect(two, 4096, PROT_READ | PROT_WRITE) == 0);
+  return two;
+}
+static int fail_of(side *s, int event, int target_event) { /* of the last operation, whose target is told the same */
+  ptl_event_t e;
+  int fail = -1, told = -2;
+  while (fail == -1 || told == -2) {
+    if (PtlEQPoll(&s->eq, 1, 1000, &e, NULL) != PTL_OK) return -3;
+    if (e.type == event) fail = e.ni_fail_type;
+    if (e.type == target_event) told = e.ni_fail_type;
+  }
+  CHECK(fail == told);
+  return fail;
+}
+static void closed_body(void *unused) {
+  side s_, *s = &s_;
+  ptl_handle_me_t h;
+  ptl_ct_event_t v;
+  const ptl_process_t self = pm_process_id(0);
+  char *two = two_pages();
+  (void)unused;
+  ptl_iovec_t pieces[] = {{s_.memory, 100}, {two, 4096}};
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  ptl_me_t me = entry(two, 8192, 9, PUT_GET | QUIET | PTL_ME_EVENT_CT_COMM);
+  ptl_size_t at = way == SPLIT ? 4096 - 1000 : 0;
+  me.ct_handle = s->ct;
+  if (way == ALL_MEMORY) me.start = NULL, me.length = PTL_SIZE_MAX, at = (ptl_size_t)(uintptr_t)two;
+  if (way == PIECES) me.start = pieces, me.length = 2, me.options |= PTL_IOVEC;
+  CHECK(PtlMEAppend(s->ni, 3, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  for (int again = 0; again < 2; again++) {
+    const ptl_size_t bytes = way == SPLIT ? 1001 : 2000;
+    CHECK(PtlPut(s->md, 0, bytes - (ptl_size_t)again, PTL_ACK_REQ, self, 3, 9, at, NULL, 0) == PTL_OK);
+    CHECK(fail_of(s, PTL_EVENT_ACK, PTL_EVENT_PUT) == (again && way == SPLIT ? PTL_NI_OK : PTL_NI_SEGV));
+    CHECK(PtlGet(s->md, 0, bytes - (ptl_size_t)again, self, 3, 9, at, NULL) == PTL_OK);
+    CHECK(fail_of(s, PTL_EVENT_REPLY, PTL_EVENT_GET) == (way == READABLE || (again && way == SPLIT) ? PTL_NI_OK : PTL_NI_SEGV));
+  }
+  CHECK(PtlFetchAtomic(s->md, 0, s->md, 8, 8, self, 3, 9, at + 4096, NULL, 0, PTL_SUM, PTL_UINT64_T) == PTL_OK);
+  if (way != PIECES) CHECK(fail_of(s, PTL_EVENT_REPLY, PTL_EVENT_FETCH_ATOMIC) == PTL_NI_SEGV);
+  CHECK(PtlCTGet(s->ct, &v) == PTL_OK && v.failure > 0);
+  pm_sleep_ns(1000000);
+  munmap(two, 8192);
+  PtlFini();
+}
+static void memory_that_is_not_there_is_told(void) {
+  for (int level = 0; level < 3; level++)
+    for (way = 0; way < WAYS; way++) {
+      const pm_link_model levels[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+      run_world(1, closed_body, &(pm_world_desc){.link = levels[level], .catch_crashes = 1});
+    }
+}
+
 /* As many entries as the interface said, not one more. */
 static void list_body(void *unused) {
   ptl_handle_ni_t ni;
@@ -265,6 +323,7 @@ int main(int argc, char **argv) {
   RUN(who_finds_what_still_arrives_is_in_use);
   RUN(entries_for_a_rank_take_only_its_messages);
   RUN(maps_may_name_nodes_that_are_not_there);
+  RUN(memory_that_is_not_there_is_told);
   RUN(lists_hold_what_the_interface_said);
   RUN(fetching_needs_the_right_to_get);
   RUN(events_promised_to_messages_under_way_count);

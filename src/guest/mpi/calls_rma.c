@@ -66,7 +66,7 @@ static void open_memory(gm_proc *p) {
   me.length = PTL_SIZE_MAX;
   me.ct_handle = PTL_CT_NONE;
   me.uid = PTL_UID_ANY;
-  me.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_EVENT_LINK_DISABLE |
+  me.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_IS_ACCESSIBLE | PTL_ME_EVENT_LINK_DISABLE |
                PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;

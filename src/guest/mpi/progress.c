@@ -138,7 +138,8 @@ static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned optio
   me.length = bytes;
   me.ct_handle = PTL_CT_NONE;
   me.uid = PTL_UID_ANY;
-  me.options = options | PTL_ME_EVENT_LINK_DISABLE;
+  me.options =
+      options | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_IS_ACCESSIBLE; /* a crash names who is wrong */
   me.match_id.phys.nid = PTL_NID_ANY;
   me.match_id.phys.pid = PTL_PID_ANY;
   me.match_bits = bits;
