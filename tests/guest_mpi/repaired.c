@@ -590,6 +590,33 @@ static void long_names(void) {
   MPI_Type_free(&t);
   MPI_Win_free(&w);
 }
+/* Types that are freed while what is made of them is under way; others take their place. */
+static void freed_before_the_end(void) {
+  enum { MOST = 64, INTS = 6 };
+  int *out = calloc(MOST * INTS, sizeof *out), *in = calloc(MOST * INTS, sizeof *in);
+  int counts[MOST], at[MOST], size, i;
+  MPI_Datatype types[MOST], others[MOST];
+  MPI_Request r;
+  unsigned sum = 0;
+  MPI_Comm_size(W, &size);
+  if (size > MOST) size = MOST;
+  for (i = 0; i < size; i++) {
+    counts[i] = 1;
+    at[i] = (int)sizeof *out * INTS * i;
+    MPI_Type_vector(2, 1, 3, MPI_INT, &types[i]);
+    MPI_Type_commit(&types[i]);
+  }
+  for (i = 0; i < size * INTS; i++) out[i] = 100 * me + i;
+  MPI_Ialltoallw(out, counts, at, types, in, counts, at, types, W, &r);
+  for (i = 0; i < size; i++) MPI_Type_free(&types[i]);
+  for (i = 0; i < size; i++) MPI_Type_contiguous(1, MPI_CHAR, &others[i]), MPI_Type_commit(&others[i]);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  for (i = 0; i < size * INTS; i++) sum = sum * 31 + (unsigned)in[i];
+  say("freed before the end: %u", sum);
+  for (i = 0; i < size; i++) MPI_Type_free(&others[i]);
+  free(out);
+  free(in);
+}
 void test_repaired(void) {
   keys_have_a_kind();
   refused_copies();
@@ -618,4 +645,5 @@ void test_repaired(void) {
   to_oneself();
   unknown_among_them();
   long_names();
+  freed_before_the_end();
 }

@@ -141,6 +141,8 @@ static int64_t *widen(const void *array, bool is_wide, int n) {
   return copy;
 }
 static void side_free(side *s) {
+  if (s->type) gm_type_unref(s->type);
+  for (int i = 0; s->types && i < s->blocks && s->types[i]; i++) gm_type_unref(s->types[i]);
   free(s->counts);
   free(s->displs);
   free(s->types);
@@ -280,8 +282,6 @@ static void job_end(job *j) {
   side_done(&j->r);
 }
 static void job_free(job *j) {
-  if (j->s.type && !j->s.type->is_static) gm_type_unref(j->s.type);
-  if (j->r.type && !j->r.type->is_static) gm_type_unref(j->r.type);
   op_unref(j->op);
   side_free(&j->s);
   side_free(&j->r);
@@ -494,8 +494,11 @@ static int take_side(gm_proc *p, side *s, const void *user, int64_t count, MPI_D
   s->is_vector = counts != NULL;
   if (types) {
     s->types = gm_alloc((size_t)(blocks + 1) * sizeof *s->types);
-    for (int i = 0; i < blocks; i++)
-      if (gm_check_type(s->types[i] = type_of(p, types[i]), 0)) return MPI_ERR_TYPE;
+    for (int i = 0; i < blocks; i++) { /* the program may free them before the end */
+      gm_type *t = type_of(p, types[i]);
+      if (gm_check_type(t, 0)) return MPI_ERR_TYPE;
+      gm_type_ref(s->types[i] = t);
+    }
   } else {
     const int bad = gm_check_type(type_of(p, type), counts ? 0 : count);
     if (bad) return bad;
