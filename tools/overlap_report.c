@@ -27,8 +27,8 @@
 
    Beside timelines (NBC_TRACE=1: NAME.RANK.trace) there are bounds by both sides of messages too (trace_match.h).
 
-   From a folder the files nbc_overlap.NAME.RANK.json of one run are taken: the newest, when there are
-   several. A file that is damaged, of another version, or of other size classes is named with its line
+   From a folder the files nbc_overlap.NAME.RANK.json of one run, of all its programs, are taken: the newest, when there
+   are several. A file that is damaged, of another version, or of other size classes is named with its line
    and left out, here and on the page, and the rest is still reported.
    Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report. */
 #define NBC_OVERLAP_IMPLEMENTATION
@@ -226,15 +226,26 @@ static void add_file(run *r, const char *path) {
 
 typedef struct found {
   char *name;
-  size_t run_bytes; /* of the name that all files of its run share */
+  size_t run_bytes,
+      before_run; /* of the name that all files of its run share; the program's part of it */
   struct timespec changed;
 } found;
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const found *)a)->name, ((const found *)b)->name);
+/* The run, which several programs of one world share, then the program. */
+static int by_run(const void *a, const void *b) {
+  const found *x = (const found *)a, *y = (const found *)b;
+  const size_t n = x->run_bytes - x->before_run, m = y->run_bytes - y->before_run;
+  const int order = strncmp(x->name + x->before_run, y->name + y->before_run, n < m ? n : m);
+  if (order || n != m) return order ? order : n < m ? -1 : 1;
+  return strcmp(x->name, y->name);
 }
 static bool same_run(const found *a, const found *b) {
-  return a->run_bytes == b->run_bytes && strncmp(a->name, b->name, a->run_bytes) == 0;
+  const size_t n = a->run_bytes - a->before_run;
+  return n == b->run_bytes - b->before_run &&
+         strncmp(a->name + a->before_run, b->name + b->before_run, n) == 0;
+}
+static bool same_program(const found *a, const found *b) {
+  return a->before_run == b->before_run && strncmp(a->name, b->name, a->before_run) == 0;
 }
 static bool newer(const found *a, const found *b) {
   return a->changed.tv_sec != b->changed.tv_sec ? a->changed.tv_sec > b->changed.tv_sec
@@ -242,7 +253,7 @@ static bool newer(const found *a, const found *b) {
 }
 
 /* A script may start several programs, and who wants another one's report must know how to ask for it. Files are sorted by
-   name, so those of a run stand together. */
+   run. */
 enum { OTHER_RUNS = 5 };
 static void tell_other_runs(run *r, const char *folder, const found *files, size_t count,
                             size_t newest, size_t left_out) {
@@ -252,9 +263,11 @@ static void tell_other_runs(run *r, const char *folder, const found *files, size
   for (size_t i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && same_run(&files[i], &files[end]);) end++;
     if (same_run(&files[i], &files[newest]) || told++ >= OTHER_RUNS) continue;
-    trouble(r, "another run, %zu file%s: nbc report %s%s%.*s.*.json", end - i,
+    const bool is_one = same_program(&files[i], &files[end - 1]);
+    const size_t from = is_one ? 0 : files[i].before_run;
+    trouble(r, "another run, %zu file%s: nbc report %s%s%s%.*s.*.json", end - i,
             end - i == 1 ? "" : "s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
-            (int)files[i].run_bytes, files[i].name);
+            is_one ? "" : "nbc_overlap.*.", (int)(files[i].run_bytes - from), files[i].name + from);
   }
   if (told > OTHER_RUNS) trouble(r, "and %zu more runs", told - OTHER_RUNS);
 }
@@ -280,10 +293,11 @@ static void add_folder(run *r, const char *folder) {
     files = (found *)grow(files, count, sizeof *files);
     files[count].name = (char *)must(strdup(e->d_name));
     files[count].run_bytes = part;
+    files[count].before_run = match_before_run(e->d_name, part);
     files[count++].changed = st.st_mtim;
   }
   closedir(dir);
-  if (count) qsort(files, count, sizeof *files, by_name);
+  if (count) qsort(files, count, sizeof *files, by_run);
   for (size_t i = 1; i < count; i++)
     if (newer(&files[i], &files[newest])) newest = i;
   for (size_t i = 0; i < count; i++) {

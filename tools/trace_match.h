@@ -173,6 +173,17 @@ static void match_refuse(const char *why) {
   if (!matches.why) matches.why = why;
 }
 
+/* PROGRAM.TIME-PID, the name of a report or timeline before its rank: TIME-PID is the run, and all programs of a world
+   have the same. How many bytes come before it; 0: no such name, and all of it is the run. */
+static size_t match_before_run(const char *name, size_t bytes) {
+  static const char digits[] = "0123456789";
+  size_t at = bytes;
+  while (at > 0 && strchr(digits, name[at - 1]) && name[at - 1]) at--;
+  if (at == bytes || at == 0 || name[at - 1] != '-') return 0;
+  const size_t minus = --at;
+  while (at > 0 && strchr(digits, name[at - 1]) && name[at - 1]) at--;
+  return at < minus && at > 0 && name[at - 1] == '.' ? at : 0;
+}
 /* RUN.RANK.trace: are all of one run, each rank once? Another run's messages look the same. */
 static bool match_is_one_run(void) {
   const char *first = NULL;
@@ -185,9 +196,10 @@ static bool match_is_one_run(void) {
                  m = (size_t)snprintf(ending, sizeof ending, ".%d.trace", traces.of[i].rank);
     if (i > 0 && traces.of[i].rank == traces.of[i - 1].rank) return false; /* they are sorted */
     if (n <= m || strcmp(name + n - m, ending) != 0) continue; /* renamed: nobody knows */
-    if (first && (n - m != first_bytes || strncmp(name, first, first_bytes) != 0)) return false;
-    first = name;
-    first_bytes = n - m;
+    const size_t before = match_before_run(name, n - m), bytes = n - m - before;
+    if (first && (bytes != first_bytes || strncmp(name + before, first, bytes) != 0)) return false;
+    first = name + before;
+    first_bytes = bytes;
   }
   return true;
 }

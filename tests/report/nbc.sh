@@ -39,7 +39,11 @@ table_that_is_none() {
 two_runs() {
   status 0 "$B/overlap_trace" -o "$T/t.json" "$run" && grep -q "^1 of 1 messages have both ends" "$T/out" "$T/err" &&
     rm -rf "$T/mixed" && mkdir "$T/mixed" && cp "$run"/*.0.trace "$T/mixed" && cp "$run/nbc_overlap.heat.1-2.1.trace" "$T/mixed/nbc_overlap.heat.3-4.1.trace" &&
-    status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^0 of 1 messages have both ends; of others: they are of several runs" "$T/out" "$T/err"
+    status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^0 of 1 messages have both ends; of others: they are of several runs" "$T/out" "$T/err" &&
+    mv "$T/mixed/nbc_overlap.heat.3-4.1.trace" "$T/mixed/nbc_overlap.sea.1-2.1.trace" && status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^1 of 1 messages have both ends" "$T/out" "$T/err" &&
+    for run_of in heat.1-3 heat.12 heat.x-2; do # another process id, no time, no number
+      rm "$T/mixed"/*.1.trace && cp "$run/nbc_overlap.heat.1-2.1.trace" "$T/mixed/nbc_overlap.$run_of.1.trace" && status 0 "$B/overlap_trace" -o "$T/t.json" "$T/mixed" && grep -q "^0 of 1 messages" "$T/out" "$T/err" || return 1
+    done
 }
 # The loader splits LD_PRELOAD at blanks: the program would run, and nothing of it be measured.
 blank_in_path() {

@@ -208,6 +208,12 @@ several_runs() {
   for i in 1 2 3 4 5 6; do cp "$run/$base.0.json" "$T/copy/nbc_overlap.heat.1-$i$i.0.json" && touch -t 200001010000 "$T/copy/nbc_overlap.heat.1-$i$i.0.json"; done
   status 0 "$report" --no-html "$T/copy" && [ "$(grep -c "another run, [14] file" "$T/err")" = 5 ] && said "and 2 more runs" && said "another run, 1 file: nbc"
 }
+# Programs of one world (mpirun A : B) are one run; another run may have programs of the same names.
+several_programs() {
+  copy && mv "$T/copy/$base.3.json" "$T/copy/nbc_overlap.a.sea.1-2.3.json" && status 0 "$report" --no-html "$T/copy" && printed "4 processes" && ! grep "several runs\|left no report" "$T/err" || return 1
+  touch -t 200001010000 "$T/copy"/*.json && for p in a.sea heat sea; do cp "$run/$base.0.json" "$T/copy/nbc_overlap.$p.1-21.0.json"; done && rm "$T/copy/nbc_overlap.sea.1-21.0.json" && mv "$T/copy/nbc_overlap.heat.1-21.0.json" "$T/copy/nbc_overlap.heat.1-21.1.json" || return 1
+  status 0 "$report" --no-html "$T/copy" && printed "2 processes" && said "another run, 4 files: nbc report $T/copy/nbc_overlap.*.1-2.*.json" && [ "$(grep -c "another run" "$T/err")" = 1 ]
+}
 page_cannot_be_written() {
   status 1 "$report" -o "$T/no/such/folder/page.html" "$run" && said "the page was not written" && printed "4 processes" && printed "Worst first"
 }
@@ -328,6 +334,7 @@ check "a folder without reports" nothing
 check "a rank without a report" missing_rank
 check "a rank twice" twice
 check "the newest of several runs" several_runs
+check "programs of one world are one run" several_programs
 check "a page that cannot be written" page_cannot_be_written
 check "standard output that is full" output_full
 check "differences" differences
