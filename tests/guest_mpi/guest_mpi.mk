@@ -52,7 +52,7 @@ $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -fPIC -shared $< -o $@ $(LDFLAGS)
 endif
-ifneq ($(GUEST_MPI_SET)$(call have,mpif90.mpich),$(GUEST_MPI_SET))
+ifneq ($(and $(GUEST_MPI_SET),$(call have,mpif90.mpich)),)
 GUEST_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran fortran08 fortran77)
 NEEDS_guest_mpi += $(GUEST_FORTRAN)
 $(GUEST_FORTRAN): $(B)/tests/guest_mpi/%: $(wildcard tests/guest_mpi/*.f tests/guest_mpi/*.f90) $(B)/.flags

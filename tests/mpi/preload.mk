@@ -71,8 +71,8 @@ $(foreach t,preload_every preload_files,$(eval $(call preload_large,$t)))
 endif
 endif
 
-$(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,$$(if $$(shell echo '#include <mpi.h>' | mpicxx.$m -E -x c++ - 2>/dev/null | grep -m 1 'namespace MPI'),-DTEST_MPI_CXX)))))
-$(foreach m,openmpi mpich,$(if $(call have,mpifort.$m),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
+$(foreach m,openmpi mpich,$(if $(and $(MPICC_$m),$(call have,mpicxx.$m)),$(eval $(call preload_language,preload_cxx,$m,mpicxx.$m,preload_cxx.cpp,$$(if $$(shell echo '#include <mpi.h>' | mpicxx.$m -E -x c++ - 2>/dev/null | grep -m 1 'namespace MPI'),-DTEST_MPI_CXX)))))
+$(foreach m,openmpi mpich,$(if $(and $(MPICC_$m),$(call have,mpifort.$m)),$(foreach f,$(PRELOAD_FORTRAN),$(eval $(call preload_language,$f,$m,mpifort.$m,$f.f90,)))))
 
 NEEDS_mpi += $(RUN_MPI) $(B)/overlap_report $(B)/overlap_trace $(B)/pm_replay
 .PHONY: run-mpi

@@ -26,7 +26,7 @@ $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),\
 # the same checks of the blocking collectives
 $(foreach m,$(if $(MPICC_openmpi),openmpi) $(if $(MPICC_mpich),mpich),$(eval NEEDS_mpi += $(B)/tests/mpi/progress_blocking.$m)\
   $(eval $(call mpi_program,$(B)/tests/mpi/progress_blocking.$m,tests/mpi/progress_collectives.c,$(MPICC_$m),$(QUICK_FLAGS) $(PATIENT_$m) -DTEST_BLOCKING)))
-$(foreach m,openmpi mpich,$(if $(call have,mpicxx.$m),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
+$(foreach m,openmpi mpich,$(if $(and $(MPICC_$m),$(call have,mpicxx.$m)),$(eval $(call preload_language,progress_throws,$m,mpicxx.$m,progress_throws.cpp,))))
 # a program that loads its MPI
 NEEDS_mpi += $(B)/tests/mpi/progress_host
 $(B)/tests/mpi/progress_host: tests/mpi/progress_host.c $(B)/.flags

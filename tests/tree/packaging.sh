@@ -44,6 +44,9 @@ one_mpi_is_found_by_mpicc() {
   for none in '' none; do
     run_make -n install B="$T/none" MPICC=$none OSHCC= >"$T/would" && ! grep -oE "mpicc|$T/none/guest/mpi/|libnbc[a-z_]*\.so" "$T/would" || return 1
   done
+  # nor are its tests made, and those that are there skip
+  run_make -n needs-mpi needs-guest_mpi B="$T/none" MPICC=none OSHCC= VERILATOR= >"$T/would" && ! grep -E 'mpi(cc|cxx|fort|f90)' "$T/would" || return 1
+  for m in openmpi mpich; do ! (B=$T/none && . tests/mpi/turns.sh && have_mpi $m) || { echo "tests take $m for there"; return 1; }; done
   ! run_make -n install B="$T/none" MPICC=/nowhere/mpicc >"$T/would" 2>&1 && grep -q 'MPICC=/nowhere/mpicc' "$T/would"
 }
 # The link as it is without any MPI, of this build's objects
