@@ -12,6 +12,8 @@ STD      := -std=gnu11 -D_GNU_SOURCE
 VERSION  := $(shell sed -n 's/^.define NBC_VERSION_STRING *"\(.*\)"/\1/p' nbc_overlap.h)
 
 MAKEFLAGS += --no-builtin-rules
+# Scripts calculate by awk, which writes 12,5 in some locales, and compare what sort and others say.
+export LC_ALL := C.UTF-8
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .DEFAULT_GOAL := help

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The picture at the top of README: three panels of the page that paper_figures draws (simulated, so the
 # same everywhere). Usage: docs/picture.sh build/paper_figures >docs/overlap.svg
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 page=$(mktemp) || exit 1
 trap 'rm -f "$page"' EXIT
 "$1" --output "$page" >/dev/null || exit 1

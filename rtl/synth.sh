@@ -5,6 +5,7 @@
 # and in all, and without the MAC; and of each module the longest path between its registers and ports, by the cells' times alone
 # (yosys sta): wires take about as long again, and paths that go through several modules are those of the modules together. Then each nic_MODULE alone, placed and routed on a Lattice iCE40 HX8K by nextpnr: its cells and the
 # clock that it reaches there between registers; - when it does not fit. SECONDS_MAX: CPU seconds for each step (1200).
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=${B:-build}
 dir=$B/rtl/synth
 limit=${SECONDS_MAX:-1200}

@@ -7,6 +7,7 @@
 #   for n in $(some '3' '1 2 5')   the first words in `make check`, which has little time; `make check-more`
 #                           (TEST_MORE=1) and `make mutate` take the others before them
 # $T is a folder of the script's own under $B, empty at the start. Scripts run in the repository's root.
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=${B:-build} CC=${CC:-cc} CLANG=${CLANG:-clang}
 T=$B/$(echo "${0%.sh}" | tr / -)
 rm -rf "$T" && mkdir -p "$T" || exit 1

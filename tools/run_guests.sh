@@ -10,6 +10,7 @@
 #                 are random rows, so that N=500000 P=16 Q=32 runs on a laptop
 #   DEPTH=1       of lookahead
 # Built with MPICH's compiler and a BLAS (Debian: libmpich-dev, libblas-dev), in the source's own folder or below $B/guests.
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 set -eu
 B=${B:-build}
 work=$B/guests

@@ -3,6 +3,7 @@
 # Open MPI: Debian's hpcc (HPL, PTRANS and five more), two processes, a small problem; under MPICH:
 # examples/04_halo_mpi.c. Transfer times are measured first. Everything lands in $B/run-mpi.
 # Usage: B=build tools/run_mpi.sh
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1

@@ -3,6 +3,7 @@
 # (examples/04_halo_mpi.c) and the OSU tests' loops (tests/bench/progress_loops.c), two processes: without, with, and
 # what overlap_report says changed; then the loops on simulated nodes, which have cores enough. Everything lands in $B/run-progress.
 # Usage: B=build tools/run_progress.sh
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=$(cd "${B:-build}" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers have no other user
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1

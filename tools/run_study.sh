@@ -12,6 +12,7 @@
 # Expected: collectives hide nothing without progress and nearly all with a dedicated core, which slows
 # computation by CORES / (CORES - 1), as the model says. HPL polls while it waits, and waits for others rather
 # than for its messages: no policy wins much, inside the model's interval or beside it; the table says so.
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 set -eu
 B=${B:-build}
 NODES=${NODES:-16 64 256} CORES=${CORES:-16} COLL=${COLL:-allreduce,bcast} MAX_US=${MAX_US:-2000}

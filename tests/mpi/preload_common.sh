@@ -1,4 +1,5 @@
 # Sourced by the preload's test scripts: running programs with each MPI, and counting.
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=${B:-build}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 passed=0 failed=0 skipped=0
