@@ -191,6 +191,7 @@ int guest_per_node(void); /* of them, at most */
 const pm_platform *guest_platform(void);
 /* Ends the whole run, as MPI_Abort does: pm_run says text and returns with status. */
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
+void guest_end_run(pm_world *world, int status, const char *text); /* the same, and comes back */
 /* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
 void guest_look_at_clock(void);
 /* The running thread waits from here on, or has: that is no CPU time. */

@@ -143,13 +143,16 @@ static struct {
   int status;
   char text[1024];
 } aborted;
-void guest_abort(int status, const char *text) {
+void guest_end_run(pm_world *world, int status, const char *text) {
   if (!aborted.is_set) {
     aborted.is_set = 1;
     aborted.status = status & 0xFF;
     snprintf(aborted.text, sizeof aborted.text, "%s", text);
   }
-  pm_world_fail(pm_world_of(pm_self()), PM_E_STATE, text);
+  pm_world_fail(world, PM_E_STATE, text);
+}
+void guest_abort(int status, const char *text) {
+  guest_end_run(pm_world_of(pm_self()), status, text);
   for (;;) pm_exit(status);
 }
 
@@ -326,7 +329,9 @@ static void usage(void) {
     for (const guest_option *o = p->options; o && o->name; o++)
       printf("  %s %-*s %s\n", o->name, (int)(16 > strlen(o->name) ? 16 - strlen(o->name) : 0),
              o->value ? o->value : "", o->help);
-  puts("SIGQUIT (Ctrl-\\) says on stderr who waits for what, and the run goes on.\n"
+  puts("SIGQUIT (Ctrl-\\) says on stderr who waits for what, and the run goes on; SIGINT (Ctrl-C) "
+       "and SIGTERM end it with\n"
+       "all that is written at its end.\n"
        "Exit status: the largest of the processes; 100: deadlock, crash, time limit; 2: bad call.");
 }
 const guest_option *guest__option_named(const char *name) {

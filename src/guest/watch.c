@@ -2,7 +2,8 @@
    not know, in a read of the terminal) blocks all, and nothing in this program could say so. A child
    process looks twice a second whether the launcher uses CPU time or switches; after a second without,
    it names the simulated process, once per block.
-   Who sends SIGQUIT (Ctrl-\) is told who waits for what, and the run goes on.
+   Who sends SIGQUIT (Ctrl-\) is told who waits for what, and the run goes on. SIGINT (Ctrl-C) and SIGTERM end it, with
+   all that is written at its end; a second one, or two seconds without an end, end it at once.
    It also shows on a terminal how far the simulation is, where the program's output goes elsewhere. What
    remains, nobody knows: programs end when they do. */
 #include "guest.h"
@@ -24,10 +25,12 @@ static volatile struct {
   int64_t simulated_ns;
   int shown; /* characters of the line on the terminal */
 } * shared;
+enum { END_S = 2 };
 static const pm_world *watched;
 static pid_t watcher;
 static int off;
-static volatile sig_atomic_t is_asked;
+static pm_world *running;
+static volatile sig_atomic_t is_asked, ends_by; /* a signal; 0: it goes on */
 
 static long field(const char *text,
                   int number) { /* of /proc/PID/stat, behind the name in brackets */
@@ -113,6 +116,24 @@ static void asked(int number) {
   (void)number;
   is_asked = 1;
 }
+static void end_asked(int number) {
+  if (ends_by) return;
+  ends_by = number;
+  alarm(END_S);
+}
+static void end_is_late(int number) {
+  (void)number;
+  signal(ends_by, SIG_DFL);
+  raise(ends_by);
+}
+static void end_now(bool is_inside) {
+  char text[80];
+  snprintf(text, sizeof text, "ended by %s at %.3f us", ends_by == SIGINT ? "SIGINT" : "SIGTERM",
+           (double)pm_world_now_ns(watched) / 1e3);
+  alarm(0);
+  guest_end_run(running, 128 + ends_by, text);
+  if (is_inside) pm_exit(128 + ends_by);
+}
 static char runs_in[160];
 static void answer_one(int rank, int node, const char *does, const char *in, const char *more,
                        double t_ran_us) {
@@ -123,6 +144,7 @@ static void answer_one(int rank, int node, const char *does, const char *in, con
   fputc('\n', stderr);
 }
 void guest_watch_answer(const void *at) {
+  if (ends_by) end_now(at != NULL);
   if (!is_asked) return;
   is_asked = 0;
   memcpy(runs_in, " in ", 5);
@@ -137,6 +159,11 @@ void guest_watch_switch(int rank) {
   shared->rank = rank;
   shared->simulated_ns = pm_world_now_ns(watched);
 }
+static void end_on(int number,
+                   const struct sigaction *act) { /* unless nohup or a shell has it ignored */
+  struct sigaction was;
+  if (sigaction(number, NULL, &was) == 0 && was.sa_handler != SIG_IGN) sigaction(number, act, NULL);
+}
 static void begin_run(pm_world *world) {
   struct sigaction act;
   memset(&act, 0, sizeof act);
@@ -144,6 +171,13 @@ static void begin_run(pm_world *world) {
   act.sa_flags = SA_RESTART;
   watched = world;
   sigaction(SIGQUIT, &act, NULL);
+  act.sa_handler = end_is_late;
+  sigaction(SIGALRM, &act, NULL);
+  act.sa_handler = end_asked;
+  act.sa_flags = SA_RESTART | (int)SA_RESETHAND;
+  running = world;
+  end_on(SIGINT, &act);
+  end_on(SIGTERM, &act);
 }
 /* Before anything is loaded: a child shares the launcher's memory as it is at its birth. */
 static void begin(pm_world_desc *desc, pm_platform *platform) {

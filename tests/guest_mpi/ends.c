@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t rings;
 static void ring(int number) { (void)number, rings++; }
@@ -54,6 +55,17 @@ int main(int argc, char **argv) {
     }
     if (n < 10) return 7;
   }
+  if (strcmp(how, "turns") == 0 && printf("turns\n") && fflush(stdout) == 0)
+    for (;;) MPI_Barrier(MPI_COMM_WORLD);
+  if (me == 1 && strcmp(how, "computes") == 0 && printf("computes\n") && fflush(stdout) == 0)
+    for (unsigned long n = 1;; n++) rings = (sig_atomic_t)(n * n & 255);
+  if (me == 1 && strcmp(how, "reads") == 0 && printf("reads\n") && fflush(stdout) == 0) {
+    char path[64]; /* a wait of the host that nobody knows */
+    snprintf(path, sizeof path, "%s", argv[2]);
+    FILE *in = freopen(path, "r", stderr);
+    if (in) fgetc(in);
+  }
+  if (strcmp(how, "wanders") == 0 && chdir(argv[2]) != 0) return 8;
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return me == 1 && strcmp(how, "after") == 0 ? 6 : 0;

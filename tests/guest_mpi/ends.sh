@@ -32,6 +32,45 @@ check "a status after MPI_Finalize ends one process" ends 6 'process 1 ended wit
 check "who looks at the clock for long is no deadlock" ends 0 '2 processes, 300000[0-9]*\.' ends looks
 check "a timer's signal comes between calls, at its time" ends 0 '2 processes, 10[0-9][0-9]\.' ends alarm
 check "a crash" ends 100 SIGABRT ends crash
+# Of a run that ends early the reports tell what there was, calls that went on then with it; later runs have other names.
+report() { "$B/overlap_report" --no-html --csv "$T/csv" "$T/report" >"$T/text" 2>&1 && cat "$T/text" && grep '^Overlap of ends, 2 processes' "$T/text"; }
+leaves_reports() { # STATUS TEXT CALLS HOW
+  rm -rf "$T/report" && timeout 300 "$B/pm_run" -n 2 --report "$T/report" "$set/ends" "$4" >"$T/out" 2>"$T/err"
+  test $? = "$1" && grep "$2" "$T/err" && grep '^pm_run: --report: 2 of 2 processes did not come to MPI_Finalize' "$T/err" && report && grep 'note: .*ended before MPI_Finalize' "$T/text" &&
+    awk -F, -v call="\"$3\"" '$1 == call && $5 > 0 && $6 > 0 { n++ } END { exit !n }' "$T/csv/places.csv"
+}
+check "a deadlock leaves reports, with the calls in which all wait" leaves_reports 100 deadlock MPI_Ssend dead
+for how in 'abort 3 PMI_Abort' 'exit 4 ended.with.status' 'crash 100 SIGABRT' 'forgets 100 process.1.ended.between'; do
+  set -- $how
+  check "reports after: $1" leaves_reports "$2" "$3" MPI_Barrier "$1"
+done
+set=$B/tests/guest_mpi
+stopped() { # SIGNAL STATUS HOW: by it, when the program says how far it is
+  rm -rf "$T/report" && mkfifo "$T/never.$3$1" && : >"$T/out" && : >"$T/err"
+  # a shell has children in the background ignore SIGINT; timeout passes signals on
+  env --default-signal=INT timeout --preserve-status -k 10 30 "$B/pm_run" -n 2 --report "$T/report" "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
+  for _ in $(seq 300); do grep -q "^$3" "$T/out" && break || sleep 0.1; done
+  kill -"$1" $stopped
+  wait $stopped
+  test $? = "$2" || { cat "$T/out" "$T/err"; return 1; }
+}
+stopped_with_reports() { stopped "$@" && grep "^pm_run: ended by SIG$1 at " "$T/err" && report; }
+check "Ctrl-C ends a run with its reports" stopped_with_reports INT 130 turns
+check "SIGTERM does, also while a process computes" stopped_with_reports TERM 143 computes
+check "one who blocks the host is ended, too" stopped TERM 143 reads
+two_runs_are_two() {
+  rm -rf "$T/report"
+  for count in 4 2; do "$B/pm_run" -n $count --report "$T/report" "$set/ends" well >"$T/out" 2>"$T/err" || return 1; done
+  test "$(ls "$T/report" | wc -l)" = 6 && report && grep 'holds several runs' "$T/text"
+}
+check "reports of two runs in one folder are told apart" two_runs_are_two
+wanders() {
+  rm -rf "$T/report" "$T/away" && mkdir "$T/away" && (cd "$T" && "$top/pm_run" -n 2 --report report "$top/tests/guest_mpi/ends" wanders away) >"$T/out" 2>"$T/err" && report && test -z "$(ls "$T/away")"
+}
+top=$(cd "$B" && pwd)
+check "reports are where they should be, wherever processes go" wanders
+no_folder() { : >"$T/file" && for d in "$T/none/report" "$T/file"; do ! "$B/pm_run" -n 2 --report "$d" "$set/ends" well >"$T/out" 2>"$T/err" && test ! -s "$T/out" && grep "^pm_run: --report: $d: " "$T/err" || return 1; done; }
+check "a folder that cannot be is refused before the run" no_folder
 if [ -x "$set/ends90" ]; then
   check "Fortran: MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends90 abort
   check "Fortran: stop" ends 4 "process 1 ended with status 4 $between" ends90 stop

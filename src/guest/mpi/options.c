@@ -1,6 +1,7 @@
 /* The options of MPI in pm_run. */
 #include "gm.h"
 #include "guest.h"
+#include <errno.h>
 
 static void set_progress(const char *option, const char *value) {
   static const char *const names[] = {"calls", "dedicated", "timer"};
@@ -67,9 +68,17 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
 static void begin(pm_world *world) {
   (void)world;
   gm_set.program = guest_at(0)->argv[0];
+  if (gm_set.report && !gm_record_folder())
+    guest_refuse("--report: %s: %s", gm_set.report, strerror(errno));
 }
 static int finish(pm_world *world, int result) {
-  (void)world;
+  for (int i = 0; gm_set.report && i < guest_count(); i++)
+    gm_record_rescue(gm_proc_at(i), guest_at(i), pm_world_now_ns(world));
+  if (gm_record_rescued())
+    fprintf(stderr,
+            "pm_run: --report: %d of %d processes did not come to MPI_Finalize: their reports tell "
+            "what there was when the run ended\n",
+            gm_record_rescued(), guest_count());
   return gm_record_failed() && !result ? 2 : result;
 }
 static guest_part part = {

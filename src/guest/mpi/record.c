@@ -8,7 +8,11 @@
 #include "guest.h"
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* What is known of a message by its sender's rank and number: the receiver finds the stamp there. */
 typedef struct mark {
@@ -22,7 +26,8 @@ typedef struct mark {
 enum { MARKS = 1 << 16 };
 static mark *marks[MARKS], *free_marks;
 static nbc_table *tables[2];
-static int not_written;
+static int not_written, rescued;
+static char run_name[64]; /* as the preload's: reports of several runs may lie in one folder */
 
 static uint64_t key_of(int rank, uint64_t number) {
   return ((uint64_t)rank << 24 | (number & 0xFFFFFF)) + 1;
@@ -140,15 +145,17 @@ void gm_record_switch(gm_proc *p, bool on) {
   p->record->is_off = !on;
   recorder_at(p, measured_now_ns());
 }
-/* The call of the running thread is over. */
-static void count_place(const gm_proc *p, int64_t t_ns) {
-  gm_place *x = *gm_place_now();
-  *gm_place_now() = NULL;
+static void add_to_place(const gm_proc *p, gm_place *x, int64_t d_ns) {
   if (!x || (p->record && p->record->is_off)) return;
-  const int64_t d_ns = t_ns - *gm_place_since();
   x->where.count++;
   x->where.total_ns += d_ns;
   if (d_ns > x->where.max_ns) x->where.max_ns = d_ns;
+}
+/* The call of the running thread is over. */
+static void count_place(const gm_proc *p, int64_t t_ns) {
+  gm_place *const x = *gm_place_now();
+  *gm_place_now() = NULL;
+  add_to_place(p, x, t_ns - *gm_place_since());
 }
 static bool looks(nbc_kind kind) { return kind == NBC_KIND_TEST || kind == NBC_KIND_IPROBE; }
 static void note_look(gm_looks *k, const nbc_recorder *by, nbc_kind kind, int64_t t_ns) {
@@ -590,8 +597,6 @@ static int make_tables(void) {
   const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
   const pm_platform *f = guest_platform(); /* the world's keeps no list of cables */
   if (made++) return 1;
-  if (mkdir(gm_set.report, 0777) && errno != EEXIST)
-    gm_fatal("--report: %s: %s", gm_set.report, strerror(errno));
   guest_on_stamp(pm_world_of(pm_self()), stamped);
   const double parts = f->nic_count > 1 && f->rail_split_bytes ? (double)f->nic_count : 1;
   pace inside = {(double)f->intra_latency_ns, f->intra_bytes_per_s, 0}, outside = {1e18, 0, 0};
@@ -605,6 +610,17 @@ static int make_tables(void) {
   return !table_of(&outside, "the platform's link", &tables[1]) &&
          !table_of(&inside, f->intra_uses_nic ? "the platform's link" : "the platform's memory",
                    &tables[0]);
+}
+/* The folder by a name that holds wherever a process goes, and before it runs. */
+bool gm_record_folder(void) {
+  static char whole[PATH_MAX];
+  char inside[PATH_MAX];
+  if (mkdir(gm_set.report, 0777) && errno != EEXIST) return false;
+  snprintf(inside, sizeof inside, "%s/.", gm_set.report); /* of a file: no folder */
+  if (!realpath(inside, whole) || access(whole, W_OK | X_OK)) return false;
+  gm_set.report = whole;
+  snprintf(run_name, sizeof run_name, "%lld-%d", (long long)time(NULL), (int)getpid());
+  return true;
 }
 void gm_record_begin(gm_proc *p) {
   nbc_clock clock;
@@ -644,21 +660,18 @@ static void report_ending(const struct gm_record *k, const gm_ending *e, nbc_rep
   if (begin && end && nbc_report_ending(report, begin, end, e->count, e->waited_ns) != NBC_OK)
     gm_fatal("--report: out of memory");
 }
-void gm_record_end(gm_proc *p) {
-  char path[4200], host[32];
+/* What the process has met until t_ns. why: of one whose MPI_Finalize was not reached; NULL */
+static nbc_report *report_of(const gm_proc *p, const struct gm_record *k, int node, int64_t t_ns,
+                             const char *why) {
   nbc_report *report;
-  struct gm_record *k = p->record;
-  if (!k) return;
-  p->record = NULL;
-  if (mine(p)) nbc_call_exit_at(mine(p), pm_now_ns());
-  count_place(p, pm_now_ns());
-  *gm_recorder_now() = NULL;
-  if (nbc_monitor_report_at(k->monitor, pm_now_ns(), &report)) gm_fatal("--report: out of memory");
-  snprintf(host, sizeof host, "node%d", pm_process_node(pm_self()));
+  char host[32];
+  if (nbc_monitor_report_at(k->monitor, t_ns, &report)) gm_fatal("--report: out of memory");
+  snprintf(host, sizeof host, "node%d", node);
   nbc_report_set(&report->program, program_name());
   nbc_report_set(&report->host, host);
   nbc_report_set(&report->library, "MPI of pm_run " PM_VERSION_STRING ", simulated");
   nbc_report_note(report, "simulated machine: times are the model's, stamps of the wire are exact");
+  if (why) nbc_report_note(report, why);
   for (uint32_t i = 0; k->places && i <= k->place_mask; i++)
     if (k->places[i] && k->places[i]->where.count &&
         nbc_report_site(report, &k->places[i]->where) != NBC_OK)
@@ -670,7 +683,15 @@ void gm_record_end(gm_proc *p) {
       gm_fatal("--report: out of memory");
   report->rank = p->rank;
   report->size = p->size;
-  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.json", gm_set.report, program_name(), p->rank);
+  return report;
+}
+static void write_report(gm_proc *p, int node, int64_t t_ns, const char *why) {
+  char path[PATH_MAX + 512];
+  struct gm_record *k = p->record;
+  nbc_report *report = report_of(p, k, node, t_ns, why);
+  p->record = NULL;
+  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%s.%d.json", gm_set.report, program_name(),
+           run_name, p->rank);
   FILE *out = fopen(path, "w");
   const int bad = !out || nbc_report_write_json(report, out) != NBC_OK;
   if ((out && fclose(out)) || bad) {
@@ -684,4 +705,25 @@ void gm_record_end(gm_proc *p) {
   free(k->endings);
   free(k);
 }
+void gm_record_end(gm_proc *p) {
+  if (!p->record) return;
+  if (mine(p)) nbc_call_exit_at(mine(p), pm_now_ns());
+  count_place(p, pm_now_ns());
+  *gm_recorder_now() = NULL;
+  write_report(p, pm_process_node(pm_self()), pm_now_ns(), NULL);
+}
+/* The run is over and the process never came to its MPI_Finalize: a deadlock, a time limit, an abort. Calls in which its
+   threads are end now. */
+void gm_record_rescue(gm_proc *p, const guest *g, int64_t t_ns) {
+  if (!p || !p->record) return;
+  for (const guest_context *c = &g->first; c; c = c->next) {
+    if (!c->recorder || !c->mpi_depth) continue;
+    nbc_call_exit_at(c->recorder, t_ns);
+    add_to_place(p, c->place, t_ns - c->place_since_ns);
+  }
+  write_report(p, pm_process_node(g->process), t_ns,
+               "this is what there was when the run ended before MPI_Finalize");
+  rescued++;
+}
+int gm_record_rescued(void) { return rescued; }
 int gm_record_failed(void) { return not_written; }
