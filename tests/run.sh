@@ -10,6 +10,7 @@
 # aarch64 programs are run by qemu, with a tenth of the random cases, those of a sanitizer with three of ten (TEST_EFFORT=100:
 # all); an argument "skip:NAME: REASON" counts as skipped.
 # Lines of coverage are shown. Logs: $B/log/NAME.log. Usage: B=build tests/run.sh PROGRAM...
+export LC_ALL=C.UTF-8 # elsewhere awk writes 12,5
 B=${B:-build}
 limit=${TEST_TIMEOUT:-1800}
 [ "$(nproc)" -gt 1 ] || TEST_LANES=1

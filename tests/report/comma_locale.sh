@@ -10,7 +10,7 @@ scripts_write_points() (
   for f in tests/test.sh tests/mpi/preload_common.sh; do
     test "$(B=$T sh -c ". $f"' && awk "$1"' inner "$one")" = 1.5 || { echo "$f"; return 1; }
   done
-  ! grep -L '^export LC_ALL=C.UTF-8' docs/picture.sh tools/run_*.sh rtl/synth.sh | grep .
+  ! grep -L '^export LC_ALL=C.UTF-8' tests/run.sh docs/picture.sh tools/run_*.sh rtl/synth.sh | grep .
 )
 if [ -e "$B/locales/de_DE.UTF-8" ]; then
   for program in base/sums_and_numbers overlap/reports_add_up report/json_reader report/diff_names_what_moved \
