@@ -1776,8 +1776,10 @@ PM_API nbc_relation_desc pm_nbc_relation(void);
 #include <string.h>
 #include <time.h>
 #include <poll.h>
+#include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
 #  error                                                                                           \
@@ -3299,7 +3301,6 @@ struct pm_world {
   struct pm__header *free_headers;
   struct pm__list_op *list_ops; /* that wait for the carrier's lists, in order */
   uintptr_t *pages;             /* that were there, see pm__is_accessible */
-  int page_pipe[2];             /* by which they are asked for, while pages is set */
   uint64_t list_op_count;
   struct pm__ct *fire_head, *fire_tail;
   bool is_firing;
@@ -6692,29 +6693,34 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
-/* Whether a program's memory may be read, or read and written. The kernel is asked once for each page: a byte goes
-   through a pipe and back to where it was, which fails where that would crash. What was there is remembered by its
-   page, of which the lowest two bits say what may be done. */
-enum { PM__PAGES_KNOWN = 1024 };
-PM__APART static bool pm__page_answers(pm_world *w, char *at, bool writes) {
-  char byte;
-  const bool is_read = write(w->page_pipe[1], at, 1) == 1;
-  const bool is_there = is_read && (!writes || read(w->page_pipe[0], at, 1) == 1);
-  if (is_read && !(writes && is_there) && read(w->page_pipe[0], &byte, 1) != 1) return false;
+/* Whether a program's memory may be read, or read and written. The kernel is asked once for each page, by calls that
+   look at a word, or change none of its bits, and fail where that would crash. What was there is remembered by its
+   page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know. */
+enum { PM__PAGES_KNOWN = 1024, PM__OR_NOTHING = 2 << 28 /* of FUTEX_WAKE_OP */ };
+PM__APART static bool pm__page_answers(char *at, bool writes) {
+  static const struct timespec no_time = {0, 0};
+  uint32_t nobody = 0;
+  uint32_t *word = (uint32_t *)((uintptr_t)at & ~(uintptr_t)3);
+  const int before = errno;
+  const long code =
+      writes ? syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0L, word,
+                       PM__OR_NOTHING)
+             : syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &no_time, NULL, 0);
+  const bool is_there = code >= 0 || errno != EFAULT;
+  errno = before;
   return is_there;
 }
 static bool pm__page_is_there(pm_world *w, char *at, bool writes) {
   const uintptr_t page = (uintptr_t)at & ~(uintptr_t)(PM__PAGE - 1);
   uintptr_t *known = &w->pages[page / PM__PAGE % PM__PAGES_KNOWN];
   if ((*known & ~(uintptr_t)2) == (page | 1) && (!writes || *known & 2)) return true;
-  if (!pm__page_answers(w, at, writes)) return false;
+  if (!pm__page_answers(at, writes)) return false;
   *known = page | (writes ? 3 : 1);
   return true;
 }
-/* Of each piece the first and the last page are asked for. Where nothing can be asked all is taken to be there. */
+/* Of each piece the first and the last page are asked for. */
 PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes) {
-  if (!w->pages && pipe(w->page_pipe) == 0)
-    w->pages = (uintptr_t *)pm__zalloc(PM__PAGES_KNOWN * sizeof *w->pages);
+  if (!w->pages) w->pages = (uintptr_t *)pm__zalloc(PM__PAGES_KNOWN * sizeof *w->pages);
   while (w->pages && bytes) {
     const uint64_t n = pm__cursor_piece(&c, bytes);
     char *at = (char *)pm__reached(c.whose, c.at);
@@ -10106,11 +10112,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
 }
 
 PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
-  if (w->pages) {
-    close(w->page_pipe[0]);
-    close(w->page_pipe[1]);
-    PM_FREE(w->pages);
-  }
+  PM_FREE(w->pages);
   while (w->maps) {
     pm__map *map = w->maps;
     w->maps = map->next;

@@ -282,7 +282,6 @@ struct pm_world {
   struct pm__header *free_headers;
   struct pm__list_op *list_ops; /* that wait for the carrier's lists, in order */
   uintptr_t *pages;             /* that were there, see pm__is_accessible */
-  int page_pipe[2];             /* by which they are asked for, while pages is set */
   uint64_t list_op_count;
   struct pm__ct *fire_head, *fire_tail;
   bool is_firing;

@@ -52,8 +52,10 @@ extern "C" {
 #include <string.h>
 #include <time.h>
 #include <poll.h>
+#include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #if !defined(MAP_ANONYMOUS) || !defined(CLOCK_MONOTONIC)
 #  error                                                                                           \

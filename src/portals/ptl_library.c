@@ -177,11 +177,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
 }
 
 PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
-  if (w->pages) {
-    close(w->page_pipe[0]);
-    close(w->page_pipe[1]);
-    PM_FREE(w->pages);
-  }
+  PM_FREE(w->pages);
   while (w->maps) {
     pm__map *map = w->maps;
     w->maps = map->next;
