@@ -36,13 +36,11 @@ static int pm__narrow_levels(const pm_platform *p) {
 }
 /* Room for so many links, and for each of them among those that are looked at. ret 0: out of memory */
 static int pm__links_room(pm_world *w, int max) {
-  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *due, *touched;
+  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *touched;
   if (links) w->links = (pm__link *)links;
-  due = PM_REALLOC(w->due, (size_t)max * sizeof *w->due);
-  if (due) w->due = (pm__due *)due;
   touched = PM_REALLOC(w->touched, (size_t)max * sizeof *w->touched);
   if (touched) w->touched = (uint32_t *)touched;
-  if (!links || !due || !touched) return 0;
+  if (!links || !touched) return 0;
   pm__clear(w->links + w->links_max, (size_t)(max - w->links_max) * sizeof *w->links);
   w->links_max = max;
   return 1;
@@ -52,7 +50,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
                 per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
-  if (!pm__links_room(w, (int)all)) return 0;
+  w->dues = (pm__dues *)pm__zalloc(sizeof *w->dues);
+  if (!w->dues || !pm__links_room(w, (int)all)) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
@@ -67,7 +66,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   /* Links that fail and links whose use is kept have to know all that crosses them. */
   if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
-  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
+  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->touched) + sizeof *w->dues;
   return 1;
 }
 
@@ -105,9 +104,9 @@ static int pm__ends_grow(pm_world *w) {
   w->ends_max = max;
   return 1;
 }
-static void pm__ends_set(pm_world *w, const pm__flow *f, int64_t t_ps) {
+static void pm__ends_set(pm_world *w, uint32_t number, int64_t t_ps) {
   int64_t *const ends = w->ends;
-  uint32_t i = w->ends_max + f->number;
+  uint32_t i = w->ends_max + number;
   /* All the way up: where it might end nobody can foresee, which costs a processor more than the matches. */
   for (ends[i] = t_ps; i > 1; ends[i] = t_ps) {
     if (ends[i ^ 1] < t_ps) t_ps = ends[i ^ 1];
@@ -182,7 +181,6 @@ static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   }
   if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
   if (!l->held_count) l->lone_cap = PM__FREE;
-  l->room = -PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
   f->seen_bytes = l->moved_bytes;
@@ -199,9 +197,9 @@ PM__INLINE_HERE void pm__hold_no_more(pm_world *w, pm__flow *f) {
   last = l->held[--l->held_count];
   if (last != f) pm__held_move(l, (int)f->held_at, last);
   if (!l->held_count) l->level = PM__FREE;
-  if (l->first == f) {
-    pm__ends_set(w, f, PM__FOREVER);
-    l->first = NULL;
+  if (l->first == f->number + 1) {
+    pm__ends_set(w, f->number, PM__FOREVER);
+    l->first = 0;
   }
   f->bottleneck = PM__NO_LINK;
 }
@@ -210,13 +208,18 @@ static int64_t pm__first_end_ps(const pm_world *w, const pm__link *l, double rat
   const double d_ps = left_bytes > 0 ? pm__times(left_bytes / rate, 1e12) : 0;
   return pm__later(w->now_ps, pm__whole_ps(d_ps));
 }
+/* The end of the first one that the link holds down is in the tree, at that time, and no other. */
+static inline void pm__link_ends_at(pm_world *w, pm__link *l, int64_t t_ps) {
+  const uint32_t first = l->held[0]->number + 1;
+  if (l->first && l->first != first) pm__ends_set(w, l->first - 1, PM__FOREVER);
+  l->first = first;
+  pm__ends_set(w, first - 1, t_ps);
+}
 /* The first of a link ended: the next one may end at this time too, without another solve. */
 static void pm__next_ends_too(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
   if (!l->held_count || !(l->rate > 0) || pm__first_end_ps(w, l, l->rate) > w->now_ps) return;
-  if (l->first && l->first != l->held[0]) pm__ends_set(w, l->first, PM__FOREVER);
-  l->first = l->held[0];
-  pm__ends_set(w, l->first, w->now_ps);
+  pm__link_ends_at(w, l, w->now_ps);
 }
 /* The level that was found is in force from now on. pm__ends_next is to follow. */
 static void pm__link_settle(pm_world *w, uint32_t link) {
@@ -232,11 +235,9 @@ static void pm__link_settle(pm_world *w, uint32_t link) {
   if (fabs(l->level - l->rate) > 1e-12 * l->rate) {
     for (i = 0; w->uses && i < l->held_count; i++) pm__flow_used(w, l->held[i], l->moved_bytes);
     l->rate = l->level;
-  } else if (l->first == l->held[0])
+  } else if (l->first == l->held[0]->number + 1)
     return;
-  if (l->first && l->first != l->held[0]) pm__ends_set(w, l->first, PM__FOREVER);
-  l->first = l->held[0];
-  pm__ends_set(w, l->first, pm__first_end_ps(w, l, l->rate));
+  pm__link_ends_at(w, l, pm__first_end_ps(w, l, l->rate));
 }
 static void pm__settle(pm_world *w) {
   int i;
@@ -287,10 +288,26 @@ static bool pm__feeds_room(pm__link *from, pm__link *link) {
   from->feeds->fed = (pm__fed *)fed;
   return is_good;
 }
+/* Nothing is left, as far as is known: pm__left finds it anew. */
+static inline void pm__sums_forget(pm__link *l) {
+  l->left = -PM__FREE;
+  l->sums = PM__SUMS;
+}
+/* One flow more, or less, of the link is held down by another one of that level. Where that has none yet, or no more,
+   a sum of it would be so large that it forgets the rest. */
+static void pm__sums_join(pm__link *l, double level, bool is_more) {
+  if (level >= PM__FREE) {
+    pm__sums_forget(l);
+    return;
+  }
+  l->left -= is_more ? level : -level;
+  if (is_more && level > l->most) l->most = level;
+}
 /* One flow more that crosses `link` is held down by `from`. */
 static void pm__feed_add(pm_world *w, uint32_t from, uint32_t link) {
   pm__feeds *a = w->links[from].feeds, *b = w->links[link].feeds;
   const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
+  pm__sums_join(&w->links[link], w->links[from].level, true);
   if (at >= 0) {
     a->fed[b->feed[at].at].count = ++b->feed[at].count;
     return;
@@ -313,6 +330,7 @@ static void pm__feed_drop(pm_world *w, uint32_t from, uint32_t link) {
   const int at = a && b ? pm__feed_find(a, b, from, link) : -1;
   uint32_t place;
   if (at < 0) return;
+  pm__sums_join(&w->links[link], w->links[from].level, false);
   place = b->feed[at].at;
   if ((a->fed[place].count = --b->feed[at].count) != 0) return;
   /* The last ones of both lists take the places that become free, and their partners are told. */
@@ -391,6 +409,7 @@ static void pm__others_feed(pm_world *w, uint32_t link, bool is_so) {
 PM__APART static void pm__keep_feeds(pm_world *w, uint32_t link, bool keeps_feeds) {
   pm__others_feed(w, link, false);
   w->links[link].keeps_feeds = keeps_feeds;
+  pm__sums_forget(&w->links[link]);
   pm__others_feed(w, link, true);
 }
 
@@ -403,34 +422,41 @@ PM__APART static void pm__keep_feeds(pm_world *w, uint32_t link, bool keeps_feed
    would be faster on it than its own: few do, so that the cost of a change is that of the levels which it
    changes, however many flows there are. Of links with the same level the one with the lower number
    takes a flow that crosses both, so that no two levels rest on each other. */
-static bool pm__due_before(pm__due a, pm__due b) {
-  return (a.level < b.level) | ((a.level <= b.level) & (a.link < b.link)); /* no branch */
+/* Levels of one power of two have 64 lists, so that a list is short; in it the lowest is first. Levels of more than 2^64
+   bytes/s, and less than one, share the last list and the first. */
+static uint32_t pm__due_list(double level) {
+  const uint64_t one = 1023u << 6;
+  uint64_t bits;
+  memcpy(&bits, &level, sizeof bits);
+  bits >>= 46;
+  return level < 1 ? 0 : bits - one < PM__DUE_LISTS ? (uint32_t)(bits - one) : PM__DUE_LISTS - 1;
+}
+static inline bool pm__due_before(const pm_world *w, uint32_t a, uint32_t b) {
+  const double level = w->links[a].level, other = w->links[b].level;
+  return (level < other) | ((level <= other) & (a < b)); /* no branch */
 }
 static void pm__due_put(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  pm__due due;
-  int i;
+  const uint32_t list = pm__due_list(l->level < PM__FREE ? l->level : l->cap / (l->count + 1));
+  uint32_t *at = &w->dues->first[list];
   l->is_queued = true;
-  due.level = l->level < PM__FREE ? l->level : l->cap / (l->count + 1);
-  due.link = link;
-  for (i = w->due_count++; i && pm__due_before(due, w->due[(i - 1) / 2]); i = (i - 1) / 2)
-    w->due[i] = w->due[(i - 1) / 2];
-  w->due[i] = due;
+  while (*at && pm__due_before(w, *at - 1, link)) at = &w->links[*at - 1].next;
+  l->next = *at;
+  *at = link + 1;
+  w->dues->lists[list / 64] |= (uint64_t)1 << list % 64;
+  w->dues->words |= (uint64_t)1 << list / 64;
 }
 static inline void pm__due_add(pm_world *w, uint32_t link) {
   if (!w->links[link].is_queued) pm__due_put(w, link);
 }
 static uint32_t pm__due_take(pm_world *w) {
-  const uint32_t link = w->due[0].link;
-  const pm__due last = w->due[--w->due_count];
-  int i = 0, child;
-  while ((child = 2 * i + 1) < w->due_count) {
-    if (child + 1 < w->due_count) child += pm__due_before(w->due[child + 1], w->due[child]);
-    if (!pm__due_before(w->due[child], last)) break;
-    w->due[i] = w->due[child];
-    i = child;
-  }
-  w->due[i] = last;
+  pm__dues *dues = w->dues;
+  const int word = __builtin_ctzll(dues->words);
+  uint64_t *lists = &dues->lists[word];
+  uint32_t *first = &dues->first[64 * word + __builtin_ctzll(*lists)];
+  const uint32_t link = *first - 1;
+  *first = w->links[link].next;
+  if (!*first && !(*lists &= *lists - 1)) dues->words &= dues->words - 1;
   w->links[link].is_queued = false;
   return link;
 }
@@ -456,29 +482,40 @@ static void pm__take_over(pm_world *w, uint32_t from, uint32_t to) {
       if (f->link[h] != to && !pm__is_lone(&w->links[f->link[h]])) pm__due_add(w, f->link[h]);
   }
 }
-/* What others leave of the link; most: the highest of their levels. Where its flows are asked one by one its own
+/* What others leave of the link, and the highest of their levels: found anew. */
+static void pm__sum_up(const pm_world *w, pm__link *l) {
+  const pm__link *const links = w->links;
+  const pm__feed *feed = l->feeds ? l->feeds->feed : NULL;
+  double left = l->cap, most = 0;
+  int i;
+  for (i = l->feeds ? l->feeds->feed_count : 0; i > 0; i--, feed++) {
+    const double level = links[feed->from].level;
+    left -= pm__times((double)feed->count, level);
+    most = level > most ? level : most;
+  }
+  l->left = left;
+  l->most = most;
+  l->sums = 0;
+}
+/* What others leave of the link; most: none of their levels is higher. Where its flows are asked one by one its own
    level is none meanwhile: which of them it holds down itself no processor could foresee. */
 static double pm__left(const pm_world *w, pm__link *l, double *most) {
+  const double own = l->level;
   double left = l->cap, highest = 0;
   int i;
   if (l->keeps_feeds) {
-    const pm__link *const links = w->links;
-    const pm__feed *feed = l->feeds ? l->feeds->feed : NULL;
-    for (i = l->feeds ? l->feeds->feed_count : 0; i > 0; i--, feed++) {
-      const double level = links[feed->from].level;
-      left -= pm__times((double)feed->count, level);
-      highest = level > highest ? level : highest;
-    }
-  } else {
-    const double own = l->level;
-    l->level = 0;
-    for (i = 0; i < l->count; i++) {
-      const double level = w->links[l->flows[i].from].level;
-      left -= level;
-      highest = level > highest ? level : highest;
-    }
-    l->level = own;
+    if (l->sums >= PM__SUMS) pm__sum_up(w, l);
+    l->sums++;
+    *most = l->most;
+    return l->left;
   }
+  l->level = 0;
+  for (i = 0; i < l->count; i++) {
+    const double level = w->links[l->flows[i].from].level;
+    left -= level;
+    highest = level > highest ? level : highest;
+  }
+  l->level = own;
   *most = highest;
   return left;
 }
@@ -511,12 +548,13 @@ static double pm__level(pm_world *w, uint32_t link) {
     double most, level;
     const double left = pm__left(w, l, &most);
     uint32_t from;
-    if (!l->held_count && left >= -w->same_ratio * l->cap) {
-      l->room = l->keeps_feeds ? left : -PM__FREE;
-      return PM__FREE;
-    }
+    if (!l->held_count && left >= -w->same_ratio * l->cap) return PM__FREE;
     level = l->held_count ? left / l->held_count : -1;
     if (most <= level * (1 - w->same_ratio)) return level;
+    if (l->keeps_feeds && l->sums > 1) { /* nobody may be as fast any more */
+      l->sums = PM__SUMS;
+      continue;
+    }
     from = pm__too_fast(w, link, level);
     if (from == PM__NO_LINK) return level;
     pm__take_over(w, from, link);
@@ -549,32 +587,38 @@ static double pm__lone_level(pm_world *w, uint32_t link) {
   }
   return l->cap;
 }
-/* A level that changes, for all links that it feeds; from nothing (PM__FREE): no flow's rate. */
-typedef struct pm__level_change {
-  double by, margin; /* bytes/s; for rounding, of a link's capacity */
-  bool is_up;
-} pm__level_change;
-/* So many flows of a link change. ret whether it has to be looked at: if it holds others down, and else mostly not, as
-   it has room left, and a look would show that and change nothing. `room` is less than what a look would find, and less
-   than a millionth of the link counts as none. Flows that leave add nothing to it; a link to which flows come is looked
-   at in any case. What is so of one link says nothing of the next: so there is one question for all, as none of them
-   could be foreseen. */
-static inline bool pm__is_concerned(pm__link *l, uint32_t count, const pm__level_change *change) {
-  l->room -= (double)count * change->by + change->margin * l->cap;
-  const bool has_none = (l->room <= 1e-6 * l->cap) & change->is_up;
-  return (has_none | (l->held_count != 0)) > l->is_queued;
+/* A level falls, or begins: links that hold others of its flows down have to be looked at. What is so of one link says
+   nothing of the next: so there is one question for each, as none of them could be foreseen. */
+static void pm__fed_less(pm_world *w, const pm__feeds *feeds, double by) {
+  const pm__fed *fed = feeds->fed, *const end = fed + feeds->fed_count;
+  for (; fed < end; fed++) {
+    pm__link *l = &w->links[fed->link];
+    l->left -= pm__times(fed->count, by);
+    if ((l->held_count != 0) > l->is_queued) pm__due_put(w, fed->link);
+  }
+}
+/* It rises: so have those where nothing is left for it, or nobody knows. (Less than a millionth counts as nothing: more than
+   what rounding makes of a billion changes. A link to which flows come is looked at in any case.) */
+static void pm__fed_more(pm_world *w, const pm__feeds *feeds, double by, double level) {
+  const pm__fed *fed = feeds->fed, *const end = fed + feeds->fed_count;
+  for (; fed < end; fed++) {
+    pm__link *l = &w->links[fed->link];
+    l->left -= pm__times(fed->count, by);
+    l->most = level > l->most ? level : l->most;
+    if (((l->left <= 1e-6 * l->cap) | (l->held_count != 0)) > l->is_queued)
+      pm__due_put(w, fed->link);
+  }
 }
 /* It is another level now: links that hold others of its flows down have to be looked at, and links with room when
    these flows have become faster. */
 static void pm__level_told(pm_world *w, uint32_t link, double before) {
   const pm__link *l = &w->links[link];
-  const bool is_lower = l->level < before, is_first = before >= PM__FREE;
-  const pm__level_change change = {is_first ? 0 : l->level - before, is_first ? 0 : 1e-15,
-                                   !is_lower};
-  const pm__fed *fed = l->feeds ? l->feeds->fed : NULL;
+  const bool is_lower = l->level < before;
   int i, h;
-  for (i = l->feeds ? l->feeds->fed_count : 0; i > 0; i--, fed++)
-    if (pm__is_concerned(&w->links[fed->link], fed->count, &change)) pm__due_put(w, fed->link);
+  if (l->feeds && is_lower) /* no sum is known in which it had none yet */
+    pm__fed_less(w, l->feeds, before < PM__FREE ? l->level - before : 0);
+  else if (l->feeds)
+    pm__fed_more(w, l->feeds, l->level - before, l->level);
   for (i = 0; l->few_count && i < l->held_count; i++) {
     const pm__flow *f = l->held[i];
     for (h = 0; h < f->link_count; h++) {
@@ -628,7 +672,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w) {
     pm__attach(w, f, to);
     pm__due_add(w, to);
   }
-  while (w->due_count && !w->stopped) {
+  while (w->dues->words && !w->stopped) {
     pm__level_find(w, pm__due_take(w));
     if (++steps < many) continue;
     /* Rounding must never keep it from ending: what is nearly the same is the same then. */
@@ -656,7 +700,7 @@ static void pm__alone(pm_world *w, pm__flow *f) {
 static uint32_t pm__limit_take(pm_world *w, double cap) {
   uint32_t link = w->free_limit;
   if (link != PM__NO_LINK)
-    w->free_limit = w->links[link].next_free;
+    w->free_limit = w->links[link].next;
   else {
     link = (uint32_t)w->link_count + w->limit_count;
     if ((int)link >= w->links_max &&
@@ -669,7 +713,8 @@ static uint32_t pm__limit_take(pm_world *w, double cap) {
   return link;
 }
 static void pm__limit_free(pm_world *w, uint32_t link) {
-  w->links[link].next_free = w->free_limit;
+  PM_ASSERT(!w->links[link].is_queued);
+  w->links[link].next = w->free_limit;
   w->free_limit = link;
 }
 
@@ -933,7 +978,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     PM_FREE(w->links[i].held);
   }
   PM_FREE(w->links);
-  PM_FREE(w->due);
+  PM_FREE(w->dues);
   PM_FREE(w->touched);
   PM_FREE(w->ends);
   PM_FREE(w->flow);

@@ -34,7 +34,8 @@ typedef struct pm__feed {
   uint32_t from, count, at;
 } pm__feed;
 typedef struct pm__fed {
-  uint32_t link, count, at;
+  double count;
+  uint32_t link, at;
 } pm__fed;
 /* Who feeds a link that many flows cross, and whom a link feeds: see flow.c. */
 typedef struct pm__feeds {
@@ -45,27 +46,29 @@ typedef struct pm__feeds {
 /* 128 bytes: two lines of the cache, and its place is found by a shift. */
 typedef struct pm__link {
   double cap;
-  double level;    /* rate of all flows that it holds down; PM__FREE: there are none */
-  double lone_cap; /* of these flows: no lone link of theirs carries less */
+  double level; /* rate of all flows that it holds down; PM__FREE: there are none */
+  /* Of one that keeps feeds: what those that others hold down leave of it, and that none of these is faster. Kept up as
+     levels change; so often looked at since they were found, PM__SUMS: they have to be found anew. */
+  double left, most;
   pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
   int count, held_count;
-  int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
+  uint32_t next; /* 1 + link: of those that are due; of the limits of single flows that none has */
   bool is_queued, is_touched, keeps_feeds;
-  /* of one that keeps feeds and holds nobody down: at least so much is left; -PM__FREE: not known */
-  double room;
+  unsigned char sums;
+  /* the second line */
+  double lone_cap; /* of those held down: no lone link of theirs carries less */
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
   int64_t t_ps;
-  pm__flow *first; /* whose end is in the tree of ends */
+  pm__feeds *feeds;  /* NULL: never needed */
+  int64_t t_busy_ps; /* with messages that are no flows */
+  uint32_t first;    /* 1 + number of the flow whose end is in the tree of ends; 0: none is */
+  int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
   int max, held_max;
-  pm__feeds *feeds;   /* NULL: never needed */
-  int64_t t_busy_ps;  /* with messages that are no flows */
-  uint32_t next_free; /* of the links that are a flow's own limit */
-  uint32_t fill;
 } pm__link;
-enum { PM__NEAR = 9 };
+enum { PM__NEAR = 9, PM__SUMS = 8 };
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
@@ -90,10 +93,13 @@ struct pm__flow {
   void *plain_arg;
   pm__flow *next, *next_made;
 };
-typedef struct pm__due { /* a link whose level is to be found anew */
-  double level;
-  uint32_t link;
-} pm__due;
+/* Links whose level is to be found anew: lists of those whose levels are the same but for a 64th, and bits that say
+   which lists there are. */
+enum { PM__DUE_LISTS = 4096 };
+typedef struct pm__dues {
+  uint64_t words, lists[PM__DUE_LISTS / 64];
+  uint32_t first[PM__DUE_LISTS]; /* 1 + link */
+} pm__dues;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };

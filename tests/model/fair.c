@@ -156,9 +156,25 @@ static void cables_change(void *unused) {
 
 /* ---- random worlds ------------------------------------------------------------------------------- */
 static long double worst_rate, worst_end_ps;
+/* What a link keeps of those that others hold down, beside its flows asked one by one. */
+static void compare_sums(void) {
+  for (int i = 0; i < world->link_count; i++) {
+    const pm__link *l = &world->links[i];
+    long double left = l->cap;
+    if (!l->keeps_feeds || l->sums >= PM__SUMS) continue;
+    for (int k = 0; k < l->count; k++) {
+      const uint32_t from = l->flows[k].flow->bottleneck;
+      if (from == (uint32_t)i) continue;
+      left -= world->links[from].level;
+      CHECK(l->most >= world->links[from].level);
+    }
+    CHECK(fabsl(left - l->left) <= 1e-12L * l->cap);
+  }
+}
 static void compare_rates(void *unused) {
   (void)unused;
   if (world->solve_is_due) return; /* in the middle of what happens at this time */
+  compare_sums();
   int(*const own)[WAY + 1] = calloc(FLOWS, sizeof *own), (*ways[FLOWS])[WAY + 1];
   pm__flow *flow[FLOWS];
   const int links = world->link_count + (int)world->limit_count;
@@ -315,8 +331,8 @@ static void limits_are_remembered(void) {
   static const seen worlds[] = {{1, true, 0xe0f0b4424eff4d25}, {1, false, 0x1d22386c941539bd}, {0, false, 0xfcab855db265822d}, {5, true, 0x7de57b08c4eae280}, {5, true, 0xdda72d41759a14e0}};
   worlds_again(worlds, sizeof worlds / sizeof *worlds);
 }
-/* A link of which so much was known to be left held flows down meanwhile, new ones among them. */
-static void what_a_link_has_left_is_forgotten_when_it_holds_flows_down(void) {
+/* A link of which so much was left held flows down meanwhile, new ones among them. */
+static void what_others_leave_of_a_link_is_known_when_it_holds_flows_down(void) {
   static const seen worlds[] = {{4, true, 0xbaca2e875ceb8193}, {0, true, 0x5d158c5ec51372ff}, {5, false, 0xe24cf1f2d691aa81}, {1, true, 0xf00a7a05de013a9f}};
   worlds_again(worlds, sizeof worlds / sizeof *worlds);
 }
@@ -469,7 +485,7 @@ int main(int argc, char **argv) {
   RUN(rates_and_ends_are_those_of_the_definition);
   RUN(rates_and_ends_are_right_when_cables_fail);
   RUN(limits_are_remembered);
-  RUN(what_a_link_has_left_is_forgotten_when_it_holds_flows_down);
+  RUN(what_others_leave_of_a_link_is_known_when_it_holds_flows_down);
   RUN(the_end_of_a_flow_has_its_place_among_events_of_its_time);
   RUN(rates_are_told_of_links_that_lead_to_one_node);
   RUN(a_flow_that_crosses_a_link_twice_is_refused);
