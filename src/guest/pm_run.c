@@ -317,7 +317,9 @@ static const guest_option own_options[] = {
     {"--stack", "KIB", "stack of each process (8192; from 4,097 processes on 256)", set_stack},
     {"--time-limit", "S", "simulated seconds, 1e-9 ... 1e6", set_limit},
     {"--spin", "MS",
-     "CPU time without a call after which time passes for a process (100; 0: never)", set_spin},
+     "CPU time without a call after which time passes for a process (100; 0: never, and simulated "
+     "times do not depend on the host)",
+     set_spin},
     {NULL, NULL, NULL, NULL}};
 static guest_part own = {.name = "pm_run", .options = own_options};
 
