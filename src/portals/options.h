@@ -52,7 +52,6 @@ extern "C" {
 #include <string.h>
 #include <time.h>
 #include <poll.h>
-#include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

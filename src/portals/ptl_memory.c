@@ -52,16 +52,21 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
 /* Whether a program's memory may be read, or read and written. The kernel is asked once for each page, by calls that
    look at a word, or change none of its bits, and fail where that would crash. What was there is remembered by its
    page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know. */
-enum { PM__PAGES_KNOWN = 1024, PM__OR_NOTHING = 2 << 28 /* of FUTEX_WAKE_OP */ };
+enum {
+  PM__PAGES_KNOWN = 1024,
+  PM__FUTEX_WAIT =
+      0 | 128, /* as in linux/futex.h, which not every C library comes with; 128: of this process */
+  PM__FUTEX_WAKE_OP = 5 | 128,
+  PM__OR_NOTHING = 2 << 28 /* what the latter does */
+};
 PM__APART static bool pm__page_answers(char *at, bool writes) {
   static const struct timespec no_time = {0, 0};
   uint32_t nobody = 0;
   uint32_t *word = (uint32_t *)((uintptr_t)at & ~(uintptr_t)3);
   const int before = errno;
   const long code =
-      writes ? syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0L, word,
-                       PM__OR_NOTHING)
-             : syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &no_time, NULL, 0);
+      writes ? syscall(SYS_futex, &nobody, PM__FUTEX_WAKE_OP, 0, 0L, word, PM__OR_NOTHING)
+             : syscall(SYS_futex, word, PM__FUTEX_WAIT, 0, &no_time, NULL, 0);
   const bool is_there = code >= 0 || errno != EFAULT;
   errno = before;
   return is_there;

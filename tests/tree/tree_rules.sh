@@ -77,6 +77,9 @@ headers_include_nothing_of_ours() {
   done
   grep -qE '^#include <' nbc_overlap.h
 }
+headers_need_no_kernel_headers() { # which musl, for one, comes without
+  ! grep -nE '^ *# *include *<(linux|asm)/' nbc_overlap.h portals_model.h
+}
 tests_are_listed() { # a test that no fragment names is never run
   sed -nE 's#^(tests/[a-z0-9_]+/[a-zA-Z0-9_.-]+)\.(c|cpp|sh|f90)$#\1#p' "$T/files" | sort -u | while read -r t; do
     case $t in tests/fuzz/fuzz_* | *_user | *_guest) continue ;; esac
@@ -145,6 +148,7 @@ check "what is_ or has_ is a bool" booleans_are_bools
 check "a count has its noun in the singular" counts_are_singular
 check "mutants are of this tree" mutants_are_of_this_tree
 check "headers include nothing of ours" headers_include_nothing_of_ours
+check "the main headers need a C library's headers only" headers_need_no_kernel_headers
 check "every test is in a fragment" tests_are_listed
 check "every example is built" examples_are_built
 check "every C file says what it is" files_say_what_they_are
