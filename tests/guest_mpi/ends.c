@@ -10,9 +10,29 @@
 
 static volatile sig_atomic_t rings;
 static void ring(int number) { (void)number, rings++; }
+#if MPI_VERSION >= 4
+static int sessions(void) { /* two, one after the other, and no MPI_Init */
+  for (int i = 0; i < 2; i++) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm all;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "ends", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &all);
+    MPI_Barrier(all);
+    MPI_Comm_free(&all);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+  }
+  return 0;
+}
+#endif
 int main(int argc, char **argv) {
   int me;
   const char *how = argc > 1 ? argv[1] : "";
+#if MPI_VERSION >= 4
+  if (strcmp(how, "sessions") == 0) return sessions();
+#endif
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   printf("said by %d\n", me);

@@ -58,6 +58,11 @@ stopped_with_reports() { stopped "$@" && grep "^pm_run: ended by SIG$1 at " "$T/
 check "Ctrl-C ends a run with its reports" stopped_with_reports INT 130 turns
 check "SIGTERM does, also while a process computes" stopped_with_reports TERM 143 computes
 check "one who blocks the host is ended, too" stopped TERM 143 reads
+sessions_are_reported() {
+  rm -rf "$T/report" && "$B/pm_run" -n 2 --report "$T/report" "$set/ends" sessions 2>"$T/err" && ! grep Finalize "$T/err" && report &&
+    awk -F, '$1 == "\"MPI_Barrier\"" { n += $5 } END { exit n != 4 }' "$T/csv/places.csv"
+}
+check "sessions without MPI_Init have a report" sessions_are_reported
 two_runs_are_two() {
   rm -rf "$T/report"
   for count in 4 2; do "$B/pm_run" -n $count --report "$T/report" "$set/ends" well >"$T/out" 2>"$T/err" || return 1; done

@@ -962,6 +962,7 @@ CALL(Session_init, MPI_Info info, MPI_Errhandler errhandler, MPI_Session *s) {
   n->errh = errh_of(p, errhandler);
   gm_check_open(p, scope.name);
   make_world(p);
+  if (p->state != 2) gm_record_begin(p); /* one report, which MPI_Finalize or the end writes */
   if (!p->sessions++ && p->state != 1) pm_barrier();
   *s = GM_HANDLE(GM_T_SESSION, gm_put(&p->table[GM_T_SESSION], n));
   return MPI_SUCCESS;

@@ -598,8 +598,8 @@ void gm_record_end(gm_proc *p);
 struct guest;
 /* Before the run: makes it. ret false, errno: reports cannot be written there */
 bool gm_record_folder(void);
-/* After the run, of one that never came to MPI_Finalize; p may be NULL. ret, of the second: how many there were */
-void gm_record_rescue(gm_proc *p, const struct guest *g, int64_t t_ns);
+/* At its end, or after the run, of one that never came to MPI_Finalize; p may be NULL. ret, of the second: how many there were */
+void gm_record_rescue(gm_proc *p, struct guest *g, int64_t t_ns);
 int gm_record_rescued(void);
 int gm_record_failed(void); /* a report could not be written */
 /* These only with p->record: */

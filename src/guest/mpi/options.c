@@ -71,6 +71,10 @@ static void begin(pm_world *world) {
   if (gm_set.report && !gm_record_folder())
     guest_refuse("--report: %s: %s", gm_set.report, strerror(errno));
 }
+static void process_end(guest *g, int status) {
+  (void)status;
+  gm_record_rescue(gm_proc_at(pm_rank()), g, pm_now_ns());
+}
 static int finish(pm_world *world, int result) {
   for (int i = 0; gm_set.report && i < guest_count(); i++)
     gm_record_rescue(gm_proc_at(i), guest_at(i), pm_world_now_ns(world));
@@ -81,6 +85,10 @@ static int finish(pm_world *world, int result) {
             gm_record_rescued(), guest_count());
   return gm_record_failed() && !result ? 2 : result;
 }
-static guest_part part = {
-    .begin = begin, .finish = finish, .name = "mpi", .options = options, .settings = settings};
+static guest_part part = {.process_end = process_end,
+                          .begin = begin,
+                          .finish = finish,
+                          .name = "mpi",
+                          .options = options,
+                          .settings = settings};
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -712,18 +712,21 @@ void gm_record_end(gm_proc *p) {
   *gm_recorder_now() = NULL;
   write_report(p, pm_process_node(pm_self()), pm_now_ns(), NULL);
 }
-/* The run is over and the process never came to its MPI_Finalize: a deadlock, a time limit, an abort. Calls in which its
-   threads are end now. */
-void gm_record_rescue(gm_proc *p, const guest *g, int64_t t_ns) {
+/* The process or the run is over, without MPI_Finalize: there were sessions alone, or it was a deadlock, a time limit, an abort.
+   Calls in which its threads are end now. */
+void gm_record_rescue(gm_proc *p, guest *g, int64_t t_ns) {
   if (!p || !p->record) return;
-  for (const guest_context *c = &g->first; c; c = c->next) {
-    if (!c->recorder || !c->mpi_depth) continue;
-    nbc_call_exit_at(c->recorder, t_ns);
-    add_to_place(p, c->place, t_ns - c->place_since_ns);
+  for (guest_context *c = &g->first; c; c = c->next) {
+    if (c->recorder && c->mpi_depth) {
+      nbc_call_exit_at(c->recorder, t_ns);
+      add_to_place(p, c->place, t_ns - c->place_since_ns);
+    }
+    c->recorder = NULL;
   }
+  const bool is_early = p->state == 1 || p->sessions;
   write_report(p, pm_process_node(g->process), t_ns,
-               "this is what there was when the run ended before MPI_Finalize");
-  rescued++;
+               is_early ? "this is what there was when the run ended before MPI_Finalize" : NULL);
+  rescued += is_early;
 }
 int gm_record_rescued(void) { return rescued; }
 int gm_record_failed(void) { return not_written; }
