@@ -158,7 +158,7 @@ typedef struct pm_rtl__part {
 typedef struct pm_rtl__entry {
   cosim_entry e;
   bool in_model, in_nic, takes_all, never_cuts; /* in_nic: from the append on its way there on */
-  int changes;                      /* appends and unlinks of it that have not been told */
+  int changes;     /* appends and unlinks of it that have not been told */
   int counter;     /* that its messages raise, since its append was told; -1: none */
   uint64_t number; /* the model's, which waits for the append; 0: it does not */
 } pm_rtl__entry;
@@ -546,7 +546,8 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   if (s->context[context].takes_all[e.pt] < 0) pm_rtl__take_all(r, entry->node, context, e.pt);
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
-  if (number >= 0) s->entry[number].number = entry->op_id, s->entry[number].never_cuts = entry->never_cuts;
+  if (number >= 0)
+    s->entry[number].number = entry->op_id, s->entry[number].never_cuts = entry->never_cuts;
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }
@@ -1318,8 +1319,10 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->base_ps = -cosim_now_ps(r->sim);
   cosim_trace_offset(r->sim, r->base_ps);
   if (r->wave.nics && !pm_rtl_wave_start(&r->wave, r->sim, r->nic_count)) {
-    snprintf(r->error, sizeof r->error, "waveform %s: cannot be written (.fst takes room in /tmp, too), or there are %d NICs only",
-             r->wave.path, r->nic_count);
+    snprintf(
+        r->error, sizeof r->error,
+        "waveform %s: cannot be written (.fst takes room in /tmp, too), or there are %d NICs only",
+        r->wave.path, r->nic_count);
     pm_rtl__close(r);
     return PM_E_INVAL;
   }
