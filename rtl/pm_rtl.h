@@ -83,9 +83,9 @@ PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
 
 /* Messages since pm_rtl_create that the model gave to an entry that its NIC has, too: those for which the NIC's own
-   search ended at the same entry, at another one, and at none. Not those for which it ended at an entry with NO_TRUNCATE
-   that the model passed over. Any other difference is an error, or a message that NIC and model see at different places among
-   changes of their lists. */
+   search ended at the same entry, at another one, and at none. Differences at an entry with NO_TRUNCATE, which the model passes over
+   for what it would cut, are left out, and at one that the NIC took out of its list for such a message: it comes back at the end.
+   Any other one is an error, or a message that NIC and model see at different places among changes of their lists. */
 typedef struct pm_rtl_matches {
   uint64_t same_count, other_count, none_count;
 } pm_rtl_matches;
@@ -157,7 +157,8 @@ typedef struct pm_rtl__part {
 /* An entry of a NIC's table. Free when none of the four is set. */
 typedef struct pm_rtl__entry {
   cosim_entry e;
-  bool in_model, in_nic, takes_all, never_cuts; /* in_nic: from the append on its way there on */
+  bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
+  bool is_apart;   /* it takes what the model passes over, or stands elsewhere in the NIC's list */
   int changes;     /* appends and unlinks of it that have not been told */
   int counter;     /* that its messages raise, since its append was told; -1: none */
   uint64_t number; /* the model's, which waits for the append; 0: it does not */
@@ -444,7 +445,7 @@ static int pm_rtl__entry_new(pm_rtl *r, int nic, const cosim_entry *e, bool take
     x->e.user = (uint64_t)n;
     x->in_model = !takes_all;
     x->takes_all = takes_all;
-    x->never_cuts = 0;
+    x->is_apart = 0;
     x->number = 0;
     pm_rtl__change(r, nic, n, 0);
     return n;
@@ -547,7 +548,7 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
   if (number >= 0)
-    s->entry[number].number = entry->op_id, s->entry[number].never_cuts = entry->never_cuts;
+    s->entry[number].number = entry->op_id, s->entry[number].is_apart = entry->never_cuts;
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }
@@ -579,6 +580,7 @@ static void pm_rtl__left(pm_rtl *r, int nic, int number) {
   pm_rtl__entry *x = &r->nics[nic].lists.entry[number];
   if (!x->in_model || x->in_nic) return;
   r->strayed++;
+  x->is_apart = 1;
   pm_rtl__change(r, nic, number, 0);
   if (x->e.overflow) pm_rtl__take_all(r, nic, x->e.ctx, x->e.pt);
 }
@@ -1046,13 +1048,16 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
 /* The NIC's entry for a message beside the model's. */
 static void pm_rtl__compare(pm_rtl *r, const pm_rtl__part *p, const cosim_event *e) {
   const pm_rtl__load *l = p->load;
-  const pm_rtl__entry *found = &r->nics[l->cargo.to_node].lists.entry[e->slot];
+  const pm_rtl__entry *found = &r->nics[l->cargo.to_node].lists.entry[e->slot], *mine;
   if (!l->is_listed || !l->entry || p->offset || p->is_back) return;
-  if (l->entry == 1 + e->slot)
+  mine = &r->nics[l->cargo.to_node].lists.entry[l->entry - 1];
+  if (mine == found)
     r->matches.same_count++;
+  else if (found->is_apart || mine->is_apart)
+    return;
   else if (found->takes_all)
     r->matches.none_count++;
-  else if (!found->never_cuts)
+  else
     r->matches.other_count++;
 }
 static bool pm_rtl__is_end(const cosim_event *e) {
