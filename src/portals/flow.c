@@ -36,11 +36,13 @@ static int pm__narrow_levels(const pm_platform *p) {
 }
 /* Room for so many links, and for each of them among those that are looked at. ret 0: out of memory */
 static int pm__links_room(pm_world *w, int max) {
-  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *touched;
+  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *due, *touched;
   if (links) w->links = (pm__link *)links;
+  due = PM_REALLOC(w->due, (size_t)max * sizeof *w->due);
+  if (due) w->due = (pm__due *)due;
   touched = PM_REALLOC(w->touched, (size_t)max * sizeof *w->touched);
   if (touched) w->touched = (uint32_t *)touched;
-  if (!links || !touched) return 0;
+  if (!links || !due || !touched) return 0;
   pm__clear(w->links + w->links_max, (size_t)(max - w->links_max) * sizeof *w->links);
   w->links_max = max;
   return 1;
@@ -50,8 +52,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   const int64_t rail = pm__topology_links(p), net = rail * p->nic_count,
                 per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
-  w->dues = (pm__dues *)pm__zalloc(sizeof *w->dues);
-  if (!w->dues || !pm__links_room(w, (int)all)) return 0;
+  if (!pm__links_room(w, (int)all)) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
@@ -66,7 +67,7 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   /* Links that fail and links whose use is kept have to know all that crosses them. */
   if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
-  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->touched) + sizeof *w->dues;
+  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
   return 1;
 }
 
@@ -422,41 +423,34 @@ PM__APART static void pm__keep_feeds(pm_world *w, uint32_t link, bool keeps_feed
    would be faster on it than its own: few do, so that the cost of a change is that of the levels which it
    changes, however many flows there are. Of links with the same level the one with the lower number
    takes a flow that crosses both, so that no two levels rest on each other. */
-/* Levels of one power of two have 64 lists, so that a list is short; in it the lowest is first. Levels of more than 2^64
-   bytes/s, and less than one, share the last list and the first. */
-static uint32_t pm__due_list(double level) {
-  const uint64_t one = 1023u << 6;
-  uint64_t bits;
-  memcpy(&bits, &level, sizeof bits);
-  bits >>= 46;
-  return level < 1 ? 0 : bits - one < PM__DUE_LISTS ? (uint32_t)(bits - one) : PM__DUE_LISTS - 1;
-}
-static inline bool pm__due_before(const pm_world *w, uint32_t a, uint32_t b) {
-  const double level = w->links[a].level, other = w->links[b].level;
-  return (level < other) | ((level <= other) & (a < b)); /* no branch */
+static bool pm__due_before(pm__due a, pm__due b) {
+  return (a.level < b.level) | ((a.level <= b.level) & (a.link < b.link)); /* no branch */
 }
 static void pm__due_put(pm_world *w, uint32_t link) {
   pm__link *l = &w->links[link];
-  const uint32_t list = pm__due_list(l->level < PM__FREE ? l->level : l->cap / (l->count + 1));
-  uint32_t *at = &w->dues->first[list];
+  pm__due due;
+  int i;
   l->is_queued = true;
-  while (*at && pm__due_before(w, *at - 1, link)) at = &w->links[*at - 1].next;
-  l->next = *at;
-  *at = link + 1;
-  w->dues->lists[list / 64] |= (uint64_t)1 << list % 64;
-  w->dues->words |= (uint64_t)1 << list / 64;
+  due.level = l->level < PM__FREE ? l->level : l->cap / (l->count + 1);
+  due.link = link;
+  for (i = w->due_count++; i && pm__due_before(due, w->due[(i - 1) / 2]); i = (i - 1) / 2)
+    w->due[i] = w->due[(i - 1) / 2];
+  w->due[i] = due;
 }
 static inline void pm__due_add(pm_world *w, uint32_t link) {
   if (!w->links[link].is_queued) pm__due_put(w, link);
 }
 static uint32_t pm__due_take(pm_world *w) {
-  pm__dues *dues = w->dues;
-  const int word = __builtin_ctzll(dues->words);
-  uint64_t *lists = &dues->lists[word];
-  uint32_t *first = &dues->first[64 * word + __builtin_ctzll(*lists)];
-  const uint32_t link = *first - 1;
-  *first = w->links[link].next;
-  if (!*first && !(*lists &= *lists - 1)) dues->words &= dues->words - 1;
+  const uint32_t link = w->due[0].link;
+  const pm__due last = w->due[--w->due_count];
+  int i = 0, child;
+  while ((child = 2 * i + 1) < w->due_count) {
+    if (child + 1 < w->due_count) child += pm__due_before(w->due[child + 1], w->due[child]);
+    if (!pm__due_before(w->due[child], last)) break;
+    w->due[i] = w->due[child];
+    i = child;
+  }
+  w->due[i] = last;
   w->links[link].is_queued = false;
   return link;
 }
@@ -672,7 +666,7 @@ PM__PRIVATE void pm__solve_now(pm_world *w) {
     pm__attach(w, f, to);
     pm__due_add(w, to);
   }
-  while (w->dues->words && !w->stopped) {
+  while (w->due_count && !w->stopped) {
     pm__level_find(w, pm__due_take(w));
     if (++steps < many) continue;
     /* Rounding must never keep it from ending: what is nearly the same is the same then. */
@@ -978,7 +972,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     PM_FREE(w->links[i].held);
   }
   PM_FREE(w->links);
-  PM_FREE(w->dues);
+  PM_FREE(w->due);
   PM_FREE(w->touched);
   PM_FREE(w->ends);
   PM_FREE(w->flow);

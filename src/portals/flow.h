@@ -53,7 +53,7 @@ typedef struct pm__link {
   pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
   int count, held_count;
-  uint32_t next; /* 1 + link: of those that are due; of the limits of single flows that none has */
+  uint32_t next; /* of the limits of single flows that none has */
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
   /* the second line */
@@ -93,13 +93,10 @@ struct pm__flow {
   void *plain_arg;
   pm__flow *next, *next_made;
 };
-/* Links whose level is to be found anew: lists of those whose levels are the same but for a 64th, and bits that say
-   which lists there are. */
-enum { PM__DUE_LISTS = 4096 };
-typedef struct pm__dues {
-  uint64_t words, lists[PM__DUE_LISTS / 64];
-  uint32_t first[PM__DUE_LISTS]; /* 1 + link */
-} pm__dues;
+typedef struct pm__due { /* a link whose level is to be found anew */
+  double level;
+  uint32_t link;
+} pm__due;
 /* Resources: the directed links of the network, rail by rail, then per node the reads and writes of each
    PCI root, and memory. */
 enum { PM__PCI_READ, PM__PCI_WRITE, PM__MEMORY };

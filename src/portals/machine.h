@@ -269,11 +269,11 @@ struct pm_world {
   int64_t t_unusual_ps; /* see pm__usual_until */
   int links_max;        /* with those behind link_count, which are limits of single flows */
   uint32_t free_limit, limit_count;
-  struct pm__dues *dues; /* those whose level is to be found anew, least first */
+  struct pm__due *due; /* a heap of those whose level is to be found anew, least first */
   uint32_t
       *touched; /* links of which what holds now is to be looked at when all levels are found */
-  int touched_count;      /* each link once at most: there is room for all */
-  struct pm__flow *fresh; /* without a rate yet */
+  int due_count, touched_count; /* each link once at most: there is room for all */
+  struct pm__flow *fresh;       /* without a rate yet */
   double same_ratio;
   /* Portals */
   struct pm__map *maps;
