@@ -10256,7 +10256,7 @@ typedef struct pm__link {
   pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
   int count, held_count;
-  uint32_t next; /* of the limits of single flows that none has */
+  uint32_t next_free; /* of the links that are a flow's own limit */
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
   /* the second line */
@@ -11009,7 +11009,7 @@ static void pm__alone(pm_world *w, pm__flow *f) {
 static uint32_t pm__limit_take(pm_world *w, double cap) {
   uint32_t link = w->free_limit;
   if (link != PM__NO_LINK)
-    w->free_limit = w->links[link].next;
+    w->free_limit = w->links[link].next_free;
   else {
     link = (uint32_t)w->link_count + w->limit_count;
     if ((int)link >= w->links_max &&
@@ -11023,7 +11023,7 @@ static uint32_t pm__limit_take(pm_world *w, double cap) {
 }
 static void pm__limit_free(pm_world *w, uint32_t link) {
   PM_ASSERT(!w->links[link].is_queued);
-  w->links[link].next = w->free_limit;
+  w->links[link].next_free = w->free_limit;
   w->free_limit = link;
 }
 

@@ -53,7 +53,7 @@ typedef struct pm__link {
   pm__crossing *flows;
   pm__flow **held; /* those held down: a heap, the first to end first */
   int count, held_count;
-  uint32_t next; /* of the limits of single flows that none has */
+  uint32_t next_free; /* of the links that are a flow's own limit */
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
   /* the second line */

@@ -1,20 +1,7 @@
 /* Which call ended what, from timelines: a call's time is shared by all that ended in it, whatever began them; messages to
    oneself have none of it beside others; and many that end in one call take no longer than many that end in many. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
-#include "tests/test.h"
+#include "tests/overlap/timelines.h"
 #include <time.h>
-
-static void no_memory(void) { exit(1); }
-static void *must(void *memory) {
-  if (!memory) no_memory();
-  return memory;
-}
-static void plus(int64_t *sum, int64_t x) { *sum += x; }
-static const char trace_reader[] = "endings_share_calls";
-#include "tools/trace_read.h"
-#include "tools/trace_match.h"
-#include "tools/trace_waits.h"
 #include "tools/trace_ends.h"
 
 static char none[] = "?", path[] = "run.trace", boot[] = "";

@@ -1,19 +1,6 @@
 /* What a timeline says of a process's computation at any time holds, whichever of its looks in vain are one record, and is
    exact where none are; and who looks in vain, one look right after the other, waits. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
-#include "tests/test.h"
-
-static void no_memory(void) { exit(1); }
-static void *must(void *memory) {
-  if (!memory) no_memory();
-  return memory;
-}
-static const char trace_reader[] = "looks_are_bounded";
-#include "tools/trace_read.h"
-#include "tools/trace_match.h"
-static void plus(int64_t *sum, int64_t value) { *sum += value; } /* as overlap_report has it */
-#include "tools/trace_waits.h"
+#include "tests/overlap/timelines.h"
 
 enum { CALLS = 200 };
 static match_call alone[CALLS], joined[CALLS];

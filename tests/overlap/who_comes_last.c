@@ -1,20 +1,7 @@
 /* What timelines say of who was waited for at collectives is what a search of all pairs says that knows the truth: random
    communicators and collectives, blocking, nonblocking and looked for, that need all, the root, lower ranks, some or nobody. */
-#define NBC_OVERLAP_IMPLEMENTATION
-#include "nbc_overlap.h"
-#include "tests/test.h"
+#include "tests/overlap/timelines.h"
 #include <time.h>
-
-static void no_memory(void) { exit(1); }
-static void *must(void *memory) {
-  if (!memory) no_memory();
-  return memory;
-}
-static void plus(int64_t *sum, int64_t x) { *sum += x; }
-static const char trace_reader[] = "who_comes_last";
-#include "tools/trace_read.h"
-#include "tools/trace_match.h"
-#include "tools/trace_waits.h"
 #include "tools/trace_last.h"
 
 enum { RANKS = 5, COMMS = 3, STEPS = 40, RECORDS = 20000 };
