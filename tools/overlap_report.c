@@ -17,8 +17,8 @@
                  [R 4.1]: each section gets a diagnosis. --json keeps them, as counters "comp_ref_ns"
                  and "comm_ref_ns"; a program that knows them may write these itself.
      --csv DIR   every table as a file there: transfers, calls, places, endings, pairs, communicators, ranks,
-                 bounds (joint, and by both sides of messages), offenders (worst first), counters, sections,
-                 spread over the ranks
+                 bounds (joint, and by both sides of messages), offenders (worst first), unmoved (calls without
+                 messages), counters, sections, spread over the ranks
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    Transfers are told of by the place where they began, too: a line that is hidden and one that is not are two rows.
@@ -749,7 +749,8 @@ static void text_wire(const nbc_report *r, FILE *out) {
   for (wire c = SENT; c < WIRES; c = (wire)(c + 1)) fprintf(out, " %10s", wire_text[c]);
   fputc('\n', out);
   for (size_t i = 0; i < r->section_count; i++) {
-    fprintf(out, "  %-28.28s %11s", section_text(r, (int)i),
+    char name[4 * 28 + 1]; /* 28 characters of UTF-8 */
+    fprintf(out, "  %s %11s", nbc__rep_column(section_text(r, (int)i), 28, name, sizeof name),
             bytes_text(asked_bytes(r, (int)i), &w));
     for (wire c = SENT; c < WIRES; c = (wire)(c + 1))
       fprintf(out, " %10s",
@@ -1301,7 +1302,7 @@ static const char help_text[] =
     "  --csv DIR     every table as a file in that folder: transfers, calls, places, endings, "
     "pairs, "
     "communicators,\n"
-    "                ranks, bounds, offenders, counters, sections, spread\n"
+    "                ranks, bounds, offenders, unmoved, counters, sections, spread\n"
     "  --diff        what changed between two runs (each a file or a folder), biggest change "
     "first\n"
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times "

@@ -97,6 +97,25 @@ static size_t unmoved_of(const nbc_report *r, unmoved groups[UNMOVED_GROUPS]) {
   return count;
 }
 
+/* All groups that took time, most first, also those that are not worth advice. */
+static bool csv_unmoved(const nbc_report *r, const char *folder) {
+  char path[4096];
+  unmoved groups[UNMOVED_GROUPS];
+  unmoved_of(r, groups);
+  FILE *out = csv_open(folder, "unmoved", path, sizeof path);
+  if (!out) return false;
+  fputs("what,count,total_ns,call,where,place_ns\n", out);
+  for (size_t i = 0; i < UNMOVED_GROUPS && groups[i].total_ns > 0; i++) {
+    csv_text(out, unmoved_name[groups[i].group]);
+    fprintf(out, ",%llu,%lld,", (unsigned long long)groups[i].count, (long long)groups[i].total_ns);
+    csv_text(out, groups[i].call);
+    fputc(',', out);
+    csv_text(out, groups[i].where);
+    fprintf(out, ",%lld\n", (long long)groups[i].place_ns);
+  }
+  return output_close(out, path);
+}
+
 static const char unmoved_title[] = "Calls that move no message of their own, and what to do";
 static void text_unmoved(const unmoved *groups, size_t count, FILE *out) {
   words a, b;
