@@ -20897,11 +20897,13 @@ NBC_API nbc_status nbc_model_write_platform(const nbc_model_loggp *l, FILE *out)
   if (high->per_byte_ns > 0) fprintf(out, "loggp_bytes_per_s %.6g\n", 1e9 / high->per_byte_ns);
   const double event_ns = round(fmax(low->recv_overhead_ns, 0));
   fprintf(out, "cpu_event_ns %.0f\n", event_ns);
+  const uint64_t most_eager = 1 << 20; /* that pm_run takes */
   fprintf(
       out,
       "# In the ranges is what messages took with the library's own protocols: pm_run --eager %llu "
-      "keeps the simulated ones out.\n",
-      (unsigned long long)high->last_bytes);
+      "keeps the simulated ones out%s.\n",
+      (unsigned long long)(high->last_bytes < most_eager ? high->last_bytes : most_eager),
+      high->last_bytes > most_eager ? " up to there" : "");
   for (int r = 0; r < l->range_count; r++) {
     const nbc_model_loggp_range *g = &l->ranges[r];
     const nbc_model_range *time = &l->time.ranges[r];

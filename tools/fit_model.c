@@ -11,6 +11,8 @@
                --raw FILE        the samples
                --platform FILE   lines for a platform file of portals_model.h: measured, LogGP; of a FILE
                                  with a computation's sizes and times, the noise of computations
+               --messages FILE   the same of a FILE with half round trips: LogGP, with all that is not per
+                                 byte in L (what the processor does of it no single time can tell)
                --dedicated FILE  lines for dedicated_core                            (measured only)
                --max-bytes N     largest message, 1 ... 1073741824 (1048576)         (measured only)
                --seed N          order of the sizes (1)                              (measured only)
@@ -29,9 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTINE, PICTURE, TABLE, RAW, PLATFORM, DEDICATED, MAX_BYTES, SEED, OPTIONS };
-static const char *const names[OPTIONS] = {"--routine",  "--picture",   "--table",     "--raw",
-                                           "--platform", "--dedicated", "--max-bytes", "--seed"};
+enum { ROUTINE, PICTURE, TABLE, RAW, PLATFORM, MESSAGES, DEDICATED, MAX_BYTES, SEED, OPTIONS };
+static const char *const names[OPTIONS] = {"--routine",   "--picture",   "--table",
+                                           "--raw",       "--platform",  "--messages",
+                                           "--dedicated", "--max-bytes", "--seed"};
 static const char *value[OPTIONS];
 
 static int fail(const char *what, const char *why) {
@@ -262,12 +265,37 @@ static int write_noise(const nbc_model *m, const nbc_model_series *s) {
   if (status != NBC_OK) return fail(value[PLATFORM], nbc_status_text(status));
   FILE *out = create(PLATFORM);
   if (!out) return 2;
-  fprintf(out, "# share, mean and deviation of measured / line, one line per mode\n");
+  fprintf(out,
+          "# Noise of computations, and no message's time (that of half round trips: --messages).\n"
+          "# share, mean and deviation of measured / line, one line per mode\n");
   for (int k = 0; k < noise.mode_count; k++)
     if (noise.modes[k].weight_ratio > 1e-6 && noise.modes[k].mean_ratio > 1e-6)
       fprintf(out, "noise %.6g %.6g %.6g\n", noise.modes[k].weight_ratio, noise.modes[k].mean_ratio,
               noise.modes[k].sigma_ratio);
   return done(out, PLATFORM);
+}
+
+/* Messages of which only the time is known: a way that begins and ends without the processor, and as long a
+   gap as the wire makes. */
+static int write_messages(const nbc_model *m) {
+  nbc_model_loggp l;
+  memset(&l, 0, sizeof l);
+  l.time = *m;
+  l.range_count = m->range_count;
+  for (int r = 0; r < m->range_count; r++) {
+    nbc_model_loggp_range *g = &l.ranges[r];
+    g->first_bytes = m->ranges[r].first_bytes;
+    g->last_bytes = m->ranges[r].last_bytes;
+    g->latency_ns = m->ranges[r].base_ns;
+    g->per_byte_ns = fmax(m->ranges[r].per_byte_ns, 0);
+  }
+  FILE *out = create(MESSAGES);
+  if (!out) return 2;
+  fputs(
+      "# Of times alone: what the processor does of a message is unknown, and all of it is in L.\n",
+      out);
+  nbc_model_write_platform(&l, out);
+  return done(out, MESSAGES);
 }
 
 static int worse(int a, int b) { return a > b ? a : b; }
@@ -279,6 +307,7 @@ static int report(const nbc_model *m, const nbc_model_loggp *l, const nbc_model_
   if (value[TABLE]) bad = worse(bad, write_table(m));
   if (value[RAW]) bad = worse(bad, write_raw(s, l ? &l->gap_samples : NULL));
   if (value[PLATFORM] && !l) bad = worse(bad, write_noise(m, s));
+  if (value[MESSAGES]) bad = worse(bad, write_messages(m));
   for (int option = PLATFORM; option <= DEDICATED && l; option++) {
     FILE *out = value[option] ? create(option) : NULL;
     if (value[option] && !out) return 2;
@@ -335,19 +364,33 @@ static bool whole(const char *text, double least, double most) {
   return *text >= '0' && *text <= '9' && !*end && number >= least && number <= most;
 }
 
+static const char help[] =
+    "usage: fit_model [OPTIONS] FILE    fits times that were measured before\n"
+    "       fit_model [OPTIONS]         measures (fit_model between two threads; fit_model_mpi, "
+    "fit_model_mpich\n"
+    "                                   between the first and the last process) and fits\n"
+    "What a message costs: straight lines over ranges of sizes, LogGP, noise.\n"
+    "  FILE              lines \"bytes seconds [routine]\" of at most %d different sizes\n"
+    "  --routine NAME    of a FILE with several routines, this one\n"
+    "  --picture FILE    a page: samples, lines, residuals, noise\n"
+    "  --table FILE      transfer-time table (nbc see --table)\n"
+    "  --raw FILE        the samples\n"
+    "  --platform FILE   lines for a platform of pm_run: measured, LogGP; of a FILE, which holds "
+    "the times of a\n"
+    "                    computation then, its noise\n"
+    "  --messages FILE   of a FILE with half round trips: LogGP for a platform of pm_run --level "
+    "loggp\n"
+    "  --dedicated FILE  what calls cost, for dedicated_core (measured only)\n"
+    "  --max-bytes N     largest message that is measured (1048576)\n"
+    "  --seed N          order of the sizes that are measured (1)\n"
+    "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.\n";
+
 /* Exit status, or -1 to go on. */
 static int read_arguments(int argc, char **argv, const char **file) {
   for (int i = 1, k; i < argc; i++) {
     for (k = 0; k < OPTIONS && strcmp(argv[i], names[k]) != 0;) k++;
     if (strcmp(argv[i], "--help") == 0) {
-      printf("usage: fit_model [--picture FILE] [--table FILE] [--raw FILE] [--platform FILE] "
-             "[--routine NAME] FILE\n"
-             "       fit_model [--picture FILE] [--table FILE] [--raw FILE] [--platform FILE] "
-             "[--dedicated FILE] [--max-bytes N] [--seed N]\n"
-             "FILE holds lines \"bytes seconds [routine]\" of at most %d different sizes; without "
-             "it, a "
-             "transport is measured\n",
-             NBC_MODEL_MAX_SIZES);
+      printf(help, NBC_MODEL_MAX_SIZES);
       return 0;
     }
     if (k < OPTIONS && i + 1 < argc)
@@ -365,6 +408,9 @@ static int read_arguments(int argc, char **argv, const char **file) {
   for (int k = DEDICATED; k < OPTIONS && *file; k++)
     if (value[k]) return fail(names[k], "needs a measurement, not a file");
   if (value[ROUTINE] && !*file) return fail("--routine", "needs a file of samples");
+  if (value[MESSAGES] && !*file) return fail("--messages", "needs a file (measured: --platform)");
+  if (value[MESSAGES] && value[PLATFORM])
+    return fail("--messages", "not with --platform: times are a message's or a computation's");
   return -1;
 }
 

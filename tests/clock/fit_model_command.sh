@@ -62,6 +62,20 @@ noise_for_the_model() {
   test "$(grep -c '^noise ' "$T/noise")" = 2 && grep -Eq '^noise 0\.90* (1|0\.99[0-9]*|1\.00[0-9]*) 0\.00' "$T/noise" && grep -Eq '^noise 0\.(1|09)[0-9]* 1\.(50|49)' "$T/noise"
 }
 check "the noise of computations, as portals_model.h reads it" noise_for_the_model
+# half round trips of 3 us + 0.2 ns/B up to 4 MiB: lines of which all is in L; beyond the 1 MiB that pm_run sends at once, too
+awk 'BEGIN { for (n = 1; n <= 4194304; n *= 2) print n, 3e-6 + 0.2e-9 * n }' >"$T/halves"
+messages_for_the_model() {
+  "$B/fit_model" --messages "$T/loggp" "$T/halves" >"$T/out" && ! grep -q '^noise' "$T/loggp" &&
+    grep -Eq '^loggp_latency_ns 3000$' "$T/loggp" && grep -Eq '^loggp_bytes_per_s 5e\+09$' "$T/loggp" && grep -Eq '^cpu_event_ns 0$' "$T/loggp" &&
+    grep -Eq '^loggp_range 0 3000 0 0 0.2 0.2' "$T/loggp" && grep -q -e '--eager 1048576 keeps .* up to there' "$T/loggp" &&
+    refuses "not with --platform" --messages "$T/x" --platform "$T/x" "$T/halves" && refuses "needs a file" --messages "$T/x"
+}
+check "half round trips become LogGP, as portals_model.h reads it" messages_for_the_model
+# who fits messages by --platform is told that these are none
+tells_noise_from_messages() {
+  "$B/fit_model" --platform "$T/noise" "$T/halves" >"$T/out" && grep -q "no message's time.*--messages" "$T/noise" && "$B/fit_model" --help | grep -q -e 'computation then, its noise'
+}
+check "noise is not taken for messages" tells_noise_from_messages
 check "bad lines are named" names_bad_lines
 check "bad arguments are named" names_bad_arguments
 check "two threads are measured" measures "$B/fit_model"
