@@ -51,9 +51,12 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
 }
 /* Whether a program's memory may be read, or read and written. The kernel is asked once for each page, by calls that
    look at a word, or change none of its bits, and fail where that would crash. What was there is remembered by its
-   page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know. */
+   page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know.
+   A call that finds the word as it says waits, and though it is for no time that takes a tenth of a millisecond: so it
+   says what a word hardly ever is. */
 enum {
   PM__PAGES_KNOWN = 1024,
+  PM__NO_WORD = 0x5BD1E995,
   PM__FUTEX_WAIT =
       0 | 128, /* as in linux/futex.h, which not every C library comes with; 128: of this process */
   PM__FUTEX_WAKE_OP = 5 | 128,
@@ -66,7 +69,7 @@ PM__APART static bool pm__page_answers(char *at, bool writes) {
   const int before = errno;
   const long code =
       writes ? syscall(SYS_futex, &nobody, PM__FUTEX_WAKE_OP, 0, 0L, word, PM__OR_NOTHING)
-             : syscall(SYS_futex, word, PM__FUTEX_WAIT, 0, &no_time, NULL, 0);
+             : syscall(SYS_futex, word, PM__FUTEX_WAIT, PM__NO_WORD, &no_time, NULL, 0);
   const bool is_there = code >= 0 || errno != EFAULT;
   errno = before;
   return is_there;

@@ -116,7 +116,8 @@ typedef struct pm_world_desc {
   bool trace;                 /* keep a record per step of each message, see Traces */
   bool catch_crashes;         /* SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT of a process end the
                                  run with PM_E_CRASH or PM_E_STACK instead of the program. A message whose first or
-                                 last page of a piece is not there at the target ends with PTL_NI_SEGV */
+                                 last page of a piece is not there at the target ends with PTL_NI_SEGV; what was there
+                                 for a message before counts as there */
   double compute_ratio;   /* > 0: what a process computes between its calls is measured on the host
                            (CPU time) and takes this many times as long here; such runs differ a
                            little each time. 0: only pm_compute_ns and kernels take time */

@@ -3,6 +3,7 @@
    models. Each test here is there because a change of one line passed all others (tests/mutate). */
 #include "tests/model/ptl.h"
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum { PUT_GET = PTL_ME_OP_PUT | PTL_ME_OP_GET, QUIET = PTL_ME_EVENT_LINK_DISABLE };
 
@@ -210,6 +211,31 @@ static void memory_that_is_not_there_is_told(void) {
     }
 }
 
+/* Whether memory is there is asked without a wait, also where it is zero: who waits gives its core away. */
+static void zeros_body(void *unused) {
+  enum { PAGES = 2000 };
+  side s_, *s = &s_;
+  struct rusage before, after;
+  char *zeros = (char *)mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  (void)unused;
+  CHECK(zeros != MAP_FAILED);
+  side_open(s, PTL_NI_MATCHING, 0, 0);
+  ptl_me_t me = entry(zeros, PAGES * 4096, 9, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE);
+  ptl_handle_me_t h;
+  ptl_event_t e;
+  CHECK(PtlMEAppend(s->ni, 3, &me, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  getrusage(RUSAGE_THREAD, &before);
+  for (int i = 0; i < PAGES; i++) {
+    CHECK(PtlGet(s->md, 0, 8, pm_process_id(0), 3, 9, (ptl_size_t)i * 4096, NULL) == PTL_OK);
+    CHECK(PtlEQWait(s->eq, &e) == PTL_OK && e.type == PTL_EVENT_REPLY && e.ni_fail_type == PTL_NI_OK);
+  }
+  getrusage(RUSAGE_THREAD, &after);
+  CHECK(after.ru_nvcsw - before.ru_nvcsw < PAGES / 4);
+  munmap(zeros, PAGES * 4096);
+  PtlFini();
+}
+static void who_asks_for_memory_does_not_wait(void) { run_world(1, zeros_body, &(pm_world_desc){.catch_crashes = 1}); }
+
 /* As many entries as the interface said, not one more. */
 static void list_body(void *unused) {
   ptl_handle_ni_t ni;
@@ -324,6 +350,7 @@ int main(int argc, char **argv) {
   RUN(entries_for_a_rank_take_only_its_messages);
   RUN(maps_may_name_nodes_that_are_not_there);
   RUN(memory_that_is_not_there_is_told);
+  RUN(who_asks_for_memory_does_not_wait);
   RUN(lists_hold_what_the_interface_said);
   RUN(fetching_needs_the_right_to_get);
   RUN(events_promised_to_messages_under_way_count);
