@@ -516,7 +516,7 @@ static const char *window_call(const nbc_report *r) {
   for (size_t i = 0; i < r->site_count; i++) {
     const nbc_site *const s = &r->sites[i];
     if (strncmp(s->call, "MPI_Win_", 8) == 0 && strncmp(s->call, "MPI_Win_create", 14) != 0 &&
-        strncmp(s->call, "MPI_Win_allocate", 16) != 0 && strcmp(s->call, "MPI_Win_free") != 0 &&
+        strncmp(s->call, "MPI_Win_allocate", 16) != 0 && strcmp(s->call, "MPI_Win_test") != 0 &&
         (!most || s->total_ns > most->total_ns))
       most = s;
   }

@@ -191,7 +191,8 @@ int guest_per_node(void); /* of them, at most */
 const pm_platform *guest_platform(void);
 /* Ends the whole run, as MPI_Abort does: pm_run says text and returns with status. */
 __attribute__((noreturn)) void guest_abort(int status, const char *text);
-void guest_end_run(pm_world *world, int status, const char *text); /* the same, and comes back */
+void guest_abort_by(int status, const char *does, const char *text); /* with who, what and when */
+void guest_end_run(pm_world *world, int status, const char *text);   /* the same, and comes back */
 /* The cost of a look at the clock. Who looks again and again lets time pass in larger steps. */
 void guest_look_at_clock(void);
 /* The running thread waits from here on, or has: that is no CPU time. */
@@ -379,6 +380,7 @@ static inline guest_context *guest_context_now(void) { return guest_running; }
 void guest_openmp_end(struct omp_thread *thread); /* its workers end */
 void guest_watch_switch(int rank);                /* who runs now */
 void guest_watch_answer(const void *at); /* to SIGQUIT, if it came; at: in the program, or NULL */
+extern volatile sig_atomic_t guest_watch_asked; /* an answer, or the end, is due */
 /* does: what it waits for; NULL: it runs; in: in which call of the program's, empty: not known. t_ran_us: when it ran last; < 0: just now, or it looks again and again */
 void guest_each_thread(const pm_world *world,
                        void (*fn)(int rank, int node, const char *does, const char *in,

@@ -4,7 +4,7 @@
              cc -Ibuild/include program.c -o program -Lbuild/lib -lportals -lpmi
              (when installed: $(pkg-config --cflags portals_model) instead of -Ibuild/include)
    Expected: what the program prints, then one line with the simulated time, and on stderr who ended
-             with another status than 0. Exit status: the largest of the processes; what PMI_Abort was
+             with another status than 0. Exit status: the largest of the processes; what PMI_Abort or MPI_Abort was
              given; 100 when the run itself failed (deadlock, crash, time limit), with who and when
              on stderr and the trace written; 2 for a bad call, a full disk.
 

@@ -75,12 +75,19 @@ int PMI_Get_clique_ranks(int *ranks, int length) {
   for (int i = 0; i < count_here(); i++) ranks[i] = first_here() + i;
   return PMI_SUCCESS;
 }
-int PMI_Abort(int status, const char *text) {
+/* does: "called MPI_Abort(...)"; comes back outside of a process only. */
+void guest_abort_by(int status, const char *does, const char *text) {
   char message[512];
-  if (!pm_self()) return PMI_FAIL;
-  snprintf(message, sizeof message, "process %d called PMI_Abort(%d) at %.3f us: %s", pm_rank(),
-           status, (double)pm_now_ns() / 1e3, text ? text : "");
+  if (!pm_self()) return;
+  snprintf(message, sizeof message, "process %d %s at %.3f us%s%s", pm_rank(), does,
+           (double)pm_now_ns() / 1e3, *text ? ": " : "", text);
   guest_abort(status, message);
+}
+int PMI_Abort(int status, const char *text) {
+  char does[64];
+  snprintf(does, sizeof does, "called PMI_Abort(%d)", status);
+  guest_abort_by(status, does, text ? text : "");
+  return PMI_FAIL;
 }
 int PMI_Barrier(void) {
   const pm_platform *p = guest_platform();

@@ -31,6 +31,7 @@ static pid_t watcher;
 static int off;
 static pm_world *running;
 static volatile sig_atomic_t is_asked, ends_by; /* a signal; 0: it goes on */
+volatile sig_atomic_t guest_watch_asked;
 
 static long field(const char *text,
                   int number) { /* of /proc/PID/stat, behind the name in brackets */
@@ -110,21 +111,23 @@ static void watch(pid_t launcher, progress_line *progress) {
   }
 }
 /* ---- who waits for what -------------------------------------------------------------------------------------------- */
-/* The model's lists may be changing when the signal comes: the answer is given at the next switch, or when the clock of the
-   host ticks in the program's own code. */
+/* The model's lists may be changing when the signal comes: the answer is given at the next switch, at the next call of
+   MPI (of one process there is no switch), or when the clock of the host ticks in the program's own code. */
 static void asked(int number) {
   (void)number;
-  is_asked = 1;
+  is_asked = guest_watch_asked = 1;
 }
 static void end_asked(int number) {
   if (ends_by) return;
   ends_by = number;
+  guest_watch_asked = 1;
   alarm(END_S);
 }
-static void end_is_late(int number) {
-  (void)number;
-  signal(ends_by, SIG_DFL);
-  raise(ends_by);
+static void end_is_late(
+    int number) { /* or an alarm of who started this program, which ends it as ever */
+  const int by = ends_by ? ends_by : number;
+  signal(by, SIG_DFL);
+  raise(by);
 }
 static void end_now(bool is_inside) {
   char text[80];
@@ -147,6 +150,7 @@ void guest_watch_answer(const void *at) {
   if (ends_by) end_now(at != NULL);
   if (!is_asked) return;
   is_asked = 0;
+  guest_watch_asked = ends_by != 0;
   memcpy(runs_in, " in ", 5);
   if (!at || !guest_describe_address(at, runs_in + 4, sizeof runs_in - 4)) *runs_in = 0;
   fprintf(stderr, "pm_run: at %.3f us:\n", (double)pm_world_now_ns(watched) / 1e3);

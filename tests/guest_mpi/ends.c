@@ -27,6 +27,31 @@ static int sessions(void) { /* two, one after the other, and no MPI_Init */
   return 0;
 }
 #endif
+static void late(int me, double s) { /* process 1 comes so late to what follows */
+  const double begin_s = MPI_Wtime();
+  while (me == 1 && MPI_Wtime() - begin_s < s) continue;
+}
+/* What makes communicators and windows, looks, and frees: 3 ms, 4 ms, 5 ms. */
+static void makes(int me) {
+  const int two = 2, ring = 1;
+  int there = 0;
+  MPI_Comm cart;
+  MPI_Win window;
+  MPI_Request request;
+  void *base;
+  late(me, 1e-3);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &two, &ring, 0, &cart);
+  MPI_Comm_free(&cart);
+  late(me, 2e-3);
+  MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+  late(me, 4e-3);
+  if (me == 1) MPI_Send(&me, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+  if (me == 0) MPI_Irecv(&there, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &request);
+  for (there = me; !there;) MPI_Request_get_status(request, &there, MPI_STATUS_IGNORE);
+  if (me == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  late(me, 5e-3);
+  MPI_Win_free(&window);
+}
 int main(int argc, char **argv) {
   int me;
   const char *how = argc > 1 ? argv[1] : "";
@@ -75,6 +100,7 @@ int main(int argc, char **argv) {
     }
     if (n < 10) return 7;
   }
+  if (strcmp(how, "makes") == 0) makes(me);
   if (strcmp(how, "turns") == 0 && printf("turns\n") && fflush(stdout) == 0)
     for (;;) MPI_Barrier(MPI_COMM_WORLD);
   if (me == 1 && strcmp(how, "computes") == 0 && printf("computes\n") && fflush(stdout) == 0)

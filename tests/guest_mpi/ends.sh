@@ -16,7 +16,7 @@ ends() { # STATUS TEXT PROGRAM ARGUMENTS: status of the run, what stderr says
 reads() { mkfifo "$T/pipe" && ends 4 "process 1 ended with status 4 $between" ends90 reads "$T/pipe"; }
 between='between MPI_Init and MPI_Finalize'
 check "all is well" ends 0 '2 processes' ends well
-aborted() { ends 3 "process 1 called PMI_Abort(3) at .*: application called MPI_Abort($1, 3)\$" ends "$2"; }
+aborted() { ends 3 "process 1 called MPI_Abort($1, 3) at [0-9.]* us\$" ends "$2"; }
 check "MPI_Abort" aborted MPI_COMM_WORLD abort
 for c in 'MPI_COMM_SELF abort-self' 'MPI_COMM_NULL abort-null' 'a communicator of 1 process abort-part' 'left-half abort-partleft-half'; do
   check "MPI_Abort names the communicator: ${c% *}" aborted "${c% *}" "${c##* }"
@@ -40,15 +40,15 @@ leaves_reports() { # STATUS TEXT CALLS HOW
     awk -F, -v call="\"$3\"" '$1 == call && $5 > 0 && $6 > 0 { n++ } END { exit !n }' "$T/csv/places.csv"
 }
 check "a deadlock leaves reports, with the calls in which all wait" leaves_reports 100 deadlock MPI_Ssend dead
-for how in 'abort 3 PMI_Abort' 'exit 4 ended.with.status' 'crash 100 SIGABRT' 'forgets 100 process.1.ended.between'; do
+for how in 'abort 3 MPI_Abort' 'exit 4 ended.with.status' 'crash 100 SIGABRT' 'forgets 100 process.1.ended.between'; do
   set -- $how
   check "reports after: $1" leaves_reports "$2" "$3" MPI_Barrier "$1"
 done
 set=$B/tests/guest_mpi
-stopped() { # SIGNAL STATUS HOW: by it, when the program says how far it is
-  rm -rf "$T/report" && mkfifo "$T/never.$3$1" && : >"$T/out" && : >"$T/err"
+stopped() { # SIGNAL STATUS HOW [PROCESSES [OPTIONS]]: by it, when the program says how far it is
+  rm -rf "$T/report" "$T/never.$3$1" && mkfifo "$T/never.$3$1" && : >"$T/out" && : >"$T/err"
   # a shell has children in the background ignore SIGINT; timeout passes signals on
-  env --default-signal=INT timeout --preserve-status -k 10 30 "$B/pm_run" -n 2 --report "$T/report" "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
+  env --default-signal=INT timeout --preserve-status -k 10 30 "$B/pm_run" -n "${4:-2}" ${5---report "$T/report"} "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
   for _ in $(seq 300); do grep -q "^$3" "$T/out" && break || sleep 0.1; done
   kill -"$1" $stopped
   wait $stopped
@@ -58,11 +58,33 @@ stopped_with_reports() { stopped "$@" && grep "^pm_run: ended by SIG$1 at " "$T/
 check "Ctrl-C ends a run with its reports" stopped_with_reports INT 130 turns
 check "SIGTERM does, also while a process computes" stopped_with_reports TERM 143 computes
 check "one who blocks the host is ended, too" stopped TERM 143 reads
+# One process that never waits for another: there is no switch at which the end could come.
+alone() { stopped TERM 143 turns 1 && grep '^pm_run: ended by SIGTERM at ' "$T/err" && "$B/overlap_report" --no-html "$T/report" | grep '^Overlap of ends, 1 process'; }
+check "one process alone is ended with its report" alone
+alone_without() { stopped INT 130 turns 1 "" && grep '^pm_run: ended by SIGINT at ' "$T/err"; }
+check "one process alone without a report is, too" alone_without
+# Who starts programs under an alarm of his own wants them to end.
+rung() {
+  "$B/pm_run" -n 2 "$set/ends" turns >"$T/out" 2>"$T/err" & rung=$!
+  for _ in $(seq 300); do grep -q '^turns' "$T/out" && break || sleep 0.1; done
+  kill -ALRM $rung
+  for _ in $(seq 100); do kill -0 $rung 2>/dev/null || break; sleep 0.1; done
+  kill -KILL $rung 2>/dev/null
+  wait $rung
+  test $? = 142
+}
+check "an alarm of who started it ends a run" rung
 sessions_are_reported() {
   rm -rf "$T/report" && "$B/pm_run" -n 2 --report "$T/report" "$set/ends" sessions 2>"$T/err" && ! grep Finalize "$T/err" && report &&
     awk -F, '$1 == "\"MPI_Barrier\"" { n += $5 } END { exit n != 4 }' "$T/csv/places.csv"
 }
 check "sessions without MPI_Init have a report" sessions_are_reported
+# Which kind a call is of, by its name, as the preload has it.
+kinds() {
+  rm -rf "$T/report" && "$B/pm_run" -n 2 --report "$T/report" "$set/ends" makes 2>"$T/err" && report &&
+    grep '^  communicators and windows: 3\.0[0-9] ms in 6 calls, 2\.0[0-9] ms of it in MPI_Win_allocate at ' "$T/text" && grep '^  looking for messages: 4\.0[0-9] ms in .* in MPI_Request_get_status at ' "$T/text" && grep 'At least 5\.0[0-9] ms of .* calls on windows (MPI_Win_free)$' "$T/text"
+}
+check "reports know what makes communicators and windows, and what looks" kinds
 two_runs_are_two() {
   rm -rf "$T/report"
   for count in 4 2; do "$B/pm_run" -n $count --report "$T/report" "$set/ends" well >"$T/out" 2>"$T/err" || return 1; done
@@ -77,7 +99,7 @@ check "reports are where they should be, wherever processes go" wanders
 no_folder() { : >"$T/file" && for d in "$T/none/report" "$T/file"; do ! "$B/pm_run" -n 2 --report "$d" "$set/ends" well >"$T/out" 2>"$T/err" && test ! -s "$T/out" && grep "^pm_run: --report: $d: " "$T/err" || return 1; done; }
 check "a folder that cannot be is refused before the run" no_folder
 if [ -x "$set/ends90" ]; then
-  check "Fortran: MPI_Abort" ends 3 'process 1 called PMI_Abort(3)' ends90 abort
+  check "Fortran: MPI_Abort" ends 3 'process 1 called MPI_Abort(MPI_COMM_WORLD, 3)' ends90 abort
   check "Fortran: stop" ends 4 "process 1 ended with status 4 $between" ends90 stop
   check "Fortran: stop, while another reads" reads
   check "Fortran: a deadlock" ends 100 deadlock ends90 dead

@@ -40,11 +40,12 @@ typedef struct gm_scope {
 gm_scope gm_enter_well(const char *name, gm_from from,
                        int allowed); /* allowed: 1 also outside of MPI_Init ... MPI_Finalize */
 void gm_leave_well(gm_scope *scope);
-/* Most calls are but counted: nothing measures, records or delays them (gm_enter_well looks once). */
+/* Most calls are but counted: nothing measures, records, delays or interrupts them (gm_enter_well looks once). */
 static inline gm_scope gm_enter(const char *name, gm_from from, int allowed) {
   guest_context *c = guest_context_now();
   gm_proc *p = c ? c->mpi : NULL;
-  if (!p || p->state != 1 || p->record) return gm_enter_well(name, from, allowed);
+  if (!p || p->state != 1 || p->record || guest_watch_asked)
+    return gm_enter_well(name, from, allowed);
   if (!c->mpi_depth++) c->mpi_call = name;
   return (gm_scope){p, name, c, -1, 0};
 }

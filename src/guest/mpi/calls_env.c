@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-int PMI_Abort(int status, const char *text); /* of the launcher */
 void guest_bind(const char *between) __attribute__((visibility("hidden")));
 
 /* ---- around every call ----------------------------------------------------------------------------------- */
@@ -27,6 +26,7 @@ gm_scope gm_enter_well(const char *name, gm_from from, int allowed) {
     p->stolen_ns = 0;
     pm_sleep_ns(d_ns);
   }
+  if (guest_watch_asked && !*depth) guest_watch_answer((const void *)from.address);
   if ((*depth)++) return s;
   c->mpi_call = name;
   if (p->record) gm_record_call(p, 1, name, gm_place_of(p, name, from));
@@ -179,7 +179,7 @@ int gm_raise_to(gm_proc *p, gm_errh *e, int handle, int code, const char *name) 
   snprintf(text, sizeof text, "Fatal error in P%s: %s", name, gm_class_text(code));
   fprintf(stderr, "%s, error stack: process %d at %.3f us (simulated)\n", text, p->rank,
           (double)pm_now_ns() / 1e3);
-  PMI_Abort(gm_class_of(code), text);
+  guest_abort_by(gm_class_of(code), "ended the run", text);
   return code;
 }
 int gm_raise(gm_proc *p, gm_comm *c, int code, const char *name) {
@@ -398,9 +398,9 @@ CALL(Abort, MPI_Comm comm, int code) {
   char text[100 + MPI_MAX_OBJECT_NAME], room[64];
   gm_proc *const p = gm_self();
   const gm_comm *c = p ? comm_of(p, comm) : NULL;
-  snprintf(text, sizeof text, "application called MPI_Abort(%s, %d)",
+  snprintf(text, sizeof text, "called MPI_Abort(%s, %d)",
            c ? gm_comm_name(c, room, sizeof room) : not_one(comm), code);
-  PMI_Abort(code, text);
+  guest_abort_by(code, text, "");
   return MPI_SUCCESS;
 }
 CALL(Get_version, int *version, int *subversion) {

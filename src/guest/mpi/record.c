@@ -66,21 +66,51 @@ static nbc_kind kind_of_name(const char *name) {
   static const struct {
     const char *start;
     nbc_kind kind;
-  } other[] = {{"ssend", NBC_KIND_SEND},         {"bsend", NBC_KIND_SEND},
-               {"rsend", NBC_KIND_SEND},         {"issend", NBC_KIND_ISEND},
-               {"ibsend", NBC_KIND_ISEND},       {"irsend", NBC_KIND_ISEND},
-               {"isendrecv", NBC_KIND_ISEND},    {"mprobe", NBC_KIND_PROBE},
-               {"improbe", NBC_KIND_IPROBE},     {"mrecv", NBC_KIND_RECV},
-               {"imrecv", NBC_KIND_IRECV},       {"sendrecv", NBC_KIND_SENDRECV},
-               {"test", NBC_KIND_TEST},          {"startall", NBC_KIND_START},
-               {"win_", NBC_KIND_RMA_SYNC},      {"rput", NBC_KIND_PUT},
-               {"rget_acc", NBC_KIND_ATOMIC},    {"rget", NBC_KIND_GET},
-               {"get_acc", NBC_KIND_ATOMIC},     {"accum", NBC_KIND_ATOMIC},
-               {"raccum", NBC_KIND_ATOMIC},      {"fetch_and", NBC_KIND_ATOMIC},
-               {"compare_and", NBC_KIND_ATOMIC}, {"file_", NBC_KIND_IO}};
+  } other[] = {{"comm_dup_with_info", NBC_KIND_COMM_DUP},
+               {"comm_idup", NBC_KIND_COMM_DUP},
+               {"comm_create_from", NBC_KIND_COMM_CREATE},
+               {"comm_create_group", NBC_KIND_COMM_CREATE},
+               {"intercomm_", NBC_KIND_COMM_CREATE},
+               {"comm_shrink", NBC_KIND_COMM_CREATE},
+               {"comm_split_type", NBC_KIND_COMM_SPLIT},
+               {"comm_disconnect", NBC_KIND_COMM_FREE},
+               {"comm_agree", NBC_KIND_BARRIER},
+               {"cart_create", NBC_KIND_TOPOLOGY},
+               {"cart_sub", NBC_KIND_TOPOLOGY},
+               {"graph_create", NBC_KIND_TOPOLOGY},
+               {"dist_graph_create", NBC_KIND_TOPOLOGY},
+               {"win_create", NBC_KIND_WIN_CREATE},
+               {"win_allocate", NBC_KIND_WIN_CREATE},
+               {"win_test", NBC_KIND_TEST},
+               {"request_get_status", NBC_KIND_TEST},
+               {"parrived", NBC_KIND_TEST},
+               {"ssend", NBC_KIND_SEND},
+               {"bsend", NBC_KIND_SEND},
+               {"rsend", NBC_KIND_SEND},
+               {"issend", NBC_KIND_ISEND},
+               {"ibsend", NBC_KIND_ISEND},
+               {"irsend", NBC_KIND_ISEND},
+               {"isendrecv", NBC_KIND_ISEND},
+               {"mprobe", NBC_KIND_PROBE},
+               {"improbe", NBC_KIND_IPROBE},
+               {"mrecv", NBC_KIND_RECV},
+               {"imrecv", NBC_KIND_IRECV},
+               {"sendrecv", NBC_KIND_SENDRECV},
+               {"test", NBC_KIND_TEST},
+               {"startall", NBC_KIND_START},
+               {"win_", NBC_KIND_RMA_SYNC},
+               {"rput", NBC_KIND_PUT},
+               {"rget_acc", NBC_KIND_ATOMIC},
+               {"rget", NBC_KIND_GET},
+               {"get_acc", NBC_KIND_ATOMIC},
+               {"accum", NBC_KIND_ATOMIC},
+               {"raccum", NBC_KIND_ATOMIC},
+               {"fetch_and", NBC_KIND_ATOMIC},
+               {"compare_and", NBC_KIND_ATOMIC},
+               {"file_", NBC_KIND_IO}};
   char text[64];
   size_t n = 0;
-  for (name += 4; *name && n + 1 < sizeof text; name++)
+  for (name += name[3] == 'X' ? 5 : 4; *name && n + 1 < sizeof text; name++)
     text[n++] = (char)tolower((unsigned char)*name);
   text[n] = 0;
   nbc_kind kind = named(text);
