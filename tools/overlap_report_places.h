@@ -375,6 +375,15 @@ static void text_more(FILE *out, size_t count) {
   fprintf(out, "  and %zu more place%s\n", count, count == 1 ? "" : "s");
 }
 
+/* Is it one of "a.so, b.so"? */
+static bool is_listed(const char *list, const char *name) {
+  for (const char *at = list; *at; at += strspn(at, ", ")) {
+    const size_t n = strcspn(at, ",");
+    if (n == strlen(name) && strncmp(at, name, n) == 0) return true;
+    at += n;
+  }
+  return false;
+}
 /* Which files without symbols the first `count` places are in, as "a.so, b.so"; false: none. */
 static bool stripped_files(const place *places, size_t place_count, const line_sum *lines,
                            size_t count, char *text, size_t room) {
@@ -392,7 +401,7 @@ static bool stripped_files(const place *places, size_t place_count, const line_s
     char name[80];
     const size_t n = strlen(text);
     plain(file_of(site->module), name, sizeof name);
-    if (!strstr(text, name)) snprintf(text + n, room - n, "%s%s", n ? ", " : "", name);
+    if (!is_listed(text, name)) snprintf(text + n, room - n, "%s%s", n ? ", " : "", name);
   }
   return *text;
 }
@@ -776,9 +785,11 @@ static void take_cores(run *r) {
               time_text((int64_t)c->value, &a), 100 * share((int64_t)c->value, r->sum->wall_ns));
     if (strcmp(c->name, "other_threads_ran_ns") == 0 && c->value > 0 && c->value < 9e18)
       say_too(r,
-              "other threads of the processes, which call no MPI, ran for %s: what they "
-              "computed while others waited hides nothing here, and is in no computation "
-              "above",
+              "other threads of the processes, no call of which is seen (a runtime's, or those "
+              "that make "
+              "progress), ran for %s: what they computed while others waited hides nothing here, "
+              "and is in "
+              "no computation above",
               time_text((int64_t)c->value, &a));
   }
   if (gethostname(here, sizeof here - 1) != 0) return;

@@ -57,8 +57,8 @@ static bool last_agree(const last_member *members, size_t count) {
     if (members[i].record->kind != members[0].record->kind) return false;
   return true;
 }
-/* Those of one collective and one clock, in the order of their ranks: the last to call of all, of those before the one
-   that is looked at, and the root, when it was found. */
+/* Those of one collective and one clock, in the order of their ranks: the last to call of all, of those with lower ranks
+   than the one that is looked at, and the root, when it was found. */
 typedef struct last_group {
   const last_member *members;
   size_t count;
@@ -90,19 +90,22 @@ static const last_member *last_needed(last_group *g, const last_member *m) {
   default: return NULL;
   }
 }
-/* ret how many waits were noted */
+/* Damaged files may say of two that they have one rank, or of one that it has none. ret how many waits were noted */
 static size_t last_of_group(const last_member *members, size_t count, last_wait *waits) {
   last_group g = {members, count, NULL, NULL, NULL};
+  const last_member *before = NULL; /* the last to call of those with a rank until here */
   size_t noted = 0;
   if (!last_agree(members, count)) return 0;
   for (size_t i = 0; i < count; i++) g.all = last_later(g.all, &members[i]);
   for (size_t i = 0; i < count; i++) {
-    const last_member *m = &members[i], *other = last_needed(&g, m);
+    const last_member *m = &members[i];
+    if (i && last_rank(m) != last_rank(m - 1)) g.lower = before;
+    const last_member *const other = last_needed(&g, m);
     const int64_t until_ns = other ? last_until_ns(m, other) : m->since_ns;
     if (until_ns > m->since_ns)
       waits[noted++] = (last_wait){traces.of[m->timeline].rank, traces.of[other->timeline].rank,
                                    m->since_ns, until_ns};
-    g.lower = last_later(g.lower, m);
+    if (last_rank(m) >= 0) before = last_later(before, m);
   }
   return noted;
 }

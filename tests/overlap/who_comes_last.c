@@ -276,6 +276,26 @@ static void who_was_waited_for_is_told(void) {
   }
   CHECK(sum_ns > 1000000);
 }
+/* Of damaged files: who has no rank is lower than nobody, nor is who has the same. */
+static void only_lower_ranks_are_lower(void) {
+  enum { ALL = 4 };
+  static const struct { int rank_plus1, called_ns; } of_all[ALL] = {{0, 3000}, {1, 2500}, {2, 2800}, {2, 2000}};
+  trace_record r[ALL];
+  last_member m[ALL];
+  last_wait waits[ALL];
+  traces.of = (timeline *)must(calloc(ALL, sizeof *traces.of));
+  for (int i = 0; i < ALL; i++) {
+    timeline *t = &traces.of[i];
+    t->rank = i;
+    t->raw_clock_ns[1] = t->raw_ns[1] = 10000;
+    r[i] = (trace_record){.begin_ns = of_all[i].called_ns, .end_ns = 9000, .case_of = TRACE_OF_LOWER};
+    r[i].min_overlap_ns = of_all[i].rank_plus1;
+    m[i] = (last_member){&r[i], (size_t)i, 0, 0, r[i].begin_ns, r[i].end_ns};
+  }
+  CHECK(last_of_group(m, ALL, waits) == 1);
+  CHECK(waits[0].rank == 3 && waits[0].partner == 1 && waits[0].until_ns == 2500 - 2);
+  free(traces.of);
+}
 /* Backwards, so that the last to call has the lowest rank. */
 static void many_take_no_time(void) {
   enum { MANY = 20000 };
@@ -308,6 +328,7 @@ int main(int argc, char **argv) {
   (void)trace_sort, (void)trace_add_file, (void)wait_add_all; /* the rest of the files */
   test_init(argc, argv);
   RUN(who_was_waited_for_is_told);
+  RUN(only_lower_ranks_are_lower);
   RUN(many_take_no_time);
   return test_end();
 }

@@ -94,6 +94,10 @@ symbols_come_later() {
   printf '__attribute__((noinline, used)) static int hidden(int x) { return x + 1; }\n' >"$T/later.c" && (cd "$T" && $CC -g -fPIC -shared -O1 -o later.so later.c && objcopy --only-keep-debug later.so later.debug) &&
     offset=$((0x$(nm "$T/later.so" | sed -n 's/ t hidden$//p') + 1)) && strip "$T/later.so" && (cd "$T" && objcopy --add-gnu-debuglink=later.debug later.so && mv later.debug away) &&
     "$tool" waits send "$T/later.json" && sites "$T/later.json" '{"call":"MPI_Barrier","module":"'"$T"'/later.so","offset":'$offset',"count":1,"total_ns":70000000,"max_ns":9}' || return 1
+  # also where its name is the end of another one's
+  cp "$T/later.so" "$T/liblater.so" && "$tool" waits send "$T/two.json" && sites "$T/two.json" '{"call":"MPI_Barrier","module":"'"$T"'/liblater.so","offset":'$offset',"count":1,"total_ns":70000000,"max_ns":9}' \
+    '{"call":"MPI_Barrier","module":"'"$T"'/later.so","offset":'$offset',"count":1,"total_ns":60000000,"max_ns":9}' '{"call":"MPI_Wait","module":"'"$T"'/liblater.so","offset":'$offset',"count":1,"total_ns":50000000,"max_ns":9}' &&
+    status 0 "$report" --no-html "$T/two.json" && printed "No symbols in liblater.so, later.so: places there" || return 1
   status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "No symbols in later.so: places there are offsets" && grep -q "No symbols in later.so: places there are offsets" "$T/later.html" &&
     mv "$T/away" "$T/later.debug" && status 0 "$report" -o "$T/later.html" "$T/later.json" && printed "hidden (later.c:1)" && ! printed "No symbols in" && ! grep -q "No symbols in" "$T/later.html"
 }
