@@ -801,27 +801,32 @@ static void take_cores(run *r) {
             count, cores, cores == 1 ? "" : "s", here);
 }
 
-/* Bounds are shares of the table's time, those by stamps of each transfer's own: where some took longer, these weigh more. */
+/* Does the share by stamps lie outside of the bounds? Then how many times the table's time its transfers took; else 0. */
+static double times_outside(const nbc_totals *t) {
+  const double least = share(t->min_overlap_ns, t->xfer_ns),
+               most = share(t->max_overlap_ns, t->xfer_ns);
+  if (!t->exact_count || t->exact_count != t->count || t->exact_xfer_ns <= t->xfer_ns ||
+      (exact_least(t) <= most + 1e-3 && exact_most(t) >= least - 1e-3))
+    return 0;
+  return share(t->exact_xfer_ns, t->xfer_ns);
+}
+/* Bounds are shares of the table's time, those by stamps of each transfer's own: where some took longer, these weigh more.
+   It may be so of the sum of rows of which it is so of none. */
 static void take_stamps(run *r) {
-  long rows = 0;
-  double longest = 0;
-  for (size_t i = 0; i < r->sum->cell_count; i++) {
-    const nbc_totals *const t = &r->sum->cells[i].t;
-    const double least = share(t->min_overlap_ns, t->xfer_ns),
-                 most = share(t->max_overlap_ns, t->xfer_ns);
-    if (!t->exact_count || t->exact_count != t->count || t->exact_xfer_ns <= t->xfer_ns ||
-        t->xfer_ns <= 0)
-      continue;
-    if (exact_least(t) <= most + 1e-3 && exact_most(t) >= least - 1e-3) continue;
-    rows++;
-    longest = fmax(longest, share(t->exact_xfer_ns, t->xfer_ns));
+  double longest = times_outside(&r->sum->total);
+  for (grouping by = BY_SECTION; by < GROUPINGS && r->sum->total.exact_count;
+       by = (grouping)(by + 1)) {
+    size_t count;
+    row *rows = group(r->sum, by, &count);
+    for (size_t i = 0; i < count; i++) longest = fmax(longest, times_outside(&rows[i].t));
+    free(rows);
   }
-  if (rows)
+  if (longest > 0)
     say_too(r,
-            "in %ld row%s the share by NIC stamps lies outside of the bounds: transfers took up to "
+            "in some rows the share by NIC stamps lies outside of the bounds: transfers took up to "
             "%.1f times the time of "
             "the table there, as they shared the wire; a share by stamps is of that longer time",
-            rows, rows == 1 ? "" : "s", longest);
+            longest);
 }
 
 /* The sums of a pair, found by their ranks. */
