@@ -372,6 +372,7 @@ int guest_open_itself(const char *path); /* /proc/self/exe, ...; ret -1: another
 /* The other threads of a process, see pthread.c */
 guest_context *guest_context_of(const guest *g, const pm_thread *thread);
 void guest_context_begin(guest *g, guest_context *context); /* a new thread */
+void guest_context_leaves(guest_context *context);          /* its own handlers */
 void guest_context_end(guest_context *context);
 /* Of MPI; NULL in a pm_run that was built without */
 void guest_recorder_end(guest_context *context) __attribute__((weak));

@@ -167,10 +167,13 @@ static void run_handlers(guest_exit_handler **list, int status) {
       h.with_status(status, h.arg);
   }
 }
-/* Inside of the thread that ends. */
-void guest_context_end(guest_context *c) {
+/* Inside of the thread that ends. What it told to be called then: before its context ends, in which these look at
+   the time, wait, and have variables. */
+void guest_context_leaves(guest_context *c) {
   c->thread = NULL;
   run_handlers(&c->exits, 0);
+}
+void guest_context_end(guest_context *c) {
   if (c->before)
     guest_now()->cpu_ended_ns += guest_cpu_ns(c);
   else

@@ -195,8 +195,9 @@ guest_context *guest_context_of(const guest *g, const pm_thread *thread) {
 }
 static void robust_end(guest_thread *g);
 static void guest_thread_end(guest_thread *g) {
-  guest_context_end(&g->context);
+  guest_context_leaves(&g->context);
   specifics_end();
+  guest_context_end(&g->context);
   robust_end(g);
   specific_set(0, 0);
   g->thread = NULL;

@@ -44,7 +44,15 @@ static sem_t items;
 static int sum, inside, turns, onces, destroyed, written, spun;
 static __thread int mine = 3, mine_too; /* of each thread */
 static void count_once(void) { usleep(3), onces++; }
-static void destroy(void *value) { destroyed += (int)(size_t)value; }
+static void destroy(void *value) {
+  must(mine == 100 * rank + (int)(size_t)value - 1, "a key's destructor finds the variables of its thread");
+#ifdef __x86_64__ /* that counter is simulated where a thread runs */
+  const unsigned long long before = __builtin_ia32_rdtsc();
+  usleep(1);
+  must(__builtin_ia32_rdtsc() >= before, "a key's destructor reads the time-stamp counter");
+#endif
+  destroyed += (int)(size_t)value;
+}
 static void *work(void *arg) {
   const int me = (int)(size_t)arg;
   must(mine == 3 && mine_too == 0, "thread-local variables begin as they were written");
