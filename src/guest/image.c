@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, OBJECTS_MAX = 256, PARTS_MAX = 64 };
+enum { PAGE = 4096, OBJECTS_MAX = 1024, PARTS_MAX = 64 };
 #if defined(__x86_64__)
 #  define MACHINE EM_X86_64
 enum {
@@ -194,10 +194,17 @@ static elf_object *object_add(elf_image *image, const char *path, const char *na
   if (!o->path || !o->name) guest_refuse("out of memory");
   return o;
 }
-static bool is_known(const elf_image *image, const char *name) {
+/* ret -1: none is called so */
+static int known(const elf_image *image, const char *name) {
   for (int i = 0; i < image->object_count; i++)
-    if (strcmp(image->objects[i].name, name) == 0) return 1;
-  return 0;
+    if (strcmp(image->objects[i].name, name) == 0) return i;
+  return -1;
+}
+static void note_need(elf_image *image, int who, int whom) {
+  *(void **)&image->needs =
+      grown(image->needs, &image->need_max, image->need_count, sizeof *image->needs);
+  image->needs[image->need_count].who = who;
+  image->needs[image->need_count++].whom = whom;
 }
 /* Which ABI of MPI the program and its libraries were made for: said by the library's name. */
 enum { ABIS_MAX = 4 };
@@ -246,8 +253,13 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     const char *shorter = slash ? slash + 1 : name;
     if (is_ours(shorter) && !elf_note_mpi(who.path, shorter, error, bytes)) return 0;
     note_openmp(shorter);
-    if (is_ours(shorter) || is_known(image, shorter)) continue;
-    if (image->program && (is_known(image->program, shorter) || image->is_there(shorter))) continue;
+    if (is_ours(shorter)) continue;
+    if (known(image, shorter) >= 0) {
+      note_need(image, i, known(image, shorter));
+      continue;
+    }
+    if (image->program && (known(image->program, shorter) >= 0 || image->is_there(shorter)))
+      continue;
     if (is_shared(shorter)) {
       if (!dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return fail(error, bytes, "%s", dlerror());
       continue;
@@ -255,7 +267,9 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     char *path = elf_library_path(&who, name);
     if (!path) return fail(error, bytes, "%s: needs %s, which is not found", who.path, name);
     if (image->object_count == OBJECTS_MAX)
-      return fail(error, bytes, "%s: needs too many libraries", who.path);
+      return fail(error, bytes, "%s: more than %d libraries are needed with %s", who.path,
+                  OBJECTS_MAX - 1, shorter);
+    note_need(image, i, image->object_count);
     object_add(image, path, shorter);
     free(path);
   }
@@ -269,6 +283,25 @@ static int follow(elf_image *image, int i, char *error, size_t bytes) {
   free(image->objects[i].dynamic);
   image->objects[i].dynamic = NULL;
   return is_good;
+}
+/* The order of glibc's linker: from the last object to the first, each after what it needs, as far as that is possible
+   where some need each other. */
+static int put_after_needs(elf_image *image, bool *is_met, int i, int count) {
+  if (is_met[i]) return count;
+  is_met[i] = 1;
+  for (int k = 0; k < image->need_count; k++)
+    if (image->needs[k].who == i)
+      count = put_after_needs(image, is_met, image->needs[k].whom, count);
+  image->order[count] = i;
+  return count + 1;
+}
+static void find_order(elf_image *image) {
+  bool is_met[OBJECTS_MAX] = {0};
+  int count = 0;
+  image->order = (int *)calloc((size_t)image->object_count, sizeof *image->order);
+  if (!image->order) guest_refuse("out of memory");
+  for (int i = image->object_count - 1; i >= 0; i--)
+    count = put_after_needs(image, is_met, i, count);
 }
 /* Thread-local variables: below the thread pointer (x86-64), the program's nearest to it.
    tls_at tells where an object's block begins:
@@ -308,6 +341,7 @@ int elf_read(elf_image *image, const char *path, const char *const *preloads, ch
     if (!header_is_good(&image->objects[i], i == 0 && !image->program, error, error_bytes) ||
         !follow(image, i, error, error_bytes))
       return 0;
+  find_order(image);
   for (int i = 0; i < image->object_count; i++) {
     elf_object *o = &image->objects[i];
     bytes = up(bytes); /* alignments above a page are a wish for huge pages, not a need */
@@ -348,6 +382,8 @@ void elf_free(elf_image *image) {
     free(o->parts);
   }
   free(image->objects);
+  free(image->needs);
+  free(image->order);
 }
 /* What is never written is mapped from the file in every copy: pages are in memory once, however
    many processes there are. */
@@ -574,9 +610,12 @@ static bool is_of_openmp(const char *name) {
   return starts(name, names);
 }
 void *elf_replaced(const char *name) {
+  /* None of C++ is meant: tables of classes that the launcher has are copies of its own libstdc++'s. */
+  static const char *const of_cxx[] = {"_Z", NULL};
   void *found = guest__replacement(name);
   if (!found && abi) found = abi->find(name);
-  return found || elf_is_nowhere(name) || (has_own_openmp && is_of_openmp(name))
+  return found || starts(name, of_cxx) || elf_is_nowhere(name) ||
+                 (has_own_openmp && is_of_openmp(name))
              ? found
              : launchers(dlsym(RTLD_DEFAULT, name));
 }

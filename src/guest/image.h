@@ -44,6 +44,12 @@ typedef struct elf_image elf_image;
 struct elf_image {
   elf_object *objects; /* the program first, then breadth first what it needs */
   int object_count, objects_max;
+  /* Who needs whom directly, in the order of their files; and all objects by that, what is needed before who needs it:
+     so constructors run, destructors the other way round. */
+  struct {
+    int who, whom;
+  } * needs;
+  int need_count, need_max, *order;
   char *base; /* the first image: never run, copied */
   size_t bytes;
   size_t variables_at; /* block of libc's variables, behind the objects */

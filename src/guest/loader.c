@@ -363,9 +363,9 @@ static void call_one(guest *g, const elf_object *o, int64_t tag) {
 }
 static void run_constructors(guest *g) {
   call_all(g, &image.objects[0], DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ);
-  for (int i = image.object_count - 1; i >= 0; i--) { /* what is needed, before who needs it */
-    call_one(g, &image.objects[i], DT_INIT);
-    call_all(g, &image.objects[i], DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
+  for (int i = 0; i < image.object_count; i++) { /* what is needed, before who needs it */
+    call_one(g, &image.objects[image.order[i]], DT_INIT);
+    call_all(g, &image.objects[image.order[i]], DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
   }
 }
 static void run_destructors_of(guest *g, const elf_object *o) {
@@ -382,7 +382,8 @@ static void run_destructors_of(guest *g, const elf_object *o) {
 void guest_run_destructors(guest *g) {
   run_destructors_of(g, &image.objects[0]);
   plugins_end();
-  for (int i = 1; i < image.object_count; i++) run_destructors_of(g, &image.objects[i]);
+  for (int i = image.object_count - 1; i >= 0; i--)
+    if (image.order[i]) run_destructors_of(g, &image.objects[image.order[i]]);
 }
 typedef int main_function(int argc, char **argv, char **envp);
 /* What an executable's first instructions call: the process begins there, on the stack that start()

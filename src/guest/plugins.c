@@ -197,9 +197,10 @@ static char *path_of(const elf_object *caller, const char *path) {
 static void begin(plugin *p) {
   p->has_begun = 1;
   p->begins = pm_thread_self();
-  for (int i = p->image.object_count - 1; i >= 0; i--) {
-    call_one(&p->image, &p->image.objects[i], DT_INIT);
-    call_table(&p->image, &p->image.objects[i], DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 0);
+  for (int i = 0; i < p->image.object_count; i++) {
+    const elf_object *o = &p->image.objects[p->image.order[i]];
+    call_one(&p->image, o, DT_INIT);
+    call_table(&p->image, o, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 0);
   }
   p->begins = NULL;
 }
@@ -305,9 +306,10 @@ int plugins_each(int (*fn)(const elf_object *o, char *base, void *arg), void *ar
 void plugins_end(void) {
   const state *s = now();
   for (const plugin *p = s ? s->last : NULL; p; p = p->before)
-    for (int i = 0; p->has_begun && i < p->image.object_count; i++) {
-      call_table(&p->image, &p->image.objects[i], DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 1);
-      call_one(&p->image, &p->image.objects[i], DT_FINI);
+    for (int i = p->image.object_count - 1; p->has_begun && i >= 0; i--) {
+      const elf_object *o = &p->image.objects[p->image.order[i]];
+      call_table(&p->image, o, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 1);
+      call_one(&p->image, o, DT_FINI);
     }
 }
 __attribute__((constructor)) static void add(void) { guest_part_add(&part); }

@@ -481,6 +481,30 @@ static int write_trace(const pm_world *world, const char *path) {
     fprintf(stderr, "pm_run: %s: %s\n", path, pm_status_text(status));
   return is_whole && !status;
 }
+/* All processes and pm_run have one heap. When the run is over and libc finds that it is hurt, what is known of the run is
+   said, by what needs no heap; nothing else can be. */
+static struct {
+  const pm_world *world;
+  pm_status status;
+  bool is_told; /* how the run ended */
+} end = {.status = PM_E_CRASH};
+static void say_of_hurt_heap(int number) {
+  char text[1024];
+  int n = 0;
+  (void)number;
+  if (!end.is_told && *pm_world_error(end.world))
+    n = snprintf(text, sizeof text, "pm_run: %s: %s\n", pm_status_text(end.status),
+                 pm_world_error(end.world));
+  n = n < (int)sizeof text ? n : (int)sizeof text - 1;
+  n += snprintf(
+      text + n, sizeof text - (size_t)n,
+      "pm_run: a process wrote beyond its memory, or freed what is not to be freed: what is "
+      "written at the end of a run cannot be\n");
+  n = n < (int)sizeof text ? n : (int)sizeof text - 1;
+  const ssize_t unused = write(STDERR_FILENO, text, (size_t)n);
+  (void)unused;
+  _exit(100);
+}
 /* ret exit status */
 static int report(pm_world *world, pm_status status) {
   int result = 0;
@@ -506,6 +530,7 @@ static int report(pm_world *world, pm_status status) {
   } else
     fprintf(stderr, "pm_run: %d processes, %.3f us simulated\n", s.processes,
             (double)pm_world_now_ns(world) / 1e3);
+  end.is_told = true;
   if (s.trace && !write_trace(world, s.trace) && !status) result = 2;
   if (guest_output_failed() && !result) result = 2;
   for (guest_part *p = parts; p; p = p->next)
@@ -557,7 +582,10 @@ int main(int argc, char **argv) {
     if (p->begin) p->begin(world);
   guest_spin_begin(s.spin_ms);
   FILE *const in = stdin, *const out = stdout;
-  const pm_status status = pm_world_run(world);
+  end.world = world;
+  signal(SIGABRT, say_of_hurt_heap); /* the world has its own while it runs */
+  const pm_status status = end.status = pm_world_run(world);
+  signal(SIGSEGV, say_of_hurt_heap);
   guest_spin_end();
   guest_counter_keep(false);
   stdin = in;

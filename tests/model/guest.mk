@@ -58,7 +58,7 @@ GUEST_OBJECTS += $(if $(GUEST_OMPI),$(B)/guest/ompi/wrappers.o) $(if $(GUEST_ST)
 -include $(addsuffix .d,$(B)/guest/ompi/wrappers.o $(ST_WRITTEN))
 $(B)/pm_run: $(GUEST_OBJECTS) $(B)/libnbc_overlap.a | $(if $(GUEST_ST),$(B)/standard/include/mpi.h $(B)/standard/lib/libmpi_abi.so)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a -pthread $(LEVEL_LIBS) -ldl -lm
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) -rdynamic -Wl,--exclude-libs,libnbc_overlap.a:libnic_cosim.a -pthread $(LEVEL_LIBS) -ldl -lm
 # The same without NICs in RTL, whose models take Verilator minutes: for targets that need no such level
 $(B)/bench/pm_run.o: src/guest/pm_run.c $(B)/.flags
 	$(call say,CC,$@)

@@ -29,6 +29,15 @@ bad_levels_are_refused() {
 }
 exit_status_is_the_largest() { run -n 4 "$guest" exit; test $? = 3; }
 crash_has_a_name() { run -n 4 "$guest" crash; test $? = 100 && grep 'process 1 (node 1): SIGSEGV at address 0x12, at' "$T/err"; }
+# What libc finds wrong with memory is said of the process; pm_run, whose heap it is too, may then have to stop at once.
+hurt_heaps_have_a_name() {
+  printf '#include <stdlib.h>\n#include <string.h>\nint main(int argc, char **argv) {\n  char *volatile a = malloc(2000), *volatile b = malloc(2000), *volatile c = malloc(2000);\n  free(b);\n  if (argc > 1) free(argv[1][0] == 111 ? c : argv[1]), free(c);\n  memset(a, 65, 2064);\n  a = malloc(3000);\n  return 0;\n}\n' >"$T/main.c" && $CC -w -O0 -fPIE -pie "$T/main.c" -o "$T/hurts" || return 1
+  for how in '' once static; do
+    run -n 1 "$T/hurts" $how
+    test $? = 100 && grep 'process 0 (node 0): SIG[ABRSEGVT]* at address .*, at 0.000 us' "$T/err" || return 1
+    test "$how" || grep 'a process wrote beyond its memory' "$T/err" || return 1
+  done
+}
 deadlock_has_names() { run -n 4 "$guest" hang; test $? = 100 && grep 'process 1 (node 1) waits: PtlCTWait: counter .* to reach 100 (it has 1, 0 failures)' "$T/err"; }
 trace_is_written() {
   run -n 3 --trace "$T/trace.csv" "$guest" && grep -q '^PUT,1,0,1,0,1,8,' "$T/trace.csv" && test "$(grep -c ^PUT, "$T/trace.csv")" = 3 &&
@@ -200,6 +209,30 @@ opened_libraries_are_private() {
     printf '%d ./none.so: cannot open shared object file: No such file or directory\n%d %d\n%d %d\n%d %d\n%d more 44\n%d ends %d\n' $r $r $((163 + r)) $r $((274 + r)) $r $((385 + r)) $r $r $((35 + r))
   done >"$T/expected"
   sort "$T/expected" >"$T/sorted" && sort "$T/out" | diff "$T/sorted" -
+}
+# Whatever the order in which a program names its libraries: a constructor finds those made that it needs, a destructor
+# still finds them; linked or opened, also where two need each other.
+constructors_find_what_they_need() {
+  printf '#include <stdio.h>\nint made;\n__attribute__((constructor)) static void begin(void) { puts("base begins"), made = 1; }\n__attribute__((destructor)) static void end(void) { puts("base ends"), made = 0; }\n' | $CC -shared -fPIC -x c - -Wl,-soname,libbase.so -o "$T/libbase.so" &&
+    printf '#include <stdio.h>\nextern int made;\nint peer(void), user(void);\n__attribute__((constructor)) static void begin(void) { printf("%%s begins: %%d\\n", WHO, made); }\n__attribute__((destructor)) static void end(void) { printf("%%s ends: %%d\\n", WHO, made); }\nint WHAT(void) { return made; }\n' >"$T/user.c" &&
+    $CC -shared -fPIC -DWHO='"peer"' -DWHAT=peer "$T/user.c" "$T/libbase.so" -Wl,-soname,libpeer.so -o "$T/libpeer.so" &&
+    $CC -shared -fPIC -DWHO='"user"' -DWHAT=user "$T/user.c" -Wl,--no-as-needed "$T/libpeer.so" "$T/libbase.so" -Wl,-rpath,"$T",-soname,libuser.so -o "$T/libuser.so" &&
+    $CC -shared -fPIC -DWHO='"peer"' -DWHAT=peer "$T/user.c" -Wl,--no-as-needed "$T/libuser.so" "$T/libbase.so" -Wl,-rpath,"$T",-soname,libpeer.so -o "$T/libpeer.so" &&
+    printf '#include <dlfcn.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\n  puts("main");\n  return argc > 1 && !dlopen(argv[1], RTLD_NOW);\n}\n' >"$T/main.c" || return 1
+  $CC -fPIE -pie -Wl,--no-as-needed "$T/main.c" "$T/libbase.so" "$T/libpeer.so" "$T/libuser.so" -Wl,-rpath,"$T" -o "$T/linked" &&
+    $CC -shared -fPIC -x c /dev/null -x none -Wl,--no-as-needed "$T/libbase.so" "$T/libuser.so" -Wl,-rpath,"$T" -o "$T/all.so" && $CC -fPIE -pie "$T/main.c" -o "$T/opens" || return 1
+  for p in linked "opens $T/all.so"; do
+    # shellcheck disable=SC2086
+    "$T/"$p >"$T/host" && test "$(grep -c 'begins: 1' "$T/host")" = 2 && run -n 1 "$T/"$p && diff "$T/host" "$T/out" || return 1
+  done
+}
+# What the launcher is made of is not the program's: its C++ (a stream, deleted by its base, is of the program's
+# libstdc++) and the libraries in the NIC's simulator.
+launchers_libraries_are_not_the_programs() {
+  printf '#include <sstream>\nextern "C" int many() {\n  int n = 0;\n  for (int i = 0; i < 1000; i++) {\n    std::ostream *o = new std::ostringstream;\n    *o << i;\n    n += (int)o->tellp();\n    delete o;\n  }\n  return n;\n}\n' | g++ -shared -fPIC -x c++ - -o "$T/libmany.so" &&
+    printf 'int LZ4_versionNumber(void) { return 1; }\nint fastlz_compress(void) { return 2; }\n' | $CC -shared -fPIC -x c - -o "$T/liblz.so" &&
+    printf '#include <stdio.h>\nint many(void), LZ4_versionNumber(void), fastlz_compress(void);\nint main(void) { return printf("%%d %%d\\n", many(), LZ4_versionNumber() + fastlz_compress()) < 0; }\n' >"$T/main.c" &&
+    $CC -fPIE -pie "$T/main.c" "$T/libmany.so" "$T/liblz.so" -Wl,-rpath,"$T" -o "$T/streams" && run -n 2 "$T/streams" && printf '2890 3\n2890 3\n' | diff - "$T/out"
 }
 # In all the ways of dlopen, dlsym and dlerror: what is said is the host's, in each of three processes.
 libraries_are_opened_as_on_the_host() {
@@ -584,10 +617,10 @@ help_lists_every_option() {
   for o in -n --per-node --platform --level --seed --trace --compute --prefix --stack --time-limit --spin --semantics --faults --jitter --kernels --fold --preload --sweep --sweep-part --sweep-table --jobs --links --matrix; do grep -q -e " $o " "$T/out" || return 1; done
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
-for t in token_goes_round no_page_of_text_has_a_thousand_addresses same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name \
+for t in token_goes_round no_page_of_text_has_a_thousand_addresses same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name hurt_heaps_have_a_name \
   deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused unknown_kinds_of_files_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time waiting_threads_end_with_their_process poll_waits_for_events sockets_wait_in_simulated_time streams_wait_in_simulated_time fifos_open_in_simulated_time fifos_open_in_simulated_time_however stdin_of_a_pipe_waits_in_simulated_time what_comes_from_outside_is_waited_for \
-  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables unwritten_thread_local_variables_are_shared thread_local_variables_begin_as_the_file_says linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called stacks_of_handlers_hide_no_overflow quick_exit_calls_its_handlers alarms_ring_in_simulated_time getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused sanitizers_are_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait text_of_others_gets_no_traps counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models registers_are_kept_across_kernels short_functions_are_refused_as_kernels kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table sweep_over_a_job_is_one_table links_are_drawn matrix_has_every_pair shows_how_far_it_is time_limit_has_parts_of_a_second version_is_said help_lists_every_option; do
+  abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables unwritten_thread_local_variables_are_shared thread_local_variables_begin_as_the_file_says linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private constructors_find_what_they_need launchers_libraries_are_not_the_programs libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called stacks_of_handlers_hide_no_overflow quick_exit_calls_its_handlers alarms_ring_in_simulated_time getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused sanitizers_are_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait text_of_others_gets_no_traps counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models registers_are_kept_across_kernels short_functions_are_refused_as_kernels kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table sweep_over_a_job_is_one_table links_are_drawn matrix_has_every_pair shows_how_far_it_is time_limit_has_parts_of_a_second version_is_said help_lists_every_option; do
   check "$t" $t
 done
 if run --level rtl -n 1 "$guest" exit || ! grep -q 'rtl is missing' "$T/err"; then
