@@ -248,8 +248,9 @@ typedef enum pm_topology_kind {
                            by destination modulo up_i (D-mod-K), then down */
   PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
   PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
-                        All global links are used: each two groups have (routers * global links) /
-                        (groups - 1) cables, and each serves a block of the destinations */
+                        Each two groups have (routers * global links) / (groups - 1) cables, the
+                        whole part, and each serves a block of the destinations; ports that are
+                        left over lead nowhere */
   PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A message takes the time of
                         the slowest cable of its way; where that is, its head goes on meanwhile (cut-through). (The
                         key link_bytes_per_s is of the other topologies.) A node that is sent to
@@ -399,6 +400,9 @@ PM_API void pm_platform_free(pm_platform *platform);
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 /* Checks every field and that all nodes reach each other. error as above. */
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
+/* The links are not those of pm_platform_bxi2, LogGP's L, o, g and G are: at the level LogGP messages would take the
+   time of a machine that is not meant. NULL: false */
+PM_API bool pm_platform_lacks_loggp(const pm_platform *platform);
 
 #ifdef NBC_LINES
 #line 1 "src/portals/world.h"
@@ -2112,7 +2116,7 @@ PM_API const char *pm_status_text(pm_status status) {
 }
 PM_API int pm_version(void) { return PM_VERSION; }
 #ifdef NBC_LINES
-#line 197 "src/portals/platform.h"
+#line 201 "src/portals/platform.h"
 #endif
 enum { PM__LINKS_MAX = 200000000 };
 enum { PM__ROUTE_MAX = 62, PM__ENGINES_MAX = 16, PM__COPY_BYTES = 64, PM__NICS_MAX = 16 };
@@ -2864,6 +2868,17 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
                                 far, PM__ROUTE_MAX / 2);
   }
   return PM_OK;
+}
+
+PM_API bool pm_platform_lacks_loggp(const pm_platform *p) {
+  const pm_platform bxi = pm_platform_bxi2(2);
+  if (!p || p->loggp_range_count > 0) return false;
+  return p->loggp_latency_ns == bxi.loggp_latency_ns &&
+         p->loggp_overhead_ns == bxi.loggp_overhead_ns && p->loggp_gap_ns == bxi.loggp_gap_ns &&
+         p->loggp_bytes_per_s == bxi.loggp_bytes_per_s &&
+         (p->topology == PM_TOPO_FILE || p->link_bytes_per_s != bxi.link_bytes_per_s ||
+          p->wire_latency_ns != bxi.wire_latency_ns ||
+          p->switch_latency_ns != bxi.switch_latency_ns);
 }
 
 PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t error_bytes) {

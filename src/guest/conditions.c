@@ -51,7 +51,7 @@ static const char faults_help[] =
     "(its "
     "network), with a word more: stop (its processes stand still), freeze (both), crash (its "
     "processes "
-    "die); "
+    "die), restart (and begin anew); "
     "\"outage AT_NS FOR_NS link NAME\" (as --links names it, or its number; FOR_NS 0: for ever); "
     "# comment";
 static int set_fault(const char *key, double x) {

@@ -113,12 +113,13 @@ void guest_refuse(const char *format, ...) {
   _exit(2);
 }
 void guest_refuse_line(const char *option, const char *path, int line, const char *format, ...) {
-  char text[400];
   va_list args;
+  fprintf(stderr, "pm_run: %s: %s, line %d: ", option, path, line);
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  vfprintf(stderr, format, args);
   va_end(args);
-  guest_refuse("%s: %s, line %d: %s", option, path, line, text);
+  fputc('\n', stderr);
+  _exit(2);
 }
 void guest_say_once(const char *what, const char *text) {
   static const char *said[64];
@@ -262,6 +263,16 @@ static void levels(const char *option, const char *text) {
   s.desc.link_phase_count = n;
   if (!why) return;
   guest_refuse("--level: %s", why);
+}
+static void tell_of_loggp(void) {
+  for (int i = 0; i < s.desc.link_phase_count; i++)
+    if (s.phases[i].link == PM_LINK_LOGGP && pm_platform_lacks_loggp(&platform)) {
+      fputs(
+          "pm_run: --level loggp: the platform has no keys loggp_...: messages take a BXI's times, "
+          "whatever its links say\n",
+          stderr);
+      return;
+    }
 }
 static void set_processes(const char *o, const char *v) {
   s.processes = (int)guest_number(o, v, 1, 1000000);
@@ -557,6 +568,7 @@ int main(int argc, char **argv) {
   guest__sweep_platform(&platform);
   if (platform.node_count < nodes)
     guest_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, nodes);
+  tell_of_loggp();
   s.desc.platform = &platform;
   s.desc.trace = s.trace != NULL;
   const char *why = "";

@@ -247,10 +247,20 @@ static void begin_run(run *r) {
   dup2(fileno(r->err), 2);
   to_parent = r->told;
 }
+/* What a run says of its settings, for all of them once: nobody sees what a run that went well writes there. */
+static void tell_note(FILE *err) {
+  static bool is_told;
+  char line[LINE];
+  line_of(err, true, line);
+  if (is_told || strncmp(line, "pm_run: --", 10) != 0) return;
+  is_told = true;
+  fprintf(stderr, "%s\n", line);
+}
 static void run_ended(run *r) {
   char line[LINE], told[LINE];
   line_of(r->told, 0, told);
   line_of(r->status ? r->err : r->out, r->status != 0, line);
+  if (!r->status) tell_note(r->err);
   for (char *c = line; *c; c++)
     if (*c == '\t' || *c == '\r') *c = ' ';
   r->line = strdup(line);

@@ -713,6 +713,17 @@ static pm_status pm__topology_check(const pm_platform *p, char *error, size_t er
   return PM_OK;
 }
 
+PM_API bool pm_platform_lacks_loggp(const pm_platform *p) {
+  const pm_platform bxi = pm_platform_bxi2(2);
+  if (!p || p->loggp_range_count > 0) return false;
+  return p->loggp_latency_ns == bxi.loggp_latency_ns &&
+         p->loggp_overhead_ns == bxi.loggp_overhead_ns && p->loggp_gap_ns == bxi.loggp_gap_ns &&
+         p->loggp_bytes_per_s == bxi.loggp_bytes_per_s &&
+         (p->topology == PM_TOPO_FILE || p->link_bytes_per_s != bxi.link_bytes_per_s ||
+          p->wire_latency_ns != bxi.wire_latency_ns ||
+          p->switch_latency_ns != bxi.switch_latency_ns);
+}
+
 PM_API pm_status pm_platform_check(const pm_platform *p, char *error, size_t error_bytes) {
   const char *bad;
   pm_status status;

@@ -41,8 +41,9 @@ typedef enum pm_topology_kind {
                            by destination modulo up_i (D-mod-K), then down */
   PM_TOPO_TORUS, /* topo = { dimensions, size_1..size_d }: shortest way, one dimension after the other */
   PM_TOPO_DRAGONFLY, /* topo = { groups, routers per group, nodes per router, global links per router }.
-                        All global links are used: each two groups have (routers * global links) /
-                        (groups - 1) cables, and each serves a block of the destinations */
+                        Each two groups have (routers * global links) / (groups - 1) cables, the
+                        whole part, and each serves a block of the destinations; ports that are
+                        left over lead nowhere */
   PM_TOPO_FILE /* links given one by one; shortest paths, ties spread by destination. A message takes the time of
                         the slowest cable of its way; where that is, its head goes on meanwhile (cut-through). (The
                         key link_bytes_per_s is of the other topologies.) A node that is sent to
@@ -192,6 +193,9 @@ PM_API void pm_platform_free(pm_platform *platform);
 PM_API pm_status pm_platform_write(const pm_platform *platform, FILE *out);
 /* Checks every field and that all nodes reach each other. error as above. */
 PM_API pm_status pm_platform_check(const pm_platform *platform, char *error, size_t error_bytes);
+/* The links are not those of pm_platform_bxi2, LogGP's L, o, g and G are: at the level LogGP messages would take the
+   time of a machine that is not meant. NULL: false */
+PM_API bool pm_platform_lacks_loggp(const pm_platform *platform);
 
 /* ---- for later pieces ---- */
 enum { PM__LINKS_MAX = 200000000 };

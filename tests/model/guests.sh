@@ -62,6 +62,14 @@ platform_is_read() {
   printf 'node_count 16\ntopology fattree\ntopo 2 4 4 1 2\n' >"$T/tree"
   run -n 16 --platform "$T/tree" "$guest" && grep -q '^token 136' "$T/out" && ! run -n 17 --platform "$T/tree" "$guest" && grep '16 nodes, 17 are needed' "$T/err"
 }
+# Links of one machine and LogGP of another: said once, of a sweep too; not where the level is another one, or the platform has such keys
+links_without_loggp_are_told() {
+  printf 'node_count 4\nlink_bytes_per_s 1e9\n' >"$T/slow"
+  run -n 4 --platform "$T/slow" --level flow,loggp@5 "$guest" && test "$(grep -c '^pm_run: --level loggp: .*loggp_' "$T/err")" = 1 &&
+    run -n 4 --platform "$T/slow" "$guest" && ! grep -q loggp "$T/err" && run -n 4 --level loggp "$guest" && ! grep -q loggp "$T/err" &&
+    run -n 4 --platform "$T/slow" --sweep level=flow,loggp --sweep seed=1,2 "$guest" && test "$(cat "$T/err")" = "$(grep '^pm_run: --level loggp: .*loggp_' "$T/err")" &&
+    test "$(wc -l <"$T/err")" = 1 && echo 'loggp_latency_ns 900' >>"$T/slow" && run -n 4 --platform "$T/slow" --level loggp "$guest" && ! grep -q loggp "$T/err"
+}
 bad_calls_are_refused() {
   ! run -n 0 "$guest" && ! run -n && ! run --nonsense 1 "$guest" && ! run && ! run -n 2 "$T/none.so" && ! run --platform "$T/none" "$guest" &&
     printf 'nodes_cuont 3\n' >"$T/bad" && ! run --platform "$T/bad" "$guest" && grep 'line 1: nodes_cuont: unknown key' "$T/err"
@@ -378,6 +386,7 @@ faults_are_read() {
     echo "$f" >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
   done
   printf 'slow_node 3\nslow_ratio 2\n' >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep '^pm_run: --faults' "$T/err" || return 1
+  echo 'nonsense 1' >"$T/faults" && ! run -n 3 --faults "$T/faults" "$guest" && grep -q 'restart (.*# comment$' "$T/err" || return 1 # what there is, to the end
   # What says nothing, and what is said twice
   for f in 'slow_ratio 3@1: slow_ratio: slow_node is missing' 't_down_ns 5@1: t_down_ns: down_node is missing' 'd_down_ns 5@1: d_down_ns: down_node is missing' 'delay_ns 5@1: delay_ns: delay_ratio is missing' 'down_node 1\nt_down_ns 5@1: down_node: d_down_ns is missing' \
     'loss_ratio 0.1\n\nloss_ratio 0.1@3: loss_ratio: line 1 has said it already' 'down_node 1\nd_down_ns 0@2: d_down_ns: 0: down for no time'; do
@@ -618,7 +627,7 @@ help_lists_every_option() {
   ! run --spin x "$guest" && grep 'pm_run: --spin: a number of' "$T/err"
 }
 for t in token_goes_round no_page_of_text_has_a_thousand_addresses same_time_every_run levels_differ levels_change_on_the_way bad_levels_are_refused exit_status_is_the_largest crash_has_a_name hurt_heaps_have_a_name \
-  deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read bad_calls_are_refused unknown_kinds_of_files_are_refused \
+  deadlock_has_names trace_is_written paje_trace_is_whole sequence_diagram_is_drawn platform_is_read links_without_loggp_are_told bad_calls_are_refused unknown_kinds_of_files_are_refused \
   threads_and_locks_work threads_of_executables_work threads_run_the_same_every_time last_thread_ends_the_process sleeps_take_simulated_time spin_on_memory_lets_time_pass long_computations_are_no_spins openmp_is_as_on_the_host openmp_threads_take_time_side_by_side openmp_has_the_cores_of_a_process waits_end_at_their_time threads_of_c11_are_simulated futexes_wait_in_simulated_time waiting_threads_end_with_their_process poll_waits_for_events sockets_wait_in_simulated_time streams_wait_in_simulated_time fifos_open_in_simulated_time fifos_open_in_simulated_time_however stdin_of_a_pipe_waits_in_simulated_time what_comes_from_outside_is_waited_for \
   abort_ends_the_run computation_takes_its_time lines_carry_their_process locks_of_a_round_let_others_in_anywhere once_may_throw pthread_exit_goes_back_through_all copies_of_cancelled_teams_are_waited_for descriptors_of_streams_are_there preloaded_allocators_are_everybodys there_is_room_for_thread_local_variables unwritten_thread_local_variables_are_shared thread_local_variables_begin_as_the_file_says linked_libraries_are_opened_once opened_libraries_have_thread_local_variables opened_libraries_are_private constructors_find_what_they_need launchers_libraries_are_not_the_programs libraries_are_opened_as_on_the_host ordinary_executables_run what_a_process_asks_about_itself_is_its_own handlers_of_crashes_are_called stacks_of_handlers_hide_no_overflow quick_exit_calls_its_handlers alarms_ring_in_simulated_time getopt_is_as_on_the_host libc_state_is_private commands_run_on_the_host stdin_is_closed_by_its_process first_descriptors_are_private pmi_is_whole ends_by_other_ways full_disk_is_noticed not_a_program_is_refused sanitizers_are_refused missing_functions_are_named many_missing_functions_are_named spins_are_remembered waits_among_words_are_remembered waits_that_write_are_remembered counting_in_memory_is_no_wait text_of_others_gets_no_traps counting_of_every_kind_is_no_wait semantics_are_set faults_are_read outages_are_read nodes_crash_and_stand_still jitter_comes_from_the_seed who_blocks_the_host_is_named who_waits_is_told_when_asked kernels_are_models registers_are_kept_across_kernels short_functions_are_refused_as_kernels kernels_are_measured regions_are_sampled memory_is_folded sweep_makes_a_table sweep_over_a_job_is_one_table links_are_drawn matrix_has_every_pair shows_how_far_it_is time_limit_has_parts_of_a_second version_is_said help_lists_every_option; do
   check "$t" $t

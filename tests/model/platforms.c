@@ -324,9 +324,33 @@ static void fat_tree_spreads_by_destination(void) {
   pm_world_destroy(w);
 }
 
+static bool text_lacks_loggp(const char *text) {
+  pm_platform p;
+  bool lacks;
+  CHECK(pm_platform_read(text, strlen(text), &p, NULL, 0) == PM_OK);
+  lacks = pm_platform_lacks_loggp(&p);
+  pm_platform_free(&p);
+  return lacks;
+}
+/* Links of another machine and LogGP of a BXI: at that level messages would take the time of a machine that nobody meant. */
+static void links_without_loggp_are_known(void) {
+  CHECK(!text_lacks_loggp("node_count 4\nname x\ncores_per_node_count 3\n"));
+  CHECK(text_lacks_loggp("link_bytes_per_s 1e9\n"));
+  CHECK(text_lacks_loggp("wire_latency_ns 301\n"));
+  CHECK(text_lacks_loggp("switch_latency_ns 1\n"));
+  CHECK(text_lacks_loggp("topology file\nnode_count 2\nlink h0 h1 1e9 100\n"));
+  CHECK(!text_lacks_loggp("link_bytes_per_s 1e9\nloggp_bytes_per_s 1e9\n"));
+  CHECK(!text_lacks_loggp("link_bytes_per_s 1e9\nloggp_latency_ns 5\n"));
+  CHECK(!text_lacks_loggp("link_bytes_per_s 1e9\nloggp_overhead_ns 5\n"));
+  CHECK(!text_lacks_loggp("link_bytes_per_s 1e9\nloggp_gap_ns 5\n"));
+  CHECK(!text_lacks_loggp("link_bytes_per_s 1e9\nloggp_range 0 1000 100 0 1 1\n"));
+  CHECK(!pm_platform_lacks_loggp(NULL));
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   here = argv[0];
+  RUN(links_without_loggp_are_known);
   RUN(old_plural_keys_are_still_read);
   RUN(bad_lines_are_named);
   RUN(contradictions_of_a_file_are_named);

@@ -37,7 +37,7 @@ static const guest_option options[] = {
     {"--progress-period", "US", "how often a timer looks (2000)", set_period},
     {"--eager", "BYTES",
      "MPI messages up to this size are sent at once, longer ones are fetched by the receiver "
-     "(4096)",
+     "(4096; at most 1048576)",
      set_eager},
     {"--report", "DIR",
      "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw, by "

@@ -81,7 +81,7 @@ static void usage(void) {
       "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), "
       "dedicated, timer\n"
       "  --progress-period US   how often a timer looks (2000)\n"
-      "  --eager BYTES      messages up to this size are sent at once (4096)\n"
+      "  --eager BYTES      messages up to this size are sent at once (4096; at most 1048576)\n"
       "  --compute RATIO    computations take so many times as long as in the trace (1)\n"
       "  --flops F          of --ti: floating-point operations per second (1e9)\n"
       "  --seed N           of noise and faults (0)\n"
@@ -147,6 +147,8 @@ static int options(int argc, char **argv) {
       rp_refuse("%s: unknown option; --help lists them", o);
   }
   if (i == argc) rp_refuse("no trace; --help lists the options");
+  for (int k = i; k < argc; k++)
+    if (argv[k][0] == '-') rp_refuse("%s: options come before the traces", argv[k]);
   if (s.desc.threads && s.desc.link != PM_LINK_LOGGP)
     rp_refuse("--threads: only with --level loggp");
   if (s.form != FROM_CALLS && argc - i > 1)
@@ -206,6 +208,11 @@ static pm_world *make_world(void) {
   if (!s.platform) platform = pm_platform_bxi2(node_count > 2 ? node_count : 2);
   if (platform.node_count < node_count)
     rp_refuse("the platform has %d nodes, %d are needed", (int)platform.node_count, node_count);
+  if (s.desc.link == PM_LINK_LOGGP && pm_platform_lacks_loggp(&platform))
+    fputs("pm_replay: --level loggp: the platform has no keys loggp_...: messages take a BXI's "
+          "times, "
+          "whatever its links say\n",
+          stderr);
   settle_cores(node, node_count);
   s.desc.platform = &platform;
   s.desc.no_data = 1;
