@@ -996,6 +996,14 @@ typedef struct nbc_counter { /* of a NIC, an MPI, … */
   double value;
 } nbc_counter;
 
+/* Of the library: where an element of an array is found by what it is of. Slots have 1 + its number, or 0: a power of two,
+   at least twice as many as there are elements, of which the first so many are known. */
+typedef struct nbc__rep_index {
+  uint32_t *slots;
+  size_t count, known;
+  uint64_t looks; /* at slots, until now */
+} nbc__rep_index;
+
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */
   int rank, size, pid;            /* rank -1: merged or unknown */
@@ -1035,6 +1043,7 @@ typedef struct nbc_report {
   uint64_t problems[NBC_PROBLEM_COUNT];
   nbc_ending *endings;
   size_t ending_count;
+  nbc__rep_index site_index, ending_index; /* of the library */
 } nbc_report;
 
 /* Drains all recorders and adds them up. May be called at any time, also while other threads
@@ -6360,7 +6369,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 169 "src/overlap/report.h"
+#line 178 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -6468,6 +6477,8 @@ NBC_API void nbc_report_free(nbc_report *r) {
   for (size_t i = 0; i < r->comm_count; i++) NBC_FREE(r->comms[i].name);
   NBC_FREE(r->comms);
   NBC_FREE(r->notes);
+  NBC_FREE(r->site_index.slots);
+  NBC_FREE(r->ending_index.slots);
   NBC_FREE(r);
 }
 
@@ -6495,12 +6506,57 @@ NBC_API nbc_status nbc_report_counter(nbc_report *r, int section_index, const ch
   return NBC_E_NOMEM;
 }
 
+/* ---- sites and endings are found by hashes: of large programs there are 100,000 -------------- */
+/* Room for `count` elements. Readers, and who fills a report by hand, append to the arrays themselves: what is not in the
+   index yet follows when something is looked for. */
+static bool nbc__rep_index_room(nbc__rep_index *x, size_t count) {
+  if (x->known < count && 2 * count <= x->count) return true;
+  size_t more = x->count ? x->count : 32;
+  while (more < 2 * count) more *= 2;
+  NBC_FREE(x->slots);
+  x->slots = (uint32_t *)nbc__zalloc(more * sizeof *x->slots);
+  x->count = x->slots ? more : 0;
+  x->known = 0;
+  return x->slots != NULL;
+}
+static uint64_t nbc__rep_text_hash(uint64_t hash, const char *text) {
+  for (; text && *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
+  return hash;
+}
+/* Where it is, or would be. */
+static uint32_t *nbc__rep_site_slot(nbc_report *r, const nbc_site *key) {
+  nbc__rep_index *x = &r->site_index;
+  uint64_t hash = nbc__rep_text_hash(key->offset * 0x9E3779B97F4A7C15u, key->call);
+  hash = nbc__rep_text_hash(hash, key->module);
+  for (size_t at = (size_t)(hash >> 32 ^ hash);; at++) {
+    uint32_t *slot = &x->slots[at & (x->count - 1)];
+    x->looks++;
+    if (!*slot || nbc__is_same_site(&r->sites[*slot - 1], key)) return slot;
+  }
+}
+static uint32_t *nbc__rep_ending_slot(nbc_report *r, int begin_plus1, int end_plus1) {
+  nbc__rep_index *x = &r->ending_index;
+  const uint64_t hash =
+      ((uint64_t)(uint32_t)begin_plus1 << 32 | (uint32_t)end_plus1) * 0x9E3779B97F4A7C15u;
+  for (size_t at = (size_t)(hash >> 32);; at++) {
+    uint32_t *slot = &x->slots[at & (x->count - 1)];
+    x->looks++;
+    if (!*slot || (r->endings[*slot - 1].begin_plus1 == begin_plus1 &&
+                   r->endings[*slot - 1].end_plus1 == end_plus1))
+      return slot;
+  }
+}
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where) {
   nbc_site *s, key = *where;
   if (!key.call) key.call = (char *)(uintptr_t) "?";
-  for (size_t i = 0; i < r->site_count; i++)
-    if (nbc__is_same_site(&r->sites[i], &key)) return (int)i + 1;
-  if (r->site_count >= INT32_MAX) return 0;
+  if (r->site_count >= INT32_MAX || !nbc__rep_index_room(&r->site_index, r->site_count + 1))
+    return 0;
+  for (size_t *i = &r->site_index.known; *i < r->site_count; ++*i) {
+    uint32_t *slot = nbc__rep_site_slot(r, &r->sites[*i]);
+    if (!*slot) *slot = (uint32_t)*i + 1;
+  }
+  const uint32_t found = *nbc__rep_site_slot(r, &key);
+  if (found) return (int)found;
   NBC__REP_APPEND(nbc_site, r->sites, r->site_count, s);
   if (!s) return 0;
   s->offset = key.offset;
@@ -6530,10 +6586,17 @@ NBC_API nbc_status nbc_report_ending(nbc_report *r, const nbc_site *begin, const
   if (!r || !begin || !end) return NBC_E_INVAL;
   const int from = nbc__rep_site_plus1(r, begin), to = from ? nbc__rep_site_plus1(r, end) : 0;
   nbc_ending *e = NULL;
-  if (!to) return NBC_E_NOMEM;
-  for (size_t i = 0; i < r->ending_count && !e; i++)
-    if (r->endings[i].begin_plus1 == from && r->endings[i].end_plus1 == to) e = &r->endings[i];
-  if (!e) {
+  if (!to || r->ending_count >= UINT32_MAX ||
+      !nbc__rep_index_room(&r->ending_index, r->ending_count + 1))
+    return NBC_E_NOMEM;
+  for (size_t *i = &r->ending_index.known; *i < r->ending_count; ++*i) {
+    uint32_t *slot = nbc__rep_ending_slot(r, r->endings[*i].begin_plus1, r->endings[*i].end_plus1);
+    if (!*slot) *slot = (uint32_t)*i + 1;
+  }
+  const uint32_t found = *nbc__rep_ending_slot(r, from, to);
+  if (found) {
+    e = &r->endings[found - 1];
+  } else {
     NBC__REP_APPEND(nbc_ending, r->endings, r->ending_count, e);
     if (!e) return NBC_E_NOMEM;
     e->begin_plus1 = from;

@@ -213,6 +213,12 @@ typedef struct site_name {
   char where[sizeof((place *)0)->where];
   int number;
 } site_name;
+static int place_by_name(const void *a,
+                         const void *b) { /* and of those alike the first in the report */
+  const place *x = (const place *)a, *y = (const place *)b;
+  const int order = line_by_name(a, b);
+  return order ? order : x->site < y->site ? -1 : x->site > y->site;
+}
 static const site_name *site_names(const nbc_report *r) {
   static struct {
     const nbc_report *of;
@@ -223,14 +229,12 @@ static const site_name *site_names(const nbc_report *r) {
     if (known[i].of == r) return known[i].names;
   place *places = places_of(r);
   site_name *names = (site_name *)must(calloc(r->site_count + 1, sizeof *names));
-  for (size_t i = 0; i < r->site_count; i++)
-    memcpy(names[places[i].site - r->sites].where, places[i].where, sizeof names->where);
-  for (size_t i = 0; i < r->site_count; i++) {
-    size_t k = 0;
-    while (strcmp(names[k].where, names[i].where) != 0 ||
-           strcmp(r->sites[k].call, r->sites[i].call) != 0)
-      k++;
-    names[i].number = (int)k + 1;
+  if (r->site_count) qsort(places, r->site_count, sizeof *places, place_by_name);
+  for (size_t i = 0, first = 0; i < r->site_count; i++) {
+    site_name *const name = &names[places[i].site - r->sites];
+    if (line_by_name(&places[first], &places[i]) != 0) first = i;
+    memcpy(name->where, places[i].where, sizeof name->where);
+    name->number = (int)(places[first].site - r->sites) + 1;
   }
   free(places);
   free(known[next].names);
@@ -260,16 +264,26 @@ static int change_order(const void *a, const void *b) {
   if (cx != cy) return cx < cy ? 1 : -1;
   return strcmp(x->place->where, y->place->where);
 }
+static int change_by_name(const void *a, const void *b) {
+  return line_by_name(((const place_change *)a)->place, ((const place_change *)b)->place);
+}
 /* The same place is the same call in the same function and line: a changed program has other
-   addresses. Two addresses of one line add up, in each of the runs alike. There is room for all
-   places of both. */
-static place_change *change_of(place_change *changes, size_t *count, const place *p) {
-  for (size_t i = 0; i < *count; i++)
-    if (strcmp(changes[i].place->site->call, p->site->call) == 0 &&
-        strcmp(changes[i].place->where, p->where) == 0)
-      return &changes[i];
-  changes[*count].place = p;
-  return &changes[(*count)++];
+   addresses. Two addresses of one line add up, in each of the runs alike. ret how many are left */
+static size_t join_changes(place_change *changes, size_t count) {
+  size_t kept = 0;
+  if (count) qsort(changes, count, sizeof *changes, change_by_name);
+  for (size_t i = 0; i < count; i++) {
+    place_change *const last = kept ? &changes[kept - 1] : NULL;
+    if (!last || change_by_name(last, &changes[i]) != 0) {
+      changes[kept++] = changes[i];
+      continue;
+    }
+    plus(&last->before_ns, changes[i].before_ns);
+    plus(&last->after_ns, changes[i].after_ns);
+    last->before_count += changes[i].before_count;
+    last->after_count += changes[i].after_count;
+  }
+  return kept;
 }
 
 /* By place, the largest change first. */
@@ -281,16 +295,11 @@ static void diff_places(const nbc_report *before, const nbc_report *after, FILE 
   if (!most) return;
   place *old = places_of(before), *now = places_of(after);
   place_change *changes = (place_change *)must(calloc(most, sizeof *changes));
-  for (size_t i = 0; i < before->site_count; i++) {
-    place_change *x = change_of(changes, &count, &old[i]);
-    plus(&x->before_ns, old[i].site->total_ns);
-    x->before_count += old[i].site->count;
-  }
-  for (size_t i = 0; i < after->site_count; i++) {
-    place_change *x = change_of(changes, &count, &now[i]);
-    plus(&x->after_ns, now[i].site->total_ns);
-    x->after_count += now[i].site->count;
-  }
+  for (size_t i = 0; i < before->site_count; i++)
+    changes[count++] = (place_change){&old[i], old[i].site->total_ns, 0, old[i].site->count, 0};
+  for (size_t i = 0; i < after->site_count; i++)
+    changes[count++] = (place_change){&now[i], 0, now[i].site->total_ns, 0, now[i].site->count};
+  count = join_changes(changes, count);
   qsort(changes, count, sizeof *changes, change_order);
   fprintf(out, "\n%-24s %11s %11s %10s %10s %11s  %s\n", "By place in the program", "calls",
           "calls after", "total", "after", "change", "where");
@@ -415,22 +424,26 @@ static const char stripped_means[] =
 enum { LAYER_PLACES = 20 };
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
 static const char *layer_of(const nbc_report *r, size_t line_count) {
-  int64_t all_ns = 0;
+  const nbc_site *most = NULL; /* no other module has half of the time */
+  int64_t all_ns = 0, of_it_ns = 0, lead_ns = 0;
   if (line_count > LAYER_PLACES) return NULL;
-  for (size_t i = 0; i < r->site_count; i++) plus(&all_ns, r->sites[i].total_ns);
   for (size_t i = 0; i < r->site_count; i++) {
-    int64_t of_it_ns = 0;
-    if (!r->sites[i].module) continue;
-    const char *const file = file_of(r->sites[i].module);
-    for (size_t k = 0; k < r->site_count; k++)
-      if (same_module(&r->sites[i], &r->sites[k])) plus(&of_it_ns, r->sites[k].total_ns);
-    if (share(of_it_ns, all_ns) >= 0.9)
-      return strncmp(file, "lib", 3) == 0 && strstr(file, ".so") &&
-                     !file[strspn(file, NAME_LETTERS)]
-                 ? file
-                 : NULL;
+    const nbc_site *const s = &r->sites[i];
+    plus(&all_ns, s->total_ns);
+    if (most && same_module(most, s)) {
+      plus(&lead_ns, s->total_ns);
+    } else if ((lead_ns -= s->total_ns) < 0) {
+      most = s;
+      lead_ns = -lead_ns;
+    }
   }
-  return NULL;
+  for (size_t i = 0; i < r->site_count; i++)
+    if (most && same_module(most, &r->sites[i])) plus(&of_it_ns, r->sites[i].total_ns);
+  if (share(of_it_ns, all_ns) < 0.9) return NULL;
+  const char *const file = file_of(most->module);
+  return strncmp(file, "lib", 3) == 0 && strstr(file, ".so") && !file[strspn(file, NAME_LETTERS)]
+             ? file
+             : NULL;
 }
 static const char layer_means[] = "nearly all of this time is in calls that it makes. If it only "
                                   "passes them on, nbc see --through";

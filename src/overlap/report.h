@@ -88,6 +88,14 @@ typedef struct nbc_counter { /* of a NIC, an MPI, … */
   double value;
 } nbc_counter;
 
+/* Of the library: where an element of an array is found by what it is of. Slots have 1 + its number, or 0: a power of two,
+   at least twice as many as there are elements, of which the first so many are known. */
+typedef struct nbc__rep_index {
+  uint32_t *slots;
+  size_t count, known;
+  uint64_t looks; /* at slots, until now */
+} nbc__rep_index;
+
 typedef struct nbc_report {
   char *program, *host, *library; /* may be NULL */
   int rank, size, pid;            /* rank -1: merged or unknown */
@@ -127,6 +135,7 @@ typedef struct nbc_report {
   uint64_t problems[NBC_PROBLEM_COUNT];
   nbc_ending *endings;
   size_t ending_count;
+  nbc__rep_index site_index, ending_index; /* of the library */
 } nbc_report;
 
 /* Drains all recorders and adds them up. May be called at any time, also while other threads

@@ -158,6 +158,44 @@ static void distributions_have_the_bins_they_promise(void) {
   }
 }
 
+/* Of large programs there are 100,000 places: how often it is looked for them grows as their number, not as its square. */
+static nbc_site place_number(uint64_t i) {
+  static char calls[2][16] = {"MPI_Send", "MPI_Recv"}, modules[3][16] = {"app", "libone.so", "libtwo.so"};
+  return (nbc_site){.call = calls[i % 2], .module = i % 7 ? modules[i % 3] : NULL, .offset = i / 6 * 16, .count = 1, .total_ns = 5};
+}
+static void many_places_are_found_by_few_looks(void) {
+  enum { MANY = 60000, TURNS = 3 };
+  nbc_report *r;
+  CHECK(nbc_report_create(&r) == NBC_OK);
+  for (int turn = 0; turn < TURNS; turn++)
+    for (uint64_t i = 0; i < MANY; i++) {
+      const nbc_site one = place_number(i), next = place_number((i + 1) % MANY);
+      CHECK(nbc_report_site(r, &one) == NBC_OK);
+      CHECK(nbc_report_ending(r, &one, &next, 1, 3) == NBC_OK);
+    }
+  CHECK(r->site_count == MANY && r->ending_count == MANY);
+  for (size_t i = 0; i < r->site_count; i++) {
+    const nbc_site *s = &r->sites[i];
+    CHECK(nbc__rep_site_plus1(r, s) == (int)i + 1);
+    CHECK(s->count == TURNS && s->total_ns == 5 * TURNS);
+  }
+  for (size_t i = 0; i < r->ending_count; i++)
+    CHECK(r->endings[i].count == TURNS && r->endings[i].waited_ns == 3 * TURNS);
+  CHECK(r->site_index.looks < 25ull * MANY && r->ending_index.looks < 10ull * MANY);
+  nbc_report_free(r);
+}
+/* Whoever appends to the array, or takes from it, is believed. */
+static void places_that_were_filled_in_by_hand_are_found(void) {
+  nbc_report *r;
+  const nbc_site a = place_number(1), b = place_number(8), c = place_number(15);
+  CHECK(nbc_report_create(&r) == NBC_OK);
+  CHECK(nbc_report_site(r, &a) == NBC_OK && nbc_report_site(r, &b) == NBC_OK && nbc_report_site(r, &c) == NBC_OK);
+  nbc_site *last = &r->sites[--r->site_count];
+  free(last->call), free(last->module);
+  CHECK(nbc__rep_site_plus1(r, &b) == 2 && nbc__rep_site_plus1(r, &c) == 3 && r->site_count == 3);
+  nbc_report_free(r);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(sections_are_exclusive_and_add_up);
@@ -167,5 +205,7 @@ int main(int argc, char **argv) {
   RUN(columns_hold_the_ends_of_long_names);
   RUN(writing_to_a_full_disk_is_an_error);
   RUN(distributions_have_the_bins_they_promise);
+  RUN(many_places_are_found_by_few_looks);
+  RUN(places_that_were_filled_in_by_hand_are_found);
   return TEST_END();
 }
