@@ -134,12 +134,13 @@ typedef struct pm_rtl__load { /* a message under way */
   int trigger; /* 1 + number; 0: the host sent it */
   bool is_waiting,
       is_due; /* for its counter; the model says that it is released, no packet was seen */
-  bool is_open, is_forgotten;  /* the model was told of it; it is none of the model's any more */
-  int taken;                   /* 1 + the entry that it made leave its list; 0: none */
-  int entry;                   /* 1 + the one that took it in the model, of those kept here */
-  bool is_listed;              /* it goes through the program's list of the NIC */
-  struct pm_rtl__part *first;  /* all its parts */
-  unsigned char *there, *back; /* what the NICs wrote at the target and at the initiator */
+  bool is_open, is_forgotten;     /* the model was told of it; it is none of the model's any more */
+  int taken;                      /* 1 + the entry that it made leave its list; 0: none */
+  int entry;                      /* 1 + the one that took it in the model, of those kept here */
+  bool is_listed;                 /* it goes through the program's list of the NIC */
+  struct pm_rtl__part *first;     /* all its parts */
+  struct pm_rtl__load *next_look; /* in its NIC's list of those that have not looked */
+  unsigned char *there, *back;    /* what the NICs wrote at the target and at the initiator */
   /* Of an atomic, whose target's bytes as they were are there: what was sent, what has come out so far */
   unsigned char *operand, *result;
   uint64_t result_bytes;
@@ -214,6 +215,8 @@ typedef struct pm_rtl__nic {
   unsigned char queue[PM_RTL__QUEUE * 64];
   uint32_t taken, seen;            /* events: told to the model; written by the NIC */
   pm_rtl__part *head[2], *tail[2]; /* wait for a command slot, per class */
+  pm_rtl__load
+      *looks; /* gets and atomics that it sends and whose entries the model has not looked for */
   uint32_t submitted[2];
   unsigned char slot_is_used[2][COSIM_SLOTS];
   uint64_t sending[4], receiving[4]; /* whose packets are at the pins, per virtual network */
@@ -275,6 +278,49 @@ static void pm_rtl__matched(pm_rtl *r, pm_rtl__load *l) {
   if (!l->entry) l->entry = 1 + pm_cargo_entry(&l->cargo);
   r->matching = NULL;
 }
+static bool pm_rtl__may_look(const pm_rtl__load *l) {
+  return l->cargo.kind != PM_CARGO_PUT && l->cargo.kind != PM_CARGO_EXCHANGE;
+}
+static void pm_rtl__looks_no_more(pm_rtl *r, const pm_rtl__load *l) {
+  pm_rtl__load **at = &r->nics[l->cargo.from_node].looks;
+  while (*at && *at != l) at = &(*at)->next_look;
+  if (*at) *at = l->next_look;
+}
+static void pm_rtl__look(pm_rtl *r, pm_rtl__load *l) {
+  pm_rtl__looks_no_more(r, l);
+  l->is_matched = l->is_open = 1;
+  r->matching = l;
+  pm_cargo_match(&l->cargo, l->there);
+  pm_rtl__matched(r, l);
+  r->has_told = 1;
+}
+/* When its first flit left; -1: not yet. */
+static int64_t pm_rtl__left_ps(const pm_rtl__load *l) {
+  const pm_rtl__part *p = l->first;
+  int64_t t_ps = -1;
+  for (; p; p = p->sibling)
+    if (!p->is_back && p->t_first_ps[0] >= 0 && (t_ps < 0 || p->t_first_ps[0] < t_ps))
+      t_ps = p->t_first_ps[0];
+  return t_ps;
+}
+/* A NIC's messages of a class reach another one in order, and it matches them so; but the model sees a get at its
+   first read, which waits for those before it, and a put at its event, which may come sooner. Those that left before l
+   look first. */
+static void pm_rtl__look_in_order(pm_rtl *r, const pm_rtl__load *l) {
+  for (;;) {
+    pm_rtl__load *i = r->nics[l->cargo.from_node].looks, *next = NULL;
+    int64_t next_ps = pm_rtl__left_ps(l);
+    for (; i; i = i->next_look) {
+      const int64_t t_ps = i == l || i->is_matched || i->cargo.to_node != l->cargo.to_node ||
+                                   i->cargo.is_service != l->cargo.is_service
+                               ? -1
+                               : pm_rtl__left_ps(i);
+      if (t_ps >= 0 && t_ps < next_ps) next = i, next_ps = t_ps;
+    }
+    if (!next) return;
+    pm_rtl__look(r, next);
+  }
+}
 static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t size) {
   pm_rtl *r = (pm_rtl *)ctx;
   uint64_t at;
@@ -290,11 +336,8 @@ static int pm_rtl__read(void *ctx, int nic, uint64_t addr, void *buffer, size_t 
     return 0;
   }
   if (addr >> 60 == 2 && !l->is_matched) { /* a get or an atomic looks at its target */
-    l->is_matched = l->is_open = 1;
-    r->matching = l;
-    pm_cargo_match(&l->cargo, l->there);
-    pm_rtl__matched(r, l);
-    r->has_told = 1;
+    pm_rtl__look_in_order(r, l);
+    pm_rtl__look(r, l);
   }
   pm_rtl__take(buffer, l->there, p->offset + at, l->cargo.size_bytes, size);
   return 0;
@@ -770,7 +813,13 @@ static void pm_rtl__wake(pm_rtl *r, int64_t t_ps) {
   r->base_ps += t_ps - pm_rtl__now_ps(r);
   cosim_trace_offset(r->sim, r->base_ps);
 }
-static pm_rtl__load *pm_rtl__load_new(const pm_cargo *cargo) {
+static pm_rtl__load *pm_rtl__looks_later(pm_rtl *r, pm_rtl__load *l) {
+  pm_rtl__load **first = &r->nics[l->cargo.from_node].looks;
+  if (!pm_rtl__may_look(l)) return l;
+  l->next_look = *first;
+  return *first = l;
+}
+static pm_rtl__load *pm_rtl__load_new(pm_rtl *r, const pm_cargo *cargo) {
   pm_rtl__load *l = (pm_rtl__load *)calloc(1, sizeof *l);
   const size_t size = (size_t)cargo->size_bytes;
   const bool is_computed = cargo->kind == PM_CARGO_ATOMIC || cargo->kind == PM_CARGO_FETCH,
@@ -778,7 +827,7 @@ static pm_rtl__load *pm_rtl__load_new(const pm_cargo *cargo) {
   if (!l) return NULL;
   l->cargo = *cargo;
   l->t_first_ps[0] = l->t_first_ps[1] = -1;
-  if (!size) return l;
+  if (!size) return pm_rtl__looks_later(r, l);
   l->there = (unsigned char *)calloc(1, is_computed ? 3 * size : size);
   if (comes_back) l->back = (unsigned char *)calloc(1, size);
   if (!l->there || (comes_back && !l->back)) {
@@ -786,11 +835,11 @@ static pm_rtl__load *pm_rtl__load_new(const pm_cargo *cargo) {
     return NULL;
   }
   if (is_computed) l->operand = l->there + size, l->result = l->operand + size;
-  return l;
+  return pm_rtl__looks_later(r, l);
 }
 static pm_status pm_rtl__submit(void *ctx, int64_t t_ps, const pm_cargo *cargo) {
   pm_rtl *r = (pm_rtl *)ctx;
-  pm_rtl__load *l = pm_rtl__load_new(cargo);
+  pm_rtl__load *l = pm_rtl__load_new(r, cargo);
   uint64_t at = 0;
   if (!l) return PM_E_NOMEM;
   pm_rtl__wake(r, t_ps);
@@ -902,7 +951,7 @@ static int pm_rtl__trigger_posted(void *ctx, int64_t t_ps, const pm_carrier_trig
   if (g->is_used || (x->cargo && (x->cargo->size_bytes > COSIM_MAX_BYTES || !r->free_head)))
     return -1;
   memset(g, 0, sizeof *g);
-  if (x->cargo && !(g->load = pm_rtl__load_new(x->cargo))) return -1;
+  if (x->cargo && !(g->load = pm_rtl__load_new(r, x->cargo))) return -1;
   g->is_used = 1;
   g->counter = x->counter;
   pm_rtl__wake(r, t_ps);
@@ -967,6 +1016,7 @@ static void pm_rtl__triggers_cancelled(void *ctx, int64_t t_ps, int node, int co
 /* A trigger's message is over. */
 static void pm_rtl__load_over(pm_rtl *r, pm_rtl__load *l) {
   pm_rtl__left_nic(r, l);
+  pm_rtl__looks_no_more(r, l);
   r->forgotten_count -= l->is_forgotten;
   if (l->trigger) {
     pm_rtl__trigger *g = &r->nics[l->cargo.from_node].triggers.trigger[l->trigger - 1];
@@ -1026,6 +1076,8 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
     return;
   }
   if (++l->arrived < l->parts || l->is_forgotten) return;
+  if (!l->is_matched) pm_rtl__look_in_order(r, l);
+  pm_rtl__looks_no_more(r, l);
   r->matching = l;
   l->is_open = 1;
   pm_cargo_arrived(&l->cargo, l->t_first_ps[0], l->t_last_ps[0],
