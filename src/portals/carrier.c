@@ -24,8 +24,12 @@ static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is th
 }
 
 /* ---- counters that the carrier keeps too ---- */
-static bool pm__keeps_counters(const pm_world *w) {
-  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->counter_new &&
+/* From the level's time on: triggers may be posted, entries appended before the first message goes. */
+static bool pm__carries_now(pm_world *w) {
+  return w->is_carrying && pm__link_now(w) == PM_LINK_CARRIER;
+}
+static bool pm__keeps_counters(pm_world *w) {
+  return pm__carries_now(w) && w->desc.carrier->counter_new &&
          !w->desc.semantics.trigger_success_only; /* a NIC compares the sum */
 }
 /* 1 + its number; it gets one when it is first used for something that NICs count. 0: they do not. */
@@ -267,8 +271,8 @@ static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_en
   e->from_node_id = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
   e->from_process_id = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
 }
-static bool pm__keeps_lists(const pm_world *w) {
-  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->entry_linked;
+static bool pm__keeps_lists(pm_world *w) {
+  return pm__carries_now(w) && w->desc.carrier->entry_linked;
 }
 static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me) {
   pm_carrier_entry e;

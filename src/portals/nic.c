@@ -626,7 +626,7 @@ PM__APART static void pm__link_phases_go(pm_world *w) {
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
 }
-static pm_link_model pm__link_now(pm_world *w) {
+PM__PRIVATE pm_link_model pm__link_now(pm_world *w) {
   if (w->link_phases_done < w->desc.link_phase_count) pm__link_phases_go(w);
   return w->desc.link;
 }

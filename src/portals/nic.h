@@ -11,6 +11,7 @@ PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64_t t_there
 static inline void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   if (w->stamp || w->desc.trace) pm__job_tell(w, m, t_there_ps);
 }
+PM__PRIVATE pm_link_model pm__link_now(pm_world *w);
 PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m);
 PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);

@@ -682,6 +682,43 @@ static ptl_me_t early_entry(uint64_t match_bits, uint64_t ignore_bits, unsigned 
   m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
   return m;
 }
+/* The level begins when the run does, not with the first message: a trigger posted before is the NIC's as those posted
+   later, and leaves in order of threshold with them. */
+static void early_body(void *unused) {
+  static const int size[] = {1, 4, 3, 2}; /* and threshold; 5: sent between them */
+  const ptl_me_t all = early_entry(0, 0, PTL_ME_EVENT_LINK_DISABLE);
+  port p = port_open();
+  ptl_handle_eq_t eq;
+  ptl_handle_ct_t ct;
+  ptl_handle_me_t handle;
+  ptl_pt_index_t pt;
+  (void)unused;
+  CHECK(PtlEQAlloc(p.ni, 8, &eq) == PTL_OK && PtlPTAlloc(p.ni, 0, eq, 200, &pt) == PTL_OK);
+  CHECK(PtlMEAppend(p.ni, pt, &all, PTL_PRIORITY_LIST, NULL, &handle) == PTL_OK);
+  pm_sleep_ns(5000);
+  pm_barrier();
+  for (int i = 0; i < 4 && pm_rank() == 0; i++) {
+    if (!i) CHECK(PtlCTAlloc(p.ni, &ct) == PTL_OK);
+    CHECK(PtlTriggeredPut(p.md, 0, (ptl_size_t)size[i], PTL_NO_ACK_REQ, pm_process_id(1), pt, 0, 0, NULL, 0, ct, (ptl_size_t)size[i]) == PTL_OK);
+    if (i == 1) CHECK(PtlPut(p.md, 0, 5, PTL_NO_ACK_REQ, pm_process_id(1), pt, 0, 0, NULL, 0) == PTL_OK);
+  }
+  if (pm_rank() == 0) CHECK(PtlCTInc(ct, (ptl_ct_event_t){4, 0}) == PTL_OK);
+  for (int i = 0; i < 5 && pm_rank() == 1; i++) {
+    const int length = (int)wait_for(eq, PTL_EVENT_PUT).mlength;
+    if (length < 5) W.bad += length != ++W.ends;
+  }
+  port_close(&p);
+}
+static void triggers_before_the_first_message_are_the_nics(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const pm_link_phase phase = {0, PM_LINK_CARRIER};
+  pm_world_desc desc = {0};
+  memset(&W, 0, sizeof W);
+  desc.platform = &platform, desc.carrier = pm_rtl_carrier(rtl);
+  desc.link_phases = &phase, desc.link_phase_count = 1; /* as pm_run --level says it */
+  run_world(0, early_body, &desc);
+  CHECK(W.bad == 0 && W.ends == 4);
+}
 static void headers_body(void *unused) {
   static const int upto[PHASES] = {1, 1, 501, EARLY};
   const ptl_me_t early =
@@ -785,6 +822,7 @@ int main(int argc, char **argv) {
   RUN(the_nics_find_the_entries_that_the_model_takes);
   RUN(a_long_list_takes_a_cycle_per_entry);
   RUN(an_append_takes_a_cycle_per_unexpected_header);
+  RUN(triggers_before_the_first_message_are_the_nics);
   RUN(what_rtl_cannot_be_is_refused_by_name);
   pm_rtl_destroy(rtl);
   return TEST_END();
