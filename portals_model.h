@@ -820,9 +820,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
-  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
-      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
-          X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_INIT, 10)                                                                               \
+  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
+      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -6411,6 +6411,8 @@ typedef struct pm__me {
   uint32_t pt, headers, in_flight;
   unsigned char list;
   bool linked, auto_unlinked;
+  bool unlink_is_due;      /* AUTO_UNLINK, when nothing is under way in it any more */
+  unsigned char owed;      /* events for which it keeps room in its queue until then */
   bool is_asked;           /* its append waits for the carrier's lists */
   int carried;             /* 1 + the carrier's number of it; 0: none */
   const pm_process *whose; /* as of a descriptor */
@@ -8795,6 +8797,10 @@ PM__INLINE_HERE uint64_t pm__place(const pm__me *me, const pm__message *m, uint6
   *mlength = m->what.length < left ? m->what.length : left;
   return offset;
 }
+static int pm__events_of_comm(const pm__me *me, const pm_semantics *s) {
+  return !(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
+         (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+}
 /* How many events the message brings at once when it takes this entry. With flow control the queue
    must have room for all of them before the message is let in: an event that found no room later
    would be lost, although its data is in the memory already, and the initiator has been told that
@@ -8803,8 +8809,7 @@ PM__INLINE_HERE unsigned char pm__events_due(const pm__me *me, const pm__message
                                              const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
-  int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
-          (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+  int n = pm__events_of_comm(me, s);
   if (!(o & (PTL_ME_USE_ONCE | PTL_ME_MANAGE_LOCAL)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
     return (unsigned char)n;
   (void)pm__place(me, m, &mlength);
@@ -8819,9 +8824,8 @@ static bool pm__eq_has_room(const pm__pt *pt, const pm__message *m) {
   const pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
 }
-static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
+static void pm__promise(const pm__pt *pt, uint32_t n, bool is_kept) {
   pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
-  const uint32_t n = m->what.promised;
   if (!eq) return;
   if (!is_kept)
     eq->promised += n;
@@ -8916,7 +8920,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
   pt->in_flight++;
-  pm__promise(pt, m, 0);
+  pm__promise(pt, m->what.promised, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, pt, m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
@@ -9049,6 +9053,15 @@ static void pm__tell_target(pm__ni *ni, pm__eq *eq, const pm__message *m) {
   pm__fill_target_event(m, place);
   pm__eq_tell(ni, eq);
 }
+/* Behind the events of all that the entry took: a get that came before the last message may be read after it, and the
+   owner takes AUTO_UNLINK for the end. */
+static void pm__tell_unlinked(pm__ni *ni, pm__me *me) {
+  const pm__pt *pt = pm__pt_of(ni, me->pt);
+  if (!me->unlink_is_due || me->in_flight) return;
+  me->unlink_is_due = false;
+  pm__promise(pt, me->owed, 1);
+  pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
@@ -9065,12 +9078,16 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pt = pm__pt_of(ni, m->what.pt);
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(pt, m, 1);
+  pm__promise(pt, m->what.promised, 1);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
     pm__tell_target(ni, pm__eq_if(pt->eq, pt->eq_handle), m);
-  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE)) {
+    me->unlink_is_due = true;
+    me->owed = (unsigned char)(m->what.promised - pm__events_of_comm(me, &w->desc.semantics));
+    pm__promise(pt, me->owed, 0);
+  }
+  pm__tell_unlinked(ni, me);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
     pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
                  me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
@@ -9093,6 +9110,7 @@ PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm_
                  PTL_EVENT_AUTO_UNLINK);
   if (!told.claimer) return;
   told.claimer->in_flight--;
+  pm__tell_unlinked(ni, told.claimer);
   pm__me_free_if_empty(ni, told.claimer);
 }
 /* The data is in: the message's header may be taken, or was claimed already, and its entry may go. */
@@ -11982,6 +12000,7 @@ PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64_t t_there
 static inline void pm__job_told(pm_world *w, const pm__message *m, int64_t t_there_ps) {
   if (w->stamp || w->desc.trace) pm__job_tell(w, m, t_there_ps);
 }
+PM__PRIVATE pm_link_model pm__link_now(pm_world *w);
 PM__PRIVATE bool pm__is_inline(const pm_world *w, const pm__message *m);
 PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__slot_release(pm_world *w, pm__message *m, int64_t t_ps);
@@ -12617,7 +12636,7 @@ PM__APART static void pm__link_phases_go(pm_world *w) {
          w->now_ps >= pm__ps(desc->link_phases[w->link_phases_done].t_ns))
     pm__link_change(w, desc->link_phases[w->link_phases_done++].link);
 }
-static pm_link_model pm__link_now(pm_world *w) {
+PM__PRIVATE pm_link_model pm__link_now(pm_world *w) {
   if (w->link_phases_done < w->desc.link_phase_count) pm__link_phases_go(w);
   return w->desc.link;
 }
@@ -12850,8 +12869,12 @@ static pm__message *pm__cargo_open(const pm_cargo *cargo) { /* the present is th
 }
 
 /* ---- counters that the carrier keeps too ---- */
-static bool pm__keeps_counters(const pm_world *w) {
-  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->counter_new &&
+/* From the level's time on: triggers may be posted, entries appended before the first message goes. */
+static bool pm__carries_now(pm_world *w) {
+  return w->is_carrying && pm__link_now(w) == PM_LINK_CARRIER;
+}
+static bool pm__keeps_counters(pm_world *w) {
+  return pm__carries_now(w) && w->desc.carrier->counter_new &&
          !w->desc.semantics.trigger_success_only; /* a NIC compares the sum */
 }
 /* 1 + its number; it gets one when it is first used for something that NICs count. 0: they do not. */
@@ -13093,8 +13116,8 @@ static void pm__entry_from(const pm__ni *ni, ptl_process_t wanted, pm_carrier_en
   e->from_node_id = wanted.phys.nid == PTL_NID_ANY ? -1 : (int64_t)wanted.phys.nid;
   e->from_process_id = wanted.phys.pid == PTL_PID_ANY ? -1 : (int64_t)wanted.phys.pid;
 }
-static bool pm__keeps_lists(const pm_world *w) {
-  return w->is_carrying && w->desc.link == PM_LINK_CARRIER && w->desc.carrier->entry_linked;
+static bool pm__keeps_lists(pm_world *w) {
+  return pm__carries_now(w) && w->desc.carrier->entry_linked;
 }
 static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me) {
   pm_carrier_entry e;

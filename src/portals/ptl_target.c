@@ -81,6 +81,10 @@ PM__INLINE_HERE uint64_t pm__place(const pm__me *me, const pm__message *m, uint6
   *mlength = m->what.length < left ? m->what.length : left;
   return offset;
 }
+static int pm__events_of_comm(const pm__me *me, const pm_semantics *s) {
+  return !(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
+         (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+}
 /* How many events the message brings at once when it takes this entry. With flow control the queue
    must have room for all of them before the message is let in: an event that found no room later
    would be lost, although its data is in the memory already, and the initiator has been told that
@@ -89,8 +93,7 @@ PM__INLINE_HERE unsigned char pm__events_due(const pm__me *me, const pm__message
                                              const pm_semantics *s) {
   const unsigned int o = me->me.options;
   uint64_t mlength = 0;
-  int n = !(o & PTL_ME_EVENT_COMM_DISABLE) &&
-          (!(o & PTL_ME_EVENT_SUCCESS_DISABLE) || s->offset_beyond_is_segv);
+  int n = pm__events_of_comm(me, s);
   if (!(o & (PTL_ME_USE_ONCE | PTL_ME_MANAGE_LOCAL)) || (o & PTL_ME_EVENT_UNLINK_DISABLE))
     return (unsigned char)n;
   (void)pm__place(me, m, &mlength);
@@ -105,9 +108,8 @@ static bool pm__eq_has_room(const pm__pt *pt, const pm__message *m) {
   const pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
   return !eq || eq->used + eq->promised + m->what.promised <= eq->count;
 }
-static void pm__promise(const pm__pt *pt, const pm__message *m, bool is_kept) {
+static void pm__promise(const pm__pt *pt, uint32_t n, bool is_kept) {
   pm__eq *eq = pm__eq_if(pt->eq, pt->eq_handle);
-  const uint32_t n = m->what.promised;
   if (!eq) return;
   if (!is_kept)
     eq->promised += n;
@@ -202,7 +204,7 @@ static void pm__take_entry(pm__ni *ni, pm__message *m) {
   if (me->me.options & PTL_ME_MANAGE_LOCAL) me->offset += m->what.mlength;
   me->in_flight++;
   pt->in_flight++;
-  pm__promise(pt, m, 0);
+  pm__promise(pt, m->what.promised, 0);
   if (me->list == PTL_OVERFLOW_LIST && !(me->me.options & PTL_ME_UNEXPECTED_HDR_DISABLE))
     pm__leave_header(ni, pt, m);
   if ((me->me.options & PTL_ME_USE_ONCE) || pm__is_used_up(me, 0)) {
@@ -335,6 +337,15 @@ static void pm__tell_target(pm__ni *ni, pm__eq *eq, const pm__message *m) {
   pm__fill_target_event(m, place);
   pm__eq_tell(ni, eq);
 }
+/* Behind the events of all that the entry took: a get that came before the last message may be read after it, and the
+   owner takes AUTO_UNLINK for the end. */
+static void pm__tell_unlinked(pm__ni *ni, pm__me *me) {
+  const pm__pt *pt = pm__pt_of(ni, me->pt);
+  if (!me->unlink_is_due || me->in_flight) return;
+  me->unlink_is_due = false;
+  pm__promise(pt, me->owed, 1);
+  pm__me_event(ni, pt->eq_handle, me->pt, me->list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+}
 /* Data and events reach the target's memory. */
 PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pm__ni *ni = m->what.to;
@@ -351,12 +362,16 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
   pt = pm__pt_of(ni, m->what.pt);
   if (pt->in_flight) pt->in_flight--;
   me->in_flight--;
-  pm__promise(pt, m, 1);
+  pm__promise(pt, m->what.promised, 1);
   if (!(me->me.options & PTL_ME_EVENT_COMM_DISABLE) &&
       (!(me->me.options & PTL_ME_EVENT_SUCCESS_DISABLE) || m->what.fail))
     pm__tell_target(ni, pm__eq_if(pt->eq, pt->eq_handle), m);
-  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE))
-    pm__me_event(ni, pt->eq_handle, m->what.pt, m->what.list, me->user_ptr, PTL_EVENT_AUTO_UNLINK);
+  if (m->what.unlinks && !(me->me.options & PTL_ME_EVENT_UNLINK_DISABLE)) {
+    me->unlink_is_due = true;
+    me->owed = (unsigned char)(m->what.promised - pm__events_of_comm(me, &w->desc.semantics));
+    pm__promise(pt, me->owed, 0);
+  }
+  pm__tell_unlinked(ni, me);
   if (me->me.options & PTL_ME_EVENT_CT_COMM)
     pm__ct_count(ni, me->me.ct_handle, m->what.fail != 0,
                  me->me.options & PTL_ME_EVENT_CT_BYTES ? m->what.mlength : 1);
@@ -379,6 +394,7 @@ PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm_
                  PTL_EVENT_AUTO_UNLINK);
   if (!told.claimer) return;
   told.claimer->in_flight--;
+  pm__tell_unlinked(ni, told.claimer);
   pm__me_free_if_empty(ni, told.claimer);
 }
 /* The data is in: the message's header may be taken, or was claimed already, and its entry may go. */

@@ -413,6 +413,45 @@ static void a_freed_portal_tells_its_own_queue(void) {
   run_world(2, freed_body, NULL);
 }
 
+/* A get that came first is read last: the put behind it has used the entry up. The queue has room for three events, so
+   with flow control the third message, for another entry, may be refused, but nothing may be lost. */
+static void last_event_body(void *unused) {
+  side s_, *s = &s_;
+  ptl_handle_eq_t eq;
+  ptl_pt_index_t pt;
+  ptl_handle_me_t h;
+  ptl_event_t e;
+  (void)unused;
+  side_open(s, PTL_NI_MATCHING, 0, PTL_MD_EVENT_SUCCESS_DISABLE);
+  CHECK(PtlEQAlloc(s->ni, 3, &eq) == PTL_OK && PtlPTAlloc(s->ni, PTL_PT_FLOWCTRL, eq, 9, &pt) == PTL_OK);
+  ptl_me_t used_up = entry(s->memory, 4000, 1, PUT_GET | QUIET | PTL_ME_MANAGE_LOCAL);
+  const ptl_me_t other = entry(s->memory, 8, 2, PUT_GET | QUIET);
+  used_up.min_free = 100;
+  CHECK(PtlMEAppend(s->ni, pt, &used_up, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  CHECK(PtlMEAppend(s->ni, pt, &other, PTL_PRIORITY_LIST, NULL, &h) == PTL_OK);
+  pm_barrier();
+  if (pm_rank() == 0) {
+    const ptl_process_t there = pm_process_id(pm_size() - 1);
+    CHECK(PtlGet(s->md, 0, 3000, there, pt, 1, 0, NULL) == PTL_OK);
+    CHECK(PtlPut(s->md, 0, 950, PTL_NO_ACK_REQ, there, pt, 1, 0, NULL, 0) == PTL_OK);
+    CHECK(PtlPut(s->md, 0, 0, PTL_NO_ACK_REQ, there, pt, 2, 0, NULL, 0) == PTL_OK);
+  }
+  pm_sleep_ns(1000000);
+  pm_barrier();
+  if (pm_rank() == pm_size() - 1) {
+    int seen[PTL_EVENT_LAST] = {0}, code;
+    while ((code = PtlEQGet(eq, &e)) == PTL_OK) {
+      seen[e.type]++;
+      if (e.match_bits == 1) CHECK(!seen[PTL_EVENT_AUTO_UNLINK]);
+    }
+    CHECK(code == PTL_EQ_EMPTY && seen[PTL_EVENT_GET] == 1 && seen[PTL_EVENT_AUTO_UNLINK] == 1);
+    CHECK(seen[PTL_EVENT_PUT] + seen[PTL_EVENT_PT_DISABLED] == 2);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void auto_unlink_is_the_last_event_of_an_entry(void) { at_every_count(last_event_body); }
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(what_was_put_arrives_after_its_initiator_left);
@@ -423,6 +462,7 @@ int main(int argc, char **argv) {
   RUN(mute_descriptors_go_when_they_have_been_read);
   RUN(counters_of_others_are_refused);
   RUN(headers_are_taken_until_min_free);
+  RUN(auto_unlink_is_the_last_event_of_an_entry);
   RUN(after_abort_stale_handles_say_so_too);
   RUN(triggered_unlink_may_name_an_entry_to_come);
   RUN(triggers_fire_in_order_of_thresholds);
