@@ -15,7 +15,7 @@
        from the send's call to the receive's return,
    or, of a message above the eager size, but for the part that may go ahead,
        from the later of the two calls to the receive's return,
-   and where the send's end tells that all has arrived (tail_bytes 0), not after that. Bounds in these windows by the
+   and where the send's end tells that all has arrived (tail_bytes 0, and its request was not freed), not after that. Bounds in these windows by the
    rules of [MONITOR], and those of the one process alone: what all of them allow. Of a transfer that was faster
    than the table, as a window shows, nothing is said here, and the minimum of one side is not believed either. */
 typedef struct match_bounds {
@@ -420,8 +420,9 @@ static void match_both(const match_one *s, const match_one *r) {
   const timeline *ts = &traces.of[s->timeline], *tr = &traces.of[r->timeline];
   const trace_record *out = s->transfer, *in = r->transfer;
   const uint8_t flags = s->message->case_of | r->message->case_of;
-  const bool no_tail =
-      s->message->case_of & TRACE_NO_TAIL && !(flags & (TRACE_EAGER | TRACE_UNSEEN));
+  /* A send whose own bounds rest on one stamp (case 3) did not show its end: its request was freed. */
+  const bool no_tail = s->message->case_of & TRACE_NO_TAIL && out->case_of < 3 &&
+                       !(flags & (TRACE_EAGER | TRACE_UNSEEN));
   if (!trace_is_one_boot(ts, tr) || out->begin_ns == INT64_MIN || in->end_ns == INT64_MIN) return;
   const int64_t err_ns = trace_err_ns(ts) + trace_err_ns(tr);
   if (err_ns > matches.err_ns) matches.err_ns = err_ns;

@@ -2,6 +2,8 @@
    One scene per argument, two ranks:
      receiver_late   a large send, and computation; its receive is posted only when the sender waits: nothing was hidden
      sender_late     a large receive, and computation; it is sent only when the receiver waits: nothing was hidden
+     freed_send      the request of a large send is freed, which is no end of it; received only later: nothing was hidden
+                     at the receiver
      in_call         a small message is sent when its receiver is in a wait: nothing was hidden there
      faster          large messages at once, of which the table says that they take longer
      order           messages of all sizes, with wildcards, persistent and nonblocking requests, finished in another order
@@ -54,6 +56,27 @@ static void sender_late(void) {
     } else {
       compute_until(0, i);
       MPI_Send(data, MUCH, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    }
+  }
+  free(data);
+}
+static void freed_send(void) {
+  char *data = memory(MUCH), there = 0;
+  for (int i = 1; i <= ROUNDS; i++) {
+    MPI_Request r;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      MPI_Isend(data, MUCH, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &r);
+      compute(NAP_NS);
+      MPI_Request_free(&r);
+      tell(0, i);
+      compute(NAP_NS);
+      MPI_Recv(&there, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Irecv(data, MUCH, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &r);
+      compute_until(0, i);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+      MPI_Send(&there, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD);
     }
   }
   free(data);
@@ -271,7 +294,7 @@ int main(int argc, char **argv) {
   const struct {
     const char *name;
     void (*run)(void);
-  } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"in_call", in_call},
+  } scenes[] = {{"receiver_late", receiver_late}, {"sender_late", sender_late}, {"freed_send", freed_send}, {"in_call", in_call},
                 {"faster", faster}, {"order", order}, {"tags", tags}, {"off", off},
                 {"long", in_order}, {"probed", probed}, {"freed", freed}, {"nested", nested}, {"truncated", truncated},
                 {"overtaking", overtaking}, {"self", self},

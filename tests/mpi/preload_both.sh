@@ -38,6 +38,11 @@ in_turn() {
       [range(0; $from|length) | . as $i | $from[$i] | $to[.id|tostring] as $there | select($there < .ts or ($i + 1 < ($from|length) and $there > $from[$i + 1].ts))]|length == 0' "$reports/t.json" >/dev/null
   then ok "$1: $2: $n messages joined in their turn ($NBC_TRACE)"; else bad "$1: $2: $n arrows ($NBC_TRACE): $(cat "$reports/said")"; fi
 }
+freed_send() { # mpi
+  both "$1" quick_no_tail freed_send
+  if awk -F, '$1 == "partner" && $2 == "irecv" { good = $4 == 10 && $7 == 0 } END { exit !good }' "$reports/csv/bounds.csv"
+  then ok "$1: who frees a send's request has not seen its end"; else bad "$1: a freed send: $(cat "$reports/csv/bounds.csv")"; fi
+}
 each() {
   both "$1" quick receiver_late
   little "$1: the receiver is late" isend
@@ -48,6 +53,7 @@ each() {
   then ok "$1: in JSON, and back"; else bad "$1: JSON: $(cat "$reports/sum.json")"; fi
   both "$1" quick sender_late
   little "$1: the sender is late" irecv
+  freed_send "$1"
   both "$1" fast2 in_call
   little "$1: sent into a wait" irecv
   # what follows is the report's: with one MPI
@@ -105,7 +111,14 @@ each() {
 }
 printf '%s\n0 2e-6\n8388608 3e-6\n' "$said" >"$work/fast2"
 printf '%s\n4096 1e-7\n1048576 5e-5\n8388608 4e-4\n' "$said" >"$work/quick"
+printf '%s\n# tail_bytes 0\n4096 1e-7\n1048576 5e-5\n8388608 4e-4\n' "$said" >"$work/quick_no_tail"
 printf '%s\n0 5\n8388608 6\n' "$said" >"$work/endless"
 printf '%s\n0 4.9e-7\n8388608 6.5e-4\n' "$said" >"$work/memory"
+if [ -n "$TEST_ONLY" ]; then # "freed_send mpich": this check alone (tests/mutate)
+  # shellcheck disable=SC2086 # words
+  set -- $TEST_ONLY
+  if have_mpi "$2"; then "$@"; else skip "$TEST_ONLY: no $2"; fi
+  finish
+fi
 each_mpi each
 finish
