@@ -5,8 +5,8 @@ static const char *const unmoved_name[] = {"barriers", "looking for messages", "
                                            "communicators and windows"};
 static const char *const unmoved_what[] = {
     [BARRIERS] =
-        "A barrier moves nothing: its time is that of who comes last (told above where timelines "
-        "tell it). Balance cures that; a barrier that orders nothing else may go: messages and "
+        "A barrier moves nothing: its time is that of who comes last, whom timelines name. Balance "
+        "cures that; a barrier that orders nothing else may go: messages and "
         "collectives wait for their data by themselves.",
     [LOOKS] = "Tests and probes drive the library and end what is there, and otherwise only look: "
               "a thread "

@@ -36,7 +36,7 @@ check "a crash" ends 100 SIGABRT ends crash
 report() { "$B/overlap_report" --no-html --csv "$T/csv" "$T/report" >"$T/text" 2>&1 && cat "$T/text" && grep '^Overlap of ends, 2 processes' "$T/text"; }
 leaves_reports() { # STATUS TEXT CALLS HOW
   rm -rf "$T/report" && timeout 300 "$B/pm_run" -n 2 --report "$T/report" "$set/ends" "$4" >"$T/out" 2>"$T/err"
-  test $? = "$1" && grep "$2" "$T/err" && grep '^pm_run: --report: 2 of 2 processes did not come to MPI_Finalize' "$T/err" && report && grep 'note: .*ended before MPI_Finalize' "$T/text" &&
+  test $? = "$1" && grep "$2" "$T/err" && grep '^pm_run: --report: reports of 2 of 2 processes, which did not come to MPI_Finalize' "$T/err" && report && grep 'note: .*ended before MPI_Finalize' "$T/text" &&
     awk -F, -v call="\"$3\"" '$1 == call && $5 > 0 && $6 > 0 { n++ } END { exit !n }' "$T/csv/places.csv"
 }
 check "a deadlock leaves reports, with the calls in which all wait" leaves_reports 100 deadlock MPI_Ssend dead

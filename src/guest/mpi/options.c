@@ -79,10 +79,11 @@ static int finish(pm_world *world, int result) {
   for (int i = 0; gm_set.report && i < guest_count(); i++)
     gm_record_rescue(gm_proc_at(i), guest_at(i), pm_world_now_ns(world));
   if (gm_record_rescued())
-    fprintf(stderr,
-            "pm_run: --report: %d of %d processes did not come to MPI_Finalize: their reports tell "
-            "what there was when the run ended\n",
-            gm_record_rescued(), guest_count());
+    fprintf(
+        stderr,
+        "pm_run: --report: reports of %d of %d processes, which did not come to MPI_Finalize, tell "
+        "what there was when the run ended\n",
+        gm_record_rescued(), guest_count());
   return gm_record_failed() && !result ? 2 : result;
 }
 static guest_part part = {.process_end = process_end,
