@@ -952,7 +952,8 @@ typedef struct nbc_partner_bound {
   nbc_kind kind;
   uint64_t count, size_bytes;
   int64_t xfer_ns, alone_min_ns, alone_max_ns, min_overlap_ns, max_overlap_ns;
-  int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
+  int64_t clock_err_ns; /* how far at most a time may be wrong on the clock of the other process */
+  uint64_t far_count; /* of count, those between clocks of two nodes, known by the messages alone */
 } nbc_partner_bound;
 
 /* A send of more waits for its receiver: no MPI that was met sends more eagerly. */
@@ -6369,7 +6370,7 @@ NBC_API void nbc_xfer_stamp(nbc_recorder *owner, uint64_t id, int64_t t_begin_ns
   nbc_xfer_stamp_length(owner, id, t_begin_ns, t_end_ns, err_ns, UINT32_MAX);
 }
 #ifdef NBC_LINES
-#line 178 "src/overlap/report.h"
+#line 179 "src/overlap/report.h"
 #endif
 /* 1 + index of a place in the report, which is added when new; 0: no memory. */
 NBC__PRIVATE int nbc__rep_site_plus1(nbc_report *r, const nbc_site *where);
@@ -6641,7 +6642,8 @@ NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bou
   nbc_partner_bound *b = NULL;
   if (!r || !from || (unsigned)from->kind >= NBC_KIND_COUNT || from->alone_min_ns < 0 ||
       from->alone_min_ns > from->min_overlap_ns || from->min_overlap_ns > from->max_overlap_ns ||
-      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns)
+      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns ||
+      from->far_count > from->count)
     return NBC_E_INVAL;
   for (size_t i = 0; i < r->partner_bound_count && !b; i++)
     if (r->partner_bounds[i].kind == from->kind) b = &r->partner_bounds[i];
@@ -6651,6 +6653,7 @@ NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bou
     b->kind = from->kind;
   }
   b->count += from->count;
+  b->far_count += from->far_count;
   b->size_bytes += from->size_bytes;
   nbc__plus(&b->xfer_ns, from->xfer_ns);
   nbc__plus(&b->alone_min_ns, from->alone_min_ns);
@@ -7571,11 +7574,12 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fprintf(out,
             "%s{\"method\":\"partner\",\"kind\":\"%s\",\"count\":%llu,\"size_bytes\":%llu,"
             "\"xfer_ns\":%lld,\"alone_min_ns\":%lld,\"alone_max_ns\":%lld,"
-            "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,\"clock_err_ns\":%lld}",
+            "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,\"clock_err_ns\":%lld,"
+            "\"far_count\":%llu}",
             i ? ",\n " : "\n ", nbc_kind_name(b->kind), (unsigned long long)b->count,
             (unsigned long long)b->size_bytes, (long long)b->xfer_ns, (long long)b->alone_min_ns,
             (long long)b->alone_max_ns, (long long)b->min_overlap_ns, (long long)b->max_overlap_ns,
-            (long long)b->clock_err_ns);
+            (long long)b->clock_err_ns, (unsigned long long)b->far_count);
   }
   if (r->partner_bound_count) fputs("]", out);
   if (r->site_count) fputs(",\n\"sites\":[", out);
@@ -8262,7 +8266,8 @@ static bool nbc__json_partner(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_partner_bound, alone_max_ns, NS, true),
       NBC__JSON_AT(nbc_partner_bound, min_overlap_ns, NS, true),
       NBC__JSON_AT(nbc_partner_bound, max_overlap_ns, NS, true),
-      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false)};
+      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false),
+      NBC__JSON_AT(nbc_partner_bound, far_count, COUNT, false)};
   nbc_partner_bound o;
   (void)index, (void)target;
   memset(&o, 0, sizeof o);

@@ -110,20 +110,21 @@ static bool csv_bounds(const nbc_report *r, const char *folder) {
   FILE *out = csv_open(folder, "bounds", path, sizeof path);
   if (!out) return false;
   fputs("method,what,peer,count,bytes,xfer_ns,min_overlap_ns,max_overlap_ns,"
-        "alone_min_ns,alone_max_ns,clock_err_ns\n",
+        "alone_min_ns,alone_max_ns,clock_err_ns,far_count\n",
         out);
   for (size_t i = 0; i < r->joint_count; i++) {
     const nbc_joint *j = &r->joints[i];
-    fprintf(out, "joint,%s,%s,%llu,%llu,%lld,%lld,%lld,,,\n", j->incoming ? "in" : "out",
+    fprintf(out, "joint,%s,%s,%llu,%llu,%lld,%lld,%lld,,,,\n", j->incoming ? "in" : "out",
             nbc_peer_name(j->peer), (unsigned long long)j->count, (unsigned long long)j->size_bytes,
             (long long)j->xfer_ns, (long long)j->min_overlap_ns, (long long)j->max_overlap_ns);
   }
   for (size_t i = 0; i < r->partner_bound_count; i++) {
     const nbc_partner_bound *b = &r->partner_bounds[i];
-    fprintf(out, "partner,%s,,%llu,%llu,%lld,%lld,%lld,%lld,%lld,%lld\n", nbc_kind_name(b->kind),
-            (unsigned long long)b->count, (unsigned long long)b->size_bytes, (long long)b->xfer_ns,
-            (long long)b->min_overlap_ns, (long long)b->max_overlap_ns, (long long)b->alone_min_ns,
-            (long long)b->alone_max_ns, (long long)b->clock_err_ns);
+    fprintf(out, "partner,%s,,%llu,%llu,%lld,%lld,%lld,%lld,%lld,%lld,%llu\n",
+            nbc_kind_name(b->kind), (unsigned long long)b->count, (unsigned long long)b->size_bytes,
+            (long long)b->xfer_ns, (long long)b->min_overlap_ns, (long long)b->max_overlap_ns,
+            (long long)b->alone_min_ns, (long long)b->alone_max_ns, (long long)b->clock_err_ns,
+            (unsigned long long)b->far_count);
   }
   return output_close(out, path);
 }

@@ -894,6 +894,7 @@ static void take_partners(run *r) {
       nbc_partner_bound *b = &kinds[x->kind];
       if (!m->is_matched || !m->has_window) continue;
       b->count++;
+      b->far_count += m->is_far;
       b->size_bytes += x->size_bytes;
       b->xfer_ns += x->xfer_ns;
       b->alone_min_ns += x->min_overlap_ns, b->alone_max_ns += x->max_overlap_ns;
@@ -911,6 +912,12 @@ static void take_partners(run *r) {
             matches.why ? matches.why
                         : "no message of their tag was seen on the other side (matched by a "
                           "probe, in parts, or by calls within calls)");
+  if (clocks.contradicted_count)
+    say_too(r,
+            "the clocks of %llu pairs of nodes jumped, or ran apart by more than 400 ppm, as the "
+            "messages between them "
+            "show: nothing is said of these by both sides",
+            (unsigned long long)clocks.contradicted_count);
   if (matches.contradicted_count) {
     words w;
     say_too(r,
@@ -926,12 +933,20 @@ static void take_partners(run *r) {
 /* What they rest on. */
 static const char *partner_caption(const nbc_report *r, words *w) {
   int64_t err_ns = 0;
-  for (size_t i = 0; i < r->partner_bound_count; i++)
-    if (r->partner_bounds[i].clock_err_ns > err_ns) err_ns = r->partner_bounds[i].clock_err_ns;
+  uint64_t count = 0, far_count = 0;
+  words err;
+  for (size_t i = 0; i < r->partner_bound_count; i++) {
+    const nbc_partner_bound *b = &r->partner_bounds[i];
+    if (b->clock_err_ns > err_ns) err_ns = b->clock_err_ns;
+    count += b->count, far_count += b->far_count;
+  }
   snprintf(w->text, sizeof w->text,
            "By both sides: no byte moves before the send is called or after the receive returns "
-           "(timelines of one clock, +- %lld ns)",
-           (long long)err_ns);
+           "(timelines of %s, +- %s)",
+           !far_count           ? "one clock"
+           : far_count == count ? "two nodes, clocks held together by these messages"
+                                : "one clock, or of two held together by these messages",
+           time_text(err_ns, &err));
   return w->text;
 }
 

@@ -9,7 +9,7 @@
    Nothing is said where a timeline has lost its first records, sizes differ, the number is not known and
    several communicators are in use, or the program lets messages of a communicator overtake others.
 
-   Bounds by method "partner", where both clocks are those of one boot (CLOCK_MONOTONIC_RAW, their errors
+   Bounds by method "partner", by clocks that both share or that messages hold together (trace_clocks.h; their errors
    taken off): no byte moves before the send is called, none after the receive has returned. So the window
    of both is
        from the send's call to the receive's return,
@@ -18,8 +18,10 @@
    and where the send's end tells that all has arrived (tail_bytes 0, and its request was not freed), not after that. Bounds in these windows by the
    rules of [MONITOR], and those of the one process alone: what all of them allow. Of a transfer that was faster
    than the table, as a window shows, nothing is said here, and the minimum of one side is not believed either. */
+#include "tools/trace_clocks.h"
 typedef struct match_bounds {
   bool is_matched, has_window;              /* has_window: both clocks and ends were known */
+  bool is_far;                              /* ... and the clocks are of two nodes */
   size_t timeline;                          /* the partner's, and its record there */
   int64_t partner_begin_ns, partner_end_ns; /* as that process saw it; INT64_MIN: it did not */
   int64_t min_ns, max_ns;
@@ -416,35 +418,47 @@ static void match_narrow(const match_one *one, uint8_t flags, int64_t begin_ns, 
   matches.bounded_count++;
 }
 
+/* Of one large message, which no process keeps for the other, the send's end tells that all has arrived. A send whose
+   own bounds rest on one stamp (case 3) did not show its end: its request was freed. */
+static bool match_no_tail(const match_one *s, const match_one *r) {
+  return s->message->case_of & TRACE_NO_TAIL && s->transfer->case_of < 3 &&
+         !((s->message->case_of | r->message->case_of) & (TRACE_EAGER | TRACE_UNSEEN));
+}
+/* What a message tells of the clocks of two nodes. */
+static void match_clocks(const match_one *s, const match_one *r) {
+  clocks_add(s->timeline, s->transfer->begin_ns, r->timeline, r->transfer->end_ns);
+  if (match_no_tail(s, r))
+    clocks_add(r->timeline, r->transfer->begin_ns, s->timeline, s->transfer->end_ns);
+}
+/* A time of another process on one's own clock, the error added: 1 as late, -1 as early as it can have been. */
+static bool match_meet(const match_one *own, const match_one *other, int64_t t_ns, int side,
+                       int64_t *own_ns) {
+  int64_t err_ns;
+  if (!clocks_meet(own->timeline, other->timeline, t_ns, own_ns, &err_ns)) return false;
+  if (err_ns > matches.err_ns) matches.err_ns = err_ns;
+  *own_ns += side * err_ns;
+  return true;
+}
 static void match_both(const match_one *s, const match_one *r) {
-  const timeline *ts = &traces.of[s->timeline], *tr = &traces.of[r->timeline];
   const trace_record *out = s->transfer, *in = r->transfer;
   const uint8_t flags = s->message->case_of | r->message->case_of;
-  /* A send whose own bounds rest on one stamp (case 3) did not show its end: its request was freed. */
-  const bool no_tail = s->message->case_of & TRACE_NO_TAIL && out->case_of < 3 &&
-                       !(flags & (TRACE_EAGER | TRACE_UNSEEN));
-  if (!trace_is_one_boot(ts, tr) || out->begin_ns == INT64_MIN || in->end_ns == INT64_MIN) return;
-  const int64_t err_ns = trace_err_ns(ts) + trace_err_ns(tr);
-  if (err_ns > matches.err_ns) matches.err_ns = err_ns;
-  s->bounds->has_window = r->bounds->has_window = true;
+  const bool ends = match_no_tail(s, r) && out->end_ns != INT64_MIN;
   /* The sender's times, then the receiver's. What the other process saw is moved outwards by the
      error: a window too wide makes wide bounds, one too narrow makes false ones. */
-  const int64_t arrived_ns = trace_own_ns(ts, trace_raw_ns(tr, in->end_ns)) + err_ns;
-  int64_t late_ns = out->begin_ns, end_ns = arrived_ns;
-  if (in->begin_ns != INT64_MIN) {
-    const int64_t posted_ns = trace_own_ns(ts, trace_raw_ns(tr, in->begin_ns)) - err_ns;
-    if (posted_ns > late_ns) late_ns = posted_ns;
-  }
-  if (no_tail && out->end_ns != INT64_MIN && out->end_ns < end_ns) end_ns = out->end_ns;
-  match_narrow(s, flags, out->begin_ns, late_ns, end_ns);
-  const int64_t begun_ns = trace_own_ns(tr, trace_raw_ns(ts, out->begin_ns)) - err_ns;
-  late_ns = in->begin_ns > begun_ns ? in->begin_ns : begun_ns;
-  end_ns = in->end_ns;
-  if (no_tail && out->end_ns != INT64_MIN) {
-    const int64_t ended_ns = trace_own_ns(tr, trace_raw_ns(ts, out->end_ns)) + err_ns;
-    if (ended_ns < end_ns) end_ns = ended_ns;
-  }
-  match_narrow(r, flags, begun_ns, late_ns, end_ns);
+  int64_t arrived_ns, begun_ns, posted_ns = INT64_MIN, ended_ns = INT64_MAX;
+  if (out->begin_ns == INT64_MIN || in->end_ns == INT64_MIN ||
+      !match_meet(s, r, in->end_ns, 1, &arrived_ns) ||
+      !match_meet(r, s, out->begin_ns, -1, &begun_ns) ||
+      (in->begin_ns != INT64_MIN && !match_meet(s, r, in->begin_ns, -1, &posted_ns)) ||
+      (ends && !match_meet(r, s, out->end_ns, 1, &ended_ns)))
+    return;
+  s->bounds->has_window = r->bounds->has_window = true;
+  s->bounds->is_far = r->bounds->is_far = clocks.boot[s->timeline] != clocks.boot[r->timeline];
+  if (ends && out->end_ns < arrived_ns) arrived_ns = out->end_ns;
+  match_narrow(s, flags, out->begin_ns, posted_ns > out->begin_ns ? posted_ns : out->begin_ns,
+               arrived_ns);
+  match_narrow(r, flags, begun_ns, in->begin_ns > begun_ns ? in->begin_ns : begun_ns,
+               ended_ns < in->end_ns ? ended_ns : in->end_ns);
 }
 
 static bool match_look_up(match_one *one) {
@@ -477,10 +491,18 @@ static void match_messages(void) {
   const size_t sent_count = match_collect(matches.sent, false),
                received_count = match_collect(matches.received, true);
   match_pair(sent_count, received_count);
+  clocks_begin();
   for (uint64_t i = 0; i < matches.matched_count; i++) {
     match_one *s = &matches.sent[i], *r = &matches.received[i];
-    if (!match_look_up(s) || !match_look_up(r)) continue;
+    const bool has_both = match_look_up(s) && match_look_up(r);
+    if (has_both) match_clocks(s, r);
+  }
+  clocks_solve();
+  for (uint64_t i = 0; i < matches.matched_count; i++) {
+    match_one *s = &matches.sent[i], *r = &matches.received[i];
+    if (!s->transfer || !r->transfer) continue;
     *s->bounds = (match_bounds){true,
+                                false,
                                 false,
                                 r->timeline,
                                 r->transfer->begin_ns,
@@ -488,6 +510,7 @@ static void match_messages(void) {
                                 s->transfer->min_overlap_ns,
                                 s->transfer->max_overlap_ns};
     *r->bounds = (match_bounds){true,
+                                false,
                                 false,
                                 s->timeline,
                                 s->transfer->begin_ns,

@@ -3,6 +3,7 @@
 #include "tools/trace_file.h"
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <sys/stat.h>
 
 typedef struct trace_place {

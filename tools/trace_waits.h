@@ -2,7 +2,7 @@
    in which a process learnt that its side was over, with the probes and the looks in vain just before it. For
    overlap_report, after trace_match.h.
 
-   By the clock that both share, its error taken off, a wait has three parts:
+   By the clock that both share, or messages hold together, its error taken off, a wait has three parts:
      late        until the partner had called its side: with whatever progress, nothing could have moved
      moving      after all partners of the call had called theirs: the transfers themselves, and what keeps them from moving;
                  of this, computing: while the partner computed with a large send of its own posted, where the
@@ -112,10 +112,11 @@ static size_t wait_first_call(size_t i, int64_t t_ns) {
 /* What the partner computed for certain between two times of this process, while its own send was not over. 0: it computed
    on when the wait was over, so that it was not needed. */
 static int64_t wait_computed_ns(const wait_side *x, int64_t from_ns, int64_t to_ns) {
-  const timeline *own = &traces.of[x->timeline], *other = &traces.of[x->partner];
-  int64_t least_ns[2], most_ns[2];
-  int64_t from = trace_own_ns(other, trace_raw_ns(own, from_ns)) + x->err_ns,
-          to = trace_own_ns(other, trace_raw_ns(own, to_ns)) - x->err_ns;
+  int64_t least_ns[2], most_ns[2], from, to, from_err_ns, to_err_ns;
+  if (!clocks_meet(x->partner, x->timeline, from_ns, &from, &from_err_ns) ||
+      !clocks_meet(x->partner, x->timeline, to_ns, &to, &to_err_ns))
+    return 0;
+  from += from_err_ns, to -= to_err_ns;
   const size_t next = wait_first_call(x->partner, from);
   if (from >= to || next == matches.call_count[x->partner] ||
       matches.calls[x->partner][next].begin_ns > to)
@@ -225,11 +226,12 @@ static void wait_add_all(wait_sums *(*sums_of)(void *user, size_t timeline, size
       const match_one *own = in ? &matches.received[i] : &matches.sent[i],
                       *other = in ? &matches.sent[i] : &matches.received[i];
       const uint8_t flags = own->message->case_of | other->message->case_of;
+      int64_t called_ns, err_ns;
       if (!own->transfer || !other->transfer || own->transfer->end_ns == INT64_MIN ||
           other->transfer->begin_ns == INT64_MIN ||
-          !trace_is_one_boot(&traces.of[own->timeline], &traces.of[other->timeline]))
+          !clocks_meet(own->timeline, other->timeline, other->transfer->begin_ns, &called_ns,
+                       &err_ns))
         continue;
-      const timeline *mine = &traces.of[own->timeline], *theirs = &traces.of[other->timeline];
       const match_call *call = wait_call_at(&ends[own->timeline], matches.call_count[own->timeline],
                                             own->transfer->end_ns);
       /* Without a table nobody knows what goes ahead; no MPI that was met sends more so. */
@@ -237,20 +239,11 @@ static void wait_add_all(wait_sums *(*sums_of)(void *user, size_t timeline, size
           !(flags & TRACE_UNSEEN) &&
           (!(flags & TRACE_EAGER) || own->message->size_bytes > NBC_LARGE_SEND_BYTES);
       const bool is_free = !in && !is_large;
-      const int64_t called_ns =
-          is_free ? own->transfer->end_ns - ((int64_t)1 << 61)
-                  : trace_own_ns(mine, trace_raw_ns(theirs, other->transfer->begin_ns));
+      if (is_free) called_ns = own->transfer->end_ns - ((int64_t)1 << 61);
       if (call)
-        sides[count++] = (wait_side){own->timeline,
-                                     other->timeline,
-                                     call,
-                                     own->transfer,
-                                     other->transfer,
-                                     called_ns,
-                                     trace_err_ns(mine) + trace_err_ns(theirs),
-                                     in == 1,
-                                     is_large,
-                                     is_free};
+        sides[count++] =
+            (wait_side){own->timeline, other->timeline, call,    own->transfer, other->transfer,
+                        called_ns,     err_ns,          in == 1, is_large,      is_free};
     }
   if (count) qsort(sides, count, sizeof *sides, wait_by_call);
   for (size_t i = 0, end; i < count; i = end) {

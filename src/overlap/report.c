@@ -244,7 +244,8 @@ NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bou
   nbc_partner_bound *b = NULL;
   if (!r || !from || (unsigned)from->kind >= NBC_KIND_COUNT || from->alone_min_ns < 0 ||
       from->alone_min_ns > from->min_overlap_ns || from->min_overlap_ns > from->max_overlap_ns ||
-      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns)
+      from->max_overlap_ns > from->alone_max_ns || from->alone_max_ns > from->xfer_ns ||
+      from->far_count > from->count)
     return NBC_E_INVAL;
   for (size_t i = 0; i < r->partner_bound_count && !b; i++)
     if (r->partner_bounds[i].kind == from->kind) b = &r->partner_bounds[i];
@@ -254,6 +255,7 @@ NBC_API nbc_status nbc_report_partner_bound(nbc_report *r, const nbc_partner_bou
     b->kind = from->kind;
   }
   b->count += from->count;
+  b->far_count += from->far_count;
   b->size_bytes += from->size_bytes;
   nbc__plus(&b->xfer_ns, from->xfer_ns);
   nbc__plus(&b->alone_min_ns, from->alone_min_ns);

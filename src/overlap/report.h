@@ -44,7 +44,8 @@ typedef struct nbc_partner_bound {
   nbc_kind kind;
   uint64_t count, size_bytes;
   int64_t xfer_ns, alone_min_ns, alone_max_ns, min_overlap_ns, max_overlap_ns;
-  int64_t clock_err_ns; /* the largest difference that the clocks of two processes may have had */
+  int64_t clock_err_ns; /* how far at most a time may be wrong on the clock of the other process */
+  uint64_t far_count; /* of count, those between clocks of two nodes, known by the messages alone */
 } nbc_partner_bound;
 
 /* A send of more waits for its receiver: no MPI that was met sends more eagerly. */

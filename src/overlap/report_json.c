@@ -144,11 +144,12 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
     fprintf(out,
             "%s{\"method\":\"partner\",\"kind\":\"%s\",\"count\":%llu,\"size_bytes\":%llu,"
             "\"xfer_ns\":%lld,\"alone_min_ns\":%lld,\"alone_max_ns\":%lld,"
-            "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,\"clock_err_ns\":%lld}",
+            "\"min_overlap_ns\":%lld,\"max_overlap_ns\":%lld,\"clock_err_ns\":%lld,"
+            "\"far_count\":%llu}",
             i ? ",\n " : "\n ", nbc_kind_name(b->kind), (unsigned long long)b->count,
             (unsigned long long)b->size_bytes, (long long)b->xfer_ns, (long long)b->alone_min_ns,
             (long long)b->alone_max_ns, (long long)b->min_overlap_ns, (long long)b->max_overlap_ns,
-            (long long)b->clock_err_ns);
+            (long long)b->clock_err_ns, (unsigned long long)b->far_count);
   }
   if (r->partner_bound_count) fputs("]", out);
   if (r->site_count) fputs(",\n\"sites\":[", out);

@@ -566,7 +566,8 @@ static bool nbc__json_partner(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_partner_bound, alone_max_ns, NS, true),
       NBC__JSON_AT(nbc_partner_bound, min_overlap_ns, NS, true),
       NBC__JSON_AT(nbc_partner_bound, max_overlap_ns, NS, true),
-      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false)};
+      NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false),
+      NBC__JSON_AT(nbc_partner_bound, far_count, COUNT, false)};
   nbc_partner_bound o;
   (void)index, (void)target;
   memset(&o, 0, sizeof o);

@@ -25,6 +25,22 @@ little() {
   then ok "$1: $2: $(awk -F, -v k="$2" '$1 == "partner" && $2 == k { print "at most", $8, "of", $6, "ns,", $10, "by one side alone" }' "$reports/csv/bounds.csv")"
   else bad "$1: $2: $(cat "$reports/csv/bounds.csv" "$reports/text")"; fi
 }
+# The same timelines, as if rank 1 had run on a node whose clock is 123 s ahead and 37 ppm too fast: what is known by the
+# messages alone is less than by one clock, and true.
+two_nodes() {
+  near=$reports && reports=$reports.far && cp -r "$near" "$reports" || return 1
+  for file in "$reports"/*.1.trace; do
+    LC_ALL=C sed '/^$/q' "$near/${file##*/}" >"$work/head" &&
+      { awk '$1 == "raw" { from = from ? from : $3; printf "raw %s %.0f %s\n", $2, $3 + 123456789012 + ($3 - from) * 37e-6, $4; next } $1 == "boot" { $2 = "of-another-node" } 1' "$work/head" &&
+        tail -c +$(($(wc -c <"$work/head") + 1)) "$near/${file##*/}"; } >"$file"
+  done
+  "$B/overlap_report" --no-html --csv "$reports/csv" "$reports" >"$reports/text" 2>&1 || cat "$reports/text"
+  if awk -F, '$1 != "partner" { next } FNR == NR { n++; min[$2] = $7; max[$2] = $8; next } { n--; if (!($2 in min) || $7 > min[$2] || $8 < max[$2] || $7 < $9 || $8 > $10 || $12 != $4) bad = 1 }
+      END { exit bad || n }' "$near/csv/bounds.csv" "$reports/csv/bounds.csv" && grep -q '^partner' "$reports/csv/bounds.csv"
+  then ok "$1: between two nodes: $(awk -F, '$1 == "partner" { print $2, "known to", $11, "ns"; exit }' "$reports/csv/bounds.csv"), never narrower than by one clock"
+  else bad "$1: between two nodes: $(cat "$near/csv/bounds.csv" "$reports/csv/bounds.csv" "$reports/text")"; fi
+  said "$1: by whose clocks" 'timelines of two nodes, clocks held together by these messages, +-' text
+}
 said() { # WHAT TEXT FILE
   if grep -q -- "$2" "$reports/$3"; then ok "$1"; else bad "$1: not said: $2: $(cat "$reports/$3")"; fi
 }
@@ -51,8 +67,10 @@ each() {
   "$B/overlap_report" --json "$reports" >"$reports/sum.json" && "$B/overlap_report" --no-html --csv "$reports/again" "$reports/sum.json" >/dev/null 2>&1
   if grep -q '"method":"partner","kind":"isend"' "$reports/sum.json" && cmp -s "$reports/csv/bounds.csv" "$reports/again/bounds.csv"
   then ok "$1: in JSON, and back"; else bad "$1: JSON: $(cat "$reports/sum.json")"; fi
+  two_nodes "$1"
   both "$1" quick sender_late
   little "$1: the sender is late" irecv
+  two_nodes "$1"
   freed_send "$1"
   both "$1" fast2 in_call
   little "$1: sent into a wait" irecv

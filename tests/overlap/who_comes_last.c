@@ -250,6 +250,8 @@ static void release(void) {
   free(matches.messages_of);
   free(matches.collectives);
   free(matches.collectives_of);
+  free(clocks.boot), free(clocks.facts), free(clocks.pairs);
+  memset(&clocks, 0, sizeof clocks);
   free(matches.sent);
   free(matches.received);
   free(traces.of);

@@ -116,14 +116,21 @@ static nbc_report *random_report(void) {
   for (uint64_t i = test_below(4); i > 0; i--) {
     int64_t t[5];
     for (int k = 0; k < 5; k++) t[k] = (k ? t[k - 1] : 0) + (int64_t)test_below(1000000);
-    const nbc_partner_bound b = {(nbc_kind)test_below(NBC_KIND_COUNT), test_below(99), test_below(9999), t[4], t[0], t[3],
-                                 t[1], t[2], (int64_t)test_below(500)};
+    const uint64_t count = test_below(99);
+    const nbc_partner_bound b = {(nbc_kind)test_below(NBC_KIND_COUNT), count, test_below(9999), t[4], t[0], t[3],
+                                 t[1], t[2], (int64_t)test_below(500), test_below(count + 1)};
+    uint64_t far_count = b.far_count;
+    for (size_t k = 0; k < r->partner_bound_count; k++)
+      if (r->partner_bounds[k].kind == b.kind) far_count += r->partner_bounds[k].far_count;
     CHECK(nbc_report_partner_bound(r, &b) == NBC_OK);
     for (size_t k = 0; k < r->partner_bound_count; k++)
-      if (r->partner_bounds[k].kind == b.kind) CHECK(r->partner_bounds[k].clock_err_ns >= b.clock_err_ns);
+      if (r->partner_bounds[k].kind == b.kind) CHECK(r->partner_bounds[k].clock_err_ns >= b.clock_err_ns && r->partner_bounds[k].far_count == far_count);
     nbc_partner_bound wider = b;
     wider.max_overlap_ns = b.alone_max_ns + 1;
     CHECK(nbc_report_partner_bound(r, &wider) == NBC_E_INVAL);
+    nbc_partner_bound farther = b;
+    farther.far_count = b.count + 1;
+    CHECK(nbc_report_partner_bound(r, &farther) == NBC_E_INVAL);
   }
   for (uint64_t i = test_below(4); i > 0; i--) {
     nbc_pair pair = {(int)test_below(9), (int)test_below(9), test_rand(), test_rand(), test_rand(), test_rand(),
