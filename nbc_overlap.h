@@ -6538,7 +6538,7 @@ static uint32_t *nbc__rep_site_slot(nbc_report *r, const nbc_site *key) {
 static uint32_t *nbc__rep_ending_slot(nbc_report *r, int begin_plus1, int end_plus1) {
   nbc__rep_index *x = &r->ending_index;
   const uint64_t hash =
-      ((uint64_t)(uint32_t)begin_plus1 << 32 | (uint32_t)end_plus1) * 0x9E3779B97F4A7C15u;
+      ((uint64_t)begin_plus1 * 0x9E3779B97F4A7C15u ^ (uint64_t)end_plus1) * 0xD6E8FEB86659FD93u;
   for (size_t at = (size_t)(hash >> 32);; at++) {
     uint32_t *slot = &x->slots[at & (x->count - 1)];
     x->looks++;
