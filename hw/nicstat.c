@@ -244,6 +244,12 @@ static void watch_json(const nic_info *n, const source *c, const nic_value *befo
   puts("}}");
 }
 
+/* A terminal that can be told to begin anew: others get one table below the other. */
+static bool terminal_clears(void) {
+  const char *const kind = getenv("TERM");
+  return isatty(1) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
 static void watch_text(const options *o, const nic_info *n, const source *c,
                        const nic_value *before, const nic_value *now, bool live) {
   char rate[16];
@@ -312,7 +318,7 @@ static int run_watch(const options *o, const nic_machine *m) {
     else if (o->json)
       watch_json(n, c, before, now);
     else
-      watch_text(o, n, c, before, now, isatty(1) != 0);
+      watch_text(o, n, c, before, now, terminal_clears());
     if (code == 0 && !output_flush()) code = 1;
     nic_value *swap = before;
     before = now;
@@ -524,16 +530,15 @@ static int stamps_socket(const char *address, int type, bool listening) {
   hints.ai_socktype = type;
   hints.ai_flags = (listening ? AI_PASSIVE : 0) | AI_NUMERICSERV;
   if (n > 1 && from[0] == '[' && from[n - 1] == ']') from++, n -= 2;
-  const bool fits = strspn(port, "0123456789") < 6 && atoi(port) <= 65535; /* getaddrinfo cuts it */
-  const bool ok = n < sizeof host && (listening || n > 0) && fits;
-  if (ok) memcpy(host, from, n);
-  const int code = ok     ? getaddrinfo(n ? host : NULL, port, &hints, &list)
-                   : fits ? EAI_NONAME
-                          : EAI_SERVICE;
-  if (code)
-    return fprintf(stderr, "nicstat: %s: must be %sPORT: %s\n", address,
-                   listening ? "[HOST:]" : "HOST:", gai_strerror(code)),
+  const size_t digits = strspn(port, "0123456789");
+  const bool fits = digits > 0 && digits < 6 && !port[digits] && atoi(port) <= 65535;
+  if (n >= sizeof host || (!listening && n == 0) || !fits)
+    return fprintf(stderr, "nicstat: %s: must be %sPORT, a number up to 65535\n", address,
+                   listening ? "[HOST:]" : "HOST:"),
            -1;
+  memcpy(host, from, n);
+  const int code = getaddrinfo(n ? host : NULL, port, &hints, &list);
+  if (code) return fprintf(stderr, "nicstat: %s: %s\n", address, gai_strerror(code)), -1;
   for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
     fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
     if (fd >= 0 && listening) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -1101,8 +1106,8 @@ int main(int argc, char **argv) {
   nic_machine *m;
   nic_error error;
   output_begin("nicstat");
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-    return usage(stdout);
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return usage(stdout);
   if (argc == 2 && strcmp(argv[1], "--version") == 0)
     return puts("nicstat of nbc_overlap " NBC_VERSION_STRING) < 0;
   int code = parse(argc, argv, &o);

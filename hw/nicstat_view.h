@@ -240,7 +240,7 @@ static int run_top(options *o, const nic_machine *m) {
   v.order = calloc(v.count, sizeof(top_row *));
   nic_value *values = calloc(2 * v.count, sizeof *values);
   int code = 1;
-  v.live = isatty(0) && isatty(1) && tcgetattr(0, &usual) == 0;
+  v.live = isatty(0) && terminal_clears() && tcgetattr(0, &usual) == 0;
   if (v.live) {
     raw = usual;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);

@@ -10,6 +10,10 @@
      value = cosim_read(sim, 1, COSIM_CLOCK_LO);    waits: time passes
      cosim_destroy(sim);
 
+   Built by `make build/rtl/libnic_cosim.a` (Verilator); a test bench in C++ beside the repository:
+     g++ -I REPOSITORY bench.cc REPOSITORY/build/rtl/libnic_cosim.a -lz -pthread     #include "rtl/nic_cosim.h"
+   in C the same with -lstdc++.
+
    All NICs share one clock edge; the clocks that they show may differ in rate and offset
    (registers). Packets travel through an ideal crossbar: fixed latency, credits per virtual network on
    both sides, the packets of one message stay together. With desc.net they travel over cables and switches

@@ -34,6 +34,8 @@ static const char example[] =
     "wait_count 10000\nmin_wait_s 3.2e-5\nblocking_s 11.7\nother_s 0\n";
 
 static nbc_dedicated_input input;
+static double
+    core_wait_ratio; /* of the run's time, that its processes waited for a core; 0: little */
 static int report_count, reports_here_count; /* JSON reports read; of them, from this host */
 
 static int fail(const char *what) {
@@ -121,6 +123,9 @@ static nbc_status read_input(char **paths, int count, nbc_error *err) {
     free(text);
   }
   if (!status && sum) nbc_dedicated_from_report(sum, &input);
+  for (size_t i = 0; !status && sum && i < sum->counter_count; i++)
+    if (strcmp(sum->counters[i].name, "waited_for_a_core_ns") == 0 && sum->wall_ns > 0)
+      core_wait_ratio = sum->counters[i].value / (double)sum->wall_ns;
   nbc_report_free(sum);
   return status;
 }
@@ -274,6 +279,12 @@ static int report(const char *svg) {
   else
     print_verdict(&r[0], &r[1]);
   print_grounds(&r[1]);
+  if (core_wait_ratio > 0)
+    printf(
+        "Caution: for at least %.0f %% of the time processes waited for a core that others had: "
+        "computation and waits were shorter with a core for each, and the verdict may be another "
+        "one.\n",
+        100 * core_wait_ratio);
   return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
 }
 
@@ -298,29 +309,33 @@ static const char usage[] =
 int main(int argc, char **argv) {
   const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL, *scaling = NULL;
   nbc_error err = {0};
-  int first = 1;
+  char **const paths = argv + 1; /* moved together, from between the options */
+  int path_count = 0;
   output_begin("dedicated_core");
-  for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
-    if (strcmp(argv[first], "--help") == 0) return puts(usage), 0;
-    if (strcmp(argv[first], "--example") == 0) return fputs(example, stdout), 0;
-    const char **value = strcmp(argv[first], "--svg") == 0       ? &svg
-                         : strcmp(argv[first], "--cores") == 0   ? &cores
-                         : strcmp(argv[first], "--alpha") == 0   ? &alpha
-                         : strcmp(argv[first], "--costs") == 0   ? &costs
-                         : strcmp(argv[first], "--scaling") == 0 ? &scaling
-                                                                 : NULL;
-    if (!value || first + 1 == argc)
-      return fprintf(stderr, "dedicated_core: %s: %s\n%s\n", argv[first],
+  for (int i = 1; i < argc; i++) {
+    if (strncmp(argv[i], "--", 2) != 0) {
+      paths[path_count++] = argv[i];
+      continue;
+    }
+    if (strcmp(argv[i], "--help") == 0) return puts(usage), 0;
+    if (strcmp(argv[i], "--example") == 0) return fputs(example, stdout), 0;
+    const char **value = strcmp(argv[i], "--svg") == 0       ? &svg
+                         : strcmp(argv[i], "--cores") == 0   ? &cores
+                         : strcmp(argv[i], "--alpha") == 0   ? &alpha
+                         : strcmp(argv[i], "--costs") == 0   ? &costs
+                         : strcmp(argv[i], "--scaling") == 0 ? &scaling
+                                                             : NULL;
+    if (!value || i + 1 == argc)
+      return fprintf(stderr, "dedicated_core: %s: %s\n%s\n", argv[i],
                      value ? "its value is missing" : "unknown option", usage),
              2;
-    *value = argv[++first];
+    *value = argv[++i];
   }
   nbc_status status =
-      first < argc ? read_input(argv + first, argc - first, &err)
-                   : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
+      path_count ? read_input(paths, path_count, &err)
+                 : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
   if (!status && !(input.noprog_s > 0) && !(input.comp_s > 0)) /* an empty file, say */
-    return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", argv[first]),
-           2;
+    return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", paths[0]), 2;
   if (!status && costs) status = read_costs(costs, &err);
   if (status) return fail(err.text);
   char *end = NULL;

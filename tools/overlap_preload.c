@@ -60,8 +60,17 @@
      MPI_Pcontrol(1)          on (all threads: each from its next MPI call on)
      MPI_Pcontrol(2, "name")  a section begins (ASCII or UTF-8; 63 bytes are kept)
      MPI_Pcontrol(-2)         the innermost section ends
-   Any level >= 2 or < 0 does the same. Without a readable name (Fortran cannot pass one) the section
-   is called "level 2". Regions marked for Caliper (cali_begin_region, ...) or NVTX 2 are sections too
+   Any level >= 2 or < 0 does the same. Without a readable name the section is called "level 2". Fortran's own
+   MPI_Pcontrol takes no name; C's does, with this interface:
+     interface
+       subroutine section(level, name) bind(c, name="MPI_Pcontrol")
+         use iso_c_binding
+         integer(c_int), value :: level
+         character(kind=c_char) :: name(*)
+       end subroutine
+     end interface
+     call section(2, "halo" // char(0))        ! ... and section(-2, char(0))
+   Regions marked for Caliper (cali_begin_region, ...) or NVTX 2 are sections too
    (overlap_preload_regions.h).
 
    WHAT IS A TRANSFER, AND WHEN

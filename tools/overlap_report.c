@@ -1361,13 +1361,18 @@ int main(int argc, char **argv) {
   const char *page = NULL, *csv = NULL;
   char *reference_path = NULL;
   bool json = false, wants_page = true;
-  int i = 1;
+  char **const paths = argv + 1; /* moved together, from between the options */
+  int path_count = 0;
   run r, reference;
   output_begin("overlap_report");
-  for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-    if (strcmp(argv[i], "--diff") == 0) return argc - i == 3 ? compare(argv + i + 1) : usage();
-    if (strcmp(argv[i], "--help") == 0) return printf("%s%s", usage_text, help_text) < 0;
-    if (strcmp(argv[i], "--json") == 0)
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] != '-' || !argv[i][1])
+      paths[path_count++] = argv[i];
+    else if (strcmp(argv[i], "--diff") == 0)
+      return argc - i == 3 && !path_count ? compare(argv + i + 1) : usage();
+    else if (strcmp(argv[i], "--help") == 0)
+      return printf("%s%s", usage_text, help_text) < 0;
+    else if (strcmp(argv[i], "--json") == 0)
       json = true;
     else if (strcmp(argv[i], "--no-html") == 0)
       wants_page = false, page = NULL;
@@ -1382,9 +1387,9 @@ int main(int argc, char **argv) {
       return usage();
     }
   }
-  if (i == argc) return usage();
-  if (!page && wants_page && !json) page = page_beside(argv[i]);
-  read_run(&r, argv + i, argc - i);
+  if (!path_count) return usage();
+  if (!page && wants_page && !json) page = page_beside(paths[0]);
+  read_run(&r, paths, path_count);
   if (!r.process_count) {
     fputs("overlap_report: nothing to report\n", stderr);
     free_run(&r);

@@ -342,11 +342,14 @@ static bool write_otf2(const char *path) {
 int main(int argc, char **argv) {
   const char *json = NULL, *otf2 = NULL;
   bool bad = false;
-  int i = 1;
+  char **const paths = argv + 1; /* moved together, from between the options */
+  int path_count = 0;
   output_begin("overlap_trace");
-  for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+  for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0) return fputs(usage_text, stdout) < 0;
-    if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+    if (argv[i][0] != '-' || !argv[i][1])
+      paths[path_count++] = argv[i];
+    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
       json = argv[++i];
     else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc)
       otf2 = argv[++i];
@@ -355,14 +358,14 @@ int main(int argc, char **argv) {
                      argv[i], usage_text),
              2;
   }
-  if (i == argc) return fputs(usage_text, stderr), 2;
+  if (!path_count) return fputs(usage_text, stderr), 2;
   char beside[PATH_MAX];
   struct stat st;
-  const bool one_folder = i + 1 == argc && stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode);
-  snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? argv[i] : "",
+  const bool one_folder = path_count == 1 && stat(paths[0], &st) == 0 && S_ISDIR(st.st_mode);
+  snprintf(beside, sizeof beside, "%s%soverlap_trace.json", one_folder ? paths[0] : "",
            one_folder ? "/" : "");
   if (!json && !otf2) json = beside;
-  for (; i < argc; i++) trace_add_path(argv[i], &bad);
+  for (int i = 0; i < path_count; i++) trace_add_path(paths[i], &bad);
   if (!traces.count)
     return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
   trace_sort();

@@ -1,15 +1,6 @@
 #!/bin/sh
 # The command dedicated_core: built-in example, each kind of input, SVG, errors on bad input.
-B=${B:-build}
-T=$(mktemp -d)
-trap 'rm -rf "$T"' EXIT
-passed=0 failed=0
-check() { # NAME, then a command that must succeed
-  name=$1
-  shift
-  if "$@" >"$T/out" 2>&1; then passed=$((passed + 1)) && echo "ok      $name"
-  else failed=$((failed + 1)) && echo "FAILED  $name" && tail -5 "$T/out"; fi
-}
+. tests/test.sh
 says() { # TEXT, STATUS, then a command: exit status and text on either stream
   text=$1 status=$2
   shift 2
@@ -26,6 +17,11 @@ check "a report of this library is read" says 'Verdict' 0 "$D" --cores 4 tests/f
 check "reports are averaged" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json tests/fuzz/seeds/fuzz_report/full.json
 check "cores are a number that fits" says '--cores: must be' 2 "$D" --cores 4294967298 tests/fuzz/seeds/fuzz_report/full.json
 check "a report does not know the cores" says '--cores: the input does not say' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json
+# a quarter of the run's time, of which the report counts a million ns
+sed 's/"counters":\[/"counters":[{"section_index":0,"name":"waited_for_a_core_ns","value":250000},/' tests/fuzz/seeds/fuzz_report/full.json >"$T/shared.json"
+check "a run that lacked cores is no good ground" says 'Caution: for at least 25 % of the time processes waited for a core' 0 "$D" --cores 4 "$T/shared.json"
+check "one that had them gets no caution" sh -c "! '$D' --cores 4 tests/fuzz/seeds/fuzz_report/full.json | grep Caution"
+check "options may stand behind the reports" says 'halo: 4 cores, alpha 0.50' 0 "$D" tests/fuzz/seeds/fuzz_report/full.json --cores 4 --alpha 0.5
 check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json "$T/kripke"
 check "the verdict says on what it rests" says 'It rests on N/(N-1) alone: on one core less computation is taken to last 1.067 times' 0 "$D" "$T/kripke"
 check "measured scaling replaces N/(N-1)" says 'does not pay: 147 s now' 0 "$D" --scaling 15:200,16:100 "$T/kripke"
@@ -51,5 +47,4 @@ check "bad options are refused" says 'dedicated_core: --fast: unknown option' 2 
 check "a value that is missing is named" says 'dedicated_core: --cores: its value is missing' 2 "$D" --cores
 : >"$T/nothing"
 check "of an empty file nothing is predicted" says 'nothing: neither noprog_s nor comp_s in it' 2 "$D" --cores 4 "$T/nothing"
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -46,6 +46,7 @@ check no_nic 0 'no NIC found' out --sysfs "$dir/no_nics"
 check health_without_a_nic 2 'health: no NIC found' err health --sysfs "$dir/no_nics"
 check missing_sysfs 1 'mount sysfs' err --sysfs "$dir/none"
 check help 0 '^usage' out --help
+check help_of_a_command 0 '^usage' out top --help
 check clock_of_the_kernel 0 '"kind":"system"' out clock realtime --json --count 2 --interval 0.01
 check clock_as_a_table 0 'stamp +- ns' out clock realtime --count 1
 check clock_without_name 2 'name a NIC' err clock
@@ -55,6 +56,8 @@ check watch_registers_of_no_device 1 'no register list' err watch eth9 --registe
 check stamps_to_nowhere 1 'must be HOST:PORT' err stamps --connect 7000
 check stamps_from_nowhere 1 'must be \[HOST:\]PORT' err stamps --listen 1.2.3.4:port
 check stamps_from_no_port 1 'must be \[HOST:\]PORT' err stamps --listen 127.0.0.1:65537
+check stamps_without_a_port 1 '^nicstat: 127.0.0.1: must be HOST:PORT, a number up to 65535$' err stamps --connect 127.0.0.1
+check stamps_to_no_host 1 '^nicstat: no.such.host.invalid:7000: [A-Z]' err stamps --connect no.such.host.invalid:7000
 check stamps_to_no_port 1 'must be HOST:PORT' err stamps --connect 127.0.0.1:4294967297
 check stamps_too_short_for_udp 2 'from 24 to' err stamps --udp --size 8
 check records 0 '^#nic-record 1' out --record - --sysfs "$dir/sys"
@@ -183,6 +186,12 @@ kill $idle $server && wait $idle $server 2>/dev/null
 check prometheus_without_a_port 1 'must be' err --prometheus http:127.0.0.1:nonsense --sysfs "$dir/sys"
 check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
 check top_without_a_terminal 0 'net/rx_crc_errors.*1 .*█' out top eth0 --dump "$dir/ill.txt" --interval 0.01 --count 1
+# A terminal that knows no sequences; script makes one
+if command -v script >/dev/null; then
+  top_on() { TERM=$1 timeout 60 script -qec "'$B/nicstat' top eth0 --dump '$dir/ill.txt' --interval 0.01 --count 1; '$B/nicstat' watch eth0 --dump '$dir/ill.txt' --interval 0.01 --count 1" "$dir/tty" >"$dir/out" 2>&1 </dev/null; grep -q 'rx_crc_errors' "$dir/out"; }
+  esc=$(printf '\033')
+  top_on dumb && ! grep -q "$esc\[H" "$dir/out" && top_on xterm && [ "$(grep -c "$esc\[H" "$dir/out")" -ge 1 ] && ok dumb_terminals_get_no_sequences || bad dumb_terminals_get_no_sequences
+fi
 check explains_a_register 0 'tx_xoff of list i210: 0x4054, events, cleared by reading' out --explain tx_xoff
 check explains_a_list 0 'source: .*igc_regs.h' out --explain i225
 check explains_an_offset 0 'register list 82576' out --explain 0xb600

@@ -22,6 +22,13 @@ predicts() {
     cp "$T/out" "$T/folder" && status 0 "$T/bin/nbc" predict --cores 4 "$run"/*.json && cmp "$T/out" "$T/folder" &&
     mkdir -p "$T/empty" && status 2 "$T/bin/nbc" predict "$T/empty" && grep -q "empty: no reports in it" "$T/err"
 }
+# Options may stand behind the folder: nothing is written elsewhere, and no option taken for a file.
+options_behind() {
+  cp "$B/nbc" "$B/dedicated_core" "$B/overlap_report" "$B/overlap_trace" "$T/bin" && rm -rf "$T/behind" && cp -r "$run" "$T/behind" &&
+    status 0 "$T/bin/nbc" predict --cores 4 "$T/behind" && cp "$T/out" "$T/before" && status 0 "$T/bin/nbc" predict "$T/behind" --cores 4 && cmp "$T/out" "$T/before" &&
+    status 0 "$T/bin/nbc" report "$T/behind" --no-html --csv "$T/behind/csv" && [ -s "$T/behind/csv/calls.csv" ] && [ ! -e "$T/behind/overlap_report.html" ] &&
+    status 0 "$T/bin/nbc" trace "$T/behind" -o "$T/behind/t.json" && [ -s "$T/behind/t.json" ] && [ ! -e "$T/behind/overlap_trace.json" ]
+}
 # What is beside nbc is its own: a library without contents, and a program that tells when it runs.
 file_for_folder() {
   cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && echo mine >"$T/file" && rm -f "$T/ran" &&
@@ -203,6 +210,7 @@ check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
 check "each command tells its own usage" own_usage
 check "nbc predict takes a folder" predicts
+check "options may stand behind the folder" options_behind
 check "nbc predict without a folder predicts nothing" predicts_nothing_of_nothing
 check "an installation that the loader cannot preload from" blank_in_path
 check "no folder for tables" no_cache
