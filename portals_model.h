@@ -1872,6 +1872,11 @@ extern "C" {
 #define PM__END (INT64_MAX - 200000000000000000)
 PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes);
 PM__PRIVATE void *pm__zalloc(size_t bytes);
+/* Zeroed, from the beginning of a line of the cache on: what is laid out in lines has to begin with one. */
+enum { PM__LINE = 64, PM__LARGE_PAGE = 1 << 21 };
+PM__PRIVATE void pm__in_large_pages(void *at, size_t bytes); /* from its whole large pages on */
+PM__PRIVATE void *pm__lines_alloc(size_t bytes);
+PM__PRIVATE void pm__lines_free(void *lines);
 #ifdef NBC_LINES
 #line 1 "src/portals/options.c"
 #endif
@@ -1892,6 +1897,32 @@ PM__PRIVATE void *pm__zalloc(size_t bytes) {
   void *p = PM_MALLOC(bytes ? bytes : 1);
   if (p) memset(p, 0, bytes);
   return p;
+}
+/* Where a host offers pages of megabytes to who asks: what thousands of processes are made of lies in more pages of
+   4 KB than a processor knows by heart. */
+PM__PRIVATE void pm__in_large_pages(void *at, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  char *const first = (char *)at + (0 - (uintptr_t)at) % PM__LARGE_PAGE;
+  const size_t before = (size_t)(first - (char *)at);
+  if (bytes >= before + PM__LARGE_PAGE)
+    (void)madvise(first, (bytes - before) / PM__LARGE_PAGE * PM__LARGE_PAGE, MADV_HUGEPAGE);
+#else
+  (void)at, (void)bytes;
+#endif
+}
+/* The address that the allocator gave stands right before what is handed out. */
+PM__PRIVATE void *pm__lines_alloc(size_t bytes) {
+  char *const p = (char *)PM_MALLOC(bytes + PM__LINE + sizeof(void *)), *at;
+  if (!p) return NULL;
+  pm__in_large_pages(p, bytes);
+  at = p + sizeof(void *);
+  at += (0 - (uintptr_t)at) % PM__LINE;
+  ((void **)(void *)at)[-1] = p;
+  memset(at, 0, bytes);
+  return at;
+}
+PM__PRIVATE void pm__lines_free(void *lines) {
+  if (lines) PM_FREE(((void **)lines)[-1]);
 }
 #ifdef NBC_LINES
 #line 4 "src/base/sums.h"
@@ -3092,22 +3123,16 @@ typedef struct pm__known_way {
   uint32_t near[PM__WAY_NEAR];
 } pm__known_way;
 
-/* What each step looks at comes first, behind the event, in two lines of the cache: in a world of a thousand
-   processes no thread's memory stays in it from one step to the next. */
+/* What each step looks at comes first, in two lines of the cache: in a world of a thousand processes no thread's memory
+   stays in it from one step to the next. */
 struct pm_thread {
   pm__event timer; /* first: the future gives us its address */
   pm_process *proc;
-  struct pm__ahead *ahead; /* NULL: it never ran ahead */
   pm_thread *next_ready, *next_in_proc;
-  /* the second line */
-  const char *what;  /* for deadlock reports */
-  int64_t t_ran_ps;  /* last, where it sleeps */
-  int64_t t_wake_ps; /* of its timer, while that runs */
-  bool (*is_over)(
-      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
-  void (*describe)(const pm_thread *thread, char *text,
-                   size_t text_bytes); /* more of it, or NULL */
+  void *sp;
+  /* line */
   pm__state state;
+  unsigned poll_streak;     /* idle polls in a row */
   bool takes_cpu;           /* until then: ends later when its node stands still */
   bool is_parked;           /* it would run now, but its node stands still */
   bool is_idle;             /* what it waits for now is time between looks in vain */
@@ -3119,19 +3144,26 @@ struct pm_thread {
   bool defers;              /* its Portals calls become steps, see ahead.h */
   bool has_steps, is_ahead; /* some are to come; the scheduler takes them, and the thread waits */
   bool is_handling;         /* inside of pm_eq_serve's handler */
-  int woken, timed_out;
-  int counts_idle; /* and its timer is one of idle_count */
-  int waits_for_ptl;
+  bool woken, timed_out;
+  bool counts_idle; /* and its timer is one of idle_count */
+  bool waits_for_ptl, polling;
+  bool waits_for_wake; /* inside pm_thread_wait: only there a wake may end what it does */
+  uint32_t wait_handle;
   const void *wait_on; /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
-  uint32_t wait_handle;
-  int polling;
-  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  unsigned poll_streak; /* idle polls in a row */
-  int64_t mark_ns;      /* host's CPU time when it was charged last */
-  void *sp;
+  bool (*is_over)(
+      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
+  void *wait_out;               /* where is_over puts what came */
+  /* line */
+  const char *what;  /* for deadlock reports */
+  int64_t t_ran_ps;  /* last, where it sleeps */
+  int64_t t_wake_ps; /* of its timer, while that runs */
+  void (*describe)(const pm_thread *thread, char *text,
+                   size_t text_bytes); /* more of it, or NULL */
+  struct pm__ahead *ahead;             /* NULL: it never ran ahead */
   char *stack;
   size_t stack_bytes;
+  int64_t mark_ns; /* host's CPU time when it was charged last */
   void *asan_fake, *tsan_fiber;
   void (*entry)(void *arg);
   void *arg;
@@ -3140,7 +3172,6 @@ struct pm_thread {
   int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
   uint32_t last_ct;
   uint64_t last_count;
-  void *wait_out; /* where is_over puts what came */
   pm_thread *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -3156,23 +3187,26 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, nic, status, ended, live_threads, init_count, aborted;
-  pm__node *its_nic; /* the same */
-  bool has_pid;
-  uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
+  pm_thread *threads;
+  int init_count;
+  int memory_waiters;       /* threads with waits_for_memory */
+  int in_flight, under_way; /* operations in its NIC; all */
+  /* line */
+  pm__node *its_nic;
+  int rank, node, nic; /* nic: the same as its_nic */
+  uint32_t uid, pid, local_index;
+  int status, ended, live_threads, aborted;
+  bool has_pid;
+  bool is_dead, stands_still; /* with its node, see lives.c */
+  /* line */
   pm__lane memory_lane;
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
-  int64_t in_flight;
   int restart_count;
-  bool is_dead, stands_still; /* with its node, see lives.c */
-  uint64_t noise_count;       /* draws of call_noise_ns */
-  uint64_t under_way;         /* operations */
-  uint64_t id_count, rng;     /* of messages, of its own; in a world over threads */
-  int memory_waiters;         /* threads with waits_for_memory */
+  uint64_t noise_count;   /* draws of call_noise_ns */
+  uint64_t id_count, rng; /* of messages, of its own; in a world over threads */
   void *user;
-  pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
   struct pm__eq *news, *news_last;
   struct ptl_activate_hook hooks[PM__HOOKS];
@@ -3189,25 +3223,29 @@ typedef struct pm__cores {
   int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
-struct pm__node { /* what every message looks at lies together */
-  pm_process **by_pid;
-  int pids_max;
-  int leaving_count; /* lanes that are busy with a flow */
+/* In the first line of the cache is what messages from here look at, in the next what those to here do. */
+struct pm__node {
   int64_t t_command_ps, in_flight;
   int64_t *slots;
   uint32_t slots_first, slots_used;
-  pm_thread *slot_waiters;
   struct pm__message *held; /* the first that waits for an in-flight limit, or a change of level */
-  int64_t t_done_ps;
-  unsigned char link; /* level of what is in flight */
-  pm__lane lane[4];
-  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
-  int64_t t_gap_ps, t_in_ps; /* LogGP: the next message may leave, may come in */
+  pm_thread *slot_waiters;
   struct pm__message *held_tail;
+  unsigned char link; /* level of what is in flight */
+  int pids_max;       /* of by_pid */
+  /* line */
+  pm_process *pid_0; /* mostly the only one */
+  int leaving_count; /* lanes that are busy with a flow */
+  int process_count;
+  int64_t t_done_ps;
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
+  /* lines */
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
+  pm__lane lane[4];                         /* none of the first two lies in two lines */
+  int64_t t_gap_ps, t_in_ps;                /* LogGP: the next message may leave, may come in */
+  pm_process **by_pid;                      /* from pid 1 on */
   pm_process *processes;
-  int process_count;
   pm__cores *cores; /* NULL: nobody has shared them yet */
   uint64_t hash_id; /* of what happened here, in a world over threads */
 };
@@ -3215,6 +3253,9 @@ struct pm__node { /* what every message looks at lies together */
 typedef struct pm__stack {
   struct pm__stack *next;
 } pm__stack; /* lies in the free stack itself */
+typedef struct pm__store {
+  struct pm__store *next;
+} pm__store;
 typedef struct pm__slab {
   struct pm__slab *next;
   char *base;
@@ -3277,6 +3318,9 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  struct pm__store *stores; /* memory of what stays until the world goes, see pm__lines_take */
+  char *store_at;           /* in the newest one, what nobody has taken yet */
+  size_t store_left, store_bytes;
   char *untaken; /* the next stack of the newest slab that nobody had */
   int untaken_count;
   bool has_unguarded; /* some stacks rely on canaries */
@@ -3288,6 +3332,7 @@ struct pm_world {
   pm_stats stats;
   /* shared links */
   struct pm__link *links;
+  int64_t *busy_ps; /* each, with messages that are no flows: these look at nothing else of it */
   int link_count, net_link_count;
   bool pci_is_wide;      /* no flow is held down by PCI roots, so none crosses them */
   int narrow_link_count; /* so many links before the last of a way lead to its node alone */
@@ -3396,6 +3441,10 @@ static inline void pm__clear(void *object, size_t bytes) {
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {
   return place < length ? place : place - length;
 }
+/* Zeroed, in lines of its own, until the world goes. What processes, their interfaces and messages are made of lies
+   side by side so, in large pages in large worlds. NULL: out of memory */
+PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes);
+PM__PRIVATE void pm__stores_free(pm_world *w);
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
 /* The next one of those that stand in the row or the heap; NULL: none. */
@@ -3589,6 +3638,41 @@ PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int fro
   }
   way->is_detour = w->net && pm__way_now(w, way);
 }
+enum { PM__STORE_LEAST = 1 << 14, PM__STORE_MOST = 1 << 25 };
+/* Each store is twice the one before, and has room for more than what it is made for. */
+static bool pm__store_new(pm_world *w, size_t bytes) {
+  size_t size = w->store_bytes ? 2 * w->store_bytes : (size_t)PM__STORE_LEAST, past;
+  pm__store *store;
+  if (size > PM__STORE_MOST) size = PM__STORE_MOST;
+  while (size < 2 * (bytes + PM__LINE)) size *= 2;
+  store = (pm__store *)PM_MALLOC(size);
+  if (!store) return false;
+  pm__in_large_pages(store, size);
+  store->next = w->stores;
+  w->stores = store;
+  past = sizeof *store + (0 - (uintptr_t)(store + 1)) % PM__LINE;
+  w->store_at = (char *)store + past;
+  w->store_left = size - past;
+  w->store_bytes = size;
+  return true;
+}
+PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes) {
+  char *at;
+  bytes = (bytes + PM__LINE - 1) / PM__LINE * PM__LINE;
+  if (bytes > w->store_left && !pm__store_new(w, bytes)) return NULL;
+  at = w->store_at;
+  w->store_at += bytes;
+  w->store_left -= bytes;
+  memset(at, 0, bytes);
+  return at;
+}
+PM__PRIVATE void pm__stores_free(pm_world *w) {
+  while (w->stores) {
+    pm__store *store = w->stores;
+    w->stores = store->next;
+    PM_FREE(store);
+  }
+}
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
   const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
@@ -3607,7 +3691,7 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;
   w->way_max = each;
   while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
-  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  w->ways = (pm__known_way *)pm__lines_take(w, w->way_max * sizeof *w->ways);
   w->stats.memory_bytes += w->way_max * sizeof *w->ways;
   if (w->plat.topology == PM_TOPO_FATTREE) {
     const size_t row_bytes = 2 * (size_t)w->plat.topo[0] * sizeof *w->tree_rows;
@@ -3621,7 +3705,6 @@ PM__PRIVATE void pm__ways_free(pm_world *w) {
   uint32_t i;
   for (i = 0; w->ways && i < w->way_max; i++)
     if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
-  PM_FREE(w->ways);
   PM_FREE(w->tree_rows);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {
@@ -4921,7 +5004,7 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
 PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
                                       size_t stack_bytes) {
   pm_world *w = proc->world;
-  pm_thread *t = stack_bytes > SIZE_MAX / 2 ? NULL : (pm_thread *)pm__zalloc(sizeof *t);
+  pm_thread *t = stack_bytes > SIZE_MAX / 2 ? NULL : (pm_thread *)pm__lines_take(w, sizeof *t);
   if (!t) return NULL;
   t->stack_bytes =
       stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
@@ -4930,10 +5013,7 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
   t->proc = proc;
   t->entry = entry;
   t->arg = arg;
-  if (!pm__thread_start(t)) {
-    PM_FREE(t);
-    return NULL;
-  }
+  if (!pm__thread_start(t)) return NULL;
   t->next_in_proc = proc->threads;
   proc->threads = t;
   w->stats.memory_bytes += sizeof *t;
@@ -5725,8 +5805,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes =
-      (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
+  w->nodes = (pm__node *)pm__lines_take(w, (size_t)(w->plat.node_count * w->plat.nic_count) *
+                                               sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
@@ -5769,9 +5849,7 @@ PM_API void pm_world_destroy(pm_world *world) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
       pm__ahead_free(t);
-      PM_FREE(t);
     }
-    PM_FREE(w->procs[i]);
     w->ready_head = w->ready_tail = NULL; /* closing interfaces made its threads ready */
   }
   pm__ptl_world_free(w);
@@ -5796,8 +5874,8 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);
-  PM_FREE(w->nodes);
   PM_FREE(w->heap);
+  pm__stores_free(w);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {
@@ -5833,7 +5911,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p))
     return pm__spawn_without_memory(world);
   world->procs = (pm_process **)array;
-  p = (pm_process *)pm__zalloc(sizeof *p);
+  p = (pm_process *)pm__lines_take(world, sizeof *p);
   if (!p) return pm__spawn_without_memory(world);
   p->world = world;
   p->rank = world->proc_count;
@@ -5841,10 +5919,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->pid = p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   p->its_nic = &world->nodes[p->nic];
-  if (!pm__thread_new(p, entry, arg, 0)) {
-    PM_FREE(p);
-    return pm__spawn_without_memory(world);
-  }
+  if (!pm__thread_new(p, entry, arg, 0)) return pm__spawn_without_memory(world);
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
   world->nodes[node_index].process_count++;
@@ -6352,12 +6427,12 @@ PM_API pm_status pm_trace_write_html(const pm_world *world, FILE *out) {
 enum { PM__KINDS = 4, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
 enum { PM__RELEASED = 2 };
 typedef struct pm__object {
-  uint32_t handle, next_free;
-  int live; /* PM__RELEASED: its handle is void, its last use is to come */
+  uint32_t handle;
+  uint32_t next_free : 24, live : 8; /* PM__RELEASED: its handle is void, its last use is to come */
 } pm__object;
-typedef struct pm__pool {
+typedef struct pm__pool { /* what each look asks for first, with the first chunk */
+  uint32_t made, item_bytes, used, limit, free_head; /* free_head: slot + 1 */
   char *chunk[PM__CHUNKS];
-  uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
 } pm__pool;
 typedef struct pm__eq {
   pm__object o;
@@ -6404,17 +6479,17 @@ typedef struct pm__md {
 } pm__md;
 typedef struct pm__me {
   pm__object o;
-  ptl_me_t me;
-  void *user_ptr;
-  struct pm__me *next, *prev;
-  uint64_t offset; /* of a locally managed entry */
   uint32_t pt, headers, in_flight;
+  int carried; /* 1 + the carrier's number of it; 0: none */
+  ptl_me_t me;
   unsigned char list;
   bool linked, auto_unlinked;
-  bool unlink_is_due;      /* AUTO_UNLINK, when nothing is under way in it any more */
-  unsigned char owed;      /* events for which it keeps room in its queue until then */
-  bool is_asked;           /* its append waits for the carrier's lists */
-  int carried;             /* 1 + the carrier's number of it; 0: none */
+  bool unlink_is_due; /* AUTO_UNLINK, when nothing is under way in it any more */
+  unsigned char owed; /* events for which it keeps room in its queue until then */
+  bool is_asked;      /* its append waits for the carrier's lists */
+  void *user_ptr;
+  struct pm__me *next, *prev;
+  uint64_t offset;         /* of a locally managed entry */
   const pm_process *whose; /* as of a descriptor */
 } pm__me;
 /* An append or a search that the carrier's lists do first, or a triggered unlink behind such. */
@@ -6444,13 +6519,13 @@ typedef struct pm__header {
   unsigned int options;
 } pm__header;
 typedef struct pm__pt {
-  int allocated, enabled, disabling;
+  bool allocated, enabled, disabling;
   unsigned int options;
   ptl_handle_eq_t eq_handle;
+  uint32_t in_flight;
   pm__eq *eq; /* where that queue lies, or lay: see pm__eq_if */
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
-  uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
   int asked_count; /* appends that wait for the carrier's lists */
@@ -6465,19 +6540,25 @@ typedef struct pm__map {
 /* A network interface: index bit 0 = matching, bit 1 = logical. */
 struct pm__ni {
   pm_process *proc;
-  int index, refs, bundles;
-  uint32_t epoch; /* messages of a closed interface know an older one */
-  ptl_handle_ni_t handle;
-  ptl_rank_t rank;
-  ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS];  /* see PM__POOL */
-  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
-  int pt_last, header_count, trigger_count;
+  int index, refs;
+  uint32_t epoch;          /* messages of a closed interface know an older one */
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
-  ptl_sr_value_t status[PTL_SR_LAST];
+  int header_count, trigger_count;
   pm__map *map;
+  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
+  ptl_ni_limits_t limits;
+  ptl_handle_ni_t handle;
+  ptl_rank_t rank;
+  pm__pool pool[PM__KINDS]; /* see PM__POOL; what is asked for first is in one line of each */
+  int bundles, pt_last;
+  ptl_sr_value_t status[PTL_SR_LAST];
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
+  /* the first of each pool, many have no other; counter and descriptor lie in a line each */
+  pm__me first_me;
+  pm__ct first_ct;
+  pm__md first_md;
+  pm__eq first_eq;
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
@@ -6504,65 +6585,77 @@ static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     
 /* From PM__GET on they bring data back, from PM__FETCH on they also carry some there. */
 typedef enum pm__kind { PM__PUT, PM__ATOMIC, PM__GET, PM__FETCH, PM__SWAP } pm__kind;
 
+/* A message is in no cache any more each time it is looked at, in a world of thousands. So what each step looks at
+   stands together: lines of the cache are marked. */
 /* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
    carriers and trace only read it. */
 typedef struct pm__operation {
-  uint64_t id;
+  /* what each step looks at */
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
-  bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
+  bool is_ack_muted, is_early_send, has_copy, unlinks;
   bool is_unheld;  /* its descriptor was given back when it started: see pm__give_back */
   bool is_written; /* its data is in the target's memory, see pm__target_waits */
-  pm__ni *from, *to;
-  uint32_t from_epoch, to_epoch;
-  ptl_process_t target,
-      initiator;        /* the one physical, the other as its target sees it: interfaces and
-                                      their maps may be gone when it arrives */
-  int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  bool is_inside;  /* of one node: through memory */
+  unsigned char from_index, pt;         /* of interfaces: which; portal */
+  int from_nic, to_nic;                 /* of the initiator, and of its rail at the target's node */
   pm__node *initiator_nic, *target_nic; /* the same two */
-  int64_t t_issue_ps;
-  bool is_inside; /* of one node: through memory */
-  ptl_uid_t uid;
-  pm__md *md, *get_md;
-  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
-  uint64_t match_bits, hdr_data;
-  void *user_ptr, *start;
-  ptl_pt_index_t pt;
+  pm__ni *from;
+  uint64_t length, id;
+  /* line: what ends look at */
+  pm__ni *to;
   pm__me *me;
+  pm__md *md, *get_md;
   pm__header *header;
   struct pm__message *next_write; /* of the target's interface, see pm__target_waits */
-  uint32_t looked_at;             /* list entries */
+  uint64_t mlength;
+  uint32_t from_epoch, to_epoch;
+  /* line: matching */
+  ptl_process_t target,
+      initiator; /* the one physical, the other as its target sees it: interfaces and
+                               their maps may be gone when it arrives */
+  uint64_t match_bits, remote_offset, offset_used;
+  void *start;
   unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
+  ptl_uid_t uid;
+  uint32_t looked_at; /* list entries */
+  /* line: for the rest */
+  uint64_t local_offset, get_offset, hdr_data;
+  void *user_ptr;
+  int64_t t_issue_ps;
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
 } pm__operation;
 /* Where it is. Written by NIC and wire alone. Three things may be in its future at once: the travel over
    the network, the end of the writing at the target, an early SEND. */
 typedef struct pm__journey {
-  pm__event event; /* first: the travel itself */
-  pm__event target, send;
-  int pending;    /* events and travels that still need this */
-  int part_count; /* flows of the present travel that are not there yet */
-  unsigned char lane, link;
-  bool is_reply, has_slot;
-  bool is_left_alone;            /* no answer comes back: over for its initiator when it has left */
-  bool is_flow, has_crossed;     /* of the present travel: the links on the way are paid for */
-  unsigned char hop, link_count; /* the next link that is due; of how many */
-  uint32_t slot;
-  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
+  pm__event event;      /* first: the travel itself */
   pm__known_way *known; /* where the present travel's way was found, see pm__known_again */
+  int pending;          /* events and travels that still need this */
+  int part_count;       /* flows of the present travel that are not there yet */
+  uint32_t slot;
+  unsigned char lane, link;
+  unsigned char hop, link_count; /* the next link that is due; of how many */
+  bool is_reply, has_slot;
+  bool is_left_alone;        /* no answer comes back: over for its initiator when it has left */
+  bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
+  bool is_dropped;           /* at the packet level: a packet found no way */
+  bool is_first;             /* no packet has begun to leave */
+  bool waits_for_credit;
+  /* line */
+  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t
       d_rest_ps; /* from its event to the end of its way, if nobody stands in it; of who is early: that time */
   int64_t d_tail_ps, d_lag_ps; /* from its head to its tail, to its event */
   int64_t t_done_ps;           /* data and events are in the target's memory */
-  uint64_t number;             /* of its stream: at the packet level, and where ways change */
+  /* line */
+  pm__event target, send;
+  /* line */
+  uint64_t number; /* of its stream: at the packet level, and where ways change */
   /* at the packet level */
   uint64_t rest_bytes;  /* still in the initiator's memory */
   int64_t packet_count; /* not there yet */
   int64_t credit_bytes; /* that may leave before others are there (link_credit_bytes) */
-  bool waits_for_credit;
-  bool is_first;   /* no packet has begun to leave */
-  bool is_dropped; /* one found no way */
 } pm__journey;
 /* What became of a carried message at its target. */
 typedef enum pm__lookup {
@@ -6583,8 +6676,9 @@ typedef struct pm__carried {
 struct pm__message {
   pm__journey way; /* first: an event leads to its message */
   pm__carried cargo;
-  pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
-  pm__operation what;            /* last: its copy is not cleared for a new operation */
+  pm__message *next;      /* of the list it is in */
+  pm__operation what;     /* from its copy on nothing is cleared for a new operation */
+  pm__message *next_made; /* of all that were ever made */
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }
@@ -6967,6 +7061,7 @@ PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_a
 PM__PRIVATE bool pm__is_matching(const pm__ni *ni);
 PM__PRIVATE bool pm__is_logical(const pm__ni *ni);
 PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
+PM__PRIVATE void pm__pid_is(pm__node *node, uint32_t pid, pm_process *p);
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
 PM__PRIVATE void pm__hold(pm__md *md);
@@ -7026,7 +7121,7 @@ PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
 PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
   pm__pool *pool = PM__POOL(ni, o->handle >> 29);
   o->live = 0;
-  o->next_free = pool->free_head;
+  o->next_free = pool->free_head & 0xFFFFFFu;
   pool->free_head = (o->handle & 0xFFFFu) + 1;
   pool->used--;
 }
@@ -7076,16 +7171,20 @@ PM__INLINE ptl_process_t pm__own_id(const pm__ni *ni) {
   return id;
 }
 
+PM__PRIVATE void pm__pid_is(pm__node *node, uint32_t pid, pm_process *p) {
+  *(pid ? &node->by_pid[pid] : &node->pid_0) = p;
+}
 /* Processes of a node by pid. 0: out of memory. */
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   pm__node *node = &w->nodes[p->node];
   void *array = node->by_pid;
   const int before = node->pids_max;
-  if (!pm__grow(&array, &node->pids_max, (int)pid + 1, sizeof p)) return 0;
+  if (pid && !pm__grow(&array, &node->pids_max, (int)pid + 1, sizeof p)) return 0;
   node->by_pid = (pm_process **)array;
-  memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
+  if (node->pids_max > before)
+    memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
   w->stats.memory_bytes += (size_t)(node->pids_max - before) * sizeof p;
-  node->by_pid[pid] = p;
+  pm__pid_is(node, pid, p);
   if (p->pid != pid) p->pid = pid; /* other threads of the host may ask for it */
   p->has_pid = 1;
   return 1;
@@ -7094,6 +7193,7 @@ PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint
   const pm__node *node;
   if ((int64_t)nid >= w->plat.node_count) return NULL;
   node = &w->nodes[nid];
+  if (!pid) return node->pid_0;
   return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
 }
 
@@ -7284,17 +7384,13 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   if (m)
     w->free_messages = m->next;
   else {
-    m = (pm__message *)PM_MALLOC(sizeof *m);
+    m = (pm__message *)pm__lines_take(w, sizeof *m);
     if (!m) return NULL;
     w->stats.memory_bytes += sizeof *m;
     m->next_made = w->messages_made;
     w->messages_made = m;
   }
-  {
-    pm__message *made = m->next_made;
-    pm__clear(m, offsetof(pm__message, what.copy));
-    m->next_made = made;
-  }
+  pm__clear(m, offsetof(pm__message, what.copy));
   return m;
 }
 /* An operation begins and ends to need its descriptors; the last one frees what was released. */
@@ -8046,7 +8142,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   }
   group = &ni->pt[i / PM__PTS];
   if (!*group) {
-    *group = (pm__pt *)pm__zalloc(PM__PTS * sizeof **group);
+    *group = (pm__pt *)pm__lines_take(p->world, PM__PTS * sizeof **group);
     if (!*group) return PTL_NO_SPACE;
     p->world->stats.memory_bytes += PM__PTS * sizeof **group;
   }
@@ -8704,7 +8800,7 @@ PM_API int PtlMEUnlink(ptl_handle_me_t me_handle) { return pm__unlink_of(me_hand
 PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */
 PM__PRIVATE bool pm__from_is_alive(const pm__message *m);
-PM__PRIVATE bool pm__has_payload(const pm__message *m);
+PM__PRIVATE bool pm__has_payload(const pm_world *w, const pm__message *m);
 PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                               int64_t t_end_ps, int from_nic, int to_nic, uint64_t bytes);
 static inline void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
@@ -8733,14 +8829,14 @@ static const pm_process *pm__target_process_of(const pm_world *w, const pm__mess
 PM__INLINE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__INLINE bool pm__has_payload(const pm__message *m) {
-  return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
-         m->what.from->proc->world->desc.no_data;
+PM__INLINE bool pm__has_payload(const pm_world *w, const pm__message *m) {
+  return w->desc.no_data || m->what.has_copy || m->what.kept || m->cargo.wire ||
+         pm__from_is_alive(m);
 }
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
 static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
   const pm_process *p = pm__target_process_of(w, m);
-  pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
+  pm__ni *ni = p ? p->ni[m->what.from_index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
 /* The first entry that fits, in the order of appending: this order is what programs rely on. An
@@ -8979,7 +9075,7 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
 }
 static void pm__write(pm_world *w, pm__message *m) {
   if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
-  if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
+  if (m->what.is_written || !m->what.mlength || !pm__has_payload(w, m)) return;
   if (m->what.kind == PM__PUT) {
     if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
   } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
@@ -9015,7 +9111,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (m->what.length && !pm__is_get(m) && !pm__has_payload(m)) { /* its memory is gone */
+  if (m->what.length && !pm__is_get(m) && !pm__has_payload(w, m)) { /* its memory is gone */
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
@@ -9036,7 +9132,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
        holds a small operand on the way here and the old value on the way back, so the operand is
        taken out first. */
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    if (pm__has_payload(w, m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
   }
@@ -9247,6 +9343,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   if (!m) return PTL_NO_SPACE;
   m->what.kind = (unsigned char)kind;
   m->what.from = ni;
+  m->what.from_index = (unsigned char)ni->index;
   m->what.from_epoch = ni->epoch;
   m->what.md = md;
   m->what.local_offset = offset;
@@ -9259,7 +9356,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.target_nic = p->its_nic + (pm__to_node(m) - p->node);
   m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
-  m->what.pt = pt;
+  m->what.pt = (unsigned char)pt;
   m->what.match_bits = bits;
   m->what.remote_offset = remote_offset;
   m->what.user_ptr = user_ptr;
@@ -10036,16 +10133,20 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
     holder->has_pid = false;
     holder->pid = holder->local_index;
   }
-  if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
+  if (had_pid) pm__pid_is(&w->nodes[p->node], before, NULL);
   return PTL_OK;
 }
 
 static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
-  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
   static const uint32_t bytes[] = {
       0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  pm__ni *ni = (pm__ni *)pm__lines_take(p->world, sizeof *ni);
   int i;
   if (!ni) return NULL;
+  PM__POOL(ni, PM__H_EQ)->chunk[0] = (char *)&ni->first_eq;
+  PM__POOL(ni, PM__H_CT)->chunk[0] = (char *)&ni->first_ct;
+  PM__POOL(ni, PM__H_MD)->chunk[0] = (char *)&ni->first_md;
+  PM__POOL(ni, PM__H_ME)->chunk[0] = (char *)&ni->first_me;
   p->world->stats.memory_bytes += sizeof *ni;
   ni->proc = p;
   ni->index = index;
@@ -10146,9 +10247,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
     if (!ni) continue;
     pm__ni_close(ni);
     for (kind = 0; kind < PM__KINDS; kind++)
-      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
-    for (k = 0; k < PM__PT_GROUPS; k++) PM_FREE(ni->pt[k]);
-    PM_FREE(ni);
+      for (k = 1; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
   }
 }
 
@@ -10164,7 +10263,6 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
     pm__message *m = w->messages_made;
     w->messages_made = m->next_made;
     PM_FREE(m->what.kept);
-    PM_FREE(m);
   }
   while (w->free_triggers) {
     pm__trigger *t = w->free_triggers;
@@ -10287,28 +10385,28 @@ typedef struct pm__feeds {
 typedef struct pm__link {
   double cap;
   double level; /* rate of all flows that it holds down; PM__FREE: there are none */
-  /* Of one that keeps feeds: what those that others hold down leave of it, and that none of these is faster. Kept up as
-     levels change; so often looked at since they were found, PM__SUMS: they have to be found anew. */
-  double left, most;
-  pm__crossing *flows;
-  pm__flow **held; /* those held down: a heap, the first to end first */
-  int count, held_count;
-  uint32_t next_free; /* of the links that are a flow's own limit */
+  /* Of one that keeps feeds: what those that others hold down leave of it. Kept up as levels change, with `most`; so
+     often looked at since they were found, PM__SUMS: they have to be found anew. */
+  double left;
+  pm__crossing *flows; /* near, while there is one at most; else those held down stand behind */
+  pm__crossing near;
+  int count, max, held_count;
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
-  /* the second line */
+  /* line */
+  pm__flow **held; /* those held down: a heap, the first to end first; near.flow, if that is all */
+  double most;     /* of those that others hold down none is faster */
   double lone_cap; /* of those held down: no lone link of theirs carries less */
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
   int64_t t_ps;
-  pm__feeds *feeds;  /* NULL: never needed */
-  int64_t t_busy_ps; /* with messages that are no flows */
-  uint32_t first;    /* 1 + number of the flow whose end is in the tree of ends; 0: none is */
+  pm__feeds *feeds; /* NULL: never needed */
+  uint32_t first;   /* 1 + number of the flow whose end is in the tree of ends; 0: none is. Of a
+                     flow's own limit that none has: the next free one */
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
-  int max, held_max;
 } pm__link;
-enum { PM__NEAR = 9, PM__SUMS = 8 };
+enum { PM__NEAR = 8, PM__SUMS = 8 };
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
@@ -10322,13 +10420,15 @@ struct pm__flow {
   bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
+  void (*done)(pm_world *world, void *arg);
+  void *arg;
+  /* line */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
+  /* line */
   uint32_t *far;     /* NULL: never needed */
   double seen_bytes; /* when its use was noted last */
   int64_t t_seen_ps;
-  int from, to; /* NICs */
-  void (*done)(pm_world *world, void *arg);
-  void *arg;
+  int from, to;                  /* NICs */
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
   pm__flow *next, *next_made;
@@ -10386,16 +10486,43 @@ static int pm__narrow_levels(const pm_platform *p) {
   }
   return l - 1;
 }
+static void pm__link_is_near(pm__link *l) {
+  l->flows = &l->near;
+  l->held = &l->near.flow;
+  l->max = 1;
+}
+/* Twice the flows may cross the link, and be held down by it. ret 0: out of memory */
+PM__APART static int pm__link_grow(pm__link *l) {
+  const int max = l->max == 1 ? 8 : 2 * l->max;
+  pm__crossing *flows =
+      (pm__crossing *)PM_MALLOC((size_t)max * (sizeof *l->flows + sizeof *l->held));
+  pm__flow **held = (pm__flow **)(void *)(flows + max);
+  if (!flows) return 0;
+  memcpy(flows, l->flows, (size_t)l->count * sizeof *flows);
+  memcpy(held, l->held, (size_t)l->held_count * sizeof *held);
+  if (l->max > 1) PM_FREE(l->flows);
+  l->flows = flows;
+  l->held = held;
+  l->max = max;
+  return 1;
+}
 /* Room for so many links, and for each of them among those that are looked at. ret 0: out of memory */
 static int pm__links_room(pm_world *w, int max) {
-  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *due, *touched;
-  if (links) w->links = (pm__link *)links;
+  pm__link *const links = (pm__link *)pm__lines_alloc((size_t)max * sizeof *links);
+  void *due, *touched;
+  int i;
+  if (links) {
+    if (w->links_max) memcpy(links, w->links, (size_t)w->links_max * sizeof *links);
+    for (i = 0; i < max; i++)
+      if (links[i].max <= 1) pm__link_is_near(&links[i]);
+    pm__lines_free(w->links);
+    w->links = links;
+  }
   due = PM_REALLOC(w->due, (size_t)max * sizeof *w->due);
   if (due) w->due = (pm__due *)due;
   touched = PM_REALLOC(w->touched, (size_t)max * sizeof *w->touched);
   if (touched) w->touched = (uint32_t *)touched;
   if (!links || !due || !touched) return 0;
-  pm__clear(w->links + w->links_max, (size_t)(max - w->links_max) * sizeof *w->links);
   w->links_max = max;
   return 1;
 }
@@ -10405,6 +10532,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
                 per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
   if (!pm__links_room(w, (int)all)) return 0;
+  w->busy_ps = (int64_t *)pm__zalloc((size_t)all * sizeof *w->busy_ps);
+  if (!w->busy_ps) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
@@ -10419,7 +10548,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   /* Links that fail and links whose use is kept have to know all that crosses them. */
   if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
-  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
+  w->stats.memory_bytes +=
+      (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched + sizeof *w->busy_ps);
   return 1;
 }
 
@@ -10524,20 +10654,14 @@ static void pm__clock_restart(pm__link *l) {
 static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   pm__link *l = &w->links[link];
   pm__link_advance(w, link);
-  if (l->held_count >= l->held_max) {
-    void *array = l->held;
-    if (!pm__grow(&array, &l->held_max, l->held_count + 1, sizeof *l->held)) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
-      return;
-    }
-    l->held = (pm__flow **)array;
-  }
   if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
   if (!l->held_count) l->lone_cap = PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
-  f->seen_bytes = l->moved_bytes;
-  f->t_seen_ps = w->now_ps;
+  if (w->uses) {
+    f->seen_bytes = l->moved_bytes;
+    f->t_seen_ps = w->now_ps;
+  }
   pm__held_move(l, l->held_count++, f);
 }
 /* What is left is known again in bytes: another link's clock may take it over. */
@@ -11046,7 +11170,7 @@ static void pm__alone(pm_world *w, pm__flow *f) {
 static uint32_t pm__limit_take(pm_world *w, double cap) {
   uint32_t link = w->free_limit;
   if (link != PM__NO_LINK)
-    w->free_limit = w->links[link].next_free;
+    w->free_limit = w->links[link].first;
   else {
     link = (uint32_t)w->link_count + w->limit_count;
     if ((int)link >= w->links_max &&
@@ -11056,11 +11180,12 @@ static uint32_t pm__limit_take(pm_world *w, double cap) {
   }
   w->links[link].cap = cap;
   w->links[link].level = PM__FREE;
+  w->links[link].first = 0;
   return link;
 }
 static void pm__limit_free(pm_world *w, uint32_t link) {
   PM_ASSERT(!w->links[link].is_queued);
-  w->links[link].next_free = w->free_limit;
+  w->links[link].first = w->free_limit;
   w->free_limit = link;
 }
 
@@ -11117,13 +11242,13 @@ PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__
   }
   f->link = f->near_link;
   f->place = f->near_place;
-  if (links + 3 > PM__NEAR) { /* one more: its limit */
+  if (links - left_out + 3 > PM__NEAR) { /* one more: its limit */
     if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 3) * sizeof *f->far);
     if (!f->far) return 0;
     f->link = f->far;
     f->place = f->far + PM__ROUTE_MAX + 3;
   }
-  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  if (links) memcpy(f->link, way->link, (size_t)(links - left_out) * sizeof *f->link);
   if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
   f->link_count = (uint16_t)(links - left_out);
   f->bottleneck = PM__NO_LINK;
@@ -11135,7 +11260,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     w->free_flows = f->next;
   else {
     if (w->flow_made_count == w->ends_max && !pm__ends_grow(w)) return NULL;
-    f = (pm__flow *)pm__zalloc(sizeof *f);
+    f = (pm__flow *)pm__lines_take(w, sizeof *f);
     if (!f) return NULL;
     f->next_made = w->flows_made;
     w->flows_made = f;
@@ -11164,11 +11289,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   }
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
-    if (l->count >= l->max) {
-      void *array = l->flows;
-      if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
-      l->flows = (pm__crossing *)array;
-    }
+    if (l->count == l->max && !pm__link_grow(l)) return 0;
     /* Twice its share of one link is nothing that the solver knows: it would look for a level for ever. */
     if (l->count && l->flows[l->count - 1].flow == f) {
       pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
@@ -11312,18 +11433,17 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     pm__flow *f = w->flows_made;
     w->flows_made = f->next_made;
     PM_FREE(f->far);
-    PM_FREE(f);
   }
   for (i = 0; w->links && i < w->links_max; i++) {
-    PM_FREE(w->links[i].flows);
+    if (w->links[i].max > 1) PM_FREE(w->links[i].flows);
     if (w->links[i].feeds) {
       PM_FREE(w->links[i].feeds->feed);
       PM_FREE(w->links[i].feeds->fed);
       PM_FREE(w->links[i].feeds);
     }
-    PM_FREE(w->links[i].held);
   }
-  PM_FREE(w->links);
+  pm__lines_free(w->links);
+  PM_FREE(w->busy_ps);
   PM_FREE(w->due);
   PM_FREE(w->touched);
   PM_FREE(w->ends);
@@ -12157,14 +12277,14 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
   if (count != m->way.link_count)
     h = count; /* sent again, or a repair: it goes on where it was, without waits */
   while (h < count) {
-    pm__link *l = &w->links[way->link[h]];
+    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
     const int64_t due_ps = pm__due_ps(w, way, h), t_ps = w->now_ps - m->way.d_lag_ps - due_ps;
-    const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
+    const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
     int64_t next_ps = 0;
-    is_behind = m->way.is_flow && l->t_busy_ps == t_ps;
+    is_behind = m->way.is_flow && *busy_ps == t_ps;
     if (!m->way.is_flow) {
       if (w->graph) pm__draw_out(w, m, way->link[h], wait_ps);
-      l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
+      *busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
       if (w->uses) pm__crossed(w, m, way->link[h], t_ps, wait_ps);
     }
     if (++h < count)
@@ -12186,11 +12306,11 @@ PM__INLINE_HERE int64_t pm__cross_one(pm_world *w, pm__message *m, const pm__kno
   const int64_t step_ps = w->d_switch_ps;
   const int h = m->way.hop++, after = left - (w->ways_climb ? most + 2 : most + 1);
   const int64_t d_ps = (left - most - (after > 0 ? after : 0)) * step_ps; /* the next is due */
-  pm__link *l = &w->links[way->link[h]];
+  int64_t *const busy_ps = &w->busy_ps[way->link[h]];
   const int64_t t_ps =
       w->now_ps - m->way.d_lag_ps - (h ? step_ps : w->d_first_ps) - (most - 1) * step_ps;
-  const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
-  if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
+  const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
+  if (!m->way.is_flow) *busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
   m->way.d_rest_ps -= d_ps;
   return d_ps + wait_ps;
 }
@@ -12204,12 +12324,12 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
     return pm__cross_any(w, m, way);
   if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
   for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
-    pm__link *l = &w->links[way->link[h]];
-    if (l->t_busy_ps >= t_ps) {
+    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
+    if (*busy_ps >= t_ps) {
       m->way.hop = (unsigned char)h;
       return pm__cross_any(w, m, way);
     }
-    if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
+    if (!m->way.is_flow) *busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 ? m->way.d_rest_ps : -1;
@@ -13812,11 +13932,11 @@ static void pm__all_there(pm_world *w, pm__message *m) {
 /* A PCI root, reads or writes, moves one packet of its NICs after the other. When the packet's turn is; time is
    taken only from now on. */
 static int64_t pm__root_ps(pm_world *w, int nic, int which, uint32_t bytes) {
-  pm__link *root = &w->links[pm__node_resource(w, nic, which)];
-  const int64_t t_ps = pm__max_ps(w->now_ps, root->t_busy_ps);
+  const uint32_t root = pm__node_resource(w, nic, which);
+  const int64_t t_ps = pm__max_ps(w->now_ps, w->busy_ps[root]);
   if (w->plat.no_pci || !bytes) return w->now_ps;
   if (which != PM__PCI_READ || t_ps == w->now_ps)
-    root->t_busy_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, root->cap));
+    w->busy_ps[root] = pm__later(t_ps, pm__bytes_ps((double)bytes, w->links[root].cap));
   return t_ps;
 }
 /* Its credits go back as its parts come, the first ones when its head is there: then the next payload may leave. (It is
@@ -14434,6 +14554,7 @@ static void pm__part_collect(pm_world *w, pm_world *part) {
   PM__TAKE_LIST(pm__header, next, w->free_headers, part->free_headers);
   PM__TAKE_LIST(pm__map, next, w->maps, part->maps);
   PM__TAKE_LIST(pm__slab, next, w->slabs, part->slabs);
+  PM__TAKE_LIST(pm__store, next, w->stores, part->stores);
   pm__future_drop(part); /* of a run that failed */
   PM_FREE(part->heap);
 }
@@ -14456,6 +14577,8 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   p->free_headers = NULL;
   p->free_stacks = NULL;
   p->slabs = NULL;
+  p->stores = NULL;
+  p->store_left = p->store_bytes = 0;
   p->untaken_count = 0;
   p->t_window_ps = w->now_ps;
   /* The kernel limits guard pages of all parts together. */

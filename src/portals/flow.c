@@ -34,16 +34,43 @@ static int pm__narrow_levels(const pm_platform *p) {
   }
   return l - 1;
 }
+static void pm__link_is_near(pm__link *l) {
+  l->flows = &l->near;
+  l->held = &l->near.flow;
+  l->max = 1;
+}
+/* Twice the flows may cross the link, and be held down by it. ret 0: out of memory */
+PM__APART static int pm__link_grow(pm__link *l) {
+  const int max = l->max == 1 ? 8 : 2 * l->max;
+  pm__crossing *flows =
+      (pm__crossing *)PM_MALLOC((size_t)max * (sizeof *l->flows + sizeof *l->held));
+  pm__flow **held = (pm__flow **)(void *)(flows + max);
+  if (!flows) return 0;
+  memcpy(flows, l->flows, (size_t)l->count * sizeof *flows);
+  memcpy(held, l->held, (size_t)l->held_count * sizeof *held);
+  if (l->max > 1) PM_FREE(l->flows);
+  l->flows = flows;
+  l->held = held;
+  l->max = max;
+  return 1;
+}
 /* Room for so many links, and for each of them among those that are looked at. ret 0: out of memory */
 static int pm__links_room(pm_world *w, int max) {
-  void *links = PM_REALLOC(w->links, (size_t)max * sizeof *w->links), *due, *touched;
-  if (links) w->links = (pm__link *)links;
+  pm__link *const links = (pm__link *)pm__lines_alloc((size_t)max * sizeof *links);
+  void *due, *touched;
+  int i;
+  if (links) {
+    if (w->links_max) memcpy(links, w->links, (size_t)w->links_max * sizeof *links);
+    for (i = 0; i < max; i++)
+      if (links[i].max <= 1) pm__link_is_near(&links[i]);
+    pm__lines_free(w->links);
+    w->links = links;
+  }
   due = PM_REALLOC(w->due, (size_t)max * sizeof *w->due);
   if (due) w->due = (pm__due *)due;
   touched = PM_REALLOC(w->touched, (size_t)max * sizeof *w->touched);
   if (touched) w->touched = (uint32_t *)touched;
   if (!links || !due || !touched) return 0;
-  pm__clear(w->links + w->links_max, (size_t)(max - w->links_max) * sizeof *w->links);
   w->links_max = max;
   return 1;
 }
@@ -53,6 +80,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
                 per_node = 2 * p->pci_root_count + 1, all = net + per_node * p->node_count;
   int64_t i;
   if (!pm__links_room(w, (int)all)) return 0;
+  w->busy_ps = (int64_t *)pm__zalloc((size_t)all * sizeof *w->busy_ps);
+  if (!w->busy_ps) return 0;
   w->net_link_count = (int)net;
   w->link_count = (int)all;
   w->free_limit = PM__NO_LINK;
@@ -67,7 +96,8 @@ PM__PRIVATE int pm__links_make(pm_world *w) {
   /* Links that fail and links whose use is kept have to know all that crosses them. */
   if (!w->desc.link_use && !w->desc.faults.outage_count && !w->desc.faults.down_node)
     w->narrow_link_count = pm__narrow_levels(p);
-  w->stats.memory_bytes += (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched);
+  w->stats.memory_bytes +=
+      (size_t)all * (sizeof *w->links + sizeof *w->due + sizeof *w->touched + sizeof *w->busy_ps);
   return 1;
 }
 
@@ -172,20 +202,14 @@ static void pm__clock_restart(pm__link *l) {
 static void pm__hold_down(pm_world *w, pm__flow *f, uint32_t link) {
   pm__link *l = &w->links[link];
   pm__link_advance(w, link);
-  if (l->held_count >= l->held_max) {
-    void *array = l->held;
-    if (!pm__grow(&array, &l->held_max, l->held_count + 1, sizeof *l->held)) {
-      pm_world_fail(w, PM_E_NOMEM, "out of memory: flows");
-      return;
-    }
-    l->held = (pm__flow **)array;
-  }
   if (!l->held_count || l->moved_bytes > 1e12) pm__clock_restart(l);
   if (!l->held_count) l->lone_cap = PM__FREE;
   f->bottleneck = link;
   f->end_bytes = l->moved_bytes + f->remaining_bytes;
-  f->seen_bytes = l->moved_bytes;
-  f->t_seen_ps = w->now_ps;
+  if (w->uses) {
+    f->seen_bytes = l->moved_bytes;
+    f->t_seen_ps = w->now_ps;
+  }
   pm__held_move(l, l->held_count++, f);
 }
 /* What is left is known again in bytes: another link's clock may take it over. */
@@ -694,7 +718,7 @@ static void pm__alone(pm_world *w, pm__flow *f) {
 static uint32_t pm__limit_take(pm_world *w, double cap) {
   uint32_t link = w->free_limit;
   if (link != PM__NO_LINK)
-    w->free_limit = w->links[link].next_free;
+    w->free_limit = w->links[link].first;
   else {
     link = (uint32_t)w->link_count + w->limit_count;
     if ((int)link >= w->links_max &&
@@ -704,11 +728,12 @@ static uint32_t pm__limit_take(pm_world *w, double cap) {
   }
   w->links[link].cap = cap;
   w->links[link].level = PM__FREE;
+  w->links[link].first = 0;
   return link;
 }
 static void pm__limit_free(pm_world *w, uint32_t link) {
   PM_ASSERT(!w->links[link].is_queued);
-  w->links[link].next_free = w->free_limit;
+  w->links[link].first = w->free_limit;
   w->free_limit = link;
 }
 
@@ -765,13 +790,13 @@ PM__INLINE_HERE int pm__flow_take_way(const pm_world *w, pm__flow *f, const pm__
   }
   f->link = f->near_link;
   f->place = f->near_place;
-  if (links + 3 > PM__NEAR) { /* one more: its limit */
+  if (links - left_out + 3 > PM__NEAR) { /* one more: its limit */
     if (!f->far) f->far = (uint32_t *)pm__zalloc(2 * (PM__ROUTE_MAX + 3) * sizeof *f->far);
     if (!f->far) return 0;
     f->link = f->far;
     f->place = f->far + PM__ROUTE_MAX + 3;
   }
-  if (links) memcpy(f->link, way->link, (size_t)links * sizeof *f->link);
+  if (links) memcpy(f->link, way->link, (size_t)(links - left_out) * sizeof *f->link);
   if (left_out) f->link[links - 1 - left_out] = way->link[links - 1];
   f->link_count = (uint16_t)(links - left_out);
   f->bottleneck = PM__NO_LINK;
@@ -783,7 +808,7 @@ PM__PRIVATE pm__flow *pm__flow_new(pm_world *w, const pm__known_way *way) {
     w->free_flows = f->next;
   else {
     if (w->flow_made_count == w->ends_max && !pm__ends_grow(w)) return NULL;
-    f = (pm__flow *)pm__zalloc(sizeof *f);
+    f = (pm__flow *)pm__lines_take(w, sizeof *f);
     if (!f) return NULL;
     f->next_made = w->flows_made;
     w->flows_made = f;
@@ -812,11 +837,7 @@ PM__PRIVATE int pm__flow_go(pm_world *w, pm__flow *f, double bytes, double cap) 
   }
   for (h = 0; h < f->link_count; h++) {
     pm__link *l = &w->links[f->link[h]];
-    if (l->count >= l->max) {
-      void *array = l->flows;
-      if (!pm__grow(&array, &l->max, l->count + 1, sizeof *l->flows)) return 0;
-      l->flows = (pm__crossing *)array;
-    }
+    if (l->count == l->max && !pm__link_grow(l)) return 0;
     /* Twice its share of one link is nothing that the solver knows: it would look for a level for ever. */
     if (l->count && l->flows[l->count - 1].flow == f) {
       pm_world_fail(w, PM_E_STATE, "a flow crosses a link twice");
@@ -960,18 +981,17 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
     pm__flow *f = w->flows_made;
     w->flows_made = f->next_made;
     PM_FREE(f->far);
-    PM_FREE(f);
   }
   for (i = 0; w->links && i < w->links_max; i++) {
-    PM_FREE(w->links[i].flows);
+    if (w->links[i].max > 1) PM_FREE(w->links[i].flows);
     if (w->links[i].feeds) {
       PM_FREE(w->links[i].feeds->feed);
       PM_FREE(w->links[i].feeds->fed);
       PM_FREE(w->links[i].feeds);
     }
-    PM_FREE(w->links[i].held);
   }
-  PM_FREE(w->links);
+  pm__lines_free(w->links);
+  PM_FREE(w->busy_ps);
   PM_FREE(w->due);
   PM_FREE(w->touched);
   PM_FREE(w->ends);

@@ -47,28 +47,28 @@ typedef struct pm__feeds {
 typedef struct pm__link {
   double cap;
   double level; /* rate of all flows that it holds down; PM__FREE: there are none */
-  /* Of one that keeps feeds: what those that others hold down leave of it, and that none of these is faster. Kept up as
-     levels change; so often looked at since they were found, PM__SUMS: they have to be found anew. */
-  double left, most;
-  pm__crossing *flows;
-  pm__flow **held; /* those held down: a heap, the first to end first */
-  int count, held_count;
-  uint32_t next_free; /* of the links that are a flow's own limit */
+  /* Of one that keeps feeds: what those that others hold down leave of it. Kept up as levels change, with `most`; so
+     often looked at since they were found, PM__SUMS: they have to be found anew. */
+  double left;
+  pm__crossing *flows; /* near, while there is one at most; else those held down stand behind */
+  pm__crossing near;
+  int count, max, held_count;
   bool is_queued, is_touched, keeps_feeds;
   unsigned char sums;
-  /* the second line */
+  /* line */
+  pm__flow **held; /* those held down: a heap, the first to end first; near.flow, if that is all */
+  double most;     /* of those that others hold down none is faster */
   double lone_cap; /* of those held down: no lone link of theirs carries less */
   /* the clock, see below */
   double rate;        /* level that is in force ... */
   double moved_bytes; /* ... and what it has moved of each flow until t_ps */
   int64_t t_ps;
-  pm__feeds *feeds;  /* NULL: never needed */
-  int64_t t_busy_ps; /* with messages that are no flows */
-  uint32_t first;    /* 1 + number of the flow whose end is in the tree of ends; 0: none is */
+  pm__feeds *feeds; /* NULL: never needed */
+  uint32_t first;   /* 1 + number of the flow whose end is in the tree of ends; 0: none is. Of a
+                     flow's own limit that none has: the next free one */
   int few_count; /* so often do those held down cross links that others cross too, but keep no feeds */
-  int max, held_max;
 } pm__link;
-enum { PM__NEAR = 9, PM__SUMS = 8 };
+enum { PM__NEAR = 8, PM__SUMS = 8 };
 #define PM__NO_LINK   0xFFFFFFFFu
 #define PM__FREE      1e300
 #define PM__UNLIMITED 1e18 /* bytes/s: no link is faster */
@@ -82,13 +82,15 @@ struct pm__flow {
   bool is_limited; /* its last link is a limit of its own */
   uint32_t *link,
       *place; /* near, or far for long ways. place: where the link's list names this flow */
+  void (*done)(pm_world *world, void *arg);
+  void *arg;
+  /* line */
   uint32_t near_link[PM__NEAR], near_place[PM__NEAR];
+  /* line */
   uint32_t *far;     /* NULL: never needed */
   double seen_bytes; /* when its use was noted last */
   int64_t t_seen_ps;
-  int from, to; /* NICs */
-  void (*done)(pm_world *world, void *arg);
-  void *arg;
+  int from, to;                  /* NICs */
   void (*plain_done)(void *arg); /* of pm_flow_start */
   void *plain_arg;
   pm__flow *next, *next_made;

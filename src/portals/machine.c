@@ -56,6 +56,41 @@ PM__APART PM__PRIVATE void pm__way_find(pm_world *w, pm__known_way *way, int fro
   }
   way->is_detour = w->net && pm__way_now(w, way);
 }
+enum { PM__STORE_LEAST = 1 << 14, PM__STORE_MOST = 1 << 25 };
+/* Each store is twice the one before, and has room for more than what it is made for. */
+static bool pm__store_new(pm_world *w, size_t bytes) {
+  size_t size = w->store_bytes ? 2 * w->store_bytes : (size_t)PM__STORE_LEAST, past;
+  pm__store *store;
+  if (size > PM__STORE_MOST) size = PM__STORE_MOST;
+  while (size < 2 * (bytes + PM__LINE)) size *= 2;
+  store = (pm__store *)PM_MALLOC(size);
+  if (!store) return false;
+  pm__in_large_pages(store, size);
+  store->next = w->stores;
+  w->stores = store;
+  past = sizeof *store + (0 - (uintptr_t)(store + 1)) % PM__LINE;
+  w->store_at = (char *)store + past;
+  w->store_left = size - past;
+  w->store_bytes = size;
+  return true;
+}
+PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes) {
+  char *at;
+  bytes = (bytes + PM__LINE - 1) / PM__LINE * PM__LINE;
+  if (bytes > w->store_left && !pm__store_new(w, bytes)) return NULL;
+  at = w->store_at;
+  w->store_at += bytes;
+  w->store_left -= bytes;
+  memset(at, 0, bytes);
+  return at;
+}
+PM__PRIVATE void pm__stores_free(pm_world *w) {
+  while (w->stores) {
+    pm__store *store = w->stores;
+    w->stores = store->next;
+    PM_FREE(store);
+  }
+}
 /* Where all ways have room each has a place of its own, else a hash of its end says where. ret false: out of memory */
 PM__PRIVATE bool pm__ways_make(pm_world *w) {
   const uint32_t nics = (uint32_t)(w->plat.node_count * w->plat.nic_count);
@@ -74,7 +109,7 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;
   w->way_max = each;
   while (w->way_max < PM__WAYS_MOST && w->way_max < (uint64_t)each * nics) w->way_max *= 2;
-  w->ways = (pm__known_way *)pm__zalloc(w->way_max * sizeof *w->ways);
+  w->ways = (pm__known_way *)pm__lines_take(w, w->way_max * sizeof *w->ways);
   w->stats.memory_bytes += w->way_max * sizeof *w->ways;
   if (w->plat.topology == PM_TOPO_FATTREE) {
     const size_t row_bytes = 2 * (size_t)w->plat.topo[0] * sizeof *w->tree_rows;
@@ -88,7 +123,6 @@ PM__PRIVATE void pm__ways_free(pm_world *w) {
   uint32_t i;
   for (i = 0; w->ways && i < w->way_max; i++)
     if (w->ways[i].link != w->ways[i].near) PM_FREE(w->ways[i].link);
-  PM_FREE(w->ways);
   PM_FREE(w->tree_rows);
 }
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s) {

@@ -58,22 +58,16 @@ typedef struct pm__known_way {
   uint32_t near[PM__WAY_NEAR];
 } pm__known_way;
 
-/* What each step looks at comes first, behind the event, in two lines of the cache: in a world of a thousand
-   processes no thread's memory stays in it from one step to the next. */
+/* What each step looks at comes first, in two lines of the cache: in a world of a thousand processes no thread's memory
+   stays in it from one step to the next. */
 struct pm_thread {
   pm__event timer; /* first: the future gives us its address */
   pm_process *proc;
-  struct pm__ahead *ahead; /* NULL: it never ran ahead */
   pm_thread *next_ready, *next_in_proc;
-  /* the second line */
-  const char *what;  /* for deadlock reports */
-  int64_t t_ran_ps;  /* last, where it sleeps */
-  int64_t t_wake_ps; /* of its timer, while that runs */
-  bool (*is_over)(
-      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
-  void (*describe)(const pm_thread *thread, char *text,
-                   size_t text_bytes); /* more of it, or NULL */
+  void *sp;
+  /* line */
   pm__state state;
+  unsigned poll_streak;     /* idle polls in a row */
   bool takes_cpu;           /* until then: ends later when its node stands still */
   bool is_parked;           /* it would run now, but its node stands still */
   bool is_idle;             /* what it waits for now is time between looks in vain */
@@ -85,19 +79,26 @@ struct pm_thread {
   bool defers;              /* its Portals calls become steps, see ahead.h */
   bool has_steps, is_ahead; /* some are to come; the scheduler takes them, and the thread waits */
   bool is_handling;         /* inside of pm_eq_serve's handler */
-  int woken, timed_out;
-  int counts_idle; /* and its timer is one of idle_count */
-  int waits_for_ptl;
+  bool woken, timed_out;
+  bool counts_idle; /* and its timer is one of idle_count */
+  bool waits_for_ptl, polling;
+  bool waits_for_wake; /* inside pm_thread_wait: only there a wake may end what it does */
+  uint32_t wait_handle;
   const void *wait_on; /* the queue or counter; NULL: any of the process */
   uint64_t wait_value;
-  uint32_t wait_handle;
-  int polling;
-  int waits_for_wake;   /* inside pm_thread_wait: only there a wake may end what it does */
-  unsigned poll_streak; /* idle polls in a row */
-  int64_t mark_ns;      /* host's CPU time when it was charged last */
-  void *sp;
+  bool (*is_over)(
+      const pm_thread *thread); /* of a wait that ends with an event to pay for, or NULL */
+  void *wait_out;               /* where is_over puts what came */
+  /* line */
+  const char *what;  /* for deadlock reports */
+  int64_t t_ran_ps;  /* last, where it sleeps */
+  int64_t t_wake_ps; /* of its timer, while that runs */
+  void (*describe)(const pm_thread *thread, char *text,
+                   size_t text_bytes); /* more of it, or NULL */
+  struct pm__ahead *ahead;             /* NULL: it never ran ahead */
   char *stack;
   size_t stack_bytes;
+  int64_t mark_ns; /* host's CPU time when it was charged last */
   void *asan_fake, *tsan_fiber;
   void (*entry)(void *arg);
   void *arg;
@@ -106,7 +107,6 @@ struct pm_thread {
   int64_t v_end_ps;     /* ... what each of them has to have computed when this one ends */
   uint32_t last_ct;
   uint64_t last_count;
-  void *wait_out; /* where is_over puts what came */
   pm_thread *next_waiter, *joiner;
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
@@ -122,23 +122,26 @@ struct ptl_activate_hook {
 };
 struct pm_process {
   pm_world *world;
-  int rank, node, nic, status, ended, live_threads, init_count, aborted;
-  pm__node *its_nic; /* the same */
-  bool has_pid;
-  uint32_t uid, pid, local_index;
   struct pm__ni *ni[4];
+  pm_thread *threads;
+  int init_count;
+  int memory_waiters;       /* threads with waits_for_memory */
+  int in_flight, under_way; /* operations in its NIC; all */
+  /* line */
+  pm__node *its_nic;
+  int rank, node, nic; /* nic: the same as its_nic */
+  uint32_t uid, pid, local_index;
+  int status, ended, live_threads, aborted;
+  bool has_pid;
+  bool is_dead, stands_still; /* with its node, see lives.c */
+  /* line */
   pm__lane memory_lane;
   struct pm_msg *msg;
   void (*msg_free)(struct pm_msg *msg); /* when the world goes before the process closed it */
-  int64_t in_flight;
   int restart_count;
-  bool is_dead, stands_still; /* with its node, see lives.c */
-  uint64_t noise_count;       /* draws of call_noise_ns */
-  uint64_t under_way;         /* operations */
-  uint64_t id_count, rng;     /* of messages, of its own; in a world over threads */
-  int memory_waiters;         /* threads with waits_for_memory */
+  uint64_t noise_count;   /* draws of call_noise_ns */
+  uint64_t id_count, rng; /* of messages, of its own; in a world over threads */
   void *user;
-  pm_thread *threads;
   pm_thread *caller; /* runs callbacks of queues while news is not empty; NULL: never needed */
   struct pm__eq *news, *news_last;
   struct ptl_activate_hook hooks[PM__HOOKS];
@@ -155,25 +158,29 @@ typedef struct pm__cores {
   int64_t t_ps, v_ps; /* v_ps: at t_ps */
 } pm__cores;
 /* A NIC; the first one of a node (see pm__nic_node) is the node too. */
-struct pm__node { /* what every message looks at lies together */
-  pm_process **by_pid;
-  int pids_max;
-  int leaving_count; /* lanes that are busy with a flow */
+/* In the first line of the cache is what messages from here look at, in the next what those to here do. */
+struct pm__node {
   int64_t t_command_ps, in_flight;
   int64_t *slots;
   uint32_t slots_first, slots_used;
-  pm_thread *slot_waiters;
   struct pm__message *held; /* the first that waits for an in-flight limit, or a change of level */
-  int64_t t_done_ps;
-  unsigned char link; /* level of what is in flight */
-  pm__lane lane[4];
-  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
-  int64_t t_gap_ps, t_in_ps; /* LogGP: the next message may leave, may come in */
+  pm_thread *slot_waiters;
   struct pm__message *held_tail;
+  unsigned char link; /* level of what is in flight */
+  int pids_max;       /* of by_pid */
+  /* line */
+  pm_process *pid_0; /* mostly the only one */
+  int leaving_count; /* lanes that are busy with a flow */
+  int process_count;
+  int64_t t_done_ps;
+  int64_t t_rx_last_ps[4], t_rx_ps[PM__ENGINES_MAX];
+  /* lines */
   struct pm__message *search, *search_tail; /* wait until lists have been searched for others */
   int64_t t_search_ps;                      /* the present search ends */
+  pm__lane lane[4];                         /* none of the first two lies in two lines */
+  int64_t t_gap_ps, t_in_ps;                /* LogGP: the next message may leave, may come in */
+  pm_process **by_pid;                      /* from pid 1 on */
   pm_process *processes;
-  int process_count;
   pm__cores *cores; /* NULL: nobody has shared them yet */
   uint64_t hash_id; /* of what happened here, in a world over threads */
 };
@@ -181,6 +188,9 @@ struct pm__node { /* what every message looks at lies together */
 typedef struct pm__stack {
   struct pm__stack *next;
 } pm__stack; /* lies in the free stack itself */
+typedef struct pm__store {
+  struct pm__store *next;
+} pm__store;
 typedef struct pm__slab {
   struct pm__slab *next;
   char *base;
@@ -243,6 +253,9 @@ struct pm_world {
   char *crash_address;
   pm__stack *free_stacks;
   pm__slab *slabs;
+  struct pm__store *stores; /* memory of what stays until the world goes, see pm__lines_take */
+  char *store_at;           /* in the newest one, what nobody has taken yet */
+  size_t store_left, store_bytes;
   char *untaken; /* the next stack of the newest slab that nobody had */
   int untaken_count;
   bool has_unguarded; /* some stacks rely on canaries */
@@ -254,6 +267,7 @@ struct pm_world {
   pm_stats stats;
   /* shared links */
   struct pm__link *links;
+  int64_t *busy_ps; /* each, with messages that are no flows: these look at nothing else of it */
   int link_count, net_link_count;
   bool pci_is_wide;      /* no flow is held down by PCI roots, so none crosses them */
   int narrow_link_count; /* so many links before the last of a way lead to its node alone */
@@ -362,6 +376,10 @@ static inline void pm__clear(void *object, size_t bytes) {
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {
   return place < length ? place : place - length;
 }
+/* Zeroed, in lines of its own, until the world goes. What processes, their interfaces and messages are made of lies
+   side by side so, in large pages in large worlds. NULL: out of memory */
+PM__PRIVATE void *pm__lines_take(pm_world *w, size_t bytes);
+PM__PRIVATE void pm__stores_free(pm_world *w);
 /* When something happens next; PM__FOREVER: never. */
 PM__PRIVATE void pm__gap_close(pm_world *w); /* of the future, before its heap is looked at */
 /* The next one of those that stand in the row or the heap; NULL: none. */

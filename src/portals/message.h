@@ -7,65 +7,77 @@
 /* From PM__GET on they bring data back, from PM__FETCH on they also carry some there. */
 typedef enum pm__kind { PM__PUT, PM__ATOMIC, PM__GET, PM__FETCH, PM__SWAP } pm__kind;
 
+/* A message is in no cache any more each time it is looked at, in a world of thousands. So what each step looks at
+   stands together: lines of the cache are marked. */
 /* What an operation is and what became of it. Written by Portals alone (the pieces ptl_...); NIC, wire,
    carriers and trace only read it. */
 typedef struct pm__operation {
-  uint64_t id;
+  /* what each step looks at */
   unsigned char kind, ack_req, op, type, fail, list;
   unsigned char promised; /* places in the target's queue */
-  bool is_ack_muted, is_early_send, has_copy, unlinks, is_sent;
+  bool is_ack_muted, is_early_send, has_copy, unlinks;
   bool is_unheld;  /* its descriptor was given back when it started: see pm__give_back */
   bool is_written; /* its data is in the target's memory, see pm__target_waits */
-  pm__ni *from, *to;
-  uint32_t from_epoch, to_epoch;
-  ptl_process_t target,
-      initiator;        /* the one physical, the other as its target sees it: interfaces and
-                                      their maps may be gone when it arrives */
-  int from_nic, to_nic; /* of the initiator, and of its rail at the target's node */
+  bool is_inside;  /* of one node: through memory */
+  unsigned char from_index, pt;         /* of interfaces: which; portal */
+  int from_nic, to_nic;                 /* of the initiator, and of its rail at the target's node */
   pm__node *initiator_nic, *target_nic; /* the same two */
-  int64_t t_issue_ps;
-  bool is_inside; /* of one node: through memory */
-  ptl_uid_t uid;
-  pm__md *md, *get_md;
-  uint64_t local_offset, get_offset, length, mlength, remote_offset, offset_used;
-  uint64_t match_bits, hdr_data;
-  void *user_ptr, *start;
-  ptl_pt_index_t pt;
+  pm__ni *from;
+  uint64_t length, id;
+  /* line: what ends look at */
+  pm__ni *to;
   pm__me *me;
+  pm__md *md, *get_md;
   pm__header *header;
   struct pm__message *next_write; /* of the target's interface, see pm__target_waits */
-  uint32_t looked_at;             /* list entries */
+  uint64_t mlength;
+  uint32_t from_epoch, to_epoch;
+  /* line: matching */
+  ptl_process_t target,
+      initiator; /* the one physical, the other as its target sees it: interfaces and
+                               their maps may be gone when it arrives */
+  uint64_t match_bits, remote_offset, offset_used;
+  void *start;
   unsigned char *kept; /* payload of more bytes that its owner may change or lose; allocated */
+  ptl_uid_t uid;
+  uint32_t looked_at; /* list entries */
+  /* line: for the rest */
+  uint64_t local_offset, get_offset, hdr_data;
+  void *user_ptr;
+  int64_t t_issue_ps;
   unsigned char copy[PM__COPY_BYTES]; /* small payload, or what a fetch brings back */
   unsigned char operand[32];          /* of a conditional swap */
 } pm__operation;
 /* Where it is. Written by NIC and wire alone. Three things may be in its future at once: the travel over
    the network, the end of the writing at the target, an early SEND. */
 typedef struct pm__journey {
-  pm__event event; /* first: the travel itself */
-  pm__event target, send;
-  int pending;    /* events and travels that still need this */
-  int part_count; /* flows of the present travel that are not there yet */
-  unsigned char lane, link;
-  bool is_reply, has_slot;
-  bool is_left_alone;            /* no answer comes back: over for its initiator when it has left */
-  bool is_flow, has_crossed;     /* of the present travel: the links on the way are paid for */
-  unsigned char hop, link_count; /* the next link that is due; of how many */
-  uint32_t slot;
-  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
+  pm__event event;      /* first: the travel itself */
   pm__known_way *known; /* where the present travel's way was found, see pm__known_again */
+  int pending;          /* events and travels that still need this */
+  int part_count;       /* flows of the present travel that are not there yet */
+  uint32_t slot;
+  unsigned char lane, link;
+  unsigned char hop, link_count; /* the next link that is due; of how many */
+  bool is_reply, has_slot;
+  bool is_left_alone;        /* no answer comes back: over for its initiator when it has left */
+  bool is_flow, has_crossed; /* of the present travel: the links on the way are paid for */
+  bool is_dropped;           /* at the packet level: a packet found no way */
+  bool is_first;             /* no packet has begun to leave */
+  bool waits_for_credit;
+  /* line */
+  int64_t t_ready_ps, t_begin_ps, t_left_ps, t_lost_ps;
   int64_t
       d_rest_ps; /* from its event to the end of its way, if nobody stands in it; of who is early: that time */
   int64_t d_tail_ps, d_lag_ps; /* from its head to its tail, to its event */
   int64_t t_done_ps;           /* data and events are in the target's memory */
-  uint64_t number;             /* of its stream: at the packet level, and where ways change */
+  /* line */
+  pm__event target, send;
+  /* line */
+  uint64_t number; /* of its stream: at the packet level, and where ways change */
   /* at the packet level */
   uint64_t rest_bytes;  /* still in the initiator's memory */
   int64_t packet_count; /* not there yet */
   int64_t credit_bytes; /* that may leave before others are there (link_credit_bytes) */
-  bool waits_for_credit;
-  bool is_first;   /* no packet has begun to leave */
-  bool is_dropped; /* one found no way */
 } pm__journey;
 /* What became of a carried message at its target. */
 typedef enum pm__lookup {
@@ -86,8 +98,9 @@ typedef struct pm__carried {
 struct pm__message {
   pm__journey way; /* first: an event leads to its message */
   pm__carried cargo;
-  pm__message *next, *next_made; /* of the list it is in; of all that were ever made */
-  pm__operation what;            /* last: its copy is not cleared for a new operation */
+  pm__message *next;      /* of the list it is in */
+  pm__operation what;     /* from its copy on nothing is cleared for a new operation */
+  pm__message *next_made; /* of all that were ever made */
 };
 
 static inline int pm__to_node(const pm__message *m) { return (int)m->what.target.phys.nid; }

@@ -147,14 +147,14 @@ PM__APART static int64_t pm__cross_any(pm_world *w, pm__message *m, const pm__kn
   if (count != m->way.link_count)
     h = count; /* sent again, or a repair: it goes on where it was, without waits */
   while (h < count) {
-    pm__link *l = &w->links[way->link[h]];
+    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
     const int64_t due_ps = pm__due_ps(w, way, h), t_ps = w->now_ps - m->way.d_lag_ps - due_ps;
-    const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
+    const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
     int64_t next_ps = 0;
-    is_behind = m->way.is_flow && l->t_busy_ps == t_ps;
+    is_behind = m->way.is_flow && *busy_ps == t_ps;
     if (!m->way.is_flow) {
       if (w->graph) pm__draw_out(w, m, way->link[h], wait_ps);
-      l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
+      *busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
       if (w->uses) pm__crossed(w, m, way->link[h], t_ps, wait_ps);
     }
     if (++h < count)
@@ -176,11 +176,11 @@ PM__INLINE_HERE int64_t pm__cross_one(pm_world *w, pm__message *m, const pm__kno
   const int64_t step_ps = w->d_switch_ps;
   const int h = m->way.hop++, after = left - (w->ways_climb ? most + 2 : most + 1);
   const int64_t d_ps = (left - most - (after > 0 ? after : 0)) * step_ps; /* the next is due */
-  pm__link *l = &w->links[way->link[h]];
+  int64_t *const busy_ps = &w->busy_ps[way->link[h]];
   const int64_t t_ps =
       w->now_ps - m->way.d_lag_ps - (h ? step_ps : w->d_first_ps) - (most - 1) * step_ps;
-  const int64_t wait_ps = l->t_busy_ps > t_ps ? l->t_busy_ps - t_ps : 0;
-  if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
+  const int64_t wait_ps = *busy_ps > t_ps ? *busy_ps - t_ps : 0;
+  if (!m->way.is_flow) *busy_ps = pm__sum_ps(t_ps + wait_ps, m->way.d_tail_ps);
   m->way.d_rest_ps -= d_ps;
   return d_ps + wait_ps;
 }
@@ -194,12 +194,12 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
     return pm__cross_any(w, m, way);
   if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
   for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
-    pm__link *l = &w->links[way->link[h]];
-    if (l->t_busy_ps >= t_ps) {
+    int64_t *const busy_ps = &w->busy_ps[way->link[h]];
+    if (*busy_ps >= t_ps) {
       m->way.hop = (unsigned char)h;
       return pm__cross_any(w, m, way);
     }
-    if (!m->way.is_flow) l->t_busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
+    if (!m->way.is_flow) *busy_ps = pm__sum_ps(t_ps, m->way.d_tail_ps);
   }
   m->way.has_crossed = 1;
   return m->way.d_rest_ps > 0 ? m->way.d_rest_ps : -1;

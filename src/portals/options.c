@@ -16,3 +16,29 @@ PM__PRIVATE void *pm__zalloc(size_t bytes) {
   if (p) memset(p, 0, bytes);
   return p;
 }
+/* Where a host offers pages of megabytes to who asks: what thousands of processes are made of lies in more pages of
+   4 KB than a processor knows by heart. */
+PM__PRIVATE void pm__in_large_pages(void *at, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  char *const first = (char *)at + (0 - (uintptr_t)at) % PM__LARGE_PAGE;
+  const size_t before = (size_t)(first - (char *)at);
+  if (bytes >= before + PM__LARGE_PAGE)
+    (void)madvise(first, (bytes - before) / PM__LARGE_PAGE * PM__LARGE_PAGE, MADV_HUGEPAGE);
+#else
+  (void)at, (void)bytes;
+#endif
+}
+/* The address that the allocator gave stands right before what is handed out. */
+PM__PRIVATE void *pm__lines_alloc(size_t bytes) {
+  char *const p = (char *)PM_MALLOC(bytes + PM__LINE + sizeof(void *)), *at;
+  if (!p) return NULL;
+  pm__in_large_pages(p, bytes);
+  at = p + sizeof(void *);
+  at += (0 - (uintptr_t)at) % PM__LINE;
+  ((void **)(void *)at)[-1] = p;
+  memset(at, 0, bytes);
+  return at;
+}
+PM__PRIVATE void pm__lines_free(void *lines) {
+  if (lines) PM_FREE(((void **)lines)[-1]);
+}

@@ -143,3 +143,8 @@ extern "C" {
 #define PM__END (INT64_MAX - 200000000000000000)
 PM__PRIVATE int pm__grow(void **array, int *max, int want, size_t item_bytes);
 PM__PRIVATE void *pm__zalloc(size_t bytes);
+/* Zeroed, from the beginning of a line of the cache on: what is laid out in lines has to begin with one. */
+enum { PM__LINE = 64, PM__LARGE_PAGE = 1 << 21 };
+PM__PRIVATE void pm__in_large_pages(void *at, size_t bytes); /* from its whole large pages on */
+PM__PRIVATE void *pm__lines_alloc(size_t bytes);
+PM__PRIVATE void pm__lines_free(void *lines);

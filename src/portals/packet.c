@@ -600,11 +600,11 @@ static void pm__all_there(pm_world *w, pm__message *m) {
 /* A PCI root, reads or writes, moves one packet of its NICs after the other. When the packet's turn is; time is
    taken only from now on. */
 static int64_t pm__root_ps(pm_world *w, int nic, int which, uint32_t bytes) {
-  pm__link *root = &w->links[pm__node_resource(w, nic, which)];
-  const int64_t t_ps = pm__max_ps(w->now_ps, root->t_busy_ps);
+  const uint32_t root = pm__node_resource(w, nic, which);
+  const int64_t t_ps = pm__max_ps(w->now_ps, w->busy_ps[root]);
   if (w->plat.no_pci || !bytes) return w->now_ps;
   if (which != PM__PCI_READ || t_ps == w->now_ps)
-    root->t_busy_ps = pm__later(t_ps, pm__bytes_ps((double)bytes, root->cap));
+    w->busy_ps[root] = pm__later(t_ps, pm__bytes_ps((double)bytes, w->links[root].cap));
   return t_ps;
 }
 /* Its credits go back as its parts come, the first ones when its head is there: then the next payload may leave. (It is

@@ -421,12 +421,12 @@ PM_API const char *pm_ptl_fail_name(int ni_fail_type);
 enum { PM__KINDS = 4, PM__CHUNKS = 17, PM__ATOMIC_BYTES = 1024 };
 enum { PM__RELEASED = 2 };
 typedef struct pm__object {
-  uint32_t handle, next_free;
-  int live; /* PM__RELEASED: its handle is void, its last use is to come */
+  uint32_t handle;
+  uint32_t next_free : 24, live : 8; /* PM__RELEASED: its handle is void, its last use is to come */
 } pm__object;
-typedef struct pm__pool {
+typedef struct pm__pool { /* what each look asks for first, with the first chunk */
+  uint32_t made, item_bytes, used, limit, free_head; /* free_head: slot + 1 */
   char *chunk[PM__CHUNKS];
-  uint32_t item_bytes, made, used, limit, free_head; /* free_head: slot + 1 */
 } pm__pool;
 typedef struct pm__eq {
   pm__object o;
@@ -473,17 +473,17 @@ typedef struct pm__md {
 } pm__md;
 typedef struct pm__me {
   pm__object o;
-  ptl_me_t me;
-  void *user_ptr;
-  struct pm__me *next, *prev;
-  uint64_t offset; /* of a locally managed entry */
   uint32_t pt, headers, in_flight;
+  int carried; /* 1 + the carrier's number of it; 0: none */
+  ptl_me_t me;
   unsigned char list;
   bool linked, auto_unlinked;
-  bool unlink_is_due;      /* AUTO_UNLINK, when nothing is under way in it any more */
-  unsigned char owed;      /* events for which it keeps room in its queue until then */
-  bool is_asked;           /* its append waits for the carrier's lists */
-  int carried;             /* 1 + the carrier's number of it; 0: none */
+  bool unlink_is_due; /* AUTO_UNLINK, when nothing is under way in it any more */
+  unsigned char owed; /* events for which it keeps room in its queue until then */
+  bool is_asked;      /* its append waits for the carrier's lists */
+  void *user_ptr;
+  struct pm__me *next, *prev;
+  uint64_t offset;         /* of a locally managed entry */
   const pm_process *whose; /* as of a descriptor */
 } pm__me;
 /* An append or a search that the carrier's lists do first, or a triggered unlink behind such. */
@@ -513,13 +513,13 @@ typedef struct pm__header {
   unsigned int options;
 } pm__header;
 typedef struct pm__pt {
-  int allocated, enabled, disabling;
+  bool allocated, enabled, disabling;
   unsigned int options;
   ptl_handle_eq_t eq_handle;
+  uint32_t in_flight;
   pm__eq *eq; /* where that queue lies, or lay: see pm__eq_if */
   pm__me *head[2], *tail[2];
   pm__header *headers, *headers_tail;
-  uint32_t in_flight;
   int list_count;  /* entries of both lists */
   int later_count; /* places promised to appends that a thread has ahead of it */
   int asked_count; /* appends that wait for the carrier's lists */
@@ -534,19 +534,25 @@ typedef struct pm__map {
 /* A network interface: index bit 0 = matching, bit 1 = logical. */
 struct pm__ni {
   pm_process *proc;
-  int index, refs, bundles;
-  uint32_t epoch; /* messages of a closed interface know an older one */
-  ptl_handle_ni_t handle;
-  ptl_rank_t rank;
-  ptl_ni_limits_t limits;
-  pm__pool pool[PM__KINDS];  /* see PM__POOL */
-  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
-  int pt_last, header_count, trigger_count;
+  int index, refs;
+  uint32_t epoch;          /* messages of a closed interface know an older one */
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
-  ptl_sr_value_t status[PTL_SR_LAST];
+  int header_count, trigger_count;
   pm__map *map;
+  pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
+  ptl_ni_limits_t limits;
+  ptl_handle_ni_t handle;
+  ptl_rank_t rank;
+  pm__pool pool[PM__KINDS]; /* see PM__POOL; what is asked for first is in one line of each */
+  int bundles, pt_last;
+  ptl_sr_value_t status[PTL_SR_LAST];
   int event_fd; /* 1 + descriptor that tells of events; 0: nobody asked for it */
+  /* the first of each pool, many have no other; counter and descriptor lie in a line each */
+  pm__me first_me;
+  pm__ct first_ct;
+  pm__md first_md;
+  pm__eq first_eq;
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };

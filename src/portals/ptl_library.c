@@ -60,16 +60,20 @@ static int pm__choose_pid(pm_world *w, pm_process *p, ptl_pid_t wanted) {
     holder->has_pid = false;
     holder->pid = holder->local_index;
   }
-  if (had_pid) w->nodes[p->node].by_pid[before] = NULL;
+  if (had_pid) pm__pid_is(&w->nodes[p->node], before, NULL);
   return PTL_OK;
 }
 
 static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desired) {
-  pm__ni *ni = (pm__ni *)pm__zalloc(sizeof *ni);
   static const uint32_t bytes[] = {
       0, 0, sizeof(pm__eq), sizeof(pm__ct), sizeof(pm__md), sizeof(pm__me)};
+  pm__ni *ni = (pm__ni *)pm__lines_take(p->world, sizeof *ni);
   int i;
   if (!ni) return NULL;
+  PM__POOL(ni, PM__H_EQ)->chunk[0] = (char *)&ni->first_eq;
+  PM__POOL(ni, PM__H_CT)->chunk[0] = (char *)&ni->first_ct;
+  PM__POOL(ni, PM__H_MD)->chunk[0] = (char *)&ni->first_md;
+  PM__POOL(ni, PM__H_ME)->chunk[0] = (char *)&ni->first_me;
   p->world->stats.memory_bytes += sizeof *ni;
   ni->proc = p;
   ni->index = index;
@@ -170,9 +174,7 @@ PM__PRIVATE void pm__ptl_process_free(pm_process *p) {
     if (!ni) continue;
     pm__ni_close(ni);
     for (kind = 0; kind < PM__KINDS; kind++)
-      for (k = 0; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
-    for (k = 0; k < PM__PT_GROUPS; k++) PM_FREE(ni->pt[k]);
-    PM_FREE(ni);
+      for (k = 1; k < PM__CHUNKS; k++) PM_FREE(ni->pool[kind].chunk[k]);
   }
 }
 
@@ -188,7 +190,6 @@ PM__PRIVATE void pm__ptl_world_free(pm_world *w) {
     pm__message *m = w->messages_made;
     w->messages_made = m->next_made;
     PM_FREE(m->what.kept);
-    PM_FREE(m);
   }
   while (w->free_triggers) {
     pm__trigger *t = w->free_triggers;

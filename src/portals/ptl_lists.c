@@ -34,7 +34,7 @@ PM_API int PtlPTAlloc(ptl_handle_ni_t ni_handle, unsigned int options, ptl_handl
   }
   group = &ni->pt[i / PM__PTS];
   if (!*group) {
-    *group = (pm__pt *)pm__zalloc(PM__PTS * sizeof **group);
+    *group = (pm__pt *)pm__lines_take(p->world, PM__PTS * sizeof **group);
     if (!*group) return PTL_NO_SPACE;
     p->world->stats.memory_bytes += PM__PTS * sizeof **group;
   }

@@ -113,6 +113,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   if (!m) return PTL_NO_SPACE;
   m->what.kind = (unsigned char)kind;
   m->what.from = ni;
+  m->what.from_index = (unsigned char)ni->index;
   m->what.from_epoch = ni->epoch;
   m->what.md = md;
   m->what.local_offset = offset;
@@ -125,7 +126,7 @@ PM__INLINE_HERE int pm__message_make(pm_process *p, int kind, ptl_handle_md_t md
   m->what.target_nic = p->its_nic + (pm__to_node(m) - p->node);
   m->what.is_inside = pm__to_node(m) == p->node && !p->world->plat.intra_uses_nic;
   m->what.uid = p->uid;
-  m->what.pt = pt;
+  m->what.pt = (unsigned char)pt;
   m->what.match_bits = bits;
   m->what.remote_offset = remote_offset;
   m->what.user_ptr = user_ptr;

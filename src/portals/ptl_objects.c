@@ -49,7 +49,7 @@ PM__PRIVATE pm__object *pm__pool_new(pm__ni *ni, int kind) {
 PM__PRIVATE void pm__pool_free(pm__ni *ni, pm__object *o) {
   pm__pool *pool = PM__POOL(ni, o->handle >> 29);
   o->live = 0;
-  o->next_free = pool->free_head;
+  o->next_free = pool->free_head & 0xFFFFFFu;
   pool->free_head = (o->handle & 0xFFFFu) + 1;
   pool->used--;
 }
@@ -99,16 +99,20 @@ PM__INLINE ptl_process_t pm__own_id(const pm__ni *ni) {
   return id;
 }
 
+PM__PRIVATE void pm__pid_is(pm__node *node, uint32_t pid, pm_process *p) {
+  *(pid ? &node->by_pid[pid] : &node->pid_0) = p;
+}
 /* Processes of a node by pid. 0: out of memory. */
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid) {
   pm__node *node = &w->nodes[p->node];
   void *array = node->by_pid;
   const int before = node->pids_max;
-  if (!pm__grow(&array, &node->pids_max, (int)pid + 1, sizeof p)) return 0;
+  if (pid && !pm__grow(&array, &node->pids_max, (int)pid + 1, sizeof p)) return 0;
   node->by_pid = (pm_process **)array;
-  memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
+  if (node->pids_max > before)
+    memset(node->by_pid + before, 0, (size_t)(node->pids_max - before) * sizeof p);
   w->stats.memory_bytes += (size_t)(node->pids_max - before) * sizeof p;
-  node->by_pid[pid] = p;
+  pm__pid_is(node, pid, p);
   if (p->pid != pid) p->pid = pid; /* other threads of the host may ask for it */
   p->has_pid = 1;
   return 1;
@@ -117,6 +121,7 @@ PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint
   const pm__node *node;
   if ((int64_t)nid >= w->plat.node_count) return NULL;
   node = &w->nodes[nid];
+  if (!pid) return node->pid_0;
   return pid < (uint32_t)node->pids_max ? node->by_pid[pid] : NULL;
 }
 
@@ -307,17 +312,13 @@ PM__PRIVATE pm__message *pm__message_new(pm_world *w) {
   if (m)
     w->free_messages = m->next;
   else {
-    m = (pm__message *)PM_MALLOC(sizeof *m);
+    m = (pm__message *)pm__lines_take(w, sizeof *m);
     if (!m) return NULL;
     w->stats.memory_bytes += sizeof *m;
     m->next_made = w->messages_made;
     w->messages_made = m;
   }
-  {
-    pm__message *made = m->next_made;
-    pm__clear(m, offsetof(pm__message, what.copy));
-    m->next_made = made;
-  }
+  pm__clear(m, offsetof(pm__message, what.copy));
   return m;
 }
 /* An operation begins and ends to need its descriptors; the last one frees what was released. */

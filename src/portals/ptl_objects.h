@@ -15,6 +15,7 @@ PM__PRIVATE pm__object *pm__find_any(const pm_process *p, int kind, ptl_handle_a
 PM__PRIVATE bool pm__is_matching(const pm__ni *ni);
 PM__PRIVATE bool pm__is_logical(const pm__ni *ni);
 PM__PRIVATE ptl_process_t pm__own_id(const pm__ni *ni);
+PM__PRIVATE void pm__pid_is(pm__node *node, uint32_t pid, pm_process *p);
 PM__PRIVATE int pm__pid_take(pm_world *w, pm_process *p, uint32_t pid);
 PM__PRIVATE pm_process *pm__process_by_pid(const pm_world *w, uint32_t nid, uint32_t pid);
 PM__PRIVATE void pm__hold(pm__md *md);

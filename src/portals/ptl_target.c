@@ -17,14 +17,14 @@ static const pm_process *pm__target_process_of(const pm_world *w, const pm__mess
 PM__INLINE bool pm__from_is_alive(const pm__message *m) {
   return m->what.from->epoch == m->what.from_epoch;
 }
-PM__INLINE bool pm__has_payload(const pm__message *m) {
-  return m->what.has_copy || m->what.kept || m->cargo.wire || pm__from_is_alive(m) ||
-         m->what.from->proc->world->desc.no_data;
+PM__INLINE bool pm__has_payload(const pm_world *w, const pm__message *m) {
+  return w->desc.no_data || m->what.has_copy || m->what.kept || m->cargo.wire ||
+         pm__from_is_alive(m);
 }
 /* The interface of the same kind in the process that is meant; NULL: there is none. */
 static pm__ni *pm__target_ni(pm_world *w, const pm__message *m) {
   const pm_process *p = pm__target_process_of(w, m);
-  pm__ni *ni = p ? p->ni[m->what.from->index] : NULL;
+  pm__ni *ni = p ? p->ni[m->what.from_index] : NULL;
   return ni && ni->refs ? ni : NULL;
 }
 /* The first entry that fits, in the order of appending: this order is what programs rely on. An
@@ -263,7 +263,7 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
 }
 static void pm__write(pm_world *w, pm__message *m) {
   if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
-  if (m->what.is_written || !m->what.mlength || !pm__has_payload(m)) return;
+  if (m->what.is_written || !m->what.mlength || !pm__has_payload(w, m)) return;
   if (m->what.kind == PM__PUT) {
     if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
   } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
@@ -299,7 +299,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
-  if (m->what.length && !pm__is_get(m) && !pm__has_payload(m)) { /* its memory is gone */
+  if (m->what.length && !pm__is_get(m) && !pm__has_payload(w, m)) { /* its memory is gone */
     m->what.fail = PTL_NI_UNDELIVERABLE;
     return 0;
   }
@@ -320,7 +320,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
        holds a small operand on the way here and the old value on the way back, so the operand is
        taken out first. */
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__has_payload(m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
+    if (pm__has_payload(w, m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
     pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
     if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
   }

@@ -556,8 +556,8 @@ PM_API pm_status pm_world_create(const pm_world_desc *desc, pm_world **world) {
 #ifndef PM_USE_UCONTEXT
   w->context_switch = pm__context_switch;
 #endif
-  w->nodes =
-      (pm__node *)pm__zalloc((size_t)(w->plat.node_count * w->plat.nic_count) * sizeof *w->nodes);
+  w->nodes = (pm__node *)pm__lines_take(w, (size_t)(w->plat.node_count * w->plat.nic_count) *
+                                               sizeof *w->nodes);
   if (w->plat.topology == PM_TOPO_FILE)
     w->graph = pm__graph_make(desc->platform, error, sizeof error);
   w->flow_end.fn = pm__flows_end;
@@ -600,9 +600,7 @@ PM_API void pm_world_destroy(pm_world *world) {
       next = t->next_in_proc;
       pm__thread_bury(w, t);
       pm__ahead_free(t);
-      PM_FREE(t);
     }
-    PM_FREE(w->procs[i]);
     w->ready_head = w->ready_tail = NULL; /* closing interfaces made its threads ready */
   }
   pm__ptl_world_free(w);
@@ -627,8 +625,8 @@ PM_API void pm_world_destroy(pm_world *world) {
   PM_FREE(w->streams);
   PM_FREE(w->records);
   PM_FREE(w->procs);
-  PM_FREE(w->nodes);
   PM_FREE(w->heap);
+  pm__stores_free(w);
   PM_FREE(w);
 }
 PM_API pm_world_desc pm_world_desc_of(const pm_world *world) {
@@ -664,7 +662,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   if (!pm__grow(&array, &world->procs_max, world->proc_count + 1, sizeof p))
     return pm__spawn_without_memory(world);
   world->procs = (pm_process **)array;
-  p = (pm_process *)pm__zalloc(sizeof *p);
+  p = (pm_process *)pm__lines_take(world, sizeof *p);
   if (!p) return pm__spawn_without_memory(world);
   p->world = world;
   p->rank = world->proc_count;
@@ -672,10 +670,7 @@ PM_API pm_status pm_spawn(pm_world *world, int node_index, void (*entry)(void *a
   p->pid = p->local_index = (uint32_t)world->nodes[node_index].process_count;
   p->nic = (int)(p->local_index % world->plat.nic_count * world->plat.node_count) + node_index;
   p->its_nic = &world->nodes[p->nic];
-  if (!pm__thread_new(p, entry, arg, 0)) {
-    PM_FREE(p);
-    return pm__spawn_without_memory(world);
-  }
+  if (!pm__thread_new(p, entry, arg, 0)) return pm__spawn_without_memory(world);
   p->next_on_node = world->nodes[node_index].processes;
   world->nodes[node_index].processes = p;
   world->nodes[node_index].process_count++;

@@ -410,7 +410,7 @@ PM__PRIVATE int pm__thread_start(pm_thread *t) {
 PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg), void *arg,
                                       size_t stack_bytes) {
   pm_world *w = proc->world;
-  pm_thread *t = stack_bytes > SIZE_MAX / 2 ? NULL : (pm_thread *)pm__zalloc(sizeof *t);
+  pm_thread *t = stack_bytes > SIZE_MAX / 2 ? NULL : (pm_thread *)pm__lines_take(w, sizeof *t);
   if (!t) return NULL;
   t->stack_bytes =
       stack_bytes ? (stack_bytes + PM__PAGE - 1) / PM__PAGE * PM__PAGE : w->desc.stack_bytes;
@@ -419,10 +419,7 @@ PM__PRIVATE pm_thread *pm__thread_new(pm_process *proc, void (*entry)(void *arg)
   t->proc = proc;
   t->entry = entry;
   t->arg = arg;
-  if (!pm__thread_start(t)) {
-    PM_FREE(t);
-    return NULL;
-  }
+  if (!pm__thread_start(t)) return NULL;
   t->next_in_proc = proc->threads;
   proc->threads = t;
   w->stats.memory_bytes += sizeof *t;

@@ -273,6 +273,7 @@ static void pm__part_collect(pm_world *w, pm_world *part) {
   PM__TAKE_LIST(pm__header, next, w->free_headers, part->free_headers);
   PM__TAKE_LIST(pm__map, next, w->maps, part->maps);
   PM__TAKE_LIST(pm__slab, next, w->slabs, part->slabs);
+  PM__TAKE_LIST(pm__store, next, w->stores, part->stores);
   pm__future_drop(part); /* of a run that failed */
   PM_FREE(part->heap);
 }
@@ -295,6 +296,8 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   p->free_headers = NULL;
   p->free_stacks = NULL;
   p->slabs = NULL;
+  p->stores = NULL;
+  p->store_left = p->store_bytes = 0;
   p->untaken_count = 0;
   p->t_window_ps = w->now_ps;
   /* The kernel limits guard pages of all parts together. */

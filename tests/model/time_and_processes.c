@@ -529,6 +529,31 @@ static void stacks_cost_when_they_are_taken(void) { /* a slab has 64; each guard
   pm_world_destroy(w);
 }
 
+/* What each step looks at takes the fewest lines of the cache: it stands together, and begins with a line. */
+static bool begins_a_line(const void *at) { return (uintptr_t)at % PM__LINE == 0; }
+static void opens_an_interface(void *first_line_count) {
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlCTAlloc(ni, &ct));
+  const pm__ni *opened = pm_self()->ni[1];
+  *(int *)first_line_count += begins_a_line(opened) && begins_a_line(pm__ct_at(opened, ct)) && begins_a_line(pm_self()) &&
+                              begins_a_line(pm_thread_self());
+}
+static void what_each_step_looks_at_begins_with_a_line(void) {
+  int first_line_count = 0;
+  pm_world *w = world_of(50, NULL);
+  CHECK(sizeof(pm__link) == 2 * PM__LINE && sizeof(pm__known_way) == PM__LINE && sizeof(pm__node) % PM__LINE == 0);
+  CHECK(sizeof(pm__ct) == PM__LINE && sizeof(pm__md) == PM__LINE);
+  CHECK(offsetof(pm_process, its_nic) == PM__LINE && offsetof(pm_thread, state) == PM__LINE);
+  CHECK(offsetof(pm__node, pid_0) == PM__LINE && offsetof(pm__flow, near_link) == PM__LINE);
+  CHECK(offsetof(pm__message, way.t_ready_ps) == PM__LINE && offsetof(pm__message, what.to) % PM__LINE == 0);
+  CHECK(begins_a_line(w->links) && begins_a_line(w->nodes) && begins_a_line(w->ways));
+  CHECK(pm_spawn_all(w, opens_an_interface, &first_line_count) == PM_OK && pm_world_run(w) == PM_OK);
+  CHECK(first_line_count == 50);
+  pm_world_destroy(w);
+}
+
 /* ---- kernels ---------------------------------------------------------------------------------- */
 static void computes(void *kernel) {
   pm_compute_kernel((const pm_kernel *)kernel, 100, 200, 300);
@@ -716,6 +741,7 @@ int main(int argc, char **argv) {
   RUN(crash_names_process_and_time);
   RUN(last_word_of_a_stack_is_watched);
   RUN(stacks_cost_when_they_are_taken);
+  RUN(what_each_step_looks_at_begins_with_a_line);
   RUN(kernels_follow_their_polynomial_and_noise);
   RUN(noise_of_kernels_has_its_shape);
   RUN(bad_arguments_are_refused);
