@@ -11,7 +11,9 @@ static const char *const unmoved_what[] = {
     [LOOKS] = "Tests and probes drive the library and end what is there, and otherwise only look: "
               "a thread "
               "that has nothing else to do loses nothing by them, one that has may look less "
-              "often, or wait.",
+              "often, or wait. "
+              "MPI_Probe and MPI_Mprobe do wait, for who sends: whether that is late is told under "
+              "who waits for whom.",
     [FILES] = "Of files only the time is known. No progress of messages shortens it: write less "
               "often and more at "
               "once, by collective calls (MPI_File_write_at_all), or beside computation "
