@@ -1368,6 +1368,7 @@ typedef struct pm_cargo {
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
+  uint64_t remote_offset;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */
@@ -1380,7 +1381,7 @@ typedef struct pm_cargo {
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
-/* An entry of a list, as far as it says whose messages it takes. (Not: its user, and what it has room for.) */
+/* An entry of a list, as far as it says which messages it takes. (Not: its user.) */
 typedef struct pm_carrier_entry {
   int node; /* of the process that appended it */
   uint32_t pid;
@@ -1390,7 +1391,9 @@ typedef struct pm_carrier_entry {
   bool keeps_headers; /* messages leave unexpected headers */
   bool is_untold;     /* of those that it finds nobody is told */
   bool never_cuts;    /* what has no room is passed over (PTL_ME_NO_TRUNCATE) */
-  int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
+  bool is_local;      /* messages lie one behind the other (PTL_ME_MANAGE_LOCAL) */
+  uint64_t size_bytes;
+  int search; /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
       op_id; /* not 0: pm_list_told() says when it is done, also of an entry that headers used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */
@@ -11450,7 +11453,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 159 "src/portals/wire.h"
+#line 162 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -13058,6 +13061,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
+  c.remote_offset = m->what.remote_offset;
   c.is_service = w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid;
   c.payload = m->cargo.is_triggered                 ? m->what.length ? 2 : 0
               : pm__is_inline(w, m)                 ? 0
@@ -13248,20 +13252,23 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   e.pt_index = index;
   e.is_use_once = (me->options & PTL_ME_USE_ONCE) != 0;
   e.is_untold = (me->options & PTL_ME_EVENT_OVER_DISABLE) != 0;
+  e.never_cuts = pm__is_matching(ni) && me->options & PTL_ME_NO_TRUNCATE;
+  e.is_local = (me->options & PTL_ME_MANAGE_LOCAL) != 0;
+  e.size_bytes = pm__capacity(me->start, me->length, me->options);
   e.match_bits = me->match_bits;
   e.ignore_bits = pm__is_matching(ni) ? me->ignore_bits : ~(ptl_match_bits_t)0;
   pm__entry_from(ni, me->match_id, &e);
   return e;
 }
 /* A NIC counts what it lets in, and what waits for that goes at once. So an entry counts there if nothing that only the
-   model knows can refuse its messages or pass it over: another user, too little room in entry, headers or queue. Gets and
+   model knows can refuse its messages or pass it over: another user, too little room in headers or queue. Gets and
    fetches are refused by an entry for puts, and are not counted there; one that takes them too tells of a get later than
    the NIC, and one that counts bytes knows how many were moved. */
 static bool pm__counts_apart(const pm__pt *pt, const pm__me *me) {
   const unsigned int o = me->me.options;
   const bool leaves_headers = me->list == PTL_OVERFLOW_LIST && !(o & PTL_ME_UNEXPECTED_HDR_DISABLE);
   return (o & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) != PTL_ME_OP_PUT || leaves_headers ||
-         (o & (PTL_ME_EVENT_CT_BYTES | PTL_ME_NO_TRUNCATE)) || me->me.uid != PTL_UID_ANY ||
+         (o & PTL_ME_EVENT_CT_BYTES) || me->me.uid != PTL_UID_ANY ||
          (pt->options & PTL_PT_FLOWCTRL);
 }
 PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index) {
@@ -13278,7 +13285,6 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   if (options & PTL_ME_ACK_DISABLE) w->has_mute_entries = true;
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
-  e.never_cuts = (options & PTL_ME_NO_TRUNCATE) != 0;
   e.op_id = number;
   if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));

@@ -95,14 +95,18 @@ module nic_lme import nic_pkg::*; #(
   me_t me;
   logic [MeBits-1:0] me_out_q;
   logic [63:0] local_out_q;
-  logic [63:0] at, room, bytes;
+  logic [63:0] at, room, bytes, start, offset;
   logic hit, put_like, get_like;
-  logic [31:0] mlength;
+  logic [31:0] fits, mlength;
   assign me       = me_out_q;
-  assign at       = me.manage_local ? local_out_q : req_q.offset;
+  // a loose entry's bytes lie where the upper bits say: the lower ones are what the initiator meant
+  assign offset   = me.loose ? {{(64 - PlaceBit){1'b0}}, req_q.offset[PlaceBit-1:0]} : req_q.offset;
+  assign at       = me.manage_local ? local_out_q : offset;
   assign bytes    = {16'd0, me.length_hi, me.length};
   assign room     = (at < bytes) ? bytes - at : 64'd0;
-  assign mlength  = ({32'd0, req_q.length} < room) ? req_q.length : room[31:0];
+  assign fits     = ({32'd0, req_q.length} < room) ? req_q.length : room[31:0];
+  assign mlength  = me.loose ? req_q.length : fits;
+  assign start    = me.start + (me.loose ? {req_q.offset[63:PlaceBit], {PlaceBit{1'b0}}} : at);
   assign hit      = ((me.match ^ req_q.match) & ~me.ignore_bits) == '0 &&
                     (me.src_any || me.src == req_q.src) &&
                     (me.pid_any || me.pid == req_q.pid) &&
@@ -114,7 +118,7 @@ module nic_lme import nic_pkg::*; #(
   logic [63:0] rest;
   assign its_user = me.uid_any || me.uid == req_q.uid;
   assign allowed  = its_user && (!put_like || me.op_put) && (!get_like || me.op_get);
-  assign rest     = room - {32'd0, mlength};
+  assign rest     = room - {32'd0, fits};
   assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
   assign keeps    = list_q[ListBits] && me.keep_hdr;
   assign lacks    = keeps && !hdr_room && !me.loose;
@@ -172,9 +176,9 @@ module nic_lme import nic_pkg::*; #(
     hdr.mlength   = mlength;
     hdr.match     = req_q.match;
     hdr.hdr_data  = req_q.hdr_data;
-    hdr.start     = me.start + at;
+    hdr.start     = start;
     hdr.used      = at;
-    hdr.offset    = req_q.offset;
+    hdr.offset    = offset;
   end
   nic_headers #(.Headers(Headers), .Entries(Entries)) u_headers (
     .clk_i, .rst_ni, .room_o(hdr_room), .put_at_o(hdr_at), .hold_o(hdr_hold), .put_i(take && keeps && hdr_room), .put_hdr_i(hdr),
@@ -298,7 +302,7 @@ module nic_lme import nic_pkg::*; #(
             res_q.hdr_en   <= keeps && hdr_room;
             res_q.hdr      <= hdr_at;
             res_q.me       <= 16'(cur_q);
-            res_q.start    <= me.start + at;
+            res_q.start    <= start;
             res_q.mlength  <= mlength;
             res_q.offset   <= at;
             res_q.unlinked <= leaves;
@@ -351,7 +355,7 @@ module nic_lme import nic_pkg::*; #(
     end
     if (op_append) me_mem[op_at] <= op_me_q;
     if (op_append) local_mem[op_at] <= (state_q == Seek) ? seek_local : '0;
-    else if (take && me.manage_local) local_mem[cur_q] <= at + {32'd0, mlength};
+    else if (take && me.manage_local) local_mem[cur_q] <= at + {32'd0, fits};
     // append behind the tail; cut: the neighbours know each other
     if (op_append && some_q[op_list]) next_mem[op_tail] <= op_at;
     else if (state_q == Cut && !is_head) next_mem[prior] <= later;

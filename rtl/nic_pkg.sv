@@ -238,7 +238,7 @@ package nic_pkg;
     logic        uid_any;
     logic        pid_any;
     logic [15:0] pid;
-    logic        loose;        // word 0: headers do not use it, and messages need none
+    logic        loose;        // word 0: headers do not use it, and messages need none; offsets have a place in them
     logic        add_lengths;  // headers that an append finds move its locally managed offset
     logic        tell_free;
     logic        count_over;
@@ -279,6 +279,7 @@ package nic_pkg;
     logic [63:0] used;         // offset in the overflow entry
     logic [63:0] offset;       // as it was sent
   } uhdr_t;
+  localparam int unsigned PlaceBit = 34;   // of an offset, from which on it says where a loose entry's bytes lie
   localparam logic [1:0] SeekAppend = 2'd0;
   localparam logic [1:0] SeekOnly = 2'd2;
   localparam logic [1:0] SeekDelete = 2'd3;

@@ -18,28 +18,31 @@
    what a get asks for, and writes everything and its events into host memory by DMA. Stamps are the
    times of the first and last flit at the pins of the NICs.
    Each list entry of a program is one of the NIC's too, appended and unlinked by register writes and
-   events: its match bits and whom it takes messages of, so that searching takes the cycles it takes, one
-   per entry, and holds up what comes behind. Behind the program's entries stands one that takes all.
+   events: its match bits, whom it takes messages of and, with NO_TRUNCATE, what it has room for, so that searching
+   takes the cycles it takes, one per entry, and holds up what comes behind. Behind the program's entries stands one that takes all.
    Unexpected headers are kept there too: an append that may find some, and each search, goes to the NIC first, which
    looks through its headers, a cycle for each, while no message is matched; the model does the same when the NIC
    tells that it is done, so what is found is told to the program then.
    What the model does: Portals. It decides: the data lands beside, the model looks its own lists up when
    the NIC's event is there (of gets and atomics: at the NIC's first read) and moves the bytes to their
-   place at no cost. Where the NIC found another entry or header (an append was on its way to it; NO_TRUNCATE,
-   LOCAL_INC_UH_RLENGTH and messages within a node are the model's alone; it keeps at most 1,024 headers, and takes a
-   message without leaving one when there is no room), only the time is that of the NIC's list.
+   place at no cost. Where the NIC found another entry or header, only the time is that of the NIC's list: an append or
+   unlink was on its way to it; the model's alone are users and what they may do (a message that is refused takes no entry),
+   MANAGE_LOCAL with what it does to NO_TRUNCATE, min_free and LOCAL_INC_UH_RLENGTH, room in queues, messages within a
+   node; offsets and entries beyond 8 GiB with NO_TRUNCATE; it keeps at most 1,024 headers, and takes a
+   message without leaving one when there is no room. So it must be: PtlMEUnlink says at once that no message will take
+   an entry, and the NIC hears of it later.
    The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and 16 portals of each;
    for what is beyond, matching takes no time. Counters and triggers are the NIC's too: the first
    16 counters of a node that entries, memory descriptors or triggers use, and up to 256 puts, gets, atomics, CTInc and
    CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
    tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
-   other one there), bytes, SEND, entries that also take gets, are not for every user, truncate nothing, leave headers
+   other one there), bytes, SEND, entries that also take gets, are not for every user, leave headers
    or belong to a portal with flow control, acknowledgements once an entry gives none, answers of atomics that travel
    twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
    off: what waits for such a count may go. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
    alone, the model releases as its events come. A released message reads its payload, and an atomic its
-   operands, when it leaves, by DMA. So the NIC never truncates:
+   operands, when it leaves, by DMA. The NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics on long doubles, and conditional swaps that
    a counter releases, travel as puts and are computed by the model; what a fetching one brings
    back is a second put. Every message is acknowledged, and makes an event at both ends; that of a
@@ -83,8 +86,8 @@ PM_RTL__API const char *pm_rtl_error(const pm_rtl *rtl);
 PM_RTL__API cosim *pm_rtl_cosim(const pm_rtl *rtl);
 
 /* Messages since pm_rtl_create that the model gave to an entry that its NIC has, too: those for which the NIC's own
-   search ended at the same entry, at another one, and at none. Differences at an entry with NO_TRUNCATE, which the model passes over
-   for what it would cut, are left out, and at one that the NIC took out of its list for such a message: it comes back at the end.
+   search ended at the same entry, at another one, and at none. Differences at an entry that only the model knows the room of (above) are
+   left out, and at one that the NIC took out of its list for a message that the model refused: it comes back at the end.
    Any other one is an error, or a message that NIC and model see at different places among changes of their lists. */
 typedef struct pm_rtl_matches {
   uint64_t same_count, other_count, none_count;
@@ -110,12 +113,12 @@ PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_c
 /* ==== [IMPLEMENTATION] ======================================================================== */
 /* A message is cut into parts of at most COSIM_MAX_BYTES, each a command with a number of its own:
    the part's place in a table, and above it how often the place was used. Host memory as the NICs see
-   it: at the initiator 1 << 60 | place << 32, at the target 2 << 60 | place * 4 MiB, whichever entry takes
-   the part: all cover the same; 3 << 60 is the event queue. */
+   it: at the initiator 1 << 60 | place << 32, at the target 2 << 60 | place << 34, whichever entry takes
+   the part: all are loose, their offsets have the place in them; 3 << 60 is the event queue. */
 enum {
   PM_RTL__PLACES = 16384,
   PM_RTL__PLACE_BITS = 14,
-  PM_RTL__PART_BITS = 22,
+  PM_RTL__PLACE_AT = 34, /* nic_pkg's PlaceBit */
   PM_RTL__QUEUE_LOG2 = 10,
   PM_RTL__QUEUE = 1 << PM_RTL__QUEUE_LOG2,
   PM_RTL__SEARCHES = 64,
@@ -126,6 +129,8 @@ enum {
 #define PM_RTL__SOURCE ((uint64_t)1 << 60)
 #define PM_RTL__TARGET ((uint64_t)2 << 60)
 #define PM_RTL__EVENTS ((uint64_t)3 << 60)
+#define PM_RTL__MOST                                                                               \
+  ((uint64_t)1 << 33) /* a longer entry has room for all that has less of an offset */
 
 typedef struct pm_rtl__load { /* a message under way */
   pm_cargo cargo;
@@ -137,6 +142,7 @@ typedef struct pm_rtl__load { /* a message under way */
   bool is_open, is_forgotten;     /* the model was told of it; it is none of the model's any more */
   int taken;                      /* 1 + the entry that it made leave its list; 0: none */
   int entry;                      /* 1 + the one that took it in the model, of those kept here */
+  int found;                      /* 1 + the one that the NIC found, until that is compared */
   bool is_listed;                 /* it goes through the program's list of the NIC */
   struct pm_rtl__part *first;     /* all its parts */
   struct pm_rtl__load *next_look; /* in its NIC's list of those that have not looked */
@@ -159,7 +165,8 @@ typedef struct pm_rtl__part {
 typedef struct pm_rtl__entry {
   cosim_entry e;
   bool in_model, in_nic, takes_all; /* in_nic: from the append on its way there on */
-  bool is_apart;   /* it takes what the model passes over, or stands elsewhere in the NIC's list */
+  bool
+      is_apart; /* it takes what the model refuses or passes over, or stands elsewhere in the NIC's list */
   int changes;     /* appends and unlinks of it that have not been told */
   int counter;     /* that its messages raise, since its append was told; -1: none */
   uint64_t number; /* the model's, which waits for the append; 0: it does not */
@@ -259,7 +266,7 @@ static pm_rtl__part *pm_rtl__part_at(pm_rtl *r, int nic, uint64_t addr, uint64_t
   const bool is_target = addr >> 60 == 2;
   pm_rtl__part *p;
   if (is_target)
-    p = &r->parts[addr >> PM_RTL__PART_BITS & (PM_RTL__PLACES - 1)];
+    p = &r->parts[addr >> PM_RTL__PLACE_AT & (PM_RTL__PLACES - 1)];
   else
     p = &r->parts[addr >> 32 & (PM_RTL__PLACES - 1)];
   *at = addr & (COSIM_MAX_BYTES - 1);
@@ -495,7 +502,7 @@ static int pm_rtl__entry_new(pm_rtl *r, int nic, const cosim_entry *e, bool take
   }
   return -1;
 }
-/* All entries cover all parts that are under way. */
+/* Whatever part is under way has its own bytes in each entry. */
 static cosim_entry pm_rtl__cover(int context, int pt) {
   cosim_entry e;
   memset(&e, 0, sizeof e);
@@ -503,7 +510,7 @@ static cosim_entry pm_rtl__cover(int context, int pt) {
   e.src = e.ct = e.pid = -1, e.uid = -1;
   e.op_put = e.op_get = 1;
   e.start = PM_RTL__TARGET;
-  e.size_bytes = (uint64_t)PM_RTL__PLACES << PM_RTL__PART_BITS;
+  e.loose_headers = 1;
   return e;
 }
 /* The last of an overflow list: what no other takes. The one before leaves. */
@@ -550,14 +557,20 @@ static int pm_rtl__pt_of(pm_rtl *r, int nic, int context, uint32_t index, bool i
   c->pt_index[c->pt_count++] = index;
   return i;
 }
+/* Where it has room for a message the NIC cannot know: it knows no local offsets, and 34 bits of others. */
+static bool pm_rtl__judges_otherwise(const pm_carrier_entry *entry) {
+  return entry->never_cuts && (entry->is_local || entry->size_bytes > PM_RTL__MOST);
+}
 static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry *entry) {
   cosim_entry e = pm_rtl__cover(context, pt);
   e.overflow = entry->is_overflow;
   e.use_once = entry->is_use_once;
-  e.keep_headers = e.loose_headers = entry->keeps_headers;
+  e.keep_headers = entry->keeps_headers;
   e.no_over = entry->is_untold;
+  e.no_truncate = entry->never_cuts && !entry->is_local;
+  e.size_bytes = entry->size_bytes <= PM_RTL__MOST ? entry->size_bytes : ((uint64_t)1 << 48) - 1;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
-  e.ct = entry->counter - 1;
+  e.ct = pm_rtl__judges_otherwise(entry) ? -1 : entry->counter - 1;
   e.ct_puts = 1;
   e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
   e.pid = entry->from_process_id == -1 ? -1
@@ -591,7 +604,8 @@ static int pm_rtl__entry_linked(void *ctx, int64_t t_ps, const pm_carrier_entry 
   if (s->context[context].takes_all[e.pt] < 0) return -1;
   number = pm_rtl__entry_new(r, entry->node, &e, 0);
   if (number >= 0)
-    s->entry[number].number = entry->op_id, s->entry[number].is_apart = entry->never_cuts;
+    s->entry[number].number = entry->op_id,
+    s->entry[number].is_apart = pm_rtl__judges_otherwise(entry);
   if (number >= 0 && e.overflow) pm_rtl__take_all(r, entry->node, context, e.pt);
   return number;
 }
@@ -729,6 +743,14 @@ static void pm_rtl__operands_go(const pm_rtl__load *l, cosim_command *c, unsigne
   if (compares) memcpy(payload + compare_at, cargo->compare, (size_t)cargo->element_bytes);
   if (c->payload == COSIM_PAY_INLINE) memcpy(c->operand, payload, sizeof c->operand);
 }
+/* Where the message's first part must begin to end where the message does: so far an entry must have room. */
+static uint64_t pm_rtl__offset(const pm_cargo *cargo, uint64_t part_bytes) {
+  const uint64_t most = ((uint64_t)1 << PM_RTL__PLACE_AT) - 1;
+  const uint64_t more_bytes = cargo->size_bytes - part_bytes;
+  return more_bytes > most || cargo->remote_offset > most - more_bytes
+             ? most
+             : cargo->remote_offset + more_bytes;
+}
 /* payload: COSIM_PIO_BYTES, for what the host writes */
 static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsigned char *payload) {
   const pm_rtl__load *l = p->load;
@@ -744,7 +766,7 @@ static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsign
                                             : COSIM_KIND_PUT;
   c.dst = p->is_back ? cargo->from_node : cargo->to_node;
   pm_rtl__address(r, p, &c);
-  c.offset = place << PM_RTL__PART_BITS;
+  c.offset = place << PM_RTL__PLACE_AT | pm_rtl__offset(cargo, p->bytes);
   c.addr = PM_RTL__SOURCE | place << 32;
   c.size_bytes = p->bytes;
   c.user = c.hdr_data = p->number;
@@ -1098,10 +1120,10 @@ static void pm_rtl__arrived(pm_rtl *r, pm_rtl__part *p) {
   }
 }
 /* The NIC's entry for a message beside the model's. */
-static void pm_rtl__compare(pm_rtl *r, const pm_rtl__part *p, const cosim_event *e) {
-  const pm_rtl__load *l = p->load;
-  const pm_rtl__entry *found = &r->nics[l->cargo.to_node].lists.entry[e->slot], *mine;
-  if (!l->is_listed || !l->entry || p->offset || p->is_back) return;
+static void pm_rtl__compare(pm_rtl *r, pm_rtl__load *l) {
+  const pm_rtl__entry *found = &r->nics[l->cargo.to_node].lists.entry[l->found - 1], *mine;
+  l->found = 0;
+  if (!l->is_listed || !l->entry) return;
   mine = &r->nics[l->cargo.to_node].lists.entry[l->entry - 1];
   if (mine == found)
     r->matches.same_count++;
@@ -1127,8 +1149,9 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
     l->is_sent = 1;
     l->is_open = 1;
   } else if (!pm_rtl__is_end(e)) {
+    if (!p->offset && !p->is_back) l->found = 1 + e->slot;
     pm_rtl__arrived(r, p);
-    pm_rtl__compare(r, p, e);
+    if (l->found && l->arrived == l->parts) pm_rtl__compare(r, l);
     if (l->arrived == l->parts) pm_rtl__taken(r, l);
     pm_rtl__finish(r, l);
   } else {

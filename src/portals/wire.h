@@ -47,6 +47,7 @@ typedef struct pm_cargo {
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
+  uint64_t remote_offset;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */
@@ -59,7 +60,7 @@ typedef struct pm_cargo {
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
-/* An entry of a list, as far as it says whose messages it takes. (Not: its user, and what it has room for.) */
+/* An entry of a list, as far as it says which messages it takes. (Not: its user.) */
 typedef struct pm_carrier_entry {
   int node; /* of the process that appended it */
   uint32_t pid;
@@ -69,7 +70,9 @@ typedef struct pm_carrier_entry {
   bool keeps_headers; /* messages leave unexpected headers */
   bool is_untold;     /* of those that it finds nobody is told */
   bool never_cuts;    /* what has no room is passed over (PTL_ME_NO_TRUNCATE) */
-  int search;         /* 0: an entry; 1: only looks for headers, 2: takes them out */
+  bool is_local;      /* messages lie one behind the other (PTL_ME_MANAGE_LOCAL) */
+  uint64_t size_bytes;
+  int search; /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
       op_id; /* not 0: pm_list_told() says when it is done, also of an entry that headers used up */
   int64_t from_node_id, from_process_id; /* -1: any, -2: nobody's */

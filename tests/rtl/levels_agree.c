@@ -11,10 +11,10 @@ enum { NODES = 3, BYTES = 1 << 16, WORDS = 12, ROUNDS = 9, LEVELS = 3 };
 static const char *const level_names[LEVELS] = {"flow", "loggp", "rtl"};
 static pm_rtl *rtl;
 static struct {
-  unsigned char entry[NODES][BYTES], own[NODES][BYTES]; /* the target's memory, the initiator's */
-  uint64_t words[NODES][WORDS];                         /* where all compute */
-  uint64_t seed, fetched[NODES], stamps;
-  int64_t t_stamp_ns[NODES];
+  unsigned char entry[NODES + 1][BYTES], own[NODES + 1][BYTES]; /* the target's memory, the initiator's */
+  uint64_t words[NODES + 1][WORDS];                       /* where all compute */
+  uint64_t seed, fetched[NODES + 1], stamps;
+  int64_t t_stamp_ns[NODES + 1];
   int changes, bad, ends;
 } W;
 
@@ -625,12 +625,150 @@ static void a_pairs_messages_take_entries_in_their_order(void) {
   }
 }
 
+/* Entries that cut nothing pass messages over that they have no room for: the NIC's do so too, also the one that goes with
+   the message that it takes. Offsets up to the last number; a message of several commands. */
+enum { LARGE = 5 << 20 };
+static unsigned char Large[LARGE], There[LARGE];
+static void no_room_body(void *unused) {
+  static const struct {
+    ptl_size_t offset, bytes, entry;
+  } puts[] = {{0, 100, 1},       {0, 101, 2},       {500, 500, 2},    {501, 500, 3}, {1000, 0, 2},  {1001, 0, 3},
+              {~(ptl_size_t)0, 1, 4}, {~(ptl_size_t)0 - 7, 16, 4}, {(ptl_size_t)1 << 35, 8, 4}, {0, LARGE, 3}, {1, LARGE, 4}, {2999, 1, 3}, {0, 1, 2}};
+  static const ptl_size_t sizes[] = {100, 1000, LARGE, 16};
+  port p = port_open();
+  ptl_handle_eq_t eq;
+  ptl_handle_me_t handle;
+  ptl_pt_index_t pt;
+  ptl_me_t m = {0};
+  const ptl_md_t md = {Large, LARGE, PTL_MD_EVENT_SEND_DISABLE, p.eq, PTL_CT_NONE};
+  ptl_handle_md_t h;
+  (void)unused;
+  CHECK(PtlEQAlloc(p.ni, 64, &eq) == PTL_OK && PtlPTAlloc(p.ni, 0, eq, 6, &pt) == PTL_OK);
+  CHECK(PtlMDBind(p.ni, &md, &h) == PTL_OK);
+  m.start = There, m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY;
+  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
+  for (uint64_t i = 0; i < 4 && pm_rank() == 1; i++) {
+    m.length = sizes[i];
+    m.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+    m.options |= (i < 3 ? PTL_ME_NO_TRUNCATE : 0) | (i ? 0 : PTL_ME_USE_ONCE);
+    CHECK(PtlMEAppend(p.ni, pt, &m, PTL_PRIORITY_LIST, (void *)(uintptr_t)(i + 1), &handle) == PTL_OK);
+  }
+  pm_sleep_ns(20000);
+  pm_barrier();
+  for (unsigned i = 0; i < sizeof puts / sizeof *puts; i++) {
+    if (pm_rank() == 0)
+      CHECK(PtlPut(h, 0, puts[i].bytes, PTL_ACK_REQ, pm_process_id(1), pt, 0, puts[i].offset, NULL, i) == PTL_OK);
+    if (pm_rank() == 0) wait_for(p.eq, PTL_EVENT_ACK);
+    if (pm_rank() != 1) continue;
+    const ptl_event_t e = wait_for(eq, PTL_EVENT_PUT);
+    W.bad += (ptl_size_t)(uintptr_t)e.user_ptr != puts[i].entry || e.hdr_data != i;
+    W.ends++;
+  }
+  port_close(&p);
+}
+static void the_nic_passes_over_entries_without_room(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const uint64_t before = pm_rtl_matched(rtl).same_count;
+  for (int level = 0; level < LEVELS; level += 2) {
+    memset(&W, 0, sizeof W);
+    run_level(&platform, level, no_room_body, NULL);
+    CHECK(W.bad == 0 && W.ends == 13);
+  }
+  CHECK(pm_rtl_matched(rtl).same_count == before + 13);
+}
 /* In all worlds until now the NIC's own search ended at the entry that the model took. */
 static void the_nics_find_the_entries_that_the_model_takes(void) {
   const pm_rtl_matches m = pm_rtl_matched(rtl);
   printf("  %d messages took an entry\n", (int)m.same_count);
   CHECK(m.same_count > 500 && m.other_count == 0 && m.none_count == 0);
 }
+/* Three ranks send to one that appends and unlinks meanwhile, and nobody waits: NIC and model see messages and changes in
+   different orders, but each entry that goes with its message takes one, none once PtlMEUnlink has said that it is out,
+   and what one rank sent takes entries in the order in which they were appended. */
+enum { RACE_BITS = 6, RACE_MOST = 1200, RACE_SENT = 120 };
+static struct {
+  int taken[RACE_MOST], is_out[RACE_MOST], last[4][RACE_BITS], events, failed, ended;
+} Race;
+static void race_event(const ptl_event_t *e) {
+  const int n = (int)(uintptr_t)e->user_ptr;
+  if (e->type != PTL_EVENT_PUT && e->type != PTL_EVENT_GET) return;
+  int *last = &Race.last[e->initiator.phys.nid][e->match_bits];
+  Race.events++;
+  W.bad += ++Race.taken[n] > 1 || Race.is_out[n];
+  if (e->type == PTL_EVENT_PUT) W.bad += n < *last, *last = n; /* gets are told later */
+}
+static void race_lists(port *p, ptl_handle_eq_t eq, ptl_pt_index_t pt, uint64_t x) {
+  static ptl_handle_me_t handle[RACE_MOST];
+  ptl_event_t e;
+  ptl_me_t m = {0};
+  m.start = W.entry[1], m.length = BYTES, m.ct_handle = PTL_CT_NONE, m.uid = PTL_UID_ANY;
+  m.options = PTL_ME_OP_PUT | PTL_ME_OP_GET | PTL_ME_USE_ONCE | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE;
+  m.match_id.phys.nid = PTL_NID_ANY, m.match_id.phys.pid = PTL_PID_ANY;
+  for (int n = 1; n < RACE_MOST && Race.ended < 3;) {
+    const int old = n - 1 - (int)(x >> 40) % 8;
+    x = mix(x);
+    if (x % 4) {
+      m.match_bits = (x >> 8) % RACE_BITS;
+      CHECK(PtlMEAppend(p->ni, pt, &m, PTL_PRIORITY_LIST, (void *)(uintptr_t)n, &handle[n]) == PTL_OK);
+      n++;
+    } else if (old > 0 && !Race.is_out[old] && PtlMEUnlink(handle[old]) == PTL_OK) {
+      while (PtlEQGet(eq, &e) == PTL_OK) race_event(&e);
+      Race.is_out[old] = 1;
+    }
+    if ((x >> 20) % 3 == 0) pm_sleep_ns((int64_t)((x >> 24) % 2000));
+    while (PtlEQGet(eq, &e) == PTL_OK) race_event(&e);
+  }
+}
+static void race_messages(port *p, ptl_pt_index_t pt, uint64_t x) {
+  for (int i = 0, under_way = 0; i < RACE_SENT || under_way; i++) {
+    const ptl_size_t n = (x = mix(x)) % 5 ? (x >> 20) % 200 : (x >> 20) % 9000;
+    if (i < RACE_SENT && x >> 60 & 1)
+      CHECK(PtlGet(p->md, 30000, n, pm_process_id(1), pt, (x >> 8) % RACE_BITS, 0, NULL) == PTL_OK);
+    else if (i < RACE_SENT)
+      CHECK(PtlPut(p->md, 0, n, PTL_ACK_REQ, pm_process_id(1), pt, (x >> 8) % RACE_BITS, 0, NULL, 0) == PTL_OK);
+    under_way += i < RACE_SENT;
+    while (under_way > (i < RACE_SENT ? 6 : 0)) {
+      ptl_event_t e;
+      CHECK(PtlEQWait(p->eq, &e) == PTL_OK);
+      if (e.type == PTL_EVENT_SEND) continue;
+      under_way--, Race.failed += e.ni_fail_type != PTL_NI_OK;
+    }
+  }
+  Race.ended++;
+}
+static void race_body(void *unused) {
+  port p = port_open();
+  ptl_handle_eq_t eq;
+  ptl_pt_index_t pt;
+  ptl_event_t e;
+  (void)unused;
+  CHECK(PtlEQAlloc(p.ni, 4096, &eq) == PTL_OK && PtlPTAlloc(p.ni, 0, eq, 6, &pt) == PTL_OK);
+  pm_barrier();
+  if (pm_rank() == 1)
+    race_lists(&p, eq, pt, mix(W.seed));
+  else
+    race_messages(&p, pt, mix(W.seed + (uint64_t)pm_rank()));
+  pm_sleep_ns(50000);
+  pm_barrier();
+  while (pm_rank() == 1 && PtlEQGet(eq, &e) == PTL_OK) race_event(&e);
+  port_close(&p);
+}
+static void lists_change_while_messages_come(void) {
+  pm_platform platform = pm_platform_bxi2(4);
+  const uint64_t seed = test_rand();
+  for (int level = 0; level < LEVELS; level += 2) {
+    const pm_rtl_matches was = pm_rtl_matched(rtl);
+    memset(&W, 0, sizeof W), memset(&Race, 0, sizeof Race);
+    W.seed = seed;
+    run_level(&platform, level, race_body, NULL);
+    const pm_rtl_matches is = pm_rtl_matched(rtl);
+    CHECK(W.bad == 0 && Race.ended == 3 && Race.events > 20);
+    CHECK(Race.events + Race.failed == 3 * RACE_SENT);
+    printf("  %-5s %d messages took an entry, the NIC's in %d cases, another in %d, none yet in %d\n", level_names[level], Race.events,
+           (int)(is.same_count - was.same_count), (int)(is.other_count - was.other_count), (int)(is.none_count - was.none_count));
+  }
+}
+
 /* Matching takes its time on RTL: one cycle per entry that is looked at, and what comes behind waits. */
 enum { LONG = 900 };
 static int64_t T_put_ns[LONG];
@@ -819,7 +957,9 @@ int main(int argc, char **argv) {
   RUN(collectives_are_right_on_all_levels);
   RUN(random_lists_are_searched_alike);
   RUN(a_pairs_messages_take_entries_in_their_order);
+  RUN(the_nic_passes_over_entries_without_room);
   RUN(the_nics_find_the_entries_that_the_model_takes);
+  RUN(lists_change_while_messages_come);
   RUN(a_long_list_takes_a_cycle_per_entry);
   RUN(an_append_takes_a_cycle_per_unexpected_header);
   RUN(triggers_before_the_first_message_are_the_nics);

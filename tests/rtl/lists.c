@@ -270,11 +270,65 @@ static void list_operations_wait_and_are_told(void) {
   cosim_destroy(sim);
 }
 
+/* A host that keeps its buffers itself gives each message bytes of its own by the offset's upper bits: what an entry has room
+   for is judged by the lower ones, and nothing is cut. */
+static void a_loose_entry_judges_by_the_lower_bits_of_an_offset(void) {
+  const uint64_t place = (uint64_t)3 << 34;
+  static const struct {
+    uint64_t offset;
+    uint32_t bytes;
+    int entry;
+  } puts[] = {{0, 100, 0},  {1, 100, 1}, {100, 0, 0}, {101, 0, 1}, {90, 10, 0},
+              {90, 11, 1},  {0, 200, 1}, {0, 0, 0},   {1, 200, 2}, {201, 0, 2},
+              {0x3FFFFFFFF, 50, 2}, {5, 300, 2}};
+  cosim_desc d = host_near_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_event ev;
+  for (int i = 0; i < 3; i++) { /* the last one refuses nothing */
+    static const uint32_t sizes[] = {100, 200, 10};
+    cosim_entry e = host_entry(0x10000 * (1 + (uint64_t)i) - place, sizes[i], 5);
+    e.loose_headers = 1, e.no_truncate = i < 2;
+    cosim_append(sim, 1, i, &e);
+  }
+  cosim_cycles(sim, 300);
+  host_fill(0, 0x1000, 512);
+  for (unsigned i = 0; i < sizeof puts / sizeof *puts; i++) {
+    const uint32_t at = 0x10000u * (1 + (uint32_t)puts[i].entry), n = puts[i].bytes;
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000 + i, n);
+    c.offset = place | puts[i].offset;
+    CHECK(status_of(sim, &c) == COSIM_OK && host_event_wait(sim, 1, &ev, 100));
+    CHECK(ev.slot == puts[i].entry && ev.start == at && ev.moved_bytes == n);
+    CHECK(!memcmp(H.memory[1] + at, H.memory[0] + 0x1000 + i, n));
+    c.kind = COSIM_KIND_GET, c.addr = 0x8000; /* the same from there */
+    CHECK(status_of(sim, &c) == COSIM_OK && host_event_wait(sim, 1, &ev, 100));
+    CHECK(ev.slot == puts[i].entry && ev.moved_bytes == n);
+    CHECK(!memcmp(H.memory[0] + 0x8000, H.memory[0] + 0x1000 + i, n));
+  }
+  /* headers remember the lower bits */
+  cosim_entry over = host_entry(0x40000 - place, 10, 0), e = host_entry(0x10000, 100, 5);
+  over.loose_headers = over.keep_headers = over.overflow = 1, over.no_events = 1, e.no_truncate = 1;
+  over.ignore_bits = ~(uint64_t)0, over.pt = e.pt = 1;
+  cosim_append(sim, 1, 10, &over);
+  cosim_cycles(sim, 300);
+  for (int i = 1; i >= 0; i--) {
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000, 50);
+    c.offset = place | (uint64_t)(50 + i), c.pt = 1;
+    CHECK(status_of(sim, &c) == COSIM_OK);
+  }
+  cosim_append(sim, 1, (int)(11 | COSIM_ME_TELL), &e);
+  CHECK(host_event_wait(sim, 1, &ev, 2000) && ev.type == (COSIM_EV_PUT | COSIM_EV_OVERFLOW));
+  CHECK(ev.start == 0x40000 && ev.offset == 50 && ev.moved_bytes == 50);
+  told(sim, COSIM_EV_LINK, 11, COSIM_OK, 0);
+  CHECK(cosim_read(sim, 1, COSIM_HEADERS) == 1);
+  cosim_destroy(sim);
+}
+
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(a_search_takes_a_cycle_per_entry);
   RUN(random_calls_find_what_a_list_finds);
   RUN(processes_are_kept_apart);
   RUN(list_operations_wait_and_are_told);
+  RUN(a_loose_entry_judges_by_the_lower_bits_of_an_offset);
   return TEST_END();
 }

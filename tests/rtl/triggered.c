@@ -449,11 +449,11 @@ static void what_is_not_acknowledged_releases_nothing(void) {
 }
 /* An entry for puts that counts, and what it does not take or what passes it over: that counts nothing, and releases
    nothing, though the NIC lets it in. A put of 4 bytes comes first (to HEADERS) and last. */
-enum { CLOSED, OFF, GETS, FETCHES, QUEUE, HEADERS, ROOM, REFUSALS };
+enum { CLOSED, OFF, GETS, FETCHES, QUEUE, HEADERS, ROOM, LOCAL_ROOM, REFUSALS };
 static ptl_handle_eq_t Small_queue;
 static void refused_entry(side *s, int what, ptl_handle_ct_t ct) {
   ptl_me_t m = entry(W.memory[0], 4, 1, PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | PTL_ME_EVENT_LINK_DISABLE |
-                                            (what == ROOM ? PTL_ME_NO_TRUNCATE : 0));
+                                            (what >= ROOM ? PTL_ME_NO_TRUNCATE : 0) | (what == LOCAL_ROOM ? PTL_ME_MANAGE_LOCAL : 0));
   ptl_pt_index_t pt;
   ptl_handle_me_t h;
   const ptl_list_t list = what == HEADERS ? PTL_OVERFLOW_LIST : PTL_PRIORITY_LIST;
@@ -462,7 +462,7 @@ static void refused_entry(side *s, int what, ptl_handle_ct_t ct) {
   m.ct_handle = ct;
   CHECK(PtlMEAppend(s->ni, pt, &m, list, NULL, &h) == PTL_OK);
   m.options = PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE, m.length = 4096;
-  if (what == ROOM) CHECK(PtlMEAppend(s->ni, pt, &m, list, NULL, &h) == PTL_OK);
+  if (what >= ROOM) CHECK(PtlMEAppend(s->ni, pt, &m, list, NULL, &h) == PTL_OK);
 }
 static void refused_message(const side *s, int what) {
   const ptl_process_t to = pm_process_id(0);
@@ -472,7 +472,7 @@ static void refused_message(const side *s, int what) {
   else if (what == FETCHES)
     CHECK(PtlFetchAtomic(s->md, 0, s->md, 8, 4, to, pt, 1, 0, NULL, 0, PTL_SUM, PTL_INT32_T) == PTL_OK);
   else
-    CHECK(PtlPut(s->md, 0, what == ROOM ? 8 : 4, PTL_ACK_REQ, to, pt, 1, 0, NULL, 0) == PTL_OK);
+    CHECK(PtlPut(s->md, 0, what >= ROOM ? 8 : 4, PTL_ACK_REQ, to, pt, 1, 0, NULL, 0) == PTL_OK);
 }
 static void refused_body(void *unused) {
   const int me = pm_rank();
