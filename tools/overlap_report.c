@@ -257,6 +257,7 @@ static bool newer(const found *a, const found *b) {
 enum { OTHER_RUNS = 5 };
 static void tell_other_runs(run *r, const char *folder, const found *files, size_t count,
                             size_t newest, size_t left_out) {
+  const char *const quote = strpbrk(folder, " $&;()<>|*?[]\"\\`") ? "'" : ""; /* for a shell */
   size_t told = 0;
   trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not",
           folder, (int)files[newest].run_bytes, files[newest].name, left_out);
@@ -265,9 +266,10 @@ static void tell_other_runs(run *r, const char *folder, const found *files, size
     if (same_run(&files[i], &files[newest]) || told++ >= OTHER_RUNS) continue;
     const bool is_one = same_program(&files[i], &files[end - 1]);
     const size_t from = is_one ? 0 : files[i].before_run;
-    trouble(r, "another run, %zu file%s: nbc report %s%s%s%.*s.*.json", end - i,
-            end - i == 1 ? "" : "s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/",
-            is_one ? "" : "nbc_overlap.*.", (int)(files[i].run_bytes - from), files[i].name + from);
+    trouble(r, "another run, %zu file%s: nbc report %s%s%s%s%s%.*s.*.json", end - i,
+            end - i == 1 ? "" : "s", quote, folder, quote,
+            folder[strlen(folder) - 1] == '/' ? "" : "/", is_one ? "" : "nbc_overlap.*.",
+            (int)(files[i].run_bytes - from), files[i].name + from);
   }
   if (told > OTHER_RUNS) trouble(r, "and %zu more runs", told - OTHER_RUNS);
 }
