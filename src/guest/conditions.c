@@ -21,19 +21,27 @@
   X(md_release_in_use)                                                                             \
   X(pt_missing_undeliverable)                                                                      \
   X(pt_hints_bind) X(success_disable_overflow) X(oc_ack_counts_success) X(frees_interrupt)
+/* The most that an interface offers: numbers. */
+#define LIMITS(X)                                                                                  \
+  X(max_entries)                                                                                   \
+  X(max_cts) X(max_mds) X(max_eqs) X(max_unexpected_headers) X(max_list_size) X(max_triggered_ops)
 static pm_semantics semantics;
 static void set_semantics(const char *option, const char *text) {
-#define X(name) {#name, &semantics.name},
+#define SWITCH(name) {#name, &semantics.name, 2},
+#define LIMIT(name)  {#name, &semantics.name, 65535},
   const struct {
     const char *name;
-    int *value;
-  } known[] = {SWITCHES(X)};
-#undef X
+    int *value, most;
+  } known[] = {SWITCHES(SWITCH)
+                   LIMITS(LIMIT){"max_volatile_size", &semantics.max_volatile_size, 64 << 20}};
+#undef SWITCH
+#undef LIMIT
   const size_t bytes = strcspn(text, "=");
-  char names[512] = "";
+  char names[768] = "";
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (strlen(known[i].name) == bytes && strncmp(text, known[i].name, bytes) == 0) {
-      *known[i].value = text[bytes] ? (int)guest_number(option, text + bytes + 1, 0, 2) : 1;
+      const char *const number = text[bytes] ? text + bytes + 1 : known[i].most == 2 ? "1" : "";
+      *known[i].value = (int)guest_number(option, number, 0, known[i].most);
       return;
     }
     snprintf(names + strlen(names), sizeof names - strlen(names), " %s", known[i].name);
@@ -336,7 +344,9 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
 }
 static const guest_option options[] = {
     {"--semantics", "NAME[=N]",
-     "a switch where implementations of Portals differ (see pm_semantics)", set_semantics},
+     "a switch where implementations of Portals differ, or a limit of its interfaces: max_cts=4096 "
+     "(see pm_semantics)",
+     set_semantics},
     {"--faults", "FILE",
      "of the network: lines of a key and a number, as in pm_faults, and outages; nodes count from "
      "0",

@@ -208,16 +208,25 @@ bool guest_wait_for_file(int fd, short events, int64_t d_ns) {
   if (ready < 0 && errno == EINTR) return false;
   return ready != 0 || (errno = EAGAIN, false);
 }
+static int look_again(void *unused, int ms) {
+  (void)unused;
+  return guest_pass(ms);
+}
+ssize_t guest_looked(ssize_t n) {
+  if (n >= 0 || errno != EAGAIN || !pm_self()) return n;
+  wait_for(look_again, NULL, 0);
+  return errno = EAGAIN, n;
+}
 static bool wait_to_read(int fd) {
   return !guest_may_wait(fd) || guest_wait_for_file(fd, POLLIN, -1);
 }
 static ssize_t guest_read(int fd, void *to, size_t bytes) {
   ssize_t n;
   if (guest_signal_file_read(fd, to, bytes, &n)) return n;
-  return wait_to_read(fd) ? read(guest_input(fd), to, bytes) : -1;
+  return wait_to_read(fd) ? guest_looked(read(guest_input(fd), to, bytes)) : -1;
 }
 static ssize_t guest_readv(int fd, const struct iovec *to, int count) {
-  return wait_to_read(fd) ? readv(guest_input(fd), to, count) : -1;
+  return wait_to_read(fd) ? guest_looked(readv(guest_input(fd), to, count)) : -1;
 }
 static ssize_t guest_read_chk(int fd, void *to, size_t bytes, size_t room) {
   if (bytes > room) abort();

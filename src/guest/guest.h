@@ -318,6 +318,8 @@ int guest_pass(int ms); /* what such a look does where the host has nothing to w
 int guest_open_waiting(int folder, const char *path, int flags, mode_t mode);
 /* Whether the host would wait for the file: a pipe, a socket or an eventfd that is not told not to wait. */
 bool guest_may_wait(int fd);
+/* Of a call that does not wait: where nothing was there (EAGAIN) it was a look in vain, and others have their turn. ret n */
+ssize_t guest_looked(ssize_t n);
 /* As poll; d_ns < 0: for ever. ret whether the host may be asked; false: errno is EAGAIN, or EINTR */
 bool guest_wait_for_file(int fd, short events, int64_t d_ns);
 ssize_t guest_write_waiting(int fd, const void *from, size_t bytes); /* to what may have to wait */

@@ -72,7 +72,7 @@ static ssize_t guest_writev(int fd, const struct iovec *piece, int count) {
   ssize_t sum = 0;
   if (may_wait && fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode))
     return guest_socket_write(fd, piece, count); /* all pieces are one datagram */
-  if (!may_wait && (!prefix || (fd != 1 && fd != 2))) return writev(fd, piece, count);
+  if (!may_wait && (!prefix || (fd != 1 && fd != 2))) return guest_looked(writev(fd, piece, count));
   for (int i = 0; i < count; i++) {
     const ssize_t n = guest_write(fd, piece[i].iov_base, piece[i].iov_len);
     if (n < 0) return sum ? sum : n;

@@ -30,7 +30,7 @@ static bool is_stream(int fd) {
 /* ---- receiving -------------------------------------------------------------------------------------------- */
 static ssize_t guest_recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *from,
                               socklen_t *from_bytes) {
-  if (!is_to_wait(fd, flags)) return recvfrom(fd, to, bytes, flags, from, from_bytes);
+  if (!is_to_wait(fd, flags)) return guest_looked(recvfrom(fd, to, bytes, flags, from, from_bytes));
   const bool wants_all = flags & MSG_WAITALL && !(flags & MSG_PEEK) && is_stream(fd);
   size_t sum = 0;
   do {
@@ -57,7 +57,7 @@ static ssize_t guest_recvfrom_chk(int fd, void *to, size_t bytes, size_t room, i
 }
 /* Descriptors and the like come with the first bytes, and end what is taken at once. */
 static ssize_t guest_recvmsg(int fd, struct msghdr *m, int flags) {
-  if (!is_to_wait(fd, flags)) return recvmsg(fd, m, flags);
+  if (!is_to_wait(fd, flags)) return guest_looked(recvmsg(fd, m, flags));
   if (!has_come(fd, POLLIN)) return -1;
   const bool wants_all = flags & MSG_WAITALL && !(flags & MSG_PEEK) && is_stream(fd);
   ssize_t sum = recvmsg(fd, m, wants_all ? flags & ~MSG_WAITALL : flags), n = sum;
@@ -79,7 +79,7 @@ static ssize_t guest_recvmsg(int fd, struct msghdr *m, int flags) {
 /* As the host's: the limit is looked at when a message has come, and what is left of it is written back. */
 static int guest_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
                           struct timespec *limit) {
-  if (!is_to_wait(fd, flags)) return recvmmsg(fd, messages, count, flags, limit);
+  if (!is_to_wait(fd, flags)) return (int)guest_looked(recvmmsg(fd, messages, count, flags, limit));
   const int64_t t_end_ns =
       limit ? pm_now_ns() + (int64_t)limit->tv_sec * 1000000000 + limit->tv_nsec : INT64_MAX;
   int64_t left_ns = 1;
@@ -110,7 +110,7 @@ static ssize_t send_part(int fd, const struct msghdr *m, int flags) {
   }
 }
 static ssize_t guest_sendmsg(int fd, const struct msghdr *m, int flags) {
-  if (!is_to_wait(fd, flags)) return sendmsg(fd, m, flags);
+  if (!is_to_wait(fd, flags)) return guest_looked(sendmsg(fd, m, flags));
   ssize_t n = send_part(fd, m, flags), sum = n;
   if (n < 0 || !is_stream(fd)) return n;
   for (size_t i = 0; i < m->msg_iovlen; i++) {
@@ -160,7 +160,7 @@ ssize_t guest_socket_write(int fd, const struct iovec *pieces, int count) {
 /* ---- connections -------------------------------------------------------------------------------------------- */
 static int guest_accept4(int fd, struct sockaddr *from, socklen_t *from_bytes, int flags) {
   if (is_to_wait(fd, 0) && !has_come(fd, POLLIN)) return -1;
-  return guest_descriptor_opened(accept4(fd, from, from_bytes, flags));
+  return guest_descriptor_opened((int)guest_looked(accept4(fd, from, from_bytes, flags)));
 }
 static int guest_accept(int fd, struct sockaddr *from, socklen_t *from_bytes) {
   return guest_accept4(fd, from, from_bytes, 0);

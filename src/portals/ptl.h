@@ -569,7 +569,7 @@ enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
   pm__ni *ni;                                                                                      \
   pm__ct *ct = (pm__ct *)pm__find_any(p, PM__H_CT, handle, &ni);                                   \
   if (!ct) return PTL_ARG_INVALID
-/* What an interface offers: default and largest. BXI's figures [B], IOVEC as in the reference. */
+/* What an interface offers where pm_semantics says nothing else. BXI's figures [B], IOVEC as in the reference. */
 static const ptl_ni_limits_t pm__limits = {4080,     16319,    1024,  1024,     960,  255,
                                            1024,     16582,    16378, 67108864, 1024, 64,
                                            67108864, 67108864, 64,    7};

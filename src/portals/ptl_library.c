@@ -6,12 +6,30 @@ PM_API int PtlInit(void) {
   return PTL_OK;
 }
 
+/* What an interface of this world offers: default and largest. */
+static ptl_ni_limits_t pm__limits_of(const pm_world *w) {
+  const pm_semantics *s = &w->desc.semantics;
+  ptl_ni_limits_t most = pm__limits;
+#define PM__OFFERED(field)                                                                         \
+  if (s->field > 0) most.field = s->field < 0xFFFF ? s->field : 0xFFFF
+  PM__OFFERED(max_entries);
+  PM__OFFERED(max_cts);
+  PM__OFFERED(max_mds);
+  PM__OFFERED(max_eqs);
+  PM__OFFERED(max_unexpected_headers);
+  PM__OFFERED(max_list_size);
+  PM__OFFERED(max_triggered_ops);
+#undef PM__OFFERED
+  if (s->max_volatile_size > 0) most.max_volatile_size = (ptl_size_t)s->max_volatile_size;
+  return most;
+}
 /* 0 or negative: no wish, the default. Above what there is: that. Below the least that the specification
    demands: that. */
-static void pm__clamp_limits(ptl_ni_limits_t *l) {
+static void pm__clamp_limits(const pm_world *w, ptl_ni_limits_t *l) {
+  const ptl_ni_limits_t most = pm__limits_of(w);
 #define PM__CLAMP(type, field, least)                                                              \
-  if (l->field <= (type)0) l->field = pm__limits.field;                                            \
-  if (l->field > pm__limits.field) l->field = pm__limits.field;                                    \
+  if (l->field <= (type)0) l->field = most.field;                                                  \
+  if (l->field > most.field) l->field = most.field;                                                \
   if (l->field < (type)(least)) l->field = (type)(least)
   PM__CLAMP(int, max_entries, 1);
   PM__CLAMP(int, max_unexpected_headers, 1);
@@ -28,12 +46,14 @@ static void pm__clamp_limits(ptl_ni_limits_t *l) {
   PM__CLAMP(ptl_size_t, max_waw_ordered_size, 64);
   PM__CLAMP(ptl_size_t, max_war_ordered_size, 8);
 #undef PM__CLAMP
-  if (!l->max_volatile_size) l->max_volatile_size = pm__limits.max_volatile_size;
+  if (!l->max_volatile_size) l->max_volatile_size = most.max_volatile_size;
   /* Who wants all there is takes every volatile message for one that may be an atomic too. */
-  if (l->max_volatile_size > l->max_msg_size)
+  if (l->max_volatile_size > l->max_msg_size) {
     l->max_volatile_size =
-        l->max_atomic_size < l->max_msg_size ? l->max_atomic_size : l->max_msg_size;
-  l->features = pm__limits.features;
+        w->desc.semantics.max_volatile_size > 0 ? most.max_volatile_size : l->max_atomic_size;
+    if (l->max_volatile_size > l->max_msg_size) l->max_volatile_size = l->max_msg_size;
+  }
+  l->features = most.features;
 }
 
 static bool pm__is_open(const pm_process *p) {
@@ -79,8 +99,8 @@ static pm__ni *pm__ni_new(pm_process *p, int index, const ptl_ni_limits_t *desir
   ni->index = index;
   ni->rank = PTL_RANK_ANY;
   ni->handle = pm__handle(PM__H_NI, index, 0, 0);
-  ni->limits = desired ? *desired : pm__limits;
-  pm__clamp_limits(&ni->limits);
+  ni->limits = desired ? *desired : pm__limits_of(p->world);
+  pm__clamp_limits(p->world, &ni->limits);
   for (i = PM__H_EQ; i <= PM__H_ME; i++) PM__POOL(ni, i)->item_bytes = bytes[i];
   PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
   PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
@@ -151,8 +171,8 @@ static void pm__ni_close(pm__ni *ni) {
 }
 
 static void pm__ni_reopen(pm__ni *ni, const ptl_ni_limits_t *desired) {
-  ni->limits = desired ? *desired : pm__limits;
-  pm__clamp_limits(&ni->limits);
+  ni->limits = desired ? *desired : pm__limits_of(ni->proc->world);
+  pm__clamp_limits(ni->proc->world, &ni->limits);
   PM__POOL(ni, PM__H_EQ)->limit = (uint32_t)ni->limits.max_eqs;
   PM__POOL(ni, PM__H_CT)->limit = (uint32_t)ni->limits.max_cts;
   PM__POOL(ni, PM__H_MD)->limit = (uint32_t)ni->limits.max_mds;

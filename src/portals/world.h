@@ -26,6 +26,12 @@ typedef struct pm_semantics {
   int oc_ack_counts_success; /* an OC ack of a refused message counts as success; 0: as failure */
   int frees_interrupt; /* 4.2: EQFree, CTFree wake waiters with PTL_INTERRUPTED; 0: waiters wake
                                    with PTL_ARG_INVALID since the object is gone */
+  /* The most that an interface offers (65,535 at most: handles have no more), for libraries that want more than BXI's
+     NIC has. 0: its figures, 4,080 entries, 1,024 counters, 1,024 descriptors, 960 queues, 16,319 headers, 16,582 in a
+     list, 16,378 triggers */
+  int max_entries, max_cts, max_mds, max_eqs, max_unexpected_headers, max_list_size,
+      max_triggered_ops;
+  int max_volatile_size; /* bytes; 0: 64, and who wants all there is gets the largest of an atomic */
 } pm_semantics;
 
 typedef enum pm_link_model {

@@ -152,6 +152,33 @@ static void filled(int is_socket, way how) {
   end(thread);
   MUST(memcmp(from, to, MANY) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
 }
+/* Who does not wait, but looks again and again, lets those come from whom it waits. */
+static void *gives_late(void *ends) {
+  char some[4096];
+  usleep(5000);
+  MUST(write(((int *)ends)[1], "abc", 3) == 3);
+  usleep(5000);
+  MUST(write(((int *)ends)[3], "def", 3) == 3);
+  usleep(5000);
+  MUST(read(((int *)ends)[4], some, sizeof some) == sizeof some);
+  return NULL;
+}
+static void looked(void) {
+  int ends[6];
+  char text[8] = "", some[4096] = "";
+  MUST(pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, ends + 2) == 0 && pipe(ends + 4) == 0);
+  MUST(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(ends[5], F_SETFL, O_NONBLOCK) == 0);
+  while (write(ends[5], some, sizeof some) > 0) {}
+  pthread_t thread = beside(gives_late, ends);
+  while (read(ends[0], text, 3) < 0) MUST(errno == EAGAIN);
+  MUST(takes_ms(5) && strcmp(text, "abc") == 0);
+  while (recv(ends[2], text, 3, MSG_DONTWAIT) < 0) MUST(errno == EAGAIN);
+  MUST(takes_ms(10) && strcmp(text, "def") == 0);
+  while (writev(ends[5], &(struct iovec){some, sizeof some}, 1) < 0) MUST(errno == EAGAIN);
+  MUST(takes_ms(15));
+  end(thread);
+  for (int i = 0; i < 6; i++) close(ends[i]);
+}
 static void *prints_late(void *stream) {
   usleep(5000);
   MUST(fputs("a line\nand ", stream) >= 0 && fflush(stream) == 0);
@@ -313,6 +340,7 @@ int main(int argc, char **argv) {
   if (strcmp(which, "received") == 0)
     received_in_pieces(), received_together(SOCK_DGRAM), received_together(SOCK_SEQPACKET);
   if (strcmp(which, "filled") == 0) filled(0, AT_ONCE), filled(0, IN_PIECES), filled(0, FROM_FILE), filled(1, AT_ONCE), filled(1, IN_PIECES), filled(1, FROM_FILE);
+  if (strcmp(which, "looked") == 0) looked();
   if (strcmp(which, "streams") == 0) streams();
   if (strcmp(which, "connections") == 0) connections();
   if (strcmp(which, "input") == 0) input();

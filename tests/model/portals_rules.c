@@ -422,6 +422,27 @@ static void interrupted_body(void *unused) {
   pm_thread_join(t);
   PtlFini();
 }
+static int counters_most;
+static void counters_body(void *unused) {
+  const int most = counters_most;
+  (void)unused;
+  ptl_ni_limits_t wished = {0}, actual;
+  ptl_handle_ni_t ni;
+  ptl_handle_ct_t ct;
+  wished.max_cts = wished.max_entries = 1 << 30;
+  wished.max_volatile_size = PTL_SIZE_MAX;
+  CHECK(PtlInit() == PTL_OK && PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, &wished, &actual, &ni) == PTL_OK);
+  CHECK(actual.max_cts == most && actual.max_entries == (most == 1024 ? 4080 : 65535));
+  CHECK(actual.max_volatile_size == (most == 1024 ? actual.max_atomic_size : 1 << 20));
+  for (int i = 0; i < most; i++) CHECK(PtlCTAlloc(ni, &ct) == PTL_OK);
+  CHECK(PtlCTAlloc(ni, &ct) == PTL_NO_SPACE);
+}
+static void interfaces_offer_what_is_set(void) {
+  counters_most = 1024;
+  alone(counters_body);
+  counters_most = 5000;
+  alone_with(counters_body, (pm_semantics){.max_cts = 5000, .max_entries = 100000, .max_volatile_size = 1 << 20});
+}
 static void frees_interrupt_waiters_when_told_to(void) { alone_with(interrupted_body, (pm_semantics){.frees_interrupt = 1}); }
 
 /* ---- entries -------------------------------------------------------------------------------------- */
@@ -807,6 +828,7 @@ int main(int argc, char **argv) {
   RUN(no_room_for_a_header_drops_or_disables);
   RUN(other_implementations_are_options);
   RUN(frees_interrupt_waiters_when_told_to);
+  RUN(interfaces_offer_what_is_set);
   RUN(local_offset_serves_every_kind);
   RUN(every_kind_can_be_unexpected);
   RUN(headers_may_move_the_local_offset);
