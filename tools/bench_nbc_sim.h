@@ -192,16 +192,20 @@ static void run_simulated(int p) {
   free(s.times), free(v);
 }
 
-/* "nodes=64,cores=16": what is not named here is a key of the platform, as pm_platform_read has them. */
+/* "nodes=64,cores=16": what is not named here is a key of the platform, as pm_platform_read has them. What is said here
+   holds, wherever platform=FILE stands: of a key that stands twice the later value counts. */
 static void parse_sim(const char *text) {
-  static char copy[1024], lines[65536];
+  static char copy[1024], lines[65536], keys[8192];
+  int key_bytes = 0;
   char error[256];
   int n = snprintf(lines, sizeof lines, "cpu_poll_max_ns 100000000\n");
   sim.seed = 1, sim.period_us = 2000;
   snprintf(copy, sizeof copy, "%s", text);
   for (char *key = strtok(copy, ","); key; key = strtok(NULL, ",")) {
     char *const value = strchr(key, '=');
-    if (!value || n > (int)sizeof lines - 256) fail("--sim: KEY=VALUE,... wanted", text);
+    if (!value || n > (int)sizeof lines - 256 - (int)sizeof keys ||
+        key_bytes > (int)sizeof keys - 256)
+      fail("--sim: KEY=VALUE,... wanted", text);
     *value = 0;
     if (strcmp(key, "seed") == 0)
       sim.seed = (uint64_t)number("--sim seed", value + 1, 0, 1e15);
@@ -218,16 +222,17 @@ static void parse_sim(const char *text) {
     } else if (strcmp(key, "platform") == 0) {
       FILE *const in = fopen(value + 1, "r");
       if (!in) fail(value + 1, strerror(errno));
-      n += (int)fread(lines + n, 1, sizeof lines - 512 - (size_t)n, in);
+      n += (int)fread(lines + n, 1, sizeof lines - 512 - sizeof keys - (size_t)n, in);
       fclose(in);
       n += snprintf(lines + n, sizeof lines - (size_t)n, "\n");
     } else
-      n += snprintf(lines + n, sizeof lines - (size_t)n, "%s %.200s\n",
-                    strcmp(key, "nodes") == 0   ? "node_count"
-                    : strcmp(key, "cores") == 0 ? "cores_per_node_count"
-                                                : key,
-                    value + 1);
+      key_bytes += snprintf(keys + key_bytes, sizeof keys - (size_t)key_bytes, "%.40s %.200s\n",
+                            strcmp(key, "nodes") == 0   ? "node_count"
+                            : strcmp(key, "cores") == 0 ? "cores_per_node_count"
+                                                        : key,
+                            value + 1);
   }
+  snprintf(lines + n, sizeof lines - (size_t)n, "%s", keys);
   if (pm_platform_read(lines, strlen(lines), &sim.platform, error, sizeof error))
     fail("--sim", error);
   if (sim.platform.node_count * sim.platform.procs_per_node_count < 2 ||

@@ -13,7 +13,7 @@
    storage, properties, profiles. Differences that remain: a link with sharing policy SHARED has its bandwidth
    each way; a torus's nodes hang on their routers by a cable of their own, so ways are one latency longer; equal
    ways of a dragonfly are chosen by destination; a backbone must be wide enough to limit nobody. The NIC's
-   constants are those of pm_platform_bxi2. */
+   constants are those of pm_platform_bxi2, of LogGP L and G the mean over pairs of hosts. */
 #include "portals_model.h"
 #define NBC_PIECES
 #include "src/base/text.h"
@@ -528,6 +528,31 @@ static void print_name(const char *name) {
   for (int i = 0; name[i] && i < 400; i++)
     putchar((unsigned char)name[i] < ' ' || name[i] == 127 ? '?' : name[i]);
 }
+/* The level LogGP knows one way for all: that of the mean over pairs of nodes, of at most so many each. */
+static void settle_loggp(pm_platform *p) {
+  enum { NODES = 64, LINKS = 128 };
+  pm_world_desc desc = {.platform = p};
+  pm_world *w;
+  const int step = (int)(p->node_count + NODES - 1) / NODES;
+  int64_t pairs = 0, sum_ns = 0;
+  double ns_per_byte = 0;
+  if (pm_world_create(&desc, &w)) refuse("out of memory");
+  for (int from = 0; from < p->node_count; from += step)
+    for (int to = 0; to < p->node_count; to += step) {
+      uint32_t way[LINKS];
+      int64_t latency_ns = 0;
+      double slowest = 0;
+      const int count = from == to ? 0 : pm_route(w, from, to, way, LINKS, &latency_ns);
+      for (int i = 0; i < count && i < LINKS; i++)
+        slowest = fmax(slowest, 1e9 / pm_link_bytes_per_s(w, (int)way[i]));
+      if (count < 1) continue;
+      pairs++, sum_ns += latency_ns, ns_per_byte += slowest;
+    }
+  pm_world_destroy(w);
+  if (!pairs) return;
+  p->loggp_latency_ns = sum_ns / pairs;
+  p->loggp_bytes_per_s = fmax(round((double)pairs * 1e9 / ns_per_byte), 1);
+}
 int main(int argc, char **argv) {
   pm_platform p = pm_platform_bxi2(2);
   char error[256] = "";
@@ -547,7 +572,6 @@ int main(int argc, char **argv) {
   p.node_count = host_count;
   snprintf(p.name, sizeof p.name, "simgrid");
   p.link_header_bytes = 0;
-  p.loggp_bytes_per_s = cable_count ? cables[0].bytes_per_s : p.link_bytes_per_s;
   if (core_count > 0) p.cores_per_node_count = core_count;
   pm_link *list = (pm_link *)calloc((size_t)cable_count + 1, sizeof *list);
   if (!list) refuse("out of memory");
@@ -581,6 +605,7 @@ int main(int argc, char **argv) {
   }
   const pm_status status = pm_platform_check(&p, error, sizeof error);
   if (status) refuse("%s", error[0] ? error : pm_status_text(status));
+  settle_loggp(&p);
   printf("# from ");
   print_name(path);
   printf(": %d hosts\n", host_count);

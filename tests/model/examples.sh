@@ -63,7 +63,13 @@ other_collectives_and_levels() {
     grep -q '^alltoallv *simulated:dedicated *[0-9]' "$T/other" && grep -q 'noise' "$T/other" || return 1
   printf 'noise 0.9 1 0.01\nnoise 0.1 1.5 0.05 # one in ten is disturbed\n' >"$T/platform"
   # shellcheck disable=SC2086
-  "$B/bench_nbc" --sim "nodes=8,cores=4,platform=$T/platform" $sim --policy none --reps 5 >"$T/other" && grep -q 'seed 1; noise' "$T/other"
+  "$B/bench_nbc" --sim "nodes=8,cores=4,platform=$T/platform" $sim --policy none --reps 5 >"$T/other" && grep -q 'seed 1; noise' "$T/other" || return 1
+  # What is said beside the file holds, wherever it stands
+  printf 'node_count 4\nlink_bytes_per_s 1e9\n' >"$T/platform"
+  for order in "nodes=8,cores=3,platform=$T/platform" "platform=$T/platform,cores=3,nodes=8"; do
+    # shellcheck disable=SC2086
+    "$B/bench_nbc" --sim "$order" $sim --policy none --reps 1 >"$T/other" && grep -q '^8 ranks, simulated: 8 nodes of 3 cores' "$T/other" || return 1
+  done
 }
 bench_refuses() {
   for bad in 'nodes=1' 'nodes=x' 'cores=1' 'color=3' 'level=3' 'seed' 'platform=/nowhere'; do

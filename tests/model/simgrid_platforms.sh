@@ -27,6 +27,18 @@ hosts_and_routers() {
   } >"$T/x.xml"
   takes "$T/x.xml" '2 x 10.0000, 2 x 20.0000' && grep -q '^cores_per_node_count  *4 ' "$T/platform" && grep -q '^# h3 = d$' "$T/platform" && test "$(grep -c ^link "$T/platform")" -ge 5
 }
+# At the level LogGP there is one way for all: the mean over pairs, not a BXI's and not that of the first cable in the file
+loggp_is_the_mean() {
+  {
+    echo '<platform version="4.1"><zone id="w" routing="Full">'
+    for h in a b c; do echo "<host id=\"$h\" speed=\"1Gf\"/>"; done
+    echo '<link id="x" bandwidth="1GBps" latency="5us" sharing_policy="SPLITDUPLEX"/><link id="y" bandwidth="2GBps" latency="3us" sharing_policy="SPLITDUPLEX"/><link id="z" bandwidth="500MBps" latency="1us" sharing_policy="SPLITDUPLEX"/>'
+    for r in 'a b x y' 'a c x z' 'b c y z'; do echo "$r" | while read -r f t k l; do echo "<route src=\"$f\" dst=\"$t\"><link_ctn id=\"$k\"/><link_ctn id=\"$l\"/></route>"; done; done
+    echo '</zone></platform>'
+  } >"$T/x.xml"
+  "$B/simgrid_platform" "$T/x.xml" >"$T/platform" && grep ^loggp "$T/platform" && grep -q '^loggp_latency_ns  *6000 ' "$T/platform" && grep -q '^loggp_bytes_per_s  *600000000 ' "$T/platform" &&
+    cluster 0-15 1us 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,1"' >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >"$T/platform" && grep -q '^loggp_latency_ns  *3600 ' "$T/platform" && grep -q '^loggp_bytes_per_s  *1250000000 ' "$T/platform"
+}
 # Cables in parallel and dragonflies: every host reaches every other, no slower than the narrowest cable allows.
 other_shapes_are_whole() {
   cluster 0-15 1us 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2"' >"$T/x.xml" && traffic_of "$T/x.xml" >/dev/null && test "$(grep -c '^link s' "$T/platform")" = 16 || return 1
@@ -97,5 +109,5 @@ what_cannot_be_read_or_written() {
   cluster 0-15 2us >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >/dev/full 2>"$T/said"
   test $? = 1 && grep -q 'No space left' "$T/said"
 }
-for t in flat_cluster fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
+for t in flat_cluster fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers loggp_is_the_mean other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
 finish
