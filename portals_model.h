@@ -3115,11 +3115,11 @@ typedef enum pm__state { PM__READY, PM__RUNNING, PM__BLOCKED, PM__ENDED } pm__st
 
 /* A virtual network of a NIC, or a process's way through memory: jobs one after the other. */
 typedef struct pm__lane {
+  bool is_busy; /* with a flow, or with packets */
   struct pm__message *head, *tail;
   int64_t t_free_ps, t_ready_ps;
   int64_t
       d_held_ps; /* so long have short jobs of other lanes taken the wire from the present flow */
-  bool is_busy;  /* with a flow, or with packets */
 } pm__lane;
 /* A way that was asked for lately: those from a node lie side by side, at least sixteen of them (four, where they are
    found quickly), or all where there is room, within limits. 64 bytes. */
