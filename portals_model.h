@@ -826,9 +826,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
-  X(PTL_NO_INIT, 10)                                                                               \
-  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
-      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
+      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
+          X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -3322,7 +3322,8 @@ struct pm_world {
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
 #endif
-  sigjmp_buf crash_jump;
+  sigjmp_buf crash_jump, copy_jump;
+  volatile sig_atomic_t is_copying; /* bytes of programs, whose memory may be gone */
   int crash_signal;
   char *crash_address;
   pm__stack *free_stacks;
@@ -5595,6 +5596,13 @@ static void pm__crashed(int number, siginfo_t *info, void *context) {
     signal(number, SIG_DFL);
     return;
   }
+  if (w->is_copying && (number == SIGSEGV || number == SIGBUS)) {
+    sigset_t it;
+    w->is_copying = 0;
+    sigemptyset(&it), sigaddset(&it, number);
+    pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    siglongjmp(w->copy_jump, 1);
+  }
   w->crash_signal = number;
   w->crash_address = number == SIGABRT ? NULL : (char *)info->si_addr;
   siglongjmp(w->crash_jump, PM__CRASHED);
@@ -6750,7 +6758,8 @@ PM__PRIVATE void *pm__reached(const pm_process *whose, void *address);
 PM__PRIVATE void *pm__table(const pm_process *whose, void *start, unsigned int options);
 PM__PRIVATE void *pm__cursor_start(pm__cursor c);
 PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes);
-PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE bool pm__copied(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
+PM__PRIVATE bool pm__move_bytes(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes);
 PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bool writes);
 PM__PRIVATE pm__cursor pm__flat(void *start);
 PM__PRIVATE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset);
@@ -6758,7 +6767,7 @@ PM__PRIVATE pm__cursor pm__me_cursor(const pm__message *m);
 PM__PRIVATE pm__cursor pm__payload(pm__message *m);
 PM__PRIVATE uint64_t pm__type_bytes(int type);
 PM__PRIVATE bool pm__op_is_legal(int op, int type);
-PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes);
+PM__PRIVATE bool pm__atomic(pm_world *w, pm__message *m, const unsigned char *sent, uint64_t bytes);
 #ifdef NBC_LINES
 #line 1 "src/portals/ptl_memory.c"
 #endif
@@ -6813,13 +6822,32 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
+enum { PM__PAGES_KNOWN = 1024 };
+/* Whether the bytes were there. Memory that was may be gone when they come: the program has unmapped or freed it. Then all
+   pages are asked for anew. */
+PM__PRIVATE bool pm__copied(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+#ifndef PM__ASAN
+  if (w->desc.catch_crashes) {
+    if (sigsetjmp(w->copy_jump, 0)) {
+      if (w->pages) memset(w->pages, 0, PM__PAGES_KNOWN * sizeof *w->pages);
+      return false;
+    }
+    w->is_copying = 1;
+    pm__copy(to, from, bytes);
+    w->is_copying = 0;
+    return true;
+  }
+#endif
+  (void)w;
+  pm__copy(to, from, bytes);
+  return true;
+}
 /* Whether a program's memory may be read, or read and written. The kernel is asked once for each page, by calls that
    look at a word, or change none of its bits, and fail where that would crash. What was there is remembered by its
    page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know.
    A call that finds the word as it says waits, and though it is for no time that takes a tenth of a millisecond: so it
    says what a word hardly ever is. */
 enum {
-  PM__PAGES_KNOWN = 1024,
   PM__NO_WORD = 0x5BD1E995,
   PM__FUTEX_WAIT =
       0 | 128, /* as in linux/futex.h, which not every C library comes with; 128: of this process */
@@ -6860,11 +6888,11 @@ PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bo
   return true;
 }
 /* The bytes of a put or get, unless the world's owner has moved them. */
-PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+PM__PRIVATE bool pm__move_bytes(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
   if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
       w->desc.moved(w->desc.user, to.at, from.at, bytes))
-    return;
-  pm__copy(to, from, bytes);
+    return true;
+  return pm__copied(w, to, from, bytes);
 }
 PM__INLINE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
 PM__INLINE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
@@ -7036,8 +7064,9 @@ PM__COMPLEX(long_double_complex, long double)
 #undef PM__TIMES
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
-   sent. In pieces of memory the items are gathered and scattered. */
-PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+   sent. In pieces of memory the items are gathered and scattered. ret whether the memory was there */
+PM__PRIVATE bool pm__atomic(pm_world *w, pm__message *m, const unsigned char *sent,
+                            uint64_t bytes) {
   static void (*const apply[])(int, void *, const void *, const void *) = {
       pm__atomic_int8,          pm__atomic_uint8,
       pm__atomic_int16,         pm__atomic_uint16,
@@ -7050,10 +7079,10 @@ PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t 
   unsigned char target[PM__ATOMIC_BYTES];
   uint64_t at;
   bytes -= bytes % item;
-  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
+  if (!pm__copied(w, pm__flat(target), pm__me_cursor(m), bytes)) return false;
   for (at = 0; at < bytes; at += item)
     apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
-  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
+  return pm__copied(w, pm__me_cursor(m), pm__flat(target), bytes);
 }
 #ifdef NBC_LINES
 #line 6 "src/portals/ptl_objects.h"
@@ -8810,6 +8839,7 @@ PM__PRIVATE bool pm__is_fetch(const pm__message *m);
 /* The initiator's interface is still open. What it sends is still to be had. */
 PM__PRIVATE bool pm__from_is_alive(const pm__message *m);
 PM__PRIVATE bool pm__has_payload(const pm_world *w, const pm__message *m);
+PM__PRIVATE void pm__lost_memory(pm__message *m);
 PM__PRIVATE void pm__trace_it(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
                               int64_t t_end_ps, int from_nic, int to_nic, uint64_t bytes);
 static inline void pm__trace(pm_world *w, int kind, const pm__message *m, int64_t t_begin_ps,
@@ -9082,17 +9112,28 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
   *at = m->what.next_write;
   if (ni->writes_last == m) ni->writes_last = previous;
 }
+/* Its memory, or the initiator's, was there once and is no more. What was moved until then stays. */
+PM__PRIVATE void pm__lost_memory(pm__message *m) {
+  m->what.fail = PTL_NI_SEGV;
+  m->what.mlength = 0;
+  if (m->what.header)
+    m->what.header->event.ni_fail_type = PTL_NI_SEGV, m->what.header->event.mlength = 0;
+}
 static void pm__write(pm_world *w, pm__message *m) {
+  bool is_there;
   if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
   if (m->what.is_written || !m->what.mlength || !pm__has_payload(w, m)) return;
+  is_there = !m->what.fail; /* a carrier may have missed the payload */
   if (m->what.kind == PM__PUT) {
-    if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
+    if (is_there && !w->desc.no_data)
+      is_there = pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
   } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
     unsigned char operand[PM__ATOMIC_BYTES];
-    pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-    pm__atomic(m, operand, m->what.mlength);
+    is_there = is_there && pm__copied(w, pm__flat(operand), pm__payload(m), m->what.mlength) &&
+               pm__atomic(w, m, operand, m->what.mlength);
   }
   m->what.is_written = true;
+  if (!is_there) pm__lost_memory(m);
 }
 static bool pm__may_overlap(const pm__message *a, const pm__message *b) {
   const uintptr_t at_a = (uintptr_t)a->what.start, at_b = (uintptr_t)b->what.start;
@@ -9133,17 +9174,21 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */
-  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
-    pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
-                   m->what.mlength);
-  else if (pm__is_fetch(m) && m->what.mlength) {
+  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data) {
+    if (!pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
+                        m->what.mlength))
+      pm__lost_memory(m);
+  } else if (pm__is_fetch(m) && m->what.mlength) {
     /* Reading and writing are one step of the simulation, which is what makes it atomic. what.copy
        holds a small operand on the way here and the old value on the way back, so the operand is
        taken out first. */
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__has_payload(w, m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-    pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
+    if (m->what.fail ||
+        (pm__has_payload(w, m) &&
+         !pm__copied(w, pm__flat(operand), pm__payload(m), m->what.mlength)) ||
+        !pm__copied(w, pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength) ||
+        (!m->cargo.is_computed && !pm__atomic(w, m, operand, m->what.mlength)))
+      pm__lost_memory(m);
   }
   return 1;
 }
@@ -9292,8 +9337,10 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
   if (m->what.kind >= PM__GET) {
     if (m->what.get_md) md = m->what.get_md;
-    if (m->what.get_md && !m->what.fail)
-      pm__copy(pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy), m->what.mlength);
+    if (m->what.get_md && !m->what.fail &&
+        !pm__copied(w, pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy),
+                    m->what.mlength))
+      m->what.fail = PTL_NI_SEGV, m->what.mlength = 0;
     if (!m->what.fail) w->stats.delivered_bytes += m->what.mlength;
     pm__initiator_event(m, md, PTL_EVENT_REPLY, m->what.fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->what.fail, m->what.mlength);
@@ -9443,10 +9490,11 @@ PM__PRIVATE bool pm__is_uncopied(const pm__message *m) {
 PM__PRIVATE void pm__keep(pm__message *m) {
   if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
   m->what.kept = (unsigned char *)PM_MALLOC((size_t)m->what.length);
-  if (m->what.kept)
-    pm__copy(pm__flat(m->what.kept), pm__md_cursor(m->what.md, m->what.local_offset),
-             m->what.length);
-  else
+  if (m->what.kept) {
+    if (!pm__copied(m->what.from->proc->world, pm__flat(m->what.kept),
+                    pm__md_cursor(m->what.md, m->what.local_offset), m->what.length))
+      m->what.fail = PTL_NI_SEGV;
+  } else
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
 /* Of a descriptor that tells nobody of anything no program can know when it may be released: as soon as the payload
@@ -9466,8 +9514,9 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
       m->what.length <= sizeof m->what.copy) {
-    pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
-             m->what.length);
+    if (!pm__copied(w, pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
+                    m->what.length))
+      m->what.fail = PTL_NI_SEGV;
     m->what.has_copy = 1;
     /* A fetch brings its answer back in the same place; a carrier reads what it releases itself until
        that is over. */
@@ -13162,11 +13211,13 @@ PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void 
   if (!left || (!m->what.has_copy && !m->what.kept &&
                 (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
     return;
-  pm__copy(pm__flat(buffer),
-           m->what.kept       ? pm__flat(m->what.kept + offset_bytes)
-           : m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
-                              : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
-           left < size_bytes ? left : size_bytes);
+  if (!pm__copied(m->what.from->proc->world, pm__flat(buffer),
+                  m->what.kept ? pm__flat(m->what.kept + offset_bytes)
+                  : m->what.has_copy
+                      ? pm__flat(m->what.copy + offset_bytes)
+                      : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+                  left < size_bytes ? left : size_bytes))
+    m->what.fail = PTL_NI_SEGV;
 }
 PM_API void pm_cargo_sent(const pm_cargo *cargo) {
   pm__message *m = pm__cargo_open(cargo);
@@ -13182,8 +13233,9 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   if (!data) return;
   memset(data, 0, (size_t)cargo->size_bytes);
   if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
-      !(m->what.kind == PM__GET && w->desc.no_data))
-    pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
+      !(m->what.kind == PM__GET && w->desc.no_data) &&
+      !pm__copied(w, pm__flat(data), pm__me_cursor(m), m->what.mlength))
+    pm__lost_memory(m);
 }
 PM_API int pm_cargo_entry(const pm_cargo *cargo) {
   const pm__message *m = (const pm__message *)cargo->message;
@@ -13193,17 +13245,20 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const voi
                            const void *value) {
   pm__message *m = pm__cargo_open(cargo);
   const size_t length = (size_t)m->what.length;
+  pm_world *w = m->what.from->proc->world;
   unsigned char now[PM__ATOMIC_BYTES];
+  bool is_there;
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
-  if (m->what.mlength == length) pm__copy(pm__flat(now), pm__me_cursor(m), length);
-  if (m->what.mlength == length && memcmp(now, was, length) == 0) {
+  is_there = pm__copied(w, pm__flat(now), pm__me_cursor(m), m->what.mlength);
+  if (is_there && m->what.mlength == length && memcmp(now, was, length) == 0) {
     memcpy(now, value, length);
-    pm__copy(pm__me_cursor(m), pm__flat(now), length);
-  } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    pm__atomic(m, (const unsigned char *)operand, m->what.mlength);
+    is_there = pm__copied(w, pm__me_cursor(m), pm__flat(now), length);
+  } else if (is_there) { /* truncated, or changed meanwhile by what is not the carrier's */
+    if (pm__is_fetch(m)) memcpy(m->what.copy, now, (size_t)m->what.mlength);
+    is_there = pm__atomic(w, m, (const unsigned char *)operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
+  if (!is_there) pm__lost_memory(m);
 }
 PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
                              void *data) {
@@ -13234,9 +13289,10 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
   } else {
     const uint64_t bytes = pm__brings_data(m) ? m->what.mlength : 0;
     if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
-      if (m->what.kind == PM__GET)
-        pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
-      else if (m->cargo.lookup == PM__LOOKUP_FOUND)
+      if (m->what.kind == PM__GET) {
+        if (!pm__copied(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes))
+          pm__lost_memory(m);
+      } else if (m->cargo.lookup == PM__LOOKUP_FOUND)
         memcpy(m->what.copy, data, (size_t)bytes);
     }
     if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);

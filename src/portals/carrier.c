@@ -168,11 +168,13 @@ PM_API void pm_cargo_payload(const pm_cargo *cargo, uint64_t offset_bytes, void 
   if (!left || (!m->what.has_copy && !m->what.kept &&
                 (!pm__from_is_alive(m) || m->what.from->proc->world->desc.no_data)))
     return;
-  pm__copy(pm__flat(buffer),
-           m->what.kept       ? pm__flat(m->what.kept + offset_bytes)
-           : m->what.has_copy ? pm__flat(m->what.copy + offset_bytes)
-                              : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
-           left < size_bytes ? left : size_bytes);
+  if (!pm__copied(m->what.from->proc->world, pm__flat(buffer),
+                  m->what.kept ? pm__flat(m->what.kept + offset_bytes)
+                  : m->what.has_copy
+                      ? pm__flat(m->what.copy + offset_bytes)
+                      : pm__md_cursor(m->what.md, m->what.local_offset + offset_bytes),
+                  left < size_bytes ? left : size_bytes))
+    m->what.fail = PTL_NI_SEGV;
 }
 PM_API void pm_cargo_sent(const pm_cargo *cargo) {
   pm__message *m = pm__cargo_open(cargo);
@@ -188,8 +190,9 @@ PM_API void pm_cargo_match(const pm_cargo *cargo, void *data) {
   if (!data) return;
   memset(data, 0, (size_t)cargo->size_bytes);
   if (m->cargo.lookup == PM__LOOKUP_FOUND && m->what.mlength &&
-      !(m->what.kind == PM__GET && w->desc.no_data))
-    pm__copy(pm__flat(data), pm__me_cursor(m), m->what.mlength);
+      !(m->what.kind == PM__GET && w->desc.no_data) &&
+      !pm__copied(w, pm__flat(data), pm__me_cursor(m), m->what.mlength))
+    pm__lost_memory(m);
 }
 PM_API int pm_cargo_entry(const pm_cargo *cargo) {
   const pm__message *m = (const pm__message *)cargo->message;
@@ -199,17 +202,20 @@ PM_API void pm_cargo_store(const pm_cargo *cargo, const void *operand, const voi
                            const void *value) {
   pm__message *m = pm__cargo_open(cargo);
   const size_t length = (size_t)m->what.length;
+  pm_world *w = m->what.from->proc->world;
   unsigned char now[PM__ATOMIC_BYTES];
+  bool is_there;
   if (m->cargo.lookup != PM__LOOKUP_FOUND || !m->what.mlength) return;
-  if (m->what.mlength == length) pm__copy(pm__flat(now), pm__me_cursor(m), length);
-  if (m->what.mlength == length && memcmp(now, was, length) == 0) {
+  is_there = pm__copied(w, pm__flat(now), pm__me_cursor(m), m->what.mlength);
+  if (is_there && m->what.mlength == length && memcmp(now, was, length) == 0) {
     memcpy(now, value, length);
-    pm__copy(pm__me_cursor(m), pm__flat(now), length);
-  } else { /* truncated, or changed meanwhile by what is not the carrier's */
-    if (pm__is_fetch(m)) pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    pm__atomic(m, (const unsigned char *)operand, m->what.mlength);
+    is_there = pm__copied(w, pm__me_cursor(m), pm__flat(now), length);
+  } else if (is_there) { /* truncated, or changed meanwhile by what is not the carrier's */
+    if (pm__is_fetch(m)) memcpy(m->what.copy, now, (size_t)m->what.mlength);
+    is_there = pm__atomic(w, m, (const unsigned char *)operand, m->what.mlength);
     m->cargo.lookup = PM__LOOKUP_COMPUTED;
   }
+  if (!is_there) pm__lost_memory(m);
 }
 PM_API void pm_cargo_arrived(const pm_cargo *cargo, int64_t t_begin_ps, int64_t t_end_ps,
                              void *data) {
@@ -240,9 +246,10 @@ PM_API void pm_cargo_returned(const pm_cargo *cargo, bool is_delivered, int64_t 
   } else {
     const uint64_t bytes = pm__brings_data(m) ? m->what.mlength : 0;
     if (bytes && data && !m->what.fail && pm__from_is_alive(m) && !w->desc.no_data) {
-      if (m->what.kind == PM__GET)
-        pm__copy(pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes);
-      else if (m->cargo.lookup == PM__LOOKUP_FOUND)
+      if (m->what.kind == PM__GET) {
+        if (!pm__copied(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__flat(data), bytes))
+          pm__lost_memory(m);
+      } else if (m->cargo.lookup == PM__LOOKUP_FOUND)
         memcpy(m->what.copy, data, (size_t)bytes);
     }
     if (bytes) pm__stamp(w, m, 1, t_begin_ps, t_end_ps);

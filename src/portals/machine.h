@@ -248,7 +248,8 @@ struct pm_world {
 #ifdef PM_USE_UCONTEXT
   ucontext_t uc;
 #endif
-  sigjmp_buf crash_jump;
+  sigjmp_buf crash_jump, copy_jump;
+  volatile sig_atomic_t is_copying; /* bytes of programs, whose memory may be gone */
   int crash_signal;
   char *crash_address;
   pm__stack *free_stacks;

@@ -29,9 +29,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
-  X(PTL_NO_INIT, 10)                                                                               \
-  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
-      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
+      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
+          X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)

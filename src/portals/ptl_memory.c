@@ -49,13 +49,32 @@ PM__PRIVATE void pm__copy(pm__cursor to, pm__cursor from, uint64_t bytes) {
     bytes -= n;
   }
 }
+enum { PM__PAGES_KNOWN = 1024 };
+/* Whether the bytes were there. Memory that was may be gone when they come: the program has unmapped or freed it. Then all
+   pages are asked for anew. */
+PM__PRIVATE bool pm__copied(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+#ifndef PM__ASAN
+  if (w->desc.catch_crashes) {
+    if (sigsetjmp(w->copy_jump, 0)) {
+      if (w->pages) memset(w->pages, 0, PM__PAGES_KNOWN * sizeof *w->pages);
+      return false;
+    }
+    w->is_copying = 1;
+    pm__copy(to, from, bytes);
+    w->is_copying = 0;
+    return true;
+  }
+#endif
+  (void)w;
+  pm__copy(to, from, bytes);
+  return true;
+}
 /* Whether a program's memory may be read, or read and written. The kernel is asked once for each page, by calls that
    look at a word, or change none of its bits, and fail where that would crash. What was there is remembered by its
    page, of which the lowest two bits say what may be done. No descriptor is used: programs close those they do not know.
    A call that finds the word as it says waits, and though it is for no time that takes a tenth of a millisecond: so it
    says what a word hardly ever is. */
 enum {
-  PM__PAGES_KNOWN = 1024,
   PM__NO_WORD = 0x5BD1E995,
   PM__FUTEX_WAIT =
       0 | 128, /* as in linux/futex.h, which not every C library comes with; 128: of this process */
@@ -96,11 +115,11 @@ PM__PRIVATE bool pm__is_accessible(pm_world *w, pm__cursor c, uint64_t bytes, bo
   return true;
 }
 /* The bytes of a put or get, unless the world's owner has moved them. */
-PM__PRIVATE void pm__move_bytes(const pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
+PM__PRIVATE bool pm__move_bytes(pm_world *w, pm__cursor to, pm__cursor from, uint64_t bytes) {
   if (w->desc.moved && !to.next && !from.next && bytes > (uint64_t)w->plat.early_send_bytes &&
       w->desc.moved(w->desc.user, to.at, from.at, bytes))
-    return;
-  pm__copy(to, from, bytes);
+    return true;
+  return pm__copied(w, to, from, bytes);
 }
 PM__INLINE pm__cursor pm__flat(void *start) { return pm__cursor_at(NULL, start, 0, 0); }
 PM__INLINE pm__cursor pm__md_cursor(const pm__md *md, uint64_t offset) {
@@ -272,8 +291,9 @@ PM__COMPLEX(long_double_complex, long double)
 #undef PM__TIMES
 
 /* Applies the message's operation to the target's memory, whole items only; operand holds what was
-   sent. In pieces of memory the items are gathered and scattered. */
-PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t bytes) {
+   sent. In pieces of memory the items are gathered and scattered. ret whether the memory was there */
+PM__PRIVATE bool pm__atomic(pm_world *w, pm__message *m, const unsigned char *sent,
+                            uint64_t bytes) {
   static void (*const apply[])(int, void *, const void *, const void *) = {
       pm__atomic_int8,          pm__atomic_uint8,
       pm__atomic_int16,         pm__atomic_uint16,
@@ -286,8 +306,8 @@ PM__PRIVATE void pm__atomic(pm__message *m, const unsigned char *sent, uint64_t 
   unsigned char target[PM__ATOMIC_BYTES];
   uint64_t at;
   bytes -= bytes % item;
-  pm__copy(pm__flat(target), pm__me_cursor(m), bytes);
+  if (!pm__copied(w, pm__flat(target), pm__me_cursor(m), bytes)) return false;
   for (at = 0; at < bytes; at += item)
     apply[m->what.type](m->what.op, target + at, sent + at, m->what.operand);
-  pm__copy(pm__me_cursor(m), pm__flat(target), bytes);
+  return pm__copied(w, pm__me_cursor(m), pm__flat(target), bytes);
 }

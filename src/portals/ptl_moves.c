@@ -53,8 +53,10 @@ PM__PRIVATE void pm__initiator_finish(pm_world *w, pm__message *m) {
   if (m->what.kind != PM__GET && !m->what.is_early_send) pm__initiator_sent(m);
   if (m->what.kind >= PM__GET) {
     if (m->what.get_md) md = m->what.get_md;
-    if (m->what.get_md && !m->what.fail)
-      pm__copy(pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy), m->what.mlength);
+    if (m->what.get_md && !m->what.fail &&
+        !pm__copied(w, pm__md_cursor(md, m->what.get_offset), pm__flat(m->what.copy),
+                    m->what.mlength))
+      m->what.fail = PTL_NI_SEGV, m->what.mlength = 0;
     if (!m->what.fail) w->stats.delivered_bytes += m->what.mlength;
     pm__initiator_event(m, md, PTL_EVENT_REPLY, m->what.fail);
     pm__initiator_count(m, md, PTL_MD_EVENT_CT_REPLY, m->what.fail, m->what.mlength);
@@ -204,10 +206,11 @@ PM__PRIVATE bool pm__is_uncopied(const pm__message *m) {
 PM__PRIVATE void pm__keep(pm__message *m) {
   if (m->what.from->proc->world->desc.no_data || !m->what.length) return;
   m->what.kept = (unsigned char *)PM_MALLOC((size_t)m->what.length);
-  if (m->what.kept)
-    pm__copy(pm__flat(m->what.kept), pm__md_cursor(m->what.md, m->what.local_offset),
-             m->what.length);
-  else
+  if (m->what.kept) {
+    if (!pm__copied(m->what.from->proc->world, pm__flat(m->what.kept),
+                    pm__md_cursor(m->what.md, m->what.local_offset), m->what.length))
+      m->what.fail = PTL_NI_SEGV;
+  } else
     pm_world_fail(m->what.from->proc->world, PM_E_NOMEM, "out of memory: payload");
 }
 /* Of a descriptor that tells nobody of anything no program can know when it may be released: as soon as the payload
@@ -227,8 +230,9 @@ PM__PRIVATE void pm__message_start(pm_world *w, pm__message *m) {
   m->what.t_issue_ps = w->now_ps;
   if (m->what.kind != PM__GET && m->what.length <= (uint64_t)w->plat.early_send_bytes &&
       m->what.length <= sizeof m->what.copy) {
-    pm__copy(pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
-             m->what.length);
+    if (!pm__copied(w, pm__flat(m->what.copy), pm__md_cursor(m->what.md, m->what.local_offset),
+                    m->what.length))
+      m->what.fail = PTL_NI_SEGV;
     m->what.has_copy = 1;
     /* A fetch brings its answer back in the same place; a carrier reads what it releases itself until
        that is over. */

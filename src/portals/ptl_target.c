@@ -261,17 +261,28 @@ static void pm__waits_no_more(pm__ni *ni, const pm__message *m) {
   *at = m->what.next_write;
   if (ni->writes_last == m) ni->writes_last = previous;
 }
+/* Its memory, or the initiator's, was there once and is no more. What was moved until then stays. */
+PM__PRIVATE void pm__lost_memory(pm__message *m) {
+  m->what.fail = PTL_NI_SEGV;
+  m->what.mlength = 0;
+  if (m->what.header)
+    m->what.header->event.ni_fail_type = PTL_NI_SEGV, m->what.header->event.mlength = 0;
+}
 static void pm__write(pm_world *w, pm__message *m) {
+  bool is_there;
   if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
   if (m->what.is_written || !m->what.mlength || !pm__has_payload(w, m)) return;
+  is_there = !m->what.fail; /* a carrier may have missed the payload */
   if (m->what.kind == PM__PUT) {
-    if (!w->desc.no_data) pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
+    if (is_there && !w->desc.no_data)
+      is_there = pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
   } else if (m->what.kind == PM__ATOMIC && !m->cargo.is_computed) {
     unsigned char operand[PM__ATOMIC_BYTES];
-    pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-    pm__atomic(m, operand, m->what.mlength);
+    is_there = is_there && pm__copied(w, pm__flat(operand), pm__payload(m), m->what.mlength) &&
+               pm__atomic(w, m, operand, m->what.mlength);
   }
   m->what.is_written = true;
+  if (!is_there) pm__lost_memory(m);
 }
 static bool pm__may_overlap(const pm__message *a, const pm__message *b) {
   const uintptr_t at_a = (uintptr_t)a->what.start, at_b = (uintptr_t)b->what.start;
@@ -312,17 +323,21 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
   /* Bytes of a get are moved here, when they are read, although they arrive later: the initiator
      may not look at them before its REPLY. So what the target's owner changes after this time does
      not travel. */
-  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data)
-    pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
-                   m->what.mlength);
-  else if (pm__is_fetch(m) && m->what.mlength) {
+  if (pm__is_get(m) && m->what.mlength && pm__from_is_alive(m) && !w->desc.no_data) {
+    if (!pm__move_bytes(w, pm__md_cursor(m->what.md, m->what.local_offset), pm__me_cursor(m),
+                        m->what.mlength))
+      pm__lost_memory(m);
+  } else if (pm__is_fetch(m) && m->what.mlength) {
     /* Reading and writing are one step of the simulation, which is what makes it atomic. what.copy
        holds a small operand on the way here and the old value on the way back, so the operand is
        taken out first. */
     unsigned char operand[PM__COPY_BYTES];
-    if (pm__has_payload(w, m)) pm__copy(pm__flat(operand), pm__payload(m), m->what.mlength);
-    pm__copy(pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength);
-    if (!m->cargo.is_computed) pm__atomic(m, operand, m->what.mlength);
+    if (m->what.fail ||
+        (pm__has_payload(w, m) &&
+         !pm__copied(w, pm__flat(operand), pm__payload(m), m->what.mlength)) ||
+        !pm__copied(w, pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength) ||
+        (!m->cargo.is_computed && !pm__atomic(w, m, operand, m->what.mlength)))
+      pm__lost_memory(m);
   }
   return 1;
 }

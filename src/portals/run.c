@@ -337,6 +337,13 @@ static void pm__crashed(int number, siginfo_t *info, void *context) {
     signal(number, SIG_DFL);
     return;
   }
+  if (w->is_copying && (number == SIGSEGV || number == SIGBUS)) {
+    sigset_t it;
+    w->is_copying = 0;
+    sigemptyset(&it), sigaddset(&it, number);
+    pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    siglongjmp(w->copy_jump, 1);
+  }
   w->crash_signal = number;
   w->crash_address = number == SIGABRT ? NULL : (char *)info->si_addr;
   siglongjmp(w->crash_jump, PM__CRASHED);
