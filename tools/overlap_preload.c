@@ -459,6 +459,7 @@ BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
 VISIBLE int PMPI_Finalize(void) {
   static int (*real_Finalize)(void);
   calls_end();
+  run.is_finalizing = true;
   finish_by(run.gathers);
   stop_watching();
   return REAL(Finalize)();

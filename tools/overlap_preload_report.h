@@ -51,6 +51,34 @@ static bool write_into(const char *folder, const nbc_report *report, form as) {
   return false;
 }
 
+/* Requests that nothing completed though the program is at its end. By place and without numbers, so that what
+   processes have in common is one note. */
+static void say_what_nothing_completed(nbc_report *report) {
+  enum { MOST_TOLD = 4 };
+  uint16_t told[MOST_TOLD];
+  int count = 0;
+  lock();
+  for (uint32_t i = 1; i <= pool_used && count < MOST_TOLD; i++) {
+    const uint16_t place = pool[i].id ? pool[i].place : 0;
+    bool is_new = place != 0;
+    for (int k = 0; k < count; k++) is_new = is_new && told[k] != place;
+    if (!is_new) continue;
+    told[count++] = place; /* before it is looked up: there may be very many of one place */
+    const site *const s = site_of_place(place);
+    char text[NOTE_BYTES];
+    if (!s) continue;
+    const char *const module = s->where->module ? s->where->module : "?";
+    const char *const slash = strrchr(module, '/');
+    snprintf(
+        text, sizeof text,
+        "no wait or test completed requests of %.40s at %.120s (%.80s): the MPI keeps them, and of "
+        "their transfers the end is not known",
+        s->call, s->where->symbol ? s->where->symbol : "?", slash ? slash + 1 : module);
+    nbc_report_note(report, text);
+  }
+  unlock();
+}
+
 static void describe(nbc_report *report) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -62,6 +90,7 @@ static void describe(nbc_report *report) {
   report->pid = (int)run.pid;
   say_what_passed_nothing_on();
   for (int i = 0; i < run.note_count; i++) nbc_report_note(report, run.notes[i]);
+  if (run.is_finalizing) say_what_nothing_completed(report);
   if (run.freed_count)
     nbc_report_counter(report, 0, "requests_freed_while_active", (double)run.freed_count);
   if (run.lost_count)

@@ -185,6 +185,12 @@ static inline void note_site(site *s, int64_t d_ns) {
   if (d_ns > s->max_ns) s->max_ns = d_ns;
 }
 
+static const site *site_of_place(uint16_t place) {
+  for (const sites *t = run.sites; t; t = t->next)
+    for (uint32_t i = 0; t->of && i <= t->mask; i++)
+      if (t->of[i].call && t->of[i].place == place) return &t->of[i];
+  return NULL;
+}
 static void report_sites(nbc_report *report) {
   for (const sites *t = run.sites; t; t = t->next)
     for (uint32_t i = 0; t->of && i <= t->mask; i++) {

@@ -16,12 +16,13 @@ typedef struct neighbours {
 } neighbours;
 
 static struct {
-  bool recording;    /* between Init and the report, in this process */
-  bool multiple;     /* MPI_THREAD_MULTIPLE: shared tables need the lock */
-  bool clock_counts; /* it reads the processor's counter */
-  bool switched_on;  /* MPI_Pcontrol */
-  uint32_t epoch;    /* changes with switched_on: threads follow at their next call */
-  int written;       /* the report: 0 no, 1 under way, 2 yes */
+  bool recording;     /* between Init and the report, in this process */
+  bool multiple;      /* MPI_THREAD_MULTIPLE: shared tables need the lock */
+  bool clock_counts;  /* it reads the processor's counter */
+  bool switched_on;   /* MPI_Pcontrol */
+  uint32_t epoch;     /* changes with switched_on: threads follow at their next call */
+  int written;        /* the report: 0 no, 1 under way, 2 yes */
+  bool is_finalizing; /* the program is at its end: what is under way now stays so */
   pid_t pid;
   nbc_monitor *monitor;
   const nbc_clock *clock;

@@ -45,6 +45,8 @@ never() { # MPI: cancelled and never completed, or simply left
   "$B/overlap_report" --no-html "$reports" >"$reports/text" 2>&1
   if grep -q '1 transfers that never ended' "$reports/text" && ! grep -Eq 'guessed|a default was used' "$reports/text"; then ok "$1: a receive from anybody that is left casts no doubt on the table"
   else bad "$1: a receive from anybody that is left: $(cat "$reports/err" "$reports/text")"; fi
+  if grep -q 'note: no wait or test completed requests of MPI_Irecv at [^ ]* (preload_finish' "$reports/text"; then ok "$1: where began what nothing completed"
+  else bad "$1: where began what nothing completed: $(cat "$reports/text")"; fi
 }
 mixed() { # MPI HOW
   scene "$1" 2 fast mixed $2
