@@ -6,7 +6,8 @@
    other way bound it from the other side, and between two moments it changes no faster than two crystals run apart:
    by the rate limit of [SYNC], or, when the wander of [SYNC] over the time from the first message to the last makes
    that less, by the mean rate in between and so much. So at each moment the difference lies in an interval, about as
-   wide as the fastest messages both ways took together [after Duda et al., ICDCS 1987]. Where no message went the
+   wide as the fastest messages both ways took together [after Duda et al., ICDCS 1987]. A collective that nobody leaves
+   before all have called (trace_members.h) is worth messages of all to all. Where no message went the
    other way nothing is known, and where the bounds contradict each other nothing is believed. */
 /* Of boots a < b: the raw clock of b less that of a, when that of a stands at t_ns. */
 typedef struct clock_fact {
@@ -158,28 +159,51 @@ static double clock_difference(const clock_pair *p, int64_t t_ns, double *half) 
   return (x.most + x.least) / 2 + p->rate * (double)(t_ns - f[0].t_ns);
 }
 
+/* A raw time of one boot on the raw clock of another, by what is known of these two. False: nothing. */
+static bool clock_shift(size_t from, size_t to, int64_t *raw_ns, double *half) {
+  const clock_pair *p = clock_find(from < to ? from : to, from < to ? to : from);
+  if (!p || !trace_is_time(*raw_ns)) return false;
+  int64_t a_ns = *raw_ns;
+  if (from < to) {
+    *raw_ns += p->base_ns + (int64_t)clock_difference(p, a_ns, half);
+  } else { /* the difference is known by the clock that is asked for: it changes little where that is sought */
+    a_ns -= p->base_ns;
+    for (int i = 0; i < 3; i++)
+      a_ns = *raw_ns - p->base_ns - (int64_t)clock_difference(p, a_ns, half);
+    *raw_ns = a_ns;
+  }
+  *half = *half * 1.001 + 2;
+  return *half < (double)clock_worst_ns;
+}
+/* The same, also by way of the first boot, which collectives of all hold together with each other one. */
+static bool clock_between(size_t from, size_t to, int64_t *raw_ns, double *half) {
+  int64_t direct_ns = *raw_ns, by_way_ns = *raw_ns;
+  double direct_half = 0, half_there = 0, half_back = 0;
+  const bool is_direct = clock_shift(from, to, &direct_ns, &direct_half),
+             is_by_way = from != clocks.boot[0] && to != clocks.boot[0] &&
+                         clock_shift(from, clocks.boot[0], &by_way_ns, &half_there) &&
+                         clock_shift(clocks.boot[0], to, &by_way_ns, &half_back);
+  const double by_way_half = (half_there + half_back) * 1.001,
+               apart = (double)(by_way_ns - direct_ns);
+  *raw_ns = is_direct ? direct_ns : by_way_ns;
+  *half = is_direct ? direct_half : by_way_half;
+  if (!is_direct || !is_by_way) return is_direct || is_by_way;
+  const double most = fmin(direct_half, apart + by_way_half),
+               least = fmax(-direct_half, apart - by_way_half);
+  *raw_ns += (int64_t)((most + least) / 2);
+  *half = (most - least) / 2 + 1;
+  return most >= least;
+}
 /* A moment of `other` on the clock of `own`, +- err_ns. False: nobody knows. */
 static bool clocks_meet(size_t own, size_t other, int64_t t_ns, int64_t *own_ns, int64_t *err_ns) {
   const timeline *mine = &traces.of[own], *theirs = &traces.of[other];
   if (!trace_has_raw(mine) || !trace_has_raw(theirs)) return false;
   int64_t raw_ns = trace_raw_ns(theirs, t_ns);
-  *err_ns = trace_err_ns(mine) + trace_err_ns(theirs);
-  const size_t from = clocks.boot[other], to = clocks.boot[own];
-  if (from != to) {
-    const clock_pair *p = clock_find(from < to ? from : to, from < to ? to : from);
-    double half = 0;
-    if (!p || !trace_is_time(raw_ns)) return false;
-    if (from < to) {
-      raw_ns += p->base_ns + (int64_t)clock_difference(p, raw_ns, &half);
-    } else { /* the difference is known by the clock that is asked for: it changes little where that is sought */
-      int64_t a_ns = raw_ns - p->base_ns;
-      for (int i = 0; i < 3; i++)
-        a_ns = raw_ns - p->base_ns - (int64_t)clock_difference(p, a_ns, &half);
-      raw_ns = a_ns;
-    }
-    if (half > (double)clock_worst_ns) return false;
-    *err_ns += (int64_t)(half * 1.001) + 2;
-  }
+  double half = 0;
+  if (clocks.boot[own] != clocks.boot[other] &&
+      !clock_between(clocks.boot[other], clocks.boot[own], &raw_ns, &half))
+    return false;
   *own_ns = trace_own_ns(mine, raw_ns);
+  *err_ns = trace_err_ns(mine) + trace_err_ns(theirs) + (int64_t)half;
   return true;
 }

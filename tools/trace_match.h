@@ -469,6 +469,7 @@ static bool match_look_up(match_one *one) {
   return true;
 }
 
+#include "tools/trace_members.h"
 /* All of it, once the timelines are read. Nothing is freed: until the command ends. */
 static void match_messages(void) {
   size_t messages = 0;
@@ -497,6 +498,8 @@ static void match_messages(void) {
     const bool has_both = match_look_up(s) && match_look_up(r);
     if (has_both) match_clocks(s, r);
   }
+  members_find();
+  members_clocks();
   clocks_solve();
   for (uint64_t i = 0; i < matches.matched_count; i++) {
     match_one *s = &matches.sent[i], *r = &matches.received[i];

@@ -15,10 +15,12 @@ static struct {
 static struct {
   int64_t ns[RANKS][RANKS];
   int64_t told_ns[RANKS][RANKS];
+  int64_t all_ns[RANKS]; /* also what is waited for several at once */
   uint64_t count[RANKS][RANKS];
 } truth, told;
 static int64_t both_err_ns; /* of two clocks */
-static char path[] = "run.trace", boot[] = "boot", world[] = "program", host[] = "here";
+static int of_other_node;   /* so many processes, the last ones */
+static char path[] = "run.trace", boot[][6] = {"boot", "other"}, world[] = "program", host[] = "here";
 static trace_place places[] = {{.call = (char *)"MPI_Wait"}, {.call = (char *)"MPI_Test"}};
 
 /* Times are whole hundreds, those of calls ten more for each rank, so that a nanosecond of rounding between two clocks
@@ -63,6 +65,7 @@ static bool needs(const step *s, int i, int k) {
   }
 }
 static void must_tell(int rank, int partner, int64_t since_ns, int64_t until_ns) {
+  if (until_ns > since_ns) truth.all_ns[rank] += until_ns - since_ns;
   if (since_ns < truth.told_ns[rank][partner]) since_ns = truth.told_ns[rank][partner];
   if (until_ns <= since_ns) return;
   truth.ns[rank][partner] += until_ns - since_ns;
@@ -84,7 +87,7 @@ static int64_t over(const step *s, int i, int64_t since_ns, int64_t until_end_ns
   const int last = needed(s, i);
   int64_t over_ns = since_ns;
   if (last >= 0 && s->called_ns[last] > over_ns) over_ns = s->called_ns[last];
-  if (!test_below(8)) over_ns = since_ns; /* whatever it needed */
+  if (!of_other_node && !test_below(8)) over_ns = since_ns; /* whatever it needed */
   over_ns += below(20);
   if (last >= 0) must_tell(s->rank[i], s->rank[last], since_ns, until_ns(s, last, over_ns + until_end_ns));
   return over_ns;
@@ -216,7 +219,7 @@ static void read_all(int64_t err_ns) {
     t->size = RANKS;
     t->program = world;
     t->host = host;
-    t->boot = boot;
+    t->boot = boot[i < RANKS - of_other_node ? 0 : 1];
     t->path = path;
     t->every = 1;
     t->records = of[i].records;
@@ -227,6 +230,7 @@ static void read_all(int64_t err_ns) {
     t->raw_clock_ns[0] = of[i].skew_ns;
     t->raw_clock_ns[1] = of[i].skew_ns + of[i].now_ns;
     t->raw_ns[1] = of[i].now_ns;
+    if (i >= RANKS - of_other_node) t->raw_ns[0] += 123456789, t->raw_ns[1] += 123456789;
     t->raw_count = 2;
     t->raw_err_ns[0] = t->raw_err_ns[1] = err_ns;
   }
@@ -250,7 +254,7 @@ static void release(void) {
   free(matches.messages_of);
   free(matches.collectives);
   free(matches.collectives_of);
-  free(clocks.boot), free(clocks.facts), free(clocks.pairs);
+  free(clocks.boot), free(clocks.facts), free(clocks.pairs), free(member_list.of);
   memset(&clocks, 0, sizeof clocks);
   free(matches.sent);
   free(matches.received);
@@ -278,6 +282,61 @@ static void who_was_waited_for_is_told(void) {
   }
   CHECK(sum_ns > 1000000);
 }
+/* Nothing but the collectives holds the clocks of two nodes together: less is known, and nothing false. */
+static void who_was_waited_for_on_other_nodes(void) {
+  int64_t sum_ns = 0, told_ns = 0, far_ns = 0;
+  for (int round = 0; round < 300; round++) {
+    of_other_node = 1 + round % 2;
+    begin(1);
+    for (int i = 0; i < STEPS; i++) one_step();
+    read_all(1);
+    for (int i = 0; i < RANKS; i++) {
+      int64_t own_ns = 0;
+      for (int k = 0; k < RANKS; k++) {
+        own_ns += told.ns[i][k];
+        if ((i < RANKS - of_other_node) != (k < RANKS - of_other_node)) far_ns += told.ns[i][k];
+      }
+      if (own_ns > truth.all_ns[i]) CHECK(!"no more than the truth");
+      told_ns += own_ns;
+      sum_ns += truth.all_ns[i];
+    }
+    CHECK(!clocks.contradicted_count);
+    release();
+  }
+  of_other_node = 0;
+  CHECK(told_ns > 0.75 * (double)sum_ns && far_ns > 0.25 * (double)sum_ns);
+}
+/* Of each node it is the last to call and the first to return of those that needed it that tell most of its clock. */
+static void collectives_hold_clocks(void) {
+  static const int64_t begin_ns[] = {300, 100, 200, 250}, end_ns[] = {1000, 900, 800, 950};
+  static const struct { int how, root, facts; int64_t most_ns, least_ns; } cases[] = {
+      {TRACE_OF_ALL, -1, 2, 800 - 300 + 2, 250 - 900 - 2}, {TRACE_OF_PARTNER, 1, 1, 800 - 100 + 2, INT64_MIN},
+      {TRACE_OF_PARTNER, 3, 1, INT64_MAX, 250 - 900 - 2}, {TRACE_OF_PARTNER, 7, 0, 0, 0}, {TRACE_OF_NOBODY, -1, 0, 0, 0}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    trace_record r[4];
+    match_member m[4];
+    traces.count = 4;
+    traces.of = (timeline *)must(calloc(4, sizeof *traces.of));
+    for (int i = 0; i < 4; i++) {
+      timeline *t = &traces.of[i];
+      t->rank = i, t->raw_count = 2, t->boot = boot[i / 2], t->raw_clock_ns[1] = t->raw_ns[1] = 2000;
+      r[i] = (trace_record){.begin_ns = begin_ns[i], .end_ns = end_ns[i], .case_of = (uint8_t)cases[c].how, .partner = cases[c].root};
+      m[i] = (match_member){&r[i], (size_t)i, 0};
+    }
+    clocks_begin();
+    members_clocks_of(m, 4);
+    int64_t most_ns = INT64_MAX, least_ns = INT64_MIN;
+    for (size_t k = 0; k < clocks.count; k++) {
+      CHECK(clocks.facts[k].a == 0 && clocks.facts[k].b == 2);
+      if (clocks.facts[k].most_ns < most_ns) most_ns = clocks.facts[k].most_ns;
+      if (clocks.facts[k].least_ns > least_ns) least_ns = clocks.facts[k].least_ns;
+    }
+    CHECK(clocks.count == (size_t)cases[c].facts);
+    if (cases[c].facts) CHECK(most_ns == cases[c].most_ns && least_ns == cases[c].least_ns);
+    free(traces.of), free(clocks.boot), free(clocks.facts);
+    memset(&clocks, 0, sizeof clocks);
+  }
+}
 /* Of damaged files: who has no rank is lower than nobody, nor is who has the same. */
 static void only_lower_ranks_are_lower(void) {
   enum { ALL = 4 };
@@ -289,14 +348,17 @@ static void only_lower_ranks_are_lower(void) {
   for (int i = 0; i < ALL; i++) {
     timeline *t = &traces.of[i];
     t->rank = i;
-    t->raw_clock_ns[1] = t->raw_ns[1] = 10000;
+    t->raw_clock_ns[1] = t->raw_ns[1] = 10000, t->raw_count = 2, t->boot = boot[0];
     r[i] = (trace_record){.begin_ns = of_all[i].called_ns, .end_ns = 9000, .case_of = TRACE_OF_LOWER};
     r[i].min_overlap_ns = of_all[i].rank_plus1;
-    m[i] = (last_member){&r[i], (size_t)i, 0, 0, r[i].begin_ns, r[i].end_ns};
+    m[i] = (last_member){{&r[i], (size_t)i, 0}, r[i].begin_ns, r[i].end_ns};
   }
+  traces.count = ALL;
+  clocks_begin();
   CHECK(last_of_group(m, ALL, waits) == 1);
   CHECK(waits[0].rank == 3 && waits[0].partner == 1 && waits[0].until_ns == 2500 - 2);
   free(traces.of);
+  free(clocks.boot);
 }
 /* Backwards, so that the last to call has the lowest rank. */
 static void many_take_no_time(void) {
@@ -310,14 +372,17 @@ static void many_take_no_time(void) {
     for (int i = 0; i < MANY; i++) {
       timeline *t = &traces.of[i];
       t->rank = i;
-      t->raw_clock_ns[1] = t->raw_ns[1] = 1000 * MANY;
+      t->raw_clock_ns[1] = t->raw_ns[1] = 1000 * MANY, t->raw_count = 2, t->boot = boot[0];
       r[i] = (trace_record){.begin_ns = 100 * (MANY - i), .end_ns = 1000 * MANY, .case_of = (uint8_t)how};
       r[i].min_overlap_ns = i + 1;
       r[i].max_overlap_ns = 2;
       r[i].partner = 5;
-      m[i] = (last_member){&r[i], (size_t)i, 0, 0, r[i].begin_ns, r[i].end_ns};
+      m[i] = (last_member){{&r[i], (size_t)i, 0}, r[i].begin_ns, r[i].end_ns};
     }
+    traces.count = MANY;
+    clocks_begin();
     const size_t noted = last_of_group(m, MANY, waits);
+    free(clocks.boot);
     const int first = how == TRACE_OF_PARTNER ? 5 : how == TRACE_OF_SOME; /* who is waited for by all behind it */
     CHECK(noted == (size_t)(MANY - 1 - first));
     for (size_t i = 0; i < noted; i++)
@@ -330,6 +395,8 @@ int main(int argc, char **argv) {
   (void)trace_sort, (void)trace_add_file, (void)wait_add_all; /* the rest of the files */
   test_init(argc, argv);
   RUN(who_was_waited_for_is_told);
+  RUN(who_was_waited_for_on_other_nodes);
+  RUN(collectives_hold_clocks);
   RUN(only_lower_ranks_are_lower);
   RUN(many_take_no_time);
   return test_end();
