@@ -11,9 +11,9 @@
              was hidden for certain and at most up to then; what NICs stamped, where there is any, and how fast
              their counters moved (NBC_NIC_COUNTERS; a track of each); arrows from sends to their receives, and the bounds that both sides together give (trace_match.h).
 
-   Each process kept its newest records only; how many were lost is said. Times of processes are brought
-   together by the system's clock at start and end: exact on one node, between nodes as good as their
-   clocks agree. */
+   Each process kept its newest records only; how many were lost is said. Times of processes are exact on one node;
+   between nodes as good as messages and collectives hold their clocks together (trace_clocks.h), or, where these are
+   too few, as the system's clocks agree at start and end. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -66,11 +66,34 @@ static void trace_add_path(const char *path, bool *bad) {
   free(entries);
 }
 
-/* A process's time, after the begin of the run. Processes of one boot share the raw clock: its
-   readings are exact among them. Others are laid on the system's clock by two points, at their
-   start and end, so that clocks that run apart meet at both. */
+/* Are all clocks held together, by their boot or by messages and collectives? Then times are the first one's, and no
+   message is received before it was sent. */
+static bool one_clock;
+static int64_t start_unix_ns;
+static bool first_raw_ns(size_t i, int64_t t_ns, int64_t *raw_ns) {
+  int64_t first_ns, err_ns;
+  if (!clocks_meet(0, i, t_ns, &first_ns, &err_ns)) return false;
+  *raw_ns = trace_raw_ns(&traces.of[0], first_ns);
+  return true;
+}
+static void find_one_clock(void) {
+  int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN, from_ns = 0, to_ns = 0;
+  start_unix_ns = traces.begin_ns;
+  one_clock = true;
+  for (size_t i = 0; i < traces.count && one_clock; i++) {
+    one_clock = first_raw_ns(i, traces.of[i].clock_ns[0], &from_ns) &&
+                first_raw_ns(i, traces.of[i].clock_ns[1], &to_ns);
+    if (from_ns < begin_ns) begin_ns = from_ns;
+    if (to_ns > end_ns) end_ns = to_ns;
+  }
+  if (one_clock) traces.begin_ns = begin_ns, traces.end_ns = end_ns;
+}
+/* A process's time, after the begin of the run. Those whose clocks nothing holds together are laid on the system's clock by
+   two points, at their start and end, so that clocks that run apart meet at both. */
 static int64_t run_ns(const timeline *t, int64_t t_ns) {
-  if (traces.is_one_boot) return trace_raw_ns(t, t_ns) - traces.begin_ns;
+  int64_t raw_ns;
+  if (one_clock)
+    return first_raw_ns((size_t)(t - traces.of), t_ns, &raw_ns) ? raw_ns - traces.begin_ns : 0;
   const double span = (double)(t->clock_ns[1] - t->clock_ns[0]);
   const double share = span > 0 ? (double)(t_ns - t->clock_ns[0]) / span : 0;
   return t->unix_ns[0] - traces.begin_ns +
@@ -299,7 +322,7 @@ static bool write_chrome(const char *path) {
           "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"schema\":\"nbc-overlap-trace/1\","
           "\"start_unix_ns\":\"%lld\"},\"traceEvents\":[\n"
           "{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\"}",
-          (long long)traces.begin_ns);
+          (long long)start_unix_ns);
   for (size_t i = 0; i < traces.count; i++) {
     timeline *t = &traces.of[i];
     char text[400];
@@ -373,6 +396,7 @@ int main(int argc, char **argv) {
   for (size_t k = 0; k < traces.count; k++)
     seen += traces.of[k].seen_count, kept += traces.of[k].record_count;
   match_messages();
+  find_one_clock();
   printf("%zu processes, %.3f s, %llu records", traces.count,
          (double)(traces.end_ns - traces.begin_ns) * 1e-9, (unsigned long long)kept);
   if (seen > kept) printf(", the newest of %llu (NBC_TRACE_MIB)", (unsigned long long)seen);

@@ -353,7 +353,7 @@ static void otf2_definitions(otf2_writer *w) {
   OTF2_GlobalDefWriter *g = w->defs;
   otf2_check(w, OTF2_GlobalDefWriter_WriteClockProperties(
                     g, 1000000000, 0, (uint64_t)(traces.end_ns - traces.begin_ns),
-                    (uint64_t)traces.begin_ns));
+                    (uint64_t)start_unix_ns));
   otf2_check(w, OTF2_GlobalDefWriter_WriteSystemTreeNode(g, 0, otf2_string(w, "run"),
                                                          otf2_string(w, "machine"),
                                                          OTF2_UNDEFINED_SYSTEM_TREE_NODE));

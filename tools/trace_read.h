@@ -34,8 +34,7 @@ typedef struct timeline {
 static struct {
   timeline *of;
   size_t count;
-  int64_t begin_ns, end_ns; /* of all, system's clock, or CLOCK_MONOTONIC_RAW when is_one_boot */
-  bool is_one_boot;
+  int64_t begin_ns, end_ns; /* of all, by the system's clock */
 } traces;
 
 /* ---- reading: nothing in a file is believed --------------------------------------------------------- */
@@ -129,7 +128,7 @@ static bool trace_read_line(timeline *t, const char *line) {
 /* A call is one, or some looks with computation between them. */
 static bool trace_tidy_looks(trace_record *r) {
   if (r->max_overlap_ns <= 1) r->min_overlap_ns = r->xfer_ns, r->max_overlap_ns = 1;
-  return r->min_overlap_ns >= 0 && r->min_overlap_ns <= r->xfer_ns &&
+  return r->min_overlap_ns >= 0 && r->min_overlap_ns <= r->xfer_ns && trace_is_time(r->xfer_ns) &&
          r->xfer_ns - r->min_overlap_ns <= r->end_ns - r->begin_ns;
 }
 /* What is drawn must be in order and within the process's life. */
@@ -252,17 +251,9 @@ static void trace_sort(void) {
   qsort(traces.of, traces.count, sizeof *traces.of, trace_by_rank);
   traces.begin_ns = INT64_MAX;
   traces.end_ns = INT64_MIN;
-  traces.is_one_boot = true;
-  for (size_t k = 0; k < traces.count; k++)
-    traces.is_one_boot = traces.is_one_boot && trace_is_one_boot(&traces.of[0], &traces.of[k]);
   for (size_t k = 0; k < traces.count; k++) {
     const timeline *t = &traces.of[k];
-    int64_t begin_ns = t->unix_ns[0], end_ns = t->unix_ns[1];
-    if (traces.is_one_boot) {
-      begin_ns = trace_raw_ns(t, t->clock_ns[0]);
-      end_ns = trace_raw_ns(t, t->clock_ns[1]);
-    }
-    if (begin_ns < traces.begin_ns) traces.begin_ns = begin_ns;
-    if (end_ns > traces.end_ns) traces.end_ns = end_ns;
+    if (t->unix_ns[0] < traces.begin_ns) traces.begin_ns = t->unix_ns[0];
+    if (t->unix_ns[1] > traces.end_ns) traces.end_ns = t->unix_ns[1];
   }
 }

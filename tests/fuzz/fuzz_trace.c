@@ -39,7 +39,10 @@ static void forget_all(void) {
   free(matches.bounds), free(matches.transfers), free(matches.transfer_count), free(matches.calls), free(matches.call_count);
   free(matches.messages), free(matches.messages_of), free(matches.collectives), free(matches.collectives_of);
   free(matches.sent), free(matches.received), free(traces.of);
+  free(clocks.boot), free(clocks.facts), free(clocks.pairs), free(member_list.of);
   memset(&matches, 0, sizeof matches);
+  memset(&clocks, 0, sizeof clocks);
+  memset(&member_list, 0, sizeof member_list);
   memset(&traces, 0, sizeof traces);
 }
 static void read_one(const uint8_t *data, size_t size) {

@@ -63,6 +63,8 @@ static void records_of_calls_are_looked_at(void) {
   r.min_overlap_ns = 20;
   r.xfer_ns = 121; /* more than there is time */
   CHECK(!trace_tidy_looks(&r));
+  r.xfer_ns = r.min_overlap_ns = INT64_MAX; /* so that sums of a few are times */
+  CHECK(!trace_tidy_looks(&r));
 }
 /* Looks of look_ns each, what is computed between them gap_ns, and of the `late` last ones late_gap_ns: since when it is waited
    in the test after them, counted from the first look's begin. */

@@ -59,7 +59,7 @@ static void other_clocks_stay_in_range(void) {
   CHECK(trace_between(0, from_ns, to_ns) == 0);
 }
 int main(int argc, char **argv) {
-  (void)trace_sort, (void)trace_is_one_boot, (void)trace_err_ns, (void)trace_own_ns, (void)trace_plus; /* the rest of the file */
+  (void)trace_sort, (void)trace_is_one_boot, (void)trace_err_ns, (void)trace_own_ns, (void)trace_plus, (void)trace_raw_ns; /* the rest of the file */
   test_init(argc, argv);
   const int fd = mkstemp(path);
   CHECK(fd >= 0);
