@@ -313,8 +313,9 @@ static instruction read_any(const unsigned char *code) {
   if (i.map == 0 && i.op == 0x62) {
     i.is_vex = true;
     i.map = *i.at & 7;
-    i.rex = (unsigned char)((~*i.at >> 5 & 7) | 0x10 |
-                            (~*i.at << 1 & 0x20)); /* 0x20: vectors from 16 on */
+    const unsigned flipped = ~(unsigned)*i.at;
+    i.rex = (unsigned char)((flipped >> 5 & 7) | 0x10 |
+                            (flipped << 1 & 0x20)); /* 0x20: vectors from 16 on */
     i.prefix = (unsigned char)"\0\x66\xF3\xF2"[i.at[1] & 3];
     i.op = i.at[3];
     i.at += 4;

@@ -14,7 +14,7 @@ static uint64_t count, next_id;
 static int64_t now_ns;
 
 static trace_record *record(int what, int64_t begin_ns, int64_t end_ns) {
-  records = (trace_record *)must(realloc(records, (count + 1) * sizeof *records));
+  if (!(count & (count - 1))) records = (trace_record *)must(realloc(records, 2 * (count + 1) * sizeof *records));
   trace_record *r = &records[count++];
   *r = (trace_record){.begin_ns = begin_ns, .end_ns = end_ns, .partner = -1, .what = (uint8_t)what};
   return r;
@@ -60,6 +60,8 @@ static void tell(void) {
   free(matches.collectives[0]), free(matches.sent), free(matches.received), free(matches.collectives_of);
   free(matches.transfers), free(matches.calls), free(matches.messages), free(matches.bounds);
   free(matches.collectives), free(matches.transfer_count), free(matches.call_count), free(matches.messages_of);
+  free(clocks.boot), free(clocks.facts), free(clocks.pairs), free(member_list.of);
+  memset(&clocks, 0, sizeof clocks);
   free(records);
   records = NULL;
   count = 0;

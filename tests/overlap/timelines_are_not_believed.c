@@ -13,6 +13,15 @@ static const char trace_reader[] = "timelines_are_not_believed";
 
 static char path[] = "/tmp/nbc_timeline_XXXXXX";
 static trace_record record;
+/* What was read last, or refused. */
+static void forget(void) {
+  if (traces.of) {
+    timeline *const t = &traces.of[0];
+    free(t->path), free(t->host), free(t->program), free(t->boot), free(t->unmatched), free(t->unordered), free(t->records);
+  }
+  free(traces.of);
+  memset(&traces, 0, sizeof traces);
+}
 /* One of a collective, with another line in the place of one. ret whether it was read */
 enum { RANK, SIZE, PID, CLOCK, CLOCK_END, RAW, RAW_END, LINES };
 static bool is_read(int at, const char *other) {
@@ -26,7 +35,7 @@ static bool is_read(int at, const char *other) {
   fputs("seen 1\nrecords 1\n\n", out);
   fwrite(&record, sizeof record, 1, out);
   fclose(out);
-  traces.count = 0;
+  forget();
   trace_add_file(path, &bad);
   return !bad && traces.count == 1;
 }
@@ -67,6 +76,7 @@ int main(int argc, char **argv) {
   RUN(ranks_and_times_are_in_range);
   RUN(records_are_in_range);
   RUN(other_clocks_stay_in_range);
+  forget();
   unlink(path);
   return test_end();
 }
