@@ -1374,7 +1374,7 @@ typedef struct pm_cargo {
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
-  uint64_t remote_offset;
+  uint64_t remote_offset_bytes;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */
@@ -13136,7 +13136,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
-  c.remote_offset = m->what.remote_offset;
+  c.remote_offset_bytes = m->what.remote_offset;
   c.is_service = w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid;
   c.payload = m->cargo.is_triggered                 ? m->what.length ? 2 : 0
               : pm__is_inline(w, m)                 ? 0

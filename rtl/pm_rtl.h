@@ -747,9 +747,9 @@ static void pm_rtl__operands_go(const pm_rtl__load *l, cosim_command *c, unsigne
 static uint64_t pm_rtl__offset(const pm_cargo *cargo, uint64_t part_bytes) {
   const uint64_t most = ((uint64_t)1 << PM_RTL__PLACE_AT) - 1;
   const uint64_t more_bytes = cargo->size_bytes - part_bytes;
-  return more_bytes > most || cargo->remote_offset > most - more_bytes
+  return more_bytes > most || cargo->remote_offset_bytes > most - more_bytes
              ? most
-             : cargo->remote_offset + more_bytes;
+             : cargo->remote_offset_bytes + more_bytes;
 }
 /* payload: COSIM_PIO_BYTES, for what the host writes */
 static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsigned char *payload) {

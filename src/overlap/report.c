@@ -133,7 +133,7 @@ static uint32_t *nbc__rep_site_slot(nbc_report *r, const nbc_site *key) {
   hash = nbc__rep_text_hash(hash, key->module);
   for (size_t at = (size_t)(hash >> 32 ^ hash);; at++) {
     uint32_t *slot = &x->slots[at & (x->count - 1)];
-    x->looks++;
+    x->look_count++;
     if (!*slot || nbc__is_same_site(&r->sites[*slot - 1], key)) return slot;
   }
 }
@@ -143,7 +143,7 @@ static uint32_t *nbc__rep_ending_slot(nbc_report *r, int begin_plus1, int end_pl
       ((uint64_t)begin_plus1 * 0x9E3779B97F4A7C15u ^ (uint64_t)end_plus1) * 0xD6E8FEB86659FD93u;
   for (size_t at = (size_t)(hash >> 32);; at++) {
     uint32_t *slot = &x->slots[at & (x->count - 1)];
-    x->looks++;
+    x->look_count++;
     if (!*slot || (r->endings[*slot - 1].begin_plus1 == begin_plus1 &&
                    r->endings[*slot - 1].end_plus1 == end_plus1))
       return slot;

@@ -94,7 +94,7 @@ typedef struct nbc_counter { /* of a NIC, an MPI, … */
 typedef struct nbc__rep_index {
   uint32_t *slots;
   size_t count, known;
-  uint64_t looks; /* at slots, until now */
+  uint64_t look_count; /* at slots, until now */
 } nbc__rep_index;
 
 typedef struct nbc_report {

@@ -93,7 +93,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
-  c.remote_offset = m->what.remote_offset;
+  c.remote_offset_bytes = m->what.remote_offset;
   c.is_service = w->desc.service_uid && m->what.from->proc->uid == w->desc.service_uid;
   c.payload = m->cargo.is_triggered                 ? m->what.length ? 2 : 0
               : pm__is_inline(w, m)                 ? 0

@@ -47,7 +47,7 @@ typedef struct pm_cargo {
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
-  uint64_t remote_offset;
+  uint64_t remote_offset_bytes;
   bool is_service;   /* by the virtual networks of services */
   int payload;       /* 0 in the command, 1 written by the CPU, 2 read by the NIC */
   bool tells_sent;   /* pm_cargo_sent is expected */

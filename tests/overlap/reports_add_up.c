@@ -181,7 +181,7 @@ static void many_places_are_found_by_few_looks(void) {
   }
   for (size_t i = 0; i < r->ending_count; i++)
     CHECK(r->endings[i].count == TURNS && r->endings[i].waited_ns == 3 * TURNS);
-  CHECK(r->site_index.looks < 25ull * MANY && r->ending_index.looks < 10ull * MANY);
+  CHECK(r->site_index.look_count < 25ull * MANY && r->ending_index.look_count < 10ull * MANY);
   nbc_report_free(r);
 }
 /* Whoever appends to the array, or takes from it, is believed. */
