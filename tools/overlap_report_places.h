@@ -942,10 +942,14 @@ static const char *partner_caption(const nbc_report *r, words *w) {
   }
   snprintf(w->text, sizeof w->text,
            "By both sides: no byte moves before the send is called or after the receive returns "
-           "(timelines of %s, +- %s)",
-           !far_count           ? "one clock"
-           : far_count == count ? "two nodes, clocks held together by these messages"
-                                : "one clock, or of two held together by these messages",
+           "(timelines of %s%s, +- %s)",
+           far_count == count && count ? "two nodes" : "one clock",
+           !far_count ? ""
+           : far_count == count
+               ? ", whose clocks messages and collectives hold together if they run "
+                 "apart by at most 400 ppm, changing by 1 ppm/s"
+               : ", or of two that messages and collectives hold together if they run "
+                 "apart by at most 400 ppm, changing by 1 ppm/s",
            time_text(err_ns, &err));
   return w->text;
 }
@@ -967,7 +971,8 @@ static void text_joints(const nbc_report *r, FILE *out) {
 static void text_partners(const nbc_report *r, FILE *out) {
   words a;
   if (!r->partner_bound_count) return;
-  fprintf(out, "\n%s\n", partner_caption(r, &a));
+  fputc('\n', out);
+  put_wrapped(out, "", partner_caption(r, &a));
   for (size_t i = 0; i < r->partner_bound_count; i++) {
     const nbc_partner_bound *b = &r->partner_bounds[i];
     fprintf(

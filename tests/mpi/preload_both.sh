@@ -44,7 +44,8 @@ two_nodes() {
   if [ "$(arrows)" -gt 5 ] && jq -e '[.traceEvents[]|select(.cat=="message")] as $m | ([$m[]|select(.ph=="f")|{key: (.id|tostring), value: .ts}]|from_entries) as $to |
       [$m[]|select(.ph=="s" and $to[.id|tostring] < .ts)] == []' "$reports/t.json" >/dev/null
   then ok "$1: between two nodes: no arrow points backwards"; else bad "$1: arrows between two nodes: $(arrows) $(cat "$reports/said")"; fi
-  said "$1: by whose clocks" 'timelines of two nodes, clocks held together by these messages, +-' text
+  tr '\n' ' ' <"$reports/text" >"$reports/line"
+  said "$1: by whose clocks" 'timelines of two nodes, whose clocks messages and collectives hold together if they run apart by at most 400 ppm' line
 }
 said() { # WHAT TEXT FILE
   if grep -q -- "$2" "$reports/$3"; then ok "$1"; else bad "$1: not said: $2: $(cat "$reports/$3")"; fi
