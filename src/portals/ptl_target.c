@@ -272,7 +272,7 @@ static void pm__write(pm_world *w, pm__message *m) {
   bool is_there;
   if (m->what.kind >= PM__GET) return; /* its initiator may be gone, in another thread */
   if (m->what.is_written || !m->what.mlength || !pm__has_payload(w, m)) return;
-  is_there = !m->what.fail; /* a carrier may have missed the payload */
+  is_there = m->what.fail != PTL_NI_SEGV; /* a carrier may have missed the payload */
   if (m->what.kind == PM__PUT) {
     if (is_there && !w->desc.no_data)
       is_there = pm__move_bytes(w, pm__me_cursor(m), pm__payload(m), m->what.mlength);
@@ -332,7 +332,7 @@ PM__PRIVATE int pm__target_start(pm_world *w, pm__message *m) {
        holds a small operand on the way here and the old value on the way back, so the operand is
        taken out first. */
     unsigned char operand[PM__COPY_BYTES];
-    if (m->what.fail ||
+    if (m->what.fail == PTL_NI_SEGV ||
         (pm__has_payload(w, m) &&
          !pm__copied(w, pm__flat(operand), pm__payload(m), m->what.mlength)) ||
         !pm__copied(w, pm__flat(m->what.copy), pm__me_cursor(m), m->what.mlength) ||
