@@ -386,8 +386,10 @@ static nbc_status make_monitor(bool start_off) {
     run.clock_counts = run.clock->source == NBC__CLOCK_COUNTER;
   }
   if (trace.kept && run.clock) {
-    trace.table = nbc_monitor_desc_of(run.monitor).table_same_node;
-    trace.table_is_measured = run.table[0] && !nbc_table_disturbed(run.table[0]);
+    const nbc_monitor_desc in_force = nbc_monitor_desc_of(run.monitor);
+    trace.table[0] = in_force.table_same_node, trace.table[1] = in_force.table_other_node;
+    for (int i = 0; i < 2; i++)
+      trace.table_is_measured[i] = run.table[i] && !nbc_table_disturbed(run.table[i]);
     trace_anchor(0);
   }
   return status;

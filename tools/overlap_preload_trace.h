@@ -30,8 +30,8 @@ static struct {
   const char *names[TRACE_NAMES];
   uint32_t name_count;
   int64_t raw_clock_ns[2], raw_ns[2], raw_err_ns[2]; /* the same against CLOCK_MONOTONIC_RAW */
-  const nbc_table *table;                            /* of messages on this node */
-  bool table_is_measured;
+  const nbc_table *table[2];                         /* of messages on this node, to others */
+  bool table_is_measured[2];
   const char *unmatched; /* why messages cannot be told apart by their order; NULL: they can */
   uint32_t unordered[TRACE_UNORDERED]; /* communicators whose messages may overtake others */
   uint32_t unordered_count;
@@ -220,8 +220,10 @@ static void trace_comm_gone(uintptr_t key) {
 static void trace_message(uint64_t id, int partner, bool incoming, int tag, uintptr_t comm_key,
                           uint32_t comm, uint64_t size_bytes, bool unseen) {
   trace_partner(id, partner);
-  if (!trace.ring || partner < 0 || !run.same_node[partner] || (id & TRACE_LEFT_OUT)) return;
-  const int64_t eager_bytes = nbc_table_eager_bytes(trace.table);
+  if (!trace.ring || partner < 0 || !run.same_node || (id & TRACE_LEFT_OUT)) return;
+  const bool far = !run.same_node[partner];
+  const nbc_table *const table = trace.table[far];
+  const int64_t eager_bytes = nbc_table_eager_bytes(table);
   const bool eager = eager_bytes < 0 || size_bytes <= (uint64_t)eager_bytes;
   const int64_t wide = trace_wide(comm_key);
   *trace_next() = (trace_record){
@@ -229,17 +231,17 @@ static void trace_message(uint64_t id, int partner, bool incoming, int tag, uint
       .end_ns = comm,
       .id = id,
       .size_bytes = size_bytes,
-      .xfer_ns = nbc_table_time_ns(trace.table, size_bytes),
-      .min_overlap_ns =
-          eager ? 0 : nbc_table_part_ns(trace.table, size_bytes, (uint64_t)eager_bytes),
+      .xfer_ns = nbc_table_time_ns(table, size_bytes),
+      .min_overlap_ns = eager ? 0 : nbc_table_part_ns(table, size_bytes, (uint64_t)eager_bytes),
       .max_overlap_ns = wide,
       .partner = (int32_t)partner,
       .what = TRACE_MESSAGE,
       .kind = incoming,
-      .peer = NBC_PEER_SAME_NODE,
-      .case_of = (uint8_t)((eager ? TRACE_EAGER : 0) | (unseen ? TRACE_UNSEEN : 0) |
-                           (nbc_table_tail_bytes(trace.table) == 0 ? TRACE_NO_TAIL : 0) |
-                           (trace.table_is_measured && partner != run.rank ? TRACE_MEASURED : 0))};
+      .peer = far ? NBC_PEER_OTHER_NODE : NBC_PEER_SAME_NODE,
+      .case_of =
+          (uint8_t)((eager ? TRACE_EAGER : 0) | (unseen ? TRACE_UNSEEN : 0) |
+                    (nbc_table_tail_bytes(table) == 0 ? TRACE_NO_TAIL : 0) |
+                    (trace.table_is_measured[far] && partner != run.rank ? TRACE_MEASURED : 0))};
   if (!trace.ring) trace_cut_at(incoming ? &trace.cut_in : &trace.cut_out, id);
 }
 

@@ -933,23 +933,20 @@ static void take_partners(run *r) {
 /* What they rest on. */
 static const char *partner_caption(const nbc_report *r, words *w) {
   int64_t err_ns = 0;
-  uint64_t count = 0, far_count = 0;
+  uint64_t far_count = 0;
   words err;
   for (size_t i = 0; i < r->partner_bound_count; i++) {
     const nbc_partner_bound *b = &r->partner_bounds[i];
     if (b->clock_err_ns > err_ns) err_ns = b->clock_err_ns;
-    count += b->count, far_count += b->far_count;
+    far_count += b->far_count;
   }
   snprintf(w->text, sizeof w->text,
            "By both sides: no byte moves before the send is called or after the receive returns "
-           "(timelines of %s%s, +- %s)",
-           far_count == count && count ? "two nodes" : "one clock",
-           !far_count ? ""
-           : far_count == count
-               ? ", whose clocks messages and collectives hold together if they run "
-                 "apart by at most 400 ppm, changing by 1 ppm/s"
-               : ", or of two that messages and collectives hold together if they run "
-                 "apart by at most 400 ppm, changing by 1 ppm/s",
+           "(timelines of one clock%s, +- %s)",
+           far_count
+               ? ", or of nodes whose clocks messages and collectives hold together if any two "
+                 "run apart by at most 400 ppm, changing by 1 ppm/s"
+               : "",
            time_text(err_ns, &err));
   return w->text;
 }

@@ -99,14 +99,15 @@ transfers_have_places() {
 # Why a process waited, by the model and by the preload's timelines inside: late only who had not called yet; nobody is
 # to blame for computing where the data comes without him.
 waits_have_reasons() {
-  for how in report preload; do
+  for how in report preload nodes; do
+    per_node=2 && [ $how = preload ] || per_node=1
     for scene in late progress nulls slow looks; do
       rm -rf "$T/why" && mkdir "$T/why" && case $how in
         report) timeout 300 "$B/pm_run" -n 2 --report "$T/why" "$B/tests/mpi/preload_truth.mpich" $scene ;;
-        *) NBC_TRACE=1 NBC_REPORT_DIR=$T/why timeout 300 "$B/pm_run" -n 2 --per-node 2 --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" $scene ;;
+        *) NBC_TRACE=1 NBC_REPORT_DIR=$T/why timeout 300 "$B/pm_run" -n 2 --per-node $per_node --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" $scene ;;
       esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/why" >"$T/text" && sed -n '/^Who waits/,/^$/p' "$T/text" || { cat "$T/err"; return 1; }
       case $scene in
-        looks) [ $how = preload ] || # of whom a look takes time there; 0 waits in MPI_Ssend
+        looks) [ $how != report ] || # of whom a look takes time there; 0 waits in MPI_Ssend
           awk -F, 'NR > 1 { off = $11 - ($1 ? 103e6 : 50e6); if ($1 + $2 != 1 || off < -1e6 || off > 1e6) bad++ } END { exit NR != 3 || bad }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
         progress) ! grep 'progress at the partner\|was late' "$T/text" && awk -F, '$1 == 1 { exit !($11 <= 0.05 * $12 && $12 > 0 && $13 == 0) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
         *) [ $scene = slow ] && late=1 || late=0
