@@ -449,14 +449,18 @@ static bool trace_close(void) {
   return trace_places.of && trace_places.number;
 }
 
-/* The kernel's name of this boot. */
+/* The kernel's name of this boot and of the namespace of time: containers may have clocks of their own. "": not known */
 static const char *trace_boot(void) {
-  static char id[64];
+  static char id[128];
   const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  const ssize_t n = fd >= 0 ? read(fd, id, sizeof id - 1) : 0;
+  const ssize_t n = fd >= 0 ? read(fd, id, 63) : 0;
   if (fd >= 0) close(fd);
   id[n > 0 ? n : 0] = 0;
-  id[strcspn(id, "\n")] = 0;
+  const size_t length = strcspn(id, "\n");
+  id[length] = 0;
+  if (!length) return id;
+  const ssize_t more = readlink("/proc/self/ns/time", id + length + 1, 63);
+  if (more > 0) id[length] = ' ', id[length + 1 + (size_t)more] = 0;
   return id;
 }
 

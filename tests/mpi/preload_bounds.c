@@ -379,7 +379,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "parts") == 0) parts();
   if (strcmp(scene, "both") == 0) both(how);
 #endif
-  MPI_Win_free(&flags_window);
+  free_flags();
   MPI_Finalize();
   return 0;
 }

@@ -325,7 +325,7 @@ int main(int argc, char **argv) {
   share_flags();
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
     if (argc > 1 && strcmp(argv[1], scenes[i].name) == 0) scenes[i].run();
-  MPI_Win_free(&flags_window);
+  free_flags();
   MPI_Finalize();
   return 0;
 }
