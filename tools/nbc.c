@@ -12,6 +12,7 @@
 #include "nbc_overlap.h" /* its version */
 #include "tools/among.h"
 #include "tools/output.h"
+#include "tools/shell_word.h"
 #include "tools/table_make.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -151,23 +152,11 @@ static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 static bool exists(const char *path) { return access(path, R_OK) == 0; }
 
 /* ---- running others --------------------------------------------------------------------------------- */
-static void print_command(const words *w) { /* as a shell reads it */
+static void print_command(const words *w) {
   for (int i = 0; i < w->count; i++) {
-    const char *s = w->of[i];
-    if (i) putchar(' ');
-    if (*s &&
-        strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-") ==
-            strlen(s)) {
-      fputs(s, stdout);
-      continue;
-    }
-    putchar('\'');
-    for (; *s; s++)
-      if (*s == '\'')
-        fputs("'\\''", stdout);
-      else
-        putchar(*s);
-    putchar('\'');
+    char *word = (char *)must(shell_word(w->of[i]));
+    printf("%s%s", i ? " " : "", word);
+    free(word);
   }
   putchar('\n');
 }

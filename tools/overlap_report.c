@@ -35,6 +35,7 @@
 #include "nbc_overlap.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/shell_word.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,13 +90,13 @@ static void *grow(void *array, size_t count, size_t element_bytes) {
 static void trouble(run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void trouble(run *r, const char *format, ...) {
   va_list args;
-  char text[600];
+  char *text = NULL;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  if (vasprintf(&text, format, args) < 0) no_memory();
   va_end(args);
   fprintf(stderr, "overlap_report: %s\n", text);
   r->troubles = (char **)grow(r->troubles, r->trouble_count, sizeof *r->troubles);
-  r->troubles[r->trouble_count++] = (char *)must(strdup(text));
+  r->troubles[r->trouble_count++] = text;
 }
 
 static const char *plain(const char *from, char *text, size_t size) { /* for a terminal */
@@ -257,7 +258,7 @@ static bool newer(const found *a, const found *b) {
 enum { OTHER_RUNS = 5 };
 static void tell_other_runs(run *r, const char *folder, const found *files, size_t count,
                             size_t newest, size_t left_out) {
-  const char *const quote = strpbrk(folder, " $&;()<>|*?[]\"\\`") ? "'" : ""; /* for a shell */
+  char *const place = (char *)must(shell_word(folder));
   size_t told = 0;
   trouble(r, "%s holds several runs: the newest, %.*s, is reported, %zu other files are not",
           folder, (int)files[newest].run_bytes, files[newest].name, left_out);
@@ -266,11 +267,14 @@ static void tell_other_runs(run *r, const char *folder, const found *files, size
     if (same_run(&files[i], &files[newest]) || told++ >= OTHER_RUNS) continue;
     const bool is_one = same_program(&files[i], &files[end - 1]);
     const size_t from = is_one ? 0 : files[i].before_run;
-    trouble(r, "another run, %zu file%s: nbc report %s%s%s%s%s%.*s.*.json", end - i,
-            end - i == 1 ? "" : "s", quote, folder, quote,
-            folder[strlen(folder) - 1] == '/' ? "" : "/", is_one ? "" : "nbc_overlap.*.",
-            (int)(files[i].run_bytes - from), files[i].name + from);
+    files[i].name[files[i].run_bytes] = 0; /* nobody asks for the rest any more */
+    char *const name = (char *)must(shell_word(files[i].name + from));
+    trouble(r, "another run, %zu file%s: nbc report %s%s%s%s.*.json", end - i,
+            end - i == 1 ? "" : "s", place, folder[strlen(folder) - 1] == '/' ? "" : "/",
+            is_one ? "" : "nbc_overlap.*.", name);
+    free(name);
   }
+  free(place);
   if (told > OTHER_RUNS) trouble(r, "and %zu more runs", told - OTHER_RUNS);
 }
 

@@ -228,7 +228,11 @@ several_programs() {
   touch -t 200001010000 "$T/copy"/*.json && for p in a.sea heat sea; do cp "$run/$base.0.json" "$T/copy/nbc_overlap.$p.1-21.0.json"; done && rm "$T/copy/nbc_overlap.sea.1-21.0.json" && mv "$T/copy/nbc_overlap.heat.1-21.0.json" "$T/copy/nbc_overlap.heat.1-21.1.json" || return 1
   status 0 "$report" --no-html "$T/copy" && printed "2 processes" && said "another run, 4 files: nbc report $T/copy/nbc_overlap.*.1-2.*.json" && [ "$(grep -c "another run" "$T/err")" = 1 ] || return 1
   # a shell takes the command as it is said
-  cp -a "$T/copy" "$T/a copy" && status 0 "$report" --no-html "$T/a copy" && eval "set -- $(sed -n 's/.*another run, 4 files: nbc report //p' "$T/err")" && status 0 "$report" --no-html "$@" && printed "4 processes"
+  for folder in "a copy" "it's" '*$(x)"'; do
+    cp -a "$T/copy" "$T/$folder" && status 0 "$report" --no-html "$T/$folder" && eval "set -- $(sed -n 's/.*another run, 4 files: nbc report //p' "$T/err")" && status 0 "$report" --no-html "$@" && printed "4 processes" || return 1
+  done
+  # ... of any length
+  long=$(printf '%0200d' 1) && mkdir -p "$T/$long/$long" && cp -a "$T/copy" "$T/$long/$long/$long" && status 0 "$report" --no-html "$T/$long/$long/$long" && said "/$long/nbc_overlap.*.1-2.*.json"
 }
 page_cannot_be_written() {
   status 1 "$report" -o "$T/no/such/folder/page.html" "$run" && said "the page was not written" && printed "4 processes" && printed "Worst first"
