@@ -288,13 +288,14 @@ PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header 
 }
 /* A claimed header is told to somebody else as soon as its data are in. NO_TRUNCATE is judged by
    the room in the new entry, although the data stay in the overflow buffer: had the message come
-   later, it would have passed this entry over. */
-static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, const pm__header *h) {
+   later, it would have passed this entry over. local_offset: of an entry that manages its own. */
+static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, uint64_t local_offset,
+                              const pm__header *h) {
   if (h->is_claimed || !pm__matches(ni, me, h->event.initiator, h->event.uid, h->event.match_bits))
     return 0;
   return !pm__is_matching(ni) || !(me->options & PTL_ME_NO_TRUNCATE) ||
-         (me->options & PTL_ME_MANAGE_LOCAL) ||
-         pm__has_room(me, h->event.remote_offset, h->event.rlength);
+         pm__has_room(me, me->options & PTL_ME_MANAGE_LOCAL ? local_offset : h->event.remote_offset,
+                      h->event.rlength);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
    buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
@@ -342,7 +343,7 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
   for (; h && !is_last; h = next) {
     pm__header told = *h; /* what a search tells leaves the header as it is */
     next = h->next;
-    if (!pm__header_matches(ni, me, h)) {
+    if (!pm__header_matches(ni, me, appended ? appended->offset : 0, h)) {
       previous = h;
       continue;
     }

@@ -41,6 +41,38 @@ static void offset_body(void *unused) {
 }
 static void no_truncate_counts_the_offset(void) { run_world(2, offset_body, NULL); }
 
+/* 4.3, PTL_ME_NO_TRUNCATE: what is available is the length behind the offset, which is the entry's own with
+   MANAGE_LOCAL, for headers that it is asked about too. So 7 bytes have no room for a header of 8, and 12 have room
+   for one of two where their lengths count (LOCAL_INC_UH_RLENGTH): the other one waits for the next entry. */
+static void own_offset_body(void *unused) {
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const unsigned int own = PUT_GET | QUIET | PTL_ME_NO_TRUNCATE | PTL_ME_MANAGE_LOCAL;
+  if (pm_rank() == 1) append(&s, entry(s.memory, 200, 1, PUT_GET | QUIET | PTL_ME_EVENT_COMM_DISABLE), PTL_OVERFLOW_LIST, NULL);
+  pm_barrier();
+  if (pm_rank() == 0)
+    for (int k = 0; k < 3; k++) put(&s, 1, 8, PTL_NO_ACK_REQ, 1, PTL_SIZE_MAX - 3, (ptl_hdr_data_t)k);
+  pm_sleep_ns(100000);
+  if (pm_rank() == 1) {
+    const ptl_me_t small = entry(s.memory + 400, 7, 1, own | PTL_ME_USE_ONCE);
+    append(&s, small, PTL_PRIORITY_LIST, (void *)1);
+    EXPECT_NOTHING(&s);
+    CHECK(PtlMESearch(s.ni, s.pt, &small, PTL_SEARCH_ONLY, NULL) == PTL_OK);
+    CHECK(EXPECT(&s, SEARCH).ni_fail_type == PTL_NI_NO_MATCH);
+    append(&s, entry(s.memory + 400, 8, 1, own | PTL_ME_USE_ONCE), PTL_PRIORITY_LIST, (void *)2);
+    CHECK(EXPECT(&s, PUT_OVERFLOW).hdr_data == 0);
+    EXPECT(&s, AUTO_UNLINK);
+    append(&s, entry(s.memory + 400, 12, 1, own | PTL_ME_LOCAL_INC_UH_RLENGTH), PTL_PRIORITY_LIST, (void *)3);
+    CHECK(EXPECT(&s, PUT_OVERFLOW).hdr_data == 1);
+    EXPECT_NOTHING(&s);
+    append(&s, entry(s.memory + 400, 12, 1, own), PTL_PRIORITY_LIST, (void *)4);
+    CHECK(EXPECT(&s, PUT_OVERFLOW).hdr_data == 2);
+  }
+  side_close(&s);
+}
+static void no_truncate_counts_the_own_offset(void) { run_world(2, own_offset_body, NULL); }
+
 /* A header whose data are still on the way belongs to the entry that found it: that one is in use until its
    event, and of one that serves a single message the events keep their order. */
 static int d_wait_ns, in_use_count, is_once;
@@ -391,6 +423,7 @@ static void kernels_keep_their_tails(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(no_truncate_counts_the_offset);
+  RUN(no_truncate_counts_the_own_offset);
   RUN(who_finds_what_still_arrives_is_in_use);
   RUN(entries_for_a_rank_take_only_its_messages);
   RUN(maps_may_name_nodes_that_are_not_there);

@@ -180,7 +180,7 @@ static int o_headers(int r, int p, o_entry *e, int op) {
     o_entry *over = h->e;
     bool stop;
     if (!o_matches(&e->me, told.initiator, told.match_bits) ||
-        (!(o & PTL_ME_MANAGE_LOCAL) && !o_fits(&e->me, told.remote_offset, told.rlength))) {
+        !o_fits(&e->me, o & PTL_ME_MANAGE_LOCAL ? e->offset : told.remote_offset, told.rlength)) {
       k++;
       continue;
     }
