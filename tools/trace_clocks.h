@@ -19,7 +19,7 @@ typedef struct clock_pair {
   size_t a, b, first, count;
   int64_t base_ns;
   double rate, slack; /* the line, and how fast the difference may leave it */
-  bool is_good;
+  bool is_good, is_contradicted;
 } clock_pair;
 
 static struct {
@@ -104,7 +104,8 @@ static void clock_solve_pair(clock_pair *p) {
   const double time_ns = (double)(last->t_ns - f[0].t_ns);
   p->base_ns = f[0].most_ns != INT64_MAX ? f[0].most_ns : f[0].least_ns;
   p->is_good = clock_envelope(p, 0, clock_rate_limit);
-  if (!p->is_good && isfinite(f[0].most) && isfinite(f[0].least)) clocks.contradicted_count++;
+  p->is_contradicted = !p->is_good && isfinite(f[0].most) && isfinite(f[0].least);
+  clocks.contradicted_count += p->is_contradicted;
   if (!p->is_good || time_ns <= 0) return;
   const double rate = ((last->most + last->least) - (f[0].most + f[0].least)) / 2 / time_ns,
                slack = ((last->most - last->least) + (f[0].most - f[0].least)) / 2 / time_ns +
@@ -122,12 +123,13 @@ static void clocks_solve(void) {
          end < clocks.count && clocks.facts[end].a == x->a && clocks.facts[end].b == x->b;)
       end++;
     clock_pair *p = &clocks.pairs[clocks.pair_count++];
-    *p = (clock_pair){x->a, x->b, i, end - i, 0, 0, 0, false};
+    *p = (clock_pair){x->a, x->b, i, end - i, 0, 0, 0, false, false};
     clock_solve_pair(p);
   }
 }
 
-static const clock_pair *clock_find(size_t a, size_t b) {
+static const clock_pair *clock_find(size_t from, size_t to) {
+  const size_t a = from < to ? from : to, b = from < to ? to : from;
   size_t low = 0, high = clocks.pair_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -138,7 +140,7 @@ static const clock_pair *clock_find(size_t a, size_t b) {
       high = middle;
   }
   const clock_pair *p = &clocks.pairs[low];
-  return low < clocks.pair_count && p->a == a && p->b == b && p->is_good ? p : NULL;
+  return low < clocks.pair_count && p->a == a && p->b == b ? p : NULL;
 }
 /* The difference when the clock of a stands at t_ns: the middle, and how far it may be from that. */
 static double clock_difference(const clock_pair *p, int64_t t_ns, double *half) {
@@ -162,8 +164,8 @@ static double clock_difference(const clock_pair *p, int64_t t_ns, double *half) 
 
 /* A raw time of one boot on the raw clock of another, by what is known of these two. False: nothing. */
 static bool clock_shift(size_t from, size_t to, int64_t *raw_ns, double *half) {
-  const clock_pair *p = clock_find(from < to ? from : to, from < to ? to : from);
-  if (!p || !trace_is_time(*raw_ns)) return false;
+  const clock_pair *p = clock_find(from, to);
+  if (!p || !p->is_good || !trace_is_time(*raw_ns)) return false;
   int64_t a_ns = *raw_ns;
   if (from < to) {
     *raw_ns += p->base_ns + (int64_t)clock_difference(p, a_ns, half);
@@ -176,8 +178,11 @@ static bool clock_shift(size_t from, size_t to, int64_t *raw_ns, double *half) {
   *half = *half * 1.001 + 2;
   return *half < (double)clock_worst_ns;
 }
-/* The same, also by way of the first boot, which collectives of all hold together with each other one. */
+/* The same, also by way of the first boot, which collectives of all hold together with each other one; not where their own
+   messages contradict each other: one of the two clocks has jumped, and by that way nobody would see it. */
 static bool clock_between(size_t from, size_t to, int64_t *raw_ns, double *half) {
+  const clock_pair *const own = clock_find(from, to);
+  if (own && own->is_contradicted) return false;
   int64_t direct_ns = *raw_ns, by_way_ns = *raw_ns;
   double direct_half = 0, half_there = 0, half_back = 0;
   const bool is_direct = clock_shift(from, to, &direct_ns, &direct_half),

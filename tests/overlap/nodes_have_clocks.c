@@ -158,6 +158,20 @@ static void clocks_that_jump_are_not_believed(void) {
   int64_t at_ns, err_ns;
   CHECK(clocks.contradicted_count == 1 && !clocks_meet(0, 1, own_ns_of(1, 5000), &at_ns, &err_ns));
   CHECK(clocks_meet(0, 2, own_ns_of(2, 5000), &at_ns, &err_ns));
+  CHECK(!clocks_meet(1, 2, own_ns_of(2, 5000), &at_ns, &err_ns)); /* nor as a part of a way */
+  forget_clocks();
+}
+/* What two clocks' own messages contradict is not known by way of the first node's either, whose messages came before the
+   jump. */
+static void clocks_that_jump_are_not_believed_by_a_way(void) {
+  make_clocks(1);
+  nodes[1].jump_ns = -2e6, nodes[1].jump_at_ns = 0.4 * second_ns;
+  for (int i = 0; i < 1000; i++) send(1 + i % 2, 2 - i % 2, i * 1000000, 1000), send(i % 2 * 2, 2 - i % 2 * 2, i * 1000000, 1000);
+  for (int i = 0; i < 300; i++) send(i % 2, 1 - i % 2, i * 1000000, 1000);
+  clocks_solve();
+  int64_t at_ns, err_ns;
+  CHECK(clocks.contradicted_count == 1 && clocks_meet(0, 1, own_ns_of(1, 5000), &at_ns, &err_ns) && clocks_meet(0, 2, own_ns_of(2, 5000), &at_ns, &err_ns));
+  CHECK(!clocks_meet(1, 2, own_ns_of(2, run_ns - 5000), &at_ns, &err_ns) && !clocks_meet(2, 1, own_ns_of(1, 5000), &at_ns, &err_ns));
   forget_clocks();
 }
 /* Faster than crystals wander, but within the limit of rates: known less well, and true. */
@@ -310,6 +324,7 @@ int main(int argc, char **argv) {
   RUN(by_way_of_the_first);
   RUN(one_way_tells_nothing);
   RUN(clocks_that_jump_are_not_believed);
+  RUN(clocks_that_jump_are_not_believed_by_a_way);
   RUN(clocks_that_wander_faster);
   RUN(nothing_overflows);
   RUN(messages_between_nodes_have_bounds);
