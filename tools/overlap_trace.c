@@ -13,7 +13,7 @@
 
    Each process kept its newest records only; how many were lost is said. Times of processes are exact on one node;
    between nodes as good as messages and collectives hold their clocks together (trace_clocks.h), or, where these are
-   too few, as the system's clocks agree at start and end. */
+   too few, as the system's clocks agree at start and end. Arrows that point backwards for that are counted. */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -66,8 +66,9 @@ static void trace_add_path(const char *path, bool *bad) {
   free(entries);
 }
 
-/* Are all clocks held together, by their boot or by messages and collectives? Then times are the first one's, and no
-   message is received before it was sent. */
+/* Are all clocks held together, by their boot or by messages and collectives? Then times are the first one's, those of
+   another node in the middle of where they may lie: no message between it and the first one is received before it was sent.
+   Two others may be laid so that theirs are. */
 static bool one_clock;
 static int64_t start_unix_ns;
 static bool first_raw_ns(size_t i, int64_t t_ns, int64_t *raw_ns) {
@@ -108,6 +109,25 @@ static int64_t begin_of(
 }
 static int64_t end_of(const timeline *t, const trace_record *r) {
   return run_ns(t, r->end_ns == INT64_MIN ? t->clock_ns[1] : r->end_ns);
+}
+
+/* Says so of arrows that point backwards, for what is known of the clocks is less than their messages took. */
+static void tell_backward_arrows(void) {
+  uint64_t count = 0;
+  int64_t most_ns = 0;
+  for (uint64_t i = 0; i < matches.matched_count; i++) {
+    const match_one *s = &matches.sent[i], *r = &matches.received[i];
+    if (!s->transfer || !r->transfer || s->transfer->begin_ns == INT64_MIN ||
+        r->transfer->end_ns == INT64_MIN)
+      continue;
+    const int64_t d_ns = run_ns(&traces.of[s->timeline], s->transfer->begin_ns) -
+                         run_ns(&traces.of[r->timeline], r->transfer->end_ns);
+    count += d_ns > 0;
+    if (d_ns > most_ns) most_ns = d_ns;
+  }
+  if (count)
+    printf("%llu arrow%s backwards, by up to %.3f us: no more is known of these nodes' clocks\n",
+           (unsigned long long)count, count == 1 ? " points" : "s point", (double)most_ns * 1e-3);
 }
 
 /* What is known of a transfer of a timeline; NULL: nothing more. */
@@ -413,6 +433,7 @@ int main(int argc, char **argv) {
     printf("%llu of %llu messages have both ends%s%s\n", (unsigned long long)matches.matched_count,
            (unsigned long long)matches.message_count, matches.why ? "; of others: " : "",
            matches.why ? matches.why : "");
+  tell_backward_arrows();
   if (json && !write_chrome(json))
     bad = true;
   else if (json)

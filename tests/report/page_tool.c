@@ -8,7 +8,8 @@
    window FILE: a report of a put that ends in a fence of 100 ms, and 1.4 s in a call that waits for others' puts.
    quiet FILE: a report of a barrier of 100 ms and 4 ms with files, and no transfer.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool quiet FILE | page_tool timelines FOLDER */
+   nodes FOLDER: of three ranks on nodes of their own, each sends one message to each other one.
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool quiet FILE | page_tool timelines FOLDER | page_tool nodes FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -96,6 +97,43 @@ static int timelines(const char *folder) {
     fputs("clock 0 1000000\nclock 9000 1009000\nraw 0 50000 10\nraw 9000 59000 10\nboot same\n"
           "matches 1 in order\nseen 2\nrecords 2\n\n",
           out);
+    if (fwrite(records, sizeof records, 1, out) != 1 || fclose(out) != 0) return 1;
+  }
+  return 0;
+}
+
+/* All clocks are one, which nobody knows. What 0 and 1 send each other takes 1 us to and 61 us back, of 0 and 2 it is the
+   other way round: so 1 seems to be 30 us later than it is, and 2 as much earlier. Between 1 and 2 it takes 1 us. */
+static int nodes(const char *folder) {
+  for (int rank = 0; rank < 3; rank++) {
+    trace_record records[8];
+    char path[500];
+    memset(records, 0, sizeof records);
+    for (int n = 0, from = 0, to = 0; n < 4; to = (to + 1) % 3, from += !to) {
+      if (from == to || (from != rank && to != rank)) continue;
+      const int64_t at_ns = 1000 + 100000 * (3 * from + to),
+                    takes_ns = (from == 1 && to == 0) || (from == 0 && to == 2) ? 61000 : 1000;
+      trace_record *x = &records[2 * n], *m = x + 1;
+      x->id = m->id = (uint64_t)++n;
+      x->begin_ns = from == rank ? at_ns : at_ns + takes_ns - 200;
+      x->end_ns = from == rank ? at_ns + 200 : at_ns + takes_ns;
+      x->partner = m->partner = from == rank ? to : from;
+      x->what = TRACE_TRANSFER, m->what = TRACE_MESSAGE;
+      x->kind = from == rank ? NBC_KIND_SEND : NBC_KIND_RECV, m->kind = from != rank;
+      x->size_bytes = m->size_bytes = 8, m->case_of = TRACE_EAGER, m->max_overlap_ns = 1;
+    }
+    const uint16_t one = 1;
+    unsigned char low;
+    memcpy(&low, &one, 1);
+    snprintf(path, sizeof path, "%s/nbc_overlap.heat.1-2.%d.trace", folder, rank);
+    FILE *out = fopen(path, "wb");
+    if (!out) return 1;
+    fprintf(out, TRACE_FIRST_LINE " %s\nrank %d\nsize 3\npid %d\nhost node%d\nprogram heat\n",
+            low ? "01000000" : "00000001", rank, 10 + rank, rank);
+    fprintf(out,
+            "clock 0 1000000\nclock 1000000 2000000\nraw 0 50000 10\nraw 1000000 1050000 10\nboot %d\n"
+            "matches 1 in order\nseen 8\nrecords 8\n\n",
+            rank);
     if (fwrite(records, sizeof records, 1, out) != 1 || fclose(out) != 0) return 1;
   }
   return 0;
@@ -301,6 +339,7 @@ static void the_page_holds_the_numbers_of_the_reports(void) {
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "make") == 0) return make(argv[2]);
   if (argc == 3 && strcmp(argv[1], "timelines") == 0) return timelines(argv[2]);
+  if (argc == 3 && strcmp(argv[1], "nodes") == 0) return nodes(argv[2]);
   if (argc == 3 && strcmp(argv[1], "window") == 0) return window(argv[2]);
   if (argc == 3 && strcmp(argv[1], "quiet") == 0) return quiet(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
