@@ -49,7 +49,7 @@ typedef struct outcome { /* what really happened at rank 0, and what its monitor
 } outcome;
 typedef struct run {
   int protocol, step[2], done;
-  int64_t late_ps, announced_ps; /* when rank 1 comes to its receive */
+  int64_t late_ps; /* when rank 1 comes to its receive */
   uint32_t bytes, sent, acked, taken[2], random, pieces;
   cosim *sim;
   nbc_recorder *me;

@@ -19,7 +19,7 @@ typedef struct traced { /* a call, or a loop of some */
 #define NO_SLOT UINT32_MAX
 typedef struct traced_request { /* by slot */
   uint32_t next;                /* the next one of the same handle, or NO_SLOT */
-  bool used, moves_nothing, is_persistent, is_active;
+  bool used, is_persistent, is_active;
   char what[64]; /* a persistent one: the line of its start */
 } traced_request;
 /* Completed small sends share one handle in both MPIs, so a handle leads to a queue: first posted, first completed. */
@@ -434,7 +434,6 @@ static traced_request *request_new(MPI_Request request, bool is_persistent, bool
   traced_request *r = &calls.slot[slot];
   r->is_persistent = is_persistent;
   r->is_active = moves && !is_persistent;
-  r->moves_nothing = !moves;
   return r;
 }
 /* A request that the trace says nothing of may share the handle of others. */

@@ -20,10 +20,9 @@
    than the table, as a window shows, nothing is said here, and the minimum of one side is not believed either. */
 #include "tools/trace_clocks.h"
 typedef struct match_bounds {
-  bool is_matched, has_window;              /* has_window: both clocks and ends were known */
-  bool is_far;                              /* ... and the clocks are of two nodes */
-  size_t timeline;                          /* the partner's, and its record there */
-  int64_t partner_begin_ns, partner_end_ns; /* as that process saw it; INT64_MIN: it did not */
+  bool is_matched, has_window; /* has_window: both clocks and ends were known */
+  bool is_far;                 /* ... and the clocks are of two nodes */
+  size_t timeline;             /* the partner's, and its record there */
   int64_t min_ns, max_ns;
 } match_bounds;
 
@@ -50,7 +49,7 @@ typedef struct match_call { /* or looks one after the other */
 } match_call;
 
 static struct {
-  uint64_t message_count, matched_count, bounded_count, contradicted_count;
+  uint64_t message_count, matched_count, contradicted_count;
   int64_t disproved_ns;       /* of the minima that one side alone claims of those contradicted */
   int64_t err_ns;             /* the largest error of two clocks */
   const char *why;            /* of the first that were not matched */
@@ -415,7 +414,6 @@ static void match_narrow(const match_one *one, uint8_t flags, int64_t begin_ns, 
     return;
   }
   b->min_ns = min_ns, b->max_ns = max_ns;
-  matches.bounded_count++;
 }
 
 /* Of one large message, which no process keeps for the other, the send's end tells that all has arrived. A send whose

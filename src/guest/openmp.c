@@ -118,7 +118,6 @@ static void enter(omp_thread *t, const omp_work *work) {
   t->at.team = work->team;
   t->at.number = work->number;
   t->at.task = omp_task_new(work->team, work->parent);
-  t->at.task->is_implicit = true;
   t->at.share = work->share;
   t->at.shares_entered = work->share != NULL;
 }
@@ -150,7 +149,6 @@ static void *worker(void *arg) {
 static omp_thread *thread_new(const omp_controls *controls) {
   omp_thread *t = (omp_thread *)omp_alloc_zeroed(sizeof *t);
   t->first_task.refs = 1;
-  t->first_task.is_implicit = true;
   t->first_task.controls = *controls;
   t->at.task = &t->first_task;
   t->team_count = 1;

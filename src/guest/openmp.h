@@ -43,7 +43,7 @@ struct omp_task {
   omp_controls controls;
   int refs, child_count; /* child_count: not complete */
   int blocker_count;     /* siblings that have to be complete before */
-  bool is_final, is_implicit, waits_for_event, has_run, has_copies;
+  bool is_final, waits_for_event, has_run, has_copies;
   struct omp_edge *successors;
   struct omp_depend **depends; /* of its children, hashed by address; made at the first one */
   struct omp_depend *mine;     /* in its parent's table */

@@ -13,7 +13,6 @@
 typedef struct sim_ptp {
   int64_t t_ns;           /* true time = host time */
   double rate, real_rate; /* of the NIC's clock and of CLOCK_REALTIME */
-  int64_t real_step_ns;   /* REALTIME is stepped by so much in the next call */
   bool has_precise, has_extended, gone;
   int number; /* errno of everything but GETCAPS, 0 = works */
 } sim_ptp;

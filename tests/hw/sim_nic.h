@@ -12,9 +12,7 @@ typedef struct sim_nic {
   double rate;      /* ticks per host ns; 0 = stands still */
   uint64_t latched; /* clock at the latching read */
   uint64_t counters[64];
-  uint32_t high_word;                                /* of the octet counter read last */
   long reads, gone_after, clearing_reads, strangers; /* strangers: offsets outside the list */
-  int64_t t_latch_ns; /* true host time of the read that froze the clock */
 } sim_nic;
 
 static int64_t sim_nic_now(void *user) {
@@ -38,7 +36,7 @@ static bool sim_nic_clock(sim_nic *s, uint32_t offset, uint32_t *value) {
   const uint32_t latch =
       m->clock_rule == NIC_CLOCK_REST_LATCHES ? m->clock_rest_offset : m->clock_low_offset;
   if (m->clock_rule == NIC_CLOCK_NONE) return false;
-  if (offset == latch) s->latched = now, s->t_latch_ns = s->host_ns;
+  if (offset == latch) s->latched = now;
   if (offset == m->clock_low_offset)
     *value = sim_nic_half(s, latches ? s->latched : now, false);
   else if (offset == m->clock_high_offset)

@@ -125,7 +125,7 @@ static void the_same_seed_the_same_run(void) {
 /* ---- every size, expected and unexpected, whole and truncated; what the observer is told -------------- */
 typedef struct watched {
   int began[16], ended[16], came[16], on_wire[16], under_way, most_under_way;
-  uint64_t ended_bytes, wire_bytes;
+  uint64_t ended_bytes;
 } watched;
 static void watch_transfer(void *user, const pm_msg_transfer *x) {
   watched *w = &((watched *)user)[x->op->is_send];
@@ -136,7 +136,7 @@ static void watch_transfer(void *user, const pm_msg_transfer *x) {
   if (x->step == PM_MSG_CAME) w->came[x->index]++;
   if (x->step == PM_MSG_ENDED || x->step == PM_MSG_CAME) w->ended_bytes += x->size_bytes;
   if (x->step == PM_MSG_ON_WIRE) {
-    w->on_wire[x->index]++, w->wire_bytes += x->size_bytes;
+    w->on_wire[x->index]++;
     CHECK(w->began[x->index] == 1 && w->ended[x->index] == 0);
   }
   if (w->under_way > w->most_under_way) w->most_under_way = w->under_way;

@@ -126,7 +126,7 @@ static struct {
   size_t bytes;
   unsigned int ni;
   timing t;
-  int get, warm;
+  int get;
 } probe;
 static void probe_body(void *unused) {
   side s_, *s = &s_;

@@ -41,7 +41,7 @@ static ptl_event_t wait_for(ptl_handle_eq_t eq, int kind) {
 }
 typedef struct port {
   ptl_handle_ni_t ni;
-  ptl_handle_eq_t eq, eq_there;
+  ptl_handle_eq_t eq;
   ptl_handle_md_t md;
 } port;
 static port port_open(void) {

@@ -110,7 +110,7 @@ typedef struct call { /* the arguments as they came */
   const char *name;
   MPI_Comm comm;
   nbc_coll coll;
-  bool is_neighbour, is_vector, is_w;
+  bool is_neighbour, is_vector;
   int wide_counts, wide_displs, root;
   const void *send;
   void *recv;

@@ -224,11 +224,11 @@ struct gm_proc {
   uint64_t event_count;          /* events taken so far */
   int64_t stolen_ns;             /* by a timer's worker from the computation */
   int ticks;
-  gm_errh *world_errh, *file_errh; /* file_errh: of files yet to be opened; NULL: returns */
-  gm_buffer *buffer, *buffers;     /* of the process; all of it */
-  void *abi;                       /* of the calls */
-  struct gm_record *record;        /* NULL: none */
-  nbc_recorder *recorder;          /* of pm_replay, whose processes have one thread */
+  gm_errh *file_errh;          /* of files yet to be opened; NULL: returns */
+  gm_buffer *buffer, *buffers; /* of the process; all of it */
+  void *abi;                   /* of the calls */
+  struct gm_record *record;    /* NULL: none */
+  nbc_recorder *recorder;      /* of pm_replay, whose processes have one thread */
 };
 void gm_procs_are(int size);   /* before several threads of the host make them */
 gm_proc *gm_self(void);        /* NULL outside of a process; made at the first call */
