@@ -200,7 +200,7 @@ static void parse_sim(const char *text) {
   char error[256];
   int n = snprintf(lines, sizeof lines, "cpu_poll_max_ns 100000000\n");
   sim.seed = 1, sim.period_us = 2000;
-  snprintf(copy, sizeof copy, "%s", text);
+  if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) fail("--sim: too long", NULL);
   for (char *key = strtok(copy, ","); key; key = strtok(NULL, ",")) {
     char *const value = strchr(key, '=');
     if (!value || n > (int)sizeof lines - 256 - (int)sizeof keys ||
@@ -222,8 +222,11 @@ static void parse_sim(const char *text) {
     } else if (strcmp(key, "platform") == 0) {
       FILE *const in = fopen(value + 1, "r");
       if (!in) fail(value + 1, strerror(errno));
-      n += (int)fread(lines + n, 1, sizeof lines - 512 - sizeof keys - (size_t)n, in);
+      const size_t room = sizeof lines - 512 - sizeof keys - (size_t)n;
+      const size_t bytes = fread(lines + n, 1, room, in);
+      if (ferror(in) || bytes == room) fail(value + 1, ferror(in) ? strerror(errno) : "too long");
       fclose(in);
+      n += (int)bytes;
       n += snprintf(lines + n, sizeof lines - (size_t)n, "\n");
     } else
       key_bytes += snprintf(keys + key_bytes, sizeof keys - (size_t)key_bytes, "%.40s %.200s\n",
