@@ -21,6 +21,7 @@
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
 #include "tools/among.h"
+#include "tools/number.h"
 #include "tools/output.h"
 
 #include <netdb.h>
@@ -36,9 +37,9 @@ typedef struct options {
   const char *listen, *connect, *stamping_nic;
   const char *prometheus, *explain;
   bool json, csv, all, registers, interval_given, udp, is_short;
-  long size_bytes;
+  int64_t size_bytes;
   double interval_s;
-  long count;
+  int64_t count;
 } options;
 
 static volatile sig_atomic_t stop_asked;
@@ -979,13 +980,6 @@ static int run_record(const options *o, const nic_machine *m) {
   return to_stdout || output_close(out, o->record_path) ? 0 : 1;
 }
 
-static bool parse_number(const char *text, double lo, double hi, double *value) {
-  char *end;
-  if (!text) return false;
-  *value = strtod(text, &end);
-  return end != text && *end == 0 && *value >= lo && *value <= hi;
-}
-
 /* Whom an option serves, which for others would do nothing without a word. */
 static const struct {
   const char *option, *commands;
@@ -1034,7 +1028,6 @@ static int parse(int argc, char **argv, options *o) {
   static const char with_value[] =
       " --prometheus --explain --dump --sysfs --record --listen --connect --nic "
       "--size --interval --count ";
-  double value;
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
     if (!next && is_among(with_value, a))
@@ -1065,12 +1058,12 @@ static int parse(int argc, char **argv, options *o) {
       o->connect = argv[++i];
     else if (strcmp(a, "--nic") == 0)
       o->stamping_nic = argv[++i];
-    else if (strcmp(a, "--size") == 0 && parse_number(next, 1, 1e6, &value))
-      o->size_bytes = (long)value, i++;
-    else if (strcmp(a, "--interval") == 0 && parse_number(next, 0.001, 86400, &value))
-      o->interval_s = value, o->interval_given = true, i++;
-    else if (strcmp(a, "--count") == 0 && parse_number(next, 1, 1e9, &value))
-      o->count = (long)value, i++;
+    else if (strcmp(a, "--size") == 0 && number_whole(next, 1, 1000000, &o->size_bytes))
+      i++;
+    else if (strcmp(a, "--interval") == 0 && number_real(next, 0.001, 86400, &o->interval_s))
+      o->interval_given = true, i++;
+    else if (strcmp(a, "--count") == 0 && number_whole(next, 1, 1000000000, &o->count))
+      i++;
     else if (is_among(with_value, a))
       return fprintf(stderr, "nicstat: %s: %s: not a number, or out of range\n", a, next), 2;
     else if (a[0] == '-')

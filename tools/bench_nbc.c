@@ -28,6 +28,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #ifdef BENCH_WITH_SIM
 #  define PORTALS_MODEL_IMPLEMENTATION
@@ -815,14 +816,19 @@ static const char usage[] =
     "  --impl, with this program's default:\n";
 
 static double number(const char *name, const char *text, double low, double high) {
-  char *end;
-  const double v = strtod(text ? text : "", &end);
-  if (!text || end == text || *end || !(v >= low && v <= high)) {
+  double v;
+  if (!number_real(text ? text : "", low, high, &v)) {
     fprintf(stderr, "bench_nbc: %s: must be a number in %g..%g, got \"%s\"\n", name, low, high,
             text ? text : "");
     exit(2);
   }
   return v;
+}
+
+static int whole(const char *name, const char *text, double low, double high) {
+  const double v = number(name, text, low, high);
+  if (v > floor(v)) fail("a whole number is wanted", name);
+  return (int)v;
 }
 
 static const backend *impl_of(const char *name) {
@@ -881,7 +887,7 @@ static void parse_layout(const char *text) {
     at = *end == ',' ? end + 1 : end;
   }
   if (*at != '/' || !CPU_COUNT(&set.compute)) fail("--layout: cores wanted, as in 0-2/3", text);
-  set.worker_core = (int)number("--layout: worker core", at + 1, 0, CPU_SETSIZE - 1);
+  set.worker_core = whole("--layout: worker core", at + 1, 0, CPU_SETSIZE - 1);
   if (!CPU_ISSET((size_t)set.worker_core, &own_cores))
     fail("--layout: a core that this process may not use", text);
 }
@@ -969,9 +975,10 @@ static void parse_value(const char *name, const char *value, const char **layout
   }
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
     if (strcmp(name, numbers[k].name) == 0) {
-      const double v = number(name, value, numbers[k].low, numbers[k].high);
-      *(numbers[k].real ? numbers[k].real : &(double){0}) = v;
-      *(numbers[k].whole ? numbers[k].whole : &(int){0}) = (int)v;
+      if (numbers[k].whole)
+        *numbers[k].whole = whole(name, value, numbers[k].low, numbers[k].high);
+      else
+        *numbers[k].real = number(name, value, numbers[k].low, numbers[k].high);
       return;
     }
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)

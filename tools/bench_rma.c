@@ -56,6 +56,7 @@
 #include "tools/progress_line.h"
 #include "output.h"
 #include "plot.h"
+#include "number.h"
 #include <stdlib.h>
 #include <string.h>
 #include "bench_rma_merge.h"
@@ -582,12 +583,6 @@ static void measure_figure(bench *b, const int *order, int count, FILE *out) {
   plot_end(out);
 }
 
-static bool number(const char *text, double least, double most, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  return end != text && !*end && *value >= least && *value <= most;
-}
-
 static const char usage[] =
     "usage: mpirun -n N bench_rma_mpi [-s BYTES] [-t SECONDS] [-l SECONDS] [-m each] [-r SEED]\n"
     "                                 [--raw FILE] [--figure FILE]\n"
@@ -607,17 +602,18 @@ static const char usage[] =
     "  --merge        raw files of several runs: what they say together, three runs or more\n"
     "  --pictures FILE  of raw files a page: parts of puts and gets, overlap, broadcasts, locks";
 typedef struct options {
-  double seconds, least_seconds, bytes, seed;
+  double seconds, least_seconds;
+  int64_t bytes, seed;
   const char *raw, *figure;
 } options;
 
 static void read_arguments(int argc, char **argv, options *o, bench *b) {
   for (int i = 1; i < argc; i += 2) {
     const char *value = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-s") == 0 && number(value, 1, 1 << 28, &o->bytes)) continue;
-    if (strcmp(argv[i], "-t") == 0 && number(value, 1e-3, 1e4, &o->seconds)) continue;
-    if (strcmp(argv[i], "-l") == 0 && number(value, 0, 1e4, &o->least_seconds)) continue;
-    if (strcmp(argv[i], "-r") == 0 && number(value, 0, 1e9, &o->seed)) continue;
+    if (strcmp(argv[i], "-s") == 0 && number_whole(value, 1, 1 << 28, &o->bytes)) continue;
+    if (strcmp(argv[i], "-t") == 0 && number_real(value, 1e-3, 1e4, &o->seconds)) continue;
+    if (strcmp(argv[i], "-l") == 0 && number_real(value, 0, 1e4, &o->least_seconds)) continue;
+    if (strcmp(argv[i], "-r") == 0 && number_whole(value, 0, 1000000000, &o->seed)) continue;
     if (strcmp(argv[i], "--raw") == 0 && *value)
       o->raw = value;
     else if (strcmp(argv[i], "--figure") == 0 && *value)
@@ -641,7 +637,7 @@ static FILE *create(const char *path) {
 int main(int argc, char **argv) {
   bench b;
   nbc_transport *t = NULL;
-  options o = {0.5, -1, (double)largest_bytes, 1, NULL, NULL};
+  options o = {0.5, -1, (int64_t)largest_bytes, 1, NULL, NULL};
   memset(&b, 0, sizeof b);
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
   output_begin("bench_rma");
@@ -677,10 +673,10 @@ int main(int argc, char **argv) {
   nbc_shuffle(order, count, (uint64_t)o.seed);
   if (rank == 0 && probe_said[0]) puts(probe_said);
   if (rank == 0 && !o.figure)
-    printf("# first 3 samples of each line (warm-up) not counted; sizes in the order of seed %.0f\n"
+    printf("# first 3 samples of each line (warm-up) not counted; sizes in the order of seed %lld\n"
            "%-24s %9s %12s %9s %7s %5s %8s %7s %9s\n",
-           o.seed, "# routine", "bytes", "median us", "+- us", "samples", "stop", "outliers",
-           "missed", "skew us");
+           (long long)o.seed, "# routine", "bytes", "median us", "+- us", "samples", "stop",
+           "outliers", "missed", "skew us");
   if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n# ranks %d\n", size);
   if (o.figure) measure_figure(&b, order, count, page);
   progress_line line; /* its rows are progress enough where they can be seen */

@@ -15,6 +15,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
@@ -153,25 +154,19 @@ static nbc_status watch(nbc_transport *transport, void *user) {
   return status != NBC_OK ? status : broken ? NBC_E_CLOCK : NBC_OK;
 }
 
-static bool number(const char *text, double least, double most, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  return end != text && !*end && *value >= least && *value <= most;
-}
-
 static bool parse(int argc, char **argv, options *o) {
-  double ranks = o->ranks;
+  int64_t ranks = o->ranks;
   for (int i = 1; i < argc; i++) {
     const char *next = i + 1 < argc ? argv[i + 1] : "";
     if (strcmp(argv[i], "-d") == 0)
       o->doubt = true;
-    else if (strcmp(argv[i], "-n") == 0 && number(next, 1, 256, &ranks))
+    else if (strcmp(argv[i], "-n") == 0 && number_whole(next, 1, 256, &ranks))
       i++;
-    else if (strcmp(argv[i], "-t") == 0 && number(next, 0, 1e6, &o->watch_s))
+    else if (strcmp(argv[i], "-t") == 0 && number_real(next, 0, 1e6, &o->watch_s))
       i++;
-    else if (strcmp(argv[i], "-w") == 0 && number(next, 0, 1e4, &o->wander_ppm_per_s))
+    else if (strcmp(argv[i], "-w") == 0 && number_real(next, 0, 1e4, &o->wander_ppm_per_s))
       i++;
-    else if (strcmp(argv[i], "-i") == 0 && number(next, 1e-3, 1e5, &o->interval_s))
+    else if (strcmp(argv[i], "-i") == 0 && number_real(next, 1e-3, 1e5, &o->interval_s))
       i++;
     else {
       const bool has_value = strlen(argv[i]) == 2 && strchr("ntwi", argv[i][1]);

@@ -20,6 +20,7 @@
              arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #include <math.h>
 #include <sched.h>
@@ -338,16 +339,14 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", paths[0]), 2;
   if (!status && costs) status = read_costs(costs, &err);
   if (status) return fail(err.text);
-  char *end = NULL;
-  const long wanted = cores ? strtol(cores, &end, 10) : 0;
-  if (cores && (*end || wanted < 2 || wanted > 1000000))
+  int64_t wanted;
+  if (cores && !number_whole(cores, 2, 1000000, &wanted))
     return fail("--cores: must be a number from 2 to 1000000");
   if (cores) input.core_count = (int)wanted;
   if (scaling && !read_scaling(scaling))
     return fail(
         "--scaling: THREADS:SECONDS at least twice, threads ascending, as in 15:4.3,16:4.1");
-  if (alpha) input.alpha_ratio = strtod(alpha, &end);
-  if (alpha && (*end || !(input.alpha_ratio >= 0 && input.alpha_ratio <= 1)))
+  if (alpha && !number_real(alpha, 0, 1, &input.alpha_ratio))
     return fail("--alpha: must be in 0..1");
   if (input.core_count == 0 && cores_found() >= 2) {
     input.core_count = cores_found();

@@ -25,6 +25,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "plot.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
 #include <errno.h>
@@ -36,6 +37,7 @@ static const char *const names[OPTIONS] = {"--routine",   "--picture",   "--tabl
                                            "--raw",       "--platform",  "--messages",
                                            "--dedicated", "--max-bytes", "--seed"};
 static const char *value[OPTIONS];
+static int64_t max_bytes, seed = 1; /* max_bytes 0: the default */
 
 static int fail(const char *what, const char *why) {
   fprintf(stderr, "fit_model: %s%s%s\n", what, *why ? ": " : "", why);
@@ -342,8 +344,8 @@ static nbc_status measure(nbc_transport *t, void *user) {
   nbc_model_loggp l;
   nbc_error err;
   memset(&desc, 0, sizeof desc);
-  desc.max_bytes = value[MAX_BYTES] ? strtoull(value[MAX_BYTES], NULL, 10) : 0;
-  desc.seed = value[SEED] ? strtoull(value[SEED], NULL, 10) : 1;
+  desc.max_bytes = (uint64_t)max_bytes;
+  desc.seed = (uint64_t)seed;
   if (t->rank > 0 && t->rank < t->size - 1) return NBC_OK;
   progress_begin(&line, "fit_model", t->rank == 0);
   desc.on_progress = show_progress;
@@ -356,12 +358,6 @@ static nbc_status measure(nbc_transport *t, void *user) {
     *(int *)user = report(&l.time, &l, &l.time_samples);
   nbc_model_free(&l);
   return status;
-}
-
-static bool whole(const char *text, double least, double most) {
-  char *end;
-  const double number = strtod(text, &end);
-  return *text >= '0' && *text <= '9' && !*end && number >= least && number <= most;
 }
 
 static const char help[] =
@@ -402,9 +398,10 @@ static int read_arguments(int argc, char **argv, const char **file) {
     else
       *file = argv[i];
   }
-  if (value[MAX_BYTES] && !whole(value[MAX_BYTES], 1, 1 << 30))
+  if (value[MAX_BYTES] && !number_whole(value[MAX_BYTES], 1, 1 << 30, &max_bytes))
     return fail("--max-bytes", "must be 1 ... 1073741824");
-  if (value[SEED] && !whole(value[SEED], 0, 1e15)) return fail("--seed", "must be 0 ... 1e15");
+  if (value[SEED] && !number_whole(value[SEED], 0, 1000000000000000, &seed))
+    return fail("--seed", "must be 0 ... 1e15");
   for (int k = DEDICATED; k < OPTIONS && *file; k++)
     if (value[k]) return fail(names[k], "needs a measurement, not a file");
   if (value[ROUTINE] && !*file) return fail("--routine", "needs a file of samples");

@@ -24,6 +24,7 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "plot.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #include "fit_nic.h"
 #include <math.h>
@@ -501,11 +502,10 @@ static int measure_tcp(const char *path) {
   return bad;
 }
 static int serve(void) {
-  char *end;
-  const unsigned long number = strtoul(given.serve, &end, 10);
-  uint16_t port = (uint16_t)number;
-  if (*end || number < 1 || number > 65535)
+  int64_t number;
+  if (!number_whole(given.serve, 1, 65535, &number))
     return fail("--tcp-serve: a port from 1 to 65535", given.serve);
+  uint16_t port = (uint16_t)number;
   const int listening = tcp_listen(&port);
   return listening < 0 ? tcp_fail("--tcp-serve") : tcp_serve(listening, most_bytes);
 }
@@ -530,7 +530,6 @@ static int read_arguments(int argc, char **argv, int *files) {
                  {"--simulate", &given.simulate}, {"--tcp", &given.tcp},
                  {"--tcp-serve", &given.serve},   {"--max-bytes", &given.most}};
   enum { COUNT = sizeof options / sizeof *options };
-  char *end;
   for (int i = 1, k; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0) return usage();
     for (k = 0; k < COUNT && strcmp(argv[i], options[k].name) != 0;) k++;
@@ -542,11 +541,10 @@ static int read_arguments(int argc, char **argv, int *files) {
     else
       argv[(*files)++] = argv[i];
   }
-  if (given.most) {
-    most_bytes = strtoull(given.most, &end, 10);
-    if (*given.most < '0' || *given.most > '9' || *end || most_bytes < 1 || most_bytes > 1 << 30)
-      return fail("--max-bytes", "must be 1 ... 1073741824");
-  }
+  int64_t most = (int64_t)most_bytes;
+  if (given.most && !number_whole(given.most, 1, 1 << 30, &most))
+    return fail("--max-bytes", "must be 1 ... 1073741824");
+  most_bytes = (uint64_t)most;
   const int ways = !!given.simulate + !!given.tcp + !!given.serve;
   if (ways > 1) return fail("--simulate, --tcp, --tcp-serve", "one of them");
   if (*files != (given.tcp ? 1 : 0) && (given.tcp || ways))

@@ -21,6 +21,7 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "rtl/pm_rtl.h"
+#include "tools/number.h"
 #include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
@@ -533,7 +534,8 @@ static int compare(pm_platform *p, const char *html, const char *fitted) {
 }
 int main(int argc, char **argv) {
   const char *platform = NULL, *html = NULL, *fitted = NULL, *most = "1048576", *nodes = "4";
-  char error[256], *end;
+  char error[256];
+  int64_t bytes, node_count;
   pm_platform p = pm_platform_bxi2(2);
   output_begin("level_compare");
   for (int i = 1; i < argc; i++) {
@@ -547,16 +549,14 @@ int main(int argc, char **argv) {
     if (!value || i + 1 == argc) return fail(value ? "needs a value" : "unknown option", argv[i]);
     *value = argv[++i];
   }
-  const uint64_t bytes = strtoull(most, &end, 10);
-  if (*end || bytes < 64 || bytes > 16777216) return fail("--max: 64 to 16777216", most);
-  const long node_count = strtol(nodes, &end, 10);
+  if (!number_whole(most, 64, 16777216, &bytes)) return fail("--max: 64 to 16777216", most);
+  if (!number_whole(nodes, 2, 16, &node_count)) return fail("--nodes: 2 to 16", nodes);
   run.nodes = (int)node_count;
-  if (*end || node_count < 2 || node_count > 16) return fail("--nodes: 2 to 16", nodes);
   if (platform && pm_platform_load(platform, &p, error, sizeof error))
     return fail(error, "--platform");
-  sizes(bytes);
+  sizes((uint64_t)bytes);
   run.rtl = pm_rtl_create();
-  for (int i = 0; i < 4; i++) run.memory[i / 2][i % 2] = (unsigned char *)calloc(1, bytes);
+  for (int i = 0; i < 4; i++) run.memory[i / 2][i % 2] = (unsigned char *)calloc(1, (size_t)bytes);
   const int status = compare(&p, html, fitted);
   for (int i = 0; i < 4; i++) free(run.memory[i / 2][i % 2]);
   pm_rtl_destroy(run.rtl);

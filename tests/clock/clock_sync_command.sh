@@ -23,7 +23,7 @@ check "help is no error" helps "$B/clock_sync"
 check "three threads" watched 3 "$B/clock_sync" -n 3
 check "one thread" watched 1 "$B/clock_sync" -n 1
 check "threads read one counter" is_one 2 "$B/clock_sync" -n 2
-for arguments in '-n 0' '-n 1e9' '-n x' '-t -1' '-t nan' '-i 0' '-i' '-w -1' '-w x' '--hlp'; do
+for arguments in '-n 0' '-n 2.5' '-n 1e9' '-n x' '-t -1' '-t nan' '-i 0' '-i' '-w -1' '-w x' '--hlp'; do
   check "refused: $arguments" refused $arguments
 done
 for mpi in openmpi mpich; do

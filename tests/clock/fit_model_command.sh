@@ -33,14 +33,14 @@ names_bad_lines() {
   refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples" && refuses "fit_model: $T: Is a directory" "$T"
 }
 names_bad_arguments() {
-  refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 &&
+  refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 && refuses "max-bytes" --max-bytes 999.5 &&
     refuses "needs a measurement" --dedicated x "$T/samples" && refuses "No such file" "$T/none" &&
     refuses "No such file" --routine put --picture "$T/none/x" "$T/samples"
 }
 measures() { # COMMAND...
-  timeout -k 5 300 "$@" --max-bytes 1000 --raw "$T/raw" --platform "$T/platform" --dedicated "$T/costs" >"$T/out" || return 1
+  timeout -k 5 300 "$@" --max-bytes 1e3 --raw "$T/raw" --platform "$T/platform" --dedicated "$T/costs" >"$T/out" || return 1
   grep -q '^loggp_latency_ns [0-9]' "$T/platform" && grep -q '^min_wait_s [0-9]' "$T/costs" &&
-    "$B/fit_model" --routine gap "$T/raw" >"$T/out" && grep -Eq '^ +1 ' "$T/out"
+    "$B/fit_model" --routine gap "$T/raw" >"$T/out" && grep -Eq '^ +1 ' "$T/out" && grep -q '^1000 ' "$T/raw"
 }
 # What is measured is the MPI: each time in the samples is of one message or more of both processes, all of which
 # the MPI carried. Memory that processes of a node share would do it faster, and the table would be no MPI's.
