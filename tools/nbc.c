@@ -734,21 +734,52 @@ static char *from_root(const char *path) {
     fail(1, "the working folder: %s", strerror(errno));
   return path[0] == '/' ? text("%s", path) : text("%s/%s", here, path);
 }
+/* srun's option of what processes find in their environment: how many words it is, 0: another one. */
+static int export_words(const char *word) {
+  return strncmp(word, "--export=", 9) == 0 ? 1 : is(word, "--export") ? 2 : 0;
+}
+/* What the user wants there (the last option holds), and ours. A comma ends a variable, and no quotes help (srun 22.05
+   keeps them). */
+static const char *srun_export(char **argv, int at, const words *ours, const char *preload) {
+  const char *said = getenv("SLURM_EXPORT_ENV"); /* of sbatch --export */
+  for (int i = 1; i < at; i++)
+    if (export_words(argv[i])) said = export_words(argv[i]) == 1 ? argv[i] + 9 : argv[i + 1];
+  if (!said) said = "ALL";
+  char *list = text("%s", "--export="), *rest = (char *)must(strdup(said)), *end = NULL;
+  const char *own_preload = NULL;
+  for (char *word = strtok_r(rest, ",", &end); word; word = strtok_r(NULL, ",", &end)) {
+    if (is_preload(word))
+      own_preload = word;
+    else if (!is(word, "NONE") && !is(word, "NIL"))
+      list = text("%s%s,", list, word);
+  }
+  for (int i = 0; i < ours->count; i++) {
+    const char *pair = ours->of[i];
+    if (own_preload && is_preload(pair)) pair = both_set(preload, own_preload);
+    if (strchr(pair, ','))
+      fail(1, "srun passes on no variable with a comma: %s (-o FOLDER, --table FILE choose others)",
+           pair);
+    list = text("%s%s%s", list, i ? "," : "", pair);
+  }
+  free(rest);
+  return list;
+}
 /* The command with these settings for its processes. Open MPI has an environment for each of several programs, MPICH
    one for all. */
-static words with_settings(char **argv, launcher l, mpi m, const words *pairs,
+static words with_settings(char **argv, int at, launcher l, mpi m, const words *pairs,
                            const char *preload) {
   words w = {NULL, 0}, exports = {NULL, 0};
   add(&w, l == ALONE ? "env" : argv[0]);
   for (int i = 0; i < pairs->count; i++) set(&w, &exports, l, m, pairs->of[i]);
-  if (l == SRUN) {
-    char *list = (char *)must(strdup("--export=ALL"));
-    for (int i = 0; i < exports.count; i++) list = text("%s,%s", list, exports.of[i]);
-    add(&w, list);
-  }
+  if (l == SRUN) add(&w, srun_export(argv, at, &exports, preload));
   for (int i = 0; l == ALONE && i < exports.count; i++) add(&w, exports.of[i]);
   keep_preloads(argv, l, preload);
   for (int i = l == ALONE ? 0 : 1; argv[i]; i++) {
+    const int skipped = l == SRUN && i < at ? export_words(argv[i]) : 0; /* it is in ours */
+    if (skipped) {
+      i += skipped - 1;
+      continue;
+    }
     add(&w, argv[i]);
     for (int k = 0; l == MPIRUN && m == MPI_OPEN && is(argv[i], ":") && k < pairs->count; k++)
       set(&w, NULL, l, m, pairs->of[k]);
@@ -799,7 +830,7 @@ static int see(char **argv, int argc, bool gets) {
     add(&pairs, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");
   if (o.trace_every) add(&pairs, text("NBC_TRACE_EVERY=%s", o.trace_every));
   if (o.through) add(&pairs, text("NBC_THROUGH=%s", o.through));
-  const words w = with_settings(argv, l, m, &pairs, preload);
+  const words w = with_settings(argv, at, l, m, &pairs, preload);
   words report = {NULL, 0}, timeline = {NULL, 0};
   if (folder && o.trace) {
     add(&timeline, need_own("overlap_trace"));

@@ -160,6 +160,18 @@ preloads_stay() {
     printed mpirun.mpich "$hydra" $option LD_PRELOAD /x.so -n 1 true && head -1 "$T/out" | grep -- "$option LD_PRELOAD [^ ]*$both -n" || return 1
   done
 }
+# What the user wants srun to pass on is passed on, and ours: of two options it takes the last.
+srun_passes_both_on() {
+  ours='LD_PRELOAD=[^ ,]*/libnbc_overlap_mpich.so'
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && printf '#!/bin/sh\n' >"$T/bin/srun" && chmod +x "$T/bin/srun" || return 1
+  exported() { # OPTIONS PATTERN
+    # shellcheck disable=SC2086 # words
+    status 0 "$T/bin/nbc" see --print --no-table --mpi mpich "$T/bin/srun" $1 -n 2 true --export=x && head -1 "$T/out" | grep -e "srun --export=$2 -n 2 true --export=x$"
+  }
+  exported '' "ALL,$ours,NBC_REPORT_DIR=[^ ]*" && exported --export=NONE "$ours,NBC_[^ ]*" && exported --export=NIL "$ours,NBC_[^ ]*" && exported '--export A,B=2' "A,B=2,$ours,NBC_[^ ]*" &&
+    exported '--export=C --export=ALL,LD_PRELOAD=/x.so,D' "ALL,D,$ours:/x.so,NBC_[^ ]*" && SLURM_EXPORT_ENV=NONE exported '' "$ours,NBC_[^ ]*" || return 1
+  status 1 "$T/bin/nbc" see --print --no-table --mpi mpich -o "$T/a,b" "$T/bin/srun" -n 2 true && grep -q '^nbc: srun passes on no variable with a comma: NBC_REPORT_DIR=' "$T/err"
+}
 # AddressSanitizer ends a program that finds another library before its own: the program's, or one that the user preloads.
 sanitizer_first() {
   printf '#!/bin/sh\ncase $1 in */app) printf "\\tlibmpich.so.12 => /l/libmpich.so.12 (0x1)\\n\\tlibasan.so.8 => /l/libasan.so.8 (0x2)\\n" ;; esac\n' >"$T/bin/ldd" && : >"$T/bin/app" && chmod +x "$T/bin/ldd" "$T/bin/app" || return 1
@@ -211,6 +223,7 @@ check "why there is no report" why_no_report
 check "several programs have their settings each" several_programs
 check "nbc see --through: layers are passed on" layers_are_passed_on
 check "preloads of the user stay" preloads_stay
+check "srun passes on what the user says, and ours" srun_passes_both_on
 check "AddressSanitizer's library comes first" sanitizer_first
 check "the program behind env and others" behind_others
 check "signals are handed on" signals_are_handed_on
