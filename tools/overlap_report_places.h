@@ -880,6 +880,12 @@ static void take_waits(nbc_report *sum) {
 }
 
 /* What both sides of messages know of them, by kind. */
+/* Is anything between nodes told by what holds their clocks together? */
+static bool clocks_are_held(void) {
+  for (size_t i = 0; i < clocks.pair_count; i++)
+    if (clocks.pairs[i].is_good) return true;
+  return false;
+}
 static void take_partners(run *r) {
   nbc_partner_bound kinds[NBC_KIND_COUNT];
   if (traces.count < 2) return;
@@ -918,6 +924,10 @@ static void take_partners(run *r) {
             "messages between them "
             "show: nothing is said of these by both sides",
             (unsigned long long)clocks.contradicted_count);
+  if (clocks_are_held())
+    say_too(r, "who waits for whom, and who comes last at collectives, is told between nodes by "
+               "clocks that messages and collectives hold together: true if any two run apart by "
+               "at most 400 ppm, changing by 1 ppm/s");
   if (matches.contradicted_count) {
     words w;
     say_too(r,

@@ -31,7 +31,7 @@ static struct {
   size_t pair_count, contradicted_count;
 } clocks;
 
-/* As overlap_report says beside what rests on them (partner_caption). */
+/* As overlap_report says beside what rests on them (take_partners, partner_caption). */
 static const double clock_rate_limit = 400e-6, clock_wander = 1e-6 / 1e9; /* per ns */
 static const int64_t clock_worst_ns = (int64_t)1e15; /* who knows no better knows nothing */
 

@@ -46,6 +46,7 @@ two_nodes() {
   then ok "$1: between two nodes: no arrow points backwards"; else bad "$1: arrows between two nodes: $(arrows) $(cat "$reports/said")"; fi
   tr '\n' ' ' <"$reports/text" >"$reports/line"
   said "$1: by whose clocks" 'timelines of one clock, or of nodes whose clocks messages and collectives hold together if any two run apart by at most 400 ppm' line
+  said "$1: and by whose clocks waits are told" 'is told between nodes by clocks that messages and collectives hold together: true if any two run apart by at most 400 ppm' line
 }
 said() { # WHAT TEXT FILE
   if grep -q -- "$2" "$reports/$3"; then ok "$1"; else bad "$1: not said: $2: $(cat "$reports/$3")"; fi
