@@ -28,6 +28,7 @@
 #include "tools/number.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
+#include "tools/sample_line.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,29 +46,19 @@ static int fail(const char *what, const char *why) {
 }
 
 /* ---- samples from a file --------------------------------------------------------------------------- */
-/* One line; *found: it is a sample of the wanted routine. NULL, or what is wrong. */
+/* One line; *found: it is a sample of the wanted routine, the first one's if none was named. NULL, or what is wrong. */
 static const char *read_line(char *line, uint64_t *bytes, double *ns, bool *found, char *routine,
                              size_t room) {
-  char *end;
+  char *name;
+  const char *const bad = sample_line(line, bytes, ns, &name);
   *found = false;
-  line += strspn(line, " \t");
-  const size_t length = strcspn(line, "#\r\n");
-  if (length == 0) return NULL;
-  line[length] = 0;
-  if (*line < '0' || *line > '9') return "a line begins with a size in bytes";
-  errno = 0;
-  *bytes = strtoull(line, &end, 10);
-  if (errno || (*end != ' ' && *end != '\t')) return "the size is not a number of bytes";
-  *ns = strtod(end, &end) * 1e9;
-  if (!(fabs(*ns) < 1e15)) return "the time in seconds is not below 1e6";
-  end += strspn(end, " \t");
-  for (size_t n = strlen(end); n > 0 && (end[n - 1] == ' ' || end[n - 1] == '\t');) end[--n] = 0;
+  if (bad || !name) return bad;
   if (value[ROUTINE]) {
-    *found = strcmp(end, value[ROUTINE]) == 0;
+    *found = strcmp(name, value[ROUTINE]) == 0;
     return NULL;
   }
-  if (!*routine) snprintf(routine, room, "%s", *end ? end : " ");
-  if (strcmp(routine, *end ? end : " ") != 0) return "another routine: choose one with --routine";
+  if (!*routine) snprintf(routine, room, "%s", *name ? name : " ");
+  if (strcmp(routine, *name ? name : " ") != 0) return "another routine: choose one with --routine";
   *found = true;
   return NULL;
 }

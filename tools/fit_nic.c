@@ -26,6 +26,7 @@
 #include "plot.h"
 #include "tools/number.h"
 #include "tools/output.h"
+#include "tools/sample_line.h"
 #include "fit_nic.h"
 #include <math.h>
 
@@ -63,21 +64,12 @@ static int by_routine_size_time(const void *a, const void *b) {
 }
 /* NULL, or what is wrong. Lines of other routines are not used. */
 static const char *read_line(char *line, sample *s, bool *found) {
-  char *end;
+  char *routine;
+  const char *const bad = sample_line(line, &s->bytes, &s->ns, &routine);
   *found = false;
-  line += strspn(line, " \t");
-  line[strcspn(line, "#\r\n")] = 0;
-  if (!*line) return NULL;
-  if (*line < '0' || *line > '9') return "a line begins with a size in bytes";
-  errno = 0;
-  s->bytes = strtoull(line, &end, 10);
-  if (errno || (*end != ' ' && *end != '\t')) return "the size is not a number of bytes";
-  s->ns = strtod(end, &end) * 1e9;
-  if (!(fabs(s->ns) < 1e15)) return "the time in seconds is not below 1e6";
-  end += strspn(end, " \t");
-  for (size_t n = strlen(end); n > 0 && (end[n - 1] == ' ' || end[n - 1] == '\t');) end[--n] = 0;
+  if (bad || !routine) return bad;
   for (s->routine = 0; s->routine < ROUTINES; s->routine++)
-    if (strcmp(end, routines[s->routine]) == 0)
+    if (strcmp(routine, routines[s->routine]) == 0)
       return *found = s->ns > 0 && s->bytes <= most_bytes, NULL;
   return NULL;
 }
