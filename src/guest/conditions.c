@@ -1,6 +1,7 @@
 /* Conditions of a run: --semantics, --faults, --jitter. */
 #include "guest.h"
 #define NBC_PIECES
+#include "src/base/sums.h"
 #include "src/base/text.h"
 #include <errno.h>
 #include <math.h>
@@ -305,12 +306,7 @@ static void set_jitter(const char *option, const char *text) {
   noise_ns = jitter_ns = guest_number(option, first, 0, 1000000000000);
   if (comma) noise_ns = guest_number(option, comma + 1, 0, 1000000000000);
 }
-static uint64_t draw(uint64_t x) { /* splitmix64 */
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
+static uint64_t draw(uint64_t x) { return nbc__random(&x); }
 static uint64_t seed;
 static void begin_late(guest *g) {
   if (jitter_ns)

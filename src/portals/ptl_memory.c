@@ -157,15 +157,13 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
 #define PM__PLUS(T, a, b)  ((T)((a) + ((a) <= (a) ? (b) : (T)0)))
 #define PM__TIMES(T, a, b) ((T)((a) * ((a) <= (a) ? (b) : (T)1)))
 /* One item: t = t op o. c is the operand of a conditional swap: c REL t decides. */
-#define PM__ARITHMETIC(T)                                                                          \
+#define PM__ORDERED                                                                                \
   case PTL_MIN:                                                                                    \
     if (o < t) t = o;                                                                              \
     break;                                                                                         \
   case PTL_MAX:                                                                                    \
     if (o > t) t = o;                                                                              \
     break;                                                                                         \
-  case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                      \
-  case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                    \
   case PTL_SWAP: t = o; break;                                                                     \
   case PTL_CSWAP_LE:                                                                               \
     if (c <= t) t = o;                                                                             \
@@ -187,12 +185,7 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
     memcpy(&o, source, sizeof o);                                                                  \
     memcpy(&c, operand, sizeof c);                                                                 \
     switch (op) {                                                                                  \
-    case PTL_MIN:                                                                                  \
-      if (o < t) t = o;                                                                            \
-      break;                                                                                       \
-    case PTL_MAX:                                                                                  \
-      if (o > t) t = o;                                                                            \
-      break;                                                                                       \
+      PM__ORDERED;                                                                                 \
     case PTL_SUM: t = (T)((U)t + (U)o); break;                                                     \
     case PTL_PROD: t = (T)((U)t * (U)o); break;                                                    \
     case PTL_LOR: t = (T)(t || o); break;                                                          \
@@ -201,24 +194,11 @@ PM__PRIVATE bool pm__op_is_legal(int op, int type) {
     case PTL_BAND: t = (T)(t & o); break;                                                          \
     case PTL_LXOR: t = (T)(!t != !o); break;                                                       \
     case PTL_BXOR: t = (T)(t ^ o); break;                                                          \
-    case PTL_SWAP: t = o; break;                                                                   \
     case PTL_CSWAP:                                                                                \
       if (c == t) t = o;                                                                           \
       break;                                                                                       \
     case PTL_CSWAP_NE:                                                                             \
       if (c != t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_LE:                                                                             \
-      if (c <= t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_LT:                                                                             \
-      if (c < t) t = o;                                                                            \
-      break;                                                                                       \
-    case PTL_CSWAP_GE:                                                                             \
-      if (c >= t) t = o;                                                                           \
-      break;                                                                                       \
-    case PTL_CSWAP_GT:                                                                             \
-      if (c > t) t = o;                                                                            \
       break;                                                                                       \
     default: t = (T)((t & (T)~c) | (o & c)); break; /* MSWAP */                                    \
     }                                                                                              \
@@ -242,7 +222,9 @@ PM__INTEGER(uint64, uint64_t, uint64_t)
     memcpy(&o, source, sizeof o);                                                                  \
     memcpy(&c, operand, sizeof c);                                                                 \
     switch (op) {                                                                                  \
-      PM__ARITHMETIC(T);                                                                           \
+      PM__ORDERED;                                                                                 \
+    case PTL_SUM: t = PM__PLUS(T, t, o); break;                                                    \
+    case PTL_PROD: t = PM__TIMES(T, t, o); break;                                                  \
     case PTL_CSWAP:                                                                                \
       if (c <= t && c >= t) t = o;                                                                 \
       break;                                                                                       \
@@ -256,7 +238,7 @@ PM__REAL(float, float)
 PM__REAL(double, double)
 PM__REAL(long_double, long double)
 #undef PM__REAL
-#undef PM__ARITHMETIC
+#undef PM__ORDERED
 /* The four products are rounded each, in memory: no compiler joins them with a sum (see pm__times). */
 #define PM__COMPLEX(name, T)                                                                       \
   static void pm__atomic_##name(int op, void *target, const void *source, const void *operand) {   \
