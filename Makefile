@@ -230,7 +230,7 @@ ROOMS       := headers base overlap transport clock coll report fuzz mpi model g
 ROOMS_CORE  := headers base overlap transport clock coll report
 CHECK_CORE  := $(foreach r,$(ROOMS_CORE),$(CHECK_$r))
 # What make check has no time for is left to check-more.
-LEFT_OUT    := $(if $(TEST_MORE),,tests/mutate/some_mutants.sh tests/coll/thread_sanitizer.sh $(B)/tests/rtl/switched)
+LEFT_OUT    := $(if $(TEST_MORE),,tests/mutate/some_mutants.sh tests/coll/thread_sanitizer.sh tests/mpi/slurm.sh $(B)/tests/rtl/switched)
 CHECK_ALL   := $(filter-out $(LEFT_OUT),$(foreach r,$(ROOMS),$(CHECK_$r)))
 
 # Tests whose subject is threads; with a sanitizer that slows them tenfold, these alone.
