@@ -168,22 +168,11 @@ static void call(run *r, nbc_kind kind) { /* a library call of 50 ns that looks 
 
 static int by_ptm;
 static int64_t sim_now(void *user) { return now_ns((run *)user); }
-static nbc_status measure(const char *name, int protocol, double late, uint32_t bytes) {
+/* Two NICs whose entries take everything. ret NULL after saying that no wave can be written */
+static run *run_new(int protocol, uint32_t bytes) {
   run *r = (run *)calloc(1, sizeof *r);
   cosim_desc desc = cosim_default();
-  nbc_clock_desc clock_desc = {.source = NBC_CLOCK_USER, .now_ns = sim_now, .user = r};
-  nbc_monitor_desc monitor_desc = {.history_calls = 64};
-  nbc_nic_watch_desc watch_desc;
-  cosim_source source;
-  nbc_monitor *monitor = NULL;
-  nbc_nic_watch *watch = NULL;
-  nbc_report *report = NULL;
-  nbc_table *table = NULL;
-  nbc_clock clock;
-  const double link = 64 / 5.76e-9; /* bytes per second: 64 in two cycles of 2.88 ns */
-  const int64_t part_ps = (int64_t)(1.6e12 * bytes / link / PARTS);
-  r->protocol = protocol, r->bytes = bytes,
-  r->late_ps = (int64_t)(late * PARTS * (double)part_ps) + 2000000;
+  r->protocol = protocol, r->bytes = bytes;
   r->host[0] = (unsigned char *)calloc(2, HOST), r->host[1] = r->host[0] + HOST;
   desc.host = (cosim_host){r, dma_read, dma_write, NULL};
   desc.watch = pins, desc.watch_ctx = r, desc.has_waves = wave.nics != 0;
@@ -197,7 +186,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
               w.path);
       cosim_destroy(r->sim);
       free(r->host[0]), free(r);
-      return NBC_E_IO;
+      return NULL;
     }
   }
   for (int i = 0; i < 2; i++) {
@@ -207,6 +196,42 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
     cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_BASE_LO, EQ);
     cosim_write(r->sim, i, COSIM_EQ + COSIM_EQ_SIZE, 0x80000006u);
   }
+  return r;
+}
+/* The message of rank 0 and its computation: a call, PARTS pieces, the wait. */
+static void send_one(run *r, int64_t part_ps) {
+  nbc_xfer_begin_at(r->me, 1, r->bytes, NBC_KIND_SEND, NBC_PEER_OTHER_NODE, now_ns(r));
+  if (r->protocol == WRITE || r->protocol == SHORT)
+    r->step[0] = CTS;
+  else
+    post(r, 0, COSIM_KIND_PUT, RTS, 0, 0);
+  call(r, NBC_KIND_SEND);
+  for (int i = 0; i < PARTS; i++) {
+    int64_t begin = cosim_now_ps(r->sim);
+    pass(r, begin + part_ps);
+    r->out.computed[r->out.computed_count++] = (span){begin, cosim_now_ps(r->sim)};
+    if (r->protocol == FRAGMENT || r->protocol == SHORT) call(r, NBC_KIND_TEST);
+  }
+  call(r, NBC_KIND_WAIT);
+  while (!r->done) pass(r, cosim_now_ps(r->sim) + 50000), progress(r, 0);
+  nbc_xfer_end_at(r->me, 1, now_ns(r));
+  nbc_call_exit_at(r->me, now_ns(r));
+}
+static nbc_status measure(const char *name, int protocol, double late, uint32_t bytes) {
+  run *r = run_new(protocol, bytes);
+  if (!r) return NBC_E_IO;
+  nbc_clock_desc clock_desc = {.source = NBC_CLOCK_USER, .now_ns = sim_now, .user = r};
+  nbc_monitor_desc monitor_desc = {.history_calls = 64};
+  nbc_nic_watch_desc watch_desc;
+  cosim_source source;
+  nbc_monitor *monitor = NULL;
+  nbc_nic_watch *watch = NULL;
+  nbc_report *report = NULL;
+  nbc_table *table = NULL;
+  nbc_clock clock;
+  const double link = 64 / 5.76e-9; /* bytes per second: 64 in two cycles of 2.88 ns */
+  const int64_t part_ps = (int64_t)(1.6e12 * bytes / link / PARTS);
+  r->late_ps = (int64_t)(late * PARTS * (double)part_ps) + 2000000;
   nbc_nic nic = cosim_source_init(&source, r->sim, 0, NBC_NIC_SENT, RING, 6);
   source.by_ptm = by_ptm;
   cosim_advance(r->sim, 1000000);
@@ -220,22 +245,7 @@ static nbc_status measure(const char *name, int protocol, double late, uint32_t 
   if (status == NBC_OK) status = nbc_nic_watch_create(&watch_desc, &watch);
   if (status == NBC_OK) {
     cosim_advance(r->sim, 2000000);
-    nbc_xfer_begin_at(r->me, 1, bytes, NBC_KIND_SEND, NBC_PEER_OTHER_NODE, now_ns(r));
-    if (protocol == WRITE || protocol == SHORT)
-      r->step[0] = CTS;
-    else
-      post(r, 0, COSIM_KIND_PUT, RTS, 0, 0);
-    call(r, NBC_KIND_SEND);
-    for (int i = 0; i < PARTS; i++) {
-      int64_t begin = cosim_now_ps(r->sim);
-      pass(r, begin + part_ps);
-      r->out.computed[r->out.computed_count++] = (span){begin, cosim_now_ps(r->sim)};
-      if (protocol == FRAGMENT || protocol == SHORT) call(r, NBC_KIND_TEST);
-    }
-    call(r, NBC_KIND_WAIT);
-    while (!r->done) pass(r, cosim_now_ps(r->sim) + 50000), progress(r, 0);
-    nbc_xfer_end_at(r->me, 1, now_ns(r));
-    nbc_call_exit_at(r->me, now_ns(r));
+    send_one(r, part_ps);
     status = nbc_nic_poll(watch);
   }
   if (status == NBC_OK) status = nbc_monitor_report_at(monitor, now_ns(r), &report);

@@ -786,6 +786,32 @@ static words with_settings(char **argv, int at, launcher l, mpi m, const words *
   }
   return w;
 }
+static void make_folder(const char *folder) {
+  struct stat st;
+  if (mkdir(folder, 0777) == 0) return;
+  if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+  if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
+}
+/* ret the program's exit status; 1: it is 0, and not all was reported or drawn */
+static int run_and_report(const words *program, const words *report, const words *timeline,
+                          const char *folder) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int status = run(program);
+  if (!orphans_have_ended())
+    fputs("nbc: processes that the program left still run: the report is without what they measure "
+          "later\n",
+          stderr);
+  const int reported = run(report);
+  struct dirent **left;
+  if (reported != 0)
+    fprintf(stderr, "nbc: no whole report: the program ended with status %d%s\n", status,
+            scandir(folder, &left, report_filter, NULL) > 0
+                ? ""
+                : "; was it killed by SIGKILL, or by an internal error of the MPI, or does it not "
+                  "call MPI_Init?");
+  const int drawn = timeline->count ? run(timeline) : 0;
+  return status ? status : reported || drawn ? 1 : 0;
+}
 
 static int see(char **argv, int argc, bool gets) {
   wishes o = {.no_table = false};
@@ -814,11 +840,7 @@ static int see(char **argv, int argc, bool gets) {
   const char *table = keeps_tables         ? table_for(m, &settings, is_root, false, o.print)
                       : gets || o.no_table ? NULL
                                            : o.table;
-  if (folder && !o.print && mkdir(folder, 0777) != 0) {
-    struct stat st;
-    if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
-    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
-  }
+  if (folder && !o.print) make_folder(folder);
   launch as = {.l = l, .m = m, .of = argv, .count = at, .settings = &settings};
   const char *other = asks ? tables_of_run(&as, folder, &table) : NULL;
   words pairs = {NULL, 0};
@@ -848,23 +870,7 @@ static int see(char **argv, int argc, bool gets) {
     if (timeline.count) print_command(&timeline);
     return 0;
   }
-  if (folder) prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int status = run(&w);
-  if (!folder) return status;
-  if (!orphans_have_ended())
-    fputs("nbc: processes that the program left still run: the report is without what they measure "
-          "later\n",
-          stderr);
-  const int reported = run(&report);
-  struct dirent **left;
-  if (reported != 0)
-    fprintf(stderr, "nbc: no whole report: the program ended with status %d%s\n", status,
-            scandir(folder, &left, report_filter, NULL) > 0
-                ? ""
-                : "; was it killed by SIGKILL, or by an internal error of the MPI, or does it not "
-                  "call MPI_Init?");
-  const int drawn = timeline.count ? run(&timeline) : 0;
-  return status ? status : reported || drawn ? 1 : 0;
+  return folder ? run_and_report(&w, &report, &timeline, folder) : run(&w);
 }
 
 /* ---- the others ---------------------------------------------------------------------------------------- */
