@@ -502,22 +502,14 @@ static void match_messages(void) {
   for (uint64_t i = 0; i < matches.matched_count; i++) {
     match_one *s = &matches.sent[i], *r = &matches.received[i];
     if (!s->transfer || !r->transfer) continue;
-    *s->bounds = (match_bounds){true,
-                                false,
-                                false,
-                                r->timeline,
-                                r->transfer->begin_ns,
-                                r->transfer->end_ns,
-                                s->transfer->min_overlap_ns,
-                                s->transfer->max_overlap_ns};
-    *r->bounds = (match_bounds){true,
-                                false,
-                                false,
-                                s->timeline,
-                                s->transfer->begin_ns,
-                                s->transfer->end_ns,
-                                r->transfer->min_overlap_ns,
-                                r->transfer->max_overlap_ns};
+    *s->bounds = (match_bounds){.is_matched = true,
+                                .timeline = r->timeline,
+                                .min_ns = s->transfer->min_overlap_ns,
+                                .max_ns = s->transfer->max_overlap_ns};
+    *r->bounds = (match_bounds){.is_matched = true,
+                                .timeline = s->timeline,
+                                .min_ns = r->transfer->min_overlap_ns,
+                                .max_ns = r->transfer->max_overlap_ns};
     match_both(s, r);
   }
 }
