@@ -3292,6 +3292,7 @@ struct pm_world {
   pm_status status;
   int running, stopped;
   bool is_plain; /* nothing fails, no carrier: events alone let time pass */
+  bool is_large; /* see pm__ask_for */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;
@@ -3446,6 +3447,15 @@ static inline int64_t pm__whole_ps(double d_ps) {
 static inline void pm__clear(void *object, size_t bytes) {
   __asm__("" : "+r"(bytes)); /* not known to the compiler */
   memset(object, 0, bytes);
+}
+/* Of a world with thousands of processes nothing is in a cache any more when a message comes to its next step. So each
+   step asks for what the next one will look at, while others take theirs: some seventy lines for a put, one after the
+   other otherwise. Where something hangs on something else one step asks for the first, the next one for what
+   that leads to. Nothing is said of values: what is asked for may be anything by then. */
+enum { PM__LARGE = 512 }; /* nodes and processes */
+static inline void pm__ask_for(const void *object, int lines) {
+  uintptr_t line = (uintptr_t)object; /* perhaps NULL */
+  for (; lines > 0; lines--, line += PM__LINE) __builtin_prefetch((const void *)line);
 }
 /* A place in a ring, below twice its length: no division. */
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {
@@ -4931,6 +4941,7 @@ PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   t->poll_streak = 0;
   if (pm__time_passes(w, t_ps)) return false;
   t->is_idle = d_ns <= w->plat.cpu_poll_max_ns;
+  if (w->is_large) pm__ask_for(t->sp, 6);
   pm__sleeps(w, t, t_ps, "a Portals call");
   return true;
 }
@@ -5675,6 +5686,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
+  world->is_large = world->plat.node_count + world->proc_count > PM__LARGE;
   if (world->desc.threads) {
     pm__windows_run(world);
     world->running = 0;
@@ -10664,8 +10676,22 @@ static pm__flow *pm__ends_first(const pm_world *w) {
   while (i < w->ends_max) i = 2 * i + (ends[2 * i] != ends[1]);
   return w->flow[i - w->ends_max];
 }
+/* What the end of the first one will look at, see pm__ask_for. Mostly it is told of a message, to whose NICs it leads. */
+PM__APART static void pm__end_comes(const pm_world *w) {
+  const pm__flow *f = pm__ends_first(w);
+  int h;
+  pm__ask_for(f->arg, 5);
+  for (h = 0; h < f->link_count; h++) pm__ask_for(&w->links[f->link[h]], 2);
+  pm__ask_for(&w->nodes[f->from], 1);
+  pm__ask_for(&w->nodes[f->from].lane, 1);
+  pm__ask_for(&w->nodes[f->to].pid_0, 1);
+}
 /* The first ends are in the future of the world, and nowhere else. */
-static void pm__ends_next(pm_world *w) { pm__flow_end_at(w, w->ends[1]); }
+static void pm__ends_next(pm_world *w) {
+  const int64_t t_ps = w->ends[1];
+  if (w->is_large && t_ps != w->t_flow_end_ps && t_ps != PM__FOREVER) pm__end_comes(w);
+  pm__flow_end_at(w, t_ps);
+}
 static inline void pm__link_touched(pm_world *w, uint32_t link) {
   w->links[link].is_touched = true;
   w->touched[w->touched_count++] = link;
@@ -12305,6 +12331,31 @@ static int64_t pm__due_ps(const pm_world *w, const pm__known_way *way, int hop) 
   }
   return pm__hop_ps(w, way->link[hop], hop) + ((left < most ? left : most) - 1) * w->d_switch_ps;
 }
+/* ---- what comes next is asked for, see pm__ask_for ---- */
+/* Its flow has ended: the links before its tail, then its target's NIC and process. */
+PM__APART static void pm__ask_for_target(const pm_world *w, const pm__message *m,
+                                         const pm__known_way *way) {
+  int h;
+  for (h = 0; h < way->link_count; h++) pm__ask_for(&w->busy_ps[way->link[h]], 1);
+  pm__ask_for(m->what.target_nic->pid_0, 1);
+  pm__ask_for(m->what.target_nic->t_rx_ps, 1);
+  pm__ask_for(&m->what.to, 2);
+}
+/* It is on the wire, or its answer: what its list and its entry are found by; whom the answer is for. */
+PM__APART static void pm__ask_for_end(const pm__message *m) {
+  const pm_process *p = m->way.is_reply ? m->what.from->proc : m->what.target_nic->pid_0;
+  const pm__ni *ni = m->way.is_reply ? m->what.from : p ? p->ni[m->what.from_index] : NULL;
+  if (m->way.is_reply) {
+    pm__ask_for(p, 2);
+    pm__ask_for(p->threads, 3);
+    pm__ask_for(&ni->first_ct, 1);
+    pm__ask_for(&ni->first_md, 1);
+  } else if (ni) {
+    pm__ask_for(ni, 2);
+    pm__ask_for(ni->pt[m->what.pt / PM__PTS], 2);
+    pm__ask_for(&ni->first_me, 3);
+  }
+}
 /* It sets out. All events of messages lag behind by the time of one link packet, so that of one that is no longer the one
    at the end of its way is its arrival: for another one there it would have to be looked at twice. (Acknowledgements
    are shorter, and lag less: one may be booked before a message that reached the link so much earlier.) Of a flow only
@@ -12406,6 +12457,7 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
     m->way.known = pm__known(w, from, to);
     latency_ps = m->way.known->latency_ps;
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
+    if (w->is_large) pm__ask_for_target(w, m, m->way.known);
   }
   if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
@@ -12665,6 +12717,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   const int to = pm__job_to(m);
   pm__node *n = m->way.is_reply ? m->what.initiator_nic : m->what.target_nic;
   int64_t t_ps = w->now_ps;
+  if (w->is_large) pm__ask_for_end(m);
   if (!m->way.has_crossed && pm__is_under_way(w, m)) return;
   if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
@@ -12761,6 +12814,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
   if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
+  if (w->is_large) {
+    pm__ask_for(m->what.from, 1);
+    pm__ask_for(m->what.initiator_nic, 2);
+  }
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {

@@ -151,8 +151,22 @@ static pm__flow *pm__ends_first(const pm_world *w) {
   while (i < w->ends_max) i = 2 * i + (ends[2 * i] != ends[1]);
   return w->flow[i - w->ends_max];
 }
+/* What the end of the first one will look at, see pm__ask_for. Mostly it is told of a message, to whose NICs it leads. */
+PM__APART static void pm__end_comes(const pm_world *w) {
+  const pm__flow *f = pm__ends_first(w);
+  int h;
+  pm__ask_for(f->arg, 5);
+  for (h = 0; h < f->link_count; h++) pm__ask_for(&w->links[f->link[h]], 2);
+  pm__ask_for(&w->nodes[f->from], 1);
+  pm__ask_for(&w->nodes[f->from].lane, 1);
+  pm__ask_for(&w->nodes[f->to].pid_0, 1);
+}
 /* The first ends are in the future of the world, and nowhere else. */
-static void pm__ends_next(pm_world *w) { pm__flow_end_at(w, w->ends[1]); }
+static void pm__ends_next(pm_world *w) {
+  const int64_t t_ps = w->ends[1];
+  if (w->is_large && t_ps != w->t_flow_end_ps && t_ps != PM__FOREVER) pm__end_comes(w);
+  pm__flow_end_at(w, t_ps);
+}
 static inline void pm__link_touched(pm_world *w, uint32_t link) {
   w->links[link].is_touched = true;
   w->touched[w->touched_count++] = link;

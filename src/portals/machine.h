@@ -218,6 +218,7 @@ struct pm_world {
   pm_status status;
   int running, stopped;
   bool is_plain; /* nothing fails, no carrier: events alone let time pass */
+  bool is_large; /* see pm__ask_for */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;
@@ -372,6 +373,15 @@ static inline int64_t pm__whole_ps(double d_ps) {
 static inline void pm__clear(void *object, size_t bytes) {
   __asm__("" : "+r"(bytes)); /* not known to the compiler */
   memset(object, 0, bytes);
+}
+/* Of a world with thousands of processes nothing is in a cache any more when a message comes to its next step. So each
+   step asks for what the next one will look at, while others take theirs: some seventy lines for a put, one after the
+   other otherwise. Where something hangs on something else one step asks for the first, the next one for what
+   that leads to. Nothing is said of values: what is asked for may be anything by then. */
+enum { PM__LARGE = 512 }; /* nodes and processes */
+static inline void pm__ask_for(const void *object, int lines) {
+  uintptr_t line = (uintptr_t)object; /* perhaps NULL */
+  for (; lines > 0; lines--, line += PM__LINE) __builtin_prefetch((const void *)line);
 }
 /* A place in a ring, below twice its length: no division. */
 static inline uint32_t pm__round(uint32_t place, uint32_t length) {

@@ -114,6 +114,31 @@ static int64_t pm__due_ps(const pm_world *w, const pm__known_way *way, int hop) 
   }
   return pm__hop_ps(w, way->link[hop], hop) + ((left < most ? left : most) - 1) * w->d_switch_ps;
 }
+/* ---- what comes next is asked for, see pm__ask_for ---- */
+/* Its flow has ended: the links before its tail, then its target's NIC and process. */
+PM__APART static void pm__ask_for_target(const pm_world *w, const pm__message *m,
+                                         const pm__known_way *way) {
+  int h;
+  for (h = 0; h < way->link_count; h++) pm__ask_for(&w->busy_ps[way->link[h]], 1);
+  pm__ask_for(m->what.target_nic->pid_0, 1);
+  pm__ask_for(m->what.target_nic->t_rx_ps, 1);
+  pm__ask_for(&m->what.to, 2);
+}
+/* It is on the wire, or its answer: what its list and its entry are found by; whom the answer is for. */
+PM__APART static void pm__ask_for_end(const pm__message *m) {
+  const pm_process *p = m->way.is_reply ? m->what.from->proc : m->what.target_nic->pid_0;
+  const pm__ni *ni = m->way.is_reply ? m->what.from : p ? p->ni[m->what.from_index] : NULL;
+  if (m->way.is_reply) {
+    pm__ask_for(p, 2);
+    pm__ask_for(p->threads, 3);
+    pm__ask_for(&ni->first_ct, 1);
+    pm__ask_for(&ni->first_md, 1);
+  } else if (ni) {
+    pm__ask_for(ni, 2);
+    pm__ask_for(ni->pt[m->what.pt / PM__PTS], 2);
+    pm__ask_for(&ni->first_me, 3);
+  }
+}
 /* It sets out. All events of messages lag behind by the time of one link packet, so that of one that is no longer the one
    at the end of its way is its arrival: for another one there it would have to be looked at twice. (Acknowledgements
    are shorter, and lag less: one may be booked before a message that reached the link so much earlier.) Of a flow only
@@ -215,6 +240,7 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
     m->way.known = pm__known(w, from, to);
     latency_ps = m->way.known->latency_ps;
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
+    if (w->is_large) pm__ask_for_target(w, m, m->way.known);
   }
   if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
@@ -474,6 +500,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   const int to = pm__job_to(m);
   pm__node *n = m->way.is_reply ? m->what.initiator_nic : m->what.target_nic;
   int64_t t_ps = w->now_ps;
+  if (w->is_large) pm__ask_for_end(m);
   if (!m->way.has_crossed && pm__is_under_way(w, m)) return;
   if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
   if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
@@ -570,6 +597,10 @@ static void pm__match_event(pm_world *w, pm__event *event) {
     if (pm__brings_data(m)) w->stats.sent_bytes += m->what.mlength;
   }
   if (pm__waits_for_write(w, m, bytes)) t_ps += w->plat.pci_latency_ns * PM__PS;
+  if (w->is_large) {
+    pm__ask_for(m->what.from, 1);
+    pm__ask_for(m->what.initiator_nic, 2);
+  }
   m->way.is_reply = 1;
   m->way.lane = (unsigned char)(m->way.lane | 1);
   if (w->plat.quick_ack && !pm__brings_data(m) && !inside) {

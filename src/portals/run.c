@@ -416,6 +416,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->running = 1;
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
+  world->is_large = world->plat.node_count + world->proc_count > PM__LARGE;
   if (world->desc.threads) {
     pm__windows_run(world);
     world->running = 0;

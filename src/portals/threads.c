@@ -327,6 +327,7 @@ PM__PRIVATE bool pm__pays(pm_world *w, pm_thread *t) {
   t->poll_streak = 0;
   if (pm__time_passes(w, t_ps)) return false;
   t->is_idle = d_ns <= w->plat.cpu_poll_max_ns;
+  if (w->is_large) pm__ask_for(t->sp, 6);
   pm__sleeps(w, t, t_ps, "a Portals call");
   return true;
 }

@@ -95,6 +95,36 @@ static void left_get_body(void *unused) {
 }
 static void initiators_are_known_after_they_left(void) { at_every_count(left_get_body); }
 
+/* Large worlds ask memory early for what later steps look at, also of processes that have gone by then. */
+static int whole_count;
+static void crowd_body(void *unused) {
+  static const size_t bytes[] = {8, 100, 10000};
+  static unsigned char source[10000], sink[10000];
+  ptl_handle_any_t ni, h, entry_h, ct;
+  ptl_pt_index_t pt;
+  ptl_ct_event_t v;
+  const int me = pm_rank();
+  (void)unused;
+  CHECK(!PtlInit() && !PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &ni));
+  CHECK(!PtlCTAlloc(ni, &ct) && !PtlPTAlloc(ni, 0, PTL_EQ_NONE, 40, &pt));
+  ptl_me_t le = entry(sink, sizeof sink, 0, PTL_ME_OP_PUT | PTL_ME_EVENT_CT_COMM | QUIET);
+  le.ct_handle = ct;
+  ptl_md_t md = {source, sizeof source, 0, PTL_EQ_NONE, PTL_CT_NONE};
+  CHECK(!PtlMEAppend(ni, 40, &le, PTL_PRIORITY_LIST, NULL, &entry_h) && !PtlMDBind(ni, &md, &h));
+  pm_barrier();
+  for (int i = 0; i < 3; i++)
+    CHECK(!PtlPut(h, 0, bytes[i], PTL_NO_ACK_REQ, pm_process_id((me + 1) % pm_size()), 40, 0, 0, NULL, 0));
+  if (me & 1) return;
+  CHECK(!PtlCTWait(ct, 3, &v) && v.success == 3 && v.failure == 0);
+  whole_count++;
+}
+static void a_large_world_bears_that_half_of_it_leaves(void) {
+  pm_world_desc desc = {0};
+  whole_count = 0;
+  run_world(600, crowd_body, &desc);
+  CHECK(whole_count == 300);
+}
+
 /* ---- limits --------------------------------------------------------------------------------------- */
 static void least_body(void *unused) {
   ptl_ni_limits_t wish, got;
@@ -456,6 +486,7 @@ int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(what_was_put_arrives_after_its_initiator_left);
   RUN(initiators_are_known_after_they_left);
+  RUN(a_large_world_bears_that_half_of_it_leaves);
   RUN(limits_have_least_values);
   RUN(volatile_payload_is_copied_whatever_its_size);
   RUN(release_after_send_waits_for_the_last_use);
