@@ -1365,10 +1365,20 @@ void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, i
 void cosim_write(cosim *sim, int nic, uint32_t offset, uint32_t value) {
   cosim_write_partial(sim, nic, offset, value, 15);
 }
-uint32_t cosim_read_at(cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error) {
+void cosim_read_ask(cosim *sim, int nic, uint32_t offset) {
   Nic &n = sim->nics[(size_t)nic];
   n.read_done = false;
   n.mmio.push_back(Mmio{sim->cycle + sim->mmio, offset & (COSIM_BAR_BYTES - 1), 0, 0, false});
+}
+int cosim_read_got(const cosim *sim, int nic, uint32_t *value) {
+  const Nic &n = sim->nics[(size_t)nic];
+  if (!n.read_done || sim->cycle < n.read_cycle + sim->mmio) return 0;
+  *value = n.read_value;
+  return 1;
+}
+uint32_t cosim_read_at(cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error) {
+  Nic &n = sim->nics[(size_t)nic];
+  cosim_read_ask(sim, nic, offset);
   while (!n.read_done) sim->step();
   cosim_cycles(sim, sim->mmio); // the answer's way back
   if (at_cycle) *at_cycle = n.read_cycle;

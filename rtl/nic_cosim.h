@@ -446,6 +446,9 @@ void cosim_write(cosim *sim, int nic, uint32_t offset, uint32_t value);
    NIC read the register. *error (may be NULL): the NIC answered with an error. */
 uint32_t cosim_read_at(cosim *sim, int nic, uint32_t offset, int64_t *at_cycle, int *error);
 uint32_t cosim_read(cosim *sim, int nic, uint32_t offset);
+/* The same without waiting, one at a time for each NIC: 1 once the answer has come back. */
+void cosim_read_ask(cosim *sim, int nic, uint32_t offset);
+int cosim_read_got(const cosim *sim, int nic, uint32_t *value);
 /* Writes with byte enables, for tests of the bus. */
 void cosim_write_partial(cosim *sim, int nic, uint32_t offset, uint32_t value, int strobe);
 

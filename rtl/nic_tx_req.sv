@@ -2,7 +2,9 @@
 // have as many slots of their own behind the host's. A command slot is also the record of the
 // message until it is acknowledged: it keeps inline and PIO payload for retransmission, DMA payload is
 // read from the host again. Slots are used as a ring. A walker looks at one slot per cycle for those
-// whose acknowledgement is late; the delay is the same for all, so that is enough. What is chosen to be
+// whose acknowledgement is late, the oldest first, as they must arrive in order; the delay is the same for all, so that is
+// enough. Tries are counted since the peer has answered anything: it may have refused a message only for
+// want of an earlier one. What is chosen to be
 // sent, late or new, waits in a queue of jobs while its payload is read: a header leaves when its data are
 // at hand, and the host's latency is met once for many messages.
 module nic_tx_req import nic_pkg::*; #(
@@ -85,11 +87,13 @@ module nic_tx_req import nic_pkg::*; #(
   logic [7:0]  seq_q [All];
   logic [3:0]  retry_q [All];
   logic [31:0] sent_q [All];
+  logic [Sb:0] heard_q [All], answers_q [Peers];   // answers of the peer, modulo 64: up to the last try, now
 
   state_t state_q;
   logic [31:0] head_q, tail_q, send_q, now_q;
   logic [Sb:0] trg_head_q, trg_tail_q, trg_send_q;   // of released commands, as head, tail and send
   logic [Sb:0] walk_q, cur_q;
+  logic [Sb-1:0] step_q;
   logic turn_q;   // whose turn it is: released commands'
   logic [7:0] base_q;
   logic [All-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
@@ -131,7 +135,7 @@ module nic_tx_req import nic_pkg::*; #(
   logic late, fresh, legal, size_ok, open, nxt_dma, room, host_fresh, trg_fresh, by_trg;
   logic [7:0] w_next, w_base;
   logic [Sb:0] host_next, send_slot, pick;
-  logic start_new, start_old, lost, malformed, job_push, job_ready, job_valid, job_pop;
+  logic start_new, start_old, tries, answered, lost, malformed, job_push, job_ready, job_valid, job_pop;
   job_t job_in, job;
   logic [6:0] unused_jobs;
   assign host_next = {1'b0, send_q[Sb-1:0]};
@@ -160,8 +164,11 @@ module nic_tx_req import nic_pkg::*; #(
     legal = legal && nxt_ctx.enable;
   end
   assign room      = job_ready && (!nxt_dma || rd_ready_i);
-  assign start_old = late && retry_q[walk_q] < retries_i && room;
-  assign lost      = late && retry_q[walk_q] >= retries_i && job_ready;
+  // while it waits its window lets at most 31 before it and 31 behind it be answered
+  assign answered  = answers_q[nxt.dst] != heard_q[walk_q];
+  assign tries     = retry_q[walk_q] < retries_i || (answered && retries_i != '0);
+  assign start_old = late && tries && room;
+  assign lost      = late && !tries && job_ready;
   assign start_new = !late && fresh && legal && open && room;
   assign malformed = !late && fresh && !legal && job_ready;
   assign job_push  = start_old || lost || start_new || malformed;
@@ -181,7 +188,7 @@ module nic_tx_req import nic_pkg::*; #(
   logic [7:0] done_seq;
   nic_tx_window #(.PeerCount(Peers), .Window(Window)) u_window (
     .clk_i, .rst_ni, .clear_i, .clear_peer_i, .peer_i(nxt.dst), .open_o(open), .next_o(w_next),
-    .base_o(w_base), .send_i(start_new), .done_i(done_any), .done_peer_i(done_peer), .done_seq_i(done_seq)
+    .base_o(w_base), .send_i(start_new), .again_i(start_old), .done_i(done_any), .done_peer_i(done_peer), .done_seq_i(done_seq)
   );
 
   // ---- completion: by the response side, or here when given up ---------------------------------------
@@ -316,8 +323,10 @@ module nic_tx_req import nic_pkg::*; #(
       turn_q    <= 1'b0;
       now_q     <= '0;
       walk_q    <= '0;
+      step_q    <= '0;
       cur_q     <= '0;
       base_q    <= '0;
+      for (int unsigned p = 0; p < Peers; p++) answers_q[p] <= '0;
       queued_q  <= '0;
       count_q   <= '0;
       idx_q     <= '0;
@@ -343,7 +352,11 @@ module nic_tx_req import nic_pkg::*; #(
         trg_tail_q <= trg_tail_q + 1'b1;
       end
       // choice
-      if (!late || job_push) walk_q <= walk_q + 1'b1;
+      if (!late || job_push) begin
+        step_q <= step_q + 1'b1;
+        if (step_q != '1) walk_q[Sb-1:0] <= walk_q[Sb-1:0] + 1'b1;
+        else walk_q <= {!walk_q[Sb], walk_q[Sb] ? tail_q[Sb-1:0] : trg_tail_q[Sb-1:0]};
+      end
       turn_q <= !turn_q;
       if ((start_new || malformed) && !by_trg) send_q <= send_q + 32'd1;
       if ((start_new || malformed) && by_trg) trg_send_q <= trg_send_q + 1'b1;
@@ -380,6 +393,7 @@ module nic_tx_req import nic_pkg::*; #(
         state_q <= (job.fail == StOk) ? Head : Fail;
       end
       if (done_i) slot_q[q_slot] <= SlotDone;
+      if (done_i) answers_q[q_cmd_o.dst] <= answers_q[q_cmd_o.dst] + 1'b1;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -388,7 +402,8 @@ module nic_tx_req import nic_pkg::*; #(
       retry_q[send_slot] <= '0;
       sent_q[send_slot]  <= now_q;
     end
-    if (retransmit_o) retry_q[walk_q] <= retry_q[walk_q] + 4'd1;
+    if (start_new || start_old) heard_q[pick] <= answers_q[nxt.dst];
+    if (retransmit_o) retry_q[walk_q] <= answered ? 4'd1 : retry_q[walk_q] + 4'd1;
     if (state_q == Head || state_q == Body) sent_q[cur_q] <= now_q;
     if (rsp_moves_i) sent_q[rsp_slot_i[Sb:0]] <= now_q;
   end

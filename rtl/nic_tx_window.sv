@@ -1,6 +1,8 @@
 // Sender's side of the end-to-end reliability: for each peer the next sequence number and the oldest one
 // that is not acknowledged. At most Window messages are under way per peer; acknowledgements may come
-// in any order and more than once, the base moves over the oldest that are done.
+// in any order and more than once, the base moves over the oldest that are done. Once one is sent again nothing new goes to
+// its peer until none is under way: a receiver takes messages in order, so it would refuse what is new until all that
+// it lacks has come, and each would wait for its own turn to be sent again, for as long as the sender has more.
 module nic_tx_window #(
   parameter int unsigned PeerCount = 64,
   parameter int unsigned Window = 8,   // a power of two, at most 64
@@ -15,25 +17,29 @@ module nic_tx_window #(
   output logic [7:0]    next_o,
   output logic [7:0]    base_o,
   input  logic          send_i,        // next_o is used; only while open_o
+  input  logic          again_i,       // one of peer_i is sent again
   input  logic          done_i,        // done_seq_i is acknowledged or given up
   input  logic [Pb-1:0] done_peer_i,
   input  logic [7:0]    done_seq_i
 `ifdef FORMAL
   , output logic [Window-1:0] f_done_o   // of peer 0
+  , output logic              f_again_o
 `endif
 );
 `ifdef FORMAL
   assign f_done_o = done_q[0];
+  assign f_again_o = again_q[0];
 `endif
   logic [7:0] next_q [PeerCount];
   logic [7:0] base_q [PeerCount];
   logic [Window-1:0] done_q [PeerCount];   // bit i: base + i is done
+  logic [PeerCount-1:0] again_q;           // one was sent again since none was under way
 
   logic [7:0] used;
   assign next_o = next_q[peer_i];
   assign base_o = base_q[peer_i];
   assign used   = next_o - base_o;
-  assign open_o = used < 8'(Window);
+  assign open_o = again_q[peer_i] ? used == 8'd0 : used < 8'(Window);
 
   // Mark the message, then slide over the done ones at the bottom
   logic [7:0] d_base, d_next, d_used, d_at;
@@ -64,8 +70,11 @@ module nic_tx_window #(
         base_q[p] <= '0;
         done_q[p] <= '0;
       end
+      again_q <= '0;
     end else begin
       if (send_i && open_o) next_q[peer_i] <= next_o + 8'd1;
+      if (again_i) again_q[peer_i] <= 1'b1;
+      else if (send_i && open_o) again_q[peer_i] <= 1'b0;
       if (done_i) begin
         base_q[done_peer_i] <= d_base + 8'(d_count);
         done_q[done_peer_i] <= d_slid;
@@ -74,6 +83,7 @@ module nic_tx_window #(
         next_q[clear_peer_i] <= '0;
         base_q[clear_peer_i] <= '0;
         done_q[clear_peer_i] <= '0;
+        again_q[clear_peer_i] <= 1'b0;
       end
     end
   end

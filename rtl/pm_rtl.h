@@ -158,6 +158,7 @@ typedef struct pm_rtl__part {
   uint32_t bytes;
   bool is_back, has_arrived; /* is_back: the second way of an exchange */
   int nic, klass, slot;
+  int64_t t_go_ps;                     /* when its command was written */
   int64_t t_first_ps[2], t_last_ps[2]; /* of request and answer; -1: not yet */
   struct pm_rtl__part *next, *sibling; /* in the queue or the free list; of the same message */
 } pm_rtl__part;
@@ -225,7 +226,11 @@ typedef struct pm_rtl__nic {
   pm_rtl__load
       *looks; /* gets and atomics that it sends and whose entries the model has not looked for */
   uint32_t submitted[2];
-  unsigned char slot_is_used[2][COSIM_SLOTS];
+  /* A message whose time was up before it ended: a repetition of it may still wait to leave, so the slot is free when the
+     NIC's tail says so */
+  unsigned char slot_is_used[2][COSIM_SLOTS], slot_is_late[2][COSIM_SLOTS];
+  uint32_t tail_is[2];               /* as far as it was read */
+  int asked;                         /* 1 + class whose tail is being read; 0: none */
   uint64_t sending[4], receiving[4]; /* whose packets are at the pins, per virtual network */
   int sending_way[4], receiving_way[4];
 } pm_rtl__nic;
@@ -241,7 +246,8 @@ struct pm_rtl {
       forgotten_count; /* loads of triggers: is_waiting, is_due, is_forgotten */
   pm_rtl_matches matches;
   pm_rtl__load *matching; /* whose entry the model looks for */
-  int64_t base_ps, period_ps;
+  int64_t base_ps, period_ps, timeout_ps;
+  int asked_count; /* registers that are being read */
   uint64_t rng;
   pm_rtl__nic *nics;
   pm_rtl__part *parts, *free_head, *free_tail;
@@ -793,16 +799,46 @@ static void pm_rtl__command(pm_rtl *r, pm_rtl__part *p) {
   const cosim_command c = pm_rtl__command_of(r, p, payload);
   cosim_submit(r->sim, p->nic, p->klass, &c, c.payload == COSIM_PAY_PIO ? payload : NULL);
 }
+/* The slot of the next command is free; else the NIC is asked, if it must be. */
+static bool pm_rtl__has_slot(pm_rtl *r, int nic, int klass) {
+  pm_rtl__nic *n = &r->nics[nic];
+  const uint32_t slot = n->submitted[klass] % COSIM_SLOTS;
+  if (n->slot_is_used[klass][slot]) return 0;
+  if (!n->slot_is_late[klass][slot] ||
+      (int32_t)(n->tail_is[klass] + COSIM_SLOTS - n->submitted[klass]) > 0)
+    return 1;
+  if (!n->asked) {
+    n->asked = 1 + klass;
+    r->asked_count++;
+    cosim_read_ask(r->sim, nic, klass ? COSIM_CMD1_TAIL : COSIM_CMD0_TAIL);
+  }
+  return 0;
+}
 /* The commands that wait, as far as there are slots. */
 static void pm_rtl__pump(pm_rtl *r, int nic, int klass) {
   pm_rtl__nic *n = &r->nics[nic];
-  while (n->head[klass] && !n->slot_is_used[klass][n->submitted[klass] % COSIM_SLOTS]) {
+  while (n->head[klass] && pm_rtl__has_slot(r, nic, klass)) {
     pm_rtl__part *p = n->head[klass];
     n->head[klass] = p->next;
     p->next = NULL;
     p->slot = (int)(n->submitted[klass]++ % COSIM_SLOTS);
+    p->t_go_ps = pm_rtl__now_ps(r);
     n->slot_is_used[klass][p->slot] = 1;
     pm_rtl__command(r, p);
+  }
+}
+/* What NICs were asked for has come. */
+static void pm_rtl__answers(pm_rtl *r) {
+  int i;
+  for (i = 0; i < r->nic_count; i++) {
+    pm_rtl__nic *n = &r->nics[i];
+    uint32_t value;
+    if (!n->asked || !cosim_read_got(r->sim, i, &value)) continue;
+    n->tail_is[n->asked - 1] = value;
+    n->asked = 0;
+    r->asked_count--;
+    pm_rtl__pump(r, i, 0);
+    pm_rtl__pump(r, i, 1);
   }
 }
 static void pm_rtl__part_go(pm_rtl *r, pm_rtl__part *p) {
@@ -1154,7 +1190,10 @@ static void pm_rtl__told(pm_rtl *r, const cosim_event *e) {
     pm_rtl__finish(r, l);
   } else {
     nic = p->nic, klass = p->klass;
-    if (p->slot >= 0) r->nics[nic].slot_is_used[klass][p->slot] = 0;
+    if (p->slot >= 0) {
+      r->nics[nic].slot_is_used[klass][p->slot] = 0;
+      r->nics[nic].slot_is_late[klass][p->slot] = pm_rtl__now_ps(r) - p->t_go_ps >= r->timeout_ps;
+    }
     pm_rtl__left_nic(r, l);
     if (e->status != COSIM_OK)
       l->lost++;
@@ -1209,6 +1248,7 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
   while (!r->has_told && pm_rtl__is_busy(r) && until_ps - r->period_ps >= pm_rtl__now_ps(r)) {
     cosim_cycles(r->sim, 1);
     if (r->event_count) pm_rtl__events(r);
+    if (r->asked_count) pm_rtl__answers(r);
     if (r->due_count && r->part_count - r->waiting_count == r->due_count && !r->event_count &&
         cosim_idle(r->sim)) {
       pm_world_fail(r->world, PM_E_STATE, "pm_rtl.h: a NIC's counter is not what the model's is");
@@ -1373,6 +1413,8 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->rng = of.seed;
   r->part_count = r->event_count = r->change_count = 0;
   r->has_told = false;
+  r->asked_count = 0;
+  r->timeout_ps = of.platform->e2e_retry_ns * 1000;
   r->waiting_count = r->due_count = r->forgotten_count = 0;
   r->matching = NULL;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);

@@ -596,8 +596,8 @@ static void a_message_ends_once(void) {
   cosim_write(sim, 0, COSIM_TIMEOUT, 150), cosim_write(sim, 0, COSIM_RETRIES, 0);
   cosim_cycles(sim, 100);
   for (int i = 0; i < 60; i++) {
-    const int slot = i % COSIM_SLOTS; /* slots, and as many of triggers, are looked at in turn */
-    while (cosim_cycle(sim) % (2 * COSIM_SLOTS) != slot) cosim_cycles(sim, 1);
+    const int slot = i % COSIM_SLOTS; /* slots, and as many of triggers, are looked at in turn, the oldest first */
+    while (cosim_cycle(sim) % (2 * COSIM_SLOTS)) cosim_cycles(sim, 1);
     const int64_t begin = cosim_cycle(sim);
     const cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 0);
     cosim_packet ack = forge(1, 0, i, RESPONSE, SOP | EOP, COSIM_KIND_ACK, 0, 0);
@@ -624,6 +624,95 @@ static void a_stamp_interrupts(void) {
   CHECK(host_event_wait(sim, 0, &ev, 9000));
   cosim_cycles(sim, 500);
   CHECK(cosim_read(sim, 0, COSIM_IRQ_STATUS) >> 4 & 1);
+  cosim_destroy(sim);
+}
+
+/* Of a message's tries some are lost, told by its number: bit n of the mask is the try n */
+static uint32_t Tries_lost[256];
+static int Tries[256], Order[256], Order_count;
+static cosim_fault lose_tries(void *ctx, int src, int dst, const cosim_packet *p) {
+  const int seq = (int)(p->header >> 12 & 255);
+  (void)ctx, (void)dst;
+  if (src || (p->header >> 2 & 3) != REQUEST) return COSIM_PASS;
+  if (Tries[seq] && Order_count < 256) Order[Order_count++] = seq;
+  return Tries_lost[seq] >> Tries[seq]++ & 1 ? COSIM_LOSE : COSIM_PASS;
+}
+static cosim *start_losing(uint32_t timeout, uint32_t retries) {
+  cosim_desc d = host_near_desc(2);
+  const cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  d.fault = lose_tries;
+  memset(Tries, 0, sizeof Tries), memset(Tries_lost, 0, sizeof Tries_lost), Order_count = 0;
+  cosim *sim = host_start(&d);
+  cosim_append(sim, 1, 0, &e);
+  cosim_write(sim, 0, COSIM_TIMEOUT, timeout), cosim_write(sim, 0, COSIM_RETRIES, retries);
+  host_settle(sim);
+  return sim;
+}
+static void put_one(cosim *sim, uint64_t user) {
+  cosim_command c = host_command(COSIM_KIND_PUT, 1, 7, 0, 8);
+  c.payload = COSIM_PAY_INLINE, c.user = user;
+  cosim_submit(sim, 0, 0, &c, NULL);
+}
+/* Messages behind a lost one are refused until it has come. Those that the host has ready then go when all of them are
+   there: the first ones are repeated once, not each message from there on */
+static void a_loss_repeats_what_was_under_way_only(void) {
+  cosim *sim = start_losing(1500, 5);
+  cosim_event ev;
+  int count = 0, done = 0;
+  Tries_lost[5] = 1;
+  while (done < 200 && cosim_cycle(sim) < 60000) {
+    if (count < 200 && count - done < 16) put_one(sim, (uint64_t)count++);
+    cosim_cycles(sim, 20);
+    while (host_event(sim, 0, &ev)) {
+      CHECK(ev.status == COSIM_OK && ev.user == (uint64_t)done);
+      done++;
+    }
+  }
+  CHECK(done == 200);
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) <= 16);
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_FUTURE) <= 16);
+  cosim_destroy(sim);
+}
+/* A message may have been refused for want of an earlier one: each answer of its peer gives it all of its tries again,
+   if there are any. Without an answer it has them once */
+static void tries_are_counted_since_the_last_answer(void) {
+  cosim *sim = start_losing(1000, 2);
+  cosim_event ev;
+  Tries_lost[0] = 1, Tries_lost[1] = 6, Tries_lost[5] = 255;
+  for (uint64_t i = 0; i < 4; i++) put_one(sim, i);
+  for (uint64_t i = 0; i < 4; i++)
+    CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK && ev.user == i);
+  CHECK(Tries[0] == 2 && Tries[1] == 4 && Tries[3] >= 4);
+  put_one(sim, 4), put_one(sim, 5);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK && ev.user == 4);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE && ev.user == 5);
+  CHECK(Tries[5] == 3);
+  cosim_write(sim, 0, COSIM_RETRIES, 0);
+  Tries_lost[7] = 255;
+  put_one(sim, 6), put_one(sim, 7);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK && ev.user == 6);
+  CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_UNDELIVERABLE && ev.user == 7);
+  CHECK(Tries[7] == 1);
+  cosim_destroy(sim);
+}
+/* Where the ring of slots ends among them, too, in whichever cycle they become late */
+static void the_oldest_is_sent_again_first(void) {
+  cosim *sim = start_losing(1000, 5);
+  cosim_event ev;
+  int seq = 0;
+  for (int round = 0; round < 8; round++) {
+    for (int i = 0; i < 24; i++) Tries_lost[seq + i] = round ? 1 : 0;
+    cosim_write(sim, 0, COSIM_CTRL, 0); /* all leave at once */
+    for (int i = 0; i < 24; i++) put_one(sim, (uint64_t)i);
+    cosim_cycles(sim, 1200 + 9 * round);
+    cosim_write(sim, 0, COSIM_CTRL, 1);
+    Order_count = 0;
+    for (int i = 0; i < 24; i++) CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.status == COSIM_OK);
+    for (int i = 0; i < Order_count; i++) CHECK(Order[i] == seq + i);
+    CHECK(Order_count == (round ? 24 : 0));
+    seq += 24;
+    host_settle(sim);
+  }
   cosim_destroy(sim);
 }
 
@@ -656,6 +745,9 @@ int main(int argc, char **argv) {
   RUN(a_shorter_repetition_is_not_taken);
   RUN(an_atomic_finds_what_was_written_before);
   RUN(a_message_ends_once);
+  RUN(a_loss_repeats_what_was_under_way_only);
+  RUN(tries_are_counted_since_the_last_answer);
+  RUN(the_oldest_is_sent_again_first);
   RUN(a_stamp_interrupts);
   return TEST_END();
 }

@@ -170,6 +170,7 @@ static void tx_window_slides_over_the_oldest() {
   fresh();
   struct {
     uint8_t next = 0, base = 0;
+    bool again = false; // one was sent again since none was under way
     std::set<uint8_t> done;
   } peer[4];
   for (int i = 0; i < 30000; i++) {
@@ -179,15 +180,17 @@ static void tx_window_slides_over_the_oldest() {
     // an acknowledgement of something under way, or a stray one
     t->txw_done_seq_i =
         chance(80) && used ? (uint8_t)(peer[d].base + test_below(used)) : (uint8_t)test_rand();
-    t->txw_done_i = chance(45), t->txw_send_i = chance(60);
+    t->txw_done_i = chance(45), t->txw_send_i = chance(60), t->txw_again_i = chance(3) && i % 8000 > 4000;
     t->txw_clear_i = i % 1000 == 999, t->txw_clear_peer_i = (uint8_t)test_below(4);
     settle();
-    bool open = (uint8_t)(peer[p].next - peer[p].base) < 8;
+    bool open = (uint8_t)(peer[p].next - peer[p].base) < (peer[p].again ? 1 : 8);
     CHECK(t->txw_open_o == open && t->txw_next_o == peer[p].next && t->txw_base_o == peer[p].base);
     if (t->txw_done_i && (uint8_t)(t->txw_done_seq_i - peer[d].base) < used) {
       peer[d].done.insert(t->txw_done_seq_i);
       while (peer[d].done.erase(peer[d].base)) peer[d].base++;
     }
+    if (t->txw_again_i) peer[p].again = true;
+    else if (t->txw_send_i && open) peer[p].again = false;
     if (t->txw_send_i && open) peer[p].next++;
     if (t->txw_clear_i) peer[t->txw_clear_peer_i] = {};
     cycle();

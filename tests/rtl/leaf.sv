@@ -47,6 +47,7 @@ module leaf import nic_pkg::*; (
   output logic [7:0]   txw_next_o,
   output logic [7:0]   txw_base_o,
   input  logic         txw_send_i,
+  input  logic         txw_again_i,
   input  logic         txw_done_i,
   input  logic [1:0]   txw_done_peer_i,
   input  logic [7:0]   txw_done_seq_i,
@@ -260,7 +261,7 @@ module leaf import nic_pkg::*; (
   nic_tx_window #(.PeerCount(4)) u_txw (
     .clk_i, .rst_ni, .clear_i(txw_clear_i), .clear_peer_i(txw_clear_peer_i), .peer_i(txw_peer_i),
     .open_o(txw_open_o), .next_o(txw_next_o), .base_o(txw_base_o), .send_i(txw_send_i),
-    .done_i(txw_done_i), .done_peer_i(txw_done_peer_i), .done_seq_i(txw_done_seq_i)
+    .again_i(txw_again_i), .done_i(txw_done_i), .done_peer_i(txw_done_peer_i), .done_seq_i(txw_done_seq_i)
   );
   nic_rx_window #(.PeerCount(4)) u_rxw (
     .clk_i, .rst_ni, .clear_i(rxw_clear_i), .clear_peer_i(rxw_clear_peer_i), .peer_i(rxw_peer_i),

@@ -177,6 +177,31 @@ static void nothing_is_lost_under_faults(void) {
   check_moves(NODES * ROUNDS);
 }
 
+/* Up to 32 under way, of which one in twenty is lost: each has its tries, whichever others are lost, and none is given up */
+static void crowd_body(void *unused) {
+  const int to = 1 - pm_rank();
+  port p = port_open();
+  (void)unused;
+  for (int i = 0, under_way = 0; i < 150 || under_way; i++) {
+    if (i < 150) {
+      CHECK(PtlPut(p.md, 0, i % 4 ? 1 + mix(W.seed + (uint64_t)i) % 600 : 9000, PTL_ACK_REQ, pm_process_id(to), 3, 0, 0, NULL, 0) == PTL_OK);
+      if (++under_way < 32) continue;
+    }
+    W.bad += wait_for(p.eq, PTL_EVENT_ACK).ni_fail_type != PTL_NI_OK;
+    W.ends++, under_way--;
+  }
+  port_close(&p);
+}
+static void many_under_way_are_all_delivered(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  pm_faults faults = {0};
+  platform.e2e_retry_ns = 10000, faults.loss_ratio = 0.05;
+  memset(&W, 0, sizeof W);
+  W.seed = test_rand();
+  run_level(&platform, PM_LINK_CARRIER, crowd_body, &faults);
+  CHECK(W.bad == 0 && W.ends == 300);
+}
+
 /* Every operation on one integer, float, double or complex number: the NIC's arithmetic is the model's. */
 static int64_t T_sum_ns[PTL_DATATYPE_LAST]; /* by type: how long one took, there and back */
 static bool is_operation(int op, int type) {
@@ -951,6 +976,7 @@ int main(int argc, char **argv) {
   RUN(puts_gets_atomics_are_the_same_on_all_levels);
   RUN(levels_change_while_messages_are_under_way);
   RUN(nothing_is_lost_under_faults);
+  RUN(many_under_way_are_all_delivered);
   RUN(the_nic_computes_like_the_model);
   RUN(the_nic_computes_many_like_the_model);
   RUN(random_calls_on_complex_doubles_agree);

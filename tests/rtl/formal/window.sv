@@ -5,7 +5,7 @@
 module window #(
   parameter int unsigned W = 32   // as in nic_pkg
 ) (
-  input logic       clk, send, arrive, answer, give_up, deliver_now,   // free
+  input logic       clk, send, again, arrive, answer, give_up, deliver_now,   // free
   input logic [7:0] seq, base_sent, ack
 );
   localparam logic [7:0] Old = 8'd64;
@@ -13,14 +13,14 @@ module window #(
   logic started = 1'b0, rst_n;
   assign rst_n = started;
 
-  logic open, accept, duplicate, future, skipped, done;
+  logic open, again_now, accept, duplicate, future, skipped, done;
   logic [7:0] next, base, expect_seq, done_seq;
   logic [W-1:0] done_map;
   logic [7:0] delivered = 8'd0;   // how many, modulo 256; or skipped after giving up
   nic_tx_window #(.PeerCount(2), .Window(W)) u_tx (
     .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .clear_peer_i(1'b0), .peer_i(1'b0), .open_o(open),
-    .next_o(next), .base_o(base), .send_i(send), .done_i(done), .done_peer_i(1'b0),
-    .done_seq_i(done_seq), .f_done_o(done_map)
+    .next_o(next), .base_o(base), .send_i(send), .again_i(again), .done_i(done), .done_peer_i(1'b0),
+    .done_seq_i(done_seq), .f_done_o(done_map), .f_again_o(again_now)
   );
   nic_rx_window #(.PeerCount(2)) u_rx (
     .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .clear_peer_i(1'b0), .peer_i(1'b0), .seq_i(seq),
@@ -46,15 +46,20 @@ module window #(
     if (give_up) assume (may_give_up && 8'(ack - base) < used);
     if (give_up) assume (8'(next - expect_seq) < 8'd100);     // half of the numbers: see REGISTERS.md
     assume (!(answer && give_up));
-    if (!started) assume (!send && !arrive && !answer && !give_up);
+    if (!started) assume (!send && !again && !arrive && !answer && !give_up);
   end
 
+  logic held = 1'b0;   // one was sent again since none was under way
   integer i;
   always @(posedge clk) begin
     started <= 1'b1;
     if (started && arrive && !skipped && accept && deliver_now) delivered <= delivered + 8'd1;
     if (started && arrive && skipped) delivered <= base_sent;
+    if (again) held <= 1'b1;
+    else if (send && open) held <= 1'b0;
     if (started) begin
+      assert (held == again_now);
+      assert (open == (used < (held ? 8'd1 : 8'(W))));
       assert (used <= 8'(W));
       assert (delivered == expect_seq);
       // the receiver is behind by less than half of the numbers, or ahead by what is not acknowledged
