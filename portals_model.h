@@ -84,6 +84,8 @@
      as a whole, and sent again as a whole e2e_retry_ns later, which takes the time of its bytes but no
      bandwidth (see pm_outage). The reply of a get is in the initiator's memory before its REPLY event.
      An entry, counter or queue changes when the call returns, not a PCI write later.
+     Of what a counter has reached, each is looked at anew when those before it have fired: one that sets
+     the counter back (PtlTriggeredCTSet) holds those behind it. BXI's library fires all that was reached.
      Handles are reused after 2048 generations of one slot. Early SEND is for at most 64 bytes.
      Simulated time ends after 104 days (64 bits of picoseconds): a run that gets there ends with
      PM_E_TIME_LIMIT. Where all that a world does is looking in vain (16 million times, fewer where

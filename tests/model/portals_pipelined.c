@@ -71,9 +71,9 @@ static void operate(user *u, ptl_handle_md_t put_md, ptl_handle_md_t get_md, uns
 }
 static void user_body(void *unused) {
   user *u = &U[pm_rank()];
-  ptl_handle_ni_t ni;
-  ptl_handle_ct_t ct;
-  ptl_handle_md_t put_md, get_md;
+  ptl_handle_ni_t ni = PTL_INVALID_HANDLE;
+  ptl_handle_ct_t ct = PTL_CT_NONE;
+  ptl_handle_md_t put_md = PTL_INVALID_HANDLE, get_md = put_md;
   ptl_pt_index_t pt;
   ptl_ct_event_t e;
   ptl_ni_limits_t limits;
