@@ -68,8 +68,7 @@ static bool is_pending(int error) {
 #endif
   return error == MPI_ERR_PENDING;
 }
-/* The time of the call is that of the transfers that end in it: of those with others, where there are some, for messages to
-   oneself need nobody. */
+/* A request of two transfers ends two. */
 static void share_among(int rc, int count, const int which[], const batch *b) {
   uint32_t ends = 0, own = 0;
   lock();
@@ -77,14 +76,12 @@ static void share_among(int rc, int count, const int which[], const batch *b) {
     const int at = which ? which[i] : i;
     if (rc != MPI_SUCCESS && b->statuses[i].MPI_ERROR != MPI_SUCCESS) continue;
     const transfer *const x = ending(b->before[at], b->claims ? b->claims[at] : 0);
-    ends += x != NULL;
-    own += x && x->peer == NBC_PEER_SELF;
+    const uint32_t both = !x ? 0 : x->id && x->send_id ? 2 : 1;
+    ends += both;
+    own += x && x->peer == NBC_PEER_SELF ? both : 0;
   }
   unlock();
-  me.beside = own && own < ends;
-  if (me.beside) ends -= own;
-  me.ends = ends ? ends : 1;
-  nbc_call_shared(me.recorder, me.ends);
+  share_call(ends, own);
 }
 /* MPI_ERR_IN_STATUS: each status has its own error. `which` = NULL: status i belongs to request i.
  */

@@ -492,6 +492,15 @@ static inline void end(call *c, const transfer *x) {
     nbc_xfer_end_at(me.recorder, x->id, returned(c));
 }
 
+/* The time of a call is that of the transfers that end in it: of those with others, where there are some, for messages to
+   oneself need nobody. */
+static void share_call(uint32_t ends, uint32_t own) {
+  me.beside = own && own < ends;
+  if (me.beside) ends -= own;
+  me.ends = ends ? ends : 1;
+  nbc_call_shared(me.recorder, me.ends);
+}
+
 /* What of the open call's time an end in it gets. */
 static inline int64_t waited_ns(call *c) {
   const int64_t d_ns = returned(c) - c->t0_ns;
@@ -631,7 +640,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     nbc_call_shared(me.recorder, me.ends);
   }
   if (x.send_id) {
-    if (x.id && me.ends == ends) me.ends = 2 * ends;
+    if (x.id && me.ends == 1) me.ends = 2; /* it alone is waited for: of several each was counted */
     nbc_call_shared(me.recorder, me.ends);
     end_second(c, &x, false);
   }
@@ -899,10 +908,20 @@ HOT static void post_one_sided(call *c, nbc_kind kind, MPI_Count count, MPI_Data
 /* A synchronisation completed the operations on a window, to one target or to all: HERE: what it wrote
    may still be on its way, THERE: it has arrived. */
 typedef enum arrival { HERE, THERE } arrival;
+static void share_among_operations(uint32_t slot, int target) {
+  uint32_t ends = 0, own = 0;
+  for (uint32_t i = pool ? slots[slot] : 0; i; i = pool[i].next) {
+    if (target != ALL_TARGETS && pool[i].target != target) continue;
+    ends++;
+    own += pool[i].peer == NBC_PEER_SELF;
+  }
+  share_call(ends, own);
+}
 static void synchronised_key(call *c, uintptr_t key, int target, arrival complete) {
   uint32_t before = 0;
   lock();
   const uint32_t slot = pool ? slot_of(key) : 0;
+  share_among_operations(slot, target);
   for (uint32_t i = pool ? slots[slot] : 0; i;) {
     const uint32_t next = pool[i].next;
     if (target == ALL_TARGETS || pool[i].target == target) {
@@ -911,6 +930,8 @@ static void synchronised_key(call *c, uintptr_t key, int target, arrival complet
       pool[i].leaves = false;
       tallies[pool[i].tally].count++; /* the lock is held; its time: waited_in */
       tallies[pool[i].tally].size_bytes += pool[i].size_bytes;
+      if (me.beside)
+        nbc_call_shared(me.recorder, pool[i].peer == NBC_PEER_SELF ? UINT32_MAX : me.ends);
       end(c, &pool[i]);
       take_out(slot, before, i);
       if (last) break;

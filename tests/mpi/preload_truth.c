@@ -24,6 +24,7 @@
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      workers   exchanges of one thread, while another computes for 0.3 s and calls no MPI
+     together  what ends in one call waited equally: puts of two lines at a fence, an exchange beside a receive
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -135,6 +136,34 @@ static void beside(int from) {
     }
     MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
   }
+}
+
+/* Rank 1 comes late to a fence that ends two puts to it and one of rank 0 to itself; then to an exchange beside a message. */
+static void together(void) {
+  enum { BYTES = 4096 };
+  static char data[BYTES], in[2][BYTES], memory[3 * BYTES];
+  MPI_Request both[2];
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_fence(0, win);
+  if (rank == 0) {
+    MPI_Put(data, BYTES, MPI_CHAR, 0, 0, BYTES, MPI_CHAR, win);
+    MPI_Put(data, BYTES, MPI_CHAR, 1, BYTES, BYTES, MPI_CHAR, win);
+    MPI_Accumulate(data, BYTES, MPI_CHAR, 1, 0, BYTES, MPI_CHAR, MPI_REPLACE, win);
+  } else
+    compute(MUCH_NS / 4);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  MPI_Irecv(in[0], BYTES, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, &both[0]);
+  if (rank == 1) compute(MUCH_NS / 4);
+#if MPI_VERSION >= 4
+  MPI_Isendrecv(data, BYTES, MPI_CHAR, 1 - rank, 2, in[1], BYTES, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &both[1]);
+#else
+  MPI_Irecv(in[1], BYTES, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &both[1]);
+  MPI_Send(data, BYTES, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD);
+#endif
+  MPI_Send(data, BYTES, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
+  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
 }
 
 /* Rank 1 looks for late messages, for the third right after the second; then rank 0 waits in MPI_Ssend for a receiver that is late, half as long. */
@@ -590,6 +619,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
   if (strcmp(scene, "beside") == 0) beside(1);
   if (strcmp(scene, "beside_any") == 0) beside(MPI_ANY_SOURCE);
+  if (strcmp(scene, "together") == 0) together();
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "behind") == 0) behind();
   if (strcmp(scene, "nulls") == 0) nulls();

@@ -105,6 +105,18 @@ beside() { # mpi
   if grep -A1 'rank 1 waited .* for rank 1' "$reports/text" | grep -q 'itself, or others'; then ok "$1: of whom it is not known it is not said"
   else bad "$1: beside, from any source: $(grep -A4 'Who waits' "$reports/text")"; fi
 }
+# What ends in one call has its time together: of puts at a fence each as much, by those transfers and by timelines.
+together() { # mpi
+  NBC_TRACE=1 scene "$1" together
+  awk -F, '$2 ~ /^(put|atomic)$/ { w[$2 " " $4] += $13 } END { a = w["put same_node"]; b = w["atomic same_node"]; o = w["put self"]
+    print a, b, o; exit !(a > 1e7 && a - b < 1000 && b - a < 1000 && o < 1000) }' "$reports/csv/transfers.csv" >"$reports/sums"
+  if [ $? = 0 ]; then ok "$1: puts that end in one call waited equally, those to oneself not: $(cat "$reports/sums") ns"
+  else bad "$1: puts that end in one call waited $(cat "$reports/sums") ns: $(cat "$reports/csv/transfers.csv")"; fi
+  awk -F, '/^"MPI_Wait/ { split($0, q, "\""); n += $(NF - 1); e[q[6] q[8]] += $NF } FNR == NR { next }
+    $2 == "irecv" || $2 == "isend" { split($0, q, "\""); t[q[6] q[8]] += $13 } END { for (k in e) { d = e[k] - t[k]; print k, e[k], t[k]; if (d > 1000 || d < -1000) different = 1 }
+    exit different || n < 4 }' "$reports/csv/endings.csv" "$reports/csv/transfers.csv" >"$reports/sums"
+  if [ $? = 0 ]; then ok "$1: what waited is the same by what began it and by what ended it"; else bad "$1: waited, by timelines and by transfers: $(cat "$reports/sums")"; fi
+}
 behind() { # mpi
   for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
     NBC_TRACE=1 scene "$1" behind "$i"
@@ -440,7 +452,7 @@ workers() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside together core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
