@@ -681,6 +681,12 @@ static void put_known(FILE *out, const nbc_totals *t) { /* what the bounds leave
             100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns));
 }
 
+/* No offenders: not that all is hidden. */
+static const char *why_nothing(const nbc_report *r) {
+  return r->total.waited_ns ? "what may not be hidden was nowhere waited for as long as a "
+                              "hundredth of the time in calls"
+                            : "no place with a hundredth of the transfer time is left unhidden";
+}
 /* `more`: of what else advice is given. */
 static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
   words w, t, u;
@@ -691,10 +697,7 @@ static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
   if (count)
     fputs("\nWorst first, and what to do\n", out);
   else
-    fprintf(out,
-            "\nNothing%s stands out: no place with a hundredth of the transfer time is left "
-            "unhidden.\n",
-            more ? " else" : "");
+    fprintf(out, "\nNothing%s stands out: %s.\n", more ? " else" : "", why_nothing(r));
   for (size_t i = 0; i < count; i++) {
     const verdict v = judge(&rows[i]);
     fprintf(out, "  %zu. %s: %s\n     ", i + 1, row_text(r, BY_CELL, &rows[i], &w),
@@ -1037,10 +1040,7 @@ static void put_offenders(FILE *out, const nbc_report *r, size_t more) {
   if (count)
     fputs("<ol>\n", out);
   else
-    fprintf(out,
-            "<p>Nothing%s stands out: no place with a hundredth of the transfer time is left "
-            "unhidden.</p>\n",
-            more ? " else" : "");
+    fprintf(out, "<p>Nothing%s stands out: %s.</p>\n", more ? " else" : "", why_nothing(r));
   for (size_t i = 0; i < count; i++) {
     const nbc_totals *t = &rows[i].t;
     const verdict v = judge(&rows[i]);

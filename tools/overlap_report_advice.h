@@ -6,6 +6,10 @@ typedef enum verdict {
   VERDICT_FINE,
   VERDICT_ITSELF,
   VERDICT_LEFT,
+  VERDICT_SENT,
+  VERDICT_RECEIVED,
+  VERDICT_PUT,
+  VERDICT_STARTED,
   VERDICT_ONE_END,
   VERDICT_CAME,
   VERDICT_COLLECTIVE,
@@ -35,6 +39,37 @@ static const struct {
                       "A nonblocking send gains nothing at this size. Time in such calls is "
                       "copying, or waiting for room at "
                       "the receiver."},
+    [VERDICT_SENT] =
+        {"sent unseen",
+         "The end of these sends does not tell when their data moved: it was copied, or may have "
+         "been "
+         "in a socket still, or has gaps and is sent in parts, or nobody waited for it. All of it, "
+         "or "
+         "nothing, may have been hidden.",
+         "What can be won is the time waited: post early, compute, wait as late as possible."},
+    [VERDICT_RECEIVED] =
+        {"came unseen",
+         "The end of these receives does not tell when their data moved: of an exchange that was "
+         "started it does not tell how much came, and others may have come before they were "
+         "posted. "
+         "All of it, or nothing, may have been hidden.",
+         "What can be won is the time waited: post early, compute, wait as late as possible."},
+    [VERDICT_PUT] =
+        {"arrived unseen",
+         "The calls that ended these operations return as soon as the process may change its data "
+         "again; when "
+         "it had arrived at the target, nobody here saw: all of it, or nothing, may have been "
+         "hidden.",
+         "What can be won is the time waited, in which others may have come late, too: compute "
+         "between such operations and the call that ends them, and balance where ranks differ."},
+    [VERDICT_STARTED] =
+        {"started, and moved unseen",
+         "Of what a start begins, small messages may come before it and arrive after their end, "
+         "and "
+         "persistent collectives and partitioned messages are made of messages that nobody here "
+         "sees: all, or nothing, may have been hidden.",
+         "What can be won is the time waited: compute between the start and its wait, and balance "
+         "where ranks differ."},
     [VERDICT_ONE_END] =
         {"only one end seen",
          "Most of these transfers began or ended outside of what the library saw.",
@@ -97,6 +132,21 @@ static bool is_collective(nbc_kind kind) {
   return kind >= NBC_KIND_BARRIER && kind <= NBC_KIND_INEIGHBOR_ALLTOALL;
 }
 
+/* Of most of them one end at most was seen. */
+static verdict unseen(const row *x) {
+  const bool large = x->t.size_bytes / x->t.count > NBC_LARGE_SEND_BYTES;
+  switch (x->kind) {
+  case NBC_KIND_SEND: return VERDICT_LEFT;
+  case NBC_KIND_ISEND: return large ? VERDICT_SENT : VERDICT_LEFT;
+  case NBC_KIND_IRECV: return large ? VERDICT_RECEIVED : VERDICT_CAME;
+  case NBC_KIND_RECV:
+  case NBC_KIND_SENDRECV: return VERDICT_CAME;
+  case NBC_KIND_PUT:
+  case NBC_KIND_ATOMIC: return VERDICT_PUT;
+  case NBC_KIND_START: return VERDICT_STARTED;
+  default: return VERDICT_ONE_END;
+  }
+}
 static verdict judge(const row *x) {
   const nbc_totals *t = &x->t;
   const double least = share(t->min_overlap_ns, t->xfer_ns),
@@ -108,18 +158,13 @@ static verdict judge(const row *x) {
   if ((least >= 0.8 || (stamped && exact_least(t) >= 0.8)) && t->waited_ns / 10 <= t->xfer_ns)
     return VERDICT_FINE;
   if (x->peer == NBC_PEER_SELF) return VERDICT_ITSELF;
-  const bool sends =
-      x->kind == NBC_KIND_SEND || x->kind == NBC_KIND_ISEND || x->kind == NBC_KIND_PUT;
-  const bool receives =
-      x->kind == NBC_KIND_RECV || x->kind == NBC_KIND_IRECV || x->kind == NBC_KIND_SENDRECV;
   if (is_collective(x->kind) && t->case_count[2] > t->count / 2) return VERDICT_COLLECTIVE;
   if (t->waited_ns / 10 > t->xfer_ns) return VERDICT_WAITING;
   /* Half of an exchange are sends, which leave unseen; nearly all of it is unseen when what it receives
      may have come before, too. */
   if (x->kind == NBC_KIND_SENDRECV && most < 0.75) return VERDICT_BLOCKING;
   /* Of large ones only what goes ahead was not seen: the rest is known to be not hidden. */
-  if (t->case_count[2] > t->count / 2 && most >= 0.5)
-    return sends ? VERDICT_LEFT : receives ? VERDICT_CAME : VERDICT_ONE_END;
+  if (t->case_count[2] > t->count / 2 && most >= 0.5) return unseen(x);
   if (nbc_kind_category(x->kind) == NBC_CATEGORY_BLOCKING) return VERDICT_BLOCKING;
   if (t->case_count[0] > t->count / 2 || !t->case_count[1]) return VERDICT_SAME_CALL;
   if (!enough) return VERDICT_TOO_LITTLE;

@@ -187,6 +187,20 @@ exchanges() {
   "$tool" exchange 2000000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: blocking calls" &&
     "$tool" exchange 40000 "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: may have come before"
 }
+# Of what a start began, and of puts whose data may still be on its way, nobody who frees a request is to blame.
+unseen() {
+  "$tool" unseen start "$T/waits.json" && status 0 "$report" -o "$T/waits.html" "$T/waits.json" && printed "same node: started, and moved unseen" && printed "persistent collectives" && ! grep "freeing" "$T/out" "$T/waits.html" || return 1
+  for kind in put atomic; do
+    "$tool" unseen $kind "$T/waits.json" && status 0 "$report" -o "$T/waits.html" "$T/waits.json" && printed "same node: arrived unseen" && ! grep "freeing\|nonblocking send" "$T/out" "$T/waits.html" || return 1
+  done
+  "$tool" unseen isend "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: sent unseen" && ! grep "at this size" "$T/out" &&
+    "$tool" unseen irecv "$T/waits.json" && status 0 "$report" --no-html "$T/waits.json" && printed "same node: came unseen" && ! grep "of this size" "$T/out"
+}
+# What waits little need not be hidden.
+hardly_waits() {
+  "$tool" unseen put "$T/waits.json" && sed 's/"waited_ns":[0-9]*/"waited_ns":100/' "$T/waits.json" >"$T/hardly.json" && status 0 "$report" -o "$T/waits.html" "$T/hardly.json" && printed "Nothing stands out: what may not be hidden was nowhere waited for" &&
+    ! grep "left unhidden" "$T/out" "$T/waits.html" && grep -q "was nowhere waited for" "$T/waits.html"
+}
 page_by_default() {
   mkdir -p "$T/here" && cp -r "$run" "$T/mine" && (cd "$T/here" && "$report" --json ../mine >../json.out) &&
     test ! -e "$T/mine/overlap_report.html" && (cd "$T/here" && "$report" ../mine/ >../out) &&
@@ -345,6 +359,8 @@ check "one more place is one" one_more_place
 check "addresses of one line are one row" one_line_is_one_row
 check "messages to oneself get no advice of progress" messages_to_oneself
 check "places behind one with a long name are right" long_names
+check "persistent collectives, partitions and puts that moved unseen get no advice of messages" unseen
+check "of what is hardly waited for it is not said that it is hidden" hardly_waits
 check "a large exchange is a blocking call, a small one may have come before" exchanges
 check "the page goes beside the reports, nothing into the working folder" page_by_default
 check "a file that is cut off" cut_off

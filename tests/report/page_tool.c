@@ -4,12 +4,13 @@
 
    waits KIND FILE: a report of 1 s in a collective of that kind, 400 ms in a receive and 100 ms in a barrier.
    exchange BYTES FILE: a report of 10 exchanges of so many bytes each way, each in a call as long as both take.
+   unseen KIND FILE: a report of 10 transfers of 2 MB of that kind, each waited for as long as it takes, and nothing seen of it.
    computed FIRST EACH FILE: a report of 10 sends of 202 us beside as many ns of computation as FIRST says, and EACH for the others.
    window FILE: a report of a put that ends in a fence of 100 ms, and 1.4 s in a call that waits for others' puts.
    quiet FILE: a report of a barrier of 100 ms and 4 ms with files, and no transfer.
    timelines FOLDER: of ranks 0 and 1 of that run, with one message from 0 to 1.
    nodes FOLDER: of three ranks on nodes of their own, each sends one message to each other one.
-   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool quiet FILE | page_tool timelines FOLDER | page_tool nodes FOLDER */
+   usage: page_tool make FOLDER | page_tool check PAGE.html SUM.json | page_tool waits KIND FILE | page_tool exchange BYTES FILE | page_tool unseen KIND FILE | page_tool computed FIRST EACH FILE | page_tool window FILE | page_tool quiet FILE | page_tool timelines FOLDER | page_tool nodes FOLDER */
 #include "tests/pieces.h"
 #include "tests/overlap/sim.h"
 #include "tools/trace_file.h"
@@ -147,11 +148,14 @@ static int write_report(sim *s, int64_t t_ns, const char *path) {
   sim_destroy(s);
   return !done;
 }
+static nbc_kind kind_named(const char *name) {
+  for (int k = 0; k < NBC_KIND_COUNT; k++)
+    if (strcmp(nbc_kind_name((nbc_kind)k), name) == 0) return (nbc_kind)k;
+  return NBC_KIND_OTHER;
+}
 static int waits(const char *kind_name, const char *path) {
   nbc_monitor_desc desc;
-  nbc_kind kind = NBC_KIND_OTHER;
-  for (int k = 0; k < NBC_KIND_COUNT; k++)
-    if (strcmp(nbc_kind_name((nbc_kind)k), kind_name) == 0) kind = (nbc_kind)k;
+  const nbc_kind kind = kind_named(kind_name);
   memset(&desc, 0, sizeof desc);
   sim s = sim_create(2000, 0.1, desc);
   nbc_call_enter_at(s.me, kind, 0);
@@ -220,6 +224,21 @@ static int exchange(uint64_t bytes, const char *path) {
     nbc_xfer_end_early_at(s.me, id + 1, bytes, NBC_PEER_SAME_NODE, t_ns);
     nbc_call_exit_at(s.me, t_ns);
     t_ns += 1000;
+  }
+  return write_report(&s, t_ns, path);
+}
+static int unseen(const char *kind_name, const char *path) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(2000, 0.1, desc);
+  int64_t t_ns = 0;
+  for (uint64_t id = 1; id <= 10; id++) {
+    nbc_call_enter_at(s.me, NBC_KIND_OTHER, t_ns);
+    nbc_xfer_begin_at(s.me, id, 2000000, kind_named(kind_name), NBC_PEER_SAME_NODE, t_ns);
+    nbc_call_exit_at(s.me, t_ns += 100);
+    nbc_call_enter_at(s.me, NBC_KIND_WAIT, t_ns += 1000);
+    nbc_xfer_end_parts_at(s.me, id, t_ns += 250000);
+    nbc_call_exit_at(s.me, t_ns);
   }
   return write_report(&s, t_ns, path);
 }
@@ -344,6 +363,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "quiet") == 0) return quiet(argv[2]);
   if (argc == 4 && strcmp(argv[1], "waits") == 0) return waits(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "exchange") == 0) return exchange(strtoull(argv[2], NULL, 10), argv[3]);
+  if (argc == 4 && strcmp(argv[1], "unseen") == 0) return unseen(argv[2], argv[3]);
   if (argc == 5 && strcmp(argv[1], "computed") == 0) return computed(atoll(argv[2]), atoll(argv[3]), argv[4]);
   if (argc != 4 || strcmp(argv[1], "check") != 0) return 2;
   page_path = argv[2], sum_path = argv[3];
