@@ -71,11 +71,12 @@ static bool is_pending(int error) {
 /* A request of two transfers ends two. */
 static void share_among(int rc, int count, const int which[], const batch *b) {
   uint32_t ends = 0, own = 0;
+  looked_at before = {0, 0};
   lock();
   for (int i = 0; i < count; i++) {
     const int at = which ? which[i] : i;
     if (rc != MPI_SUCCESS && b->statuses[i].MPI_ERROR != MPI_SUCCESS) continue;
-    const transfer *const x = ending(b->before[at], b->claims ? b->claims[at] : 0);
+    const transfer *const x = ending(b->before[at], b->claims ? b->claims[at] : 0, &before);
     const uint32_t both = !x ? 0 : x->id && x->send_id ? 2 : 1;
     ends += both;
     own += x && x->peer == NBC_PEER_SELF ? both : 0;

@@ -564,11 +564,21 @@ static inline void over(call *c, const transfer *x, const MPI_Status *status) {
   end(c, x);
 }
 
-/* The transfer that the completion of this request ends. Null and inactive ones, and those with nobody, end none. */
-static const transfer *ending(MPI_Request request, uint32_t claimed) {
-  const uint32_t index = claimed ? claimed : pool ? slots[slot_of(KEY(request))] : 0;
-  const bool ends = request != MPI_REQUEST_NULL && index && (pool[index].id || pool[index].send_id);
-  return ends ? &pool[index] : NULL;
+/* The transfer that the completion of this request ends, of several that are looked at in turn: those with one handle are
+   its queue's, one after the other. Null and inactive ones, and those with nobody, end none. */
+typedef struct looked_at {
+  uintptr_t key; /* of the last one with a queue, and what follows it there */
+  uint32_t next;
+} looked_at;
+static const transfer *ending(MPI_Request request, uint32_t claimed, looked_at *before) {
+  if (request == MPI_REQUEST_NULL) return NULL;
+  const uintptr_t key = KEY(request);
+  uint32_t index = claimed ? claimed : pool ? slots[slot_of(key)] : 0;
+  if (!claimed && index && pool[index].next) {
+    if (before->key == key && before->next) index = before->next;
+    *before = (looked_at){key, pool[index].next};
+  }
+  return index && (pool[index].id || pool[index].send_id) ? &pool[index] : NULL;
 }
 
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
