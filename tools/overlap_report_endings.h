@@ -62,7 +62,7 @@ static void text_endings(const nbc_report *r, FILE *out) {
     fprintf(out, "\n%-24s %9s %9s  where, and where they began%s\n", "Which call ended what",
             "transfers", "waited", endings_end_early ? " (as far as timelines go)" : "");
   for (size_t i = 0; i < count && i < 10; i++)
-    fprintf(out, "  %-22.22s %9llu %9s  %s: %s, %s\n", plain(rows[i].end_call, call, sizeof call),
+    fprintf(out, "  %-22s %9llu %9s  %s: %s, %s\n", plain(rows[i].end_call, call, sizeof call),
             (unsigned long long)rows[i].count, time_text(rows[i].waited_ns, &a),
             plain(rows[i].end, end, sizeof end),
             plain(rows[i].begin_call, begin_call, sizeof begin_call),

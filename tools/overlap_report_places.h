@@ -312,7 +312,7 @@ static void diff_places(const nbc_report *before, const nbc_report *after, FILE 
              : d_ns > 0 ? "+"
                         : "",
              time_text(d_ns < 0 ? -d_ns : d_ns, &c));
-    fprintf(out, "  %-22.22s %11llu %11llu %10s %10s %11s  %s\n",
+    fprintf(out, "  %-22s %11llu %11llu %10s %10s %11s  %s\n",
             plain(x->place->site->call, call, sizeof call), (unsigned long long)x->before_count,
             (unsigned long long)x->after_count, time_text(x->before_ns, &a),
             time_text(x->after_ns, &b), change, plain(x->place->where, text, sizeof text));
@@ -353,8 +353,21 @@ static begun_change *add_begun(begun_change *to, size_t *count, const nbc_report
   free(rows);
   return to;
 }
+/* "12.3 .. 45.6 %": of how many transfers; of none nothing is known. */
+static const char *hidden_text(uint64_t count, double least, double most, const char *none,
+                               words *w) {
+  if (count)
+    snprintf(w->text, sizeof w->text, "%5.1f .. %5.1f %%", 100 * least, 100 * most);
+  else
+    snprintf(w->text, sizeof w->text, "%16s", none);
+  return w->text;
+}
+static const char *begun_text(const nbc_totals *t, words *w) {
+  return hidden_text(t->count, share(t->min_overlap_ns, t->xfer_ns),
+                     share(t->max_overlap_ns, t->xfer_ns), "no transfers", w);
+}
 static void diff_begun(const nbc_report *before, const nbc_report *after, FILE *out) {
-  words a, b;
+  words a, b, c, d;
   char text[200], call[40];
   size_t count = 0;
   begun_change *changes = add_begun(NULL, &count, before, false);
@@ -367,15 +380,14 @@ static void diff_begun(const nbc_report *before, const nbc_report *after, FILE *
             "hidden min..max", "after", "where they begin");
   for (size_t i = 0; known && i < count && i < 15; i++) {
     const nbc_totals *x = &changes[i].before, *y = &changes[i].after;
-    fprintf(out, "  %-22.22s %10s %10s  %5.1f .. %5.1f %%   %5.1f .. %5.1f %%  %s\n",
-            plain(changes[i].call, call, sizeof call), time_text(x->waited_ns, &a),
-            time_text(y->waited_ns, &b), 100 * share(x->min_overlap_ns, x->xfer_ns),
-            100 * share(x->max_overlap_ns, x->xfer_ns), 100 * share(y->min_overlap_ns, y->xfer_ns),
-            100 * share(y->max_overlap_ns, y->xfer_ns), plain(changes[i].where, text, sizeof text));
+    fprintf(out, "  %-22s %10s %10s  %s   %s  %s\n", plain(changes[i].call, call, sizeof call),
+            x->count ? time_text(x->waited_ns, &a) : "-",
+            y->count ? time_text(y->waited_ns, &b) : "-", begun_text(x, &c), begun_text(y, &d),
+            plain(changes[i].where, text, sizeof text));
     if (x->exact_count || y->exact_count)
-      fprintf(out, "  %-22s %10s %10s  %5.1f .. %5.1f %%   %5.1f .. %5.1f %%\n",
-              "    by NIC stamps", "", "", 100 * exact_least(x), 100 * exact_most(x),
-              100 * exact_least(y), 100 * exact_most(y));
+      fprintf(out, "  %-22s %10s %10s  %s   %s\n", "    by NIC stamps", "", "",
+              hidden_text(x->exact_count, exact_least(x), exact_most(x), "no stamps", &c),
+              hidden_text(y->exact_count, exact_least(y), exact_most(y), "no stamps", &d));
   }
   free(changes);
 }
@@ -415,7 +427,8 @@ static bool stripped_files(const place *places, size_t place_count, const line_s
   return *text;
 }
 static const char stripped_means[] =
-    "places there are offsets. A build that keeps them (-g, not stripped) has names; so has this "
+    "where a place has none, its offset stands. A build that keeps them (-g, not stripped) has "
+    "names; so has this "
     "report, made "
     "again, when their debug symbols are installed (Debian: packages -dbgsym).";
 
@@ -458,13 +471,13 @@ static void text_places(const nbc_report *r, FILE *out) {
   fprintf(out, "\n%-24s %9s %9s %9s %9s  %s\n", "By place in the program", "calls", "total", "mean",
           "longest", "where");
   for (size_t i = 0; i < count && i < 15; i++)
-    fprintf(out, "  %-22.22s %9llu %9s %9s %9s  %s\n", plain(lines[i].call, call, sizeof call),
+    fprintf(out, "  %-22s %9llu %9s %9s %9s  %s\n", plain(lines[i].call, call, sizeof call),
             (unsigned long long)lines[i].count, time_text(lines[i].total_ns, &a),
             time_text(mean_ns(&lines[i]), &b), time_text(lines[i].max_ns, &c),
             plain(lines[i].where, text, sizeof text));
   if (count > 15) text_more(out, count - 15);
   if (stripped_files(places, r->site_count, lines, count < 15 ? count : 15, files, sizeof files)) {
-    snprintf(means, sizeof means, "No symbols in %s: %s", files, stripped_means);
+    snprintf(means, sizeof means, "Symbols are missing in %s: %s", files, stripped_means);
     put_wrapped(out, "  ", means);
   }
   const char *const layer = layer_of(r, count);
@@ -490,7 +503,7 @@ static void text_begun(const nbc_report *r, FILE *out) {
   for (size_t i = 0; known && i < count && i < 15; i++) {
     const nbc_totals *t = &rows[i].t;
     const int site = rows[i].site_plus1;
-    fprintf(out, "  %-22.22s %9llu %9s %9s  %5.1f .. %5.1f %% %10s %9s  %s\n",
+    fprintf(out, "  %-22s %9llu %9s %9s  %5.1f .. %5.1f %% %10s %9s  %s\n",
             site ? plain(r->sites[site - 1].call, call, sizeof call) : "-",
             (unsigned long long)t->count, bytes_text(t->size_bytes, &a), time_text(t->xfer_ns, &b),
             100 * share(t->min_overlap_ns, t->xfer_ns), 100 * share(t->max_overlap_ns, t->xfer_ns),
@@ -535,7 +548,7 @@ static void put_places(FILE *out, const nbc_report *r) {
     fprintf(out, "<p class=\"soft\">%zu more place%s.</p>\n", count - 100, count == 101 ? "" : "s");
   if (stripped_files(places, r->site_count, lines, count < 100 ? count : 100, files,
                      sizeof files)) {
-    fputs("<p class=\"soft\">No symbols in ", out);
+    fputs("<p class=\"soft\">Symbols are missing in ", out);
     put(out, files);
     fprintf(out, ": %s</p>\n", stripped_means);
   }
