@@ -31,8 +31,9 @@ static const char mpi_text[] =
     "  --mpi NAME  for programs that do not show which MPI they use, such as scripts\n";
 static const char print_text[] = "  --print     print the command line instead of running it\n";
 static const char see_text[] =
-    "  -o DIR      where the reports go (nbc-PROGRAM-1, -2, ...)\n"
-    "  --table FILE, --no-table  a table of your own; none: no minimum is claimed then\n"
+    "  -o DIR      where the reports go (NBC_REPORT_DIR; else nbc-PROGRAM-1, -2, ...)\n"
+    "  --table FILE, --no-table  a table of your own (NBC_TABLE); none: no minimum is claimed "
+    "then\n"
     "  --get       with progress made beside it, as by nbc get: then compare by nbc diff\n"
     "  --trace     keep the timeline of the whole run, and draw it (NBC_TRACE=1)\n"
     "  --trace-every N  the same, but of each section only every N-th time it is entered\n"
@@ -714,6 +715,12 @@ static mpi decide_mpi(const wishes *o, launcher l, const char *launcher_name, co
   return m;
 }
 
+/* What the preload's own variables say holds here, too, where no option says otherwise. */
+static void take_environment(wishes *o) {
+  const char *const folder = getenv("NBC_REPORT_DIR"), *const table = getenv("NBC_TABLE");
+  if (!o->folder && folder && *folder) o->folder = folder;
+  if (!o->table && !o->no_table && table && *table) o->table = table;
+}
 static char *new_folder(const char *program) {
   for (int i = 1; i < 100000; i++) {
     char *folder = text("nbc-%.100s-%d", base_of(program), i);
@@ -825,6 +832,7 @@ static int see(char **argv, int argc, bool gets) {
   char *preload = need_preload(gets ? "progress" : "overlap", m);
   if (o.with_progress) preload = text("%s:%s", preload, need_preload("progress", m));
   preload = behind_sanitizer(program, preload);
+  take_environment(&o);
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);
@@ -846,7 +854,8 @@ static int see(char **argv, int argc, bool gets) {
   words pairs = {NULL, 0};
   add(&pairs, text("LD_PRELOAD=%s", behind(preload, getenv("LD_PRELOAD"))));
   if (folder) add(&pairs, text("NBC_REPORT_DIR=%s", from_root(folder)));
-  if (table) add(&pairs, text("NBC_TABLE=%s", from_root(table)));
+  if (table || getenv("NBC_TABLE"))
+    add(&pairs, text("NBC_TABLE=%s", table ? from_root(table) : ""));
   if (other) add(&pairs, text("NBC_TABLE_OTHER=%s", from_root(other)));
   if (folder && (o.trace || !(o.no_trace || getenv("NBC_TRACE"))))
     add(&pairs, o.trace ? "NBC_TRACE=1" : "NBC_TRACE=first");

@@ -36,6 +36,14 @@ file_for_folder() {
     status 1 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/file" "$T/program" && grep -q "file: not a folder" "$T/err" &&
     [ ! -e "$T/ran" ] && [ "$(cat "$T/file")" = mine ]
 }
+# What the preload's own variables say holds, where no option says otherwise.
+variables() {
+  cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && cp "$B/overlap_report" "$T/bin" && printf '1 1e-6\n' >"$T/own_table" && printf '1 1e-6\n' >"$T/other_table" || return 1
+  for way in "|[^ ]*/own_folder NBC_TABLE=[^ ]*/own_table" "--table $T/other_table -o $T/other_folder|[^ ]*/other_folder NBC_TABLE=[^ ]*/other_table" "--no-table|[^ ]*/own_folder NBC_TABLE= "; do
+    # shellcheck disable=SC2086 # words
+    NBC_REPORT_DIR=$T/own_folder NBC_TABLE=$T/own_table status 0 "$T/bin/nbc" see --mpi mpich --print ${way%|*} true && head -1 "$T/out" | grep -q "NBC_REPORT_DIR=${way#*|}" || return 1
+  done
+}
 # As above: the program does not run.
 table_that_is_none() {
   cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/ran" && mkdir -p "$T/folder_of_tables" || return 1
@@ -239,6 +247,7 @@ check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
 check "a disturbed table" disturbed_table
 check "nbc see -o FILE runs nothing" file_for_folder
+check "nbc see takes the folder and the table that variables name" variables
 check "nbc see --table of no file runs nothing" table_that_is_none
 check "timelines of two runs are not joined" two_runs
 check "arrows between nodes that point backwards are counted" arrows_backwards
