@@ -2,24 +2,14 @@
    named and derived types, operators of the program's own, MPI_IN_PLACE, blocks of different lengths, many in flight,
    handles freed while they are. Any number of processes; prints "N processes checked, M checks failed". */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "progress_checks.h"
 #include <time.h>
 #ifdef TEST_BLOCKING
 #  include "progress_blocking.h"
 #endif
 
-static int rank, size, check_count, failed_count;
 static MPI_Comm comm;
 static MPI_Datatype spread, swapped; /* an int and a gap; two ints, the second first */
-
-static void check(int good, const char *what, int line) {
-  check_count++;
-  if (good) return;
-  if (failed_count++ < 10) fprintf(stderr, "rank %d of %d, line %d: failed: %s\n", rank, size, line, what);
-}
-#define CHECK(condition) check((condition) != 0, #condition, __LINE__)
 
 static void done(MPI_Request *request) {
   MPI_Wait(request, MPI_STATUS_IGNORE);
@@ -337,7 +327,7 @@ static void everything(MPI_Comm on) {
 
 int main(int argc, char **argv) {
   MPI_Comm half, turned, copy, grid;
-  int counts[2], totals[2], world_rank, world_size, dims[1] = {0}, periods[1] = {1};
+  int world_rank, world_size, dims[1] = {0}, periods[1] = {1};
   const int lengths_[2] = {1, 1}, at[2] = {1, 0};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -368,9 +358,7 @@ int main(int argc, char **argv) {
   MPI_Comm_free(&grid);
   MPI_Type_free(&spread);
   MPI_Type_free(&swapped);
-  counts[0] = check_count > 0, counts[1] = failed_count;
-  MPI_Allreduce(counts, totals, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (world_rank == 0) printf("%d processes checked, %d checks failed\n", totals[0], totals[1]);
+  const int status = all_checked();
   MPI_Finalize();
-  return totals[1] != 0;
+  return status;
 }

@@ -3,9 +3,7 @@
    communicators freed while they are wanted, freed while active. Any number of processes; prints
    "N processes checked, M checks failed". */
 #include "tools/mpi_h.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "progress_checks.h"
 
 /* Its MPI_Request_get_status ends a persistent request that is complete: the status is lost (docs/mpi_errors.md). */
 #if defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 40200000
@@ -14,23 +12,9 @@
 #  define IS_MPICH_4_2 0
 #endif
 #define NO_INFO MPI_INFO_NULL
-static int rank, size, check_count, failed_count;
 static MPI_Comm comm;
 static MPI_Datatype spread; /* an int and a gap */
 
-static void check(int good, const char *what, int line) {
-  check_count++;
-  if (good) return;
-  if (failed_count++ < 10) fprintf(stderr, "rank %d of %d, line %d: failed: %s\n", rank, size, line, what);
-}
-#define CHECK(condition) check((condition) != 0, #condition, __LINE__)
-
-static int is_empty(const MPI_Status *s) {
-  int count = -1, cancelled = -1;
-  MPI_Get_count(s, MPI_INT, &count);
-  MPI_Test_cancelled(s, &cancelled);
-  return s->MPI_SOURCE == MPI_ANY_SOURCE && s->MPI_TAG == MPI_ANY_TAG && count == 0 && !cancelled;
-}
 static int sum_of_ranks(void) { return size * (size - 1) / 2; }
 
 enum { MOST = 12, KINDS = 17 };
@@ -359,7 +343,6 @@ static void halo(void) {
 }
 
 int main(int argc, char **argv) {
-  int counts[2], totals[2];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -376,9 +359,7 @@ int main(int argc, char **argv) {
   halo();
   parts_of_grids();
   MPI_Type_free(&spread);
-  counts[0] = check_count > 0, counts[1] = failed_count;
-  MPI_Allreduce(counts, totals, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("%d processes checked, %d checks failed\n", totals[0], totals[1]);
+  const int status = all_checked();
   MPI_Finalize();
-  return totals[1] != 0;
+  return status;
 }
