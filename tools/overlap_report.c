@@ -331,6 +331,18 @@ static int by_rank(const void *a, const void *b) {
   return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+static bool knows_other_nodes(const nbc_report *r) {
+  for (size_t i = 0; i < r->cell_count; i++)
+    if (r->cells[i].peer == NBC_PEER_OTHER_NODE) return true;
+  return false;
+}
+/* Do the reports of one host speak of other nodes? Theirs may be in folders of the same name there. */
+static bool is_one_host_of_several(const run *r) {
+  for (size_t i = 1; i < r->process_count; i++)
+    if (strcmp(r->processes[i].host, r->processes[0].host) != 0) return false;
+  return r->sum && knows_other_nodes(r->sum);
+}
+
 /* Ranks that are there twice or not at all make the sum another thing than the run. */
 static void look_for_gaps(run *r) {
   char text[400];
@@ -351,8 +363,14 @@ static void look_for_gaps(run *r) {
     next = rank + 1;
   }
   if (missing)
-    trouble(r, "%ld of %d processes left no report: rank%s%s%s", missing, r->size_max,
-            missing > 1 ? "s" : "", text, missing > 8 ? " ..." : "");
+    trouble(
+        r, "%ld of %d processes left no report%s: rank%s%s%s%s", missing, r->size_max,
+        is_one_host_of_several(r) ? " here" : "", missing > 1 ? "s" : "", text,
+        missing > 8 ? " ..." : "",
+        is_one_host_of_several(r)
+            ? "; others ran on other nodes: is this folder one that all nodes share? (-o FOLDER, "
+              "NBC_REPORT_DIR; NBC_GATHER=1 sends reports, not timelines, to rank 0)"
+            : "");
 }
 
 static void read_run(run *r, char **paths, int count) {
@@ -466,12 +484,9 @@ static bool table_is_useless(const nbc_report *r, char *why, size_t why_bytes) {
 /* The command that measures: as many words as this run needs. */
 static const char *table_command(const nbc_report *r, words *w) {
   const char *mpi = r->library && strstr(r->library, "MPICH") ? "mpich" : "mpi";
-  bool other = false;
-  for (size_t i = 0; i < r->cell_count; i++)
-    other = other || r->cells[i].peer == NBC_PEER_OTHER_NODE;
   if (!r->library || !strstr(r->library, "MPI"))
     snprintf(w->text, sizeof w->text, "xfer_table same_node.txt");
-  else if (!other)
+  else if (!knows_other_nodes(r))
     snprintf(w->text, sizeof w->text, "mpirun -n 2 xfer_table_%s same_node.txt", mpi);
   else
     snprintf(w->text, sizeof w->text,

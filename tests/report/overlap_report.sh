@@ -225,7 +225,13 @@ other_classes() {
 empty_file() { copy && : >"$T/copy/$base.0.json" && status 1 "$report" --no-html "$T/copy" && said "$base.0.json:1:"; }
 not_there() { status 1 "$report" --no-html "$run/$base.0.json" "$T/nothing.json" && said "nothing.json"; }
 nothing() { mkdir -p "$T/empty" && status 2 "$report" "$T/empty" && said "nothing to report"; }
-missing_rank() { copy && rm "$T/copy/$base.1.json" && status 0 "$report" --no-html "$T/copy" && said "rank 1"; }
+missing_rank() { copy && rm "$T/copy/$base.1.json" && status 0 "$report" --no-html "$T/copy" && said "left no report: rank 1" && ! grep "other nodes" "$T/err"; }
+# Those of one host alone: the others' are perhaps in their own folder of that name.
+missing_node() {
+  copy && rm "$T/copy/$base.2.json" "$T/copy/$base.3.json" && status 0 "$report" --no-html "$T/copy" &&
+    said "2 of 4 processes left no report here: ranks 2 3; others ran on other nodes: is this folder one that all nodes share?" &&
+    sed -i 's/"other_node"/"same_node"/' "$T/copy"/*.json && status 0 "$report" --no-html "$T/copy" && said "left no report: ranks 2 3" && ! grep "other nodes" "$T/err"
+}
 twice() { status 0 "$report" --no-html "$run/$base.0.json" "$run/$base.0.json" && said "rank 0 is there twice"; }
 several_runs() {
   copy && touch -t 200001010000 "$T/copy"/* && cp "$run/$base.0.json" "$T/copy/nbc_overlap.heat.9-9.0.json" &&
@@ -371,6 +377,7 @@ check "an empty file" empty_file
 check "a file that is not there" not_there
 check "a folder without reports" nothing
 check "a rank without a report" missing_rank
+check "a node without reports" missing_node
 check "a rank twice" twice
 check "the newest of several runs" several_runs
 check "programs of one world are one run" several_programs
