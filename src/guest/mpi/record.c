@@ -674,11 +674,17 @@ void gm_record_begin(gm_proc *p) {
   *gm_recorder_now() = k->first;
   nbc_call_enter_at(k->first, NBC_KIND_OTHER, pm_now_ns()); /* of MPI_Init, which goes on */
 }
+/* Its part of a file's name, whatever it is called: as the preload writes it. */
 static const char *program_name(void) {
-  static char text[256];
-  const ssize_t n = gm_set.program ? snprintf(text, sizeof text, "%s", gm_set.program) : 0;
-  char *slash = n > 0 ? strrchr(text, '/') : NULL;
-  return n > 0 ? (slash ? slash + 1 : text) : "program";
+  static char text[61];
+  const char *const slash = gm_set.program ? strrchr(gm_set.program, '/') : NULL;
+  snprintf(text, sizeof text, "%s",
+           slash            ? slash + 1
+           : gm_set.program ? gm_set.program
+                            : "program");
+  for (char *at = text; *at; at++)
+    if (!strchr("._+-", *at) && !isalnum((unsigned char)*at)) *at = '_';
+  return text;
 }
 static const nbc_site *site_numbered(const struct gm_record *k, uint16_t number) {
   for (uint32_t i = 0; i <= k->place_mask; i++)
