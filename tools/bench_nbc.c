@@ -1158,6 +1158,10 @@ static void write_file(const char *path, void (*print)(FILE *)) {
   if (!out || !output_close(out, path)) incomplete = true;
 }
 
+static bool can_write_all(void) {
+  return output_can_create(set.tune) && output_can_create(set.json) && output_can_create(set.html);
+}
+
 /* ---- tuning ---------------------------------------------------------------------------------- */
 static nbc_status tune_rank(nbc_transport *t, void *user) {
   const nbc_comm_desc work = {.transport = t};
@@ -1259,6 +1263,7 @@ int main(int argc, char **argv) {
   const struct sched_param priority = {.sched_priority = 1};
   if (set.realtime && sched_setscheduler(0, SCHED_FIFO, &priority))
     fail("--realtime", strerror(errno));
+  if (speaks && set.part < 0 && !can_write_all()) exit(1);
   if (set.tune)
     tune();
   else

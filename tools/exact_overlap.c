@@ -429,7 +429,12 @@ static int read_options(int argc, char **argv, uint32_t *bytes) {
       return fprintf(stderr, "exact_overlap: --wave: only rtl has NICs to look into\n"), 2;
     argc -= 2, argv += 2;
   }
-  if (argc > 2 || (argc > 1 && argv[1][0] == '-')) return usage(stderr);
+  if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
+    const char *word = argv[1][0] == '-' ? argv[1] : argv[2];
+    fprintf(stderr, "exact_overlap: %s: unknown, in a wrong place, or its value is missing\n",
+            word);
+    return usage(stderr);
+  }
   if (argc > 1) {
     const unsigned long n = strtoul(argv[1], &end, 0);
     if (*end || n < 4096 || n > 1 << 20)

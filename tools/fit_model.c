@@ -402,6 +402,13 @@ static int read_arguments(int argc, char **argv, const char **file) {
   return -1;
 }
 
+static bool can_write_all(void) {
+  bool can = true;
+  for (int k = 0; k < OPTIONS; k++)
+    if (k != ROUTINE && k != MAX_BYTES && k != SEED) can = output_can_create(value[k]) && can;
+  return can;
+}
+
 #ifdef NBC_WITH_MPI
 int main(int argc, char **argv) {
   const char *file = NULL;
@@ -421,6 +428,7 @@ int main(int argc, char **argv) {
   if (bad < 0 && t->size < 2) bad = fail("MPI", "needs two processes or more");
   if (bad < 0) {
     bad = 0;
+    if (t->rank == 0 && !can_write_all()) MPI_Abort(MPI_COMM_WORLD, 1);
     if (measure(t, &bad) != NBC_OK) MPI_Abort(MPI_COMM_WORLD, 1);
   }
   nbc_mpi_destroy(t);
@@ -436,6 +444,7 @@ int main(int argc, char **argv) {
   if (bad >= 0) return bad;
   if (file) return fit_file(file);
   bad = 1;
+  if (!can_write_all()) return bad;
   if (nbc_threads_create(NULL, &world) != NBC_OK) return fail("threads", "cannot be created");
   if (nbc_threads_run(world, measure, &bad) != NBC_OK) bad = 1;
   nbc_threads_destroy(world);

@@ -502,14 +502,27 @@ static int serve(void) {
   return listening < 0 ? tcp_fail("--tcp-serve") : tcp_serve(listening, most_bytes);
 }
 static int usage(void) {
-  puts("usage: fit_nic [--platform FILE] [--keys KEY,...] [--output FILE] [--picture FILE] "
-       "[--max-bytes N] SAMPLES...\n"
-       "       fit_nic --simulate RAW [--platform FILE] [--max-bytes N]\n"
-       "       fit_nic --tcp HOST:PORT|here [--max-bytes N] RAW\n"
-       "       fit_nic --tcp-serve PORT [--max-bytes N]\n"
-       "Fits the constants of a platform's NIC, PCI and wire to measured puts and gets.\n"
-       "SAMPLES hold lines \"bytes seconds routine\", as bench_rma --raw and fit_nic --tcp write "
-       "them");
+  puts(
+      "usage: fit_nic [--platform FILE] [--keys KEY,...] [--output FILE] [--picture FILE] "
+      "[--max-bytes N] SAMPLES...\n"
+      "       fit_nic --simulate RAW [--platform FILE] [--max-bytes N]\n"
+      "       fit_nic --tcp HOST:PORT|here [--max-bytes N] RAW\n"
+      "       fit_nic --tcp-serve PORT [--max-bytes N]\n"
+      "Fits the constants of a platform's NIC, PCI and wire to measured puts and gets.\n"
+      "SAMPLES hold lines \"bytes seconds routine\", as bench_rma --raw and fit_nic --tcp write "
+      "them.\n"
+      "  --platform FILE  what the fit begins with, and keeps of what is not fitted (a bxi2)\n"
+      "  --keys KEY,...   what is fitted (wire_latency_ns,pci_latency_ns,nic_put_ns,nic_get_ns,\n"
+      "                   nic_response_ns,pio_bytes_per_s,link_bytes_per_s); also cpu_command_ns,\n"
+      "                   pci_flow_bytes_per_s, command_bytes, event_bytes, ack_bytes\n"
+      "  --output FILE    the platform with the fitted constants, for pm_run; residuals as "
+      "comments\n"
+      "  --picture FILE   a page: measured and simulated times, residuals\n"
+      "  --max-bytes N    largest message that is used or made (1048576)\n"
+      "  --simulate RAW   writes what the model takes, as samples\n"
+      "  --tcp HOST:PORT  measures over TCP; here: with a child on this host\n"
+      "  --tcp-serve PORT the other side\n"
+      "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.");
   return 0;
 }
 /* Exit status, or -1 to go on. Files are moved to the front of argv. */

@@ -554,6 +554,7 @@ int main(int argc, char **argv) {
   run.nodes = (int)node_count;
   if (platform && pm_platform_load(platform, &p, error, sizeof error))
     return fail(error, "--platform");
+  if (!output_can_create(html) || !output_can_create(fitted)) return 1;
   sizes((uint64_t)bytes);
   run.rtl = pm_rtl_create();
   for (int i = 0; i < 4; i++) run.memory[i / 2][i % 2] = (unsigned char *)calloc(1, (size_t)bytes);

@@ -68,7 +68,7 @@ static const struct {
      "the report of a folder that see left; more options: overlap_report --help",
      {NULL},
      "overlap_report"},
-    {"diff", " BEFORE AFTER", "what changed between two such folders", {NULL}, NULL},
+    {"diff", " BEFORE AFTER", "what changed between two folders that see left", {NULL}, NULL},
     {"trace",
      " [-o FILE] [--otf2 ARCHIVE] DIR",
      "the timeline of a run with see --trace: Chrome's JSON (ui.perfetto.dev), OTF2",
@@ -76,7 +76,7 @@ static const struct {
      "overlap_trace"},
     {"predict",
      " [OPTIONS] DIR",
-     "would a core of its own for communication pay? From such a folder",
+     "would a core of its own for communication pay? From a folder that see left",
      {NULL},
      "dedicated_core"},
     {"get",
@@ -796,7 +796,7 @@ static words with_settings(char **argv, int at, launcher l, mpi m, const words *
 static void make_folder(const char *folder) {
   struct stat st;
   if (mkdir(folder, 0777) == 0) return;
-  if (errno != EEXIST) fail(1, "%s: %s", folder, strerror(errno));
+  if (errno != EEXIST) fail(1, "%s: %s (-o DIR: another folder)", folder, strerror(errno));
   if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
 }
 /* ret the program's exit status; 1: it is 0, and not all was reported or drawn */
@@ -834,6 +834,7 @@ static int see(char **argv, int argc, bool gets) {
   preload = behind_sanitizer(program, preload);
   take_environment(&o);
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
+  if (folder && !o.print) make_folder(folder); /* before minutes of measuring */
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);
   bool is_root = false;
@@ -848,7 +849,6 @@ static int see(char **argv, int argc, bool gets) {
   const char *table = keeps_tables         ? table_for(m, &settings, is_root, false, o.print)
                       : gets || o.no_table ? NULL
                                            : o.table;
-  if (folder && !o.print) make_folder(folder);
   launch as = {.l = l, .m = m, .of = argv, .count = at, .settings = &settings};
   const char *other = asks ? tables_of_run(&as, folder, &table) : NULL;
   words pairs = {NULL, 0};

@@ -671,6 +671,7 @@ int main(int argc, char **argv) {
   if (set.platform && pm_platform_load(set.platform, &machine, error, sizeof error))
     die("--platform", error);
   if (machine.node_count < 2) die("the machine", "one node: two are needed");
+  if (!output_can_create(set.output) || !output_can_create(set.csv)) return 1;
   if (wanted[0]) draw_requests(&figures[0], &figures[1]);
   if (wanted[1]) draw_modes(&figures[2], &figures[3]);
   if (wanted[2]) draw_limits(&figures[4]);

@@ -475,7 +475,10 @@ int main(int argc, char **argv) {
                          : strcmp(argv[at], "--remote") == 0    ? &remote
                                                                 : NULL;
     const bool is_count = strcmp(argv[at], "-n") == 0;
-    if ((!value && !is_count) || at + 1 == argc) return usage(stderr);
+    if ((!value && !is_count) || at + 1 == argc) {
+      fail(argv[at], value || is_count ? "its value is missing" : "unknown option");
+      return usage(stderr);
+    }
     at++;
     if (value) *value = argv[at];
     if (is_count && !read_number(argv[at], 1, RANKS, &wanted))

@@ -3,6 +3,7 @@
 
      int main(int argc, char **argv) {
        output_begin("nicstat");                    // first: all ways out of the program are covered
+       if (!output_can_create(path)) return 1;     // before long work; false: it has said why
        FILE *out = output_create(path);            // NULL: it has said why
        ...
        if (!output_close(out, path)) return 1;     // closes; false: it has said why
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *output__command = "";
@@ -61,6 +63,23 @@ static inline FILE *output_create(const char *path) {
   FILE *out = fopen(path, "w");
   if (!out) output__say(path, errno);
   return out;
+}
+
+/* Before a measurement of minutes, whose results would have nowhere to go: can this file be written? What is there stays
+   as it is. ret false: it has said why; NULL, no file, can. */
+static inline bool output_can_create(const char *path) {
+  struct stat st;
+  int number = 0;
+  if (!path) return true;
+  if (stat(path, &st) == 0) {
+    number = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+  } else if (lstat(path, &st) != 0) { /* a link to no file waits for that */
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    number = fd < 0 ? errno : 0;
+    if (fd >= 0) close(fd), unlink(path);
+  }
+  if (number) output__say(path, number);
+  return !number;
 }
 
 /* ret whether all that was written is there; if not, it has said why. Not for stdout. */

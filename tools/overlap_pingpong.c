@@ -666,6 +666,7 @@ int main(int argc, char **argv) {
       set_option(&set, argv[i], argv[i + 1]);
   }
   b.set = &set;
+  if (!output_can_create(set.output)) return 1;
   int count = run_all(&b, parts);
   printf(
       "Two ranks, a link of %g MB/s and %g us; the middle one of the %g least disturbed messages "

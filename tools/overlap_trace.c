@@ -24,7 +24,12 @@
 
 static const char usage_text[] =
     "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
-    "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n";
+    "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n"
+    "  -o FILE         where the JSON goes (overlap_trace.json, in the FOLDER if it is one; none "
+    "with "
+    "--otf2 alone)\n"
+    "  --otf2 ARCHIVE  a folder, made for it, for Vampir\n"
+    "Exit status: 0 done; 1 something was not read or written; 2 wrong usage or no timeline.\n";
 
 static void no_memory(void) {
   fputs("overlap_trace: out of memory\n", stderr);
@@ -410,7 +415,10 @@ int main(int argc, char **argv) {
   if (!json && !otf2) json = beside;
   for (int i = 0; i < path_count; i++) trace_add_path(paths[i], &bad);
   if (!traces.count)
-    return fputs("overlap_trace: no timeline there (NBC_TRACE=1, or nbc see --trace)\n", stderr), 2;
+    return fprintf(stderr,
+                   "overlap_trace: %s: no timeline there (NBC_TRACE=1, or nbc see --trace)\n",
+                   paths[0]),
+           2;
   trace_sort();
   uint64_t seen = 0, kept = 0;
   for (size_t k = 0; k < traces.count; k++)

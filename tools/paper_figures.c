@@ -17,6 +17,7 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "tools/number_options.h"
+#include "tools/output.h"
 #include <errno.h>
 #include <math.h>
 #ifdef WITH_RTL /* the Makefile found Verilator */
@@ -555,9 +556,11 @@ int main(int argc, char **argv) {
   snprintf(beside, sizeof beside, "%.*spaper_figures.html", slash ? (int)(slash + 1 - argv[0]) : 0,
            argv[0]);
   set.output = beside;
+  output_begin("paper_figures");
   read_options(argc, argv);
   if (set.platform && pm_platform_load(set.platform, &platform, error, sizeof error))
     die("--platform", error);
+  if (!output_can_create(set.output)) return 1;
   printf("Figures of the overlap paper on a simulated network, level %s: %s.\n",
          levels[set.levels[0]].name, levels[set.levels[0]].text);
   for (int i = 0; i < PANELS; i++) {

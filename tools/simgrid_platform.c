@@ -563,6 +563,9 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc != 2 || argv[1][0] == '-') {
+    if (argc > 1)
+      fprintf(stderr, "simgrid_platform: %s: not one file\n",
+              argv[argv[1][0] == '-' ? 1 : argc - 1]);
     fprintf(stderr, "usage: simgrid_platform FILE.xml >FILE\n");
     return 2;
   }

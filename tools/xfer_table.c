@@ -64,6 +64,8 @@ static int fail(const char *what, const nbc_error *err) {
 
 /* An option instead of a file: none but --help is known. */
 static int usage(const char *option, const char *text) {
+  if (strcmp(option, "--help") != 0)
+    fprintf(stderr, "xfer_table: %s: unknown option, or its value is missing\n", option);
   fprintf(strcmp(option, "--help") ? stderr : stdout,
           "usage: %s\nMeasures how long messages take; FILE gets lines \"bytes seconds\".\n", text);
   return strcmp(option, "--help") ? 2 : 0;
@@ -90,7 +92,10 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
   snprintf(comment, sizeof comment, "one-way time between %s%s%s", between, more ? "\n" : "",
            more ? more : "");
   const size_t count = nbc_table_points(table, &size_bytes, &time_s);
-  if (nbc_table_write(table, path, comment, &err) != NBC_OK) return fail(path, &err);
+  if (nbc_table_write(table, path, comment, &err) != NBC_OK) {
+    fprintf(stderr, "xfer_table: %s\n", err.text); /* with the path in it */
+    return 1;
+  }
   printf("%.*s: between %s: %.2f us for %llu B, %.1f us for %llu B (%.2f GB/s)\n",
          name_length(path), path, between, time_s[0] * 1e6, (unsigned long long)size_bytes[0],
          time_s[count - 1] * 1e6, (unsigned long long)size_bytes[count - 1],
@@ -763,6 +768,11 @@ int main(int argc, char **argv) {
     MPI_Finalize();
     return 2;
   }
+  int can_write = 1;
+  for (int i = only_other ? 2 : 1; rank == 0 && !only_tail && i < argc; i++)
+    can_write = output_can_create(argv[i]) && can_write;
+  MPI_Bcast(&can_write, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (!can_write) argc = 0, status = 1;
   for (int i = only_other ? 2 : 1; i < argc; i++) {
     world = join(i == 1);
     if (only_tail && nobody_joined()) world = join(false);
@@ -809,6 +819,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   path = argv[1];
+  if (!output_can_create(path)) return 1;
   if (nbc_threads_create(&desc, &world) != NBC_OK) return 1;
   if (nbc_threads_run(world, rank_of_two, &status) != NBC_OK) status = 1;
   nbc_threads_destroy(world);

@@ -34,7 +34,10 @@ file_for_folder() {
   cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && echo mine >"$T/file" && rm -f "$T/ran" &&
     printf '#!/bin/sh\n: >"%s"\n' "$(cd "$T" && pwd)/ran" >"$T/program" && chmod +x "$T/program" &&
     status 1 "$T/bin/nbc" see --mpi mpich --no-table -o "$T/file" "$T/program" && grep -q "file: not a folder" "$T/err" &&
-    [ ! -e "$T/ran" ] && [ "$(cat "$T/file")" = mine ]
+    [ ! -e "$T/ran" ] && [ "$(cat "$T/file")" = mine ] || return 1
+  # nor is a table measured for it before
+  mkdir -p "$T/fake" && printf '#!/bin/sh\n[ "$1" = --version ] && echo HYDRA 4 && exit\n: >"%s"\n' "$(cd "$T" && pwd)/ran" >"$T/fake/mpirun.mpich" && chmod +x "$T/fake/mpirun.mpich" && : >"$T/bin/xfer_table_mpich" &&
+    status 1 env PATH="$T/fake:$PATH" XDG_CACHE_HOME="$T/cache_of_none" "$T/bin/nbc" see --mpi mpich -o "$T/file" "$T/program" && grep -q "file: not a folder" "$T/err" && [ ! -e "$T/ran" ] && rm "$T/bin/xfer_table_mpich"
 }
 # What the preload's own variables say holds, where no option says otherwise.
 variables() {

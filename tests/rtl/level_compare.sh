@@ -26,10 +26,10 @@ calibration_reads_back() { # from constants that are far off: what it writes is 
     "$B/level_compare" --max 64 --nodes 2 --platform "$T/fitted" | grep '^Put-WaitAck.*within' | awk '{ exit !($9 == "worst" && $10 < 9 && $10 > -9) }'
 }
 refuses() {
-  for bad in '--max 1' '--max x' '--nodes 1' '--nodes 17' '--nodes 4294967298' '--html' '--what 1' '--platform /nowhere'; do
+  for bad in '--max 1' '--max x' '--nodes 1' '--nodes 17' '--nodes 4294967298' '--html' '--what 1' '--platform /nowhere' '--html /no/such' '--calibrate /no/such'; do
     # shellcheck disable=SC2086 # words
-    "$B/level_compare" $bad >/dev/null 2>"$T/error" && return 1
-    grep -q -e "${bad%% *}" "$T/error" || return 1
+    "$B/level_compare" $bad >"$T/printed" 2>"$T/error" && return 1
+    grep -q -e "${bad%% *}" -e "level_compare: ${bad#* }: " "$T/error" && [ ! -s "$T/printed" ] || return 1
   done
   "$B/level_compare" --help | grep -q -- --calibrate && "$B/level_compare" --help | grep 'with rtl/nic.platform.* within 5 %'
 }
