@@ -4803,8 +4803,10 @@ static void nbc__mon_lower_costs(nbc_recorder *r, int64_t cost_ns) {
 /* The call that begins now. */
 static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   r->depth = 1;
-  r->call = &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER];
-  r->enter_ns = r->ended_ns = t_ns;
+  NBC__MON_RELAXED_STORE(&r->call,
+                         &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER]);
+  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns);
+  r->ended_ns = t_ns;
   r->call_seq_counter += 2;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter | 1);
   r->enter_head = r->ring_head;
@@ -5214,7 +5216,8 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&r->on, on);
   nbc__mon_set_state(
       r, t_ns, on && r->depth == 0 ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
-  r->enter_ns = r->ended_ns = t_ns; /* a call that is open now counts from here */
+  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns); /* a call that is open now counts from here */
+  r->ended_ns = t_ns;
 }
 
 NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {
@@ -6821,6 +6824,27 @@ static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
   return true;
 }
 
+/* A call that is open has lasted until now: so calls add up to the time in them. */
+static bool nbc__rep_take_open_call(nbc_report *out, const nbc_recorder *r, const int *map,
+                                    int64_t t_ns) {
+  const nbc__mon_calls *const open = NBC__MON_RELAXED_LOAD(&r->call);
+  const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
+  nbc_call call;
+  memset(&call, 0, sizeof call);
+  call.count = 1;
+  call.total_ns = call.min_ns = call.max_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->enter_ns);
+  if (call.total_ns <= 0 || !NBC__MON_RELAXED_LOAD(&r->on) ||
+      !NBC__MON_RELAXED_LOAD(&r->attached) || !(NBC__MON_RELAXED_LOAD(&r->state) & 1))
+    return true;
+  for (size_t i = 0; i < count; i++)
+    for (int k = 0; k < NBC_KIND_COUNT; k++)
+      if (&r->sections[i].calls[k] == open) {
+        call.kind = (nbc_kind)k;
+        return nbc__rep_add_call(out, &call, map[i]);
+      }
+  return true;
+}
+
 /* One thread's times; what passed since its last event goes where it stands now. */
 static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *map, int64_t t_ns) {
   nbc_thread *thread;
@@ -6908,7 +6932,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   nbc__mon_drain_for_report_locked(r, t_ns);
   if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
-            nbc__rep_take_counters(out, r, map);
+            nbc__rep_take_open_call(out, r, map, t_ns) && nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++) {
     nbc__mon_shift_close(r, i);
     /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */

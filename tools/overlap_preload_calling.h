@@ -36,6 +36,7 @@ static void thread_ends(void *recorder) {
 static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t address,
                            uintptr_t frame, int64_t t0_ns) {
   me.inside = c->active = true;
+  me.open = c;
   me.ends = 1;
   me.beside = false;
   c->told = false;

@@ -79,7 +79,25 @@ static void say_what_nothing_completed(nbc_report *report) {
   unlock();
 }
 
-static void describe(nbc_report *report) {
+/* The call that this thread is in when the report is written, by a signal that came meanwhile: nobody else tells where a
+   program hung. */
+static void report_open_call(nbc_report *report, int64_t now_ns) {
+  const call *const c = me.inside && me.on ? me.open : NULL;
+  const site *s = c ? c->at ? c->at : find_caller(c->address, c->name, c->frame) : NULL;
+  char text[NOTE_BYTES];
+  if (!s || now_ns <= c->t0_ns) return;
+  const int64_t d_ns = now_ns - c->t0_ns;
+  add_site(report, s, 1, d_ns, d_ns);
+  if (strcmp(c->name, "MPI_Abort") == 0) return;
+  snprintf(
+      text, sizeof text,
+      "a call of %.40s was not over when this was written: its time until then counts, and its "
+      "place is among those below",
+      c->name);
+  nbc_report_note(report, text);
+}
+
+static void describe(nbc_report *report, int64_t now_ns) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   nbc_report_set(&report->program, run.program);
@@ -98,6 +116,7 @@ static void describe(nbc_report *report) {
   report_core(report);
   add_still_counters(report);
   report_sites(report);
+  report_open_call(report, now_ns);
   report_pairs(report);
   report_comms(report);
   /* A guess that no transfer asked for is no reason to doubt the bounds; nor is one of receives from anybody that never
@@ -184,9 +203,10 @@ SMALL static void write_meanwhile(int asked_by) {
     return;
   busy_begin();
   writing_begin();
+  const int64_t now_ns = nbc_clock_now_ns(run.clock);
   if (!__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) &&
-      nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK) {
-    describe(report);
+      nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
+    describe(report, now_ns);
     snprintf(why, sizeof why,
              "this is what there was when process %d of this node ended without MPI_Finalize",
              asked_by);
@@ -219,7 +239,7 @@ SMALL static void finish_by(bool gathering) {
   writing_begin();
   withdraw_cancelled();
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
-    describe(report);
+    describe(report, now_ns);
     if (!gathering || !gather(report)) write_everything(report);
     write_trace();
     nbc_report_free(report);

@@ -191,18 +191,21 @@ static const site *site_of_place(uint16_t place) {
       if (t->of[i].call && t->of[i].place == place) return &t->of[i];
   return NULL;
 }
+static void add_site(nbc_report *report, const site *s, uint64_t count, int64_t total_ns,
+                     int64_t max_ns) {
+  const nbc_site one = {.call = (char *)(uintptr_t)s->call,
+                        .module = (char *)(uintptr_t)s->where->module,
+                        .symbol = (char *)(uintptr_t)s->where->symbol,
+                        .offset = s->where->module ? s->where->offset : s->address,
+                        .count = count,
+                        .total_ns = total_ns,
+                        .max_ns = max_ns};
+  nbc_report_site(report, &one);
+}
 static void report_sites(nbc_report *report) {
   for (const sites *t = run.sites; t; t = t->next)
     for (uint32_t i = 0; t->of && i <= t->mask; i++) {
       const site *s = &t->of[i];
-      if (!s->call || !s->count) continue;
-      const nbc_site one = {.call = (char *)(uintptr_t)s->call,
-                            .module = (char *)(uintptr_t)s->where->module,
-                            .symbol = (char *)(uintptr_t)s->where->symbol,
-                            .offset = s->where->module ? s->where->offset : s->address,
-                            .count = s->count,
-                            .total_ns = s->total_ns,
-                            .max_ns = s->max_ns};
-      nbc_report_site(report, &one);
+      if (s->call && s->count) add_site(report, s, s->count, s->total_ns, s->max_ns);
     }
 }

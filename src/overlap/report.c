@@ -423,6 +423,27 @@ static bool nbc__rep_take_sections(nbc_report *out, nbc_recorder *r, int *map) {
   return true;
 }
 
+/* A call that is open has lasted until now: so calls add up to the time in them. */
+static bool nbc__rep_take_open_call(nbc_report *out, const nbc_recorder *r, const int *map,
+                                    int64_t t_ns) {
+  const nbc__mon_calls *const open = NBC__MON_RELAXED_LOAD(&r->call);
+  const size_t count = __atomic_load_n(&r->section_count, __ATOMIC_ACQUIRE);
+  nbc_call call;
+  memset(&call, 0, sizeof call);
+  call.count = 1;
+  call.total_ns = call.min_ns = call.max_ns = t_ns - NBC__MON_RELAXED_LOAD(&r->enter_ns);
+  if (call.total_ns <= 0 || !NBC__MON_RELAXED_LOAD(&r->on) ||
+      !NBC__MON_RELAXED_LOAD(&r->attached) || !(NBC__MON_RELAXED_LOAD(&r->state) & 1))
+    return true;
+  for (size_t i = 0; i < count; i++)
+    for (int k = 0; k < NBC_KIND_COUNT; k++)
+      if (&r->sections[i].calls[k] == open) {
+        call.kind = (nbc_kind)k;
+        return nbc__rep_add_call(out, &call, map[i]);
+      }
+  return true;
+}
+
 /* One thread's times; what passed since its last event goes where it stands now. */
 static bool nbc__rep_take_thread(nbc_report *out, nbc_recorder *r, const int *map, int64_t t_ns) {
   nbc_thread *thread;
@@ -510,7 +531,7 @@ static bool nbc__rep_take_recorder(nbc_report *out, nbc_recorder *r, int64_t t_n
   nbc__mon_drain_for_report_locked(r, t_ns);
   if (r->attached && NBC__MON_RELAXED_LOAD(&r->on)) nbc__mon_read_counters_locked(r, true);
   bool ok = nbc__rep_take_sections(out, r, map) && nbc__rep_take_thread(out, r, map, t_ns) &&
-            nbc__rep_take_counters(out, r, map);
+            nbc__rep_take_open_call(out, r, map, t_ns) && nbc__rep_take_counters(out, r, map);
   for (size_t i = 0; ok && i < r->cell_count; i++) {
     nbc__mon_shift_close(r, i);
     /* of an active transfer a cell may hold stamps only, and those of a group when it ended with another size */

@@ -24,6 +24,7 @@
      comms     exchanges in communicators with names, one of which comes late, and without
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      workers   exchanges of one thread, while another computes for 0.3 s and calls no MPI
+     hangs     a receive of what nobody sends, until a signal comes
      together  what ends in one call waited equally: puts of two lines at a fence, an exchange beside a receive
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
@@ -37,6 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "tests/mpi/one_clock.h"
 
 void wait_here(MPI_Request *request);
@@ -136,6 +138,15 @@ static void beside(int from) {
     }
     MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
   }
+}
+
+/* A function of its own, for the place in the report. */
+__attribute__((noinline)) void hang_here(void);
+__attribute__((noinline)) void hang_here(void) {
+  char data[8];
+  alarm(1);
+  MPI_Recv(data, 8, MPI_CHAR, 1 - rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  __asm__ volatile("" ::: "memory");
 }
 
 /* Rank 1 comes late to a fence that ends two puts to it and one of rank 0 to itself; then to an exchange beside a message; then to a message beside
@@ -624,6 +635,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "stalled") == 0) waiting(128 << 10, 1);
   if (strcmp(scene, "beside") == 0) beside(1);
   if (strcmp(scene, "beside_any") == 0) beside(MPI_ANY_SOURCE);
+  if (strcmp(scene, "hangs") == 0) hang_here();
   if (strcmp(scene, "together") == 0) together();
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "behind") == 0) behind();

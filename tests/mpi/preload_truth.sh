@@ -117,6 +117,14 @@ together() { # mpi
     exit different || n < 4 }' "$reports/csv/endings.csv" "$reports/csv/transfers.csv" >"$reports/sums"
   if [ $? = 0 ]; then ok "$1: what waited is the same by what began it and by what ended it"; else bad "$1: waited, by timelines and by transfers: $(cat "$reports/sums")"; fi
 }
+# Who is in a call when a signal ends the run: the call is told, with its place and its time until then.
+hangs() { # mpi
+  scene "$1" hangs >/dev/null
+  says "$1: in which call a program hung" 'a call of MPI_Recv was not over when this was written'
+  if awk -F, '/^"MPI_Recv","hang_here/ { n += $5; ns += $6 } END { exit !(n >= 1 && ns > 5e8) }' "$reports/csv/places.csv" &&
+    awk -F, 'FNR == 1 { next } FNR == NR { calls += $4; next } { all += $5 } END { exit !(calls == all && all > 5e8) }' "$reports/csv/calls.csv" "$reports/csv/ranks.csv"; then ok "$1: ... and for how long"
+  else bad "$1: how long a program hung: $(cat "$reports/csv/places.csv" "$reports/csv/calls.csv" "$reports/csv/ranks.csv")"; fi
+}
 behind() { # mpi
   for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
     NBC_TRACE=1 scene "$1" behind "$i"
@@ -452,7 +460,7 @@ workers() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside together core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside together hangs core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
