@@ -4805,8 +4805,7 @@ static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns
   r->depth = 1;
   NBC__MON_RELAXED_STORE(&r->call,
                          &r->here->calls[(unsigned)kind < NBC_KIND_COUNT ? kind : NBC_KIND_OTHER]);
-  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns);
-  r->ended_ns = t_ns;
+  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns), r->ended_ns = t_ns;
   r->call_seq_counter += 2;
   NBC__MON_RELAXED_STORE(&r->call_seq, r->call_seq_counter | 1);
   r->enter_head = r->ring_head;
@@ -5216,8 +5215,8 @@ NBC_API void nbc_recorder_switch_at(nbc_recorder *r, bool on, int64_t t_ns) {
   NBC__MON_RELAXED_STORE(&r->on, on);
   nbc__mon_set_state(
       r, t_ns, on && r->depth == 0 ? nbc__mon_growing(comp_ns, t_ns) : nbc__mon_standing(comp_ns));
-  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns); /* a call that is open now counts from here */
-  r->ended_ns = t_ns;
+  /* a call that is open now counts from here */
+  NBC__MON_RELAXED_STORE(&r->enter_ns, t_ns), r->ended_ns = t_ns;
 }
 
 NBC_API void nbc_section_begin(nbc_recorder *r, const char *name) {

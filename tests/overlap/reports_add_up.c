@@ -49,6 +49,29 @@ static void sections_are_exclusive_and_add_up(void) {
   nbc_report_free(r);
 }
 
+static void an_open_call_counts_until_now(void) {
+  nbc_monitor_desc desc;
+  memset(&desc, 0, sizeof desc);
+  sim s = sim_create(100, 1, desc);
+  nbc_call_enter_at(s.me, NBC_KIND_BARRIER, 100);
+  nbc_call_exit_at(s.me, 150);
+  nbc_section_begin_at(s.me, "hangs", 200);
+  nbc_call_enter_at(s.me, NBC_KIND_RECV, 300);
+  nbc_report *r = sim_report(&s, 5300);
+  CHECK(r->call_count == 2 && r->call_ns == 50 + 5000);
+  for (size_t i = 0; i < r->call_count; i++) {
+    const nbc_call *c = &r->calls[i];
+    if (c->kind == NBC_KIND_RECV) CHECK(c->count == 1 && c->total_ns == 5000 && c->min_ns == 5000 && c->max_ns == 5000 && c->section_index == section_of(r, "hangs"));
+    else CHECK(c->kind == NBC_KIND_BARRIER && c->count == 1 && c->total_ns == 50);
+  }
+  nbc_report_free(r);
+  nbc_call_exit_at(s.me, 6300); /* it goes on, and counts once */
+  r = sim_report(&s, 6400);
+  CHECK(r->call_count == 2 && r->call_ns == 50 + 6000);
+  nbc_report_free(r);
+  sim_destroy(&s);
+}
+
 static void adding_sums_everything_by_path(void) {
   nbc_report *a = sample(0, "x", NULL, 0), *b = sample(1, "x", NULL, 0), *c = sample(1, "y", NULL, 0), *sum;
   nbc_error err;
@@ -200,6 +223,7 @@ static void places_that_were_filled_in_by_hand_are_found(void) {
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
   RUN(sections_are_exclusive_and_add_up);
+  RUN(an_open_call_counts_until_now);
   RUN(adding_sums_everything_by_path);
   RUN(other_size_classes_are_refused_with_the_rank);
   RUN(text_says_what_was_hidden_and_where);
