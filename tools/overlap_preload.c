@@ -102,7 +102,7 @@
    system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
    A process that ends so takes its job with it, by SIGKILL of the launcher: it asks the others of its node, by SIGURG, for
    what they have until now, and waits a second for them at most. Who is killed otherwise leaves none. Nor is there one
-   of a process that becomes another program by exec.
+   of a process that becomes another program by exec. A call that is open then counts until then, with its place.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
    HOW IT IS BUILT
