@@ -11610,7 +11610,10 @@ static void pm__written_event(pm_world *w, pm__event *event);
 static int64_t pm__loggp_travel_ps(const pm_world *w, uint64_t payload);
 static void pm__loggp_back(pm_world *w, pm__event *event);
 static void pm__loggp_there(pm_world *w, pm__event *event);
-static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps);
+static void pm__loggp_tell(pm_world *w, const pm__message *m, int64_t t_ps);
+static inline void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps) {
+  if (w->stamp || w->desc.trace) pm__loggp_tell(w, m, t_ps);
+}
 /* ============================================================================================== */
 /* [NIC] 8. NIC and wire                                                                          */
 /* ============================================================================================== */
@@ -12062,21 +12065,30 @@ static inline int64_t pm__loggp_gap_ps(pm_world *w, int nic, uint64_t payload) {
   pm__loggp_is(w, payload);
   return pm__max_ps(pm__slow_ps(w, nic, w->loggp_gap_ns), w->d_loggp_gap_ps);
 }
-/* A message begins to leave through its NIC at t_ps, or to come in: at least so late, behind what went before that way.
-   Split payload waits for all NICs of the node and takes them all. */
 static int64_t *pm__loggp_free(pm__node *n, bool comes_in) {
   return comes_in ? &n->t_in_ps : &n->t_gap_ps;
 }
-static int64_t pm__loggp_begin(pm_world *w, int nic, uint64_t bytes, int64_t t_ps, bool comes_in) {
-  const bool is_split = pm__is_split(w, bytes);
-  const int step = (int)w->plat.node_count,
-            end = is_split ? step * (int)w->plat.nic_count : nic + 1;
-  const int64_t gap_ps = pm__loggp_gap_ps(w, nic, bytes);
+/* Split payload waits for all NICs of the node and takes them all. */
+PM__APART static int64_t pm__loggp_begin_split(pm_world *w, int nic, int64_t t_ps, int64_t gap_ps,
+                                               bool comes_in) {
+  const int step = (int)w->plat.node_count, first = pm__nic_node(w, nic),
+            end = step * (int)w->plat.nic_count;
   int k;
-  for (k = is_split ? pm__nic_node(w, nic) : nic; k < end; k += step)
+  for (k = first; k < end; k += step)
     t_ps = pm__max_ps(t_ps, *pm__loggp_free(&w->nodes[k], comes_in));
-  for (k = is_split ? pm__nic_node(w, nic) : nic; k < end; k += step)
+  for (k = first; k < end; k += step)
     *pm__loggp_free(&w->nodes[k], comes_in) = pm__later(t_ps, gap_ps);
+  return t_ps;
+}
+/* A message begins to leave through its NIC at t_ps, or to come in: at least so late, behind what went before that
+   way. */
+PM__INLINE_HERE int64_t pm__loggp_begin(pm_world *w, int nic, uint64_t bytes, int64_t t_ps,
+                                        bool comes_in) {
+  int64_t *const free_ps = pm__loggp_free(&w->nodes[nic], comes_in);
+  const int64_t gap_ps = pm__loggp_gap_ps(w, nic, bytes);
+  if (pm__is_split(w, bytes)) return pm__loggp_begin_split(w, nic, t_ps, gap_ps, comes_in);
+  t_ps = pm__max_ps(t_ps, *free_ps);
+  *free_ps = pm__later(t_ps, gap_ps);
   return t_ps;
 }
 /* It travels. Its event is that of its last byte, or comes a gap behind the first one: by then all that came before
@@ -12102,7 +12114,7 @@ static void pm__loggp_go(pm_world *w, pm__message *m, int from, int to, uint64_t
     pm__loggp_told(w, m, pm__later(t_ps, d_ps)); /* it never will be there */
 }
 /* What observers and the trace are told of a travel, when its end is known. */
-static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps) {
+PM__APART static void pm__loggp_tell(pm_world *w, const pm__message *m, int64_t t_ps) {
   const uint64_t bytes = pm__job_bytes(m);
   if (m->way.is_reply ? pm__brings_data(m) && m->what.me : m->what.kind != PM__GET)
     pm__stamp(w, m, m->way.is_reply, m->way.t_begin_ps, t_ps);
@@ -12110,7 +12122,7 @@ static void pm__loggp_told(pm_world *w, const pm__message *m, int64_t t_ps) {
             bytes);
 }
 /* At the NIC where it comes in. ret whether it comes again, when all of it is there */
-static bool pm__loggp_is_coming(pm_world *w, pm__message *m) {
+PM__INLINE_HERE bool pm__loggp_is_coming(pm_world *w, pm__message *m) {
   const int64_t t_ps = w->now_ps - m->way.d_lag_ps;
   int64_t d_ps = m->way.d_rest_ps;
   if (m->way.has_crossed) return false;
