@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -252,6 +253,8 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     const char *name = strings + e->d_un.d_val, *slash = strrchr(name, '/');
     const char *shorter = slash ? slash + 1 : name;
     if (is_ours(shorter) && !elf_note_mpi(who.path, shorter, error, bytes)) return 0;
+    if (strncmp(shorter, "libmpi", 6) == 0 && is_ours(shorter) && !image->before_mpi)
+      image->before_mpi = image->object_count;
     note_openmp(shorter);
     if (is_ours(shorter)) continue;
     if (known(image, shorter) >= 0) {
@@ -632,23 +635,45 @@ static char *from_object(const elf_image *image, target *t) {
   }
   return address;
 }
+static int in_object(const elf_image *image, target *t, int i, const char *name,
+                     const char *version) {
+  const elf_object *const o = &image->objects[i];
+  if ((t->symbol = symbol_in(o, name, version)) == NULL) return 0;
+  t->object = o;
+  t->address = ELF64_ST_TYPE(t->symbol->st_info) == STT_TLS ? NULL : from_object(image, t);
+  return 1;
+}
 /* preloaded: whether the program and the preloaded ones are asked, or all others. */
 static int in_objects(const elf_image *image, target *t, const char *name, const char *version,
                       int first, int preloaded) {
-  for (int i = first; i < image->object_count; i++) {
-    const elf_object *o = &image->objects[i];
-    if ((i == 0 || o->is_preloaded) != preloaded ||
-        (t->symbol = symbol_in(o, name, version)) == NULL)
-      continue;
-    t->object = o;
-    t->address = ELF64_ST_TYPE(t->symbol->st_info) == STT_TLS ? NULL : from_object(image, t);
-    return 1;
-  }
+  for (int i = first; i < image->object_count; i++)
+    if ((i == 0 || image->objects[i].is_preloaded) == preloaded &&
+        in_object(image, t, i, name, version))
+      return 1;
   return 0;
 }
 /* What was loaded later: the objects of one dlopen together. */
 static int in_all(const elf_image *image, target *t, const char *name, const char *version) {
   return in_objects(image, t, name, version, 0, 1) || in_objects(image, t, name, version, 1, 0);
+}
+/* A library that the program was linked with before the MPI, or without one, and that has functions of that name: a
+   tool behind MPI's profiling interface, an MPI for one process, a layer between two ABIs. It is meant, as
+   everywhere. Libraries of Fortran and C++ that belong to an MPI hand on to ours, which knows their functions. */
+static int in_wrappers(const elf_image *image, target *t, const char *name, const char *version,
+                       int first) {
+  static const char *const of_mpi[] = {"libmpich", "libmpi_", "libmpifort", "libmpicxx", NULL};
+  if (strncasecmp(name, "MPI_", 4) != 0 && strncasecmp(name, "PMPI_", 5) != 0) return 0;
+  const int end = image->before_mpi ? image->before_mpi : image->object_count;
+  for (int i = first; i < end; i++)
+    if (!starts(image->objects[i].name, of_mpi) && in_object(image, t, i, name, version) &&
+        ELF64_ST_TYPE(t->symbol->st_info) == STT_FUNC)
+      return 1;
+  *t = (target){NULL, NULL, NULL};
+  return 0;
+}
+const elf_object *elf_wrapper(const elf_image *image, const char *name, int first) {
+  target t = {NULL, NULL, NULL};
+  return in_wrappers(image, &t, name, NULL, first) ? t.object : NULL;
 }
 static int in_launcher(const elf_image *image, target *t, const char *name) {
   for (size_t k = 0; k < sizeof variables / sizeof *variables; k++)
@@ -698,8 +723,10 @@ static target find_target(const elf_image *image, const elf_object *who, size_t 
   if (!version && s->st_shndx != SHN_UNDEF) version = defined_version(who, index);
   const elf_image *const first = image->program ? image->program : image;
   calls_dlopen |= name[0] == 'd' && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0);
-  if (in_objects(first, &t, name, version, skip_program, 1) || in_launcher(first, &t, name) ||
-      in_objects(first, &t, name, version, 1, 0) ||
+  if (in_objects(first, &t, name, version, skip_program, 1) ||
+      in_wrappers(first, &t, name, version, 1) ||
+      (image->program && !image->program->before_mpi && in_wrappers(image, &t, name, version, 0)) ||
+      in_launcher(first, &t, name) || in_objects(first, &t, name, version, 1, 0) ||
       (image->program && in_all(image, &t, name, version)))
     return t;
   for (int i = 0; i < image->other_count; i++)

@@ -44,6 +44,7 @@ typedef struct elf_image elf_image;
 struct elf_image {
   elf_object *objects; /* the program first, then breadth first what it needs */
   int object_count, objects_max;
+  int before_mpi; /* objects that come before the first library of MPI; 0: none is needed */
   /* Who needs whom directly, in the order of their files; and all objects by that, what is needed before who needs it:
      so constructors run, destructors the other way round. */
   struct {
@@ -95,6 +96,8 @@ size_t elf_find(const elf_image *image, const char *name);
 const ElfW(Sym) * elf_symbol(const elf_object *object, const char *name);
 /* What the launcher offers in place of libc's; NULL: nothing. */
 void *elf_replaced(const char *name);
+/* The library that has a function of MPI of that name and stands before the MPI, from object `first` on; NULL */
+const elf_object *elf_wrapper(const elf_image *image, const char *name, int first);
 enum elf_place { ELF_OWN, ELF_SHARED, ELF_LAUNCHER }; /* who has a library of this name */
 enum elf_place elf_place_of(const char *name);
 /* Notes that somebody needs MPI's library of this name. ret 0: error says why that cannot be */

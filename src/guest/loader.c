@@ -516,6 +516,7 @@ static int functions_in(const elf_object *o, uint32_t kind, function_seen *seen,
 /* What the program was linked with, and what was preloaded, is there already: the process's own. What dlopen loads
    beside that is the process's own too (plugins.c), but for libc and what belongs to it. */
 static char program_handle; /* what dlopen(NULL) gives */
+static char mpi_handle;     /* ... of a library of MPI */
 static void *in_process(const guest *g, const elf_object *o, const char *name) {
   const ElfW(Sym) *s = elf_symbol(o, name);
   if (!s) return NULL;
@@ -539,6 +540,8 @@ static void *find_symbol(const guest *g, const char *name, int first) {
   for (int k = 0; k < GUEST_VARIABLES && !found; k++)
     if (variable_names[k] && strcmp(variable_names[k], name) == 0)
       found = guest_variable_at(g, (enum guest_variable)k);
+  const elf_object *const wrapper = found ? NULL : elf_wrapper(&image, name, first ? first : 1);
+  if (wrapper) found = in_process(g, wrapper, name);
   if (!found) found = elf_replaced(name);
   for (int i = first; i < image.object_count && !found; i++)
     found = in_process(g, &image.objects[i], name);
@@ -577,11 +580,13 @@ static void *find_for(const void *caller, void *handle, const char *name) {
   const guest *g = guest_now();
   const elf_object *const of_handle = opened(handle);
   const bool is_plugin = g && !of_handle && plugin_base(handle);
+  if (handle == &mpi_handle && (found = elf_replaced(name)) != NULL) return noted(found);
   if (g && (of_handle || is_plugin)) {
     found = of_handle ? in_process(g, of_handle, name) : plugin_symbol(handle, name);
     return noted(found ? found : find_symbol(g, name, 0)); /* of what it was linked with */
   }
-  if (!g || (handle != RTLD_DEFAULT && handle != RTLD_NEXT && handle != &program_handle))
+  if (!g || (handle != RTLD_DEFAULT && handle != RTLD_NEXT && handle != &program_handle &&
+             handle != &mpi_handle))
     return noted(dlsym(handle, name));
   return noted(handle == RTLD_NEXT ? find_next(g, object_of(caller, &base), name)
                                    : find_symbol(g, name, 0));
@@ -597,7 +602,7 @@ static void *guest_dlvsym(void *handle, const char *name, const char *version) {
    the one that the program has, as no process can have two, or the one that its file leads to. */
 static void *open_mpi(const elf_object *who, const char *path, const char *name) {
   const bool is_any = strcmp(name, "libmpi.so") == 0;
-  if (is_any && elf_has_mpi()) return &program_handle;
+  if (is_any && elf_has_mpi()) return &mpi_handle;
   char error[256], *const found = is_any ? elf_library_path(who, path) : NULL,
                           *const file = found ? realpath(found, NULL) : NULL,
                           *const slash = file ? strrchr(file, '/') : NULL;
@@ -606,7 +611,7 @@ static void *open_mpi(const elf_object *who, const char *path, const char *name)
   free(file);
   if (!is_good) return plugin_fail("%s", error);
   tell_abi();
-  return &program_handle;
+  return &mpi_handle;
 }
 static void *open_for(const void *caller, const char *path, int mode) {
   const guest *g = guest_now();
@@ -641,7 +646,8 @@ static void *guest_dlmopen(Lmid_t names, const char *path, int mode) {
                      : dlmopen(names, path, mode);
 }
 static bool is_ours(const void *handle) {
-  return handle == &program_handle || opened(handle) || plugin_base(handle);
+  return handle == &program_handle || handle == &mpi_handle || opened(handle) ||
+         plugin_base(handle);
 }
 static int guest_dlclose(void *handle) { return is_ours(handle) ? 0 : dlclose(handle); }
 /* As dlinfo and dladdr1 give it, kept as long as the process: made when somebody asks, the program's with all that it
@@ -692,8 +698,9 @@ static void folder_of(const char *path, char *folder) {
 /* libc would take the handle for its own record of the library, and read beyond it. */
 static int guest_dlinfo(void *handle, int request, void *info) {
   if (!is_ours(handle)) return noted(dlinfo(handle, request, info) ? NULL : info) ? 0 : -1;
-  const elf_object *const o =
-      handle == &program_handle ? &image.objects[0] : (const elf_object *)handle;
+  const elf_object *const o = handle == &program_handle || handle == &mpi_handle
+                                  ? &image.objects[0]
+                                  : (const elf_object *)handle;
   if (request == RTLD_DI_LINKMAP)
     *(struct link_map **)info = map_of(o, plugin_base(handle));
   else if (request == RTLD_DI_LMID)

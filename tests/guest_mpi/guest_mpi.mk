@@ -51,6 +51,11 @@ $(B)/tests/guest_mpi/libtool.so: tests/guest_mpi/tool.c $(B)/.flags
 	$(call say,MPICC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) -fPIC -shared $< -o $@ $(LDFLAGS)
+TOOLED := $(addprefix $(B)/tests/guest_mpi/,tooled tooled_late)
+NEEDS_guest_mpi += $(TOOLED)
+$(TOOLED): tests/guest_mpi/tooled.c $(B)/tests/guest_mpi/libtool.so
+	$(call say,MPICC,$@)
+	$(Q)MPICH_CC='$(CC)' $(MPICC_mpich) $(STD) $(TEST_FLAGS) $(WARN) $< -o $@ $(LDFLAGS) -Wl,--no-as-needed $(if $(filter %_late,$@),-lmpich) -L$(@D) -ltool -Wl,-rpath,'$$ORIGIN'
 endif
 ifneq ($(and $(GUEST_MPI_SET),$(call have,mpif90.mpich)),)
 GUEST_FORTRAN := $(addprefix $(B)/tests/guest_mpi/,fortran fortran08 fortran77)

@@ -231,6 +231,12 @@ tools_run_inside() {
   simulated 3 --preload "$tool" "$B/tests/guest_mpi/fortran" && grep -x 'tool: 63 sends, 3 reductions of 3 processes' "$T/simulated" || return 1
   ! simulated 3 --preload "$T/none.so" "$set" && grep 'pm_run: --preload: .*none.so: not found' "$T/err"
 }
+# ... also one that the program was linked with, before the MPI (behind it, nobody asks it); the words are those of a real run.
+linked_tools_run_inside() {
+  simulated 3 "$B/tests/guest_mpi/tooled_late" && real 3 "$B/tests/guest_mpi/tooled_late" && diff "$T/simulated" "$T/real" && grep -x 'sum 3, all ask another, the MPI is another' "$T/simulated" || return 1
+  simulated 3 "$B/tests/guest_mpi/tooled" && real 3 "$B/tests/guest_mpi/tooled" && diff "$T/simulated" "$T/real" && cat "$T/simulated" &&
+    grep -x 'tool: 3 sends, 3 reductions of 3 processes' "$T/simulated" && grep -x 'sum 3, all ask the tool, the MPI is another' "$T/simulated"
+}
 overlap_preload_runs_inside() {
   rm -rf "$T/seen" && mkdir "$T/seen" && NBC_REPORT_DIR=$T/seen simulated 4 --preload "$B/libnbc_overlap_mpich.so" "$set" messages && cp "$T/simulated" "$T/first" &&
     simulated 4 "$set" messages && cmp "$T/simulated" "$T/first" && test "$(ls "$T/seen" | wc -l)" = 4 && # looks at the simulated clock take longer and longer: no measure of the tool's own time
@@ -317,6 +323,7 @@ check "waits are for what ends in them" waits_are_for_what_ends_in_them
 check "Fortran as MPICH" fortran_is_as_mpich
 check "calls are in the trace" calls_are_in_the_trace
 check "tools run inside" tools_run_inside
+check "tools that the program was linked with run inside" linked_tools_run_inside
 check "the overlap preload runs inside" overlap_preload_runs_inside
 check "the overlap preload sees signals inside" overlap_preload_sees_signals
 check "the overlap preload sees a crash inside" overlap_preload_sees_end segv 'crashed.*SIGSEGV'
