@@ -229,6 +229,41 @@ static void users(void) {
   MPI_Reduce_local(&one, &two, 1, MPI_INT, MPI_SUM);
   say("local sum %d", two);
 }
+/* What was freed while a reduction needs it stays until that is over: the operator is told a type that is one, with its attribute. */
+static int size_key, told, deleted;
+static int note_deleted(MPI_Datatype type, int key, void *value, void *extra) {
+  (void)type, (void)key, (void)value, (void)extra;
+  deleted++;
+  return MPI_SUCCESS;
+}
+static void compose_told(void *in, void *inout, int *length, MPI_Datatype *type) {
+  void *value;
+  int flag, size;
+  MPI_Type_size(*type, &size);
+  MPI_Type_get_attr(*type, size_key, &value, &flag);
+  told |= flag && size == 16 && *(int *)value == 16 && !deleted ? 1 : 2;
+  compose(in, inout, length, type);
+}
+static void freed_early(void) {
+  MPI_Op op;
+  MPI_Datatype pair;
+  MPI_Request r;
+  int sixteen = 16;
+  int64_t x[2] = {me + 2, me + 3}, y[2] = {0, 0};
+  told = deleted = 0;
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, note_deleted, &size_key, NULL);
+  MPI_Type_contiguous(2, MPI_INT64_T, &pair);
+  MPI_Type_commit(&pair);
+  MPI_Type_set_attr(pair, size_key, &sixteen);
+  MPI_Op_create(compose_told, 0, &op);
+  MPI_Iallreduce(x, y, 1, pair, op, W, &r);
+  MPI_Type_free(&pair);
+  MPI_Op_free(&op);
+  say("freed %d %d, deleted %d", pair == MPI_DATATYPE_NULL, op == MPI_OP_NULL, n > 1 && deleted);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  say("allreduce by user, freed early %ld %ld, told well %d, deleted %d", (long)y[0], (long)y[1], (told & 2) == 0, deleted);
+  MPI_Type_free_keyval(&size_key);
+}
 /* Types with gaps, and different ones on both sides. */
 static void apart(void) {
   MPI_Datatype column, wide;
@@ -280,6 +315,7 @@ void test_more_collectives(void) {
   in_place();
   operators();
   users();
+  freed_early();
   apart();
   overlapping();
   errors();

@@ -134,6 +134,7 @@ struct gm_attr {
 };
 int gm_attrs_copy(gm_proc *p, int handle, gm_attr *from, gm_attr **to);
 int gm_attrs_free(gm_proc *p, int handle, gm_attr **list);
+int gm_type_end(gm_proc *p, MPI_Datatype type, gm_type *t); /* ... has this handle no more */
 int gm_attr_set(gm_proc *p, const char *name, gm_comm *c, int handle, gm_attr **list, int keyval,
                 void *value, int type);
 int gm_attr_get(const gm_attr *list, int keyval, void *value, int *flag, int type);

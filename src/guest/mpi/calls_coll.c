@@ -128,6 +128,8 @@ typedef struct job {
   int root, elem_is_extent, error;
   side s, r;
   gm_op *op;
+  gm_type *told; /* derived, for a function of the program; under which handle */
+  MPI_Datatype told_handle;
   uint32_t sequence;      /* of a persistent one: the order of the calls that make them; else 0 */
   nbc_schedule *schedule; /* written here: intercommunicators, neighbours */
 } job;
@@ -283,6 +285,8 @@ static void job_end(job *j) {
 }
 static void job_free(job *j) {
   op_unref(j->op);
+  if (j->told && --j->told->users == 0 && j->told->is_freed)
+    gm_type_end(j->proc, j->told_handle, j->told);
   side_free(&j->s);
   side_free(&j->r);
 }
@@ -562,6 +566,9 @@ static int fill_reduction(gm_proc *p, const call *k, job *j, int sides) {
   const int bad = gm_check_type(type_of(p, k->rtype), total);
   if (bad) return bad;
   if (!gm_op_fits(op, type_of(p, k->rtype))) return MPI_ERR_OP;
+  j->told = op->id == GM_OP_USER && !type_of(p, k->rtype)->is_static ? type_of(p, k->rtype) : NULL;
+  j->told_handle = k->rtype;
+  if (j->told) j->told->users++;
   int code = MPI_SUCCESS;
   if ((sides & 1) && !j->is_in_place)
     code = take_side(p, &j->s, k->send, total, k->rtype, NULL, NULL, NULL, 1, k);

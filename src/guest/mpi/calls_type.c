@@ -173,14 +173,20 @@ CALL(Type_commit, MPI_Datatype *type) {
   t->is_committed = 1;
   return MPI_SUCCESS;
 }
+int gm_type_end(gm_proc *p, MPI_Datatype type, gm_type *t) {
+  const int code = gm_attrs_free(p, type, &t->attrs);
+  if (code) return code;
+  gm_drop(&p->table[GM_T_TYPE], GM_INDEX(type));
+  gm_type_unref(t);
+  return MPI_SUCCESS;
+}
 CALL(Type_free, MPI_Datatype *type) {
   IN("Type_free");
   gm_type *t = type_of(p, *type);
   FAIL_IF(!t || t->is_static, NULL, MPI_ERR_TYPE);
-  const int code = gm_attrs_free(p, *type, &t->attrs);
+  t->is_freed = t->users > 0; /* the last of them ends it */
+  const int code = t->is_freed ? MPI_SUCCESS : gm_type_end(p, *type, t);
   FAIL_IF(code, NULL, code);
-  gm_drop(&p->table[GM_T_TYPE], GM_INDEX(*type));
-  gm_type_unref(t);
   *type = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
 }

@@ -322,10 +322,11 @@ typedef struct gm_part { /* so many children one after the other, from there on 
   gm_type *child;
 } gm_part;
 struct gm_type {
-  int refs;
-  bool is_committed, is_static;
-  gm_kind kind;                        /* basic; NONE: derived */
-  uint64_t size, part_count, elements; /* elements: basic ones */
+  int refs,
+      users; /* users: reductions under way by a function of the program, which is told its handle */
+  bool is_committed, is_static, is_freed; /* is_freed: by the program, while there were users */
+  gm_kind kind;                           /* basic; NONE: derived */
+  uint64_t size, part_count, elements;    /* elements: basic ones */
   int64_t lb, ub, true_lb, true_ub;
   bool is_dense; /* its bytes lie in one piece, in order, from true_lb on */
   int align;
