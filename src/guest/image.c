@@ -256,6 +256,11 @@ static int follow_names(elf_image *image, int i, const char *strings, char *erro
     if (strncmp(shorter, "libmpi", 6) == 0 && is_ours(shorter) && !image->before_mpi)
       image->before_mpi = image->object_count;
     note_openmp(shorter);
+    if (strncmp(shorter, "liboshmem.so", 12) == 0)
+      return fail(error, bytes,
+                  "%s: needs %s: Open MPI's OpenSHMEM stands on Open MPI's insides, which are not "
+                  "here; Sandia's runs (docs/portals_stacks.md)",
+                  who.path, shorter);
     if (is_ours(shorter)) continue;
     if (known(image, shorter) >= 0) {
       note_need(image, i, known(image, shorter));

@@ -15,6 +15,19 @@ static const char *name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
+/* As a shell finds it, where the name has no folder and there is no such file here. ret NULL: is where it says, or nowhere */
+static char *in_path(const char *name) {
+  const char *folder = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : getenv("PATH");
+  for (; folder && *folder; folder += *folder == ':') {
+    const int length = (int)strcspn(folder, ":");
+    char *path;
+    if (asprintf(&path, "%.*s/%s", length, folder, name) < 0) guest_refuse("out of memory");
+    if (access(path, X_OK) == 0) return path;
+    free(path);
+    folder += length;
+  }
+  return NULL;
+}
 /* The first line behind "#!", or false: no script. */
 static bool first_line(const char *path, char *line, int bytes) {
   FILE *in = fopen(path, "re");
@@ -53,7 +66,8 @@ static int words_of(char *line, char **words) {
 char **guest_script(int *argc, char **argv) {
   for (int nested = 0; nested < NESTED_MAX; nested++) {
     char line[256], *words[WORDS_MAX];
-    if (!first_line(argv[0], line, sizeof line)) return argv;
+    char *const found = in_path(argv[0]);
+    if (!first_line(found ? found : argv[0], line, sizeof line)) return free(found), argv;
     char *const kept = strdup(line);
     const int count = kept ? words_of(kept, words) : 0;
     char **all = (char **)calloc((size_t)(*argc + count) + 1, sizeof *all);
@@ -62,6 +76,7 @@ char **guest_script(int *argc, char **argv) {
     refuse_shells(argv[0], words[0]);
     memcpy(all, words, (size_t)count * sizeof *all);
     memcpy(all + count, argv, (size_t)*argc * sizeof *all);
+    if (found) all[count] = found;
     *argc += count;
     argv = all;
   }
