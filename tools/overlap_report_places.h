@@ -937,6 +937,9 @@ static void take_partners(run *r) {
             "messages between them "
             "show: nothing is said of these by both sides",
             (unsigned long long)clocks.contradicted_count);
+  if (clocks.torn_count)
+    say_too(r, "processes of one boot received messages before these were sent: they are not taken "
+               "to share a clock (copies of a virtual machine have one boot)");
   if (clocks_are_held())
     say_too(r, "who waits for whom, and who comes last at collectives, is told between nodes by "
                "clocks that messages and collectives hold together: true if any two run apart by "

@@ -8,7 +8,9 @@
    that less, by the mean rate in between and so much. So at each moment the difference lies in an interval, about as
    wide as the fastest messages both ways took together [after Duda et al., ICDCS 1987]. A collective that nobody leaves
    before all have called (trace_members.h) is worth messages of all to all. Where no message went the
-   other way nothing is known, and where the bounds contradict each other nothing is believed. */
+   other way nothing is known, and where the bounds contradict each other nothing is believed. Nor are processes of one
+   boot believed to share a clock when one received before another sent: a virtual machine's copies have
+   one boot. */
 /* Of boots a < b: the raw clock of b less that of a, when that of a stands at t_ns. */
 typedef struct clock_fact {
   size_t a, b;
@@ -28,7 +30,7 @@ static struct {
   clock_fact *facts;
   size_t count, room;
   clock_pair *pairs;
-  size_t pair_count, contradicted_count;
+  size_t pair_count, contradicted_count, torn_count; /* torn: boots */
 } clocks;
 
 /* As overlap_report says beside what rests on them (take_partners, partner_caption). */
@@ -68,6 +70,17 @@ static void clocks_add(size_t from, int64_t from_ns, size_t to, int64_t to_ns) {
     x->a = clocks.boot[to], x->b = clocks.boot[from], x->t_ns = to_raw_ns;
     x->least_ns = from_raw_ns - to_raw_ns - err_ns;
   }
+}
+/* The same of two of one boot: if that cannot be, none of this boot share a clock. Before anything is added. */
+static void clocks_check(size_t from, int64_t from_ns, size_t to, int64_t to_ns) {
+  const size_t boot = clocks.boot[from];
+  const timeline *f = &traces.of[from], *t = &traces.of[to];
+  if (from == to || boot != clocks.boot[to] || from_ns == INT64_MIN || to_ns == INT64_MIN ||
+      trace_raw_ns(f, from_ns) - trace_raw_ns(t, to_ns) <= trace_err_ns(f) + trace_err_ns(t))
+    return;
+  for (size_t i = 0; i < traces.count; i++)
+    if (clocks.boot[i] == boot) clocks.boot[i] = i;
+  clocks.torn_count++;
 }
 static int clock_by_pair(const void *a, const void *b) {
   const clock_fact *x = (const clock_fact *)a, *y = (const clock_fact *)b;

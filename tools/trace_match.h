@@ -422,11 +422,12 @@ static bool match_no_tail(const match_one *s, const match_one *r) {
   return s->message->case_of & TRACE_NO_TAIL && s->transfer->case_of < 3 &&
          !((s->message->case_of | r->message->case_of) & (TRACE_EAGER | TRACE_UNSEEN));
 }
-/* What a message tells of the clocks of two nodes. */
-static void match_clocks(const match_one *s, const match_one *r) {
-  clocks_add(s->timeline, s->transfer->begin_ns, r->timeline, r->transfer->end_ns);
+/* What a message tells of the clocks of two nodes, or of one boot. */
+static void match_clocks(const match_one *s, const match_one *r,
+                         void (*take)(size_t from, int64_t from_ns, size_t to, int64_t to_ns)) {
+  take(s->timeline, s->transfer->begin_ns, r->timeline, r->transfer->end_ns);
   if (match_no_tail(s, r))
-    clocks_add(r->timeline, r->transfer->begin_ns, s->timeline, s->transfer->end_ns);
+    take(r->timeline, r->transfer->begin_ns, s->timeline, s->transfer->end_ns);
 }
 /* A time of another process on one's own clock, the error added: 1 as late, -1 as early as it can have been. */
 static bool match_meet(const match_one *own, const match_one *other, int64_t t_ns, int side,
@@ -494,8 +495,11 @@ static void match_messages(void) {
   for (uint64_t i = 0; i < matches.matched_count; i++) {
     match_one *s = &matches.sent[i], *r = &matches.received[i];
     const bool has_both = match_look_up(s) && match_look_up(r);
-    if (has_both) match_clocks(s, r);
+    if (has_both) match_clocks(s, r, clocks_check);
   }
+  for (uint64_t i = 0; i < matches.matched_count; i++)
+    if (matches.sent[i].transfer && matches.received[i].transfer)
+      match_clocks(&matches.sent[i], &matches.received[i], clocks_add);
   members_find();
   members_clocks();
   clocks_solve();
