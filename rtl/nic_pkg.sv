@@ -57,10 +57,10 @@ package nic_pkg;
     logic [15:0]  pid;
     logic [15:0]  dst_pid;   // of the process that is meant
     logic [63:0]  hdr_data;
-    logic [63:0]  offset;
+    logic [63:0]  offset;    // of a request 48 bits; above them the upper 8 of its base
     logic [63:0]  match;
     logic [31:0]  length;    // bytes asked for; in a response: bytes moved
-    logic [7:0]   base;      // oldest sequence number the initiator still waits for
+    logic [7:0]   base;      // oldest number the initiator still waits for, of 16 bits
     logic [7:0]   pt;
     logic [3:0]   status;
     logic [4:0]   aop;

@@ -134,7 +134,7 @@ module nic_rx_req import nic_pkg::*; #(
   logic accept, duplicate, future, skipped, follow, deliver, quiet, push, push_ready;
   nic_rx_window #(.PeerCount(Peers)) u_window (
     .clk_i, .rst_ni, .clear_i(forget), .clear_peer_i(clear_peer), .peer_i(hdr_q.src), .seq_i(hdr_q.seq),
-    .base_i(msg_q.base), .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
+    .base_i({msg_q.offset[55:48], msg_q.base}), .accept_o(accept), .duplicate_o(duplicate), .future_o(future), .skipped_o(skipped),
     .follow_i(follow), .deliver_i(deliver)
   );
   // What claims to be the repetition of a message that has its match already must fit to that
@@ -221,7 +221,7 @@ module nic_rx_req import nic_pkg::*; #(
     lme_req_o.length = msg_q.length;
     lme_req_o.match  = msg_q.match;
     lme_req_o.hdr_data = msg_q.hdr_data;
-    lme_req_o.offset = msg_q.offset;
+    lme_req_o.offset = {16'd0, msg_q.offset[47:0]};
   end
   assign abandoned_o   = state_q == Abandon && push_ready;
 

@@ -78,7 +78,7 @@ module nic_tx_req import nic_pkg::*; #(
   typedef enum logic [2:0] {Idle, Head, Body, Sent, Fail} state_t;
   typedef struct packed {
     logic [Sb:0]   slot;
-    logic [7:0]    base;   // oldest message that is waited for
+    logic [15:0]   base;   // oldest message that is waited for
     status_t       fail;   // StOk: it is sent; else it has failed so
   } job_t;
 
@@ -95,7 +95,7 @@ module nic_tx_req import nic_pkg::*; #(
   logic [Sb:0] walk_q, cur_q;
   logic [Sb-1:0] step_q;
   logic turn_q;   // whose turn it is: released commands'
-  logic [7:0] base_q;
+  logic [15:0] base_q;
   logic [All-1:0] queued_q;   // chosen and not done with: neither chosen again nor freed
   status_t fail_q;   // why Fail
 
@@ -133,7 +133,8 @@ module nic_tx_req import nic_pkg::*; #(
   assign nxt_ctx = ctx_i[nxt.ctx * CtxBits +: CtxBits];
   logic [31:0] age;
   logic late, fresh, legal, size_ok, open, nxt_dma, room, host_fresh, trg_fresh, by_trg;
-  logic [7:0] w_next, w_base;
+  logic [7:0] w_next;
+  logic [15:0] w_base;
   logic [Sb:0] host_next, send_slot, pick;
   logic start_new, start_old, tries, answered, lost, malformed, job_push, job_ready, job_valid, job_pop;
   job_t job_in, job;
@@ -231,14 +232,14 @@ module nic_tx_req import nic_pkg::*; #(
     msg.retry    = retry_q[cur_q];
     msg.slot     = 8'(cur_q);
     msg.hdr_data = cmd.hdr_data;
-    msg.offset   = {16'd0, cmd.offset};
+    msg.offset   = {8'd0, base_q[15:8], cmd.offset};
     msg.ni       = ctx.ni;
     msg.uid      = ctx.uid;
     msg.pid      = ctx.pid;
     msg.dst_pid  = cmd.dst_pid;
     msg.match    = cmd.match;
     msg.length   = cmd.length;
-    msg.base     = base_q;
+    msg.base     = base_q[7:0];
     msg.pt       = cmd.pt;
     msg.aop      = cmd.aop;
     msg.dtype    = cmd.dtype;

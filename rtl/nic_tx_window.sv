@@ -6,6 +6,7 @@
 module nic_tx_window #(
   parameter int unsigned PeerCount = 64,
   parameter int unsigned Window = 8,   // a power of two, at most 64
+  parameter int unsigned Bits = 16,    // of a message's number, of which packets carry 8
   localparam int unsigned Pb = $clog2(PeerCount)
 ) (
   input  logic          clk_i,
@@ -15,7 +16,7 @@ module nic_tx_window #(
   input  logic [Pb-1:0] peer_i,
   output logic          open_o,        // the window of peer_i has room
   output logic [7:0]    next_o,
-  output logic [7:0]    base_o,
+  output logic [Bits-1:0] base_o,
   input  logic          send_i,        // next_o is used; only while open_o
   input  logic          again_i,       // one of peer_i is sent again
   input  logic          done_i,        // done_seq_i is acknowledged or given up
@@ -30,26 +31,25 @@ module nic_tx_window #(
   assign f_done_o = done_q[0];
   assign f_again_o = again_q[0];
 `endif
-  logic [7:0] next_q [PeerCount];
-  logic [7:0] base_q [PeerCount];
+  logic [Bits-1:0] next_q [PeerCount], base_q [PeerCount];
   logic [Window-1:0] done_q [PeerCount];   // bit i: base + i is done
   logic [PeerCount-1:0] again_q;           // one was sent again since none was under way
 
   logic [7:0] used;
-  assign next_o = next_q[peer_i];
+  assign next_o = next_q[peer_i][7:0];
   assign base_o = base_q[peer_i];
-  assign used   = next_o - base_o;
+  assign used   = next_o - base_o[7:0];
   assign open_o = again_q[peer_i] ? used == 8'd0 : used < 8'(Window);
 
   // Mark the message, then slide over the done ones at the bottom
-  logic [7:0] d_base, d_next, d_used, d_at;
+  logic [Bits-1:0] d_base;
+  logic [7:0] d_used, d_at;
   logic [Window-1:0] d_map, d_slid;
   logic [$clog2(Window):0] d_count;
   logic d_known;
   assign d_base  = base_q[done_peer_i];
-  assign d_next  = next_q[done_peer_i];
-  assign d_used  = d_next - d_base;
-  assign d_at    = done_seq_i - d_base;
+  assign d_used  = next_q[done_peer_i][7:0] - d_base[7:0];
+  assign d_at    = done_seq_i - d_base[7:0];
   assign d_known = d_at < d_used;
   assign d_map   = done_q[done_peer_i] | (Window'(d_known) << d_at[$clog2(Window)-1:0]);
   // The lowest that is not done, as one bit; bit Window: all are. A carry finds it, then its number is an or of bits:
@@ -72,11 +72,11 @@ module nic_tx_window #(
       end
       again_q <= '0;
     end else begin
-      if (send_i && open_o) next_q[peer_i] <= next_o + 8'd1;
+      if (send_i && open_o) next_q[peer_i] <= next_q[peer_i] + 1'b1;
       if (again_i) again_q[peer_i] <= 1'b1;
       else if (send_i && open_o) again_q[peer_i] <= 1'b0;
       if (done_i) begin
-        base_q[done_peer_i] <= d_base + 8'(d_count);
+        base_q[done_peer_i] <= d_base + Bits'(d_count);
         done_q[done_peer_i] <= d_slid;
       end
       if (clear_i) begin

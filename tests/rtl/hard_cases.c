@@ -715,6 +715,27 @@ static void the_oldest_is_sent_again_first(void) {
   }
   cosim_destroy(sim);
 }
+/* However many messages nobody answered, half of 256 and more: the first one after them is delivered, and what is told of it
+   is not of another one of the same last 8 bits */
+static void a_peer_that_comes_back_is_heard(void) {
+  static const int given_up[] = {5, 150, 120, 260, 128};
+  cosim *sim = start(2);
+  cosim_event ev;
+  cosim_write(sim, 0, COSIM_TIMEOUT, 150), cosim_write(sim, 0, COSIM_RETRIES, 0);
+  cosim_cycles(sim, 200);
+  for (int round = 0; round < 5; round++) {
+    for (int i = 0; i < given_up[round] + 3; i++) {
+      Lose = i < given_up[round];
+      put_one(sim, (uint64_t)i);
+      CHECK(host_event_wait(sim, 0, &ev, 20000) && ev.user == (uint64_t)i);
+      CHECK(ev.status == (Lose ? COSIM_UNDELIVERABLE : COSIM_OK));
+      if (!Lose) CHECK(host_event_wait(sim, 1, &ev, 20000) && ev.type == COSIM_EV_PUT);
+      host_settle(sim);
+    }
+  }
+  CHECK(cosim_counter(sim, 1, COSIM_COUNT_DUP) == 0);
+  cosim_destroy(sim);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -748,6 +769,7 @@ int main(int argc, char **argv) {
   RUN(a_loss_repeats_what_was_under_way_only);
   RUN(tries_are_counted_since_the_last_answer);
   RUN(the_oldest_is_sent_again_first);
+  RUN(a_peer_that_comes_back_is_heard);
   RUN(a_stamp_interrupts);
   return TEST_END();
 }

@@ -99,7 +99,7 @@ breaks "numbers that cross as they are" 's/code_q   <= next ^ (next >> 1)/code_q
 holds "credits: none lost, none made, no queue overflows" $credit
 breaks "credit that is not taken" "s/count_q - 1'b1/count_q/" rtl/nic_credit.sv $credit
 holds "window of 8 messages: once, in order, nothing forgotten" $window
-breaks "window that accepts the next but one" "s/assign accept_o    = at == 8'd0/assign accept_o    = at <= 8'd1/" rtl/nic_rx_window.sv $window
+breaks "window that accepts the next but one" "s/assign accept_o    = at == '0/assign accept_o    = at <= 8'd1/" rtl/nic_rx_window.sv $window
 breaks "window that moves over what is not done" "s/{1'b0, d_map}/{1'b0, d_map | Window'(2)}/g" rtl/nic_tx_window.sv $window
 holds "crossbar: each packet to its output, once, messages not mixed" $xbar
 breaks "crossbar that forgets who has begun a message" 's/held_q ? (want \& own_q) : want/want/' rtl/nic_xbar.sv $xbar

@@ -1,7 +1,7 @@
 // The reliability window between one sender and one receiver over a network that loses, doubles, delays
 // and reorders requests and responses at will. Proved: a message is delivered only in its turn, hence
 // once and in order; the sender forgets only what was delivered or given up; without giving up, the
-// receiver never skips. Assumed: nothing that is older than Old messages is still on its way.
+// receiver never skips. Numbers have 8 bits here, all of which packets carry. Assumed: nothing that is older than Old messages is still on its way.
 module window #(
   parameter int unsigned W = 32   // as in nic_pkg
 ) (
@@ -17,12 +17,12 @@ module window #(
   logic [7:0] next, base, expect_seq, done_seq;
   logic [W-1:0] done_map;
   logic [7:0] delivered = 8'd0;   // how many, modulo 256; or skipped after giving up
-  nic_tx_window #(.PeerCount(2), .Window(W)) u_tx (
+  nic_tx_window #(.PeerCount(2), .Window(W), .Bits(8)) u_tx (
     .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .clear_peer_i(1'b0), .peer_i(1'b0), .open_o(open),
     .next_o(next), .base_o(base), .send_i(send), .again_i(again), .done_i(done), .done_peer_i(1'b0),
     .done_seq_i(done_seq), .f_done_o(done_map), .f_again_o(again_now)
   );
-  nic_rx_window #(.PeerCount(2)) u_rx (
+  nic_rx_window #(.PeerCount(2), .Bits(8)) u_rx (
     .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .clear_peer_i(1'b0), .peer_i(1'b0), .seq_i(seq),
     .base_i(base_sent), .accept_o(accept), .duplicate_o(duplicate), .future_o(future),
     .skipped_o(skipped), .follow_i(arrive && skipped),
@@ -44,7 +44,7 @@ module window #(
     assume (8'(seq - base_sent) < 8'(W));                // which admitted it
     if (answer) assume (ack_age != 8'd0 && ack_age <= Old);   // answers what was delivered
     if (give_up) assume (may_give_up && 8'(ack - base) < used);
-    if (give_up) assume (8'(next - expect_seq) < 8'd100);     // half of the numbers: see REGISTERS.md
+    if (give_up) assume (8'(next - expect_seq) < 8'd100);     // half of the numbers
     assume (!(answer && give_up));
     if (!started) assume (!send && !again && !arrive && !answer && !give_up);
   end
