@@ -1373,6 +1373,7 @@ typedef struct pm_cargo {
   int from_node, to_node;
   uint32_t from_pid,
       to_pid; /* of the processes, and which of their interfaces: see pm_carrier_entry */
+  ptl_uid_t from_uid;
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
@@ -1389,7 +1390,7 @@ typedef struct pm_cargo {
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
-/* An entry of a list, as far as it says which messages it takes. (Not: its user.) */
+/* An entry of a list, as far as it says which messages it takes. */
 typedef struct pm_carrier_entry {
   int node; /* of the process that appended it */
   uint32_t pid;
@@ -1400,6 +1401,11 @@ typedef struct pm_carrier_entry {
   bool is_untold;     /* of those that it finds nobody is told */
   bool never_cuts;    /* what has no room is passed over (PTL_ME_NO_TRUNCATE) */
   bool is_local;      /* messages lie one behind the other (PTL_ME_MANAGE_LOCAL) */
+  bool adds_lengths;  /* of headers that its append finds (PTL_ME_LOCAL_INC_UH_RLENGTH) */
+  bool takes_puts,
+      takes_gets;          /* what it takes and lets in not is refused, and leaves it as it is */
+  int64_t uid;             /* -1: any; others are refused likewise */
+  uint64_t min_free_bytes; /* one that is_local leaves its list with fewer */
   uint64_t size_bytes;
   int search; /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t
@@ -11539,7 +11545,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 162 "src/portals/wire.h"
+#line 168 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -13187,6 +13193,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.to_node = pm__to_node(m);
   c.from_pid = m->what.from->proc->pid;
   c.to_pid = m->what.target.phys.pid;
+  c.from_uid = m->what.from->proc->uid;
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
@@ -13390,6 +13397,14 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   e.is_untold = (me->options & PTL_ME_EVENT_OVER_DISABLE) != 0;
   e.never_cuts = pm__is_matching(ni) && me->options & PTL_ME_NO_TRUNCATE;
   e.is_local = (me->options & PTL_ME_MANAGE_LOCAL) != 0;
+  e.adds_lengths = (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) != 0;
+  e.takes_puts = (me->options & PTL_ME_OP_PUT) != 0;
+  e.takes_gets = (me->options & PTL_ME_OP_GET) != 0;
+  /* where another user's entry is passed over only the model knows */
+  e.uid = me->uid == PTL_UID_ANY || ni->proc->world->desc.semantics.uid_is_matched
+              ? -1
+              : (int64_t)me->uid;
+  e.min_free_bytes = me->min_free;
   e.size_bytes = pm__capacity(me->start, me->length, me->options);
   e.match_bits = me->match_bits;
   e.ignore_bits = pm__is_matching(ni) ? me->ignore_bits : ~(ptl_match_bits_t)0;
@@ -13397,15 +13412,14 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   return e;
 }
 /* A NIC counts what it lets in, and what waits for that goes at once. So an entry counts there if nothing that only the
-   model knows can refuse its messages or pass it over: another user, too little room in headers or queue. Gets and
+   model knows can refuse its messages or pass it over: too little room in headers or queue. Gets and
    fetches are refused by an entry for puts, and are not counted there; one that takes them too tells of a get later than
    the NIC, and one that counts bytes knows how many were moved. */
 static bool pm__counts_apart(const pm__pt *pt, const pm__me *me) {
   const unsigned int o = me->me.options;
   const bool leaves_headers = me->list == PTL_OVERFLOW_LIST && !(o & PTL_ME_UNEXPECTED_HDR_DISABLE);
   return (o & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) != PTL_ME_OP_PUT || leaves_headers ||
-         (o & PTL_ME_EVENT_CT_BYTES) || me->me.uid != PTL_UID_ANY ||
-         (pt->options & PTL_PT_FLOWCTRL);
+         (o & PTL_ME_EVENT_CT_BYTES) || (pt->options & PTL_PT_FLOWCTRL);
 }
 PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index) {
   pm_world *w = ni->proc->world;
@@ -13422,7 +13436,8 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   e.op_id = number;
-  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
+  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me) &&
+      (e.uid >= 0 || me->me.uid == PTL_UID_ANY))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
   if (!pm__pt_of(ni, me->pt)->enabled) pm__carrier_portal(ni, me->pt);

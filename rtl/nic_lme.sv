@@ -119,10 +119,11 @@ module nic_lme import nic_pkg::*; #(
   assign its_user = me.uid_any || me.uid == req_q.uid;
   assign allowed  = its_user && (!put_like || me.op_put) && (!get_like || me.op_get);
   assign rest     = room - {32'd0, fits};
-  assign leaves   = me.use_once || (me.manage_local && rest < {32'd0, me.min_free});
-  assign keeps    = list_q[ListBits] && me.keep_hdr;
+  assign leaves   = allowed && (me.use_once || (me.manage_local && rest < {32'd0, me.min_free}));
+  assign keeps    = allowed && list_q[ListBits] && me.keep_hdr;
   assign lacks    = keeps && !hdr_room && !me.loose;
-  assign take     = state_q == Take && allowed && !lacks && !(keeps && hdr_hold);
+  // what a loose entry refuses the host refuses: it comes in, but does nothing to the entry, and counts nothing
+  assign take     = state_q == Take && (allowed || me.loose) && !lacks && !(keeps && hdr_hold);
 
   logic op_go;
   assign busy_o      = op_q || state_q == Fetch || (state_q == Cut && !found_q);
@@ -296,7 +297,7 @@ module nic_lme import nic_pkg::*; #(
           end
         end
         Take: if (!(keeps && hdr_hold)) begin
-          res_q.status <= allowed ? (lacks ? StDropped : StOk) : its_user ? StOperation : StPermission;
+          res_q.status <= (allowed || me.loose) ? (lacks ? StDropped : StOk) : its_user ? StOperation : StPermission;
           if (take) begin
             res_q.matched  <= 1'b1;
             res_q.hdr_en   <= keeps && hdr_room;
@@ -309,7 +310,7 @@ module nic_lme import nic_pkg::*; #(
             res_q.overflow <= list_q[ListBits];
             res_q.ev_en    <= !me.comm_disable;
             res_q.eq       <= me.eq;
-            res_q.ct_en    <= me.ct_en && !muted_q && !(me.ct_puts && get_like);
+            res_q.ct_en    <= me.ct_en && allowed && !muted_q && !(me.ct_puts && get_like);
             res_q.ct_bytes <= me.ct_bytes;
             res_q.ct       <= me.ct;
             res_q.user     <= me.user;
@@ -355,7 +356,7 @@ module nic_lme import nic_pkg::*; #(
     end
     if (op_append) me_mem[op_at] <= op_me_q;
     if (op_append) local_mem[op_at] <= (state_q == Seek) ? seek_local : '0;
-    else if (take && me.manage_local) local_mem[cur_q] <= at + {32'd0, fits};
+    else if (take && me.manage_local && allowed) local_mem[cur_q] <= at + {32'd0, fits};
     // append behind the tail; cut: the neighbours know each other
     if (op_append && some_q[op_list]) next_mem[op_tail] <= op_at;
     else if (state_q == Cut && !is_head) next_mem[prior] <= later;

@@ -26,9 +26,8 @@
    What the model does: Portals. It decides: the data lands beside, the model looks its own lists up when
    the NIC's event is there (of gets and atomics: at the NIC's first read) and moves the bytes to their
    place at no cost. Where the NIC found another entry or header, only the time is that of the NIC's list: an append or
-   unlink was on its way to it; the model's alone are users and what they may do (a message that is refused takes no entry),
-   MANAGE_LOCAL with what it does to NO_TRUNCATE, min_free and LOCAL_INC_UH_RLENGTH, room in queues, messages within a
-   node; offsets and entries beyond 8 GiB with NO_TRUNCATE; it keeps at most 1,024 headers, and takes a
+   unlink was on its way to it; the model's alone are room in queues, messages within a node (which move locally managed
+   offsets, too), and with NO_TRUNCATE offsets and entries beyond 8 GiB, locally managed ones beyond 4 MiB; it keeps at most 1,024 headers, and takes a
    message without leaving one when there is no room. So it must be: PtlMEUnlink says at once that no message will take
    an entry, and the NIC hears of it later.
    The NIC's table holds 1,023 entries of all processes of a node, 15 of their interfaces and 16 portals of each;
@@ -37,7 +36,7 @@
    CTSet that wait for them there. The NIC counts what an entry lets in and what is answered, and releases what is
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
    tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
-   other one there), bytes, SEND, entries that also take gets, are not for every user, leave headers
+   other one there), bytes, SEND, entries that also take gets, leave headers, are locally managed with NO_TRUNCATE
    or belong to a portal with flow control, acknowledgements once an entry gives none, answers of atomics that travel
    twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
    off: what waits for such a count may go. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
@@ -179,7 +178,7 @@ typedef struct pm_rtl__search { /* number 0: free */
 } pm_rtl__search;
 /* One context per process and kind of interface; a list serves once the entry that takes all is told. */
 typedef struct pm_rtl__context {
-  uint32_t pid;
+  uint32_t pid, uid; /* uid: as the NIC has it */
   int interface_index, pt_count;
   uint32_t pt_index[16]; /* the program's, by the NIC's */
   uint32_t muted;        /* bit by the NIC's: that lets nothing in, so that nothing counts there */
@@ -562,9 +561,10 @@ static int pm_rtl__pt_of(pm_rtl *r, int nic, int context, uint32_t index, bool i
   c->pt_index[c->pt_count++] = index;
   return i;
 }
-/* Where it has room for a message the NIC cannot know: it knows no local offsets, and 34 bits of others. */
+/* Where it has room for a message the NIC cannot know: it knows 34 bits of offsets, and of lengths what fits in a command. */
 static bool pm_rtl__judges_otherwise(const pm_carrier_entry *entry) {
-  return entry->never_cuts && (entry->is_local || entry->size_bytes > PM_RTL__MOST);
+  return entry->never_cuts &&
+         entry->size_bytes > (entry->is_local ? (uint64_t)COSIM_MAX_BYTES : PM_RTL__MOST);
 }
 static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry *entry) {
   cosim_entry e = pm_rtl__cover(context, pt);
@@ -572,10 +572,18 @@ static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry 
   e.use_once = entry->is_use_once;
   e.keep_headers = entry->keeps_headers;
   e.no_over = entry->is_untold;
-  e.no_truncate = entry->never_cuts && !entry->is_local;
+  e.no_truncate = entry->never_cuts;
+  e.manage_local = entry->is_local;
+  e.min_free = (uint32_t)(entry->min_free_bytes < 0xFFFFFFFF ? entry->min_free_bytes : 0xFFFFFFFF);
+  e.add_lengths = entry->adds_lengths;
+  e.op_put = entry->takes_puts, e.op_get = entry->takes_gets;
+  e.uid = entry->uid;
   e.size_bytes = entry->size_bytes <= PM_RTL__MOST ? entry->size_bytes : ((uint64_t)1 << 48) - 1;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
-  e.ct = pm_rtl__judges_otherwise(entry) ? -1 : entry->counter - 1;
+  /* messages within the node move its offset, too: of these the NIC does not know */
+  e.ct = pm_rtl__judges_otherwise(entry) || (entry->never_cuts && entry->is_local)
+             ? -1
+             : entry->counter - 1;
   e.ct_puts = 1;
   e.src = entry->from_node_id == -1 ? -1 : entry->from_node_id < 0 ? 0 : (int)entry->from_node_id;
   e.pid = entry->from_process_id == -1 ? -1
@@ -683,6 +691,10 @@ static void pm_rtl__address(pm_rtl *r, const pm_rtl__part *p, cosim_command *c) 
   from = pm_rtl__context_of(r, cargo->from_node, cargo->from_pid, cargo->interface_index, 1);
   if (!from) return;
   p->load->is_listed = 1;
+  if (r->nics[cargo->from_node].lists.context[from].uid != cargo->from_uid) {
+    r->nics[cargo->from_node].lists.context[from].uid = cargo->from_uid;
+    cosim_write(r->sim, cargo->from_node, COSIM_CTX + 16u * (uint32_t)from + 4, cargo->from_uid);
+  }
   c->ctx = from;
   c->dst_pid = (int)cargo->to_pid;
   c->pt = pt;

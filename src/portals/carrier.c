@@ -90,6 +90,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.to_node = pm__to_node(m);
   c.from_pid = m->what.from->proc->pid;
   c.to_pid = m->what.target.phys.pid;
+  c.from_uid = m->what.from->proc->uid;
   c.interface_index = m->what.from->index;
   c.pt_index = m->what.pt;
   c.match_bits = m->what.match_bits;
@@ -293,6 +294,14 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   e.is_untold = (me->options & PTL_ME_EVENT_OVER_DISABLE) != 0;
   e.never_cuts = pm__is_matching(ni) && me->options & PTL_ME_NO_TRUNCATE;
   e.is_local = (me->options & PTL_ME_MANAGE_LOCAL) != 0;
+  e.adds_lengths = (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) != 0;
+  e.takes_puts = (me->options & PTL_ME_OP_PUT) != 0;
+  e.takes_gets = (me->options & PTL_ME_OP_GET) != 0;
+  /* where another user's entry is passed over only the model knows */
+  e.uid = me->uid == PTL_UID_ANY || ni->proc->world->desc.semantics.uid_is_matched
+              ? -1
+              : (int64_t)me->uid;
+  e.min_free_bytes = me->min_free;
   e.size_bytes = pm__capacity(me->start, me->length, me->options);
   e.match_bits = me->match_bits;
   e.ignore_bits = pm__is_matching(ni) ? me->ignore_bits : ~(ptl_match_bits_t)0;
@@ -300,15 +309,14 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   return e;
 }
 /* A NIC counts what it lets in, and what waits for that goes at once. So an entry counts there if nothing that only the
-   model knows can refuse its messages or pass it over: another user, too little room in headers or queue. Gets and
+   model knows can refuse its messages or pass it over: too little room in headers or queue. Gets and
    fetches are refused by an entry for puts, and are not counted there; one that takes them too tells of a get later than
    the NIC, and one that counts bytes knows how many were moved. */
 static bool pm__counts_apart(const pm__pt *pt, const pm__me *me) {
   const unsigned int o = me->me.options;
   const bool leaves_headers = me->list == PTL_OVERFLOW_LIST && !(o & PTL_ME_UNEXPECTED_HDR_DISABLE);
   return (o & (PTL_ME_OP_PUT | PTL_ME_OP_GET)) != PTL_ME_OP_PUT || leaves_headers ||
-         (o & PTL_ME_EVENT_CT_BYTES) || me->me.uid != PTL_UID_ANY ||
-         (pt->options & PTL_PT_FLOWCTRL);
+         (o & PTL_ME_EVENT_CT_BYTES) || (pt->options & PTL_PT_FLOWCTRL);
 }
 PM__PRIVATE void pm__carrier_portal(const pm__ni *ni, ptl_pt_index_t index) {
   pm_world *w = ni->proc->world;
@@ -325,7 +333,8 @@ static void pm__carrier_append(pm__ni *ni, pm__me *me, uint64_t number) {
   e.is_overflow = me->list == PTL_OVERFLOW_LIST;
   e.keeps_headers = e.is_overflow && !(options & PTL_ME_UNEXPECTED_HDR_DISABLE);
   e.op_id = number;
-  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me))
+  if ((options & PTL_ME_EVENT_CT_COMM) && !pm__counts_apart(pm__pt_of(ni, me->pt), me) &&
+      (e.uid >= 0 || me->me.uid == PTL_UID_ANY))
     e.counter = pm__counter_number(pm__ct_at(ni, me->me.ct_handle));
   me->carried = 1 + w->desc.carrier->entry_linked(w->desc.carrier->ctx, w->now_ps, &e);
   if (!pm__pt_of(ni, me->pt)->enabled) pm__carrier_portal(ni, me->pt);

@@ -44,6 +44,7 @@ typedef struct pm_cargo {
   int from_node, to_node;
   uint32_t from_pid,
       to_pid; /* of the processes, and which of their interfaces: see pm_carrier_entry */
+  ptl_uid_t from_uid;
   int interface_index;
   ptl_pt_index_t pt_index;
   ptl_match_bits_t match_bits;
@@ -60,7 +61,7 @@ typedef struct pm_cargo {
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
 } pm_cargo;
 
-/* An entry of a list, as far as it says which messages it takes. (Not: its user.) */
+/* An entry of a list, as far as it says which messages it takes. */
 typedef struct pm_carrier_entry {
   int node; /* of the process that appended it */
   uint32_t pid;
@@ -71,6 +72,11 @@ typedef struct pm_carrier_entry {
   bool is_untold;     /* of those that it finds nobody is told */
   bool never_cuts;    /* what has no room is passed over (PTL_ME_NO_TRUNCATE) */
   bool is_local;      /* messages lie one behind the other (PTL_ME_MANAGE_LOCAL) */
+  bool adds_lengths;  /* of headers that its append finds (PTL_ME_LOCAL_INC_UH_RLENGTH) */
+  bool takes_puts,
+      takes_gets;          /* what it takes and lets in not is refused, and leaves it as it is */
+  int64_t uid;             /* -1: any; others are refused likewise */
+  uint64_t min_free_bytes; /* one that is_local leaves its list with fewer */
   uint64_t size_bytes;
   int search; /* 0: an entry; 1: only looks for headers, 2: takes them out */
   uint64_t

@@ -651,16 +651,16 @@ static void a_pairs_messages_take_entries_in_their_order(void) {
 }
 
 /* Entries that cut nothing pass messages over that they have no room for: the NIC's do so too, also the one that goes with
-   the message that it takes. Offsets up to the last number; a message of several commands. The last one is for an entry whose
-   room only the model knows: it is not compared. */
+   the message that it takes. Offsets up to the last number; a message of several commands. The last two are for an entry
+   with offsets of its own: the NIC knows no message of more than one command whole, and that entry is not compared. */
 enum { LARGE = 5 << 20 };
 static unsigned char Large[LARGE], There[LARGE];
 static void no_room_body(void *unused) {
   static const struct {
     ptl_size_t offset, bytes, entry;
   } puts[] = {{0, 100, 1},       {0, 101, 2},       {500, 500, 2},    {501, 500, 3}, {1000, 0, 2},  {1001, 0, 3},
-              {~(ptl_size_t)0, 1, 4}, {~(ptl_size_t)0 - 7, 16, 4}, {(ptl_size_t)1 << 35, 8, 4}, {0, LARGE, 3}, {1, LARGE, 4}, {2999, 1, 3}, {0, 1, 2}, {0, 20, 6}};
-  static const ptl_size_t sizes[] = {100, 1000, LARGE, 16, 16, 64};
+              {~(ptl_size_t)0, 1, 4}, {~(ptl_size_t)0 - 7, 16, 4}, {(ptl_size_t)1 << 35, 8, 4}, {0, LARGE, 3}, {1, LARGE, 4}, {2999, 1, 3}, {0, 1, 2}, {0, LARGE - 500000, 5}, {0, 700000, 6}};
+  static const ptl_size_t sizes[] = {100, 1000, LARGE, 16, LARGE, 64};
   port p = port_open();
   ptl_handle_eq_t eq;
   ptl_handle_me_t handle;
@@ -683,7 +683,7 @@ static void no_room_body(void *unused) {
   pm_barrier();
   for (unsigned i = 0; i < sizeof puts / sizeof *puts; i++) {
     if (pm_rank() == 0)
-      CHECK(PtlPut(h, 0, puts[i].bytes, PTL_ACK_REQ, pm_process_id(1), pt, i == 13, puts[i].offset, NULL, i) == PTL_OK);
+      CHECK(PtlPut(h, 0, puts[i].bytes, PTL_ACK_REQ, pm_process_id(1), pt, i > 12, puts[i].offset, NULL, i) == PTL_OK);
     if (pm_rank() == 0) wait_for(p.eq, PTL_EVENT_ACK);
     if (pm_rank() != 1) continue;
     const ptl_event_t e = wait_for(eq, PTL_EVENT_PUT);
@@ -698,10 +698,81 @@ static void the_nic_passes_over_entries_without_room(void) {
   for (int level = 0; level < LEVELS; level += 2) {
     memset(&W, 0, sizeof W);
     run_level(&platform, level, no_room_body, NULL);
-    CHECK(W.bad == 0 && W.ends == 14);
+    CHECK(W.bad == 0 && W.ends == 15);
   }
   const pm_rtl_matches m = pm_rtl_matched(rtl);
-  CHECK(m.same_count == before + 13 && m.other_count == 0 && m.none_count == 0);
+  CHECK(m.same_count == before + 14 && m.other_count == 0 && m.none_count == 0);
+}
+/* Entries for another user, for gets only, with offsets of their own that leave with too little room: the NIC's refuse and
+   take the same messages. What is refused leaves an entry where it is, there too, and is not counted. */
+static uint64_t Strayed;
+static void refuse_body(void *unused) {
+  static const struct {
+    unsigned options;
+    ptl_size_t bytes, min_free;
+    int user; /* 0: any, 1: ours, 2: another one */
+    ptl_match_bits_t bits;
+  } entries[] = {{PTL_ME_OP_PUT | PTL_ME_USE_ONCE, 64, 0, 2, 1}, {PTL_ME_OP_GET | PTL_ME_USE_ONCE, 64, 0, 0, 2},
+                 {PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL, 200, 50, 0, 3}, {PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL, 200, 0, 0, 3},
+                 {PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_NO_TRUNCATE, 128, 0, 0, 4}, {PTL_ME_OP_PUT, 64, 0, 0, 4},
+                 {PTL_ME_OP_PUT | PTL_ME_USE_ONCE, 64, 0, 1, 5}};
+  static const struct {
+    int is_get, bytes, entry; /* entry 0: refused */
+    ptl_match_bits_t bits;
+  } calls[] = {{0, 8, 0, 1}, {0, 8, 0, 1}, {0, 8, 0, 2}, {1, 8, 2, 2}, {0, 100, 3, 3}, {0, 60, 3, 3}, {0, 10, 4, 3},
+               {0, 100, 5, 4}, {0, 40, 6, 4}, {0, 28, 5, 4}, {0, 1, 6, 4}, {0, 8, 7, 5}};
+  port p = ((void)unused, pm_process_set_uid(pm_self(), 40), port_open());
+  ptl_handle_eq_t eq;
+  ptl_handle_me_t handle;
+  ptl_handle_ct_t ct[2];
+  ptl_ct_event_t count;
+  ptl_pt_index_t pt;
+  ptl_uid_t uid;
+  CHECK(PtlEQAlloc(p.ni, 64, &eq) == PTL_OK && PtlPTAlloc(p.ni, 0, eq, 6, &pt) == PTL_OK && PtlGetUid(p.ni, &uid) == PTL_OK);
+  CHECK(PtlCTAlloc(p.ni, &ct[0]) == PTL_OK && PtlCTAlloc(p.ni, &ct[1]) == PTL_OK);
+  for (uint64_t i = 0; i < 7 && pm_rank() == 1; i++) {
+    const int user = entries[i].user;
+    const ptl_me_t m = {There, entries[i].bytes, user ? ct[user & 1] : PTL_CT_NONE, user == 0 ? PTL_UID_ANY : user == 1 ? uid : uid + 1,
+                        entries[i].options | (user ? PTL_ME_EVENT_CT_COMM : 0) | PTL_ME_EVENT_LINK_DISABLE | PTL_ME_EVENT_UNLINK_DISABLE,
+                        {.phys = {PTL_NID_ANY, PTL_PID_ANY}}, entries[i].bits, 0, entries[i].min_free};
+    CHECK(PtlMEAppend(p.ni, pt, &m, PTL_PRIORITY_LIST, (void *)(uintptr_t)(i + 1), &handle) == PTL_OK);
+  }
+  pm_sleep_ns(20000);
+  pm_barrier();
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+    const bool fails = !calls[i].entry;
+    ptl_event_t e;
+    if (pm_rank() == 0 && calls[i].is_get)
+      CHECK(PtlGet(p.md, 0, 8, pm_process_id(1), pt, calls[i].bits, 0, NULL) == PTL_OK);
+    else if (pm_rank() == 0)
+      CHECK(PtlPut(p.md, 0, (ptl_size_t)calls[i].bytes, PTL_ACK_REQ, pm_process_id(1), pt, calls[i].bits, 0, NULL, 0) == PTL_OK);
+    if (pm_rank() == 0) {
+      e = wait_for(p.eq, calls[i].is_get ? PTL_EVENT_REPLY : PTL_EVENT_ACK);
+      W.bad += (e.ni_fail_type != PTL_NI_OK) != fails;
+    } else if (pm_rank() == 1 && !fails) {
+      e = wait_for(eq, calls[i].is_get ? PTL_EVENT_GET : PTL_EVENT_PUT);
+      W.bad += (int)(uintptr_t)e.user_ptr != calls[i].entry || (int)e.mlength != calls[i].bytes;
+      W.ends++;
+    }
+  }
+  pm_barrier();
+  for (uint64_t k = 0; k < 2 && pm_rank() == 1; k++) {
+    CHECK(PtlCTGet(ct[k], &count) == PTL_OK);
+    W.bad += count.success != k || count.failure;
+  }
+  if (pm_rank() == 1) Strayed = rtl->strayed;
+  port_close(&p);
+}
+static void the_nic_refuses_what_the_model_refuses(void) {
+  pm_platform platform = pm_platform_bxi2(2);
+  const uint64_t before = pm_rtl_matched(rtl).same_count;
+  for (int level = 0; level < LEVELS; level += 2) {
+    memset(&W, 0, sizeof W);
+    run_level(&platform, level, refuse_body, NULL);
+    CHECK(W.bad == 0 && W.ends == 9);
+  }
+  const pm_rtl_matches m = pm_rtl_matched(rtl);
+  CHECK(m.same_count == before + 9 && m.other_count == 0 && m.none_count == 0 && Strayed == 0);
 }
 /* In all worlds until now the NIC's own search ended at the entry that the model took. */
 static void the_nics_find_the_entries_that_the_model_takes(void) {
@@ -986,6 +1057,7 @@ int main(int argc, char **argv) {
   RUN(random_lists_are_searched_alike);
   RUN(a_pairs_messages_take_entries_in_their_order);
   RUN(the_nic_passes_over_entries_without_room);
+  RUN(the_nic_refuses_what_the_model_refuses);
   RUN(the_nics_find_the_entries_that_the_model_takes);
   RUN(lists_change_while_messages_come);
   RUN(a_long_list_takes_a_cycle_per_entry);

@@ -322,6 +322,45 @@ static void a_loose_entry_judges_by_the_lower_bits_of_an_offset(void) {
   CHECK(cosim_read(sim, 1, COSIM_HEADERS) == 1);
   cosim_destroy(sim);
 }
+/* What such an entry does not let in comes to the host, which refuses it: the entry stays where and as it is */
+static void what_a_loose_entry_refuses_leaves_no_trace(void) {
+  static const struct {
+    int is_get, bytes, uid, entry, leaves, counts;
+  } calls[] = {{0, 8, 0, 0, 0, 0}, {1, 8, 5, 0, 0, 0},  {0, 8, 5, 0, 1, 1}, {1, 30, 5, 1, 0, 0},
+               {0, 30, 5, 1, 0, 1}, {0, 20, 5, 1, 1, 1}, {0, 20, 5, 2, 0, 0}};
+  cosim_desc d = host_near_desc(2);
+  cosim *sim = host_start(&d);
+  cosim_event ev;
+  cosim_entry e = host_entry(0x10000, 64, 5);
+  int counted = 0;
+  e.loose_headers = e.use_once = 1, e.uid = 5, e.ct = 1, e.op_get = 0;
+  cosim_append(sim, 1, 0, &e);
+  e.use_once = 0, e.uid = -1, e.manage_local = 1, e.size_bytes = 100, e.min_free = 60;
+  cosim_append(sim, 1, 1, &e);
+  e.manage_local = 0, e.ct = -1, e.op_get = 1;
+  cosim_append(sim, 1, 2, &e);
+  e.overflow = e.keep_headers = 1, e.uid = 9, e.pt = 1;
+  cosim_append(sim, 1, 3, &e);
+  cosim_cycles(sim, 300);
+  host_fill(0, 0x1000, 64);
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+    cosim_command c = host_command(calls[i].is_get ? COSIM_KIND_GET : COSIM_KIND_PUT, 1, 5, 0x1000, (uint32_t)calls[i].bytes);
+    cosim_write(sim, 0, COSIM_CTX + 4, (uint32_t)calls[i].uid);
+    CHECK(status_of(sim, &c) == COSIM_OK && host_event_wait(sim, 1, &ev, 100));
+    CHECK(ev.slot == calls[i].entry && ev.unlinked == calls[i].leaves && ev.counted == calls[i].counts);
+    CHECK(ev.status == COSIM_OK && ev.moved_bytes == (uint32_t)calls[i].bytes);
+    counted += calls[i].counts;
+    CHECK((int)cosim_read(sim, 1, COSIM_CT + 32 + COSIM_CT_SUCCESS_LO) == counted);
+  }
+  for (uint32_t uid = 8; uid < 10; uid++) {
+    cosim_command c = host_command(COSIM_KIND_PUT, 1, 5, 0x1000, 8);
+    c.pt = 1;
+    cosim_write(sim, 0, COSIM_CTX + 4, uid);
+    CHECK(status_of(sim, &c) == COSIM_OK && host_event_wait(sim, 1, &ev, 100) && ev.slot == 3);
+    CHECK(cosim_read(sim, 1, COSIM_HEADERS) == uid - 8);
+  }
+  cosim_destroy(sim);
+}
 
 int main(int argc, char **argv) {
   TEST_INIT(argc, argv);
@@ -330,5 +369,6 @@ int main(int argc, char **argv) {
   RUN(processes_are_kept_apart);
   RUN(list_operations_wait_and_are_told);
   RUN(a_loose_entry_judges_by_the_lower_bits_of_an_offset);
+  RUN(what_a_loose_entry_refuses_leaves_no_trace);
   return TEST_END();
 }
