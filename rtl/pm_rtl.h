@@ -243,6 +243,7 @@ struct pm_rtl {
   int change_count; /* of all NICs' lists, not told yet */
   int waiting_count, due_count,
       forgotten_count; /* loads of triggers: is_waiting, is_due, is_forgotten */
+  uint64_t strayed;    /* entries that the NIC took and the model did not: for the tests */
   pm_rtl_matches matches;
   pm_rtl__load *matching; /* whose entry the model looks for */
   int64_t base_ps, period_ps, timeout_ps;
@@ -649,6 +650,7 @@ static void pm_rtl__taken(pm_rtl *r, pm_rtl__load *l) {
 static void pm_rtl__left(pm_rtl *r, int nic, int number) {
   pm_rtl__entry *x = &r->nics[nic].lists.entry[number];
   if (!x->in_model || x->in_nic) return;
+  r->strayed++;
   x->is_apart = 1;
   pm_rtl__change(r, nic, number, 0);
   if (x->e.overflow) pm_rtl__take_all(r, nic, x->e.ctx, x->e.pt);
@@ -1428,6 +1430,7 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->asked_count = 0;
   r->timeout_ps = of.platform->e2e_retry_ns * 1000;
   r->waiting_count = r->due_count = r->forgotten_count = 0;
+  r->strayed = 0;
   r->matching = NULL;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);
   r->parts = (pm_rtl__part *)calloc(PM_RTL__PLACES, sizeof *r->parts);
