@@ -49,6 +49,10 @@ page_not_written() {
   timeout 300 "$pingpong" $tiny --tests 0 --points 2 --repetitions 1 --output "$1" >"$T/out" 2>"$T/err"
   [ $? = 1 ] && grep -F "overlap_pingpong: $1: " "$T/err" && grep -q "^  exact %" "$T/out"
 }
+nothing_is_measured_for_no_page() {
+  timeout 300 "$pingpong" $tiny --output "$1" >"$T/out" 2>"$T/err"
+  [ $? = 1 ] && grep -F "overlap_pingpong: $1: " "$T/err" && ! grep "exact %" "$T/out"
+}
 
 check "runs, prints a table, writes a page" runs
 check "min <= exact <= max in every case" truth_is_between_the_bounds
@@ -62,7 +66,7 @@ check "text for a number is refused" refuses "not '12x'" --tests 12x
 check "too large is refused" refuses "--repetitions takes" --repetitions 1001
 check "fraction is refused where it means nothing" refuses "--large-bytes takes" --large-bytes 1.5
 check "not a number is refused" refuses "--latency-us takes" --latency-us nan
-check "page in a missing folder is an error" page_not_written "$T/none/page.html"
+check "page in a missing folder is an error before anything is measured" nothing_is_measured_for_no_page "$T/none/page.html"
 check "page on a full disk is an error" page_not_written /dev/full
 check "help" sh -c "'$pingpong' --help | grep -q '^usage'"
 finish
