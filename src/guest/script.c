@@ -15,19 +15,6 @@ static const char *name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
-/* As a shell finds it, where the name has no folder and there is no such file here. ret NULL: is where it says, or nowhere */
-static char *in_path(const char *name) {
-  const char *folder = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : getenv("PATH");
-  for (; folder && *folder; folder += *folder == ':') {
-    const int length = (int)strcspn(folder, ":");
-    char *path;
-    if (asprintf(&path, "%.*s/%s", length, folder, name) < 0) guest_refuse("out of memory");
-    if (access(path, X_OK) == 0) return path;
-    free(path);
-    folder += length;
-  }
-  return NULL;
-}
 /* The first line behind "#!", or false: no script. */
 static bool first_line(const char *path, char *line, int bytes) {
   FILE *in = fopen(path, "re");
@@ -35,14 +22,6 @@ static bool first_line(const char *path, char *line, int bytes) {
       in && getc(in) == '#' && getc(in) == '!' && fgets(line, bytes, in) && strchr(line, '\n');
   if (in) fclose(in);
   return is_script;
-}
-static void refuse_shells(const char *script, const char *program) {
-  static const char *const shells[] = {"sh",  "bash", "dash", "ksh", "zsh",
-                                       "csh", "tcsh", "fish", NULL};
-  for (int i = 0; shells[i]; i++)
-    if (strcmp(name_of(program), shells[i]) == 0)
-      guest_refuse("%s: not a program (a script of %s must call pm_run, not the other way round)",
-                   script, shells[i]);
 }
 /* ret how many words: the program, then its arguments */
 static int words_of(char *line, char **words) {
@@ -63,6 +42,36 @@ static int words_of(char *line, char **words) {
     words[count++] = word;
   return count;
 }
+static const char *shell_of(const char *program) {
+  static const char *const shells[] = {"sh",  "bash", "dash", "ksh", "zsh",
+                                       "csh", "tcsh", "fish", NULL};
+  for (int i = 0; shells[i]; i++)
+    if (strcmp(name_of(program), shells[i]) == 0) return shells[i];
+  return NULL;
+}
+static bool is_for_a_shell(const char *path) {
+  char line[256], *words[WORDS_MAX];
+  return first_line(path, line, sizeof line) && words_of(line, words) && shell_of(words[0]);
+}
+/* As a shell finds it, where the name has no folder and there is no such file here; but a script for a shell, which cannot
+   run here, only when nothing else has the name: such ones stand before programs (python3 of pyenv) and choose one.
+   ret NULL: is where it says, or nowhere */
+static char *in_path(const char *name) {
+  const char *folder = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : getenv("PATH");
+  char *for_shell = NULL;
+  for (; folder && *folder; folder += *folder == ':') {
+    const int length = (int)strcspn(folder, ":");
+    char *path;
+    if (asprintf(&path, "%.*s/%s", length, folder, name) < 0) guest_refuse("out of memory");
+    folder += length;
+    if (access(path, X_OK) == 0 && !is_for_a_shell(path)) return free(for_shell), path;
+    if (access(path, X_OK) == 0 && !for_shell)
+      for_shell = path;
+    else
+      free(path);
+  }
+  return for_shell;
+}
 char **guest_script(int *argc, char **argv) {
   for (int nested = 0; nested < NESTED_MAX; nested++) {
     char line[256], *words[WORDS_MAX];
@@ -73,7 +82,9 @@ char **guest_script(int *argc, char **argv) {
     char **all = (char **)calloc((size_t)(*argc + count) + 1, sizeof *all);
     if (!kept || !all) guest_refuse("out of memory");
     if (!count) guest_refuse("%s: its first line names no program", argv[0]);
-    refuse_shells(argv[0], words[0]);
+    if (shell_of(words[0]))
+      guest_refuse("%s: not a program (a script of %s must call pm_run, not the other way round)",
+                   argv[0], shell_of(words[0]));
     memcpy(all, words, (size_t)count * sizeof *all);
     memcpy(all + count, argv, (size_t)*argc * sizeof *all);
     if (found) all[count] = found;

@@ -64,6 +64,12 @@ scripts_run() {
   printf '#!/bin/sh\ntrue\n' >"$T/shell" && ! simulated -n 1 "$T/shell" && grep "shell: not a program (a script of sh must call pm_run" "$T/err" &&
     printf '#!\n' >"$T/nobody" && ! simulated -n 1 "$T/nobody" && grep 'nobody: its first line names no program' "$T/err"
 }
+# Scripts of shells that choose a program stand before it in PATH, as pyenv's do: the program is taken.
+shells_in_path_are_passed_over() {
+  mkdir -p "$T/shims" && printf '#!/bin/sh\nexec /usr/bin/python3 "$@"\n' >"$T/shims/python3" && chmod +x "$T/shims/python3" &&
+    printf '#!/usr/bin/env python3\nprint("python")\n' >"$T/asks_path.py" && PATH="$T/shims:$PATH" simulated -n 1 "$T/asks_path.py" && grep -x python "$T/out" || return 1
+  printf '#!/bin/sh\n' >"$T/shims/only_shell" && chmod +x "$T/shims/only_shell" && ! PATH="$T/shims:$PATH" simulated -n 1 only_shell && grep "only_shell: not a program (a script of sh must call pm_run" "$T/err"
+}
 check "a program at a fixed address prints the same, in the same time" with_mpich
 if [ -x "${set}_openmpi_fixed" ]; then check "made by Open MPI, too" with_openmpi
 else skip "Open MPI's at a fixed address" "no Open MPI (Debian: libopenmpi-dev)"; fi
@@ -76,5 +82,6 @@ python=$(command -v /usr/bin/python3)
 if [ -n "$python" ] && is_fixed "$python"; then
   check "Debian's python3 runs as it is" python_as_it_is
   check "scripts run by the program that they name" scripts_run
+  check "shells in PATH are passed over" shells_in_path_are_passed_over
 else skip "python3 as it is" "no python3 at a fixed address"; fi
 finish
