@@ -98,8 +98,8 @@ top=$(cd "$B" && pwd)
 check "reports are where they should be, wherever processes go" wanders
 # A program's name may be as long as a file's, and of any letters: its reports have names that a folder takes.
 any_name() {
-  name="$(printf '%0200d' 1) it's \$x" && rm -rf "$T/report" && cp "$set/ends" "$T/$name" && "$B/pm_run" -n 2 --report "$T/report" "$T/$name" well >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
-  [ "$(find "$T/report" -name 'nbc_overlap.*.[01].json' | grep -c "/[A-Za-z0-9._+-]*$")" = 2 ] && "$B/overlap_report" --no-html "$T/report" | grep '^Overlap of 0[01]*, 2 processes'
+  name="it's \$x $(printf '%0240d' 1)" && rm -rf "$T/report" && cp "$set/ends" "$T/$name" && "$B/pm_run" -n 2 --report "$T/report" "$T/$name" well >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
+  [ "$(find "$T/report" -name 'nbc_overlap.*.[01].json' | grep -c "/[A-Za-z0-9._+-]*$")" = 2 ] && "$B/overlap_report" --no-html "$T/report" | grep '^Overlap of it_s__x_0*, 2 processes'
 }
 check "a program of any name has its reports" any_name
 no_folder() { : >"$T/file" && for d in "$T/none/report" "$T/file"; do ! "$B/pm_run" -n 2 --report "$d" "$set/ends" well >"$T/out" 2>"$T/err" && test ! -s "$T/out" && grep "^pm_run: --report: $d: " "$T/err" || return 1; done; }

@@ -22,7 +22,8 @@ file_in_no_folder() {
   timeout -k 5 300 "$@" >"$T/out" 2>"$T/err"
   code=$?
   { [ $code = 1 ] || [ $code = 2 ]; } && grep -q 'no/such' "$T/err" || { echo "exit status $code, expected 1; stderr:" && cat "$T/err" && return 1; }
-  case "$*" in *bench_*-s* | *bench_nbc* | *fit_model*--max-bytes* | *_figures* | *overlap_pingpong* | *xfer_table*) [ ! -s "$T/out" ] || { echo "measured before:" && cat "$T/out" && return 1; } ;; esac
+  case "$*" in *bench_*-s* | *bench_nbc* | *fit_model*--max-bytes* | *_figures* | *overlap_pingpong* | *xfer_table\ *) # a table that was measured "cannot be written"
+    [ ! -s "$T/out" ] && ! grep 'cannot be written' "$T/err" || { echo "measured before:" && cat "$T/out" && return 1; } ;; esac
 }
 file_on_full_disk() { timeout -k 5 300 "$@" >"$T/out" 2>"$T/err"; is_said $? '/dev/full|No space'; }
 
