@@ -84,6 +84,7 @@ DEPS := \
   'dh|debhelper|test of the Debian recipe' \
   'help2man|help2man|make install, docs: man pages' \
   'ctags|universal-ctags|make tags' \
+  'file:/usr/bin/time|time|make run-guests, run-hpl, run-study: CPU time and memory' \
 
 # large and for comparisons only: told by doctor, not installed
 DEPS_MORE := \
