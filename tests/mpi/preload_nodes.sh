@@ -16,7 +16,7 @@ with() {
     -x LD_PRELOAD="$preload" -x NBC_REPORT_DIR="$reports" -x FLAGS_FILE -x NBC_TRACE -x NBC_TABLE_OTHER -n 2 "$@" ;;
   *) set -- mpirun.mpich -launcher ssh -launcher-exec "$node_shell" -hosts node-a,node-b -genv LD_PRELOAD "$preload" -genv NBC_REPORT_DIR "$reports" -n 2 "$@" ;;
   esac
-  on_node a timeout -k 5 100 "$@" >"$reports.out" 2>"$reports.err"
+  on_node a timeout -k 5 "$([ $m = mpich ] && echo 40 || echo 100)" "$@" >"$reports.out" 2>"$reports.err"
 }
 tables() { # FOLDER
   "$B/overlap_report" --no-html --csv "$1/csv" "$1" >"$1/text" 2>&1 || cat "$1/text"
