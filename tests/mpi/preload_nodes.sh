@@ -17,7 +17,10 @@ with() {
   *) set -- mpirun.mpich -launcher ssh -launcher-exec "$node_shell" -hosts node-a,node-b -genv LD_PRELOAD "$preload" -genv NBC_REPORT_DIR "$reports" -n 2 "$@" ;;
   esac
   on_node a timeout -k 5 "$([ $m = mpich ] && echo 40 || echo 100)" "$@" >"$reports.out" 2>"$reports.err"
+  code=$?
 }
+# MPICH over UCX's TCP does not always end, without the preload, too (docs/mpi_errors.md). Only the limit of time is taken for that.
+hung() { [ "$1" = mpich ] && { [ $code = 124 ] || [ $code = 137 ]; }; }
 tables() { # FOLDER
   "$B/overlap_report" --no-html --csv "$1/csv" "$1" >"$1/text" 2>&1 || cat "$1/text"
 }
@@ -34,10 +37,9 @@ by_one_clock() { # FROM TO
 scene() {
   reports=$work/$1.${2% boot*}.$3
   mkdir "$reports"
-  if ! with "$1" "$(library "$1")" "$B/tests/mpi/preload_both.$1" "$3" && [ "$1" = mpich ]; then
-    skip "$1, $2: $3: it did not end, as it does not without the preload one time in eight"
-    return
-  fi
+  with "$1" "$(library "$1")" "$B/tests/mpi/preload_both.$1" "$3"
+  if hung "$1"; then skip "$1, $2: $3: MPI_Finalize did not end (docs/mpi_errors.md)"; return; fi
+  if [ $code = 0 ]; then ok "$1, $2: $3: ends well"; else bad "$1, $2: $3: status $code: $(cat "$reports.err")"; fi
   tables "$reports"
   by_one_clock "$reports" "$reports.one" && tables "$reports.one"
   if awk -F, '$1 != "partner" { next } FNR == NR { n++; min[$2] = $7; max[$2] = $8; next } { n--; if (!($2 in min) || $7 > min[$2] || $8 < max[$2] || $7 < $9 || $8 > $10 || $12 != $4) bad = 1 }
@@ -51,10 +53,10 @@ scene() {
 }
 synchronised() { # MPI BOOTS
   reports=$work/$1.sync
-  with "$1" "" "$B/clock_sync_$([ "$1" = openmpi ] && echo mpi || echo mpich)" -t 0.5 -i 0.25 || true
+  with "$1" "" "$B/clock_sync_$([ "$1" = openmpi ] && echo mpi || echo mpich)" -t 0.5 -i 0.25
   if awk -v apart=$APART_S '$1 == 1 && $2 == 0 { n++; off = $3 + apart * 1e9; if (off < 0) off = -off; if (off > $4 || $4 > 1e7) bad = 1 } END { exit bad || n < 2 }' "$reports.out"
   then ok "$1, $2: clock_sync holds the truth: $(awk '$1 == 1 && $2 == 0 { line = $3 " +- " $4 " ns" } END { print line }' "$reports.out")"
-  elif [ "$1" = mpich ] && ! grep -q '^rank 1' "$reports.out"; then skip "$1, $2: clock_sync did not end"
+  elif hung "$1"; then skip "$1, $2: clock_sync did not end"
   else bad "$1, $2: clock_sync: $(cat "$reports.out" "$reports.err")"; fi
 }
 each() { # mpi
