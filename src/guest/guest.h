@@ -214,7 +214,8 @@ void guest_say_once(const char *what, const char *text);
 void guest_load(const char *path, int copies);
 /* A script's argv becomes that of the program that runs it; else argv. Kept for the run. */
 char **guest_script(int *argc, char **argv);
-char *guest_load_copy(int rank); /* ret its image */
+bool guest_has_file(const char *path, int mode); /* as access says, and it is no folder */
+char *guest_load_copy(int rank);                 /* ret its image */
 /* What a program means by an offset in its image. */
 char *guest_address(const guest *g, size_t offset);
 /* A program at a fixed address (fixed.c): told before it is bound, for each process, at each switch. */

@@ -191,7 +191,7 @@ static void add_preload(const char *option, const char *path) {
   while (preloads[n]) n++;
   if (n == PRELOADS_MAX) guest_refuse("%s: more than %d libraries", option, PRELOADS_MAX);
   preloads[n] = path;
-  if (!strchr(path, '/') && access(path, R_OK) != 0) {
+  if (!strchr(path, '/') && !guest_has_file(path, R_OK)) {
     elf_object search = {.run_path = NULL};
     preloads[n] = elf_library_path(&search, path);
   }
@@ -228,7 +228,7 @@ static char *program_path; /* found where pm_run was started */
 const char *guest_program(void) { return program_path ? program_path : image.objects[0].path; }
 void guest_load(const char *path, int processes) {
   char error[1024], *found = NULL;
-  if (!strchr(path, '/') && access(path, R_OK) != 0) {
+  if (!strchr(path, '/') && !guest_has_file(path, R_OK)) {
     elf_object search = {.run_path = getenv("PATH")};
     found = elf_library_path(&search, path);
   }

@@ -8,6 +8,7 @@
 #include "guest.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NESTED_MAX = 4, WORDS_MAX = 16 };
@@ -53,19 +54,25 @@ static bool is_for_a_shell(const char *path) {
   char line[256], *words[WORDS_MAX];
   return first_line(path, line, sizeof line) && words_of(line, words) && shell_of(words[0]);
 }
+bool guest_has_file(const char *path, int mode) {
+  struct stat st;
+  return access(path, mode) == 0 && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
 /* As a shell finds it, where the name has no folder and there is no such file here; but a script for a shell, which cannot
    run here, only when nothing else has the name: such ones stand before programs (python3 of pyenv) and choose one.
    ret NULL: is where it says, or nowhere */
 static char *in_path(const char *name) {
-  const char *folder = strchr(name, '/') || access(name, R_OK) == 0 ? NULL : getenv("PATH");
+  const char *folder = strchr(name, '/') || guest_has_file(name, R_OK) ? NULL : getenv("PATH");
   char *for_shell = NULL;
   for (; folder && *folder; folder += *folder == ':') {
     const int length = (int)strcspn(folder, ":");
     char *path;
-    if (asprintf(&path, "%.*s/%s", length, folder, name) < 0) guest_refuse("out of memory");
+    if (asprintf(&path, "%.*s/%s", length ? length : 1, length ? folder : ".", name) < 0)
+      guest_refuse("out of memory");
     folder += length;
-    if (access(path, X_OK) == 0 && !is_for_a_shell(path)) return free(for_shell), path;
-    if (access(path, X_OK) == 0 && !for_shell)
+    const bool is_there = guest_has_file(path, X_OK);
+    if (is_there && !is_for_a_shell(path)) return free(for_shell), path;
+    if (is_there && !for_shell)
       for_shell = path;
     else
       free(path);

@@ -70,6 +70,11 @@ shells_in_path_are_passed_over() {
     printf '#!/usr/bin/env python3\nprint("python")\n' >"$T/asks_path.py" && PATH="$T/shims:$PATH" simulated -n 1 "$T/asks_path.py" && grep -x python "$T/out" || return 1
   printf '#!/bin/sh\n' >"$T/shims/only_shell" && chmod +x "$T/shims/only_shell" && ! PATH="$T/shims:$PATH" simulated -n 1 only_shell && grep "only_shell: not a program (a script of sh must call pm_run" "$T/err"
 }
+# Folders of that name, here or in PATH, are no programs; an empty part of PATH is the folder that one is in.
+folders_are_no_programs() {
+  mkdir -p "$T/here/python3" "$T/here/asks.py" "$T/folders/asks.py" "$T/folders/python3" "$T/scripts" && printf '#!/usr/bin/env python3\nprint("python")\n' >"$T/scripts/asks.py" && chmod +x "$T/scripts/asks.py" &&
+    pm_run=$(cd "$B" && pwd)/pm_run t=$(cd "$T" && pwd) && (cd "$T/here" && for p in "$t/folders" ""; do PATH="$p:$t/scripts:$PATH" "$pm_run" -n 1 asks.py || exit 1; done) >"$T/out" 2>"$T/err" && test "$(cat "$T/out")" = "$(printf 'python\npython')" || { cat "$T/out" "$T/err"; return 1; }
+}
 check "a program at a fixed address prints the same, in the same time" with_mpich
 if [ -x "${set}_openmpi_fixed" ]; then check "made by Open MPI, too" with_openmpi
 else skip "Open MPI's at a fixed address" "no Open MPI (Debian: libopenmpi-dev)"; fi
@@ -83,5 +88,6 @@ if [ -n "$python" ] && is_fixed "$python"; then
   check "Debian's python3 runs as it is" python_as_it_is
   check "scripts run by the program that they name" scripts_run
   check "shells in PATH are passed over" shells_in_path_are_passed_over
+  check "folders of a program's name are passed over" folders_are_no_programs
 else skip "python3 as it is" "no python3 at a fixed address"; fi
 finish
