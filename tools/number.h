@@ -1,14 +1,16 @@
 /* number.h: numbers in arguments of commands: nothing around them, and between limits. 1e6 is a whole number too. */
 #ifndef NUMBER_H_INCLUDED
 #define NUMBER_H_INCLUDED
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 static inline bool number_real(const char *text, double least, double most, double *value) {
   char *end;
-  const double x = strtod(text, &end);
-  if (end == text || *end || !(x >= least && x <= most)) return false;
+  const double x = strtod(text, &end); /* which passes over blanks */
+  if (end == text || isspace((unsigned char)*text) || *end || !(x >= least && x <= most))
+    return false;
   *value = x;
   return true;
 }

@@ -19,7 +19,10 @@ static inline const char *sample_line(char *line, uint64_t *bytes, double *ns, c
   errno = 0;
   *bytes = strtoull(line, &end, 10);
   if (errno || (*end != ' ' && *end != '\t')) return "the size is not a number of bytes";
-  *ns = strtod(end, &end) * 1e9;
+  char *const time = end;
+  *ns = strtod(time, &end) * 1e9;
+  if (end == time || (*end && *end != ' ' && *end != '\t'))
+    return "the time in seconds is not a number";
   if (!(fabs(*ns) < 1e15)) return "the time in seconds is not below 1e6";
   end += strspn(end, " \t");
   for (size_t n = strlen(end); n > 0 && (end[n - 1] == ' ' || end[n - 1] == '\t');) end[--n] = 0;

@@ -22,7 +22,7 @@ refuses() { # TEXT ARGUMENTS...
   test $? = 2 && grep -q -- "$text" "$T/out"
 }
 names_bad_lines() {
-  for line in 'x 1' '1' '1 1e99' '1 nan' '99999999999999999999 1' '-1 1'; do
+  for line in 'x 1' '1' '1 put' '1 1e-6put' '1 1e99' '1 nan' '99999999999999999999 1' '-1 1'; do
     printf '1 1e-6\n%s\n' "$line" >"$T/bad"
     refuses ":2: " "$T/bad" || return 1
   done
@@ -33,7 +33,7 @@ names_bad_lines() {
   refuses "another routine: choose one" "$T/samples" && refuses "no sample" --routine nothing "$T/samples" && refuses "fit_model: $T: Is a directory" "$T"
 }
 names_bad_arguments() {
-  refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 && refuses "max-bytes" --max-bytes 999.5 &&
+  refuses "unknown option" --pictures x && refuses "value is missing" --picture && refuses "max-bytes" --max-bytes 0 && refuses "max-bytes" --max-bytes 999.5 && refuses "max-bytes" --max-bytes " 999" &&
     refuses "needs a measurement" --dedicated x "$T/samples" && refuses "No such file" "$T/none" &&
     refuses "No such file" --routine put --picture "$T/none/x" "$T/samples"
 }
