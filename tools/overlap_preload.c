@@ -460,6 +460,7 @@ BODY(Init_thread, SETUP, (int *argc, char ***argv, int required, int *provided),
 /* Before the MPI's own: what it does at the end may hang or die, the report must not. */
 VISIBLE int PMPI_Finalize(void) {
   static int (*real_Finalize)(void);
+  leave_what_was_left((uintptr_t)__builtin_dwarf_cfa());
   calls_end();
   run.is_finalizing = true;
   finish_by(run.gathers);

@@ -36,7 +36,10 @@ static void thread_ends(void *recorder) {
 static inline void entered(call *c, nbc_kind kind, const char *name, uintptr_t address,
                            uintptr_t frame, int64_t t0_ns) {
   me.inside = c->active = true;
-  me.open = c;
+  me.open.name = name;
+  me.open.address = address;
+  me.open.frame = frame;
+  me.open.t0_ns = t0_ns;
   me.ends = 1;
   me.beside = false;
   c->told = false;
@@ -55,10 +58,28 @@ static bool tells_of_messages(nbc_kind kind) {
          kind == NBC_KIND_IRECV || kind == NBC_KIND_SENDRECV || kind == NBC_KIND_START ||
          kind == NBC_KIND_PROBE || kind == NBC_KIND_IPROBE;
 }
+/* An error handler may leave a call by longjmp: where the stack is shorter now, on the same one, that call is no more. When it
+   ended nobody knows, so of what was under way nothing is known either. */
+APART static void leave_what_was_left(uintptr_t frame) {
+  if (!me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || frame < me.open.frame ||
+      frame - me.open.frame > 1 << 20)
+    return;
+  busy_begin();
+  const int64_t now_ns = nbc_clock_now_ns(run.clock);
+  site *const place = me.on ? find_caller(me.open.address, me.open.name, me.open.frame) : NULL;
+  if (place) note_site(place, now_ns - me.open.t0_ns);
+  trace_cannot_match("calls failed");
+  nbc_call_exit_at(me.recorder, now_ns);
+  nbc_recorder_switch_at(me.recorder, false, now_ns);
+  nbc_recorder_switch_at(me.recorder, me.on, now_ns);
+  me.inside = false;
+  busy_end();
+}
 /* Nothing is to be measured, the thread is new, measuring was switched, or the clock is no counter. */
 APART static void enter_rarely(call *c, nbc_kind kind, const char *name, uintptr_t address,
                                uintptr_t frame) {
   c->active = false;
+  leave_what_was_left(frame);
   if (me.inside && trace.ring && tells_of_messages(kind)) trace_gap();
   if (me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE)) return;
   busy_begin();

@@ -82,18 +82,18 @@ static void say_what_nothing_completed(nbc_report *report) {
 /* The call that this thread is in when the report is written, by a signal that came meanwhile: nobody else tells where a
    program hung. */
 static void report_open_call(nbc_report *report, int64_t now_ns) {
-  const call *const c = me.inside && me.on ? me.open : NULL;
-  const site *s = c ? c->at ? c->at : find_caller(c->address, c->name, c->frame) : NULL;
+  const site *s =
+      me.inside && me.on ? find_caller(me.open.address, me.open.name, me.open.frame) : NULL;
   char text[NOTE_BYTES];
-  if (!s || now_ns <= c->t0_ns) return;
-  const int64_t d_ns = now_ns - c->t0_ns;
+  if (!s || now_ns <= me.open.t0_ns) return;
+  const int64_t d_ns = now_ns - me.open.t0_ns;
   add_site(report, s, 1, d_ns, d_ns);
-  if (strcmp(c->name, "MPI_Abort") == 0) return;
+  if (strcmp(me.open.name, "MPI_Abort") == 0) return;
   snprintf(
       text, sizeof text,
       "a call of %.40s was not over when this was written: its time until then counts, and its "
       "place is among those below",
-      c->name);
+      me.open.name);
   nbc_report_note(report, text);
 }
 

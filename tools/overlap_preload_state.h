@@ -78,7 +78,11 @@ static __thread __attribute__((tls_model("initial-exec"), aligned(64))) struct {
   uint64_t next_id;
   uint32_t ends; /* transfers that share the open call's time */
   uint32_t generation;
-  const struct call *open; /* while inside */
+  struct { /* while inside: kept here, for who leaves a call by longjmp takes its frame away */
+    const char *name;
+    uintptr_t address, frame;
+    int64_t t0_ns;
+  } open;
   uintptr_t cached_key[CACHED_PEERS];
   const peers *cached[CACHED_PEERS];
   void *requests; /* copies of request and status arrays, grown on demand */

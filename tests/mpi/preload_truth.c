@@ -25,6 +25,7 @@
      signal    1000 calls of MPI_Iprobe, SIGUSR2, 200 of them, SIGUSR2, 30 of them
      workers   exchanges of one thread, while another computes for 0.3 s and calls no MPI
      hangs     a receive of what nobody sends, until a signal comes
+     leaves    an error handler that leaves a call by longjmp while a receive is open, then 10 exchanges
      together  what ends in one call waited equally: puts of two lines at a fence, an exchange beside a receive
      come      nonblocking collectives, four ranks: what rank 0 receives was there before it posted */
 #ifndef _GNU_SOURCE
@@ -35,6 +36,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -147,6 +149,28 @@ __attribute__((noinline)) void hang_here(void) {
   alarm(1);
   MPI_Recv(data, 8, MPI_CHAR, 1 - rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   __asm__ volatile("" ::: "memory");
+}
+
+/* What the call that fails was longer than is not known, so nothing is of the receive; what follows is measured as ever. */
+static jmp_buf before_it;
+static void leave_it(MPI_Comm *comm, int *code, ...) {
+  (void)comm, (void)code;
+  longjmp(before_it, 1);
+}
+static void leaves(void) {
+  static char out[1 << 20], in[1 << 20];
+  MPI_Errhandler handler;
+  MPI_Request r;
+  MPI_Comm_create_errhandler(leave_it, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Irecv(in, sizeof in, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, &r);
+  if (!setjmp(before_it)) MPI_Send(out, 1, MPI_CHAR, 99, 0, MPI_COMM_WORLD);
+  compute(MUCH_NS / 4);
+  MPI_Send(out, sizeof out, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 10; i++)
+    MPI_Sendrecv(out, 8, MPI_CHAR, 1 - rank, 0, in, 8, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (!setjmp(before_it)) MPI_Send(out, 1, MPI_CHAR, 99, 0, MPI_COMM_WORLD);
 }
 
 /* Rank 1 comes late to a fence that ends two puts to it and one of rank 0 to itself; then to an exchange beside a message; then to a message beside
@@ -636,6 +660,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "beside") == 0) beside(1);
   if (strcmp(scene, "beside_any") == 0) beside(MPI_ANY_SOURCE);
   if (strcmp(scene, "hangs") == 0) hang_here();
+  if (strcmp(scene, "leaves") == 0) leaves();
   if (strcmp(scene, "together") == 0) together();
   if (strcmp(scene, "late") == 0) waiting(64, 0);
   if (strcmp(scene, "behind") == 0) behind();

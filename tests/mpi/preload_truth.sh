@@ -125,6 +125,14 @@ hangs() { # mpi
     awk -F, 'FNR == 1 { next } FNR == NR { calls += $4; next } { all += $5 } END { exit !(calls == all && all > 5e8) }' "$reports/csv/calls.csv" "$reports/csv/ranks.csv"; then ok "$1: ... and for how long"
   else bad "$1: how long a program hung: $(cat "$reports/csv/places.csv" "$reports/csv/calls.csv" "$reports/csv/ranks.csv")"; fi
 }
+# An error handler may leave a call by longjmp: the run ends as without us, and the calls that follow are seen.
+leaves() { # mpi
+  scene "$1" leaves
+  if [ ! -s "$reports/err" ] && [ "$(of irecv same_node 8)" = 0 ] && [ "$(of irecv same_node 9)" = "$(of irecv same_node 7)" ] && ! grep -q 'was not over' "$reports/text" &&
+    awk -F, '/^"MPI_Sendrecv"/ { n += $5 } /^"MPI_Send"/ { sent += $5 } END { exit !(n == 20 && sent == 6) }' "$reports/csv/places.csv"
+  then ok "$1: a call that a handler leaves by longjmp ends with the next one"
+  else bad "$1: handlers that leave by longjmp: $(cat "$reports/err" "$reports/csv/places.csv" "$reports/text")"; fi
+}
 behind() { # mpi
   for i in 1 2 3; do # on a busy machine the large one may be waited for as long, for a core
     NBC_TRACE=1 scene "$1" behind "$i"
@@ -460,7 +468,7 @@ workers() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside together hangs core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge communicators switches come gather self regions partners last behind beside together hangs leaves core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
