@@ -646,12 +646,12 @@ typedef struct wishes {
 
 /* Better said before the program runs for hours than by a report that had to guess. Other hosts' (%h) are not
    seen from here. */
-static void check_table(const char *path) {
+static void check_table(const char *name, const char *path) {
   char byte;
   if (strchr(path, '%')) return;
   FILE *in = fopen(path, "r");
   if (!in || (fread(&byte, 1, 1, in) != 1 && ferror(in))) /* a folder, too */
-    fail(2, "--table: %s: %s", path, strerror(errno));
+    fail(2, "%s: %s: %s", name, path, strerror(errno));
   fclose(in);
 }
 
@@ -694,7 +694,7 @@ static int take_wishes(wishes *o, char **argv, int argc, bool gets) {
     fail(2, "--trace-every is a number from 1 to 1000000000, not %s", o->trace_every);
   if (o->trace && o->no_trace) fail(2, "--trace and --no-trace exclude each other");
   if (i == argc) fail(2, "which program? (nbc %s --help)", command);
-  if (o->table && !o->no_table) check_table(o->table);
+  if (o->table && !o->no_table) check_table("--table", o->table);
   return i;
 }
 
@@ -719,7 +719,7 @@ static mpi decide_mpi(const wishes *o, launcher l, const char *launcher_name, co
 static void take_environment(wishes *o) {
   const char *const folder = getenv("NBC_REPORT_DIR"), *const table = getenv("NBC_TABLE");
   if (!o->folder && folder && *folder) o->folder = folder;
-  if (!o->table && !o->no_table && table && *table) o->table = table;
+  if (!o->table && !o->no_table && table && *table) check_table("NBC_TABLE", o->table = table);
 }
 static char *new_folder(const char *program) {
   for (int i = 1; i < 100000; i++) {
@@ -832,7 +832,7 @@ static int see(char **argv, int argc, bool gets) {
   char *preload = need_preload(gets ? "progress" : "overlap", m);
   if (o.with_progress) preload = text("%s:%s", preload, need_preload("progress", m));
   preload = behind_sanitizer(program, preload);
-  take_environment(&o);
+  if (!gets) take_environment(&o);
   const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
   if (folder && !o.print) make_folder(folder); /* before minutes of measuring */
   const words settings = transport_settings(m, argv, at);

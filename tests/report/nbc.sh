@@ -49,9 +49,10 @@ variables() {
 }
 # As above: the program does not run.
 table_that_is_none() {
-  cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/ran" && mkdir -p "$T/folder_of_tables" || return 1
+  cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -f "$T/ran" && mkdir -p "$T/folder_of_tables" && printf '#!/bin/sh\n: >"%s/ran"\n' "$(cd "$T" && pwd)" >"$T/program" && chmod +x "$T/program" || return 1
   for table in "$T/no_table" "$T/folder_of_tables"; do
-    status 2 "$T/bin/nbc" see --mpi mpich --table "$table" -o "$T/reports" "$T/program" && grep -q "^nbc: --table: $table: " "$T/err" && [ ! -e "$T/ran" ] || return 1
+    status 2 "$T/bin/nbc" see --mpi mpich --table "$table" -o "$T/reports" "$T/program" && grep -q "^nbc: --table: $table: " "$T/err" && [ ! -e "$T/ran" ] &&
+      NBC_TABLE=$table status 2 "$T/bin/nbc" see --mpi mpich -o "$T/reports" "$T/program" && grep -q "^nbc: NBC_TABLE: $table: " "$T/err" && [ ! -e "$T/ran" ] || return 1
   done
 }
 two_runs() {
