@@ -109,6 +109,15 @@ wrong_traces_are_told() {
     said '' "${head}s 1 5 0 0\n" 'line 3: peer' && said '' "${head}r * 5 * 1\n" 'line 3: communicator' && said '' "${head}coll sing 1 1 0 0 - -\n" 'line 3: "sing"' && said '' "${head}end\nc 5\n" 'something behind' && said '' 'nbc-calls 1\nrank 0 of 2\n' 'line 2: 2 ranks, but 1 files' &&
     said '' "${head}c 5 6\n" 'line 3: "6" is too much' && said "--goal-out $T/out.goal" "${head}ir 0 0 1 1 0\nk 0\nend\n" 'line 4: GOAL has no cancelled'
 }
+simgrid_s_own_traces_are_read_as_it_does() { # sizes such as 1e5, of doubles behind "init 1"; reductions compute
+  for r in 0 1; do
+    printf '%d init 1\n%d bcast 1e4\n%d allreduce 100 2e6\n%d reduce 100 1e6 0 6\n%d scan 100 1e6\n%d reducescatter 50 50 3e6\n%d alltoall 30.7 30\n' $r $r $r $r $r $r $r
+  done >"$T/short.ti" && printf '0 isend 1 0 1e5\n1 irecv 0 0 1e5\n0 wait 0 1 0\n1 wait 0 1 0\n' >>"$T/short.ti"
+  for r in 0 1; do
+    printf '%d init\n%d bcast 80000\n%d allreduce 100 0 0\n%d compute 2e6\n%d reduce 100 0 0 6\n%d compute 1e6\n%d scan 100 0 0\n%d compute 1e6\n%d reducescatter 50 50 0 0\n%d compute 3e6\n%d alltoall 240 240\n' $r $r $r $r $r $r $r $r $r $r $r
+  done >"$T/long.ti" && printf '0 isend 1 0 800000\n1 irecv 0 0 800000\n0 wait 0 1 0\n1 wait 0 1 0\n' >>"$T/long.ti"
+  replay --ti "$T/long.ti" && long=$(cat "$T/out") && replay --ti "$T/short.ti" && echo "$long" && cat "$T/out" && test "$long" = "$(cat "$T/out")" && time_of "$T/out" | awk '{ exit !($1 > 7000 && $1 < 7300) }'
+}
 slots_are_checked() { printf 'nbc-calls 1\nrank 0 of 1\nis 0 0 4 0 0\nis 0 0 4 0 0\nend\n' >"$T/wrong" && status_is 100 replay "$T/wrong" && grep 'line 4: request 0 is still in use' "$T/err"; }
 # Bytes changed, lines lost, doubled and exchanged: a sentence or a run, never a crash.
 any_bytes() {
@@ -189,7 +198,7 @@ what_is_meant_is_told() { # links without LogGP at that level; options behind th
 version_and_limit() { # a limit may be less than a second
   "$R" --version | grep -x 'pm_replay of nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' && ! "$R" --ti --time-limit 1e-6 tests/guest_mpi/replay.ti >"$T/out" 2>"$T/err" && grep 'time limit of 1e-06 s reached' "$T/err" && "$R" --ti --time-limit 0.5 tests/guest_mpi/replay.ti
 }
-for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_requires calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
+for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_requires simgrid_s_own_traces_are_read_as_it_does calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
   check "$(echo $t | tr _ ' ')" $t
 done
 finish

@@ -1,14 +1,28 @@
 /* Time-independent traces of SimGrid (smpirun -trace-ti): a file that names one file per rank, or one file with
    the actions of all ranks, "RANK ACTION NUMBERS". Computation is in flops; sizes are counts of the datatypes
-   that SMPI numbers; every communicator is the world, as SMPI writes them. */
+   that SMPI numbers, where none is given of doubles behind "init 1" and else of bytes; every communicator is the world,
+   as SMPI writes them. */
 #include "replay.h"
 #include <strings.h>
 
+/* Requests under way have a slot each; SMPI's traces name them by peer and tag: the oldest is meant. */
+typedef struct active {
+  struct {
+    uint32_t kind, slot;
+    int32_t peer, tag;
+  } * request;
+  uint32_t count, max;
+  bool is_double; /* what sizes without a datatype count */
+} active;
+static active *actives; /* of each rank */
+static active *active_of(const rp_rank *r) { return &actives[r - rp_ranks]; }
 /* In the order in which SMPI numbers them. Of the types beyond (it has 56; there may come some) it writes how many bytes. */
 static const uint32_t type_bytes[] = {8, 4, 1, 2, 8, 4, 1};
 enum { TYPES_MOST = 64 };
-static uint32_t bytes_of_type(rp_text *t) {
-  const int64_t id = rp_number_or(t, "datatype", -1, TYPES_MOST - 1, 6);
+enum { DOUBLE, BYTE = 6 };
+static uint32_t bytes_of_type(const rp_rank *r, rp_text *t) {
+  const int64_t id =
+      rp_number_or(t, "datatype", -1, TYPES_MOST - 1, active_of(r)->is_double ? DOUBLE : BYTE);
   return id >= 0 && id < (int64_t)(sizeof type_bytes / sizeof *type_bytes) ? type_bytes[id] : 1;
 }
 static uint64_t times(const rp_text *t, uint64_t count, uint64_t each) {
@@ -16,8 +30,10 @@ static uint64_t times(const rp_text *t, uint64_t count, uint64_t each) {
     rp_bad(t, "a message of more than 2^%d bytes", RP_BYTES_MAX_LOG2);
   return count * each;
 }
-static int64_t count_of(rp_text *t, const char *what) {
-  return rp_number(t, what, 0, RP_BYTES_MAX);
+static int64_t count_of(rp_text *t, const char *what) { /* "1e6" too, as SimGrid's examples say */
+  const double n = rp_real(t, what);
+  if (n > (double)RP_BYTES_MAX) rp_bad(t, "%s: more than 2^%d", what, RP_BYTES_MAX_LOG2);
+  return (int64_t)n;
 }
 static int root_of(rp_text *t) { return (int)rp_number_or(t, "root", 0, rp_size - 1, 0); }
 static void finish_coll(rp_op *op, nbc_coll coll, uint64_t count, uint32_t elem_bytes, int root) {
@@ -26,16 +42,6 @@ static void finish_coll(rp_op *op, nbc_coll coll, uint64_t count, uint32_t elem_
   op->elem_bytes = elem_bytes;
   op->peer = root;
 }
-/* Requests under way have a slot each; SMPI's traces name them by peer and tag: the oldest is meant. */
-typedef struct active {
-  struct {
-    uint32_t kind, slot;
-    int32_t peer, tag;
-  } * request;
-  uint32_t count, max;
-} active;
-static active *actives; /* of each rank */
-static active *active_of(const rp_rank *r) { return &actives[r - rp_ranks]; }
 #define NO_SLOT UINT32_MAX
 static uint32_t started(rp_rank *r, rp_kind kind, int32_t peer, int32_t tag) {
   active *a = active_of(r);
@@ -75,15 +81,15 @@ static void point_to_point(rp_rank *r, rp_text *t, rp_kind kind, int flags) {
   op->tag = (int32_t)rp_number(t, "tag", kind == RP_RECV ? INT32_MIN : 0, GM_TAG_UB);
   if (op->tag < 0) op->tag = GM_ANY_TAG;
   const int64_t count = count_of(t, "size");
-  op->bytes = times(t, (uint64_t)count, bytes_of_type(t));
+  op->bytes = times(t, (uint64_t)count, bytes_of_type(r, t));
   if (flags & RP_STARTS) op->slot = started(r, kind, op->peer, op->tag);
 }
 /* sendRecv SIZE DST RECVSIZE SRC [SENDTYPE RECVTYPE] */
 static void send_and_receive(rp_rank *r, rp_text *t) {
   const int64_t out = count_of(t, "size"), dst = rp_number(t, "peer", 0, rp_size - 1),
                 in = count_of(t, "size"), src = rp_number(t, "peer", -555, rp_size - 1);
-  const uint64_t out_bytes = times(t, (uint64_t)out, bytes_of_type(t)),
-                 in_bytes = times(t, (uint64_t)in, bytes_of_type(t));
+  const uint64_t out_bytes = times(t, (uint64_t)out, bytes_of_type(r, t)),
+                 in_bytes = times(t, (uint64_t)in, bytes_of_type(r, t));
   const struct {
     rp_kind kind;
     int64_t peer;
@@ -127,19 +133,23 @@ static void vector(rp_rank *r, rp_text *t, rp_op *op, nbc_coll coll) {
     }
   }
   const int root = coll == NBC_COLL_GATHERV || coll == NBC_COLL_SCATTERV ? root_of(t) : 0;
-  const uint32_t send = bytes_of_type(t), recv = bytes_of_type(t);
+  const uint32_t send = bytes_of_type(r, t), recv = bytes_of_type(r, t);
   scale(t, to, rp_size, is_all || coll == NBC_COLL_SCATTERV ? send : recv);
   if (is_all) scale(t, to + rp_size, rp_size, recv);
   finish_coll(op, coll,
               is_all ? 0 : times(t, (uint64_t)own, coll == NBC_COLL_SCATTERV ? recv : send), 1,
               root);
 }
-static void reduce_scatter(rp_rank *r, rp_text *t, rp_op *op, double flops_per_s) {
+static void compute(rp_rank *r, const rp_text *t, double seconds) {
+  const double ns = seconds * 1e9;
+  rp_add(r, RP_COMPUTE, t)->bytes = ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
+}
+static double reduce_scatter(rp_rank *r, rp_text *t, rp_op *op) { /* ret flops */
   const uint64_t *to = counts(r, op, t, 0);
-  (void)flops_per_s;
-  rp_real(t, "computation");
-  const uint32_t each = bytes_of_type(t);
+  const double flops = rp_real(t, "computation");
+  const uint32_t each = bytes_of_type(r, t);
   finish_coll(op, NBC_COLL_REDUCE_SCATTER, to[r - rp_ranks], each, 0);
+  return flops;
 }
 /* ret 0: no such collective */
 static int collective(rp_rank *r, rp_text *t, const char *name, double flops_per_s) {
@@ -173,19 +183,20 @@ static int collective(rp_rank *r, rp_text *t, const char *name, double flops_per
     return 1;
   }
   if (known[k].form == 's') {
-    reduce_scatter(r, t, op, flops_per_s);
+    const double flops = reduce_scatter(r, t, op);
+    if (flops > 0) compute(r, t, flops / flops_per_s);
     return 1;
   }
   const int64_t count = count_of(t, "size");
-  if (known[k].form == 'o' || known[k].form == 'a')
-    rp_real(t, "computation"); /* the machine's own reductions count */
+  const bool is_reduction = known[k].form == 'o' || known[k].form == 'a';
+  const double flops = is_reduction ? rp_real(t, "computation") : 0;
   if (known[k].form == '2' || known[k].form == 'g') count_of(t, "size");
   const int root = known[k].form == '2' || known[k].form == 'a' ? 0 : root_of(t);
-  const uint32_t each = bytes_of_type(t);
-  const bool is_reduction = known[k].form == 'o' || known[k].form == 'a';
+  const uint32_t each = bytes_of_type(r, t);
   times(t, (uint64_t)count, each);
   finish_coll(op, known[k].coll, is_reduction ? (uint64_t)count : (uint64_t)count * each,
               is_reduction ? each : 1, root);
+  if (flops > 0) compute(r, t, flops / flops_per_s); /* as SimGrid: when it is over */
   return 1;
 }
 static bool is_one_of(const char *word, const char *list) { /* words between blanks */
@@ -195,13 +206,13 @@ static bool is_one_of(const char *word, const char *list) { /* words between bla
   return 0;
 }
 static void action(rp_rank *r, rp_text *t, const char *name, double flops_per_s) {
-  if (is_one_of(name, "init finalize comm_size comm_split comm_dup location test")) return;
-  if (strcmp(name, "compute") == 0) {
-    const double ns = rp_real(t, "flops") / flops_per_s * 1e9;
-    rp_add(r, RP_COMPUTE, t)->bytes = ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
+  if (is_one_of(name, "finalize comm_size comm_split comm_dup location test")) return;
+  if (strcmp(name, "init") == 0) {
+    active_of(r)->is_double = rp_word(t) != NULL;
+  } else if (strcmp(name, "compute") == 0) {
+    compute(r, t, rp_real(t, "flops") / flops_per_s);
   } else if (strcmp(name, "sleep") == 0) {
-    const double ns = rp_real(t, "seconds") * 1e9;
-    rp_add(r, RP_COMPUTE, t)->bytes = ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
+    compute(r, t, rp_real(t, "seconds"));
   } else if (strcasecmp(name, "send") == 0) {
     point_to_point(r, t, RP_SEND, 0);
   } else if (strcasecmp(name, "recv") == 0) {
