@@ -4600,7 +4600,9 @@ enum { PM__GUARDED_MAX = 16000, PM__STACKS_PER_SLAB = 64, PM__PAGE = 4096, PM__S
 #define PM__CANARY 0x5AFE57AC4B0770B5u
 PM__PRIVATE uint64_t *pm__stack_canary(const pm_thread *t);
 PM__PRIVATE void pm__context_enter(pm_world *w, pm_thread *t);
+#ifndef PM_USE_UCONTEXT
 PM__PRIVATE __attribute__((noinline)) void pm__context_switch(void **save, void *load);
+#endif
 PM__PRIVATE void pm__resume(pm_world *w, pm_thread *t);
 PM__PRIVATE void pm__sleeps(pm_world *w, pm_thread *t, int64_t t_ps, const char *what);
 PM__PRIVATE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what);

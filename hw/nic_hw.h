@@ -10,7 +10,7 @@
    Example (complete; cc -D_GNU_SOURCE x.c):
 
        #define NIC_HW_IMPLEMENTATION
-       #include "hw/nic_hw.h"
+       #include "nic_hw.h"
 
        int main(void) {
          nic_machine *machine;
@@ -902,7 +902,13 @@ NBC__PRIVATE void nbc__locale_end(locale_t before) {
 #include <net/if.h>
 #ifdef NIC_WITH_LIBPCI
 #  include <setjmp.h>
+#  ifdef __cplusplus
+extern "C" { /* libpci's header is of C and does not say so */
+#  endif
 #  include <pci/pci.h>
+#  ifdef __cplusplus
+}
+#  endif
 #endif
 #if !defined(CLOCK_MONOTONIC_RAW)
 #  error "nic_hw.h: compile the implementing file with -D_GNU_SOURCE or -std=gnu11"

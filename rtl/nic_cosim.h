@@ -12,7 +12,7 @@
 
    Built by `make build/rtl/libnic_cosim.a` (Verilator); a test bench in C++ beside the repository:
      g++ -I REPOSITORY bench.cc REPOSITORY/build/rtl/libnic_cosim.a -lz -pthread     #include "rtl/nic_cosim.h"
-   in C the same with -lstdc++.
+   in C the same with -lstdc++ -lm.
 
    All NICs share one clock edge; the clocks that they show may differ in rate and offset
    (registers). Packets travel through an ideal crossbar: fixed latency, credits per virtual network on

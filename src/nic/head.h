@@ -10,7 +10,7 @@
    Example (complete; cc -D_GNU_SOURCE x.c):
 
        #define NIC_HW_IMPLEMENTATION
-       #include "hw/nic_hw.h"
+       #include "nic_hw.h"
 
        int main(void) {
          nic_machine *machine;

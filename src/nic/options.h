@@ -56,7 +56,13 @@
 #include <net/if.h>
 #ifdef NIC_WITH_LIBPCI
 #  include <setjmp.h>
+#  ifdef __cplusplus
+extern "C" { /* libpci's header is of C and does not say so */
+#  endif
 #  include <pci/pci.h>
+#  ifdef __cplusplus
+}
+#  endif
 #endif
 #if !defined(CLOCK_MONOTONIC_RAW)
 #  error "nic_hw.h: compile the implementing file with -D_GNU_SOURCE or -std=gnu11"

@@ -19,7 +19,8 @@ newest() { for s in c23 c2x; do if known "$1" $s c; then echo $s && return; fi; 
 newest_cpp() { for s in c++23 c++2b; do if known "$1" $s c++; then echo $s && return; fi; done; }
 run() { # LINKER OBJECTS...: links and runs
   linker=$1 && shift
-  "$linker" -no-pie -o "$T/program" "$@" ${needs:+"$B/libnbc_overlap.a"} -pthread -lm && timeout 60 "$T/program"
+  # shellcheck disable=SC2086 # libs are words
+  "$linker" -no-pie -o "$T/program" "$@" ${needs:+"$B/libnbc_overlap.a"} ${libs:-} -pthread -lm && timeout 60 "$T/program"
 }
 main_of() { # FUNCTIONS...: a main that calls them
   for f in "$@"; do echo "int $f(void);"; done
@@ -64,6 +65,9 @@ without() { # COMPILER STANDARD LANGUAGE MACRO: the same user, for whom all that
   object "$T/impl.o" "$1" -D_GNU_SOURCE "-std=$2" -x "$3" "-D$4" "$T/$stem-impl.c" &&
     object "$T/user.o" "$1" "-std=$2" -x "$3" "-D$4" "tests/headers/${stem}_user.c" &&
     run "$1" "$T/main.o" "$T/impl.o" "$T/user.o"
+}
+with_libpci() { # its header is of C and does not say so
+  libs=$(pkg-config --libs libpci) && without "$quicker" c++17 c++ NIC_WITH_LIBPCI
 }
 only_prefixed_symbols() { # OBJECT; weak: copies of functions of the C++ library
   ! nm -g --defined-only "$1" | grep -vE " [TRV] (${prefix}_[a-z].*|$also)$| W _ZN?K?St[^ ]*$" && nm -g --defined-only "$1" | grep -q " T "
@@ -123,6 +127,12 @@ one_header() {
       fi
     done
   done
+  case $stem in
+    portals_model) check "$file $CC c99 with PM_USE_UCONTEXT" without "$CC" c99 c PM_USE_UCONTEXT ;;
+    nic_hw) if [ -n "$(pkg-config --libs libpci 2>/dev/null)" ]; then
+        check "$file $quicker c++17 with NIC_WITH_LIBPCI" with_libpci
+      else skip "$file with NIC_WITH_LIBPCI" 'no libpci (Debian: libpci-dev)'; fi ;;
+  esac
   check "$file asks for no standard" no_standard_is_asked_for
   check "$file implemented in C, used in C++" mixed c99 c++17
   check "$file implemented in C++, used in C" mixed c++17 c99

@@ -1,5 +1,6 @@
 #!/bin/sh
 # --wave of pm_run and exact_overlap: waveforms of the NICs of a user's own run, in its own time.
+# And the library of those NICs links into a program in C as nic_cosim.h says.
 . tests/test.sh
 guest=$B/tests/model/guest_ring.so
 # The time in ps at which a wire of the NIC first is 1: VCD times stand before the changes.
@@ -57,6 +58,13 @@ fst_files_are_small_and_whole() { # what they say is compared in waveform.cpp
   "$B/exact_overlap" --wave "$T/row.fst" 4096 >"$T/out" && test -s "$T/row.7.fst" || return 1
   (trap '' XFSZ; ulimit -f 16; ! "$B/pm_run" -n 2 --level rtl --wave "$T/lost.fst" "$guest" ring >/dev/null 2>"$T/err") && grep -q 'lost.fst: cannot be written' "$T/err"
 }
+links_in_c() {
+  printf '#include "rtl/nic_cosim.h"\nint main(void) { cosim_desc d = cosim_default(); return cosim_create(&d) != NULL; }\n' >"$T/c.c"
+  more=$(sed -n 's/.*in C the same with \(.*\)\.$/\1/p' rtl/nic_cosim.h) && test -n "$more" || return 1
+  # shellcheck disable=SC2086 # words
+  "$CC" -I. -o "$T/c" "$T/c.c" "$B/rtl/libnic_cosim.a" -lz -pthread $more && "$T/c"
+}
+check "a program in C links as nic_cosim.h says" links_in_c
 check "the wave shows the first flit when the trace says" wave_and_trace_tell_one_time
 check "waves of the chosen NICs, in the chosen time" only_the_window_of_the_chosen
 check "exact_overlap --wave: a file for each row, the same figures" a_file_for_each_row
