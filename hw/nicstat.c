@@ -169,6 +169,16 @@ static void list_text(const nic_info *n) {
            n->offers[k].text);
 }
 
+/* What was named is not there, or nothing was named that had to be: `wanted`. */
+static int no_such_nic(const options *o, const char *wanted) {
+  const char *named = o->nic ? o->nic : o->stamping_nic;
+  if (named)
+    fprintf(stderr, "nicstat: %s: %s: no such NIC; `nicstat list` names them\n", o->command, named);
+  else
+    fprintf(stderr, "nicstat: %s: %s; `nicstat list` shows them\n", o->command, wanted);
+  return 2;
+}
+
 static int run_list(const options *o, const nic_machine *m) {
   size_t shown = 0;
   if (o->json) printf("{\"schema\":\"nicstat/1\",\"nics\":[");
@@ -186,13 +196,9 @@ static int run_list(const options *o, const nic_machine *m) {
     puts("]}");
   else if (!shown && !o->nic)
     puts("no NIC found");
-  if (!shown && o->nic)
-    return fprintf(stderr,
-                   o->is_short ? "nicstat: %s: unknown command, and no NIC of that name\n"
-                               : "nicstat: %s: no such NIC; `nicstat list` names them\n",
-                   o->nic),
-           o->is_short ? 2 : 1;
-  return 0;
+  if (shown || !o->nic) return 0;
+  if (!o->is_short) return no_such_nic(o, "");
+  return fprintf(stderr, "nicstat: %s: unknown command, and no NIC of that name\n", o->nic), 2;
 }
 
 /* "12.3 M" in a fixed width */
@@ -280,16 +286,6 @@ static void sleep_s(double seconds) {
 }
 
 static int fail(const nic_error *error) { return fprintf(stderr, "nicstat: %s\n", error->text), 1; }
-
-/* What was named is not there, or nothing was named that had to be: `wanted`. */
-static int no_such_nic(const options *o, const char *wanted) {
-  if (o->nic)
-    fprintf(stderr, "nicstat: %s: %s: no such NIC; `nicstat list` names them\n", o->command,
-            o->nic);
-  else
-    fprintf(stderr, "nicstat: %s: %s; `nicstat list` shows them\n", o->command, wanted);
-  return 2;
-}
 
 #include "hw/nicstat_health.h"
 #include "hw/nicstat_view.h"
@@ -519,7 +515,7 @@ static void read_boot_id(char id[40]) {
   if (f) fclose(f);
 }
 
-/* "HOST:PORT", "[V6]:PORT", and to listen also "PORT". ret a socket, or -1 with a line on stderr */
+/* "HOST:PORT", "[V6]:PORT", and to listen also "PORT". ret a socket, or with a line on stderr -1, -2: it is neither */
 static int stamps_socket(const char *address, int type, bool listening) {
   char host[200] = "";
   struct addrinfo hints, *list = NULL;
@@ -536,7 +532,7 @@ static int stamps_socket(const char *address, int type, bool listening) {
   if (n >= sizeof host || (!listening && n == 0) || !fits)
     return fprintf(stderr, "nicstat: %s: must be %sPORT, a number up to 65535\n", address,
                    listening ? "[HOST:]" : "HOST:"),
-           -1;
+           -2;
   memcpy(host, from, n);
   const int code = getaddrinfo(n ? host : NULL, port, &hints, &list);
   if (code) return fprintf(stderr, "nicstat: %s: %s\n", address, gai_strerror(code)), -1;
@@ -696,7 +692,7 @@ static int run_listen(const options *o) {
   }
   for (int i = 0; i < 2; i++)
     if (server.sockets[i] >= 0) close(server.sockets[i]);
-  return server.sockets[1] >= 0 ? 0 : 1;
+  return server.sockets[1] >= 0 ? 0 : server.sockets[0] == -2 ? 2 : 1;
 }
 
 static void print_stamp(const transfer *t, int kind, const char *name, bool json) {
@@ -851,12 +847,8 @@ static bool stamps_open(stamps_link *l, const nic_machine *m, nic_error *err) {
   const options *o = l->o;
   const bool by_nic = o->stamping_nic != NULL;
   if (by_nic) {
-    const nic_info *n = nic_by_name(m, o->stamping_nic);
-    if (!n)
-      return snprintf(err->text, sizeof err->text,
-                      "--nic %.60s: no such NIC; `nicstat list` names them", o->stamping_nic),
-             false;
-    if (nic_clock_open(m, n, NULL, NULL, &l->clock, err) != NIC_OK) return false;
+    if (nic_clock_open(m, nic_by_name(m, o->stamping_nic), NULL, NULL, &l->clock, err) != NIC_OK)
+      return false;
     const nbc_relation_desc limits = nic_clock_relation(nic_clock_info_of(l->clock));
     nbc_relation_init(&l->relation, &limits);
   }
@@ -925,6 +917,7 @@ static int run_stamps(const options *o, const nic_machine *m) {
   char here[64];
   struct sockaddr_in at;
   socklen_t at_bytes = sizeof at;
+  if (o->stamping_nic && !nic_by_name(m, o->stamping_nic)) return no_such_nic(o, NULL);
   if (o->listen) return run_listen(o);
   memset(&l, 0, sizeof l);
   memset(&server, 0, sizeof server);
@@ -949,8 +942,9 @@ static int run_stamps(const options *o, const nic_machine *m) {
   }
   l.fd = stamps_socket(address, o->udp ? SOCK_DGRAM : SOCK_STREAM, false);
   l.data = calloc(1, (size_t)o->size_bytes);
-  const int code =
-      l.fd >= 0 && l.data ? stamps_client(&l, m, o->connect ? o->connect : "loopback") : 1;
+  const int code = l.fd >= 0 && l.data ? stamps_client(&l, m, o->connect ? o->connect : "loopback")
+                   : l.fd == -2        ? 2
+                                       : 1;
   if (l.udp)
     nic_datagrams_close(l.datagrams);
   else
@@ -1017,9 +1011,10 @@ static int check_words(int argc, char **argv, options *o) {
   for (int i = 1; i < argc; i++)
     for (size_t k = 0; k < sizeof serves / sizeof *serves; k++)
       if (strcmp(argv[i], serves[k].option) == 0 && !is_among(serves[k].commands, o->command))
-        return fprintf(stderr, "nicstat: %s: not of %s, but of:%s\n", argv[i], o->command,
-                       serves[k].commands),
+        return fprintf(stderr, "nicstat: %s: not of %s, but of:%.*s\n", argv[i], o->command,
+                       (int)strlen(serves[k].commands) - 1, serves[k].commands),
                2;
+  if (o->csv && o->json) return fputs("nicstat: --csv and --json: one of them\n", stderr), 2;
   return 0;
 }
 

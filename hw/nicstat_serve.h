@@ -104,7 +104,7 @@ static int run_serve(const options *o, const char *where) {
   const char *at = where + 5;
   snprintf(address, sizeof address, "%s%s", strchr(at, ':') ? "" : "127.0.0.1:", at);
   const int server = is_unix ? serve_unix(at) : stamps_socket(address, SOCK_STREAM, true);
-  if (server < 0) return 1;
+  if (server < 0) return server == -2 ? 2 : 1;
   fprintf(stderr, "nicstat: serving %s\n", where);
   for (long pages = 0; !stop_asked && (!o->count || pages < o->count);) {
     struct pollfd p = {server, POLLIN, 0};

@@ -21,7 +21,7 @@ check json_has_the_schema 0 '^{"schema":"nicstat/1"' out --json --sysfs "$dir/sy
 check watches 0 'nothing moved' out watch eth9 --sysfs "$dir/sys" --interval 0.01 --count 2
 check watch_all 0 'net/rx_bytes *5 ' out watch eth9 --sysfs "$dir/sys" --interval 0.01 --count 1 --all
 check watch_json 0 '"net/rx_bytes":{"unit":"bytes","value":5,' out watch eth9 --json --sysfs "$dir/sys" --interval 0.01 --count 1
-check unknown_nic 1 'no such NIC' err list nope --sysfs "$dir/sys"
+check unknown_nic 2 'list: nope: no such NIC' err list nope --sysfs "$dir/sys"
 check unknown_nic_watched 2 'watch: nope: no such NIC' err watch nope --sysfs "$dir/sys"
 check unknown_nic_on_top 2 'top: nope: no such NIC' err top nope --sysfs "$dir/sys"
 check unknown_clock 2 'clock: nope: no such NIC' err clock nope --sysfs "$dir/sys"
@@ -33,7 +33,7 @@ check unknown_option 2 '--dance: unknown option' err --dance
 check bad_number 2 '--interval: nan: .*out of range' err watch lo --interval nan
 check missing_value 2 '--count: its value is missing' err watch lo --count
 check missing_file 2 '--record: its value is missing' err --record
-check option_of_others 2 '--csv: not of health, but of: watch' err health --csv --sysfs "$dir/sys"
+check option_of_others 2 '--csv: not of health, but of: watch$' err health --csv --sysfs "$dir/sys"
 check option_of_other_modes 2 '--registers: not of --record' err --record - --registers --sysfs "$dir/sys"
 check word_too_many 2 'eth9: --prometheus takes no other word' err --prometheus - eth9 --sysfs "$dir/sys"
 check stamps_of_a_word 2 'stamps: eth9: a NIC is named by --nic' err stamps eth9 --sysfs "$dir/sys"
@@ -53,12 +53,15 @@ check clock_without_name 2 'name a NIC' err clock
 check clock_of_a_nic_without 1 'no PTP clock' err clock eth9 --sysfs "$dir/sys"
 check registers_of_no_device 1 'no register list' err clock eth9 --registers --sysfs "$dir/sys"
 check watch_registers_of_no_device 1 'no register list' err watch eth9 --registers --sysfs "$dir/sys"
-check stamps_to_nowhere 1 'must be HOST:PORT' err stamps --connect 7000
-check stamps_from_nowhere 1 'must be \[HOST:\]PORT' err stamps --listen 1.2.3.4:port
-check stamps_from_no_port 1 'must be \[HOST:\]PORT' err stamps --listen 127.0.0.1:65537
-check stamps_without_a_port 1 '^nicstat: 127.0.0.1: must be HOST:PORT, a number up to 65535$' err stamps --connect 127.0.0.1
+check stamps_to_nowhere 2 'must be HOST:PORT' err stamps --connect 7000
+check stamps_from_nowhere 2 'must be \[HOST:\]PORT' err stamps --listen 1.2.3.4:port
+check stamps_from_no_port 2 'must be \[HOST:\]PORT' err stamps --listen 127.0.0.1:65537
+check stamps_without_a_port 2 '^nicstat: 127.0.0.1: must be HOST:PORT, a number up to 65535$' err stamps --connect 127.0.0.1
+check serves_no_port 2 'must be \[HOST:\]PORT' err --prometheus http:99999
+check stamps_by_an_unknown_nic 2 'stamps: nope: no such NIC' err stamps --nic nope --sysfs "$dir/sys"
+check two_formats 2 '--csv and --json: one of them' err watch lo --csv --json
 check stamps_to_no_host 1 '^nicstat: no.such.host.invalid:7000: [A-Z]' err stamps --connect no.such.host.invalid:7000
-check stamps_to_no_port 1 'must be HOST:PORT' err stamps --connect 127.0.0.1:4294967297
+check stamps_to_no_port 2 'must be HOST:PORT' err stamps --connect 127.0.0.1:4294967297
 check stamps_too_short_for_udp 2 'from 24 to' err stamps --udp --size 8
 check records 0 '^#nic-record 1' out --record - --sysfs "$dir/sys"
 cp "$dir/out" "$dir/machine.txt"
@@ -183,7 +186,7 @@ sleep 0.3
 fetch $web 'GET / HTTP/1.0' >"$dir/out" 2>"$dir/err"
 grep -qF "$page" "$dir/out" && ok prometheus_serves_on_behind_idle_clients || bad prometheus_serves_on_behind_idle_clients
 kill $idle $server && wait $idle $server 2>/dev/null
-check prometheus_without_a_port 1 'must be' err --prometheus http:127.0.0.1:nonsense --sysfs "$dir/sys"
+check prometheus_without_a_port 2 'must be' err --prometheus http:127.0.0.1:nonsense --sysfs "$dir/sys"
 check csv 0 ',eth0,ethtool/rx_pause,events,9,4,exact,3.9' out watch eth0 --csv --dump "$dir/ill.txt" --interval 0.01 --count 1
 check top_without_a_terminal 0 'net/rx_crc_errors.*1 .*█' out top eth0 --dump "$dir/ill.txt" --interval 0.01 --count 1
 # A terminal that knows no sequences; script makes one
