@@ -1334,10 +1334,16 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 /* A transport moves messages between ranks. Clock synchronisation, measurement, collectives and
    tests need nothing else. Rules for who implements one:
    - isend and irecv only post; `done` is called from `progress` only, never from inside isend or
-     irecv, and it may post new operations. Messages match by (peer, 64-bit tag), in posting order.
+     irecv, and it may post new operations. Messages match by (peer, 64-bit tag), in posting order;
+     they may be empty (buffer NULL), and a rank may be its own peer.
+   - Posting makes `finished` false. At the end come status, peer and size_bytes, then `finished`, at last
+     `done`, if there is one, which was read before: whoever polls `finished` may use the operation again
+     at once. Where any_thread is set, `finished` is stored with release order.
    - The nbc_op belongs to the caller, who keeps it and the buffer untouched until `done`; `slot` is
      the transport's to use meanwhile, so that posting need not allocate.
-   - A receive shorter than the message completes with NBC_E_TRUNCATED, bytes filled. */
+   - A receive shorter than the message completes with NBC_E_TRUNCATED, bytes filled.
+   - With a recorder, nbc_isend and its sisters tell it of calls; the transport tells it of transfers
+     (nbc_xfer_begin ... nbc_xfer_end_local for a send, nbc_xfer_end_early for a receive). */
 #define NBC_ANY_PEER (-1) /* irecv only, where the transport offers it (any_peer) */
 
 typedef struct nbc_op nbc_op;
@@ -8847,7 +8853,7 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
   const nbc_totals *x = &before->total, *y = &after->total;
   fputc('\n', out);
   if (before->process_count != after->process_count)
-    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count,
+    fprintf(out, "Caution: processes: %d before, %d after.\n", before->process_count,
             after->process_count);
   if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes ||
       (x->count != 0) != (y->count != 0))
@@ -9615,7 +9621,7 @@ NBC_API nbc_status nbc_nic_watch_report(const nbc_nic_watch *watch, nbc_report *
 #endif
 #ifndef NBC_NO_TRANSPORT
 #ifdef NBC_LINES
-#line 97 "src/transport/contract.h"
+#line 103 "src/transport/contract.h"
 #endif
 /* Operations in order, linked through their slots. */
 typedef struct nbc__transport_fifo {

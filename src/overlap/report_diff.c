@@ -211,7 +211,7 @@ static void nbc__rep_diff_cautions(const nbc_report *before, const nbc_report *a
   const nbc_totals *x = &before->total, *y = &after->total;
   fputc('\n', out);
   if (before->process_count != after->process_count)
-    fprintf(out, "Caution: %d processes before, %d after.\n", before->process_count,
+    fprintf(out, "Caution: processes: %d before, %d after.\n", before->process_count,
             after->process_count);
   if (fabs((double)x->size_bytes - (double)y->size_bytes) > 0.01 * (double)x->size_bytes ||
       (x->count != 0) != (y->count != 0))

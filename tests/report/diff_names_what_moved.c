@@ -93,7 +93,7 @@ static void what_does_not_compare_is_said(void) {
   b->wall_ns = 1000;
   CHECK(nbc_report_counter(b, 0, "waited_for_a_core_ns", 230) == NBC_OK);
   char *text = diff(a, b, NBC_OK);
-  CHECK(strstr(text, "1 processes before, 4 after") != NULL);
+  CHECK(strstr(text, "processes: 1 before, 4 after") != NULL);
   CHECK(strstr(text, "moved different data: 1 transfers, 1000 B before; 3 transfers, 2.9 KiB after") != NULL);
   CHECK(strstr(text, "different transfer-time tables") != NULL);
   CHECK(strstr(text, "for at least 0 % of the time before and 23 % after, processes waited for a core") != NULL);
