@@ -811,6 +811,9 @@ NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, int64_t 
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
    end of the call. Otherwise each end gets the time since the end before it in that call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
+/* When the open call has ended the tool itself works for d_ns, before the program goes on (it writes a report, say): tool
+   time. Nothing when d_ns < 0, or no call is open. */
+NBC_API void nbc_call_tool(nbc_recorder *recorder, int64_t d_ns);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
 NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                 nbc_peer peer);
@@ -4270,7 +4273,7 @@ NBC__PRIVATE int nbc__bin(int64_t ns) {
   return bin < NBC_HIST_BINS ? bin : NBC_HIST_BINS - 1;
 }
 #ifdef NBC_LINES
-#line 271 "src/overlap/monitor.h"
+#line 274 "src/overlap/monitor.h"
 #endif
 #define NBC__MON_RELAXED_LOAD(p)     __atomic_load_n((p), __ATOMIC_RELAXED)
 #define NBC__MON_RELAXED_STORE(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -4817,8 +4820,7 @@ static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns
   r->enter_head = r->ring_head;
   r->share = 1;
 }
-/* A call in a call, or off, or a clock that steps back, or a gap shorter than what the tool is said to
-   cost. */
+/* A call in a call, or off, or a clock that steps back, or a gap shorter than what the tool is said to cost. */
 NBC__MON_APART static void nbc__mon_enter_rarely(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   const int64_t cost_ns = r->owed_ns;
   if (r->depth > 0) {
@@ -4851,8 +4853,11 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
-  if (!r) return;
-  r->share = ends ? 1.0f / (float)ends : 1;
+  if (r) r->share = ends ? 1.0f / (float)ends : 1;
+}
+
+NBC_API void nbc_call_tool(nbc_recorder *r, int64_t d_ns) {
+  if (r && r->depth && d_ns > 0) r->drain_ns += d_ns;
 }
 
 /* Foreign stamps are taken out at every 64th call or so (two turns of the history each). */

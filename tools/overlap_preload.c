@@ -50,6 +50,12 @@
      NBC_GATHER       1: one file for the whole run, NAME.all.json instead of NAME.RANK.json: the reports go
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
                       leave files of their own. Set it for all processes; default 0
+     NBC_SAVE_S       a report is saved every so many seconds while the program runs, at first after 10 to 20 s, 20 to 40,
+                      ..., for a process that is killed without a word (SIGKILL: no memory left, the time of a
+                      batch job, another node's MPI_Abort). The one at the end takes its place; timelines are not
+                      saved. Default 300; 0: never, and so with NBC_GATHER=1. A process saves when one of its MPI
+                      calls ends, what that takes is not the program's time. Not of several threads without
+                      MPI_THREAD_MULTIPLE
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Allreduce inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it
@@ -101,8 +107,8 @@
    SIGILL, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ or SIGALRM, as far as the program left these to the
    system or to the MPI, whose own action follows. A signal that arrives in this library's own work waits for its end; only a fault in it ends without.
    A process that ends so takes its job with it, by SIGKILL of the launcher: it asks the others of its node, by SIGURG, for
-   what they have until now, and waits a second for them at most. Who is killed otherwise leaves none. Nor is there one
-   of a process that becomes another program by exec. A call that is open then counts until then, with its place.
+   what they have until now, and waits a second for them at most. Who is killed otherwise leaves what NBC_SAVE_S saved.
+   There is none of a process that becomes another program by exec. A call that is open then counts until then, with its place.
    Children of fork write nothing; what MPI_Comm_spawn starts is a run of its own.
 
    HOW IT IS BUILT
@@ -426,6 +432,7 @@ SMALL static void start(void) {
   if (!chosen) return;
   run.memory_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   run.pid = getpid();
+  run.save_ns = setting_save_ns();
   run.switched_on = on == 1;
   run.epoch = 1;
   if (make_monitor(on == 2) != NBC_OK || !prepare_report_file()) return;
@@ -436,6 +443,7 @@ SMALL static void start(void) {
   watch_switch_signal();
   join_node();
   core_begin();
+  saving_begins(run.start_ns);
   __atomic_store_n(&run.recording, true, __ATOMIC_RELEASE);
   calls_begin();
   follow(nbc_clock_now_ns(run.clock)); /* this thread computes from here on */

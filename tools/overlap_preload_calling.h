@@ -113,7 +113,9 @@ static inline void begin_here(call *c) {
   nbc_recorder_place(me.recorder, c->at ? c->at->place : 0);
 }
 
-/* The place is not known yet, or an exception passed, or there is a timeline, or measuring is off. */
+SMALL static void save_meanwhile(int64_t t1_ns);
+/* The place is not known yet, or an exception passed, or there is a timeline, or measuring is off, or a report is to be
+   saved. */
 APART static void left_rarely(call *c) {
   if (!c->t1_ns) trace_cannot_match("calls failed");
   const int64_t t1_ns = returned(c);
@@ -124,13 +126,15 @@ APART static void left_rarely(call *c) {
     if (trace.counters && t1_ns >= trace.counters_next_ns) trace_read_counters(false);
   }
   me.inside = false;
+  if (t1_ns >= __atomic_load_n(&run.save_at_ns, __ATOMIC_RELAXED)) save_meanwhile(t1_ns);
   nbc_call_exit_at(me.recorder, t1_ns);
   busy_end();
 }
 HOT static void left(call *c) {
   site *const s = c->at ? c->at : known_site(c->address, c->name);
   busy_begin(); /* is busy already, unless an exception passed */
-  if (UNLIKELY(!s || !c->t1_ns || !me.on || trace.ring)) {
+  if (UNLIKELY(!s || !c->t1_ns || !me.on || trace.ring ||
+               c->t1_ns >= __atomic_load_n(&run.save_at_ns, __ATOMIC_RELAXED))) {
     left_rarely(c);
     return;
   }

@@ -32,11 +32,15 @@ static bool flush_report(nbc_status status) {
 
 /* folder/NAME.json, whole or not at all: written beside and renamed. */
 typedef enum form { JSON, TEXT, TRACE } form;
-static bool write_into(const char *folder, const nbc_report *report, form as) {
+enum { PATH_BYTES = sizeof run.folder + 200 };
+static void report_path(char path[PATH_BYTES], const char *folder, form as) {
   static const char *const endings[] = {"json", "txt", "trace"};
-  char path[sizeof run.folder + 200], part[sizeof path + 8];
-  snprintf(path, sizeof path, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank,
+  snprintf(path, PATH_BYTES, "%s/nbc_overlap.%s.%d.%s", folder, run.run_name, run.rank,
            endings[as]);
+}
+static bool write_into(const char *folder, const nbc_report *report, form as) {
+  char path[PATH_BYTES], part[sizeof path + 8];
+  report_path(path, folder, as);
   snprintf(part, sizeof part, "%s.part", path);
   run.report_failed = false;
   run.report_fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -106,7 +110,6 @@ static void describe(nbc_report *report, int64_t now_ns) {
   report->rank = run.rank;
   report->size = run.size;
   report->pid = (int)run.pid;
-  say_what_passed_nothing_on();
   for (int i = 0; i < run.note_count; i++) nbc_report_note(report, run.notes[i]);
   if (run.is_finalizing) say_what_nothing_completed(report);
   if (run.freed_count)
@@ -193,19 +196,72 @@ static void mark_written(void) {
   if (__atomic_exchange_n(&run.written, 2, __ATOMIC_ACQ_REL) != 2) count_as_done();
 }
 
+/* No lock keeps the threads of a process apart whose MPI allows only one at a time. */
+static bool may_write_meanwhile(void) {
+  return __atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) && getpid() == run.pid &&
+         (run.multiple || run.thread_count == 1);
+}
+
+/* NBC_SAVE_S: for who is killed without a word later, while measuring goes on. As often as that, at first after 10 s and
+   then each time that the run has become twice as long; what all processes write they write one after the other. */
+enum { FIRST_SAVE_S = 10 };
+static void saving_begins(int64_t now_ns) {
+  const int64_t most_ns = FIRST_SAVE_S * INT64_C(1000000000);
+  const int64_t first_ns = run.save_ns < most_ns ? run.save_ns : most_ns;
+  run.save_at_ns = run.save_ns ? now_ns + first_ns + first_ns / run.size * run.rank : INT64_MAX;
+}
+SMALL static void save_meanwhile(int64_t t1_ns) {
+  nbc_report *report = NULL;
+  const int saved_errno = errno;
+  const int64_t ran_ns = t1_ns - run.start_ns;
+  int64_t due_ns = __atomic_load_n(&run.save_at_ns, __ATOMIC_RELAXED);
+  if (t1_ns < due_ns || !__atomic_compare_exchange_n(&run.save_at_ns, &due_ns, INT64_MAX, false,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return; /* another thread does */
+  bool good = may_write_meanwhile();
+  writing_begin();
+  if (good && !__atomic_load_n(&run.written, __ATOMIC_ACQUIRE)) {
+    good = nbc_monitor_report_at(run.monitor, nbc_clock_now_ns(run.clock), &report) == NBC_OK;
+    if (good) {
+      describe(report, t1_ns);
+      nbc_report_note(report, "saved while the program ran: what came later is not in it (it still "
+                              "runs, or was killed without a word)");
+      good = write_into(run.folder, report, JSON);
+      nbc_report_free(report);
+    }
+    if (good)
+      run.is_saved = true;
+    else
+      complain("cannot save a report in %s while the program runs (%s): one is written at its end",
+               run.folder, strerror(errno));
+  }
+  writing_end();
+  if (good)
+    __atomic_store_n(&run.save_at_ns, t1_ns + (ran_ns < run.save_ns ? ran_ns : run.save_ns),
+                     __ATOMIC_RELAXED);
+  nbc_call_tool(me.recorder, nbc_clock_now_ns(run.clock) - t1_ns);
+  errno = saved_errno;
+}
+/* All is in one file for the run. */
+static void forget_saved(void) {
+  char path[PATH_BYTES];
+  if (!run.is_saved) return;
+  report_path(path, run.folder, JSON);
+  unlink(path);
+}
+
 /* What there is now, for a process that ends and takes the job with it: measuring goes on, and the report at the end,
    if there is one, takes the place of this one. The timeline ends here. */
 SMALL static void write_meanwhile(int asked_by) {
   nbc_report *report = NULL;
   char why[NOTE_BYTES];
-  if (!__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || getpid() != run.pid ||
-      (!run.multiple && run.thread_count > 1))
-    return;
+  if (!may_write_meanwhile()) return;
   busy_begin();
   writing_begin();
   const int64_t now_ns = nbc_clock_now_ns(run.clock);
   if (!__atomic_load_n(&run.written, __ATOMIC_ACQUIRE) &&
       nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
+    say_what_passed_nothing_on();
     describe(report, now_ns);
     snprintf(why, sizeof why,
              "this is what there was when process %d of this node ended without MPI_Finalize",
@@ -239,8 +295,12 @@ SMALL static void finish_by(bool gathering) {
   writing_begin();
   withdraw_cancelled();
   if (nbc_monitor_report_at(run.monitor, now_ns, &report) == NBC_OK) {
+    say_what_passed_nothing_on();
     describe(report, now_ns);
-    if (!gathering || !gather(report)) write_everything(report);
+    if (!gathering || !gather(report))
+      write_everything(report);
+    else
+      forget_saved();
     write_trace();
     nbc_report_free(report);
   } else {

@@ -44,6 +44,18 @@ static size_t setting_classes(uint64_t edges[NBC_MAX_CLASSES]) {
   return 0;
 }
 
+/* NBC_SAVE_S. Whoever gathers wants no file per process. */
+static int64_t setting_save_ns(void) {
+  const int otherwise = run.gathers ? 0 : 300, most = 100000000;
+  const char *value = setting("NBC_SAVE_S");
+  char *end = NULL;
+  const long s = value && isdigit((unsigned char)*value) ? strtol(value, &end, 10) : otherwise;
+  if (!value || (end && !*end && s <= most)) return s * INT64_C(1000000000);
+  complain("NBC_SAVE_S=%.60s is not a number of seconds from 0 to %d: taken as %d", value, most,
+           otherwise);
+  return otherwise * INT64_C(1000000000);
+}
+
 static nbc_table *setting_table(const char *name) {
   const char *path = setting(name), *at = path ? strstr(path, "%h") : NULL;
   char whole[PATH_MAX], host[MPI_MAX_PROCESSOR_NAME + 1] = "";

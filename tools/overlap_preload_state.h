@@ -16,11 +16,13 @@ typedef struct neighbours {
 } neighbours;
 
 static struct {
-  bool recording;     /* between Init and the report, in this process */
-  bool multiple;      /* MPI_THREAD_MULTIPLE: shared tables need the lock */
-  bool clock_counts;  /* it reads the processor's counter */
-  bool switched_on;   /* MPI_Pcontrol */
-  uint32_t epoch;     /* changes with switched_on: threads follow at their next call */
+  bool recording;    /* between Init and the report, in this process */
+  bool multiple;     /* MPI_THREAD_MULTIPLE: shared tables need the lock */
+  bool clock_counts; /* it reads the processor's counter */
+  bool switched_on;  /* MPI_Pcontrol */
+  uint32_t epoch;    /* changes with switched_on: threads follow at their next call */
+  int64_t
+      save_at_ns; /* NBC_SAVE_S: the first call that ends then saves what there is; INT64_MAX: none does */
   int written;        /* the report: 0 no, 1 under way, 2 yes */
   bool is_finalizing; /* the program is at its end: what is under way now stays so */
   pid_t pid;
@@ -49,7 +51,8 @@ static struct {
   uint32_t peers_generation; /* changes when a communicator or window is freed */
   int memory_fd;             /* /proc/self/mem: to look at a pointer that may be none */
   long first_thread;         /* the one of MPI_Init */
-  int64_t start_ns, core_wait_ns, others_ran_ns;
+  int64_t start_ns, core_wait_ns, others_ran_ns, save_ns;
+  bool is_saved; /* a report of ours is there that one at the end has to replace */
   int report_fd;
   FILE *report_file;
   bool report_failed, text;

@@ -279,8 +279,7 @@ static inline void nbc__mon_in_call(nbc_recorder *r, nbc_kind kind, int64_t t_ns
   r->enter_head = r->ring_head;
   r->share = 1;
 }
-/* A call in a call, or off, or a clock that steps back, or a gap shorter than what the tool is said to
-   cost. */
+/* A call in a call, or off, or a clock that steps back, or a gap shorter than what the tool is said to cost. */
 NBC__MON_APART static void nbc__mon_enter_rarely(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
   const int64_t cost_ns = r->owed_ns;
   if (r->depth > 0) {
@@ -313,8 +312,11 @@ NBC_API void nbc_call_enter_at(nbc_recorder *r, nbc_kind kind, int64_t t_ns) {
 }
 
 NBC_API void nbc_call_shared(nbc_recorder *r, uint32_t ends) {
-  if (!r) return;
-  r->share = ends ? 1.0f / (float)ends : 1;
+  if (r) r->share = ends ? 1.0f / (float)ends : 1;
+}
+
+NBC_API void nbc_call_tool(nbc_recorder *r, int64_t d_ns) {
+  if (r && r->depth && d_ns > 0) r->drain_ns += d_ns;
 }
 
 /* Foreign stamps are taken out at every 64th call or so (two turns of the history each). */

@@ -181,6 +181,9 @@ NBC_API void nbc_xfer_end_parts_at(nbc_recorder *recorder, uint64_t id, int64_t 
 /* The time of the call that is open is shared by this many ends (of one wait for all); from here to the
    end of the call. Otherwise each end gets the time since the end before it in that call. */
 NBC_API void nbc_call_shared(nbc_recorder *recorder, uint32_t ends);
+/* When the open call has ended the tool itself works for d_ns, before the program goes on (it writes a report, say): tool
+   time. Nothing when d_ns < 0, or no call is open. */
+NBC_API void nbc_call_tool(nbc_recorder *recorder, int64_t d_ns);
 /* As nbc_xfer_end, but the true size became known only now (a receive shorter than its buffer). */
 NBC_API void nbc_xfer_end_sized(nbc_recorder *recorder, uint64_t id, uint64_t size_bytes,
                                 nbc_peer peer);

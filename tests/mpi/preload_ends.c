@@ -1,6 +1,7 @@
 /* Ends in the way that the argument says, after one message to itself; most ways without
    MPI_Finalize. The reports must be there all the same, and the exit status unchanged. */
 
+#include <glob.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -94,6 +95,30 @@ static void alarms(void) {
   printf("alarms came\n");
 }
 
+/* Messages to oneself until a report is there, or 30 s are over, and some more; then an end without a word, or not. */
+static int report_is_there(void) {
+  char pattern[4096];
+  glob_t found;
+  const char *folder = getenv("NBC_REPORT_DIR");
+  snprintf(pattern, sizeof pattern, "%s/*.json", folder ? folder : ".");
+  const int is_there = glob(pattern, 0, NULL, &found) == 0;
+  globfree(&found);
+  return is_there;
+}
+static void long_run(int killed) {
+  const double end_s = MPI_Wtime() + 30;
+  int a = 0, b, sent = 1, more = 10;
+  while (more > 0 && MPI_Wtime() < end_s) {
+    MPI_Sendrecv(&a, 1, MPI_INT, 0, 0, &b, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    usleep(2000);
+    sent++;
+    if (more < 10 || report_is_there()) more--;
+  }
+  printf("sent %d\n", sent);
+  fflush(stdout);
+  if (killed) kill(getpid(), SIGKILL);
+}
+
 static void end(const char *how) {
   if (is(how, "exit")) exit(3);
   if (is(how, "_exit")) _exit(4);
@@ -106,6 +131,7 @@ static void end(const char *how) {
   if (is(how, "fork")) fork_child();
   if (strncmp(how, "abort_in_", 9) == 0) abort_inside(how + 9);
   if (is(how, "alarms")) alarms();
+  if (is(how, "killed") || is(how, "lasts")) long_run(is(how, "killed"));
   if (is(how, "error")) MPI_Send(NULL, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
 }
 

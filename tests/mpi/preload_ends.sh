@@ -36,5 +36,27 @@ ways() {
   one_way $1 error
   OMPI_MCA_odls_base_sigkill_timeout=0
 }
+# A report is saved meanwhile, for who is killed without a word; it is replaced at an end with one.
+calls_of() { sed -n 's/^sendrecv calls \([0-9]*\) .*/\1/p' "$reports/shown"; }
+saved() { # mpi
+  for how in killed lasts; do
+    reports=$work/$1.$how
+    mkdir "$reports"
+    NBC_SAVE_S=1 measured "$1" 1 "$B/tests/mpi/preload_ends.$1" $how >"$reports/out" 2>"$reports/err"
+    show -n "$reports"/*.json >"$reports/shown" 2>&1
+    sent=$(sed -n 's/^sent //p' "$reports/out") told=$(calls_of)
+    notes=$(grep -c '^note saved while the program ran' "$reports/shown")
+    case $how in killed) holds=$((notes == 1 && ${told:-0} > 1 && ${told:-0} < ${sent:-0})) ;; *) holds=$((notes == 0 && ${told:-0} == ${sent:-1})) ;; esac
+    if [ $holds = 1 ]; then ok "$1 $how: saved meanwhile: $told of $sent calls"
+    else bad "$1 $how: $told of $sent calls: $(cat "$reports/err" "$reports/shown")"; fi
+  done
+  reports=$work/$1.gathered
+  mkdir "$reports"
+  NBC_SAVE_S=1 NBC_GATHER=1 measured "$1" 1 "$B/tests/mpi/preload_ends.$1" lasts >"$reports/out" 2>"$reports/err"
+  if [ "$(ls "$reports" | grep -c json)" = 1 ] && [ -s "$reports"/*.all.json ]; then ok "$1: what was saved goes when all is in one file"
+  else bad "$1: $(ls "$reports"; cat "$reports/err")"; fi
+}
+if [ -n "$TEST_ONLY" ]; then each_mpi $TEST_ONLY; finish; fi # by mutants
 each_mpi ways
+each_mpi saved
 finish

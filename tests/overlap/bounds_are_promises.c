@@ -257,6 +257,30 @@ static void own_cost_is_not_computation(void) {
   nbc_table_free(t);
 }
 
+/* It writes a report, say, when a call has ended: data may move meanwhile, and nobody computes. */
+static void work_of_the_tool_hides_nothing(void) {
+  nbc_monitor *m;
+  nbc_table *t = table_of(MEASURED);
+  nbc_recorder *r = monitor_with(plain, t, t, &m);
+  nbc_call_tool(r, 1000); /* no call is open */
+  nbc_call_tool(NULL, 1000);
+  nbc_call_enter_at(r, NBC_KIND_ISEND, 0);
+  nbc_xfer_begin_at(r, 1, 5000, NBC_KIND_ISEND, NBC_PEER_SAME_NODE, 0);
+  nbc_call_tool(r, 4000);
+  nbc_call_tool(r, -7);
+  nbc_call_exit_at(r, 10);
+  CHECK(nbc_recorder_comp_ns(r, 4010) == 0 && nbc_recorder_comp_ns(r, 4110) == 100);
+  nbc_call_enter_at(r, NBC_KIND_WAIT, 5010);
+  nbc_xfer_end_at(r, 1, 5300);
+  nbc_call_exit_at(r, 5300);
+  nbc_report *report = report_of(m, 5300);
+  CHECK(report->tool_ns == 4000 && report->comp_ns == 1000 && report->total.max_overlap_ns == 1000);
+  CHECK(report->total.min_overlap_ns <= report->total.xfer_ns - 4000);
+  nbc_report_free(report);
+  nbc_monitor_destroy(m);
+  nbc_table_free(t);
+}
+
 /* ---- streams over one link, every byte known --------------------------------------------------- */
 typedef struct flow {
   int64_t posted_ns, bytes, left, hidden_ns;
@@ -424,6 +448,7 @@ int main(int argc, char **argv) {
   RUN(one_sided_operations_are_not_in_the_table);
   RUN(no_minimum_without_a_measurement);
   RUN(own_cost_is_not_computation);
+  RUN(work_of_the_tool_hides_nothing);
   RUN(concurrent_transfers_share_their_link);
   RUN(more_partners_have_more_links);
   RUN(several_partners_are_not_one_link);
