@@ -101,21 +101,22 @@ module nic_headers import nic_pkg::*; #(
 
   // ---- comparing the current header --------------------------------------------------------------------------
   logic hit, once, is_append, is_there, consumes, over_ends;
-  logic [63:0] bytes, ends, grown, left;
+  logic [63:0] bytes, begins, ends, left;
   me_t me;
   assign me        = seek_me_i;
   assign seek_list = {me.ctx, me.pt};
   assign once      = me.use_once;
   assign is_append = seek_op_i == SeekAppend;
   assign bytes     = {16'd0, me.length_hi, me.length};
-  assign ends      = hdr.offset + {32'd0, hdr.rlength};
-  assign over_ends = ends < hdr.offset || ends > bytes;
+  // where it would lie: an entry that manages its offset has that of the headers before
+  assign begins    = me.manage_local ? local_q : hdr.offset;
+  assign ends      = begins + {32'd0, hdr.rlength};
+  assign over_ends = ends < begins || ends > bytes;
   assign hit       = !claimed_q[cur_q] && ((me.match ^ hdr.match) & ~me.ignore_bits) == '0 &&
                      (me.src_any || me.src == hdr.src) && (me.pid_any || me.pid == hdr.pid) &&
-                     !(me.no_truncate && !me.manage_local && over_ends);
+                     !(me.no_truncate && over_ends);
   assign is_there  = there_q[cur_q] || (there_i && there_at == cur_q);
-  assign grown     = local_q + {32'd0, hdr.rlength};
-  assign left      = (grown < bytes) ? bytes - grown : 64'd0;
+  assign left      = (ends < bytes) ? bytes - ends : 64'd0;
   assign consumes  = is_append && (once || (me.add_lengths && me.manage_local && left < {32'd0, me.min_free}));
   assign claim_now = state_q == Found && seek_op_i != SeekOnly && !is_there;
   always_comb begin
@@ -327,7 +328,7 @@ module nic_headers import nic_pkg::*; #(
           end
         end
         Found: begin
-          if (is_append && me.add_lengths && me.manage_local) local_q <= grown;
+          if (is_append && me.add_lengths && me.manage_local) local_q <= ends;
           used_up_q <= consumes;
           if (claim_now) begin
             claimed_q[cur_q] <= 1'b1;

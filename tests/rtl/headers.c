@@ -43,8 +43,7 @@ static void plan_entry(step *s, int i) {
   e->match = test_below(6), e->ignore_bits = test_below(4) ? 0 : test_below(3) ? 3 : ~0ull;
   e->op_put = e->op_get = 1;
   e->use_once = test_below(8) != 0, e->manage_local = test_below(3) == 0;
-  /* headers that an entry with both takes: the NIC does not count what its own offset left (docs/limits.md) */
-  e->no_truncate = test_below(6) == 0 && !e->manage_local;
+  e->no_truncate = test_below(6) == 0;
   e->size_bytes = 8 * test_below(60), e->min_free = 8 * (uint32_t)test_below(20);
   e->user = 1000 + (uint64_t)i, e->start = BASE + 8 * test_below(AREA / 8 - 64);
   e->no_over = test_below(8) == 0, e->count_over = test_below(3) == 0;
@@ -101,7 +100,7 @@ static void plan_overflow(int i, uint64_t match) {
 }
 /* Three messages wait; an entry that counts their lengths has room for a fourth at the offset that they left, has just
    as much left as it must have, or less and so is used up by the third. Returns how many steps it takes. */
-enum { GROWTH_STEPS = 6, FIT_STEPS = 3, EMPTY_STEPS = 3, CLAIM_STEPS = 4 };
+enum { GROWTH_STEPS = 6, FIT_STEPS = 3, OWN_STEPS = 5, EMPTY_STEPS = 3, CLAIM_STEPS = 4 };
 static void plan_growth(int i, int left_more) {
   const uint64_t match = 1000 + (uint64_t)i;
   const uint32_t min_free = 8 + 8 * (uint32_t)test_below(4);
@@ -126,6 +125,19 @@ static void plan_fit(int i, int more) {
   plan_send(i + 1, match, bytes, offset);
   plan_for(i + 2, match, bytes + offset + (uint32_t)more)->no_truncate = 1;
   Plan[i + 2].e.use_once = 1;
+}
+/* The same for an entry, and a search, that manage their offset: not the message's one counts, but what messages before
+   have left, which a search does not add up */
+static void plan_own_room(int i, int more) {
+  const uint64_t match = 1000 + (uint64_t)i;
+  const uint32_t bytes[] = {8 + 8 * (uint32_t)test_below(6), 8 + 8 * (uint32_t)test_below(6)};
+  plan_overflow(i, match);
+  for (int k = 0; k < 2; k++) plan_send(i + 1 + k, match, bytes[k], 64);
+  cosim_entry *e = plan_for(i + 3, match, bytes[0] + (uint32_t)more);
+  Plan[i + 3].what = SEARCH;
+  e->no_truncate = e->manage_local = 1;
+  e = plan_for(i + 4, match, bytes[0] + bytes[1] + (uint32_t)more);
+  e->no_truncate = e->manage_local = e->add_lengths = 1;
 }
 /* A message without data that begins behind the end of such an entry is not for it; one that begins at its end is */
 static void plan_empty(int i, int more) {
@@ -152,6 +164,7 @@ static int plan_hard_cases(void) {
   int i = 0, k;
   for (k = -1; k <= 1; k++, i += GROWTH_STEPS) plan_growth(i, k);
   for (k = -1; k <= 1; k++, i += FIT_STEPS) plan_fit(i, k);
+  for (k = -1; k <= 1; k++, i += OWN_STEPS) plan_own_room(i, k);
   for (k = 0; k <= 1; k++, i += EMPTY_STEPS) plan_empty(i, k);
   plan_claim(i);
   return i + CLAIM_STEPS;
