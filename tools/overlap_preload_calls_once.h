@@ -71,7 +71,7 @@ static bool is_pending(int error) {
 /* A request of two transfers ends two. */
 static void share_among(int rc, int count, const int which[], const batch *b) {
   uint32_t ends = 0, own = 0;
-  looked_at before = {0, 0};
+  looked_at before = {.count = 0};
   lock();
   for (int i = 0; i < count; i++) {
     const int at = which ? which[i] : i;

@@ -566,17 +566,23 @@ static inline void over(call *c, const transfer *x, const MPI_Status *status) {
 
 /* The transfer that the completion of this request ends, of several that are looked at in turn: those with one handle are
    its queue's, one after the other. Null and inactive ones, and those with nobody, end none. */
+enum { QUEUES = 4 }; /* MPICH has a shared handle for sends, another for receives */
 typedef struct looked_at {
-  uintptr_t key; /* of the last one with a queue, and what follows it there */
-  uint32_t next;
+  int count;
+  uintptr_t key[QUEUES]; /* of those with a queue, and what follows there */
+  uint32_t next[QUEUES];
 } looked_at;
 static const transfer *ending(MPI_Request request, uint32_t claimed, looked_at *before) {
   if (request == MPI_REQUEST_NULL) return NULL;
   const uintptr_t key = KEY(request);
   uint32_t index = claimed ? claimed : pool ? slots[slot_of(key)] : 0;
   if (!claimed && index && pool[index].next) {
-    if (before->key == key && before->next) index = before->next;
-    *before = (looked_at){key, pool[index].next};
+    int k = 0;
+    while (k < before->count && before->key[k] != key) k++;
+    if (k < before->count && before->next[k]) index = before->next[k];
+    if (k == QUEUES) k--;
+    if (k == before->count) before->count++;
+    before->key[k] = key, before->next[k] = pool[index].next;
   }
   return index && (pool[index].id || pool[index].send_id) ? &pool[index] : NULL;
 }

@@ -174,11 +174,11 @@ static void leaves(void) {
 }
 
 /* Rank 1 comes late to a fence that ends two puts to it and one of rank 0 to itself; then to an exchange beside a message; then to a message beside
-   short sends to nobody and to it, which may share one handle. */
+   short sends and receives to and from nobody, and such a send to it: each may share one handle of its kind. */
 static void together(void) {
   enum { BYTES = 4096 };
   static char data[BYTES], in[2][BYTES], memory[3 * BYTES];
-  MPI_Request both[2], four[4];
+  MPI_Request both[2], halo[6];
   MPI_Win win;
   MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   MPI_Win_fence(0, win);
@@ -201,9 +201,12 @@ static void together(void) {
   MPI_Send(data, BYTES, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
   MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
   if (rank == 1) compute(MUCH_NS / 4);
-  for (int k = 0; k < 3; k++) MPI_Isend(data, 8, MPI_CHAR, k < 2 ? MPI_PROC_NULL : 1 - rank, 3, MPI_COMM_WORLD, &four[k]);
-  MPI_Irecv(in[0], 8, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &four[3]);
-  MPI_Waitall(4, four, MPI_STATUSES_IGNORE);
+  for (int k = 0; k < 3; k++) {
+    const int other = k < 2 ? MPI_PROC_NULL : 1 - rank;
+    MPI_Irecv(in[0], 8, MPI_CHAR, other, 3, MPI_COMM_WORLD, &halo[2 * k]);
+    MPI_Isend(data, 8, MPI_CHAR, other, 3, MPI_COMM_WORLD, &halo[2 * k + 1]);
+  }
+  MPI_Waitall(6, halo, MPI_STATUSES_IGNORE);
 }
 
 /* Rank 1 looks for late messages, for the third right after the second; then rank 0 waits in MPI_Ssend for a receiver that is late, half as long. */
