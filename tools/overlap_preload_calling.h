@@ -58,12 +58,20 @@ static bool tells_of_messages(nbc_kind kind) {
          kind == NBC_KIND_IRECV || kind == NBC_KIND_SENDRECV || kind == NBC_KIND_START ||
          kind == NBC_KIND_PROBE || kind == NBC_KIND_IPROBE;
 }
-/* An error handler may leave a call by longjmp: where the stack is shorter now, on the same one, that call is no more. When it
-   ended nobody knows, so of what was under way nothing is known either. */
+/* An error handler may leave a call by longjmp: where the stack is shorter now, on the same one, or what the call was to
+   return to is written over, that call is no more. When it ended nobody knows, so of what was under way nothing is
+   known either. */
+static bool is_left(uintptr_t frame) {
+  if (frame >= me.open.frame && frame - me.open.frame <= 1 << 20) return true;
+#ifdef __x86_64__ /* it stands below the caller's frame */
+  const uintptr_t at = me.open.frame - sizeof at;
+  return is_stack(at) && *(const uintptr_t *)at != me.open.address;
+#else
+  return false;
+#endif
+}
 APART static void leave_what_was_left(uintptr_t frame) {
-  if (!me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || frame < me.open.frame ||
-      frame - me.open.frame > 1 << 20)
-    return;
+  if (!me.inside || !__atomic_load_n(&run.recording, __ATOMIC_ACQUIRE) || !is_left(frame)) return;
   busy_begin();
   const int64_t now_ns = nbc_clock_now_ns(run.clock);
   site *const place = me.on ? find_caller(me.open.address, me.open.name, me.open.frame) : NULL;
