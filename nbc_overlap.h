@@ -1436,8 +1436,8 @@ NBC_API void nbc_transport_destroy(nbc_transport *t);
 
 
 /* Measures the transfer time of a message by size [O §2.4: the a-priori table]: one-way time =
-   half the shortest round trip, for which bounds of slower transfers hold too, between this rank and peer, which must call it with each other's
-   rank.
+   half the shortest round trip, for which bounds of slower transfers hold too, between this rank and peer,
+   which must call it with each other's rank.
    in   desc   zeroed = 1 B ... 4 MiB, powers of two, until the median is known to 1 % or 50 ms per size
    out  table  on both ranks (the lower rank measures and sends it)
    ret  NBC_OK | transport errors | NBC_E_INVAL */
@@ -1610,11 +1610,10 @@ typedef struct nbc_mpi_desc {
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock, with a piece_bytes that is too large or a thread_level that it does not get, fails in
    all ranks, with its status: nobody waits for it.
-   ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
-   (MPI
-        provides a lower thread level than asked for: both are named; or MPI's own error text)
-        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM |
-        NBC_E_CLOCK */
+   ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not
+        initialised, or finalised) | NBC_E_TRANSPORT (MPI provides a lower thread level than asked for: both
+        are named; or MPI's own error text) | NBC_E_THREAD (below SERIALIZED only the main thread may
+        create) | NBC_E_NOMEM | NBC_E_CLOCK */
 NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
                                   nbc_error *err);
 /* Collective. All operations should be finished: posted receives are forgotten, sends that do not
@@ -1985,9 +1984,7 @@ NBC_API nbc_status nbc_schedule_price_nodes(const nbc_schedule *const *schedules
    - stay inside their areas, never write the send buffer, and order every two conflicting nodes;
    - match every send with one receive of the same size, and do not deadlock;
    - leave in every receive buffer exactly what the collective promises, operands in rank order
-   where
-     not_commutative is set, and touch nothing else (barrier: nobody leaves before all have
-     entered).
+     where not_commutative is set, and touch nothing else (barrier: nobody leaves before all have entered).
    descs are those of the ranks: of others, nothing is proved. Elements are followed one by one: take small counts.
    ret NBC_OK | NBC_E_STATE (err says what fails where) | NBC_E_RANGE (size) | what nbc_schedule_build says of a desc | NBC_E_NOMEM */
 NBC_API nbc_status nbc_schedule_verify(const nbc_schedule *const *schedules,
@@ -2108,8 +2105,7 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
-     DEDICATED  polls all the time on a core of its own; the program's calls never enter the
-     transport
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
      TIMER      polls every few milliseconds, on the program's cores; waiting threads help
      IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
    Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.
@@ -2671,16 +2667,13 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 
 /* ---- LogGP of a transport, measured -------------------------------------------------------- */
 /* Between two ranks, sizes in random order, several rounds:
-     time    half a round trip                                     L + o_s + o_r at the smallest
-     size o_s     the posting call of a message
-     o_r     the wait for a message that arrived long ago, its receive posted before; where a
-     transport
-             moves data only inside calls (rendezvous), this includes the transfer, and L is what
-             remains
+     time    half a round trip                                     L + o_s + o_r at the smallest size
+     o_s     the posting call of a message
+     o_r     the wait for a message that arrived long ago, its receive posted before; where a transport
+             moves data only inside calls (rendezvous), this includes the transfer, and L is what remains
      late    the same with the receive posted only then (delayed post): what a message costs that
              nobody waited for
-     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between
-     messages;
+     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between messages;
              G is its slope over the size, g what is left at the smallest size of a range
    and, for the dedicated-core model, the shortest call that posts, tests in vain, waits for what is
    there. */
@@ -2750,8 +2743,7 @@ NBC_API nbc_status nbc_model_write_dedicated(const nbc_model_loggp *loggp, FILE 
    computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
    computation scales linearly. Where measurements say otherwise, the refined mode replaces
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
-     N_wait t_min_wait by at least the part of each transfer that the computation between its post
-     and
+     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
                        its wait cannot hide: sum of max(t_min_wait, xfer_time - computation).
    The formula takes all waiting to end. Waits that are longer than the transfers themselves are waits
    for others, who were late: they end only where these were late for want of progress. So the speed-up
@@ -10313,13 +10305,10 @@ NBC_API nbc_status nbc_scripted_create(const nbc_transport *inner, const nbc_scr
    ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
    the job. A job may publish a packet when its data is there, as a NIC raises a completion.
 
-     EAGER        job: part -> slot, publishes EAGER                      (a part: up to
-     fragment_bytes)
-     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant
-     of
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
                   the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
-     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
-                  packet FIN
+     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then packet FIN
 
    What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
    through the operations themselves: order per pair is kept and posting allocates nothing. Only an
@@ -11807,7 +11796,7 @@ NBC__PRIVATE void nbc__shared_release(nbc__shared_end *e, size_t bytes) {
 }
 #endif /* NBC_WITH_MPI */
 #ifdef NBC_LINES
-#line 63 "src/transport/mpi.h"
+#line 62 "src/transport/mpi.h"
 #endif
 #ifdef NBC_WITH_MPI
 NBC__PRIVATE bool nbc__mpi_lock_all(void);
@@ -16768,7 +16757,7 @@ NBC_API nbc_status nbc_reduce_local(nbc_reduce reduce, nbc_type type, void *dst,
   return NBC_OK;
 }
 #ifdef NBC_LINES
-#line 67 "src/coll/progress.h"
+#line 66 "src/coll/progress.h"
 #endif
 /* What is handed to an engine: a request is one. launch is called once, under the lock. */
 typedef struct nbc__prog_work {

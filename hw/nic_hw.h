@@ -165,8 +165,7 @@ typedef struct nic_system {
   void *user;
 } nic_system;
 
-/* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after].
- */
+/* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after]. */
 typedef struct nic_reading {
   int64_t t_before_ns, t_after_ns;
   uint64_t ticks;
@@ -465,8 +464,7 @@ NIC_API const char *nic_change_name(
 /* How the words of a clock are read so that they belong together. */
 typedef enum nic_clock_rule {
   NIC_CLOCK_NONE = 0,
-  NIC_CLOCK_LOW_LATCHES, /* reading the low word freezes the high one (82576, igc, our own RTL NIC)
-                          */
+  NIC_CLOCK_LOW_LATCHES, /* reading the low word freezes the high one (82576, igc, our own NIC in RTL) */
   NIC_CLOCK_LOW_RECHECKED, /* low, high, low: fell, so again (82574: its latch does not hold) */
   NIC_CLOCK_REST_LATCHES,  /* a third word, read first, freezes both (82580, i350, i210, X550) */
   NIC_CLOCK_HIGH_AROUND    /* high, low, high: changed, so again (mlx5) */
@@ -503,8 +501,7 @@ NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id);
    PCI device of rtl/qemu, whose clock is 1,000 times slower than its unit says. */
 NIC_API const nic_map *nic_map_at(size_t index);
 
-/* The one hook through which every register is read: a mapped BAR, a simulated device, a recording.
- */
+/* The one hook through which every register is read: a mapped BAR, a simulated device, a recording. */
 typedef struct nic_bus {
   nic_status (*read32)(void *user, uint32_t offset,
                        uint32_t *value); /* value as a host of the bus sees it */
@@ -566,8 +563,7 @@ NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_readin
 /* Works on any Linux and any interface, loopback included, without rights (SO_TIMESTAMPING). A
    stamp keeps its kind; a kernel's stamp never passes for a NIC's. The kernel stamps with
    CLOCK_REALTIME: it is carried over to host time as an interval, from brackets taken now and
-   before; when REALTIME was stepped in between, or nothing comes, the stamp is lost, and counted.
- */
+   before; when REALTIME was stepped in between, or nothing comes, the stamp is lost, and counted. */
 typedef enum nic_stamp_kind {
   NIC_STAMP_NONE = 0,
   NIC_STAMP_SCHEDULED, /* handed to the packet scheduler */
@@ -934,7 +930,7 @@ extern "C" { /* libpci's header is of C and does not say so */
 extern "C" {
 #endif
 #ifdef NBC_LINES
-#line 72 "src/nic/status.h"
+#line 71 "src/nic/status.h"
 #endif
 /* Of a function whose last named argument is format: fills an error, of this library or of nbc_overlap.h, whose
    fields have the same names. */
@@ -3591,7 +3587,7 @@ NIC_API nic_status nic_registers_read_clock(nic_registers *registers, nic_readin
   return NIC_OK;
 }
 #ifdef NBC_LINES
-#line 101 "src/nic/stamps.h"
+#line 100 "src/nic/stamps.h"
 #endif
 typedef struct nic__offset {
   int64_t t_host_ns, lo_ns, hi_ns;

@@ -713,8 +713,7 @@ static size_t nic__tcp_read_plain(nic__tcp *n, nic__tcp_peer *p, void *data, siz
   return nic__tcp_from_ahead(p, data, size_bytes);
 }
 
-/* ret bytes; 0: nothing there, or the peer is gone. t_empty_ns: what was not there then came later.
- */
+/* ret bytes; 0: nothing there, or the peer is gone. t_empty_ns: what was not there then came later. */
 static size_t nic__tcp_read(nic__tcp *n, nic__tcp_peer *p, void *data, size_t size_bytes,
                             int64_t *t_stamp_ns) {
   nic_stamp s;

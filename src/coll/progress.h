@@ -10,8 +10,7 @@
 /* ============================================================================================== */
 /* Without an engine, collectives go on only while the program is inside nbc_coll_test or
    nbc_coll_wait. An engine is one worker thread that serves any number of communicators:
-     DEDICATED  polls all the time on a core of its own; the program's calls never enter the
-     transport
+     DEDICATED  polls all the time on a core of its own; the program's calls never enter the transport
      TIMER      polls every few milliseconds, on the program's cores; waiting threads help
      IDLE       polls when nothing else wants a core (SCHED_IDLE); waiting threads help
    Starting a collective hands it over without a lock; the worker holds a spin lock while it polls.

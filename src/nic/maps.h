@@ -16,8 +16,7 @@
 /* How the words of a clock are read so that they belong together. */
 typedef enum nic_clock_rule {
   NIC_CLOCK_NONE = 0,
-  NIC_CLOCK_LOW_LATCHES, /* reading the low word freezes the high one (82576, igc, our own RTL NIC)
-                          */
+  NIC_CLOCK_LOW_LATCHES, /* reading the low word freezes the high one (82576, igc, our own NIC in RTL) */
   NIC_CLOCK_LOW_RECHECKED, /* low, high, low: fell, so again (82574: its latch does not hold) */
   NIC_CLOCK_REST_LATCHES,  /* a third word, read first, freezes both (82580, i350, i210, X550) */
   NIC_CLOCK_HIGH_AROUND    /* high, low, high: changed, so again (mlx5) */
@@ -54,8 +53,7 @@ NIC_API const nic_map *nic_map_for(uint16_t vendor_id, uint16_t device_id);
    PCI device of rtl/qemu, whose clock is 1,000 times slower than its unit says. */
 NIC_API const nic_map *nic_map_at(size_t index);
 
-/* The one hook through which every register is read: a mapped BAR, a simulated device, a recording.
- */
+/* The one hook through which every register is read: a mapped BAR, a simulated device, a recording. */
 typedef struct nic_bus {
   nic_status (*read32)(void *user, uint32_t offset,
                        uint32_t *value); /* value as a host of the bus sees it */

@@ -10,8 +10,7 @@
 /* Works on any Linux and any interface, loopback included, without rights (SO_TIMESTAMPING). A
    stamp keeps its kind; a kernel's stamp never passes for a NIC's. The kernel stamps with
    CLOCK_REALTIME: it is carried over to host time as an interval, from brackets taken now and
-   before; when REALTIME was stepped in between, or nothing comes, the stamp is lost, and counted.
- */
+   before; when REALTIME was stepped in between, or nothing comes, the stamp is lost, and counted. */
 typedef enum nic_stamp_kind {
   NIC_STAMP_NONE = 0,
   NIC_STAMP_SCHEDULED, /* handed to the packet scheduler */

@@ -61,8 +61,7 @@ typedef struct nic_system {
   void *user;
 } nic_system;
 
-/* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after].
- */
+/* One bracketed reading of a NIC's clock: it showed `ticks` at some host time in [before, after]. */
 typedef struct nic_reading {
   int64_t t_before_ns, t_after_ns;
   uint64_t ticks;

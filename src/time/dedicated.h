@@ -14,8 +14,7 @@
    computation between its post and its wait, (H2) nothing but the dedicated core progresses, (H3)
    computation scales linearly. Where measurements say otherwise, the refined mode replaces
      N/(N-1)           by T(N-1)/T(N) from a list of threads -> time,
-     N_wait t_min_wait by at least the part of each transfer that the computation between its post
-     and
+     N_wait t_min_wait by at least the part of each transfer that the computation between its post and
                        its wait cannot hide: sum of max(t_min_wait, xfer_time - computation).
    The formula takes all waiting to end. Waits that are longer than the transfers themselves are waits
    for others, who were late: they end only where these were late for want of progress. So the speed-up

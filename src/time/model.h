@@ -56,16 +56,13 @@ NBC_API double nbc_model_time_ns(const nbc_model *model, uint64_t size_bytes);
 
 /* ---- LogGP of a transport, measured -------------------------------------------------------- */
 /* Between two ranks, sizes in random order, several rounds:
-     time    half a round trip                                     L + o_s + o_r at the smallest
-     size o_s     the posting call of a message
-     o_r     the wait for a message that arrived long ago, its receive posted before; where a
-     transport
-             moves data only inside calls (rendezvous), this includes the transfer, and L is what
-             remains
+     time    half a round trip                                     L + o_s + o_r at the smallest size
+     o_s     the posting call of a message
+     o_r     the wait for a message that arrived long ago, its receive posted before; where a transport
+             moves data only inside calls (rendezvous), this includes the transfer, and L is what remains
      late    the same with the receive posted only then (delayed post): what a message costs that
              nobody waited for
-     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between
-     messages;
+     g, G    a batch of 16 messages until the answer, minus a single one, / 15: the gap between messages;
              G is its slope over the size, g what is left at the smallest size of a range
    and, for the dedicated-core model, the shortest call that posts, tests in vain, waits for what is
    there. */

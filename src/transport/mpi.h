@@ -41,11 +41,10 @@ typedef struct nbc_mpi_desc {
 /* Collective over comm (an intracommunicator). err (may be NULL) says what is missing. A rank without
    memory or clock, with a piece_bytes that is too large or a thread_level that it does not get, fails in
    all ranks, with its status: nobody waits for it.
-   ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not initialised, or finalised) | NBC_E_TRANSPORT
-   (MPI
-        provides a lower thread level than asked for: both are named; or MPI's own error text)
-        | NBC_E_THREAD (below SERIALIZED only the main thread may create) | NBC_E_NOMEM |
-        NBC_E_CLOCK */
+   ret  NBC_OK | NBC_E_INVAL (piece_bytes differ: two ranks and their values are named) | NBC_E_STATE (MPI not
+        initialised, or finalised) | NBC_E_TRANSPORT (MPI provides a lower thread level than asked for: both
+        are named; or MPI's own error text) | NBC_E_THREAD (below SERIALIZED only the main thread may
+        create) | NBC_E_NOMEM | NBC_E_CLOCK */
 NBC_API nbc_status nbc_mpi_create(MPI_Comm comm, const nbc_mpi_desc *desc, nbc_transport **t,
                                   nbc_error *err);
 /* Collective. All operations should be finished: posted receives are forgotten, sends that do not

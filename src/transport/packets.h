@@ -60,13 +60,10 @@ typedef struct nbc_true_stamp {
    ring of jobs, done in order, by the DMA thread or (without one) by the rank itself when it posts
    the job. A job may publish a packet when its data is there, as a NIC raises a completion.
 
-     EAGER        job: part -> slot, publishes EAGER                      (a part: up to
-     fragment_bytes)
-     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant
-     of
+     EAGER        job: part -> slot, publishes EAGER                      (a part: up to fragment_bytes)
+     PIPELINED    job: first part -> slot, publishes REQUEST; receiver matches, answers PUT (grant of
                   the next fragments); for each: job: fragment -> receive buffer, publishes FRAGMENT
-     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then
-                  packet FIN
+     DIRECT_READ  packet REQUEST_READ; receiver matches, job: send buffer -> receive buffer, then packet FIN
 
    What a rank cannot do for lack of a free slot or job waits in its queue `out[peer]`, linked
    through the operations themselves: order per pair is kept and posting allocates nothing. Only an

@@ -6,8 +6,8 @@
 #include "contract.h"
 
 /* Measures the transfer time of a message by size [O §2.4: the a-priori table]: one-way time =
-   half the shortest round trip, for which bounds of slower transfers hold too, between this rank and peer, which must call it with each other's
-   rank.
+   half the shortest round trip, for which bounds of slower transfers hold too, between this rank and peer,
+   which must call it with each other's rank.
    in   desc   zeroed = 1 B ... 4 MiB, powers of two, until the median is known to 1 % or 50 ms per size
    out  table  on both ranks (the lower rank measures and sends it)
    ret  NBC_OK | transport errors | NBC_E_INVAL */
