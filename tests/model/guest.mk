@@ -87,7 +87,7 @@ $(GUESTS): $(B)/tests/model/%.so: tests/model/%.c $(B)/include/portals4.h $(B)/.
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -I$(B)/include $< -o $@ $(LDFLAGS) -pthread
 ORDINARY := $(addprefix $(B)/tests/model/,guest_ordinary guest_getopt guest_state guest_pmi guest_threads guest_spin guest_counts guest_kernels guest_sample guest_measured guest_registers guest_moves guest_itself guest_waits guest_sockets guest_leaves guest_alarms guest_signals guest_posix guest_owns)
-$(ORDINARY): $(B)/tests/model/%: tests/model/%.c $(B)/include/portals4.h $(GUEST_LIBS) $(B)/.flags
+$(ORDINARY): $(B)/tests/model/%: tests/model/%.c tests/model/guest_must.h $(B)/include/portals4.h $(GUEST_LIBS) $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -fPIE -pie -I$(B)/include $< -o $@ $(LDFLAGS) -L$(B)/lib -Wl,--as-needed -lportals -lpmi -pthread

@@ -1,23 +1,17 @@
 /* Signals of timers, as on any system. With an argument "die": of who has no handler. Prints what the host prints; "exact":
    and how long it took, in simulated time. */
+#include "guest_must.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/select.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t rings;
 static void ring(int number) { rings += number == SIGALRM; }
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 static void every(int first_ms, int then_ms) {
   const struct itimerval t = {{then_ms / 1000, then_ms % 1000 * 1000}, {first_ms / 1000, first_ms % 1000 * 1000}};
   if (setitimer(ITIMER_REAL, &t, NULL)) perror("setitimer");

@@ -1,5 +1,6 @@
 /* What ordinary programs ask about themselves, and what they do about crashes: each process of pm_run finds its own
    program, its own locale, its own handlers. Argument: which misbehaviour to show instead. */
+#include "guest_must.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -13,19 +14,12 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static int rank, size;
-#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
-static void fail(const char *what, int line) {
-  fprintf(stderr, "guest %d, line %d: %s\n", rank, line, what);
-  exit(9);
-}
+static int size;
 static int ends_with(const char *text, const char *end) {
   const size_t n = strlen(text), k = strlen(end);
   return n >= k && strcmp(text + n - k, end) == 0;

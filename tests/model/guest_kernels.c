@@ -1,22 +1,15 @@
 /* A guest of pm_run with a kernel of its own that --kernels replaces, and memory that --fold folds. */
+#include "guest_must.h"
 #include <pmi.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 __attribute__((noinline)) int heavy(int m, double weight, const int *n, int k) {
   volatile double sum = weight;
   for (int i = 0; i < m * *n * k; i++) sum += 1;
   return (int)sum;
 }
-static long now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 int main(void) {
-  int spawned, rank;
+  int spawned;
   const int n = 20;
   const size_t bytes = 3 << 20;
   PMI_Init(&spawned);

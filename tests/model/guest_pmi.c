@@ -1,21 +1,9 @@
 /* PMI-1 whole, as a guest of pm_run uses it: spaces of keys, names, cliques, what is refused. */
+#include "guest_must.h"
 #include <pmi.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static int rank, size;
-#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
-static void fail(const char *what, int line) {
-  fprintf(stderr, "guest %d, line %d: %s\n", rank, line, what);
-  exit(9);
-}
-static long now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int size;
 static void spaces(void) {
   char space[128], other[128], key[64], value[64];
   int length, seen = 0;

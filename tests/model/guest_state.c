@@ -1,5 +1,6 @@
 /* State of libc that a guest of pm_run has for itself: all processes use it in turns. Argument: which
    misbehaviour to show instead. */
+#include "guest_must.h"
 #include <errno.h>
 #include <err.h>
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <search.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -27,22 +26,11 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
-static int rank, size;
+static int size;
 static volatile sig_atomic_t caught;
-#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
-static void fail(const char *what, int line) {
-  fprintf(stderr, "guest %d, line %d: %s\n", rank, line, what);
-  exit(9);
-}
-static long now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 static void note(int number) { caught = number * 100 + rank; }
 
 static void environment(void) {

@@ -1,29 +1,17 @@
 /* Waits with an end and waits of other kinds than pthreads', as a guest of pm_run: each takes the simulated time that it
    says. Argument: which. */
+#include "guest_must.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <threads.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MUST(good) ((good) ? (void)0 : fail(#good, __LINE__))
-static void fail(const char *what, int line) {
-  fprintf(stderr, "line %d: %s\n", line, what);
-  exit(9);
-}
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 static struct timespec later(clockid_t clock, int ms) {
   struct timespec t;
   clock_gettime(clock, &t);
