@@ -124,8 +124,8 @@ static void nbc__rep_json_cell(const nbc_cell *c, FILE *out) {
   fputs("}}", out);
 }
 
-/* Bounds of what was under way together, by method; call sites; pairs of processes. */
-static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
+/* Bounds of what was under way together, by method. */
+static void nbc__rep_json_bounds(const nbc_report *r, FILE *out) {
   if (r->joint_count) fputs(",\n\"joint_bounds\":[", out);
   for (size_t i = 0; i < r->joint_count; i++) {
     const nbc_joint *j = &r->joints[i];
@@ -152,6 +152,10 @@ static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
             (long long)b->clock_err_ns, (unsigned long long)b->far_count);
   }
   if (r->partner_bound_count) fputs("]", out);
+}
+
+/* Call sites; pairs of processes; communicators. */
+static void nbc__rep_json_more(const nbc_report *r, FILE *out) {
   if (r->site_count) fputs(",\n\"sites\":[", out);
   for (size_t i = 0; i < r->site_count; i++) {
     const nbc_site *s = &r->sites[i];
@@ -251,6 +255,7 @@ NBC_API nbc_status nbc_report_write_json(const nbc_report *r, FILE *out) {
     fputs("}", out);
   }
   fputs("]", out);
+  nbc__rep_json_bounds(r, out);
   nbc__rep_json_more(r, out);
   fputs(",\n\"problems\":{", out);
   for (int p = 0; p < NBC_PROBLEM_COUNT; p++)

@@ -33,7 +33,8 @@ typedef enum nbc__json_type {
   NBC__JSON_DOUBLE, /* null becomes NaN: what the writer makes of infinities */
   NBC__JSON_TEXT,   /* char *, may be null */
   NBC__JSON_BOOL,
-  NBC__JSON_OTHER /* the field's own function */
+  NBC__JSON_ARRAY, /* each element by the field's own function */
+  NBC__JSON_OTHER  /* all of it */
 } nbc__json_type;
 
 typedef struct nbc__json_field {
@@ -41,7 +42,8 @@ typedef struct nbc__json_field {
   nbc__json_type type;
   bool required;
   size_t offset;
-  bool (*read)(nbc__json *j, void *target); /* NBC__JSON_OTHER: gets object + offset */
+  bool (*read)(nbc__json *j,
+               void *target); /* NBC__JSON_ARRAY, NBC__JSON_OTHER: gets object + offset */
 } nbc__json_field;
 
 static bool nbc__json_fail_at(nbc__json *j, int line, nbc_status status, const char *what) {
@@ -293,14 +295,17 @@ static bool nbc__json_skip(nbc__json *j) {
   return nbc__json_accept(j, close) || nbc__json_fail(j, "',' or the closing bracket expected");
 }
 
+/* Of the element whose reading begins: its index. */
+static long nbc__json_at(const nbc__json *j) { return j->way[j->depth - 1].index; }
+
 /* Calls element for every element of an array. */
-static bool nbc__json_array(nbc__json *j, bool (*element)(nbc__json *j, long index, void *target),
+static bool nbc__json_array(nbc__json *j, bool (*element)(nbc__json *j, void *target),
                             void *target) {
   if (!nbc__json_accept(j, '[')) return nbc__json_fail(j, "'[' expected");
   if (nbc__json_accept(j, ']')) return true;
   long index = 0;
   do {
-    if (!nbc__json_push(j, NULL, index) || !element(j, index, target)) return false;
+    if (!nbc__json_push(j, NULL, index) || !element(j, target)) return false;
     j->depth--;
     index++;
   } while (nbc__json_accept(j, ','));
@@ -325,6 +330,7 @@ static bool nbc__json_value(nbc__json *j, const nbc__json_field *f, void *target
   case NBC__JSON_DOUBLE: return nbc__json_double(j, (double *)target);
   case NBC__JSON_TEXT: return nbc__json_text(j, (char **)target);
   case NBC__JSON_BOOL: return nbc__json_bool(j, (bool *)target);
+  case NBC__JSON_ARRAY: return nbc__json_array(j, f->read, target);
   case NBC__JSON_OTHER: break;
   }
   return f->read(j, target);
@@ -370,12 +376,10 @@ static bool nbc__json_object(nbc__json *j, const nbc__json_field *fields, size_t
   { key, NBC__JSON_OTHER, required, offsetof(type, field), function }
 #define NBC__JSON_LENGTH(table) (sizeof(table) / sizeof *(table))
 
-static bool nbc__json_case(nbc__json *j, long index, void *target) {
+static bool nbc__json_case(nbc__json *j, void *target) {
+  const long index = nbc__json_at(j);
   if (index >= 3) return nbc__json_fail(j, "three numbers expected");
   return nbc__json_count(j, (uint64_t *)target + index);
-}
-static bool nbc__json_cases(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_case, target);
 }
 
 /* The fields of nbc_totals, inside the struct `type` at `path`. */
@@ -385,7 +389,7 @@ static bool nbc__json_cases(nbc__json *j, void *target) {
       {"xfer_ns", NBC__JSON_NS, true, offsetof(type, path xfer_ns), NULL},                         \
       {"min_overlap_ns", NBC__JSON_NS, true, offsetof(type, path min_overlap_ns), NULL},           \
       {"max_overlap_ns", NBC__JSON_NS, true, offsetof(type, path max_overlap_ns), NULL},           \
-      {"case_count", NBC__JSON_OTHER, false, offsetof(type, path case_count), nbc__json_cases},    \
+      {"case_count", NBC__JSON_ARRAY, false, offsetof(type, path case_count), nbc__json_case},     \
       {"waited_ns", NBC__JSON_NS, false, offsetof(type, path waited_ns), NULL},                    \
       {"exact_count", NBC__JSON_COUNT, false, offsetof(type, path exact_count), NULL},             \
       {"exact_xfer_ns", NBC__JSON_NS, false, offsetof(type, path exact_xfer_ns), NULL},            \
@@ -443,7 +447,7 @@ static bool nbc__json_index(nbc__json *j, int index, int *top, int *top_line) {
   return true;
 }
 
-static bool nbc__json_section(nbc__json *j, long index, void *target) {
+static bool nbc__json_section(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_section, path, TEXT, true),
                                            NBC__JSON_AT(nbc_section, parent_index, INT, true),
                                            NBC__JSON_AT(nbc_section, count, COUNT, false),
@@ -451,6 +455,7 @@ static bool nbc__json_section(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_section, call_ns, NS, true)};
   nbc_report *r = j->report;
   nbc_section *s = &r->sections[0]; /* made by nbc_report_create */
+  const long index = nbc__json_at(j);
   (void)target;
   if (index > 0) NBC__REP_APPEND(nbc_section, r->sections, r->section_count, s);
   if (!s) return nbc__json_no_memory(j);
@@ -462,7 +467,7 @@ static bool nbc__json_section(nbc__json *j, long index, void *target) {
   return true;
 }
 
-static bool nbc__json_cell(nbc__json *j, long index, void *target) {
+static bool nbc__json_cell(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_cell, section_index, INT, true),
       NBC__JSON_BY(nbc_cell, "kind", kind, true, nbc__json_kind),
@@ -478,7 +483,7 @@ static bool nbc__json_cell(nbc__json *j, long index, void *target) {
   NBC__REP_APPEND(nbc_cell, r->cells, r->cell_count, c);
   if (!c) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
-  if (index > 0 && nbc__rep_cell_order(c - 1, c) >= 0) j->unsorted_cells = true;
+  if (r->cell_count > 1 && nbc__rep_cell_order(c - 1, c) >= 0) j->unsorted_cells = true;
   return nbc__json_check_totals(j, &c->t) &&
          nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line) &&
          nbc__json_index(j, c->class_index, &j->top_class, &j->top_class_line) &&
@@ -494,7 +499,7 @@ static int nbc__json_cell_order(const void *a, const void *b) {
   return nbc__rep_cell_order((const nbc_cell *)a, (const nbc_cell *)b);
 }
 
-static bool nbc__json_call(nbc__json *j, long index, void *target) {
+static bool nbc__json_call(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_call, section_index, INT, true),
       NBC__JSON_BY(nbc_call, "kind", kind, true, nbc__json_kind),
@@ -508,27 +513,27 @@ static bool nbc__json_call(nbc__json *j, long index, void *target) {
   NBC__REP_APPEND(nbc_call, r->calls, r->call_count, c);
   if (!c) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
-  if (index > 0 && nbc__json_call_order(c - 1, c) >= 0) j->unsorted_calls = true;
+  if (r->call_count > 1 && nbc__json_call_order(c - 1, c) >= 0) j->unsorted_calls = true;
   return nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line);
 }
 
-static bool nbc__json_thread(nbc__json *j, long index, void *target) {
+static bool nbc__json_thread(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_thread, comp_ns, NS, true), NBC__JSON_AT(nbc_thread, call_ns, NS, true),
       NBC__JSON_AT(nbc_thread, off_ns, NS, true), NBC__JSON_AT(nbc_thread, tool_ns, NS, false),
       NBC__JSON_AT(nbc_thread, wall_ns, NS, true)};
   nbc_thread *t;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_thread, j->report->threads, j->report->thread_count, t);
   return t ? nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), t) : nbc__json_no_memory(j);
 }
 
-static bool nbc__json_counter(nbc__json *j, long index, void *target) {
+static bool nbc__json_counter(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_counter, name, TEXT, true),
                                            NBC__JSON_AT(nbc_counter, section_index, INT, true),
                                            NBC__JSON_AT(nbc_counter, value, DOUBLE, true)};
   nbc_counter *c;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_counter, j->report->counters, j->report->counter_count, c);
   if (!c) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c)) return false;
@@ -536,7 +541,7 @@ static bool nbc__json_counter(nbc__json *j, long index, void *target) {
   return nbc__json_index(j, c->section_index, &j->top_section, &j->top_section_line);
 }
 
-static bool nbc__json_joint(nbc__json *j, long index, void *target) {
+static bool nbc__json_joint(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_joint, incoming, BOOL, true),
       NBC__JSON_BY(nbc_joint, "peer", peer, true, nbc__json_peer),
@@ -546,7 +551,7 @@ static bool nbc__json_joint(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_joint, min_overlap_ns, NS, true),
       NBC__JSON_AT(nbc_joint, max_overlap_ns, NS, true)};
   nbc_joint *o;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_joint, j->report->joints, j->report->joint_count, o);
   if (!o) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), o)) return false;
@@ -556,7 +561,7 @@ static bool nbc__json_joint(nbc__json *j, long index, void *target) {
   return true;
 }
 
-static bool nbc__json_partner(nbc__json *j, long index, void *target) {
+static bool nbc__json_partner(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_BY(nbc_partner_bound, "kind", kind, true, nbc__json_kind),
       NBC__JSON_AT(nbc_partner_bound, count, COUNT, true),
@@ -569,7 +574,7 @@ static bool nbc__json_partner(nbc__json *j, long index, void *target) {
       NBC__JSON_AT(nbc_partner_bound, clock_err_ns, NS, false),
       NBC__JSON_AT(nbc_partner_bound, far_count, COUNT, false)};
   nbc_partner_bound o;
-  (void)index, (void)target;
+  (void)target;
   memset(&o, 0, sizeof o);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), &o)) return false;
   const nbc_status status = nbc_report_partner_bound(j->report, &o);
@@ -581,41 +586,41 @@ static bool nbc__json_partner(nbc__json *j, long index, void *target) {
   return true;
 }
 
-static bool nbc__json_site(nbc__json *j, long index, void *target) {
+static bool nbc__json_site(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
       NBC__JSON_AT(nbc_site, call, TEXT, true),    NBC__JSON_AT(nbc_site, module, TEXT, false),
       NBC__JSON_AT(nbc_site, symbol, TEXT, false), NBC__JSON_AT(nbc_site, offset, COUNT, true),
       NBC__JSON_AT(nbc_site, count, COUNT, true),  NBC__JSON_AT(nbc_site, total_ns, NS, true),
       NBC__JSON_AT(nbc_site, max_ns, NS, false),   NBC__JSON_AT(nbc_site, where, TEXT, false)};
   nbc_site *s;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_site, j->report->sites, j->report->site_count, s);
   if (!s) return nbc__json_no_memory(j);
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), s) &&
          (s->call || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "call is null"));
 }
 
-static bool nbc__json_comm(nbc__json *j, long index, void *target) {
+static bool nbc__json_comm(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_comm_total, name, TEXT, true),
                                            NBC__JSON_AT(nbc_comm_total, size, INT, true),
                                            NBC__JSON_AT(nbc_comm_total, count, COUNT, true),
                                            NBC__JSON_AT(nbc_comm_total, size_bytes, COUNT, false),
                                            NBC__JSON_AT(nbc_comm_total, waited_ns, NS, false)};
   nbc_comm_total *c;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_comm_total, j->report->comms, j->report->comm_count, c);
   if (!c) return nbc__json_no_memory(j);
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), c) &&
          (c->name || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "name is null"));
 }
 
-static bool nbc__json_ending(nbc__json *j, long index, void *target) {
+static bool nbc__json_ending(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_ending, begin_plus1, INT, true),
                                            NBC__JSON_AT(nbc_ending, end_plus1, INT, true),
                                            NBC__JSON_AT(nbc_ending, count, COUNT, true),
                                            NBC__JSON_AT(nbc_ending, waited_ns, NS, true)};
   nbc_ending *e;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_ending, j->report->endings, j->report->ending_count, e);
   if (!e) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), e)) return false;
@@ -625,7 +630,7 @@ static bool nbc__json_ending(nbc__json *j, long index, void *target) {
          nbc__json_index(j, e->end_plus1, &j->top_site, &j->top_site_line);
 }
 
-static bool nbc__json_pair(nbc__json *j, long index, void *target) {
+static bool nbc__json_pair(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {NBC__JSON_AT(nbc_pair, rank, INT, true),
                                            NBC__JSON_AT(nbc_pair, partner, INT, true),
                                            NBC__JSON_AT(nbc_pair, sent_count, COUNT, false),
@@ -642,7 +647,7 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
                                            NBC__JSON_AT(nbc_pair, last_count, COUNT, false),
                                            NBC__JSON_AT(nbc_pair, last_ns, NS, false)};
   nbc_pair *p;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(nbc_pair, j->report->pairs, j->report->pair_count, p);
   if (!p) return nbc__json_no_memory(j);
   if (!nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), p)) return false;
@@ -650,17 +655,18 @@ static bool nbc__json_pair(nbc__json *j, long index, void *target) {
          nbc__json_fail_at(j, j->line, NBC_E_PARSE, "negative rank");
 }
 
-static bool nbc__json_note(nbc__json *j, long index, void *target) {
+static bool nbc__json_note(nbc__json *j, void *target) {
   char **note;
-  (void)index, (void)target;
+  (void)target;
   NBC__REP_APPEND(char *, j->report->notes, j->report->note_count, note);
   if (!note) return nbc__json_no_memory(j);
   return nbc__json_text(j, note) &&
          (*note || nbc__json_fail_at(j, j->line, NBC_E_PARSE, "a note is null"));
 }
 
-static bool nbc__json_edge(nbc__json *j, long index, void *target) {
+static bool nbc__json_edge(nbc__json *j, void *target) {
   nbc_report *r = (nbc_report *)target;
+  const long index = nbc__json_at(j);
   if (index >= NBC_MAX_CLASSES - 1) return nbc__json_fail(j, "too many size classes");
   r->class_edge_count = (size_t)index + 1;
   return nbc__json_count(j, &r->class_edges_bytes[index]);
@@ -705,42 +711,6 @@ static bool nbc__json_total(nbc__json *j, void *target) {
   return nbc__json_object(j, fields, NBC__JSON_LENGTH(fields), target) &&
          nbc__json_check_totals(j, &((nbc_report *)target)->total);
 }
-static bool nbc__json_sections(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_section, target);
-}
-static bool nbc__json_cells(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_cell, target);
-}
-static bool nbc__json_calls(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_call, target);
-}
-static bool nbc__json_threads(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_thread, target);
-}
-static bool nbc__json_counters(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_counter, target);
-}
-static bool nbc__json_notes(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_note, target);
-}
-static bool nbc__json_joints(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_joint, target);
-}
-static bool nbc__json_partners(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_partner, target);
-}
-static bool nbc__json_sites(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_site, target);
-}
-static bool nbc__json_endings(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_ending, target);
-}
-static bool nbc__json_pairs(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_pair, target);
-}
-static bool nbc__json_comms(nbc__json *j, void *target) {
-  return nbc__json_array(j, nbc__json_comm, target);
-}
 static bool nbc__json_problems(nbc__json *j, void *target) {
   static const nbc__json_field fields[] = {
 #define NBC__X(name, text)                                                                         \
@@ -772,19 +742,19 @@ static const nbc__json_field nbc__json_report_fields[] = {
     NBC__JSON_AT(nbc_report, table_is_default, BOOL, false),
     {"class_edges_bytes", NBC__JSON_OTHER, true, 0, nbc__json_edges},
     {"total", NBC__JSON_OTHER, true, 0, nbc__json_total},
-    {"sections", NBC__JSON_OTHER, true, 0, nbc__json_sections},
-    {"cells", NBC__JSON_OTHER, true, 0, nbc__json_cells},
-    {"calls", NBC__JSON_OTHER, false, 0, nbc__json_calls},
-    {"threads", NBC__JSON_OTHER, false, 0, nbc__json_threads},
-    {"counters", NBC__JSON_OTHER, false, 0, nbc__json_counters},
-    {"joint_bounds", NBC__JSON_OTHER, false, 0, nbc__json_joints},
-    {"partner_bounds", NBC__JSON_OTHER, false, 0, nbc__json_partners},
-    {"sites", NBC__JSON_OTHER, false, 0, nbc__json_sites},
-    {"endings", NBC__JSON_OTHER, false, 0, nbc__json_endings},
-    {"pairs", NBC__JSON_OTHER, false, 0, nbc__json_pairs},
-    {"communicators", NBC__JSON_OTHER, false, 0, nbc__json_comms},
+    {"sections", NBC__JSON_ARRAY, true, 0, nbc__json_section},
+    {"cells", NBC__JSON_ARRAY, true, 0, nbc__json_cell},
+    {"calls", NBC__JSON_ARRAY, false, 0, nbc__json_call},
+    {"threads", NBC__JSON_ARRAY, false, 0, nbc__json_thread},
+    {"counters", NBC__JSON_ARRAY, false, 0, nbc__json_counter},
+    {"joint_bounds", NBC__JSON_ARRAY, false, 0, nbc__json_joint},
+    {"partner_bounds", NBC__JSON_ARRAY, false, 0, nbc__json_partner},
+    {"sites", NBC__JSON_ARRAY, false, 0, nbc__json_site},
+    {"endings", NBC__JSON_ARRAY, false, 0, nbc__json_ending},
+    {"pairs", NBC__JSON_ARRAY, false, 0, nbc__json_pair},
+    {"communicators", NBC__JSON_ARRAY, false, 0, nbc__json_comm},
     NBC__JSON_BY(nbc_report, "problems", problems, false, nbc__json_problems),
-    {"notes", NBC__JSON_OTHER, false, 0, nbc__json_notes}};
+    {"notes", NBC__JSON_ARRAY, false, 0, nbc__json_note}};
 
 /* Cells and calls in their order, rows of the same key (two unknown kinds) made one. */
 static void nbc__json_sort(nbc__json *j) {
