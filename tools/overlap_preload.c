@@ -51,11 +51,11 @@
                       to rank 0 over the MPI when all call MPI_Finalize; processes that end otherwise
                       leave files of their own. Set it for all processes; default 0
      NBC_SAVE_S       a report is saved every so many seconds while the program runs, at first after 10 to 20 s, 20 to 40,
-                      ..., for a process that is killed without a word (SIGKILL: no memory left, the time of a
-                      batch job, another node's MPI_Abort). The one at the end takes its place; timelines are not
-                      saved. Default 300; 0: never, and so with NBC_GATHER=1. A process saves when one of its MPI
-                      calls ends, what that takes is not the program's time. Not of several threads without
-                      MPI_THREAD_MULTIPLE
+                      ... (never so often that it takes more than a thousandth of the time), for a process that is
+                      killed without a word (SIGKILL: no memory left, the time of a batch job, another node's
+                      MPI_Abort). The one at the end takes its place; timelines are not saved. Default 300; 0:
+                      never, and so with NBC_GATHER=1 and under pm_run. A process saves when one of its MPI calls ends; what
+                      that takes is not the program's time. Not of several threads without MPI_THREAD_MULTIPLE
      NBC_PEERS        1 (default): find out at start who shares a node. This takes one
                       MPI_Comm_split_type and one MPI_Allreduce inside MPI_Init, so ALL processes of a
                       world must be preloaded. 0: no communication; peers count as unknown. Set it

@@ -7,7 +7,7 @@ enum { CORE_LEAST = 20 }; /* told from a twentieth of the time on */
 static int64_t core_wait_now_ns(void) {
   char path[64], text[100];
   unsigned long long ran_ns, waited_ns;
-  if (dlsym(RTLD_DEFAULT, "pm_fold_own")) return -1;
+  if (is_simulated()) return -1;
   snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", run.first_thread);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -22,7 +22,7 @@ static int64_t core_wait_now_ns(void) {
 static int64_t others_ran_now_ns(void) {
   const clockid_t first = (clockid_t)(~(unsigned)run.first_thread << 3 | 6);
   struct timespec all, one;
-  if (dlsym(RTLD_DEFAULT, "pm_fold_own") || clock_gettime(first, &one) != 0 ||
+  if (is_simulated() || clock_gettime(first, &one) != 0 ||
       clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all) != 0)
     return -1;
   return ((int64_t)all.tv_sec - one.tv_sec) * 1000000000 + all.tv_nsec - one.tv_nsec;

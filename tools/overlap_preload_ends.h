@@ -22,12 +22,12 @@ static uint64_t own_pid_space(void) {
 static bool is_near(const neighbour *x, uint64_t pid_space) {
   return pid_space && x->pid_space == pid_space;
 }
-/* This process is counted, and can be asked. Simulated processes cannot: the host knows none of them. */
+/* This process is counted, and can be asked. Simulated processes cannot. */
 static void join_node(void) {
   neighbours *const node = run.neighbours;
   if (!node) return;
   run.own_place = __atomic_fetch_add(&node->measured_count, 1, __ATOMIC_ACQ_REL);
-  if (dlsym(RTLD_DEFAULT, "pm_fold_own")) stay_silent();
+  if (is_simulated()) stay_silent();
   if (run.own_place >= MOST_ASKED || node->of[run.own_place].is_silent) return;
   neighbour *const own = &node->of[run.own_place];
   own->thread = (pid_t)syscall(SYS_gettid);

@@ -204,7 +204,7 @@ static bool may_write_meanwhile(void) {
 
 /* NBC_SAVE_S: for who is killed without a word later, while measuring goes on. As often as that, at first after 10 s and
    then each time that the run has become twice as long; what all processes write they write one after the other. */
-enum { FIRST_SAVE_S = 10 };
+enum { FIRST_SAVE_S = 10, SAVE_SHARE = 1000 }; /* so much longer than a save takes until the next */
 static void saving_begins(int64_t now_ns) {
   const int64_t most_ns = FIRST_SAVE_S * INT64_C(1000000000);
   const int64_t first_ns = run.save_ns < most_ns ? run.save_ns : most_ns;
@@ -236,10 +236,15 @@ SMALL static void save_meanwhile(int64_t t1_ns) {
                run.folder, strerror(errno));
   }
   writing_end();
-  if (good)
-    __atomic_store_n(&run.save_at_ns, t1_ns + (ran_ns < run.save_ns ? ran_ns : run.save_ns),
+  const int64_t took_ns = nbc_clock_now_ns(run.clock) - t1_ns;
+  if (good) {
+    const int64_t as_asked_ns = ran_ns < run.save_ns ? ran_ns : run.save_ns,
+                  as_cheap_ns = SAVE_SHARE * took_ns;
+    __atomic_store_n(&run.save_at_ns,
+                     t1_ns + (as_asked_ns > as_cheap_ns ? as_asked_ns : as_cheap_ns),
                      __ATOMIC_RELAXED);
-  nbc_call_tool(me.recorder, nbc_clock_now_ns(run.clock) - t1_ns);
+  }
+  nbc_call_tool(me.recorder, took_ns);
   errno = saved_errno;
 }
 /* All is in one file for the run. */
