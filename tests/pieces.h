@@ -13,6 +13,7 @@
 #include "src/overlap/table.h"
 #include "src/overlap/cells.h"
 #include "src/overlap/monitor.h"
+#include "src/overlap/recorders.h"
 #include "src/overlap/foreign.h"
 #include "src/overlap/report.h"
 #include "src/overlap/report_text.h"

@@ -495,6 +495,7 @@ struct nbc_monitor {
 static inline void nbc__mon_problem(nbc_recorder *r, nbc_problem problem) {
   NBC__MON_RELAXED_STORE(&r->problems[problem], r->problems[problem] + 1);
 }
+NBC__PRIVATE nbc_recorder *nbc__mon_new_recorder(nbc_monitor *m); /* NULL: out of memory */
 NBC__PRIVATE void nbc__mon_lock(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain(nbc_recorder *r);
 NBC__PRIVATE void nbc__mon_drain_by_force(nbc_recorder *r); /* the inbox is full */

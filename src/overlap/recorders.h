@@ -1,0 +1,3 @@
+/* Monitors, recorders and places, which take memory: declared in monitor.h. */
+#pragma once
+#include "monitor.h"
