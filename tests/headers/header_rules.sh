@@ -48,7 +48,7 @@ comment_at_every_function() {
 }
 example_runs() { # LANGUAGE STANDARD: the program in the first comment
   awk '/^ *Example \(complete/ { on = 1; next } on && /^   [A-Z]/ { exit } on' "$file" >"$T/example.c"
-  grep -q 'int main' "$T/example.c" && "$CC" -x "$1" "-std=$2" -D_GNU_SOURCE -Wall -I. -o "$T/example" "$T/example.c" -pthread -lm &&
+  grep -q 'int main' "$T/example.c" && "$CC" -x "$1" "-std=$2" -D_GNU_SOURCE -Wall -I"$(dirname "$file")" -o "$T/example" "$T/example.c" -pthread -lm &&
     timeout 60 "$T/example" >"$T/example.out" && test -s "$T/example.out" || return 1
   case $file in nbc_overlap.h) grep -q ' 0\.0 \.\. 100\.0 %' "$T/example.out" ;; portals_model.h) grep -q '^got 42 after' "$T/example.out" ;; esac # as it says
 }
