@@ -84,40 +84,121 @@ PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out) {
   }
   return ferror(out) ? PM_E_IO : PM_OK;
 }
-/* Chrome's unit is the microsecond. Thread 0 of a node is its NIC, thread rank + 1 a process. */
-PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
-  int i;
-  if (!world || !out) return PM_E_INVAL;
-  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  for (i = 0; i < world->plat.node_count; i++)
-    fprintf(out,
-            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n"
-            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":"
-            "\"NIC\"}},\n",
-            i, i, i);
-  for (i = 0; i < world->record_count; i++) {
-    const pm_trace_record *r = &world->records[i];
-    const int64_t d_ps = (r->t_end_ns - r->t_begin_ns) * PM__PS + r->t_end_ps - r->t_begin_ps;
-    fprintf(out,
-            "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%06d,\"dur\":%lld.%"
-            "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
-            pm__record_name(r), r->from_node, pm__is_of_process(r->kind) ? r->from_rank + 1 : 0,
-            (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps,
-            (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id,
-            r->to_node, (unsigned long long)r->size_bytes);
-  }
-  if (pm__links_tracks(world, out)) return PM_E_NOMEM;
-  fputs("{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,"
-        "\"args\":{\"name\":\"portals_model\"}}\n]}\n",
-        out);
-  return ferror(out) ? PM_E_IO : PM_OK;
-}
-
 static int64_t pm__record_begin_ps(const pm_trace_record *r) {
   return r->t_begin_ns * PM__PS + r->t_begin_ps;
 }
 static int64_t pm__record_end_ps(const pm_trace_record *r) {
   return r->t_end_ns * PM__PS + r->t_end_ps;
+}
+
+/* ---- Chrome --------------------------------------------------------------------------------------- */
+/* What a track of a Chrome trace shows may hold what it shows at the same time, and not overlap it otherwise: Perfetto
+   draws that wrong. So a NIC, and a process with several threads, has as many tracks as it needs. A record goes into
+   the first in which it lies within what is open there; what is open is a list from the innermost out. */
+typedef struct pm__chrome_step {
+  int64_t begin_ps, end_ps;
+  int pid, tid, record; /* tid 0: the node's NIC, rank + 1: a process */
+  int track, outer;     /* track: 0 the first one; outer: the step that holds this one, -1: none */
+} pm__chrome_step;
+static int pm__chrome_order(const void *a, const void *b) {
+  const pm__chrome_step *x = (const pm__chrome_step *)a, *y = (const pm__chrome_step *)b;
+  if (x->pid != y->pid) return x->pid - y->pid;
+  if (x->tid != y->tid) return x->tid - y->tid;
+  if (x->begin_ps != y->begin_ps) return x->begin_ps < y->begin_ps ? -1 : 1;
+  if (x->end_ps != y->end_ps) return x->end_ps > y->end_ps ? -1 : 1;
+  return x->record < y->record ? -1 : x->record > y->record;
+}
+/* inner: of each track the innermost open step, -1: none */
+static bool pm__chrome_tracks(pm__chrome_step *step, int count) {
+  int *inner = NULL, tracks = 0, max = 0, i, k;
+  for (i = 0; i < count; i++) {
+    void *array = inner;
+    if (i && (step[i].pid != step[i - 1].pid || step[i].tid != step[i - 1].tid)) tracks = 0;
+    for (k = 0; k < tracks; k++) {
+      while (inner[k] >= 0 && step[inner[k]].end_ps <= step[i].begin_ps)
+        inner[k] = step[inner[k]].outer;
+      if (inner[k] < 0 || step[inner[k]].end_ps >= step[i].end_ps) break;
+    }
+    if (k == tracks) {
+      if (!pm__grow(&array, &max, tracks + 1, sizeof *inner)) {
+        PM_FREE(inner);
+        return false;
+      }
+      inner = (int *)array;
+      inner[tracks++] = -1;
+    }
+    step[i].track = k;
+    step[i].outer = inner[k];
+    inner[k] = i;
+  }
+  PM_FREE(inner);
+  return true;
+}
+/* Tracks behind the first have numbers behind those of all processes. */
+static int64_t pm__chrome_thread(const pm_world *world, const pm__chrome_step *s) {
+  return s->tid + (int64_t)s->track * (world->proc_count + 1);
+}
+static void pm__chrome_name(const pm_world *world, FILE *out, const pm__chrome_step *s) {
+  fprintf(out, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%lld,\"args\":{\"name\":",
+          s->pid, (long long)pm__chrome_thread(world, s));
+  fprintf(out, s->tid ? "\"rank %d" : "\"NIC", s->tid - 1);
+  if (s->track) fprintf(out, ", %d", s->track + 1);
+  fputs("\"}},\n", out);
+}
+/* Chrome's unit is the microsecond. */
+static void pm__chrome_write(const pm_world *world, FILE *out, const pm__chrome_step *s) {
+  const pm_trace_record *r = &world->records[s->record];
+  const int64_t d_ps = s->end_ps - s->begin_ps;
+  fprintf(out,
+          "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%lld,\"ts\":%lld.%06d,\"dur\":%lld.%"
+          "06d,\"args\":{\"id\":%llu,\"to_node\":%d,\"bytes\":%llu}},\n",
+          pm__record_name(r), s->pid, (long long)pm__chrome_thread(world, s),
+          (long long)(r->t_begin_ns / 1000), (int)(r->t_begin_ns % 1000) * 1000 + r->t_begin_ps,
+          (long long)(d_ps / 1000000), (int)(d_ps % 1000000), (unsigned long long)r->id, r->to_node,
+          (unsigned long long)r->size_bytes);
+}
+PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out) {
+  pm__chrome_step *step;
+  int i, count, last = -1;
+  if (!world || !out) return PM_E_INVAL;
+  count = world->record_count;
+  step = (pm__chrome_step *)pm__zalloc(((size_t)count + 1) * sizeof *step);
+  for (i = 0; step && i < count; i++) {
+    const pm_trace_record *r = &world->records[i];
+    const pm__chrome_step s = {pm__record_begin_ps(r),
+                               pm__record_end_ps(r),
+                               r->from_node,
+                               pm__is_of_process(r->kind) ? r->from_rank + 1 : 0,
+                               i,
+                               0,
+                               -1};
+    step[i] = s;
+  }
+  if (step) qsort(step, (size_t)count, sizeof *step, pm__chrome_order);
+  if (!step || !pm__chrome_tracks(step, count)) {
+    PM_FREE(step);
+    return PM_E_NOMEM;
+  }
+  fprintf(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  for (i = 0; i < world->plat.node_count; i++)
+    fprintf(
+        out,
+        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"node %d\"}},\n", i,
+        i);
+  for (i = 0; i < count; i++) {
+    if (!i || step[i].pid != step[i - 1].pid || step[i].tid != step[i - 1].tid) last = -1;
+    if (step[i].track > last) { /* the first step of this track */
+      last = step[i].track;
+      pm__chrome_name(world, out, &step[i]);
+    }
+    pm__chrome_write(world, out, &step[i]);
+  }
+  PM_FREE(step);
+  if (pm__links_tracks(world, out)) return PM_E_NOMEM;
+  fputs("{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,"
+        "\"args\":{\"name\":\"portals_model\"}}\n]}\n",
+        out);
+  return ferror(out) ? PM_E_IO : PM_OK;
 }
 
 /* ---- Paje ------------------------------------------------------------------------------------------- */

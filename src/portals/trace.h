@@ -51,7 +51,8 @@ PM_API const char *pm_trace_kind_name(pm_trace_kind kind);
 PM_API const pm_trace_record *pm_trace_records(const pm_world *world, size_t *count);
 /* Column names first. One line per record, times in ns with three decimals; a CALL has its name as its kind. */
 PM_API pm_status pm_trace_write_csv(const pm_world *world, FILE *out);
-/* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads. */
+/* Chrome trace (opens in Perfetto): a process per node, its NIC and its ranks as threads; of what goes on there at the
+   same time, several. ret PM_OK | PM_E_INVAL | PM_E_IO | PM_E_NOMEM */
 PM_API pm_status pm_trace_write_json(const pm_world *world, FILE *out);
 /* Paje (opens in ViTE): a container per node and, in it, per process that computes or writes payload; those are
    its states, messages on the wire are links between nodes, and a node's variable counts the steps under way

@@ -259,7 +259,8 @@ calls_are_in_the_trace() {
     awk -F, '/^MPI_/ { n++; if ($8 < end[$5] || $9 < $8) wrong++; end[$5] = $9; called[$1]++; if ($1 == "MPI_Irecv" && $9 == $8) wrong++ } # to post takes its time
       END { exit !(n > 300 && !wrong && called["MPI_Init_thread"] == 3 && called["MPI_Finalize"] == 3 && called["MPI_Sendrecv"] && called["MPI_Waitall"] && !called["MPI_"]) }' "$T/calls.csv" &&
     timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.paje" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/paje.awk "$T/calls.paje" && grep -q '^7 .* doing r2 MPI_Finalize$' "$T/calls.paje" && grep -q '^4 MPI_Finalize doing ' "$T/calls.paje" &&
-    timeout 300 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json"
+    timeout 300 "$B/pm_run" -n 2 --trace "$T/calls.json" "$B/tests/guest_mpi/ends" 2>/dev/null >/dev/null && grep -q '"ph":"X","name":"MPI_Comm_rank","pid":1,"tid":2,' "$T/calls.json" &&
+    timeout 300 "$B/pm_run" -n 3 --trace "$T/calls.json" "$set" messages 2>/dev/null >/dev/null && awk -f tests/model/chrome.awk "$T/calls.json"
 }
 # Random programs, drawn from these seeds: messages of all kinds, collectives on communicators of all kinds, windows
 random_programs_are_as_mpich() { # PROCESSES SEED
