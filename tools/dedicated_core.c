@@ -37,6 +37,7 @@ static const char example[] =
 static nbc_dedicated_input input;
 static double
     core_wait_ratio; /* of the run's time, that its processes waited for a core; 0: little */
+static bool costs_are_given;                 /* of calls, measured by themselves */
 static int report_count, reports_here_count; /* JSON reports read; of them, from this host */
 
 static int fail(const char *what) {
@@ -230,16 +231,23 @@ static void print_verdict(const nbc_dedicated_result *formula,
 /* On what the verdict rests, and what to run to check it. */
 static void print_grounds(const nbc_dedicated_result *refined) {
   const int n = input.core_count;
+  const double waits_s = input.wait_count * input.min_wait_s;
+  const bool rests_on_waits = !costs_are_given && waits_s > 0.01 * input.noprog_s;
   if (!input.scaling_size) {
-    printf("It rests on N/(N-1) alone: on one core less computation is taken to last %.3f times as "
+    printf("It rests on N/(N-1)%s: on one core less computation is taken to last %.3f times as "
            "long%s. "
            "To check that, run the program with %d and with %d threads per process and give "
            "--scaling %d:SECONDS,%d:SECONDS.\n",
-           (double)n / (n - 1),
+           rests_on_waits ? "" : " alone", (double)n / (n - 1),
            refined->holds[0] == NBC_DEDICATED_UNKNOWN ? ", and all transfers to be hidden then"
                                                       : "",
            n - 1, n, n - 1, n);
   }
+  if (rests_on_waits) /* without progress a transfer moves in each wait, in the shortest, too */
+    printf("It rests on the shortest wait of the run, %.3g s, which is taken for what every wait "
+           "costs by itself, %.3g s in all. If a transfer moved in that one, a dedicated core wins "
+           "more than is predicted: give --costs FILE, from fit_model --dedicated.\n",
+           input.min_wait_s, waits_s);
   printf(
       "To check all of it: run the program with %d threads per process under the progress preload "
       "(NBC_PROGRESS=dedicated), and compare both runs' reports with overlap_report --diff.\n",
@@ -338,6 +346,7 @@ int main(int argc, char **argv) {
   if (!status && !(input.noprog_s > 0) && !(input.comp_s > 0)) /* an empty file, say */
     return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", paths[0]), 2;
   if (!status && costs) status = read_costs(costs, &err);
+  costs_are_given = costs != NULL;
   if (status) return fail(err.text);
   int64_t wanted;
   if (cores && !number_whole(cores, 2, 1000000, &wanted))

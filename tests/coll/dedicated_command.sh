@@ -25,6 +25,10 @@ check "one that had them gets no caution" sh -c "! '$D' --cores 4 tests/fuzz/see
 check "options may stand behind the reports" says 'halo: 4 cores, alpha 0.50' 0 "$D" tests/fuzz/seeds/fuzz_report/full.json --cores 4 --alpha 0.5
 check "mixed inputs are refused" says 'come alone' 2 "$D" tests/fuzz/seeds/fuzz_report/full.json "$T/kripke"
 check "the verdict says on what it rests" says 'It rests on N/(N-1) alone: on one core less computation is taken to last 1.067 times' 0 "$D" "$T/kripke"
+sed 's/^min_wait_s .*/min_wait_s 3e-4/' "$T/kripke" >"$T/long_waits" && printf 'min_wait_s 2e-4\n' >"$T/costs"
+check "on the shortest wait, too, where waits are a part of the run" says 'the shortest wait of the run, 0.0003 s, which is taken for what every wait costs by itself, 3 s in all' 0 "$D" "$T/long_waits"
+check "which is not called all" says 'It rests on N/(N-1): ' 0 "$D" "$T/long_waits"
+check "not where costs are measured" sh -c "'$D' --costs '$T/costs' '$T/long_waits' | grep 'rests on N/(N-1) alone' && ! '$D' --costs '$T/costs' '$T/long_waits' | grep shortest"
 check "measured scaling replaces N/(N-1)" says 'does not pay: 147 s now' 0 "$D" --scaling 15:200,16:100 "$T/kripke"
 check "bad scaling is named" says '--scaling: THREADS:SECONDS' 2 "$D" --scaling 16:1,15:2 "$T/kripke"
 { cat "$T/kripke"; echo 'waited_s 90'; echo 'visible_s 20'; } >"$T/late"
