@@ -175,6 +175,8 @@ __attribute__((noreturn, format(printf, 4, 5))) void guest_refuse_line(const cha
 /* A file that an option wants written at the end: refused now, before the run, when it will not be. kinds: how its name may
    end, which says what is written (".csv or .html"); NULL: anyhow. */
 const char *guest_to_write(const char *option, const char *path, const char *kinds);
+/* What each run of a sweep would write there is refused in one of several runs, unless {KEY} tells their names apart. */
+void guest_is_of_all(const char *option, const char *path);
 FILE *guest_output(const char *path); /* NULL, false: it has been said why */
 bool guest_output_close(FILE *out, const char *path);
 /* The next line of an option's file; *number counts them. What is longer than max_bytes allows, a zero byte and what

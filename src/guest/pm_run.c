@@ -164,6 +164,9 @@ void guest__files_of_all_refuse(void) {
     guest_refuse("%s: %s: each run would write it; {row} in its name stands for the run's number",
                  file_of_all.option, file_of_all.path);
 }
+void guest_is_of_all(const char *option, const char *path) {
+  if (!strchr(path, '{')) file_of_all.option = option, file_of_all.path = path;
+}
 static bool is_of_kind(const char *path, const char *kinds) {
   const size_t all = strlen(path);
   for (const char *kind = kinds; (kind = strchr(kind, '.')); kind++) {
@@ -184,7 +187,7 @@ const char *guest_to_write(const char *option, const char *path, const char *kin
   if (is_there && S_ISDIR(about.st_mode))
     errno = EISDIR;
   else if (access(is_there ? path : folder, W_OK) == 0) {
-    if (!is_there || S_ISREG(about.st_mode)) file_of_all.option = option, file_of_all.path = path;
+    if (!is_there || S_ISREG(about.st_mode)) guest_is_of_all(option, path);
     return path;
   }
   guest_refuse("%s: %s: %s", option, path, strerror(errno));

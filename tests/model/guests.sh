@@ -534,8 +534,8 @@ sweep_makes_a_table() {
   test $? = 100 && grep -q '^hang	100	.*	pm_run: .*deadlock' "$T/out" && grep -q '^exit	3	' "$T/out" && test -s "$T/sweep0.csv" && test -s "$T/sweep2.csv" || return 1
   run -n 4 --sweep topology=fattree --sweep 'topo=2 2 2 1 2,2 2 2 1 1,1 3 3' --sweep node_count=4 "$guest"
   test $? = 2 && test "$(grep -c '^fattree	2 2 2 1 [12]	4	0	' "$T/out")" = 2 && grep -q '^fattree	1 3 3	4	2	-	-	.*	pm_run: --sweep: topo: the fat tree has 3 nodes' "$T/out" || return 1
-  for o in --trace --links --matrix; do # one file for all of them, but of one run
-    ! run --sweep seed=1,2 $o "$T/one.csv" "$guest" && grep "^pm_run: $o: .*one.csv: each run would write it; {row}" "$T/err" && run --sweep seed=1 $o "$T/one.csv" "$guest" || return 1
+  for o in --trace --links --matrix --report; do # one file, or folder, for all of them, but of one run
+    rm -rf "$T/one.csv" && ! run --sweep seed=1,2 $o "$T/one.csv" "$guest" && grep "^pm_run: $o: .*one.csv: each run would write it; {row}" "$T/err" && run --sweep seed=1 $o "$T/one.csv" "$guest" || return 1
   done
   for bad in n n= n=1,,2 nonsense=3; do ! run --sweep "$bad" "$guest" && grep '^pm_run: --sweep: ' "$T/err" || return 1; done
   for bad in 3/3 1 x/2; do ! run --sweep n=1 --sweep-part "$bad" "$guest" && grep '^pm_run: --sweep-part: ' "$T/err" || return 1; done

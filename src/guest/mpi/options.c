@@ -19,7 +19,8 @@ static void set_eager(const char *option, const char *value) {
   gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20);
 }
 static void set_report(const char *option, const char *value) {
-  (void)option, gm_set.report = value;
+  guest_is_of_all(option, value);
+  gm_set.report = value;
 }
 static void set_costs(const char *option, const char *value) { (void)option, gm_costs_read(value); }
 static void set_io_bandwidth(const char *option, const char *value) {
