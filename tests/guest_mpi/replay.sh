@@ -39,6 +39,15 @@ goal_takes_the_same_time() {
   replay --ti --goal-out "$T/goal" $sample && replay --ti $sample && one=$(time_of "$T/out") && replay --goal "$T/goal" && cat "$T/out" &&
     echo "$one $(time_of "$T/out")" | awk '{ exit !($1 > 0 && $2 > 0.98 * $1 && $2 < 1.02 * $1) }'
 }
+# A tag of one communicator is none of another one; members may have different numbers for it.
+goal_keeps_communicators_apart() {
+  printf 'nbc-calls 1\nrank 0 of 3\ncomm 1 0 2\ncomm 2 0-1\nis 0 1 1000000 5 0\nc 3000000\ns 1 8 5 2\nw 0\ncoll bcast 8 8 0 2 - -\ncoll bcast 8 8 0 1 - -\ncoll barrier 0 1 0 0 - -\nend\n' >"$T/c.0.calls"
+  printf 'nbc-calls 1\nrank 1 of 3\ncomm 1 0-1\nr 0 8 5 1\nc 5000000\nr 0 1000000 5 0\ncoll bcast 8 8 0 1 - -\ncoll barrier 0 1 0 0 - -\nend\n' >"$T/c.1.calls"
+  printf 'nbc-calls 1\nrank 2 of 3\ncomm 1 0 2\ncoll bcast 8 8 0 1 - -\ncoll barrier 0 1 0 0 - -\nend\n' >"$T/c.2.calls"
+  replay "$T"/c.[012].calls && one=$(cat "$T/out") && replay --goal-out "$T/goal" "$T"/c.[012].calls && test ! -s "$T/err" && replay --goal "$T/goal" && echo "$one" && cat "$T/out" && cat "$T/err" && test "$(echo "$one" | cut -d, -f3)" = "$(cut -d, -f3 "$T/out")" &&
+    echo "$(echo "$one" | time_of) $(time_of "$T/out")" | awk '{ exit !($1 > 8000 && $2 > 0.99 * $1 && $2 < 1.01 * $1) }' || return 1
+  sed 's/^r 0 8 5/r 0 8 */' "$T/c.1.calls" >"$T/any" && mv "$T/any" "$T/c.1.calls" && replay --goal-out "$T/goal" "$T"/c.[012].calls && grep '^pm_replay: 1 receives take any tag: in GOAL' "$T/err"
+}
 goal_requires() { # two computations after each other, one beside; a message after the start of another
   cat >"$T/small.goal" <<'G'
 num_ranks 2
@@ -198,7 +207,7 @@ what_is_meant_is_told() { # links without LogGP at that level; options behind th
 version_and_limit() { # a limit may be less than a second
   "$R" --version | grep -x 'pm_replay of nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' && ! "$R" --ti --time-limit 1e-6 tests/guest_mpi/replay.ti >"$T/out" 2>"$T/err" && grep 'time limit of 1e-06 s reached' "$T/err" && "$R" --ti --time-limit 0.5 tests/guest_mpi/replay.ti
 }
-for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_requires simgrid_s_own_traces_are_read_as_it_does calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
+for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_keeps_communicators_apart goal_requires simgrid_s_own_traces_are_read_as_it_does calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
   check "$(echo $t | tr _ ' ')" $t
 done
 finish

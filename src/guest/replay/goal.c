@@ -8,6 +8,7 @@
    of a rank run one after the other, whatever their cpu. */
 #include "replay.h"
 #include <errno.h>
+#include <search.h>
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 typedef struct label {
@@ -204,8 +205,40 @@ typedef struct writer {
   const rp_rank *r;
   int rank;
   uint32_t label, last, *slot;
-  uint32_t sequence[64]; /* of collectives, by communicator */
+  uint32_t *sequence; /* of collectives, by communicator */
 } writer;
+static struct {
+  uint64_t any_tag;     /* receives */
+  bool have_other_tags; /* than the world's */
+} written;
+/* The same number at all members, which may have different ones for it; 0: the world. */
+static uint32_t comm_of(const rp_rank *r, uint32_t comm) {
+  return comm ? r->context[comm] / GM_CONTEXTS - 1 : 0;
+}
+/* GOAL has no communicators: a tag is the world's, and each one of another communicator becomes a number behind those. */
+typedef struct comm_tag {
+  uint32_t comm, tag, number;
+} comm_tag;
+static int by_tag(const void *left, const void *right) {
+  const comm_tag *a = left, *b = right;
+  return a->comm != b->comm ? (a->comm > b->comm) - (a->comm < b->comm)
+                            : (a->tag > b->tag) - (a->tag < b->tag);
+}
+static uint32_t tag_of(uint32_t comm, uint32_t tag) {
+  static void *tree;
+  static uint32_t next = GM_TAG_UB;
+  const comm_tag key = {comm, tag, next + 1};
+  if (!comm) return tag;
+  void *found = tfind(&key, &tree, by_tag);
+  if (!found) {
+    comm_tag *one = gm_alloc(sizeof *one);
+    *one = key;
+    next++;
+    found = tsearch(one, &tree, by_tag);
+    if (!found) rp_refuse("out of memory");
+  }
+  return (*(comm_tag **)found)->number;
+}
 static uint32_t begin_op(writer *w) {
   fprintf(w->out, "l%u: ", ++w->label);
   return w->label;
@@ -241,8 +274,9 @@ static void write_coll(writer *w, const rp_op *op, uint32_t after) {
   rp_coll_args(w->r, op, rank, &args);
   if (nbc_schedule_build(&args.desc, &s, &err))
     rp_refuse("%s: line %u: a collective could not be planned: %s", w->r->path, op->line, err.text);
-  const uint32_t first = w->label + 1, base = (uint32_t)1 << 30 | (op->comm & 63) << 24 |
-                                              (w->sequence[op->comm & 63]++ & 0x3FF) << 14;
+  const uint32_t first = w->label + 1, base = (uint32_t)1 << 30 |
+                                              (comm_of(w->r, op->comm) & 63) << 24 |
+                                              (w->sequence[op->comm]++ & 0x3FF) << 14;
   for (uint32_t i = 0; i < s->node_count; i++) {
     const nbc_node *n = &s->nodes[i];
     if (n->type == NBC_NODE_SEND || n->type == NBC_NODE_RECV)
@@ -284,7 +318,10 @@ static void write_op(writer *w, const rp_op *op) {
     write_coll(w, op, w->last);
   else
     write_message(w, op->kind == RP_SEND, op->bytes, w->r->group[op->comm], op->peer,
-                  (uint32_t)op->tag, op->tag == GM_ANY_TAG, w->last);
+                  tag_of(comm_of(w->r, op->comm), (uint32_t)op->tag), op->tag == GM_ANY_TAG,
+                  w->last);
+  written.any_tag += op->kind == RP_RECV && op->tag == GM_ANY_TAG;
+  written.have_other_tags |= op->kind == RP_COLL || (op->kind != RP_COMPUTE && op->comm);
   if (op->flags & RP_STARTS)
     w->slot[op->slot] = w->label;
   else
@@ -321,8 +358,15 @@ void rp_goal_write(FILE *out) {
     w.r = &rp_ranks[i];
     w.rank = i;
     w.slot = gm_alloc((size_t)(w.r->slots + 1) * sizeof *w.slot);
+    w.sequence = gm_alloc((size_t)(w.r->comm_count + 1) * sizeof *w.sequence);
     if (w.r->is_graph) rp_refuse("%s: is GOAL already", w.r->path);
     write_rank(&w);
     free(w.slot);
+    free(w.sequence);
   }
+  if (written.any_tag && written.have_other_tags)
+    fprintf(stderr,
+            "pm_replay: %llu receives take any tag: in GOAL, which has no communicators, that of a "
+            "message of another one, or of a collective, too\n",
+            (unsigned long long)written.any_tag);
 }
