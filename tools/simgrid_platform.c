@@ -129,7 +129,7 @@ static const char *attribute(const char **list, const char *name) {
 }
 static const char *needed(const char *element, const char **list, const char *name) {
   const char *value = attribute(list, name);
-  if (!value || !*value) refuse("%s: %s is missing", element, name);
+  if (!value) refuse("%s: %s is missing", element, name);
   return value;
 }
 /* A number and one of the units; factor of the last one without a unit. */
@@ -270,7 +270,8 @@ static void flat(const cluster *c, const char **list) {
     if (bandwidth("bb_bw", bb) < c->bytes_per_s * c->count)
       refuse(
           "cluster: its backbone is narrower than all its hosts together: cables cannot say that");
-    latency_ns += latency("bb_lat", needed("cluster", list, "bb_lat")) / 2;
+    const char *bb_lat = attribute(list, "bb_lat");
+    latency_ns += latency("bb_lat", bb_lat ? bb_lat : "0") / 2;
     say_once("the backbone limits nobody; half of its latency is added to each host's cable");
   }
   for (int i = 0; i < c->count; i++) cable_add(c->first + i, middle, c->bytes_per_s, latency_ns);

@@ -12,6 +12,11 @@ cluster() { # RADICAL LATENCY ATTRIBUTES...
 traffic_of() { "$B/simgrid_platform" "$1" >"$T/platform" 2>"$T/said" && "$T/traffic" "$T/platform" 10000000 | sort -n | uniq -c | awk '{ printf "%s%s x %s", (NR > 1 ? ", " : ""), $1, $2 }'; }
 takes() { got=$(traffic_of "$1") && echo "$got" && test "$got" = "$2"; }
 flat_cluster() { cluster 0-15 2us >"$T/x.xml" && takes "$T/x.xml" '16 x 8.0040'; }
+# names without a prefix, and a backbone without a latency, which is 0 then
+what_may_be_left_out() {
+  cluster 0-15 2us 'bb_bw="40GBps"' | sed 's/prefix="n-"/prefix=""/' >"$T/x.xml" && takes "$T/x.xml" '16 x 8.0040' && grep -q '^# h15 = 15$' "$T/platform" &&
+    cluster 0-15 2us | sed 's/prefix="n-"//' >"$T/x.xml" && refused 5 'prefix is missing' && cluster 0-15 '' >"$T/x.xml" && refused 5 'lat=""'
+}
 fat_tree_cluster() { cluster 0-15 0 'topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,1"' >"$T/x.xml" && takes "$T/x.xml" '4 x 8.0000, 9 x 16.0000, 3 x 24.0000' && grep -q '^topology fattree' "$T/platform"; }
 torus_cluster() { cluster 0-26 0 'topology="TORUS" topo_parameters="3,3,3"' >"$T/x.xml" && takes "$T/x.xml" '21 x 8.0000, 6 x 16.0000' && grep -q '^topology torus' "$T/platform"; }
 zones_that_are_joined() { takes tests/model/simgrid_two.xml '1 x 4.0000, 2 x 8.0000, 8 x 20.0000'; }
@@ -109,5 +114,5 @@ what_cannot_be_read_or_written() {
   cluster 0-15 2us >"$T/x.xml" && "$B/simgrid_platform" "$T/x.xml" >/dev/full 2>"$T/said"
   test $? = 1 && grep -q 'No space left' "$T/said"
 }
-for t in flat_cluster fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers loggp_is_the_mean other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
+for t in flat_cluster what_may_be_left_out fat_tree_cluster torus_cluster zones_that_are_joined hosts_and_routers loggp_is_the_mean other_shapes_are_whole bad_files_are_refused_by_line numbers_out_of_range_are_refused names_given_twice_are_refused many_hosts_and_strange_names what_cannot_be_read_or_written; do check "$t" $t; done
 finish
