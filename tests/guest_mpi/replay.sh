@@ -48,6 +48,12 @@ goal_keeps_communicators_apart() {
     echo "$(echo "$one" | time_of) $(time_of "$T/out")" | awk '{ exit !($1 > 8000 && $2 > 0.99 * $1 && $2 < 1.01 * $1) }' || return 1
   sed 's/^r 0 8 5/r 0 8 */' "$T/c.1.calls" >"$T/any" && mv "$T/any" "$T/c.1.calls" && replay --goal-out "$T/goal" "$T"/c.[012].calls && grep '^pm_replay: 1 receives take any tag: in GOAL' "$T/err"
 }
+goal_has_comments() { # and blanks where LogGOPSim takes them or their lack
+  printf 'num_ranks 2\nrank 0 {\na: send 50000b to 1 tag 3\nb: calc 20000\nb requires a\nc: send 7b to 1\nc requires b\n}\nrank 1 {\na: recv 50000b from 0 tag 3\nb: recv 7b from 0\n}\n' >"$T/plain.goal"
+  printf '/* a schedule\n by hand */\nnum_ranks 2 // two\n\nrank 0{ /* { */\na:send 50000 b to 1 /* tag 4 */ tag 3\nb :calc 20000 // calc\nb requires a\n/**/ c: send 7b to 1\nc requires b\n// }\n}\nrank 1 {\na: recv 50000b from 0 tag 3\n/* a: calc 5\n} */ b : recv 7 b from 0\n}\n' >"$T/free.goal"
+  replay --goal "$T/plain.goal" && plain=$(cat "$T/out") && replay --goal "$T/free.goal" && echo "$plain" && cat "$T/out" && test "$plain" = "$(cat "$T/out")" && time_of "$T/out" | awk '{ exit !($1 > 20 && $1 < 40) }' &&
+    printf 'num_ranks 1\n/* rank 0 {\n}\n' >"$T/open.goal" && status_is 2 replay --goal "$T/open.goal" && grep 'rank 0 is missing' "$T/err"
+}
 goal_requires() { # two computations after each other, one beside; a message after the start of another
   cat >"$T/small.goal" <<'G'
 num_ranks 2
@@ -207,7 +213,7 @@ what_is_meant_is_told() { # links without LogGP at that level; options behind th
 version_and_limit() { # a limit may be less than a second
   "$R" --version | grep -x 'pm_replay of nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' && ! "$R" --ti --time-limit 1e-6 tests/guest_mpi/replay.ti >"$T/out" 2>"$T/err" && grep 'time limit of 1e-06 s reached' "$T/err" && "$R" --ti --time-limit 0.5 tests/guest_mpi/replay.ti
 }
-for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_keeps_communicators_apart goal_requires simgrid_s_own_traces_are_read_as_it_does calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
+for t in version_and_limit what_is_meant_is_told goal_takes_the_same_time goal_keeps_communicators_apart goal_has_comments goal_requires simgrid_s_own_traces_are_read_as_it_does calls_with_loops many_ranks places_count progress_counts over_threads deadlock_is_told wrong_traces_are_told slots_are_checked any_bytes; do
   check "$(echo $t | tr _ ' ')" $t
 done
 finish

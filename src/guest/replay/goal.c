@@ -4,6 +4,7 @@
      LABEL: calc NS [cpu C]  |  LABEL: send Nb to PEER [tag T] [cpu C] [nic N]  |  LABEL: recv Nb from PEER [tag T] ...
      LABEL requires LABEL    |  LABEL irequires LABEL
      }
+   Comments are those of C++. Blanks are free around ':' and before '{' and the b of bytes.
    An operation starts when all that it requires have ended, and those that it irequires have started. Computations
    of a rank run one after the other, whatever their cpu. */
 #include "replay.h"
@@ -50,8 +51,29 @@ static void add_label(graph *g, const rp_text *t, const char *name, uint32_t op)
   strcpy(l->name, name);
   l->op = op;
 }
+/* The next line with something on it beside comments. */
+static int goal_line(rp_text *t, bool *is_in_comment) {
+  while (rp_line(t)) {
+    for (char *at = t->at; *at;) {
+      if (*is_in_comment || strncmp(at, "/*", 2) == 0) {
+        char *const end = strstr(at + (*is_in_comment ? 0 : 2), "*/");
+        const size_t n = end ? (size_t)(end - at) + 2 : strlen(at);
+        memset(at, ' ', n);
+        *is_in_comment = !end;
+        at += n;
+      } else if (strncmp(at, "//", 2) == 0)
+        *at = 0;
+      else
+        at++;
+    }
+    t->at += strspn(t->at, " \t\r");
+    if (*t->at) return 1;
+  }
+  return 0;
+}
 static uint64_t bytes_of(rp_text *t) {
   char *word = rp_word_needed(t, "a size"), *end;
+  if (t->at[0] == 'b' && strchr(" \t\r", t->at[1])) rp_word(t); /* "5 b" */
   errno = 0;
   const long long n = strtoll(word, &end, 10);
   if (end == word || (strcmp(end, "b") != 0 && *end) || errno || n < 0 || n > RP_BYTES_MAX)
@@ -159,23 +181,35 @@ static void finish_rank(graph *g) {
   free(g->label);
   free(g->edge);
 }
-static void read_rank(rp_text *t) {
+/* What stands before a sign is a line of its own for who reads it; then the rest is. ret the rest; NULL: no such sign */
+static char *cut_at(const rp_text *t, char sign) {
+  char *const at = strchr(t->at, sign);
+  if (!at) return NULL;
+  *at = 0;
+  return at + 1 + strspn(at + 1, " \t\r");
+}
+static void read_rank(rp_text *t, bool *is_in_comment) {
   graph g;
   memset(&g, 0, sizeof g);
+  char *rest = cut_at(t, '{');
   g.r = &rp_ranks[rp_number(t, "rank", 0, rp_size - 1)];
   if (g.r->is_graph) rp_bad(t, "this rank stands twice");
   g.r->path = t->path;
-  needed(t, "{");
+  rp_end_of_line(t);
+  if (!rest) rp_bad(t, "{ is missing");
+  t->at = rest;
   rp_end_of_line(t);
   for (;;) {
-    if (!rp_line(t)) rp_bad(t, "the file ends inside of a rank");
+    if (!goal_line(t, is_in_comment)) rp_bad(t, "the file ends inside of a rank");
+    rest = cut_at(t, ':');
     char *word = rp_word_needed(t, "a label");
-    const size_t n = strlen(word);
-    if (strcmp(word, "}") == 0) break;
-    if (n > 1 && word[n - 1] == ':') {
-      word[n - 1] = 0;
+    if (rest) {
+      rp_end_of_line(t);
+      t->at = rest;
       operation(&g, t, word);
-    } else
+    } else if (strcmp(word, "}") == 0)
+      break;
+    else
       dependency(&g, t, word);
   }
   rp_end_of_line(t);
@@ -183,14 +217,15 @@ static void read_rank(rp_text *t) {
 }
 void rp_goal_read(const char *path) {
   rp_text t;
+  bool is_in_comment = false;
   rp_open(&t, path);
-  if (!rp_line(&t)) rp_refuse("%s: empty", path);
+  if (!goal_line(&t, &is_in_comment)) rp_refuse("%s: empty", path);
   needed(&t, "num_ranks");
   rp_size_is((int)rp_number(&t, "ranks", 1, RP_RANKS_MAX));
   rp_end_of_line(&t);
-  while (rp_line(&t)) {
+  while (goal_line(&t, &is_in_comment)) {
     needed(&t, "rank");
-    read_rank(&t);
+    read_rank(&t, &is_in_comment);
   }
   for (int i = 0; i < rp_size; i++)
     if (!rp_ranks[i].is_graph) rp_bad(&t, "rank %d is missing", i);
