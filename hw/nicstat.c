@@ -1018,6 +1018,27 @@ static int check_words(int argc, char **argv, options *o) {
   return 0;
 }
 
+/* name: one of the table's. false, with a line on stderr: it is no such number. */
+static bool take_number(const char *name, const char *text, options *o) {
+  const struct {
+    const char *name;
+    int64_t *whole;
+    double *real, least, most;
+  } numbers[] = {{"--size", &o->size_bytes, NULL, 1, 1e6},
+                 {"--count", &o->count, NULL, 1, 1e9},
+                 {"--interval", NULL, &o->interval_s, 0.001, 86400}};
+  int k = 0;
+  while (strcmp(numbers[k].name, name) != 0) k++;
+  const double least = numbers[k].least, most = numbers[k].most;
+  o->interval_given |= numbers[k].real != NULL;
+  if (numbers[k].real ? number_real(text, least, most, numbers[k].real)
+                      : number_whole(text, (int64_t)least, (int64_t)most, numbers[k].whole))
+    return true;
+  fprintf(stderr, "nicstat: %s: %s: must be a %snumber from %.10g to %.10g\n", name, text,
+          numbers[k].real ? "" : "whole ", least, most);
+  return false;
+}
+
 /* 0, or the exit status of a wrong call */
 static int parse(int argc, char **argv, options *o) {
   static const char with_value[] =
@@ -1053,15 +1074,9 @@ static int parse(int argc, char **argv, options *o) {
       o->connect = argv[++i];
     else if (strcmp(a, "--nic") == 0)
       o->stamping_nic = argv[++i];
-    else if (strcmp(a, "--size") == 0 && number_whole(next, 1, 1000000, &o->size_bytes))
-      i++;
-    else if (strcmp(a, "--interval") == 0 && number_real(next, 0.001, 86400, &o->interval_s))
-      o->interval_given = true, i++;
-    else if (strcmp(a, "--count") == 0 && number_whole(next, 1, 1000000000, &o->count))
-      i++;
-    else if (is_among(with_value, a))
-      return fprintf(stderr, "nicstat: %s: %s: not a number, or out of range\n", a, next), 2;
-    else if (a[0] == '-')
+    else if (is_among(with_value, a)) {
+      if (!take_number(a, argv[++i], o)) return 2;
+    } else if (a[0] == '-')
       return fprintf(stderr, "nicstat: %s: unknown option (nicstat --help)\n", a), 2;
     else if (!o->command)
       o->command = a;

@@ -30,7 +30,7 @@ check nic_alone_is_listed 0 '^eth9' out eth9 --sysfs "$dir/sys"
 check unknown_command 2 'dance: unknown command' err dance
 check unknown_command_of_a_nic 2 'dance: unknown command' err dance eth9 --sysfs "$dir/sys"
 check unknown_option 2 '--dance: unknown option' err --dance
-check bad_number 2 '--interval: nan: .*out of range' err watch lo --interval nan
+check bad_number 2 '--interval: nan: must be a number from 0.001 to 86400$' err watch lo --interval nan
 check missing_value 2 '--count: its value is missing' err watch lo --count
 check missing_file 2 '--record: its value is missing' err --record
 check option_of_others 2 '--csv: not of health, but of: watch$' err health --csv --sysfs "$dir/sys"
