@@ -1405,6 +1405,7 @@ typedef struct pm_carrier_entry {
   bool adds_lengths;  /* of headers that its append finds (PTL_ME_LOCAL_INC_UH_RLENGTH) */
   bool takes_puts,
       takes_gets;          /* what it takes and lets in not is refused, and leaves it as it is */
+  bool is_mute;            /* what goes well is not acknowledged (PTL_ME_ACK_DISABLE) */
   int64_t uid;             /* -1: any; others are refused likewise */
   uint64_t min_free_bytes; /* one that is_local leaves its list with fewer */
   uint64_t size_bytes;
@@ -11629,7 +11630,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 168 "src/portals/wire.h"
+#line 169 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -13484,6 +13485,7 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   e.adds_lengths = (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) != 0;
   e.takes_puts = (me->options & PTL_ME_OP_PUT) != 0;
   e.takes_gets = (me->options & PTL_ME_OP_GET) != 0;
+  e.is_mute = (me->options & PTL_ME_ACK_DISABLE) != 0;
   /* where another user's entry is passed over only the model knows */
   e.uid = me->uid == PTL_UID_ANY || ni->proc->world->desc.semantics.uid_is_matched
               ? -1

@@ -218,6 +218,7 @@ typedef struct cosim_command {
   uint64_t user; /* 48 bits: comes back in events and stamps */
   int eq, ct;    /* where initiator's events go; ct < 0: none */
   int want_send, want_ack, ct_bytes;
+  int want_end; /* with want_ack: the event comes, and counts nothing, where the entry gives no acknowledgement, too */
 } cosim_command;
 
 typedef struct cosim_entry {
@@ -231,6 +232,7 @@ typedef struct cosim_entry {
   int loose_headers;    /* those that it leaves do not use it; without room a message leaves none */
   int eq, ct, ct_bytes; /* ct < 0: none */
   int ct_puts;          /* gets and fetches do not count */
+  int ack_off; /* what goes well makes neither ACK nor count at the initiator; replies come */
   uint64_t start, match, ignore_bits, user;
   uint64_t size_bytes; /* below 2^48 */
   uint32_t min_free;
@@ -249,7 +251,7 @@ static inline void cosim_command_pack(const cosim_command *c, uint32_t w[16]) {
   v[7] = (c->user & 0xFFFFFFFFFFFFu) | ((uint64_t)c->payload & 3) << 48 |
          ((uint64_t)c->eq & 3) << 50 | ((uint64_t)(c->ct < 0 ? 0 : c->ct) & 15) << 55 |
          (uint64_t)(c->ct >= 0) << 59 | (uint64_t)(c->ct_bytes != 0) << 60 |
-         (uint64_t)(c->want_send != 0) << 61 | (uint64_t)(c->want_ack != 0) << 62 |
+         (uint64_t)(c->want_end != 0) << 52 | (uint64_t)(c->want_send != 0) << 61 | (uint64_t)(c->want_ack != 0) << 62 |
          (uint64_t)1 << 63;
   for (int i = 0; i < 16; i++) w[i] = (uint32_t)(v[i / 2] >> (i % 2 * 32));
 }
@@ -268,6 +270,7 @@ static inline void cosim_entry_pack(const cosim_entry *e, uint32_t w[16]) {
          (uint64_t)(e->loose_headers != 0) << 31 |
          ((uint64_t)(e->pid < 0 ? 0 : e->pid) & 0xFFFF) << 32 | (uint64_t)(e->pid < 0) << 48 |
          (uint64_t)(e->uid < 0) << 49 | (uint64_t)(e->ct_puts != 0) << 50 |
+         (uint64_t)(e->ack_off != 0) << 51 |
          ((uint64_t)e->ctx & 15) << 52;
   v[1] = ((uint64_t)(e->uid < 0 ? 0 : e->uid) & 0xFFFFFFFFu) | (e->size_bytes >> 32 & 0xFFFF) << 32;
   v[3] = e->match, v[4] = e->ignore_bits, v[5] = e->start;

@@ -352,7 +352,7 @@ module nic_ct import nic_pkg::*; #(
   end
   logic unused;
   assign unused = ^{unused_ops, unused_due_ready, unused_due_count, unused_ready_room, addr_q[3:0],
-                    cur_cmd.commit, cur_cmd.ack_event, cur_cmd.send_event, cur_cmd.ct_bytes, cur_cmd.ct_en, cur_cmd.rsvd,
+                    cur_cmd.commit, cur_cmd.ack_event, cur_cmd.send_event, cur_cmd.ct_bytes, cur_cmd.ct_en, cur_cmd.rsvd, cur_cmd.end_event,
                     cur_cmd.eq, cur_cmd.pay, cur_cmd.user, cur_cmd.addr, cur_cmd.hdr_data, cur_cmd.dst_pid, cur_cmd.offset,
                     cur_cmd.match, cur_cmd.length, cur_cmd.aop, cur_cmd.dtype, cur_cmd.is_float, cur_cmd.is_complex, cur_cmd.dst, cur_cmd.pt,
                     cur_cmd.ctx};

@@ -308,6 +308,7 @@ module nic_lme import nic_pkg::*; #(
             res_q.offset   <= at;
             res_q.unlinked <= leaves;
             res_q.overflow <= list_q[ListBits];
+            res_q.ack_off  <= me.ack_off && allowed;
             res_q.ev_en    <= !me.comm_disable;
             res_q.eq       <= me.eq;
             res_q.ct_en    <= me.ct_en && allowed && !muted_q && !(me.ct_puts && get_like);
@@ -399,6 +400,6 @@ module nic_lme import nic_pkg::*; #(
     end
   end
   logic unused;
-  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd1, me.rsvd2, me.add_lengths, me.count_over, me.no_over, rest, unused_end_ready,
+  assign unused = ^{req_q.pt, req_q.dst_pid, req_q.ni, me.rsvd, me.rsvd2, me.add_lengths, me.count_over, me.no_over, rest, unused_end_ready,
                     done_me0_i, done_me1_i, ctx_i, unused_end_count[0], unused_end_count[1]};
 endmodule

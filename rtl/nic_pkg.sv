@@ -60,7 +60,7 @@ package nic_pkg;
     logic [63:0]  offset;    // of a request 48 bits; above them the upper 8 of its base
     logic [63:0]  match;
     logic [31:0]  length;    // bytes asked for; in a response: bytes moved
-    logic [7:0]   base;      // oldest number the initiator still waits for, of 16 bits
+    logic [7:0]   base;      // oldest number the initiator still waits for, of 16 bits; of an acknowledgement bit 0: not for its host
     logic [7:0]   pt;
     logic [3:0]   status;
     logic [4:0]   aop;
@@ -134,7 +134,8 @@ package nic_pkg;
     logic        ct_bytes;
     logic        ct_en;
     logic [3:0]  ct;
-    logic [2:0]  rsvd;
+    logic [1:0]  rsvd;
+    logic        end_event;  // with ack_event: of its end, where the entry gives no acknowledgement
     logic [1:0]  eq;
     logic [1:0]  pay;
     logic [47:0] user;
@@ -211,6 +212,7 @@ package nic_pkg;
     logic [63:0] offset;    // as used
     logic        unlinked;
     logic        overflow;
+    logic        ack_off;
     logic        ev_en;
     logic [1:0]  eq;
     logic        ct_en;
@@ -233,7 +235,7 @@ package nic_pkg;
     logic [31:0] uid;          // word 2
     logic [7:0]  rsvd2;        // word 1
     logic [3:0]  ctx;
-    logic        rsvd1;
+    logic        ack_off;      // a message that it takes well is not acknowledged to the initiator's host
     logic        ct_puts;      // gets and fetches do not count
     logic        uid_any;
     logic        pid_any;
@@ -293,6 +295,7 @@ package nic_pkg;
     status_t     status;
     logic [31:0] length;
     logic [63:0] offset;
+    logic        ack_off;  // not for the initiator's host
     logic        fetch;    // the old value travels
     logic [511:0] old;
     logic [47:0] user;
@@ -352,10 +355,10 @@ package nic_pkg;
   localparam int unsigned PktBits = 576;
   localparam int unsigned EvBits = 464;
   localparam int unsigned LmeReqBits = 308;
-  localparam int unsigned LmeResBits = 267;
+  localparam int unsigned LmeResBits = 268;
   localparam int unsigned MeBits = 512;
   localparam int unsigned UhdrBits = 502;
-  localparam int unsigned RspBits = 755;
+  localparam int unsigned RspBits = 756;
   localparam int unsigned CtxBits = 51;
   localparam int unsigned CmdBits = 512;
 

@@ -235,6 +235,7 @@ module nic_rx_req import nic_pkg::*; #(
     rsp.status = res_q.status;
     rsp.length = res_q.mlength;
     rsp.offset = res_q.offset;
+    rsp.ack_off = res_q.ack_off;
     rsp.old    = fetch ? old_q : '0;
     rsp.fetch  = fetch;
     rsp.user   = msg_q.user;

@@ -60,6 +60,7 @@ module nic_rx_rsp import nic_pkg::*; #(
   typedef struct packed {
     logic        writes;   // a range of writes belongs to it
     logic        reply;
+    logic        mute;     // of a message that went well, and whose entry gives no acknowledgement
     logic [5:0]  src;
     logic [7:0]  seq;
     logic [7:0]  slot;
@@ -129,6 +130,7 @@ module nic_rx_rsp import nic_pkg::*; #(
     item        = '0;
     item.writes = writes_q;
     item.reply  = reply;
+    item.mute   = !reply && msg_q.base[0] && msg_q.status == StOk;
     item.src    = hdr_q.src;
     item.seq    = hdr_q.seq;
     item.slot   = msg_q.slot;
@@ -153,12 +155,12 @@ module nic_rx_rsp import nic_pkg::*; #(
   logic want_send, want_ack;
   assign want_send = end_cmd_q.kind != KindGet && end_cmd_q.pay == PayDma && end_cmd_q.length != '0 &&
                      end_cmd_q.send_event;
-  assign want_ack  = end_cmd_q.ack_event || end_cmd_q.ct_en;
+  assign want_ack  = head.mute ? end_cmd_q.ack_event && end_cmd_q.end_event : end_cmd_q.ack_event || end_cmd_q.ct_en;
   always_comb begin
     ev_o          = '0;
     ev_o.eq_en    = end_q == Send || end_cmd_q.ack_event;
     ev_o.eq       = end_cmd_q.eq;
-    ev_o.ct_en    = end_q == Tell && end_cmd_q.ct_en;
+    ev_o.ct_en    = end_q == Tell && end_cmd_q.ct_en && !head.mute;
     ev_o.ct_bytes = end_cmd_q.ct_bytes;
     ev_o.ct       = end_cmd_q.ct;
     ev_o.etype    = (end_q == Send) ? EvSend : head.reply ? EvReply : EvAck;

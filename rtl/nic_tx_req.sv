@@ -409,6 +409,6 @@ module nic_tx_req import nic_pkg::*; #(
     if (rsp_moves_i) sent_q[rsp_slot_i[Sb:0]] <= now_q;
   end
   logic unused;
-  assign unused = ^{cmd.rsvd, cmd.commit, cmd.ack_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,
+  assign unused = ^{cmd.rsvd, cmd.commit, cmd.ack_event, cmd.end_event, cmd.ct_bytes, nxt, nxt_ctx, ctx, count_q,
                     rsp_slot_i, unused_jobs};
 endmodule

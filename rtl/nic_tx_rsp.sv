@@ -56,6 +56,7 @@ module nic_tx_rsp import nic_pkg::*; (
     msg.offset = rsp_q.offset;
     msg.length = rsp_q.length;
     msg.status = rsp_q.status;
+    msg.base   = {7'd0, rsp_q.ack_off};
     pkt_o         = '0;
     pkt_o.hdr.src = self_i;
     pkt_o.hdr.dst = rsp_q.dst;

@@ -37,8 +37,8 @@
    due without the host; the model hears of it with the events. What the NIC cannot know, the model counts and
    tells it: PtlCTInc and PtlCTSet (as a sum: a PtlCTSet while messages count has an order here and may have the
    other one there), bytes, SEND, entries that also take gets, leave headers, are locally managed with NO_TRUNCATE
-   or belong to a portal with flow control, acknowledgements once an entry gives none, answers of atomics that travel
-   twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
+   or belong to a portal with flow control, acknowledgements once an entry gives none, and those of the entry that takes
+   all, answers of atomics that travel twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
    off: what waits for such a count may go. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
    alone, the model releases as its events come. A released message reads its payload, and an atomic its
    operands, when it leaves, by DMA. The NIC never truncates:
@@ -518,14 +518,15 @@ static cosim_entry pm_rtl__cover(int context, int pt) {
   e.loose_headers = 1;
   return e;
 }
-/* The last of an overflow list: what no other takes. The one before leaves. */
+/* The last of an overflow list: what no other takes. The one before leaves. Whether the model's entry acknowledges is
+   not known: the model counts that. */
 static void pm_rtl__take_all(pm_rtl *r, int nic, int context, int pt) {
   pm_rtl__lists *s = &r->nics[nic].lists;
   pm_rtl__context *c = &s->context[context];
   cosim_entry e = pm_rtl__cover(context, pt);
   const int old = c->takes_all[pt];
   int n;
-  e.overflow = 1;
+  e.overflow = e.ack_off = 1;
   e.ignore_bits = ~(uint64_t)0;
   n = pm_rtl__entry_new(r, nic, &e, 1);
   if (n < 0) return; /* the old one stays where it is */
@@ -578,6 +579,7 @@ static cosim_entry pm_rtl__entry_of(int context, int pt, const pm_carrier_entry 
   e.min_free = (uint32_t)(entry->min_free_bytes < 0xFFFFFFFF ? entry->min_free_bytes : 0xFFFFFFFF);
   e.add_lengths = entry->adds_lengths;
   e.op_put = entry->takes_puts, e.op_get = entry->takes_gets;
+  e.ack_off = entry->is_mute;
   e.uid = entry->uid;
   e.size_bytes = entry->size_bytes <= PM_RTL__MOST ? entry->size_bytes : ((uint64_t)1 << 48) - 1;
   e.match = entry->match_bits, e.ignore_bits = entry->ignore_bits;
@@ -789,7 +791,7 @@ static cosim_command pm_rtl__command_of(pm_rtl *r, const pm_rtl__part *p, unsign
   c.size_bytes = p->bytes;
   c.user = c.hdr_data = p->number;
   c.ct = p->is_back || l->parts > 1 ? -1 : cargo->counter - 1;
-  c.want_ack = 1;
+  c.want_ack = c.want_end = 1;
   c.want_send = cargo->tells_sent && !p->is_back;
   if (c.kind == COSIM_KIND_PUT) {
     if (p->bytes <= COSIM_PIO_BYTES && how != 2) {
@@ -1364,7 +1366,8 @@ static pm_status pm_rtl__desc(pm_rtl *r, const pm_world_desc *of, int64_t latenc
 static void pm_rtl__nic_start(pm_rtl *r, int nic, const pm_platform *p) {
   const int64_t cycles = p->e2e_retry_ns * 1000 / r->period_ps;
   pm_rtl__lists *s = &r->nics[nic].lists;
-  const cosim_entry e = pm_rtl__cover(0, 0);
+  cosim_entry e = pm_rtl__cover(0, 0);
+  e.ack_off = 1;
   s->context_count = 1;
   s->entry[0].takes_all = s->entry[0].in_nic = 1;
   s->entry[0].counter = -1;

@@ -297,6 +297,7 @@ static pm_carrier_entry pm__entry_of(const pm__ni *ni, ptl_pt_index_t index, con
   e.adds_lengths = (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) != 0;
   e.takes_puts = (me->options & PTL_ME_OP_PUT) != 0;
   e.takes_gets = (me->options & PTL_ME_OP_GET) != 0;
+  e.is_mute = (me->options & PTL_ME_ACK_DISABLE) != 0;
   /* where another user's entry is passed over only the model knows */
   e.uid = me->uid == PTL_UID_ANY || ni->proc->world->desc.semantics.uid_is_matched
               ? -1

@@ -75,6 +75,7 @@ typedef struct pm_carrier_entry {
   bool adds_lengths;  /* of headers that its append finds (PTL_ME_LOCAL_INC_UH_RLENGTH) */
   bool takes_puts,
       takes_gets;          /* what it takes and lets in not is refused, and leaves it as it is */
+  bool is_mute;            /* what goes well is not acknowledged (PTL_ME_ACK_DISABLE) */
   int64_t uid;             /* -1: any; others are refused likewise */
   uint64_t min_free_bytes; /* one that is_local leaves its list with fewer */
   uint64_t size_bytes;

@@ -218,6 +218,47 @@ static void what_is_mute_does_not_count(void) {
   cosim_destroy(sim);
 }
 
+/* Where an entry gives no acknowledgement what it takes makes neither event nor count at the initiator, but an event of
+   its end where that is asked for; SEND, replies and failures come as ever, and nothing is sent again */
+static void what_is_not_acknowledged_ends_all_the_same(void) {
+  static const struct {
+    int kind, want_end, bytes, status; /* -1: nothing comes */
+  } calls[] = {{COSIM_KIND_PUT, 0, 8, -1},   {COSIM_KIND_ATOMIC, 0, 8, -1},       {COSIM_KIND_GET, 0, 8, COSIM_OK},
+               {COSIM_KIND_PUT, 1, 8, COSIM_OK}, {COSIM_KIND_FETCH, 0, 8, COSIM_OK}, {COSIM_KIND_PUT, 0, 2000, -1},
+               {COSIM_KIND_PUT, 0, 8, COSIM_OPERATION}, {COSIM_KIND_PUT, 0, 0, -1}, {COSIM_KIND_PUT, 0, 64, COSIM_HOST_ERROR}};
+  cosim *sim = start(2);
+  cosim_entry e = host_entry(0x20000, 0x10000, 7);
+  cosim_event ev;
+  uint32_t successes = 0, failures = 0;
+  e.ack_off = e.no_events = 1;
+  cosim_append(sim, 1, 0, &e);
+  e.op_put = 0, e.match = 8;
+  cosim_append(sim, 1, 1, &e);
+  e.op_put = 1, e.match = 9, e.start = HOST_BAD;
+  cosim_append(sim, 1, 2, &e);
+  cosim_cycles(sim, 500);
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+    const int status = calls[i].status, kind = calls[i].kind;
+    const bool is_back = kind == COSIM_KIND_GET || kind == COSIM_KIND_FETCH;
+    cosim_command c = host_command(kind, 1, status == COSIM_OPERATION ? 8 : status == COSIM_HOST_ERROR ? 9 : 7, 0x1000, (uint32_t)calls[i].bytes);
+    c.ct = 2, c.want_send = !is_back, c.want_end = calls[i].want_end, c.user = i;
+    c.op = COSIM_OP_SUM, c.size_log2 = 3;
+    cosim_submit(sim, 0, 0, &c, NULL);
+    if (!is_back) CHECK(host_event_wait(sim, 0, &ev, 9000) && ev.type == COSIM_EV_SEND && ev.user == i && !ev.counted);
+    if (status >= 0) {
+      CHECK(host_event_wait(sim, 0, &ev, 9000) && ev.user == i && ev.status == status);
+      CHECK(ev.type == (is_back ? COSIM_EV_REPLY : COSIM_EV_ACK) && ev.counted == !calls[i].want_end);
+    }
+    cosim_cycles(sim, 6000);
+    CHECK(!host_event(sim, 0, &ev) && cosim_read(sim, 0, COSIM_CMD0_TAIL) == i + 1);
+    successes += is_back, failures += status > COSIM_OK;
+    CHECK(cosim_read(sim, 0, COSIM_CT + 32 * 2 + COSIM_CT_SUCCESS_LO) == successes);
+    CHECK(cosim_read(sim, 0, COSIM_CT + 32 * 2 + COSIM_CT_FAILURE_LO) == failures);
+  }
+  CHECK(cosim_counter(sim, 0, COSIM_COUNT_RETRANSMIT) == 0);
+  cosim_destroy(sim);
+}
+
 /* An append that waits for its entry holds up no message: one for another entry is taken meanwhile */
 static void messages_pass_an_append_that_waits(void) {
   cosim *sim = start(3);
@@ -507,6 +548,7 @@ int main(int argc, char **argv) {
   RUN(what_moves_is_not_late);
   RUN(a_repetition_is_not_told_as_sent);
   RUN(what_is_mute_does_not_count);
+  RUN(what_is_not_acknowledged_ends_all_the_same);
   RUN(messages_pass_an_append_that_waits);
   RUN(a_slot_is_free_after_its_last_repetition);
   RUN(atomics_on_floats_are_rounded_as_here);

@@ -447,6 +447,43 @@ static void what_is_not_acknowledged_releases_nothing(void) {
   run_on(FLOW, 2, mute_body, NULL);
   run_on(RTL, 2, mute_body, NULL);
 }
+/* Nor what was sent by a trigger that was there before the entry, and so counts in the NIC */
+static void mute_later_body(void *unused) {
+  const int me = pm_rank();
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const ptl_handle_ct_t go = counter_of(&s), came = counter_of(&s), ct = counter_of(&s);
+  const ptl_handle_md_t md = descriptor(&s, W.memory[me], 4096, PTL_MD_EVENT_CT_ACK, PTL_EQ_NONE, ct);
+  const ptl_process_t to = pm_process_id(1);
+  if (me == 0) {
+    CHECK(PtlTriggeredPut(md, 0, 8, PTL_CT_ACK_REQ, to, 3, 1, 0, NULL, 0, go, 1) == PTL_OK);
+    CHECK(PtlTriggeredPut(md, 0, 8, PTL_CT_ACK_REQ, to, 3, 2, 0, NULL, 0, ct, 1) == PTL_OK);
+  }
+  pm_sleep_ns(9000);
+  pm_barrier();
+  if (me == 1) {
+    counted_entry(&s, W.memory[me], 4096, 1, PTL_ME_OP_PUT | PTL_ME_ACK_DISABLE, came);
+    counted_entry(&s, W.memory[me], 4096, 2, PTL_ME_OP_PUT, came);
+  }
+  pm_sleep_ns(9000);
+  pm_barrier();
+  if (me == 0) CHECK(PtlCTInc(go, (ptl_ct_event_t){1, 0}) == PTL_OK);
+  pm_sleep_ns(20000);
+  pm_barrier();
+  CHECK(count_of(ct).success == 0 && count_of(came).success == (me == 1));
+  if (me == 0) CHECK(PtlCTInc(ct, (ptl_ct_event_t){1, 0}) == PTL_OK);
+  pm_sleep_ns(20000);
+  pm_barrier();
+  CHECK(count_of(ct).success == (me ? 0 : 2) && count_of(came).success == (me ? 2 : 0));
+  W.ends++;
+  pm_barrier();
+  side_close(&s);
+}
+static void an_entry_that_comes_later_is_mute_too(void) {
+  run_on(FLOW, 2, mute_later_body, NULL);
+  run_on(RTL, 2, mute_later_body, NULL);
+}
 /* An entry for puts that counts, and what it does not take or what passes it over: that counts nothing, and releases
    nothing, though the NIC lets it in. A put of 4 bytes comes first (to HEADERS) and last. */
 enum { CLOSED, OFF, GETS, FETCHES, QUEUE, HEADERS, ROOM, LOCAL_ROOM, REFUSALS };
@@ -616,6 +653,7 @@ int main(int argc, char **argv) {
   RUN(what_is_cancelled_does_not_arrive);
   RUN(setting_a_counter_releases_nothing_on_its_way);
   RUN(what_is_not_acknowledged_releases_nothing);
+  RUN(an_entry_that_comes_later_is_mute_too);
   RUN(lists_change_in_the_order_of_the_calls);
   RUN(what_is_refused_releases_nothing);
   pm_rtl_destroy(rtl);
