@@ -2973,11 +2973,13 @@ PM__PRIVATE void pm__tree_row(const pm_platform *p, int64_t node, const int *cho
 }
 /* Up to the lowest switch that has both below it, and down. */
 PM__PRIVATE int pm__tree_join(int h, const uint32_t *from, const uint32_t *to, uint32_t *out) {
-  int n = 0, top = 1, l;
+  int top = 1, l;
   while (top < h && from[2 * top] != to[2 * top]) top++;
-  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
-  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
-  return n;
+  for (l = 0; l < top; l++) {
+    out[l] = from[2 * l] + to[2 * l + 1] - 1;
+    out[2 * top - 1 - l] = to[2 * l] + to[2 * l + 1];
+  }
+  return 2 * top;
 }
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
                                 uint32_t *out) {
@@ -3406,6 +3408,7 @@ struct pm_world {
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   bool ways_climb;            /* all lead up a tree and down again */
+  bool has_own_ways;          /* each message keeps its own, see pm__way_of */
   uint32_t way_factor;
   int way_shift; /* (to * way_factor) >> way_shift is a place among those of a NIC */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -3524,6 +3527,7 @@ static inline pm__known_way *pm__known(pm_world *w, int from, int to) {
   const uint32_t place = ((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1);
   return pm__known_again(w, &w->ways[place], from, to);
 }
+PM__PRIVATE void pm__way_climb(const pm_world *w, pm__known_way *way, int from, int to);
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);
@@ -3627,6 +3631,14 @@ static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
   if (!to[1]) pm__tree_row(&w->plat, dst, NULL, to);
   return pm__tree_join(h, from, to, out);
 }
+/* What pm__way_find finds, where pm_world.has_own_ways. */
+PM__APART PM__PRIVATE void pm__way_climb(const pm_world *w, pm__known_way *way, int from, int to) {
+  way->from = from;
+  way->to = to;
+  way->link = way->near;
+  way->link_count = pm__tree_way(w, from, to, way->near);
+  way->latency_ps = w->d_first_ps + (way->link_count - 1) * w->d_switch_ps;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);
   int n, h;
@@ -3716,6 +3728,8 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   while (each < nics && (uint64_t)each * 2 * nics <= most) each *= 2, bits++;
   w->ways_climb =
       w->plat.topology == PM_TOPO_FATTREE && is_quick; /* and none around what is down */
+  w->has_own_ways =
+      w->ways_climb && each < nics && w->plat.nic_count == 1 && 2 * w->plat.topo[0] <= PM__WAY_NEAR;
   w->way_each = each;
   w->way_shift = 32 - bits;
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;
@@ -6799,6 +6813,7 @@ struct pm__message {
   pm__journey way; /* first: an event leads to its message */
   pm__carried cargo;
   pm__message *next;      /* of the list it is in */
+  pm__known_way own;      /* its present way, where messages keep that: see pm__way_of. A line */
   pm__operation what;     /* from its copy on nothing is cleared for a new operation */
   pm__message *next_made; /* of all that were ever made */
 };
@@ -10773,7 +10788,7 @@ static pm__flow *pm__ends_first(const pm_world *w) {
 PM__APART static void pm__end_comes(const pm_world *w) {
   const pm__flow *f = pm__ends_first(w);
   int h;
-  pm__ask_for(f->arg, 5);
+  pm__ask_for(f->arg, 6);
   for (h = 0; h < f->link_count; h++) pm__ask_for(&w->links[f->link[h]], 2);
   pm__ask_for(&w->nodes[f->from], 1);
   pm__ask_for(&w->nodes[f->from].lane, 1);
@@ -12386,6 +12401,15 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
   pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
             bytes);
 }
+/* Of its present travel. Up a tree a way is found with a few sums. Where the world has no room for all of them it is kept
+   with its message, whose memory is looked at anyhow, and where no other one displaces it: a new message has none, and
+   only its answer begins elsewhere. */
+static inline pm__known_way *pm__way_of(pm_world *w, pm__message *m, int from, int to) {
+  pm__known_way *const own = &m->own;
+  if (!w->has_own_ways) return pm__known(w, from, to);
+  if (own->from != from || !own->link_count) pm__way_climb(w, own, from, to);
+  return own;
+}
 /* Cables of any speed: how long this one takes for its bytes alone. */
 static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
@@ -12559,7 +12583,7 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
   m->way.t_left_ps = t_end_ps;
   m->way.d_rest_ps = 0;
   if (!pm__is_inside(w, m)) {
-    m->way.known = pm__known(w, from, to);
+    m->way.known = pm__way_of(w, m, from, to);
     latency_ps = m->way.known->latency_ps;
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
     if (w->is_large) pm__ask_for_target(w, m, m->way.known);
@@ -12640,7 +12664,7 @@ PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m,
    ret 0: out of memory */
 static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
   const bool inside = pm__is_inside(w, m);
-  const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
+  const pm__known_way *way = inside ? NULL : pm__way_of(w, m, from, to);
   pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
   if (!f) return 0;

@@ -155,7 +155,7 @@ static pm__flow *pm__ends_first(const pm_world *w) {
 PM__APART static void pm__end_comes(const pm_world *w) {
   const pm__flow *f = pm__ends_first(w);
   int h;
-  pm__ask_for(f->arg, 5);
+  pm__ask_for(f->arg, 6);
   for (h = 0; h < f->link_count; h++) pm__ask_for(&w->links[f->link[h]], 2);
   pm__ask_for(&w->nodes[f->from], 1);
   pm__ask_for(&w->nodes[f->from].lane, 1);

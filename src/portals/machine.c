@@ -15,6 +15,14 @@ static int pm__tree_way(const pm_world *w, int src, int dst, uint32_t *out) {
   if (!to[1]) pm__tree_row(&w->plat, dst, NULL, to);
   return pm__tree_join(h, from, to, out);
 }
+/* What pm__way_find finds, where pm_world.has_own_ways. */
+PM__APART PM__PRIVATE void pm__way_climb(const pm_world *w, pm__known_way *way, int from, int to) {
+  way->from = from;
+  way->to = to;
+  way->link = way->near;
+  way->link_count = pm__tree_way(w, from, to, way->near);
+  way->latency_ps = w->d_first_ps + (way->link_count - 1) * w->d_switch_ps;
+}
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps) {
   const int rail = pm__nic_rail(w, src), from = pm__nic_node(w, src), to = pm__nic_node(w, dst);
   int n, h;
@@ -104,6 +112,8 @@ PM__PRIVATE bool pm__ways_make(pm_world *w) {
   while (each < nics && (uint64_t)each * 2 * nics <= most) each *= 2, bits++;
   w->ways_climb =
       w->plat.topology == PM_TOPO_FATTREE && is_quick; /* and none around what is down */
+  w->has_own_ways =
+      w->ways_climb && each < nics && w->plat.nic_count == 1 && 2 * w->plat.topo[0] <= PM__WAY_NEAR;
   w->way_each = each;
   w->way_shift = 32 - bits;
   w->way_factor = nics <= each ? 1u << w->way_shift : 0x9E3779B1u;

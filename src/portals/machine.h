@@ -322,6 +322,7 @@ struct pm_world {
   pm__known_way *ways;
   uint32_t way_max, way_each; /* powers of two: all, from each NIC */
   bool ways_climb;            /* all lead up a tree and down again */
+  bool has_own_ways;          /* each message keeps its own, see pm__way_of */
   uint32_t way_factor;
   int way_shift; /* (to * way_factor) >> way_shift is a place among those of a NIC */
   void (*stamp)(void *arg, const struct pm_stamp *stamp);
@@ -440,6 +441,7 @@ static inline pm__known_way *pm__known(pm_world *w, int from, int to) {
   const uint32_t place = ((uint32_t)from * w->way_each + of_nic) & (w->way_max - 1);
   return pm__known_again(w, &w->ways[place], from, to);
 }
+PM__PRIVATE void pm__way_climb(const pm_world *w, pm__known_way *way, int from, int to);
 PM__PRIVATE bool pm__ways_make(pm_world *w);
 PM__PRIVATE int pm__route(pm_world *w, int src, int dst, uint32_t *out, int64_t *latency_ps);
 PM__PRIVATE int64_t pm__bytes_ps(double bytes, double bytes_per_s);

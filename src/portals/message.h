@@ -99,6 +99,7 @@ struct pm__message {
   pm__journey way; /* first: an event leads to its message */
   pm__carried cargo;
   pm__message *next;      /* of the list it is in */
+  pm__known_way own;      /* its present way, where messages keep that: see pm__way_of. A line */
   pm__operation what;     /* from its copy on nothing is cleared for a new operation */
   pm__message *next_made; /* of all that were ever made */
 };

@@ -64,6 +64,15 @@ PM__APART PM__PRIVATE void pm__job_tell(pm_world *w, const pm__message *m, int64
   pm__trace(w, pm__travel_kind(m), m, m->way.t_begin_ps, t_there_ps, pm__job_from(m), pm__job_to(m),
             bytes);
 }
+/* Of its present travel. Up a tree a way is found with a few sums. Where the world has no room for all of them it is kept
+   with its message, whose memory is looked at anyhow, and where no other one displaces it: a new message has none, and
+   only its answer begins elsewhere. */
+static inline pm__known_way *pm__way_of(pm_world *w, pm__message *m, int from, int to) {
+  pm__known_way *const own = &m->own;
+  if (!w->has_own_ways) return pm__known(w, from, to);
+  if (own->from != from || !own->link_count) pm__way_climb(w, own, from, to);
+  return own;
+}
 /* Cables of any speed: how long this one takes for its bytes alone. */
 static int64_t pm__serial_over_ps(const pm_world *w, uint32_t link, uint64_t payload) {
   const double bytes = payload ? pm__wire_bytes(w, payload) : (double)w->plat.ack_bytes;
@@ -237,7 +246,7 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
   m->way.t_left_ps = t_end_ps;
   m->way.d_rest_ps = 0;
   if (!pm__is_inside(w, m)) {
-    m->way.known = pm__known(w, from, to);
+    m->way.known = pm__way_of(w, m, from, to);
     latency_ps = m->way.known->latency_ps;
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
     if (w->is_large) pm__ask_for_target(w, m, m->way.known);
@@ -318,7 +327,7 @@ PM__PRIVATE int64_t pm__alone_ps(const pm_world *w, const pm__message *m,
    ret 0: out of memory */
 static int pm__job_part(pm_world *w, pm__message *m, int from, int to, double bytes) {
   const bool inside = pm__is_inside(w, m);
-  const pm__known_way *way = inside ? NULL : pm__known(w, from, to);
+  const pm__known_way *way = inside ? NULL : pm__way_of(w, m, from, to);
   pm__flow *f = pm__flow_new(w, way);
   double cap = w->plat.pci_flow_bytes_per_s, credit;
   if (!f) return 0;

@@ -766,11 +766,13 @@ PM__PRIVATE void pm__tree_row(const pm_platform *p, int64_t node, const int *cho
 }
 /* Up to the lowest switch that has both below it, and down. */
 PM__PRIVATE int pm__tree_join(int h, const uint32_t *from, const uint32_t *to, uint32_t *out) {
-  int n = 0, top = 1, l;
+  int top = 1, l;
   while (top < h && from[2 * top] != to[2 * top]) top++;
-  for (l = 0; l < top; l++) out[n++] = from[2 * l] + to[2 * l + 1] - 1;
-  for (l = top - 1; l >= 0; l--) out[n++] = to[2 * l] + to[2 * l + 1];
-  return n;
+  for (l = 0; l < top; l++) {
+    out[l] = from[2 * l] + to[2 * l + 1] - 1;
+    out[2 * top - 1 - l] = to[2 * l] + to[2 * l + 1];
+  }
+  return 2 * top;
 }
 PM__PRIVATE int pm__fattree_way(const pm_platform *p, int64_t src, int64_t dst, const int *choice,
                                 uint32_t *out) {

@@ -368,6 +368,54 @@ static pm_stats traffic(pm_platform *p, pm_world_desc *desc) {
   desc->platform = p;
   return run_world(0, traffic_body, desc);
 }
+/* Puts and gets of all sizes to anybody, some of them one after the other. */
+enum { CALLS = 12 };
+static unsigned char anybodys[MOST];
+static void calls_to_anybody(void *unused) {
+  (void)unused;
+  pm_world *w = pm_world_of(pm_self());
+  side s_, *s = &s_;
+  ptl_ct_event_t value;
+  CHECK(PtlInit() == PTL_OK);
+  CHECK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, NULL, &s->ni) == PTL_OK);
+  CHECK(PtlCTAlloc(s->ni, &s->ct) == PTL_OK && PtlPTAlloc(s->ni, 0, PTL_EQ_NONE, 3, &s->pt) == PTL_OK);
+  ptl_md_t md = {anybodys, MOST, PTL_MD_EVENT_CT_ACK | PTL_MD_EVENT_CT_REPLY, PTL_EQ_NONE, s->ct};
+  CHECK(PtlMDBind(s->ni, &md, &s->md) == PTL_OK);
+  append(s, entry(anybodys, MOST, 0, PTL_ME_OP_PUT | PTL_ME_OP_GET), PTL_PRIORITY_LIST, NULL);
+  pm_barrier();
+  for (int i = 1; i <= CALLS; i++) {
+    const uint64_t r = pm_random(w);
+    const size_t bytes = (size_t)(r >> 8) % (r % 2 ? 600 : MOST);
+    const ptl_process_t to = pm_process_id((int)((r >> 32) % (uint64_t)pm_size()));
+    CHECK((r % 5 ? PtlPut(s->md, 0, bytes, PTL_CT_ACK_REQ, to, 3, 0, 0, NULL, 0)
+                 : PtlGet(s->md, 0, bytes, to, 3, 0, 0, NULL)) == PTL_OK);
+    if (r % 3 || i == CALLS) CHECK(PtlCTWait(s->ct, (ptl_size_t)i, &value) == PTL_OK && value.failure == 0);
+  }
+  pm_barrier();
+  side_close(s);
+}
+static void ways_that_messages_keep_are_those_of_the_world(void) {
+  static const int64_t shapes[][9] = {{2, 12, 12, 1, 12}, {2, 16, 9, 2, 4}, {3, 4, 4, 9, 1, 2, 4}, {4, 3, 3, 4, 4, 1, 1, 2, 2}};
+  for (int i = 0; i < 4; i++) {
+    pm_platform p = pm_platform_bxi2(144);
+    pm_world_desc desc = {.platform = &p, .no_data = true, .seed = test_rand()};
+    pm_stats stats[2];
+    int64_t t_ns[2];
+    p.topology = PM_TOPO_FATTREE;
+    memcpy(p.topo, shapes[i], sizeof shapes[i]);
+    for (int k = 0; k < 2; k++) {
+      pm_world *w;
+      CHECK(pm_world_create(&desc, &w) == PM_OK && w->has_own_ways);
+      if (k) w->has_own_ways = false;
+      CHECK(pm_spawn_all(w, calls_to_anybody, NULL) == PM_OK && pm_world_run(w) == PM_OK);
+      stats[k] = pm_world_stats(w);
+      t_ns[k] = pm_world_now_ns(w);
+      pm_world_destroy(w);
+    }
+    CHECK(stats[0].hash_id == stats[1].hash_id && stats[0].event_count == stats[1].event_count && t_ns[0] == t_ns[1]);
+    CHECK(stats[0].message_count == 144 * CALLS && stats[0].flow_count > 144);
+  }
+}
 static void bytes_arrive_once_in_order_and_reproducibly(void) {
   for (int round = 0; round < 12; round++) {
     pm_platform p = pm_platform_bxi2(8);
@@ -940,6 +988,7 @@ int main(int argc, char **argv) {
   RUN(performance_switches_take_their_part_away);
   RUN(loggp_is_its_formula);
   RUN(five_patterns_have_their_shape);
+  RUN(ways_that_messages_keep_are_those_of_the_world);
   RUN(bytes_arrive_once_in_order_and_reproducibly);
   RUN(few_messages_in_flight_make_a_flood_slower);
   RUN(command_queue_holds_the_cpu_back);
