@@ -55,6 +55,10 @@ static int world_rank(const peers *p, int rank) {
   const MPI_Comm comm = (MPI_Comm)p->key;
   MPI_Group group;
   int partner = -1;
+  if (p->gone) {
+    PMPI_Group_translate_ranks((MPI_Group)p->key, 1, &rank, run.world_group, &partner);
+    return partner >= 0 ? partner : -1;
+  }
   if (!p->key || !run.same_node ||
       (p->inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group)) !=
           MPI_SUCCESS)
@@ -139,7 +143,9 @@ static inline void pair_received(const peers *p, uint32_t made, int rank, const 
   lock();
   pair *const x = rank >= 0 && p->made == made ? find_pair(p, rank) : NULL;
   if (x) {
-    if (UNLIKELY(trace.ring) && !m->unseen)
+    if (UNLIKELY(trace.ring) && !m->unseen && p->gone)
+      trace_cut_at(&trace.cut_in, m->id); /* the timeline knows its communicator no more */
+    else if (UNLIKELY(trace.ring) && !m->unseen)
       trace_message(m->id, x->partner, true, m->tag, p->key, made, size_bytes, false);
     x->received_count++;
     x->received_bytes += size_bytes;

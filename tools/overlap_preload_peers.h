@@ -29,6 +29,8 @@ struct peers {
   uint16_t tally;    /* where its transfers are counted */
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter : 1, differs : 1;
+  bool
+      gone : 1; /* freed while transfers in it were under way: `key` is the group of those it could reach */
 };
 enum { PEERS_SLOT_BYTES = sizeof(uint32_t) * 8 / 3 }; /* of slots at least three eighths full */
 _Static_assert(sizeof(struct peers) + PEERS_SLOT_BYTES <= 64,
@@ -87,6 +89,7 @@ static struct {
   uint32_t used,
       room; /* entries that were ever in use, number 0 is none; slabs that there is room for */
   uint32_t free_list;
+  uint32_t *gone, gone_count, gone_room; /* entries that stay for what is under way in them */
 } known;
 
 static peers *known_at(uint32_t number) {
@@ -171,19 +174,62 @@ static void free_details(details *d) {
   unmap_memory(d);
 }
 
+static void release_peers(uint32_t number) {
+  peers *const p = known_at(number);
+  free_details(p->details);
+  memset(p, 0, sizeof *p);
+  p->size = 1;
+  p->next_free = known.free_list;
+  known.free_list = number;
+}
+
+static bool is_referred(const peers *p);
+/* Its handle is about to be free for another; what is under way in it ends later, and is with whom it was posted to.
+   False: no memory, or the MPI does not tell. */
+static bool keep_for_transfers(uint32_t number) {
+  peers *const p = known_at(number);
+  const MPI_Comm comm = (MPI_Comm)p->key;
+  MPI_Group group;
+  if (known.gone_count == known.gone_room) {
+    const uint32_t room = known.gone_room ? 2 * known.gone_room : 64;
+    uint32_t *const more = map_memory(room * sizeof *more);
+    if (!more) return false;
+    if (known.gone) memcpy(more, known.gone, known.gone_count * sizeof *more);
+    unmap_memory(known.gone);
+    known.gone = more;
+    known.gone_room = room;
+  }
+  if ((p->inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group)) !=
+      MPI_SUCCESS)
+    return false;
+  p->gone = true;
+  p->key = KEY(group);
+  known.gone[known.gone_count++] = number;
+  return true;
+}
+/* Two of those at a time, so that they go faster than they come. */
+static void release_gone(void) {
+  for (int i = 0; i < 2 && known.gone_count; i++) {
+    static uint32_t turn;
+    const uint32_t at = ++turn % known.gone_count, number = known.gone[at];
+    if (is_referred(known_at(number))) continue;
+    MPI_Group group = (MPI_Group)known_at(number)->key;
+    PMPI_Group_free(&group);
+    release_peers(number);
+    known.gone[at] = known.gone[--known.gone_count];
+  }
+}
+
 /* Before the MPI frees the handle: once it has, another thread may be given the same one. What the
    MPI then refuses to free is met again at its next use. */
 static void drop_peers(uintptr_t key) {
   lock();
+  release_gone();
   peers *const p = known_peers(key);
   if (p) {
     uint32_t hole = known_slot(key);
     const uint32_t number = known.slots[hole];
-    free_details(p->details);
-    memset(p, 0, sizeof *p);
-    p->size = 1;
-    p->next_free = known.free_list;
-    known.free_list = number;
+    if (!is_referred(p) || !keep_for_transfers(number)) release_peers(number);
     known.count--;
     /* keys further on that could stand in the hole move back */
     for (uint32_t i = (hole + 1) & known.mask; known.slots[i]; i = (i + 1) & known.mask) {

@@ -33,6 +33,7 @@ enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
 static transfer *pool;  /* 0 is not used, all of it zero */
 static uint32_t *slots; /* index of a queue's head; 0 = empty; twice as many as the pool's */
 static uint32_t slots_mask, pool_size, pool_free, pool_used;
+static uint32_t pool_taken; /* of those used, not free again */
 
 static inline uint32_t slot_home(uintptr_t key) {
   return (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & slots_mask;
@@ -119,6 +120,7 @@ static inline transfer *put(const transfer *x, uint32_t slot) {
   } else {
     return NULL;
   }
+  pool_taken++;
   transfer *const t = &pool[index];
   fill(t, x);
   t->next = 0;
@@ -144,7 +146,9 @@ static uint64_t oldest_receive(void) {
 static inline void give_back_room(uint32_t index) {
   pool[index].next = pool_free;
   pool[index].id = 0;
+  pool[index].comm = NULL;
   pool_free = index;
+  pool_taken--;
 }
 /* Removes `index`, which follows `before` (0: is the head), from the queue of a slot; it stays in the pool. */
 static inline void unlink_from(uint32_t slot, uint32_t before, uint32_t index) {
@@ -356,6 +360,16 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
   matched_ones[at].since = ++matched_count;
   unlock();
 }
+/* Is something of these processes under way, or may be started again? Under the lock. */
+static bool is_referred(const peers *p) {
+  for (uint32_t i = 1; pool_taken && i <= pool_used; i++)
+    if (pool[i].comm == p && pool[i].comm_made == p->made) return true;
+  for (int i = 0; matched_count && i < MATCHED; i++)
+    if (matched_ones[i].since && matched_ones[i].from.among == p &&
+        matched_ones[i].from.made == p->made)
+      return true;
+  return false;
+}
 /* Who sent it, into the call; false: not known. */
 static bool take_matched(call *c) {
   static const came nobody = {.peer = NBC_PEER_UNKNOWN};
@@ -462,7 +476,7 @@ static void started(call *c, MPI_Request request) {
   unlock();
   if (UNLIKELY(trace.ring) && begins && x.comm && !x.receives && !x.apart) {
     const letter m = {x.id, x.size_bytes, x.tag, x.unseen};
-    if (x.comm->made == x.comm_made)
+    if (x.comm->made == x.comm_made && !x.comm->gone)
       trace_sent(x.comm, x.dest, &m);
     else
       trace_cannot_match("a communicator was freed before its requests");

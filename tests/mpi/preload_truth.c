@@ -637,6 +637,34 @@ static void bridge(void) {
   MPI_Comm_free(&own);
 }
 
+/* Communicators are freed while messages and a message that a probe matched are under way in them; others with the same
+   handles, and with the ranks turned, are used before these end. */
+static void freed(void) {
+  MPI_Comm over, next;
+  MPI_Request r[4];
+  MPI_Message matched;
+  for (int i = 0; i < 10; i++) {
+    MPI_Pcontrol(2, "begin");
+    MPI_Comm_dup(MPI_COMM_WORLD, &over);
+    MPI_Comm_set_name(over, "over");
+    MPI_Irecv(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, 3, over, &r[0]);
+    MPI_Isend(way_out, BYTES, MPI_CHAR, 1 - rank, 3, over, &r[1]);
+    MPI_Send_init(way_out, BYTES, MPI_CHAR, 1 - rank, 4, over, &r[2]);
+    MPI_Start(&r[2]);
+    MPI_Mprobe(1 - rank, 4, over, &matched, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&over);
+    MPI_Imrecv(way_in + BYTES, BYTES, MPI_CHAR, &matched, &r[3]);
+    MPI_Pcontrol(-2);
+    MPI_Pcontrol(2, "end");
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &next);
+    MPI_Barrier(next);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&r[2]);
+    MPI_Comm_free(&next);
+    MPI_Pcontrol(-2);
+  }
+}
+
 /* Sections within sections; the i-th message has i bytes. */
 static void steps(int count) {
   static char out[1000], in[1000];
@@ -699,6 +727,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "come") == 0) come();
   if (strcmp(scene, "ways") == 0) ways();
   if (strcmp(scene, "bridge") == 0) bridge();
+  if (strcmp(scene, "freed") == 0) freed();
   if (strcmp(scene, "workers") == 0) workers();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];

@@ -457,6 +457,15 @@ bridge() { # mpi
   if [ "$got" = "0,1,10,10000,10,10000 1,0,10,10000,10,10000 " ] && [ "$peers" = 'same_node ' ]; then ok "$1: intercommunicators: who with whom, on this node"
   else bad "$1: intercommunicators: by pair: $got peers: $peers $(cat "$reports/err")"; fi
 }
+# What is under way in a communicator that is freed has its section, its partner and its name all the same.
+freed() { # mpi
+  scene "$1" freed
+  got=$(cut -d, -f1-6 "$reports/csv/pairs.csv" | tail -n +2 | sort | tr '\n' ' ') peers=$(awk -F, 'NR > 1 { print $1, $4 }' "$reports/csv/transfers.csv" | sort -u | tr -d '"' | tr '\n' ' ')
+  names=$(awk -F, 'NR > 1 { print $1, $3, $4 }' "$reports/csv/communicators.csv" | tr -d '"' | tr '\n' ' ')
+  if [ "$got" = "0,1,20,20000,20,20000 1,0,20,20000,20,20000 " ] && [ "$peers" = 'begin same_node ' ] && [ "$names" = 'over 80 80000 ' ]; then
+    ok "$1: messages in communicators that are freed before they end: where, with whom"
+  else bad "$1: messages in communicators that are freed: by pair: $got where: $peers names: $names $(cat "$reports/err")"; fi
+}
 # Threads that never call MPI are not seen: that they ran is told, and that what they computed hides nothing.
 workers() { # mpi
   only='A transfer is hidden by what the thread that began it computes'
@@ -468,7 +477,7 @@ workers() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge communicators switches come gather self regions partners last behind beside together hangs leaves core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge freed communicators switches come gather self regions partners last behind beside together hangs leaves core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
