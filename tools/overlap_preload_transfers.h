@@ -338,6 +338,8 @@ static struct {
   MPI_Message message; /* of `since` 0: none */
   came from;
   uint64_t since;
+  const call
+      *by; /* the call that receives it, from before the MPI may give its handle to another one */
 } matched_ones[MATCHED];
 static uint64_t matched_count;
 
@@ -357,6 +359,7 @@ static void matched(MPI_Message message, const MPI_Status *status, MPI_Comm comm
     if (matched_ones[i].since < matched_ones[at].since) at = i;
   matched_ones[at].message = message;
   matched_ones[at].from = from;
+  matched_ones[at].by = NULL;
   matched_ones[at].since = ++matched_count;
   unlock();
 }
@@ -370,14 +373,31 @@ static bool is_referred(const peers *p) {
       return true;
   return false;
 }
+/* Before the MPI's own call. */
+static MPI_Message *note_message(call *c, MPI_Message *message) {
+  int at = -1;
+  c->message = message ? *message : MPI_MESSAGE_NULL;
+  if (!c->active) return message;
+  busy_begin();
+  lock();
+  for (int i = 0; i < MATCHED; i++)
+    if (matched_ones[i].since && matched_ones[i].message == c->message &&
+        (at < 0 || matched_ones[i].since > matched_ones[at].since))
+      at = i;
+  if (at >= 0) matched_ones[at].by = c;
+  unlock();
+  busy_end();
+  return message;
+}
+#define NOTE_MESSAGE(message) note_message(c, message)
+
 /* Who sent it, into the call; false: not known. */
 static bool take_matched(call *c) {
   static const came nobody = {.peer = NBC_PEER_UNKNOWN};
   int at = -1;
   lock();
   for (int i = 0; i < MATCHED; i++)
-    if (matched_ones[i].since && matched_ones[i].message == c->message &&
-        (at < 0 || matched_ones[i].since > matched_ones[at].since))
+    if (matched_ones[i].since && matched_ones[i].by == c && matched_ones[i].message == c->message)
       at = i;
   c->matched = at < 0 ? nobody : matched_ones[at].from;
   if (at >= 0) matched_ones[at].since = 0;
@@ -816,12 +836,6 @@ static void probed(call *c, int source, const MPI_Status *status, MPI_Comm comm)
   if (source == MPI_PROC_NULL || !me.on || status->MPI_SOURCE < 0) return;
   pair_probed(peers_of_comm(comm), status->MPI_SOURCE, returned(c) - c->t0_ns);
 }
-
-static MPI_Message *note_message(call *c, MPI_Message *message) {
-  c->message = *message;
-  return message;
-}
-#define NOTE_MESSAGE(message) note_message(c, message)
 
 static void matched_received(call *c, const MPI_Status *status) {
   MPI_Count got;

@@ -9,6 +9,7 @@
                thread does the same with one of all: the same handle again and again
      window    the same with windows and puts
      handed    one thread posts, another waits for each request
+     matched   two threads match messages of their own by probes, and receive them: the same handle by turns
      comms     messages over very many communicators, then CPU time per round, with one and with all
      memory    300 living threads that have called MPI once: resident memory per thread
      dups      MPI_Comm_dup and MPI_Comm_free, CPU time per pair */
@@ -110,6 +111,36 @@ static void wait_for_all(void) {
     MPI_Wait(&handed[i][0], MPI_STATUS_IGNORE);
     __atomic_store_n(&done, i + 1, __ATOMIC_RELEASE);
   }
+}
+
+enum { MATCHES = 40 };
+static void *match_own(void *comm) {
+  const MPI_Comm own = *(MPI_Comm *)comm;
+  char in[64], out[64] = "";
+  int length;
+  MPI_Comm_get_name(own, in, &length);
+  const int bytes = strcmp(in, "longer") == 0 ? 50 : 1;
+  for (int i = 0; i < MATCHES; i++) {
+    MPI_Request r;
+    MPI_Message message;
+    MPI_Isend(out, bytes, MPI_CHAR, 0, 0, own, &r);
+    MPI_Mprobe(0, 0, own, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(in, bytes, MPI_CHAR, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+  }
+  return NULL;
+}
+static void match(void) {
+  MPI_Comm comms[2];
+  pthread_t other;
+  for (int i = 0; i < 2; i++) {
+    MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+    MPI_Comm_set_name(comms[i], i ? "longer" : "short");
+  }
+  pthread_create(&other, NULL, match_own, &comms[1]);
+  match_own(&comms[0]);
+  pthread_join(other, NULL);
+  for (int i = 0; i < 2; i++) MPI_Comm_free(&comms[i]);
 }
 
 enum { COMMS = 1900, ROUNDS = 40 };
@@ -222,12 +253,12 @@ int main(int argc, char **argv) {
   int level;
   pthread_t other;
   MPI_Init_thread(&argc, &argv,
-                  is(scene, "reuse") || is(scene, "handed") || is(scene, "memory") || is(scene, "exits") ? MPI_THREAD_MULTIPLE
+                  is(scene, "reuse") || is(scene, "handed") || is(scene, "matched") || is(scene, "memory") || is(scene, "exits") ? MPI_THREAD_MULTIPLE
                                                                                    : MPI_THREAD_SINGLE,
                   &level);
   if (is(scene, "exits") || is(scene, "again") || is(scene, "once")) handle(scene), until_signal(0, argv[2]);
   if (is(scene, "loop") || is(scene, "poll")) until_signal(is(scene, "poll"), argv[2]);
-  if ((is(scene, "reuse") || is(scene, "handed")) && level < MPI_THREAD_MULTIPLE) {
+  if ((is(scene, "reuse") || is(scene, "handed") || is(scene, "matched")) && level < MPI_THREAD_MULTIPLE) {
     puts("no MPI_THREAD_MULTIPLE");
   } else if (is(scene, "reuse")) {
     pthread_create(&other, NULL, own_communicators, NULL);
@@ -237,6 +268,8 @@ int main(int argc, char **argv) {
     pthread_create(&other, NULL, post_all, NULL);
     wait_for_all();
     pthread_join(other, NULL);
+  } else if (is(scene, "matched")) {
+    match();
   }
   if (is(scene, "memory")) memory();
   if (is(scene, "window")) windows();

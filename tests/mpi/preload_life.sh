@@ -40,6 +40,15 @@ handed() { # mpi
 isend calls 60000 transfers 60000 bytes 60000
 irecv calls 60000 transfers 60000 bytes 60000'
 }
+matched() { # mpi
+  also=$B/tests/mpi/preload_slow_free.$1.so
+  same_with_preload "$1" 1 preload_life "$1" matched
+  also=
+  "$B/overlap_report" --csv "$reports/csv" "$reports" >/dev/null
+  got=$(awk -F, 'NR > 1 { print $1, $3, $4 }' "$reports/csv/communicators.csv" | sort | tr -d '"' | tr '\n' ' ')
+  if [ "$got" = 'longer 80 4000 short 80 80 ' ]; then ok "$1: messages that two threads match, each in its communicator"
+  else bad "$1: messages that two threads match: $got"; fi
+}
 # CPU time in one process, of two kinds of rounds in turn: what the machine does besides is in both, but who shares its
 # caches makes the many dearer: the best of three.
 comms() { # mpi
@@ -80,7 +89,7 @@ memory() { # mpi
   if [ $((with - without)) -le 64 ]; then ok "$1: an idle thread has $without KiB, $with with the preload"
   else bad "$1: an idle thread has $without KiB, $with with the preload: more than 64 added"; fi
 }
-each() { memory "$1"; signals "$1" loop "$loops"; signals "$1" poll $exits; signals "$1" exits "$exits"; signals "$1" again 2; signals "$1" once 2; reuse "$1"; window "$1"; handed "$1"; comms "$1"; bytes "$1"; dups "$1"; }
+each() { memory "$1"; signals "$1" loop "$loops"; signals "$1" poll $exits; signals "$1" exits "$exits"; signals "$1" again 2; signals "$1" once 2; reuse "$1"; window "$1"; handed "$1"; matched "$1"; comms "$1"; bytes "$1"; dups "$1"; }
 loops=10 exits=4
 [ -z "$TEST_MORE" ] || loops=100 exits=30
 if [ -z "$TEST_ONLY" ]; then each_mpi each
