@@ -1243,6 +1243,7 @@ int main(int argc, char **argv) {
   bool speaks = true; /* rank 0 does */
   own_args = argv;
   output_begin("bench_nbc");
+  output_version(argc, argv, NBC_VERSION_STRING);
   if (sched_getaffinity(0, sizeof own_cores, &own_cores))
     fail("sched_getaffinity", strerror(errno));
 #ifdef NBC_WITH_MPI

@@ -641,6 +641,7 @@ int main(int argc, char **argv) {
   memset(&b, 0, sizeof b);
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
   output_begin("bench_rma");
+  output_version(argc, argv, NBC_VERSION_STRING);
   if (argc > 2 && strcmp(argv[1], "--merge") == 0) return merge(argc - 2, argv + 2);
   if (argc > 3 && strcmp(argv[1], "--pictures") == 0)
     return merge_pictures(argv[2], argc - 3, argv + 3);

@@ -198,6 +198,7 @@ int main(int argc, char **argv) {
   options o = {2, 3, 0.5, 1, false};
   nbc_status status;
   output_begin("clock_sync");
+  output_version(argc, argv, NBC_VERSION_STRING);
   for (int i = 1; i < argc; i++)
     if (strcmp(argv[i], "--help") == 0) return usage(stdout);
 #ifdef NBC_WITH_MPI

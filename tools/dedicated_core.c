@@ -321,6 +321,7 @@ int main(int argc, char **argv) {
   char **const paths = argv + 1; /* moved together, from between the options */
   int path_count = 0;
   output_begin("dedicated_core");
+  output_version(argc, argv, NBC_VERSION_STRING);
   for (int i = 1; i < argc; i++) {
     if (strncmp(argv[i], "--", 2) != 0) {
       paths[path_count++] = argv[i];

@@ -416,6 +416,7 @@ int main(int argc, char **argv) {
   nbc_error err;
   const nbc_mpi_desc desc = {.messages_only = true}; /* it is the MPI that is measured */
   output_begin("fit_model");
+  output_version(argc, argv, NBC_VERSION_STRING);
   MPI_Init(&argc, &argv);
   int bad = read_arguments(argc, argv, &file);
   if (bad < 0 && file) {
@@ -440,6 +441,7 @@ int main(int argc, char **argv) {
   const char *file = NULL;
   nbc_threads *world;
   output_begin("fit_model");
+  output_version(argc, argv, NBC_VERSION_STRING);
   int bad = read_arguments(argc, argv, &file);
   if (bad >= 0) return bad;
   if (file) return fit_file(file);

@@ -5,6 +5,7 @@
                 BYTES: largest message (1048576), SECONDS: limit per size and direction (0.1)
    Expected: RAW holds lines "bytes seconds routine" for build/fit_nic: put_nbi full and get_nbi full are one
              request until it is done at the other side, post is what one more of a batch of 16 takes. */
+#include "nbc_overlap.h" /* its version */
 #include "tools/output.h"
 #include <stdint.h>
 #include <string.h>
@@ -100,6 +101,7 @@ int main(int argc, char **argv) {
   FILE *out = NULL;
   int bad = 0;
   output_begin("fit_nic_rma");
+  output_version(argc, argv, NBC_VERSION_STRING);
   if (argc == 2 && strcmp(argv[1], "--help") == 0) {
     puts("usage: mpirun -n 2 fit_nic_mpi RAW [BYTES [SECONDS]]\n"
          "Measures puts and gets between the first and the last process; RAW gets lines \"bytes "

@@ -994,8 +994,9 @@ static int completion(void) {
        "    COMPREPLY=($(compgen -W 'see report diff trace predict get table doctor completion "
        "--help --version' -- \"$cur\"))\n"
        "  elif [[ $cur = -* ]]; then\n    COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-       "  else\n    COMPREPLY=($(compgen -f -c -- \"$cur\"))\n  fi\n}\ncomplete -o filenames -F "
-       "_nbc nbc");
+       "  else\n    cur=${cur#[\\\"\\']}\n"
+       "    mapfile -t COMPREPLY < <(compgen -f -c -- \"${cur//\\\\/}\")\n"
+       "  fi\n}\ncomplete -o filenames -F _nbc nbc");
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
      int main(int argc, char **argv) {
        output_begin("nicstat");                    // first: all ways out of the program are covered
+       output_version(argc, argv, "1.2.3");        // answers --version
        if (!output_can_create(path)) return 1;     // before long work; false: it has said why
        FILE *out = output_create(path);            // NULL: it has said why
        ...
@@ -56,6 +57,13 @@ static inline void output_begin(const char *name) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(1);
   if (atexit(output__at_exit) != 0) _exit(1);
+}
+
+/* Second call of main: `COMMAND --version` says which it is, and ends. version: of the header the command is made of. */
+static inline void output_version(int argc, char **argv, const char *version) {
+  if (argc != 2 || strcmp(argv[1], "--version") != 0) return;
+  printf("%s of nbc_overlap %s\n", output__command, version);
+  exit(0);
 }
 
 /* ret a file to be written, or NULL after saying why */

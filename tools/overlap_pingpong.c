@@ -651,6 +651,7 @@ int main(int argc, char **argv) {
   settings set;
   char beside[4096], explanation[1024];
   output_begin("overlap_pingpong");
+  output_version(argc, argv, NBC_VERSION_STRING);
   const char *slash = strrchr(argv[0], '/');
   for (int i = 0; i < OPTIONS; i++)
     memcpy((char *)&set + options[i].offset, &options[i].initial, sizeof(double));

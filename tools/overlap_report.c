@@ -1386,6 +1386,7 @@ int main(int argc, char **argv) {
   int path_count = 0;
   run r, reference;
   output_begin("overlap_report");
+  output_version(argc, argv, NBC_VERSION_STRING);
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] != '-' || !argv[i][1])
       paths[path_count++] = argv[i];

@@ -393,6 +393,7 @@ int main(int argc, char **argv) {
   char **const paths = argv + 1; /* moved together, from between the options */
   int path_count = 0;
   output_begin("overlap_trace");
+  output_version(argc, argv, NBC_VERSION_STRING);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0) return fputs(usage_text, stdout) < 0;
     if (argv[i][0] != '-' || !argv[i][1])

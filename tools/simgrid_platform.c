@@ -558,6 +558,7 @@ int main(int argc, char **argv) {
   pm_platform p = pm_platform_bxi2(2);
   char error[256] = "";
   output_begin("simgrid_platform");
+  output_version(argc, argv, PM_VERSION_STRING);
   if (argc == 2 && strcmp(argv[1], "--help") == 0) {
     puts("usage: simgrid_platform FILE.xml >FILE\nWrites a SimGrid platform as one of "
          "portals_model.h and pm_run.");

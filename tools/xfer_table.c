@@ -726,6 +726,7 @@ int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
   output_begin("xfer_table");
+  output_version(argc, argv, NBC_VERSION_STRING);
   uint64_t seconds = BUDGET_S;
   const number_option option = {
       "--seconds", "the times of all sizes take no longer, nor does the link", &seconds, 1, 86400};
@@ -810,6 +811,7 @@ int main(int argc, char **argv) {
   nbc_threads *world;
   int status = 1;
   output_begin("xfer_table");
+  output_version(argc, argv, NBC_VERSION_STRING);
   memset(&desc, 0, sizeof desc);
   if (argc > 1 && argv[1][0] == '-')
     return usage(argv[1], "xfer_table FILE (between two threads; between processes: "

@@ -104,11 +104,13 @@ wrong_words() {
   said 2 '-o: its value is missing' see -o && said 2 '--mpi: its value is missing' table --mpi && said 2 '-o is no option of nbc get (nbc get --help)' get -o x true &&
     said 2 'which program? (nbc get --help)' get --print && said 2 '--trace and --no-trace exclude each other' see --no-table --trace --no-trace true &&
     said 126 "$T/plain: not executable" see "$T/plain" && said 126 "$T: not executable" see "$T" && said 127 "$T/none: not found" see "$T/none" &&
-    said 2 'x: nbc doctor takes nothing' doctor x && status 0 "$T/bin/nbc" --version && grep -x 'nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' "$T/out"
+    said 2 'x: nbc doctor takes nothing' doctor x && status 0 "$T/bin/nbc" --version && grep -x 'nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' "$T/out" &&
+    status 0 "$B/overlap_report" --version && grep -x 'overlap_report of nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' "$T/out" && status 2 "$B/overlap_report" --version x
 }
 # What --help names, completion knows, for each command its own.
 completion_knows() {
   cp "$B/nbc" "$B/dedicated_core" "$B/overlap_report" "$B/overlap_trace" "$T/bin" && "$T/bin/nbc" completion >"$T/completion" || return 1
+  case $T in /*) completion=$T/completion ;; *) completion=$PWD/$T/completion ;; esac
   # shellcheck disable=SC2016 # bash's own
   complete_with='. "$1"; COMP_WORDS=(nbc "${@:2}"); COMP_CWORD=$(($# - 1)); _nbc; echo "${COMPREPLY[*]}"'
   for c in see report trace predict get table; do
@@ -118,7 +120,13 @@ completion_knows() {
     [ -z "$left" ] || ! echo "$c: $left" || return 1
     [ $c != get ] || ! grep -x -- --table "$T/known" || return 1
   done
-  bash -c "$complete_with" bash "$T/completion" d | grep -w 'diff doctor'
+  bash -c "$complete_with" bash "$T/completion" d | grep -w 'diff doctor' || return 1
+  # a name with blanks is one, also where its begin stands in quotes or behind a backslash
+  mkdir -p "$T/blanks" && : >"$T/blanks/one of_two" && : >"$T/blanks/one of_both" || return 1
+  # shellcheck disable=SC2016 # bash's own
+  for word in 'one' 'one\ o' '"one o'; do
+    (cd "$T/blanks" && bash -c '. "$1"; COMP_WORDS=(nbc report "$2"); COMP_CWORD=2; _nbc; printf "%s|" "${COMPREPLY[@]}"' bash "$completion" "$word" | grep -x 'one of_[a-z]*|one of_[a-z]*|') || return 1
+  done
 }
 # Where more processes run than this host has cores, the report says so; elsewhere it does not know.
 few_cores() {

@@ -27,6 +27,11 @@ every_command_has_a_page() { # the further ones of a source lead to the page of 
     grep -q '^\.SH DESCRIPTION' "$root/usr/share/man/$(sed -n 's/^\.so //p' "$page" | grep . || echo "man1/${c##*/}.1")" || { echo "${c##*/}: no page"; return 1; }
   done
 }
+every_command_has_a_version() {
+  for c in "$root"/usr/bin/*; do
+    said=$(timeout 60 "$c" --version) && echo "$said" | grep -qx '\([a-z_0-9]* of \)*nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' || { echo "${c##*/}: $said"; return 1; }
+  done
+}
 stacks_stay_data() { # one library that does not say so, and every stack of its program can be executed
   for f in "$root"/usr/lib/*.so "$root"/usr/lib/portals_model/*.so; do
     [ ! -e "$f" ] || readelf -lW "$f" | grep -q 'GNU_STACK.* RW ' || { echo "$f"; return 1; }
@@ -89,6 +94,7 @@ for mpi in openmpi:mpi mpich:mpich; do
   if [ -e "$root/usr/lib/libnbc_overlap_${mpi#*:}.so" ]; then check "a program linked with the preloads of ${mpi%:*} reports" linked_program_reports "${mpi%:*}" "${mpi#*:}"
   else skip "linked preloads" "no mpicc.${mpi%:*} (Debian: libopenmpi-dev libmpich-dev)"; fi
 done
+check "every command says its version" every_command_has_a_version
 if command -v help2man >/dev/null; then check "every command has a man page" every_command_has_a_page
 else skip "man pages" "no help2man (Debian: help2man)"; fi
 if command -v pkg-config >/dev/null; then
