@@ -307,8 +307,12 @@ WRAP(Ibarrier, IBARRIER, (MPI_Comm comm, MPI_Request *request), (comm, request),
   post_nothing(c, *request);
   if (UNLIKELY(trace.ring)) trace_started(c, *request, NBC_KIND_IBARRIER, from_all(1), comm);
 })
-COLL_INIT(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request),
-          (void)0)
+COLL_INIT(
+    Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request), (comm, info, request),
+    if (UNLIKELY(trace.ring)) {
+      post_collective(c, *request, NBC_KIND_START, 0, comm, true);
+      trace_prepared(*request, NBC_KIND_IBARRIER, from_all(1), comm);
+    })
 
 WRAP(Win_fence, RMA_SYNC, (int assert, MPI_Win win), (assert, win),
      synchronised(c, win, ALL_TARGETS, HERE))

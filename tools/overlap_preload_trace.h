@@ -209,6 +209,18 @@ static void trace_comm_made(uintptr_t from, const MPI_Comm *made, int rc, bool i
   }
   unlock();
 }
+/* A number that all of its processes give to what they make in it together, in one order, and is no communicator. */
+static uint64_t trace_number_within(uintptr_t key) {
+  uint64_t number = 0;
+  lock();
+  trace_comm *const c = trace_comms.of ? trace_comm_at(key) : NULL;
+  if (c && c->key && c->number) {
+    number = (c->number * 0x9E3779B97F4A7C15u + ++c->made_count) * 0xC2B2AE3D27D4EB4Fu;
+    number = (number ^ number >> 31) | (uint64_t)1 << 63;
+  }
+  unlock();
+  return number;
+}
 /* Its handle may mean another one from here on. The place stays taken. */
 static void trace_comm_gone(uintptr_t key) {
   trace_comm *c = trace_comms.of ? trace_comm_at(key) : NULL;

@@ -27,6 +27,7 @@ typedef struct transfer {
   bool unseen;      /* a collective: of messages that nobody sees; or copied, and sent later */
   bool send_unseen; /* likewise the second transfer */
   bool apart; /* a receive that is not in the order of messages: matched by a probe, or in parts */
+  uint32_t prepared; /* a persistent collective: what the timeline has of it; 0: nothing */
 } transfer;
 
 enum { FIRST_TRANSFERS = 1024, MOST_TRANSFERS = 1 << 24 };
@@ -105,6 +106,7 @@ static inline void fill(transfer *t, const transfer *x) {
   t->unseen = x->unseen;
   t->send_unseen = x->send_unseen;
   t->apart = x->apart;
+  t->prepared = x->prepared;
 }
 
 /* Appends to the queue of x->key, whose slot this is. NULL when the pool is exhausted. */
@@ -480,6 +482,14 @@ static void post_collective(call *c, MPI_Request request, nbc_kind kind, uint64_
   post(c, request, x, size_bytes > 0);
 }
 
+/* Nothing moves, a barrier: it gets an id for the timeline alone. */
+static void show(call *c, transfer *x) {
+  x->shown = true;
+  x->owner = me.recorder;
+  x->size_bytes = ++me.next_id;
+  x->comp_ns = c->t0_ns;
+}
+static void trace_prepared_started(call *c, const transfer *x);
 /* A persistent request was started. */
 static void started(call *c, MPI_Request request) {
   begin_here(c);
@@ -492,8 +502,10 @@ static void started(call *c, MPI_Request request) {
     if (pool[i].size_bytes > NBC_LARGE_SEND_BYTES)
       pool[i].comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
   }
+  if (UNLIKELY(trace.ring) && i && pool[i].prepared && !begins && me.on) show(c, &pool[i]);
   const transfer x = i ? pool[i] : (transfer){0};
   unlock();
+  if (UNLIKELY(trace.ring) && x.prepared && me.on) trace_prepared_started(c, &x);
   if (UNLIKELY(trace.ring) && begins && x.comm && !x.receives && !x.apart) {
     const letter m = {x.id, x.size_bytes, x.tag, x.unseen};
     if (x.comm->made == x.comm_made && !x.comm->gone)
@@ -634,7 +646,7 @@ static bool take(MPI_Request request, uint32_t claimed, transfer *x, bool free_p
   if (index) {
     *x = pool[index];
     if (x->persistent && !free_persistent) {
-      pool[index].id = 0, pool[index].cancelling = false;
+      pool[index].id = 0, pool[index].cancelling = pool[index].shown = false;
       put_back(index);
     } else {
       give_back_room(index);
@@ -735,11 +747,13 @@ static void failed(MPI_Request request, uint32_t claimed) {
   if (x.send_id) withdraw(x.owner, x.send_id);
 }
 
+static void trace_prepared_gone(uint32_t number);
 /* Freed while active: MPI goes on with it unseen, so its end is unknown [O §2.2 case 3]. A send is a message all the
    same; what a receive has received, nobody knows. */
 static void freed(call *c, MPI_Request request, uint32_t claimed) {
   transfer x;
   if (request == MPI_REQUEST_NULL || !take(request, claimed, &x, true)) return;
+  if (x.prepared) trace_prepared_gone(x.prepared);
   if (x.send_id) end_second(c, &x, true);
   if (x.id && x.receives) trace_cut_at(&trace.cut_in, x.id); /* what it received, nobody sees, */
   if (x.id && x.receives && x.cancelling) {                  /* nor that it received something */
@@ -872,27 +886,38 @@ static needed from_some(uint64_t mask, const peers *p) {
   return mask && p->size <= TRACE_SOURCES ? (needed){TRACE_OF_SOME, -1, mask} : from_nobody;
 }
 static uint64_t source_bit(int rank) { return rank < TRACE_SOURCES ? (uint64_t)1 << rank : 0; }
-/* Into the timeline, whether data moves or not: who compares processes counts them. `id`: of its transfer, when it only
-   begins in this call; else 0. */
-APART static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm,
-                                   uint64_t id) {
+/* A collective as the timeline has it, without its times. False: it has it not. */
+static bool trace_as_collective(nbc_kind kind, needed from, MPI_Comm comm, uint64_t number,
+                                trace_record *r) {
   const peers *p = peers_of_comm(comm);
-  const int64_t wide = trace_wide(KEY(comm));
-  if (!me.on || me.skipped_sections || p->inter || p->size < 2 || !wide) return;
+  if (p->inter || p->size < 2 || !number) return false;
   lock();
   const int root = from.of == TRACE_OF_PARTNER ? world_rank(p, from.root) : -1;
   unlock();
-  *trace_next() = (trace_record){.begin_ns = c->t0_ns,
-                                 .end_ns = returned(c),
-                                 .id = (uint64_t)wide,
-                                 .size_bytes = me.next_id >> 40,
-                                 .xfer_ns = (int64_t)id,
-                                 .min_overlap_ns = p->rank + 1,
-                                 .max_overlap_ns = (int64_t)from.mask,
-                                 .partner = root,
-                                 .what = TRACE_COLLECTIVE,
-                                 .kind = (uint8_t)kind,
-                                 .case_of = (uint8_t)from.of};
+  *r = (trace_record){.id = number,
+                      .min_overlap_ns = p->rank + 1,
+                      .max_overlap_ns = (int64_t)from.mask,
+                      .partner = root,
+                      .what = TRACE_COLLECTIVE,
+                      .kind = (uint8_t)kind,
+                      .case_of = (uint8_t)from.of};
+  return true;
+}
+/* Into the timeline, whether data moves or not: who compares processes counts them. `id`: of its transfer, when it only
+   begins in this call; else 0. */
+static void trace_add_collective(call *c, trace_record r, uint64_t id) {
+  if (!me.on || me.skipped_sections) return;
+  r.begin_ns = c->t0_ns;
+  r.end_ns = returned(c);
+  r.size_bytes = me.next_id >> 40;
+  r.xfer_ns = (int64_t)id;
+  *trace_next() = r;
+}
+APART static void trace_collective(call *c, nbc_kind kind, needed from, MPI_Comm comm,
+                                   uint64_t id) {
+  trace_record r;
+  if (trace_as_collective(kind, from, comm, (uint64_t)trace_wide(KEY(comm)), &r))
+    trace_add_collective(c, r, id);
 }
 /* A nonblocking one: its end is its transfer's. One without a transfer, as a barrier, gets an id for the timeline. */
 APART static void trace_started(call *c, MPI_Request request, nbc_kind kind, needed from,
@@ -904,15 +929,61 @@ APART static void trace_started(call *c, MPI_Request request, nbc_kind kind, nee
   transfer *const x = &pool[index ? pool[index].tail : 0]; /* the newest of this handle */
   if (index && x->owner == me.recorder) {
     if (!x->id && !x->shown) {
-      x->shown = true;
+      show(c, x);
       x->kind = (unsigned char)kind;
-      x->size_bytes = ++me.next_id;
-      x->comp_ns = c->t0_ns;
     }
     id = x->id ? x->id : x->size_bytes;
   }
   unlock();
   trace_collective(c, kind, id ? from : from_nobody, comm, id ? id : UINT64_MAX);
+}
+/* Persistent ones: their starts need not be in one order, so each has a number of its own that all its processes give it.
+   What they are is known when they are made. */
+static struct {
+  trace_record *of; /* 0 is not used; of one that is free again: size_bytes, the next one */
+  uint32_t used, room, free_list;
+} prepared;
+static uint32_t room_for_prepared(void) { /* 0: no memory */
+  const uint32_t again = prepared.free_list, room = prepared.room ? 2 * prepared.room : 64;
+  if (again) {
+    prepared.free_list = (uint32_t)prepared.of[again].size_bytes;
+    return again;
+  }
+  if (prepared.used + 1 >= prepared.room) {
+    trace_record *const more = map_memory(room * sizeof *more);
+    if (!more) return 0;
+    if (prepared.of) memcpy(more, prepared.of, prepared.room * sizeof *more);
+    unmap_memory(prepared.of);
+    prepared.of = more;
+    prepared.room = room;
+  }
+  return ++prepared.used;
+}
+APART static void trace_prepared(MPI_Request request, nbc_kind kind, needed from, MPI_Comm comm) {
+  trace_record r;
+  if (!trace_as_collective(kind, from, comm, trace_number_within(KEY(comm)), &r)) return;
+  lock();
+  const uint32_t head = pool ? slots[slot_of(KEY(request))] : 0,
+                 at = head ? room_for_prepared() : 0;
+  if (at) {
+    transfer *const x = &pool[pool[head].tail]; /* the newest of this handle */
+    prepared.of[at] = r;
+    x->prepared = at;
+    if (!x->target) x->kind = (unsigned char)kind;
+  }
+  unlock();
+}
+APART static void trace_prepared_started(call *c, const transfer *x) {
+  lock();
+  const trace_record r = prepared.of[x->prepared];
+  unlock();
+  trace_add_collective(c, r, x->id ? x->id : x->size_bytes);
+}
+APART static void trace_prepared_gone(uint32_t number) {
+  lock();
+  prepared.of[number].size_bytes = prepared.free_list;
+  prepared.free_list = number;
+  unlock();
 }
 static void moved_collective(call *c, nbc_kind kind, uint64_t size_bytes, MPI_Comm comm) {
   if (!size_bytes || !me.on) return;

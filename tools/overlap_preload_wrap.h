@@ -75,8 +75,10 @@
          if (UNLIKELY(trace.ring)) trace_started(c, *request, NBC_KIND_I##kind, from, comm);       \
        })                                                                                          \
   COLL_INIT(N(name##_init), (UNPAREN parameters, MPI_Info info, MPI_Request * request),            \
-            (UNPAREN arguments, info, request),                                                    \
-            post_collective(c, *request, NBC_KIND_START, bytes, comm, true))
+            (UNPAREN arguments, info, request), {                                                  \
+              post_collective(c, *request, NBC_KIND_START, bytes, comm, true);                     \
+              if (UNLIKELY(trace.ring)) trace_prepared(*request, NBC_KIND_I##kind, from, comm);    \
+            })
 
 #define N(name) name
 #define COUNT   int

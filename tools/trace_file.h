@@ -48,7 +48,7 @@ enum {
 enum { TRACE_LOOKS_TEST = 1, TRACE_LOOKS_PROBE = 2 };
 
 /* A TRACE_COLLECTIVE is a collective of a communicator of one group: begin_ns and end_ns of the call, id the number for
-   the communicator that its processes share, size_bytes the thread, kind the call's, xfer_ns 0: a blocking one, else it
+   the communicator, or the persistent request, that its processes share, size_bytes the thread, kind the call's, xfer_ns 0: a blocking one, else it
    only begins here, and it is over with the transfer of this id; min_overlap_ns this process's rank in the communicator
    + 1 (0: the file is of an earlier version), case_of whose data it is not over without: */
 enum {

@@ -2,7 +2,8 @@
    of nodes. Part of trace_match.h.
 
    All processes of a communicator call its collectives, blocking and nonblocking ones, in one order [MPI 6.12], so the
-   n-th of each are one collective, where all timelines have them from the first on. */
+   n-th of each are one collective, where all timelines have them from the first on. Persistent ones are made in one order,
+   and may be started in any [MPI 6.13]: they count by request, as if each had a communicator of its own. */
 typedef struct match_member {
   const trace_record *record;
   size_t timeline;

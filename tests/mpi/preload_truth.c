@@ -32,6 +32,9 @@
 #  define _GNU_SOURCE
 #endif
 #include <mpi.h>
+#ifdef OPEN_MPI
+#  include <mpi-ext.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -364,6 +367,46 @@ static void lasts(void) {
   MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
   meet();
   MPI_Comm_free(&line);
+}
+/* Persistent ones, also when they are started in another order than others start them. */
+#if MPI_VERSION >= 4
+#  define PERSISTENT(name) MPI_##name##_init
+#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#  define PERSISTENT(name) MPIX_##name##_init
+#endif
+static void lasts_prepared(void) {
+#ifdef PERSISTENT
+  int out[4] = {1, 2, 3, 4}, in[2][4] = {{0}}, told = 7;
+  MPI_Request sum[2], all, root;
+  for (int i = 0; i < 2; i++) PERSISTENT(Allreduce)(out, in[i], 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &sum[i]);
+  PERSISTENT(Barrier)(MPI_COMM_WORLD, MPI_INFO_NULL, &all);
+  PERSISTENT(Bcast)(&told, 1, MPI_INT, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &root);
+  for (int i = 0; i < 2; i++) {
+    meet_late(0, 1, 0, 0);
+    MPI_Start(&sum[0]);
+    MPI_Wait(&sum[0], MPI_STATUS_IGNORE);
+    meet_late(0, 0, 1, 0);
+    MPI_Start(&all);
+    MPI_Wait(&all, MPI_STATUS_IGNORE);
+    meet_late(0, 0, 0, 1);
+    MPI_Start(&root);
+    MPI_Wait(&root, MPI_STATUS_IGNORE);
+  }
+  meet();
+  if (rank == 0) MPI_Start(&sum[1]);
+  MPI_Start(&sum[0]);
+  if (rank > 1) MPI_Start(&sum[1]);
+  MPI_Wait(&sum[0], MPI_STATUS_IGNORE);
+  if (rank == 1) compute(MUCH_NS / 4);
+  if (rank == 1) MPI_Start(&sum[1]);
+  MPI_Wait(&sum[1], MPI_STATUS_IGNORE);
+  meet();
+  for (int i = 0; i < 2; i++) MPI_Request_free(&sum[i]);
+  MPI_Request_free(&all);
+  MPI_Request_free(&root);
+#else
+  puts("no persistent collectives");
+#endif
 }
 /* All that rank 0 waits is for rank 1. */
 static void slow(void) {
@@ -718,6 +761,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "looks") == 0) looks();
   if (strcmp(scene, "last") == 0) last();
   if (strcmp(scene, "lasts") == 0) lasts();
+  if (strcmp(scene, "lasts_prepared") == 0) lasts_prepared();
   if (strcmp(scene, "tail") == 0) tail(0, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_sync") == 0) tail(1, MPI_CHAR, MPI_CHAR, 0);
   if (strcmp(scene, "tail_strided") == 0) tail(0, strided(), MPI_CHAR, 0);
