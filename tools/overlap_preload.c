@@ -97,7 +97,8 @@
      collective      one transfer per process: what it must at least send, or receive, whichever is
                      more, own part left out; whatever the algorithm. Barriers move nothing.
      one-sided       from the call to the synchronisation that completes it at the origin
-     files           time in calls only
+     files           no transfers: time in calls; of nonblocking ones how long they were under way, what was computed
+                     meanwhile and waited for them, by call
    Local calls (ranks, types, groups, time) count as computation. Calls made inside another MPI call
    (from callbacks, or by the MPI library itself) belong to the outer one. A thread is seen from its
    first MPI call on. Sessions without MPI_Init are forwarded, not measured.
@@ -120,7 +121,7 @@
    MPI_THREAD_MULTIPLE. What all this costs is calibrated at start, kept apart from computation and
    communication, and said in the report.
    FILES  overlap_preload_state.h, _calling.h (threads, enter and leave), _sites.h (places), _through.h, _peers.h
-   (communicators), _pairs.h (who with whom), _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
+   (communicators), _pairs.h (who with whom), _files.h, _transfers.h, _wrap.h, _calls.h, _calls_once.h (all
    wrappers), _settings.h, _trace.h (timeline), _nics.h, _report.h, _gather.h, _ends.h (exit, signals), _fatal.h (errors). */
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -189,6 +190,7 @@ static void unmap_memory(void *memory) {
 #include "overlap_preload_calling.h"
 #include "overlap_preload_peers.h"
 #include "overlap_preload_pairs.h"
+#include "overlap_preload_files.h"
 #include "overlap_preload_transfers.h"
 #include "overlap_preload_replay.h"
 #include "overlap_preload_wrap.h"

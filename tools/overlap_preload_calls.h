@@ -282,20 +282,19 @@ WRAP(N(Session_detach_buffer), OTHER, (MPI_Session session, void *buffer, COUNT 
      (session, buffer, size), (void)0)
 #endif
 
-/* ---- files: time in calls, no transfers (no table knows how long storage takes) ---------------
- */
+/* ---- files: time in calls, no transfers (overlap_preload_files.h) ----------------------------- */
 #define P_IO(B)    MPI_File file, B, COUNT count, MPI_Datatype type
 #define P_IO_AT(B) MPI_File file, MPI_Offset offset, B, COUNT count, MPI_Datatype type
 #define FILE_IO(op, B)                                                                             \
   WRAP(N(File_##op), IO, (P_IO(B), MPI_Status * status), (file, buf, count, type, status),         \
        (void)0)                                                                                    \
   WRAP(N(File_i##op), IO, (P_IO(B), P_REQ), (file, buf, count, type, request),                     \
-       post_nothing(c, *request))
+       post_file(c, *request, count, type))
 #define FILE_AT(op, B)                                                                             \
   WRAP(N(File_##op), IO, (P_IO_AT(B), MPI_Status * status),                                        \
        (file, offset, buf, count, type, status), (void)0)                                          \
   WRAP(N(File_i##op), IO, (P_IO_AT(B), P_REQ), (file, offset, buf, count, type, request),          \
-       post_nothing(c, *request))
+       post_file(c, *request, count, type))
 FILE_IO(read, void *buf)
 FILE_IO(read_all, void *buf)
 FILE_IO(read_shared, void *buf)

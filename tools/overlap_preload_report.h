@@ -122,6 +122,7 @@ static void describe(nbc_report *report, int64_t now_ns) {
   report_open_call(report, now_ns);
   report_pairs(report);
   report_comms(report);
+  report_files(report);
   /* A guess that no transfer asked for is no reason to doubt the bounds; nor is one of receives from anybody that never
      ended, of which nothing is claimed. */
   bool guessed = !run.table[0] && !run.table[1];

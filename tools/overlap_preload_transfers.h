@@ -8,18 +8,23 @@
    the front. So of many requests with one handle none is walked over again and again. */
 typedef struct transfer {
   uintptr_t key;
-  uint64_t id; /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
-  uint64_t send_id, send_bytes; /* second transfer of the same request (Isendrecv), */
-  int send_dest;                /* and whom it goes to */
-  uint64_t size_bytes;          /* shown: its id in the timeline */
+  uint64_t id;      /* 0: nothing to record (MPI_PROC_NULL, barrier, inactive, measuring is off) */
+  uint64_t send_id; /* second transfer of the same request (Isendrecv), */
+  union {
+    uint64_t send_bytes; /* and what of it */
+    int64_t begin_ns;    /* of a file operation */
+  };
+  int send_dest;       /* and whom it goes to */
+  uint64_t size_bytes; /* shown: its id in the timeline */
   nbc_recorder *owner;
   const peers *comm; /* to tell the sender of a receive from any source; of a send, whose */
   uint32_t comm_made;
   int dest, tag;
   int64_t comp_ns; /* of a send: its thread's computation up to its post; shown: when it began */
-  uint32_t next, tail;   /* queue of this key; tail is valid at its head */
-  int target;            /* one-sided: rank in the window */
-  uint16_t tally, place; /* where it was begun: the monitor's number */
+  uint32_t next, tail; /* queue of this key; tail is valid at its head */
+  int target;          /* one-sided: rank in the window */
+  uint16_t tally,
+      place; /* of a file operation: its call; where it was begun: the monitor's number */
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool shown;       /* nothing to record, but the timeline has its end: a barrier */
@@ -281,6 +286,20 @@ static inline void post(call *c, MPI_Request request, transfer x, bool moves) {
 }
 
 static void post_nothing(call *c, MPI_Request request) { post(c, request, (transfer){0}, false); }
+
+/* Nothing to record, but to be told of when it is over. */
+static void post_file(call *c, MPI_Request request, MPI_Count count, MPI_Datatype type) {
+  transfer x = {0};
+  if (me.on) {
+    x.kind = NBC_KIND_IO;
+    x.size_bytes = bytes_of(count, type);
+    x.tally = file_call_of(c->name);
+    x.begin_ns = c->t0_ns;
+    x.comp_ns = nbc_recorder_comp_ns(me.recorder, c->t0_ns);
+  }
+  post(c, request, x, false);
+}
+static bool is_file(const transfer *x) { return x->kind == NBC_KIND_IO; }
 
 /* What the end of a send tells. A synchronous one ends when its receive has begun: all has arrived only
    of what fits into the packet that was answered; the rest may be in a socket. A buffered one has been
@@ -630,7 +649,8 @@ static const transfer *ending(MPI_Request request, uint32_t claimed, looked_at *
     if (k == before->count) before->count++;
     before->key[k] = key, before->next[k] = pool[index].next;
   }
-  return index && (pool[index].id || pool[index].send_id) ? &pool[index] : NULL;
+  const transfer *const x = &pool[index];
+  return index && (x->id || x->send_id || is_file(x)) ? x : NULL;
 }
 
 /* Takes the transfer of a completed request: the claimed one, else the oldest. A persistent one
@@ -678,6 +698,16 @@ static void end_second(call *c, const transfer *x, bool is_freed) {
   count_transfer(x->tally, send.size_bytes, d_ns);
   end(c, &send);
 }
+static void file_over(call *c, const transfer *x, const MPI_Status *status) {
+  const bool is_own = x->owner == me.recorder;
+  const int64_t computed_ns =
+      is_own ? nbc_recorder_comp_ns(me.recorder, returned(c)) - x->comp_ns : 0;
+  MPI_Count got;
+  if (!bytes_received(status, &got) || (uint64_t)got > x->size_bytes)
+    got = (MPI_Count)x->size_bytes;
+  file_is_done(x->tally, (uint64_t)got, is_own ? returned(c) - x->begin_ns : 0,
+               computed_ns > 0 ? computed_ns : 0, waited_ns(c));
+}
 /* What the timeline alone has is over. */
 APART static void trace_over(call *c, const transfer *x) {
   if (!trace.ring || me.skipped_sections) return;
@@ -707,6 +737,7 @@ APART static void completed_slowly(call *c, MPI_Request request, uint32_t claime
     end_second(c, &x, false);
   }
   if (x.shown) trace_over(c, &x);
+  if (is_file(&x) && me.on) file_over(c, &x, status);
   const bool may_be_cancelled =
       x.cancelling || (among_threads_cancelled() && (x.receives || x.comm));
   if (x.id && may_be_cancelled && PMPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS &&

@@ -749,6 +749,7 @@ static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
 
 #include "overlap_report_places.h"
 #include "tools/overlap_report_last.h"
+#include "tools/overlap_report_files.h"
 #include "overlap_report_csv.h"
 #include "overlap_report_endings.h"
 static void put_offenders(FILE *out, const nbc_report *r, size_t more);
@@ -818,6 +819,7 @@ static bool write_text(const run *r, FILE *out) {
   text_comms(r->sum, out);
   text_pairs(r->sum, out);
   text_last(r->sum, out);
+  text_files(r->sum, out);
   text_advice(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++)
     fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
@@ -1298,6 +1300,7 @@ static bool write_page(const run *r, const char *path) {
   put_comms(out, r->sum);
   put_pairs(out, r->sum);
   put_last(out, r->sum);
+  put_files(out, r->sum);
   put_partners(out, r->sum);
   put_calls(out, r->sum);
   put_wire(out, r->sum);

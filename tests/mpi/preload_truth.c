@@ -31,10 +31,7 @@
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
-#include <mpi.h>
-#ifdef OPEN_MPI
-#  include <mpi-ext.h>
-#endif
+#include "tools/mpi_h.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -369,18 +366,13 @@ static void lasts(void) {
   MPI_Comm_free(&line);
 }
 /* Persistent ones, also when they are started in another order than others start them. */
-#if MPI_VERSION >= 4
-#  define PERSISTENT(name) MPI_##name##_init
-#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#  define PERSISTENT(name) MPIX_##name##_init
-#endif
 static void lasts_prepared(void) {
-#ifdef PERSISTENT
+#ifdef INIT_OF
   int out[4] = {1, 2, 3, 4}, in[2][4] = {{0}}, told = 7;
   MPI_Request sum[2], all, root;
-  for (int i = 0; i < 2; i++) PERSISTENT(Allreduce)(out, in[i], 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &sum[i]);
-  PERSISTENT(Barrier)(MPI_COMM_WORLD, MPI_INFO_NULL, &all);
-  PERSISTENT(Bcast)(&told, 1, MPI_INT, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &root);
+  for (int i = 0; i < 2; i++) INIT_OF(Allreduce)(out, in[i], 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &sum[i]);
+  INIT_OF(Barrier)(MPI_COMM_WORLD, MPI_INFO_NULL, &all);
+  INIT_OF(Bcast)(&told, 1, MPI_INT, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &root);
   for (int i = 0; i < 2; i++) {
     meet_late(0, 1, 0, 0);
     MPI_Start(&sum[0]);
@@ -708,6 +700,43 @@ static void freed(void) {
   }
 }
 
+/* A megabyte is written while 50 ms are computed, half of it is read and waited for at once, ten times each; then a message
+   that came long ago and a write end in one call. A thread of its own waits for the last one. Argument: the file. */
+enum { LARGE = 1 << 20 };
+static char large_out[LARGE], large_in[LARGE];
+static void *wait_for_it(void *request) {
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+  return NULL;
+}
+static void files(const char *name) {
+  MPI_File file;
+  MPI_Request r[2];
+  pthread_t waiter;
+  char in;
+  int level;
+  MPI_Query_thread(&level);
+  if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file)) return;
+  for (int i = 0; i < 10; i++) {
+    MPI_File_iwrite_at(file, 0, large_out, LARGE, MPI_CHAR, &r[0]);
+    compute(50000000);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    MPI_File_iread_at(file, 0, large_in, LARGE / 2, MPI_CHAR, &r[0]);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Irecv(&in, 1, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &r[0]);
+  MPI_Send(&in, 1, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD);
+  MPI_File_iwrite(file, large_out, LARGE, MPI_CHAR, &r[1]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  MPI_File_iwrite(file, large_out, LARGE, MPI_CHAR, &r[1]);
+  if (level == MPI_THREAD_MULTIPLE) {
+    pthread_create(&waiter, NULL, wait_for_it, &r[1]);
+    pthread_join(waiter, NULL);
+  } else {
+    wait_for_it(&r[1]);
+  }
+  MPI_File_close(&file);
+}
+
 /* Sections within sections; the i-th message has i bytes. */
 static void steps(int count) {
   static char out[1000], in[1000];
@@ -742,7 +771,8 @@ static void workers(void) {
 
 int main(int argc, char **argv) {
   const char *scene = argc > 1 ? argv[1] : "";
-  MPI_Init(&argc, &argv);
+  int level;
+  MPI_Init_thread(&argc, &argv, strcmp(scene, "files") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (strcmp(scene, "eager") == 0) eager();
   if (strcmp(scene, "self") == 0) self();
@@ -772,6 +802,7 @@ int main(int argc, char **argv) {
   if (strcmp(scene, "ways") == 0) ways();
   if (strcmp(scene, "bridge") == 0) bridge();
   if (strcmp(scene, "freed") == 0) freed();
+  if (strcmp(scene, "files") == 0) files(argv[2]);
   if (strcmp(scene, "workers") == 0) workers();
   if (strcmp(scene, "comms") == 0) {
     static char out[1000], in[1000];

@@ -468,6 +468,19 @@ freed() { # mpi
     ok "$1: messages in communicators that are freed before they end: where, with whom"
   else bad "$1: messages in communicators that are freed: by pair: $got where: $peers names: $names $(cat "$reports/err")"; fi
 }
+# Nonblocking file operations, which no table knows, are told by call: what was under way, computed, waited for.
+files() { # mpi
+  reports=$work/$1.files
+  mkdir "$reports"
+  measured "$1" 2 sh -c 'exec "$0" files "$1/file.$$"' "$B/tests/mpi/preload_truth.$1" "$reports" >"$reports/out" 2>"$reports/err"
+  "$B/overlap_report" -o "$reports/page.html" --csv "$reports/csv" "$reports" >"$reports/text" 2>&1 || cat "$reports/text"
+  told=$(tr -d '"' <"$reports/csv/counters.csv" | awk -F, '{ of[$2] = $3 } END { a = "FILE:MPI_File_iwrite_at/"; b = "FILE:MPI_File_iread_at/"; c = "FILE:MPI_File_iwrite/"
+    print of[a "count"], of[a "bytes"], of[b "count"], of[b "bytes"], of[c "count"], of[c "bytes"], of[c "ended_elsewhere"]
+    if (!(of[a "computed_ns"] > 9e8 && of[a "under_way_ns"] >= of[a "computed_ns"] && of[b "computed_ns"] < 1e8 && of[b "under_way_ns"] > 0 && of[b "waited_ns"] <= of[b "under_way_ns"])) print "times" }')
+  if [ "$told" = '20 20971520 20 10485760 4 4194304 2' ] && grep -q 'MPI_File_iwrite_at  *20  *20 MiB' "$reports/text" && grep -q 'data-table="files"' "$reports/page.html" && ! grep -q '"io"' "$reports/csv/transfers.csv"; then
+    ok "$1: nonblocking file operations: $told"
+  else bad "$1: nonblocking file operations: $told $(cat "$reports/csv/counters.csv" "$reports/err")"; fi
+}
 # Threads that never call MPI are not seen: that they ran is told, and that what they computed hides nothing.
 workers() { # mpi
   only='A transfer is hidden by what the thread that began it computes'
@@ -479,7 +492,7 @@ workers() { # mpi
 }
 each() {
   for what in tails eager nbc; do $what "$1"; done
-  for what in ways bridge freed communicators switches come gather self regions partners last behind beside together hangs leaves core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
+  for what in ways bridge freed files communicators switches come gather self regions partners last behind beside together hangs leaves core workers itself ${TEST_MORE:+few_repeats} table; do turn "$1" $what "$1"; done
   places "$1" use f08
   [ "$1" = mpich ] || for what in $(some absent "one_core short_link"); do $what "$1"; done
 }
