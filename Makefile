@@ -96,6 +96,14 @@ DEPS_MORE := \
 # Objects depend on $(B)/.flags, rewritten only when a compiler or flag changes.
 FLAGS_NOW := $(CC) $(CFLAGS) $(WARN) $(STD) $(LDFLAGS)
 $(shell mkdir -p $(B); echo '$(FLAGS_NOW)' | cmp -s - $(B)/.flags || echo '$(FLAGS_NOW)' > $(B)/.flags)
+# In make check a warning is an error, by these flags and as far as all compilers are known here: what others warn of keeps
+# nobody from the tests. (make check STRICT= does without.) An object is not made anew for that.
+compiler  = $(shell echo __GNUC__-__clang_major__ | $1 -E -P -xc - 2>&1 | tr -d " ")
+KNOWN    := 12-__clang_major__ 4-14
+COMPILERS = $(call compiler,$(CC)) $(if $(HAVE_CLANG),$(call compiler,$(CLANG))) $(if $(HAVE_CROSS),$(call compiler,aarch64-linux-gnu-gcc))
+STRICT   := $(if $(and $(filter check% needs-no-package,$(MAKECMDGOALS)),$(filter file,$(origin CFLAGS))),\
+              $(if $(filter-out $(KNOWN),$(COMPILERS)),,-Werror -Wno-error=deprecated-declarations))
+WARN     += $(STRICT)
 
 # Both headers are compiled piece by piece (src/*.list), once per compiler and set of flags, so that a
 # changed line costs its piece; programs link the libraries of the objects and leave their own copy out,

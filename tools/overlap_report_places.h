@@ -892,13 +892,13 @@ static void take_waits(nbc_report *sum) {
   free(s.sums);
 }
 
-/* What both sides of messages know of them, by kind. */
 /* Is anything between nodes told by what holds their clocks together? */
 static bool clocks_are_held(void) {
   for (size_t i = 0; i < clocks.pair_count; i++)
     if (clocks.pairs[i].is_good) return true;
   return false;
 }
+/* What both sides of messages know of them, by kind. */
 static void take_partners(run *r) {
   nbc_partner_bound kinds[NBC_KIND_COUNT];
   if (traces.count < 2) return;

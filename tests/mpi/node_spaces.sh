@@ -40,6 +40,6 @@ on_node() {
   shift
   nsenter -t "$(cat "$node_folder/$node_name.pid")" -n -u -m -i -T "$@"
 }
-nodes_end() {
-  for n in a b; do [ -s "$node_folder/$n.pid" ] && kill "$(cat "$node_folder/$n.pid")"; done 2>/dev/null
+nodes_end() { # once: later the numbers may be others'
+  for n in a b; do [ -s "$node_folder/$n.pid" ] && kill "$(cat "$node_folder/$n.pid")" && rm "$node_folder/$n.pid"; done 2>/dev/null
 }

@@ -134,6 +134,16 @@ one_version() { # in the macros, as text and number, the heads, CITATION, the ne
   test "$(wc -l <"$T/versions")" = 10 && test "$(sort -u "$T/versions" | wc -l)" = 1 || { cat "$T/versions"; return 1; }
 }
 
+# VERSION TARGET [VARIABLE=VALUE]: how make would, by a gcc of that version: lines with the flag that makes warnings errors, and those without
+compiles() {
+  printf '#!/bin/sh\necho %s -__clang_major__\n' "$1" >"$T/gcc" && chmod +x "$T/gcc" && shift &&
+    (unset CFLAGS && MAKEFLAGS='' "${MAKE:-make}" -n B="$T/strict" CC="$T/gcc" CLANG="$T/gcc" QEMU_AARCH64= "$@") 2>"$T/err" | awk '/ -Wconversion/ { n[/ -Werror/]++ } END { print n[1] + 0, n[0] + 0 }'
+}
+# In make check, and only there; of a compiler that nobody here has seen who checks is not to bear the warnings.
+warnings_are_errors() {
+  compiles 12 check-core | grep -x '[1-9][0-9]* 0' && compiles 12 "$T/strict/nbc" | grep -x '0 [1-9][0-9]*' && compiles 99 check-core | grep -x '0 [1-9][0-9]*' &&
+    compiles 12 check-core CFLAGS=-O3 | grep -x '0 [1-9][0-9]*'
+}
 check "what commands leave where they run is ignored" leavings_are_ignored
 check "nothing outside the layout" layout
 check "no path of one machine" no_machine_paths
@@ -156,4 +166,5 @@ check "make help names the targets" help_names_every_target
 check "benches are run as scripts, to the last one" benches_go_on
 check "make bench finds who prints a line" benches_are_found
 check "one version everywhere" one_version
+check "make check takes warnings for errors" warnings_are_errors
 finish
