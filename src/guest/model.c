@@ -1,5 +1,6 @@
 /* The model, compiled once for all files of the launcher. Its computations are measured by the host's
    clock: clock_gettime is the programs' own here (clock.c). */
+#include <limits.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@ static long long host_cpu_ns(void) {
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "guest.h"
+#include "mpi/gm.h"
 void *guest_stack(size_t *bytes) { return guest_stack_of(pm__current, bytes); }
 void *guest_stack_of(const pm_thread *thread, size_t *bytes) {
   *bytes = thread->stack_bytes;
@@ -37,4 +39,11 @@ void guest_each_thread(const pm_world *world,
                           : "its beginning",
          in, more, is_blocked && !t->polling ? (double)t->t_ran_ps * 1e-6 : -1);
     }
+}
+/* MPI libraries let senders run ahead as far as memory allows. On NICs with room for fewer headers they hold senders
+   back and send again; here the NIC keeps them all, unless --semantics says how many. */
+void gm_keep_headers(ptl_handle_ni_t handle) {
+  pm__ni *ni = pm__ni_of(pm__inited(), handle);
+  if (!ni->proc->world->desc.semantics.max_unexpected_headers)
+    ni->limits.max_unexpected_headers = INT_MAX;
 }

@@ -129,6 +129,7 @@ typedef struct gm_options {
   int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;
+  int64_t early_mb; /* MiB of messages before their receives, of a process */
   double io_bytes_per_s; /* of a file, per process */
   int64_t io_latency_ns;
   /* Portal of messages; fetches are on the next, windows on the one after it. A table of portals
@@ -234,6 +235,7 @@ void gm_procs_are(int size);   /* before several threads of the host make them *
 gm_proc *gm_self(void);        /* NULL outside of a process; made at the first call */
 gm_proc *gm_proc_at(int rank); /* NULL: has called nothing */
 int gm_open(gm_proc *p);
+void gm_keep_headers(ptl_handle_ni_t ni); /* model.c: as many of early messages as memory allows */
 void gm_close(gm_proc *p);
 void gm_isend(gm_proc *p, gm_msg *m, const void *buffer, uint64_t bytes, int peer, uint32_t context,
               int tag, bool is_sync);

@@ -18,6 +18,9 @@ static void set_period(const char *option, const char *value) {
 static void set_eager(const char *option, const char *value) {
   gm_set.eager_bytes = (uint64_t)guest_number(option, value, 0, 1 << 20);
 }
+static void set_early(const char *option, const char *value) {
+  gm_set.early_mb = guest_number(option, value, 8, 1 << 20);
+}
 static void set_report(const char *option, const char *value) {
   guest_is_of_all(option, value);
   gm_set.report = value;
@@ -40,6 +43,10 @@ static const guest_option options[] = {
      "MPI messages up to this size are sent at once, longer ones are fetched by the receiver "
      "(4096; at most 1048576)",
      set_eager},
+    {"--early", "MB",
+     "MPI messages before their receives: the room of a process in MiB; a run that needs more ends "
+     "(8192, less with many processes; at least 8)",
+     set_early},
     {"--report", "DIR",
      "MPI: overlap reports of all processes, bounds and the exact overlap that the wire saw, by "
      "section "

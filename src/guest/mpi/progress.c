@@ -18,6 +18,7 @@ void gm_nowhere_open(void) {
 gm_options gm_set = {.progress = GM_IN_CALLS,
                      .period_ns = 2000000,
                      .eager_bytes = 4096,
+                     .early_mb = 8192,
                      .io_bytes_per_s = 2e9,
                      .io_latency_ns = 20000,
                      .first_pt = 240};
@@ -28,11 +29,12 @@ gm_options gm_set = {.progress = GM_IN_CALLS,
 #define NUMBER    ((uint64_t)0xFFFFFF)
 #define SIZE(hdr) ((hdr) >> 24 & 0x7FFFFFFFFFu)
 #define ONCE      (PTL_ME_USE_ONCE | PTL_ME_EVENT_UNLINK_DISABLE)
-enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 20, PAGE = 4096, GROUP = 16, IDLE_MAX = 4096 };
-#define EARLY_BYTES                                                                                \
-  ((size_t)32 << 20) /* of one block: address space, memory only for what lies there */
+enum { EARLY_BLOCKS = 2, EVENTS_MAX = 1 << 26, PAGE = 4096, GROUP = 16, IDLE_MAX = 4096 };
+#define BLOCK_LEAST ((size_t)4 << 20) /* bytes of early messages that one takes ... */
+#define BLOCKS_MOST ((size_t)1 << 44) /* ... and those of all processes */
 
 static gm_proc **procs;
+static size_t block_bytes;   /* of one block: address space, memory only for what lies there */
 static char *early_of_all;   /* blocks of all processes, one mapping */
 static uint16_t *early_used; /* bytes of each page that were copied out */
 static uint16_t *early_idle; /* of each group: the pages that are empty and not given back yet */
@@ -150,7 +152,7 @@ static ptl_me_t entry(void *start, uint64_t bytes, uint64_t bits, unsigned optio
    back. Its counter counts what came too early. */
 static int early_block(gm_proc *p, char *start) {
   ptl_me_t me =
-      entry(start, EARLY_BYTES, 0,
+      entry(start, block_bytes, 0,
             PTL_ME_OP_PUT | PTL_ME_MANAGE_LOCAL | PTL_ME_EVENT_COMM_DISABLE | PTL_ME_EVENT_CT_COMM);
   ptl_handle_me_t h;
   me.ct_handle = p->early_ct;
@@ -196,23 +198,36 @@ static void early_free(char *from, uint64_t bytes) {
 /* The block will be written again: no page of it counts as empty from now on. Its last page mostly is
    not full, so its last group is not complete. */
 static int block_again(gm_proc *p, char *start) {
-  const uint64_t first = (uint64_t)(start - early_of_all) / PAGE, end = first + EARLY_BYTES / PAGE;
+  const uint64_t first = (uint64_t)(start - early_of_all) / PAGE, end = first + block_bytes / PAGE;
   for (uint64_t page = first; !gm_nowhere && page < end; page++)
     if (early_idle[page / GROUP] >> page % GROUP & 1) page_goes_back(page);
   return early_block(p, start);
 }
+static void *address_space(size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return at == MAP_FAILED ? NULL : at;
+}
+/* As much as is asked for, or as there is for so many processes, where a limit may have been set, too. */
+static void open_early(void) {
+  const size_t count = EARLY_BLOCKS * (size_t)pm_size(), unit = PAGE * GROUP;
+  size_t pages;
+  block_bytes = (size_t)gm_set.early_mb * (((size_t)1 << 20) / EARLY_BLOCKS);
+  while (block_bytes > BLOCK_LEAST && (block_bytes * count > BLOCKS_MOST ||
+                                       !(early_of_all = address_space(block_bytes * count))))
+    block_bytes = block_bytes / 2 / unit * unit;
+  if (!early_of_all) early_of_all = address_space(block_bytes * count);
+  pages = block_bytes * count / PAGE;
+  early_used = address_space(pages * sizeof *early_used);
+  early_idle = address_space(pages / GROUP * sizeof *early_idle);
+  if (!early_of_all || !early_used || !early_idle)
+    gm_fatal("no address space for early messages of %d processes", pm_size());
+}
 static void open_all(void) {
   const pm_world_desc d = pm_world_desc_of(pm_world_of(pm_self()));
-  const size_t bytes = EARLY_BYTES * EARLY_BLOCKS * (size_t)pm_size(), pages = bytes / PAGE;
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   copy_bytes_per_ns = d.platform->intra_bytes_per_s / 1e9;
   find_places();
-  early_of_all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  early_used = mmap(NULL, pages * sizeof *early_used, PROT_READ | PROT_WRITE, flags, -1, 0);
-  early_idle = mmap(NULL, pages / GROUP * sizeof *early_idle, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (early_of_all == MAP_FAILED || (void *)early_used == MAP_FAILED ||
-      (void *)early_idle == MAP_FAILED)
-    gm_fatal("no address space for early messages of %d processes", pm_size());
+  open_early();
 }
 
 /* ---- threads that wait -------------------------------------------------------------------------------- */
@@ -364,7 +379,7 @@ int gm_open(gm_proc *p) {
   memset(&md, 0, sizeof md);
   md.length = PTL_SIZE_MAX;
   md.ct_handle = PTL_CT_NONE;
-  p->early = early_of_all + EARLY_BYTES * EARLY_BLOCKS * (size_t)p->rank;
+  p->early = early_of_all + block_bytes * EARLY_BLOCKS * (size_t)p->rank;
   bad = PtlInit() ||
         PtlNIInit(PTL_IFACE_DEFAULT, PTL_NI_MATCHING | PTL_NI_PHYSICAL, PTL_PID_ANY, NULL, &actual,
                   &p->ni) ||
@@ -374,6 +389,7 @@ int gm_open(gm_proc *p) {
         PtlPTAlloc(p->ni, 0, p->eq, gm_set.first_pt + 1, &p->pt_shown) ||
         PtlPTAlloc(p->ni, 0, p->eq, gm_set.first_pt + 2, &p->pt_win);
   if (bad) return GM_ERR_INTERN;
+  gm_keep_headers(p->ni);
   md.eq_handle = p->eq;
   p->piece_bytes = actual.max_msg_size;
   p->atomic_bytes = actual.max_atomic_size;
@@ -386,7 +402,7 @@ int gm_open(gm_proc *p) {
   md.options = PTL_MD_EVENT_SEND_DISABLE;
   bad = bad || PtlMDBind(p->ni, &md, &p->md_quiet);
   for (int i = 0; i < EARLY_BLOCKS && !bad; i++)
-    bad = early_block(p, p->early + EARLY_BYTES * (size_t)i);
+    bad = early_block(p, p->early + block_bytes * (size_t)i);
   p->runs_ahead = !gm_set.progress && !gm_set.computes && !p->record && !gm_set.is_fixed;
   p->is_open = 1;
   return bad ? GM_ERR_INTERN : GM_OK;
@@ -709,7 +725,7 @@ static inline __attribute__((always_inline)) void event_of(gm_proc *p, gm_msg *m
   case PTL_EVENT_PT_DISABLED:
     gm_fatal("too many messages came before their receives: more than the NIC has headers for, or "
              "than %zu MiB",
-             EARLY_BYTES * EARLY_BLOCKS >> 20);
+             block_bytes * EARLY_BLOCKS >> 20);
   default: break; /* AUTO_UNLINK of early blocks */
   }
   if (p->late_count) post_late(p);
