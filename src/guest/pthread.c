@@ -789,7 +789,11 @@ static long guest_syscall(long number, long a, long b, long c, long d, long e, l
     return guest_is_of_host(number) ? -1 : syscall(number, a, b, c, d, e, f);
   return futex((const uint32_t *)a, what, (uint32_t)c, (const struct timespec *)d, (uint32_t)f);
 }
+/* libc's says that there is one thread, as it knows of no others: C++ libraries then count references without atomic
+   operations, and wake nobody who waits for the end of a std::stop_callback. */
+static char single_threaded = 0;
 __attribute__((constructor)) static void add(void) {
+  guest_replace("__libc_single_threaded", &single_threaded);
   GUEST_REPLACE("syscall", guest_syscall);
   GUEST_REPLACE("__pthread_register_cancel", cleanup_push);
   GUEST_REPLACE("__pthread_unregister_cancel", cleanup_pop);

@@ -18,7 +18,8 @@ few_pages_stay() { run -n 2000 "$app" && awk '/wrong/ { n++; ok = $1 == 0 && $3 
 all_wait() { run "$@" && awk '/wrong/ { n++; ok = $1 == 0 } END { exit !(n == 1 && ok) }' "$T/out"; }
 many_wait() { all_wait -n 2 "$app" 4 100000 100000 && all_wait -n 2 "$app" 4096 20000 20000; }
 many_to_itself_wait() { all_wait -n 1 "$app" 4 100000 100000 && all_wait -n 1 "$app" 1 600000 600000; }
-little_space() (ulimit -v 2000000 && all_wait -n 2 "$app" 4 100000 100000)
+# shellcheck disable=SC3045 # dash and bash have it
+little_space() (ulimit -v 2000000 && all_wait -n 2 "$app" 4096 4000 4000)
 end_in_time() { ! run -n 2 "$@" && grep -q 'too many messages came before their receives' "$T/err"; }
 limits_hold() {
   end_in_time --early 8 "$app" 4096 4000 4000 && all_wait -n 2 --early 20 "$app" 4096 4000 4000 &&

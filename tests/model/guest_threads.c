@@ -12,6 +12,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#  include <sys/single_threaded.h>
+#else /* a libc older than 2.32 */
+static const char __libc_single_threaded = 0;
+#endif
 
 static int rank, size;
 static void must(int good, const char *what) {
@@ -56,6 +61,7 @@ static void destroy(void *value) {
 static void *work(void *arg) {
   const int me = (int)(size_t)arg;
   must(mine == 3 && mine_too == 0, "thread-local variables begin as they were written");
+  must(!__libc_single_threaded, "C++ libraries are told that there are threads");
   mine = 100 * rank + me;
   mine_too = -me;
   pthread_once(&once, count_once);

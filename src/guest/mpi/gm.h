@@ -129,7 +129,7 @@ typedef struct gm_options {
   int takes_aliases; /* one buffer for both sides of a collective: as in place, no error */
   int64_t period_ns;
   uint64_t eager_bytes;
-  int64_t early_mb; /* MiB of messages before their receives, of a process */
+  int64_t early_mb;      /* MiB of messages before their receives, of a process */
   double io_bytes_per_s; /* of a file, per process */
   int64_t io_latency_ns;
   /* Portal of messages; fetches are on the next, windows on the one after it. A table of portals
