@@ -245,6 +245,11 @@ static void long_ways_of_a_file_are_never_stuck(void) {
     p.node_count = (all + 1) / 2 < p.node_count ? (all + 1) / 2 : p.node_count;
     p.topology = PM_TOPO_FILE, p.links = links, p.link_count = cables;
     p.packet_input_bytes = 2500, p.packet_output_bytes = 2048;
+    char why[200] = "";
+    if (pm_platform_check(&p, why, sizeof why) != PM_OK) { /* some are longer than ways may be */
+      CHECK(strstr(why, "a longer one than") != NULL);
+      continue;
+    }
     traffic(&p, PM_LINK_PACKET, NULL, 2 * (int)p.node_count, 5000, -1);
   }
   run.checks = 0;
