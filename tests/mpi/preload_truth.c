@@ -675,19 +675,22 @@ static void bridge(void) {
 /* Communicators are freed while messages and a message that a probe matched are under way in them; others with the same
    handles, and with the ranks turned, are used before these end. */
 static void freed(void) {
-  MPI_Comm over, next;
+  MPI_Comm over, probed, next; /* of those over which nothing is probed no partner is known before */
   MPI_Request r[4];
   MPI_Message matched;
   for (int i = 0; i < 10; i++) {
     MPI_Pcontrol(2, "begin");
     MPI_Comm_dup(MPI_COMM_WORLD, &over);
     MPI_Comm_set_name(over, "over");
+    MPI_Comm_dup(MPI_COMM_WORLD, &probed);
+    MPI_Comm_set_name(probed, "over");
     MPI_Irecv(way_in, BYTES, MPI_CHAR, MPI_ANY_SOURCE, 3, over, &r[0]);
     MPI_Isend(way_out, BYTES, MPI_CHAR, 1 - rank, 3, over, &r[1]);
-    MPI_Send_init(way_out, BYTES, MPI_CHAR, 1 - rank, 4, over, &r[2]);
+    MPI_Send_init(way_out, BYTES, MPI_CHAR, 1 - rank, 4, probed, &r[2]);
     MPI_Start(&r[2]);
-    MPI_Mprobe(1 - rank, 4, over, &matched, MPI_STATUS_IGNORE);
+    MPI_Mprobe(1 - rank, 4, probed, &matched, MPI_STATUS_IGNORE);
     MPI_Comm_free(&over);
+    MPI_Comm_free(&probed);
     MPI_Imrecv(way_in + BYTES, BYTES, MPI_CHAR, &matched, &r[3]);
     MPI_Pcontrol(-2);
     MPI_Pcontrol(2, "end");
