@@ -304,6 +304,11 @@ static void search(ucontext_t *c) {
   c->uc_mcontext.gregs[REG_EFL] |=
       0x100; /* the processor's trap flag: search_on after each instruction */
 }
+/* Linux says SI_KERNEL of a trap in the text, TRAP_TRACE after an instruction that is run alone, and TRAP_BRKPT where the
+   processor does not say why it stopped: below some virtual machines that is such an instruction, now and then. */
+static bool is_step(const siginfo_t *info) {
+  return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT;
+}
 /* At a trap, which hides a jump: it is made here. Or after an instruction that is run alone. */
 static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
@@ -313,7 +318,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
     errno = error;
     return;
   }
-  if (info->si_code == TRAP_TRACE) {
+  if (is_step(info)) {
     if (searching)
       search_on(c);
     else if (proof.of)

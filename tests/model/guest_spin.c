@@ -2,12 +2,18 @@
    of OpenSHMEM do. Arguments: how many turns, and perhaps "among", to look for the word among others, or
    "locked", to look at a copy that is made under a lock; or
    "compute": no turns, a long computation; "count": one in a loop of loops that counts in memory; "foreign": process 1
-   computes in a function of process 0's copy, as it may where libc calls what another one gave it. */
+   computes in a function of process 0's copy, as it may where libc calls what another one gave it; "step": SIGTRAP, of
+   which the processor does not say why. */
+#ifndef _GNU_SOURCE
+#  define _GNU_SOURCE
+#endif
 #include <portals4.h>
 #include <pmi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 static volatile long turn;
@@ -94,6 +100,23 @@ static int foreign(void) {
   printf("%d calls\n", calls);
   return 0;
 }
+/* A step of the processor that comes as if nobody had asked for it: what stands behind is run as it stands there. Were it
+   run from a byte before, it would add 0x90909090. */
+static int step(void) {
+#ifdef __x86_64__
+  siginfo_t info;
+  long pid, thread, rc;
+  memset(&info, 0, sizeof info);
+  info.si_signo = SIGTRAP, info.si_code = TRAP_BRKPT;
+  __asm__ volatile("syscall" : "=a"(pid) : "0"(SYS_getpid) : "rcx", "r11", "memory");
+  __asm__ volatile("syscall" : "=a"(thread) : "0"(SYS_gettid) : "rcx", "r11", "memory");
+  register siginfo_t *told __asm__("r10") = &info;
+  __asm__ volatile("syscall\n nop\n nop\n nop\n nop" : "=a"(rc) : "0"(SYS_rt_tgsigqueueinfo), "D"(pid), "S"(thread), "d"(SIGTRAP), "r"(told) : "rcx", "r11", "memory");
+  return printf("step: %ld\n", rc) < 0;
+#else
+  return puts("step: 0") < 0;
+#endif
+}
 int main(int argc, char **argv) {
   const long turns = argc > 1 ? atol(argv[1]) : 100;
   const int is_locked = argc > 2 && strcmp(argv[2], "locked") == 0;
@@ -102,6 +125,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "compute") == 0) return compute_alone();
   if (argc > 1 && strcmp(argv[1], "count") == 0) return count_alone();
   if (argc > 1 && strcmp(argv[1], "foreign") == 0) return foreign();
+  if (argc > 1 && strcmp(argv[1], "step") == 0) return step();
   char key[32], value[64];
   ptl_handle_ni_t ni;
   ptl_handle_md_t md_handle;
