@@ -13,6 +13,7 @@
    (words are split at blanks), is told everything through its standard input, so that the token stands on
    no command line, and ends its ranks when that input ends: nothing outlives a job whose nic_run was
    killed. Exit status: 0, or that of the first rank that failed; the others are ended then. */
+#include "nbc_overlap.h"
 #include "tools/output.h"
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -463,6 +464,7 @@ int main(int argc, char **argv) {
   const char *file = NULL, *interface = NULL, *rsh = "ssh -o BatchMode=yes", *remote = argv[0];
   int at = 1, wanted = 0, slots = 0;
   output_begin("nic_run");
+  output_version(argc, argv, NBC_VERSION_STRING);
   const struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
