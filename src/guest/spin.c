@@ -305,7 +305,7 @@ static void search(ucontext_t *c) {
       0x100; /* the processor's trap flag: search_on after each instruction */
 }
 /* Linux says SI_KERNEL of a trap in the text, TRAP_TRACE after an instruction that is run alone, and TRAP_BRKPT where the
-   processor does not say why it stopped: below some virtual machines that is such an instruction, now and then. */
+   processor does not say why it stopped, as when a virtual machine loses the reason: such an instruction, too. */
 static bool is_step(const siginfo_t *info) {
   return info->si_code == TRAP_TRACE || info->si_code == TRAP_BRKPT;
 }

@@ -45,18 +45,22 @@ for how in 'abort 3 MPI_Abort' 'exit 4 ended.with.status' 'crash 100 SIGABRT' 'f
   check "reports after: $1" leaves_reports "$2" "$3" MPI_Barrier "$1"
 done
 set=$B/tests/guest_mpi
+often=1 # a word for each time
 stopped() { # SIGNAL STATUS HOW [PROCESSES [OPTIONS]]: by it, when the program says how far it is
   rm -rf "$T/report" "$T/never.$3$1" && mkfifo "$T/never.$3$1" && : >"$T/out" && : >"$T/err"
   # a shell has children in the background ignore SIGINT; timeout passes signals on
   env --default-signal=INT timeout --preserve-status -k 10 30 "$B/pm_run" -n "${4:-2}" ${5---report "$T/report"} "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
   for _ in $(seq 300); do grep -q "^$3" "$T/out" && break || sleep 0.1; done
-  kill -"$1" $stopped
+  for _ in $often; do kill -"$1" $stopped 2>/dev/null || :; done
   wait $stopped
   test $? = "$2" || { cat "$T/out" "$T/err"; return 1; }
 }
 stopped_with_reports() { stopped "$@" && grep "^pm_run: ended by SIG$1 at " "$T/err" && report; }
 check "Ctrl-C ends a run with its reports" stopped_with_reports INT 130 turns
 check "SIGTERM does, also while a process computes" stopped_with_reports TERM 143 computes
+often='1 2 3 4 5 6 7 8 9 10 11 12'
+check "a signal that comes many times at once leaves the reports, too" stopped_with_reports TERM 143 computes
+often=1
 check "one who blocks the host is ended, too" stopped TERM 143 reads
 # One process that never waits for another: there is no switch at which the end could come.
 alone() { stopped TERM 143 turns 1 && grep '^pm_run: ended by SIGTERM at ' "$T/err" && "$B/overlap_report" --no-html "$T/report" | grep '^Overlap of ends, 1 process'; }
