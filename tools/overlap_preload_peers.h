@@ -29,8 +29,7 @@ struct peers {
   uint16_t tally;    /* where its transfers are counted */
   unsigned char all; /* nbc_peer of all others; UNKNOWN when they differ */
   bool inter : 1, differs : 1;
-  bool
-      gone : 1; /* freed while transfers in it were under way: `key` is the group of those it could reach */
+  bool gone : 1; /* freed with transfers under way: `key` is the group of those it reached */
 };
 enum { PEERS_SLOT_BYTES = sizeof(uint32_t) * 8 / 3 }; /* of slots at least three eighths full */
 _Static_assert(sizeof(struct peers) + PEERS_SLOT_BYTES <= 64,

@@ -204,7 +204,7 @@ static bool may_write_meanwhile(void) {
 }
 
 /* NBC_SAVE_S: for who is killed without a word later, while measuring goes on. As often as that, at first after 10 s and
-   then each time that the run has become twice as long; what all processes write they write one after the other. */
+   then each time that the run has become twice as long; the ranks' first ones are spread over as long again. */
 enum { FIRST_SAVE_S = 10, SAVE_SHARE = 1000 }; /* so much longer than a save takes until the next */
 static void saving_begins(int64_t now_ns) {
   const int64_t most_ns = FIRST_SAVE_S * INT64_C(1000000000);

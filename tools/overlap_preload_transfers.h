@@ -23,8 +23,8 @@ typedef struct transfer {
   int64_t comp_ns; /* of a send: its thread's computation up to its post; shown: when it began */
   uint32_t next, tail; /* queue of this key; tail is valid at its head */
   int target;          /* one-sided: rank in the window */
-  uint16_t tally,
-      place; /* of a file operation: its call; where it was begun: the monitor's number */
+  uint16_t tally;      /* where it is counted; of a file operation: its call */
+  uint16_t place;      /* where it was begun: the monitor's number */
   unsigned char kind, peer;
   bool receives, persistent, cancelling;
   bool shown;       /* nothing to record, but the timeline has its end: a barrier */
@@ -359,8 +359,7 @@ static struct {
   MPI_Message message; /* of `since` 0: none */
   came from;
   uint64_t since;
-  const call
-      *by; /* the call that receives it, from before the MPI may give its handle to another one */
+  const call *by; /* who receives it: noted before the MPI may give its handle to another one */
 } matched_ones[MATCHED];
 static uint64_t matched_count;
 
