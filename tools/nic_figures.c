@@ -21,7 +21,7 @@
              simulated: the same numbers on every machine. */
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
-#include "tools/number_options.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/plot.h"
 
@@ -39,10 +39,12 @@ typedef struct figure {
 } figure;
 typedef struct settings {
   uint64_t requests, sizes, time_us, pairs, flooders, message_bytes, rounds, seed;
-  const char *platform, *output, *csv, *level;
+  uint64_t level;
+  const char *platform, *output, *csv;
 } settings;
-static settings set = {1000, 24, 1000, 1, 8, 32768, 100, 1, NULL, NULL, NULL, "flow"};
-static pm_link_model link_model = PM_LINK_FLOW;
+static settings set = {1000, 24, 1000, 1, 8, 32768, 100, 1, 0, NULL, NULL, NULL};
+static const char *const level_names[] = {"flow", "loggp", "packet", NULL};
+static const pm_link_model link_models[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
 static pm_platform machine;
 
 static void die(const char *what, const char *why) {
@@ -273,7 +275,7 @@ static void pair_body(void *arg) {
 }
 static pm_world *new_world(const pm_platform *platform, const pm_faults *faults) {
   pm_world_desc desc = {
-      .platform = platform, .link = link_model, .seed = set.seed, .no_data = true};
+      .platform = platform, .link = link_models[set.level], .seed = set.seed, .no_data = true};
   pm_world *w = NULL;
   if (faults) desc.faults = *faults;
   const pm_status status = pm_world_create(&desc, &w);
@@ -525,78 +527,50 @@ static bool write_page(const figure *f, int count) {
   for (int i = 0; i < count; i++) draw(out, &f[i], 80 + 530 * (i % 2), 50 + 360 * (i / 2));
   plot_end_chart(out);
   fprintf(out, "<p>Platform %s, level %s. Simulated: the same numbers in every run.</p>\n",
-          machine.name[0] ? machine.name : "bxi2", set.level);
+          machine.name[0] ? machine.name : "bxi2", level_names[set.level]);
   plot_end(out);
   return output_close(out, set.output);
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
-static const number_option options[] = {
-    {"--requests", "requests per size", &set.requests, 20, 1000000},
-    {"--sizes", "sizes, from 1 B to 4 MiB", &set.sizes, 2, MAX_POINTS},
-    {"--time-us", "modes: simulated time per size", &set.time_us, 1, 10000000},
-    {"--pairs", "limits: pairs of nodes that flood", &set.pairs, 1, MAX_PAIRS},
-    {"--flooders", "limits: processes of each of their nodes", &set.flooders, 1, 64},
-    {"--message-bytes", "limits: size of all messages", &set.message_bytes, 1, 1 << 26},
-    {"--rounds", "limits: messages measured", &set.rounds, 1, 100000},
-    {"--seed", "of the faults", &set.seed, 1, UINT64_MAX}};
-enum { OPTIONS = sizeof options / sizeof *options };
+static const option options[] = {
+    {"--requests", "N", "requests per size (1000)", .whole = &set.requests, .range = {20, 1e6}},
+    {"--sizes", "N", "sizes, from 1 B to 4 MiB (24)", .whole = &set.sizes,
+     .range = {2, MAX_POINTS}},
+    {"--time-us", "N", "modes: simulated time per size (1000)", .whole = &set.time_us,
+     .range = {1, 1e7}},
+    {"--pairs", "N", "limits: pairs of nodes that flood (1)", .whole = &set.pairs,
+     .range = {1, MAX_PAIRS}},
+    {"--flooders", "N", "limits: processes of each of their nodes (8)", .whole = &set.flooders,
+     .range = {1, 64}},
+    {"--message-bytes", "N", "limits: size of all messages (32768)", .whole = &set.message_bytes,
+     .range = {1, 1 << 26}},
+    {"--rounds", "N", "limits: messages measured (100)", .whole = &set.rounds,
+     .range = {1, 100000}},
+    {"--seed", "N", "of the faults (1)", .whole = &set.seed, .range = {1, 1e15}},
+    {"--level", "NAME", "flow, packet or loggp (flow)", .whole = &set.level, .words = level_names},
+    {"--platform", "FILE",
+     "machine, as pm_platform_read reads it (two BXI-like nodes); limits takes its constants, not "
+     "its topology",
+     .text = &set.platform},
+    {"--output", "FILE", "the page (nic_figures.html beside this program)", .text = &set.output},
+    {"--csv", "FILE", "figure,series,x,y per line", .text = &set.csv},
+    {0}};
+static const command_line line = {"usage: nic_figures [FIGURE...] [options]\n"
+                                  "figures (all): requests, modes, limits, faults\n",
+                                  options, NULL};
 static const char *const names[] = {"requests", "modes", "limits", "faults"};
 enum { FIGURES = 4 };
-static const struct level {
-  const char *name;
-  pm_link_model link;
-} levels[] = {{"flow", PM_LINK_FLOW}, {"loggp", PM_LINK_LOGGP}, {"packet", PM_LINK_PACKET}};
 
-static void usage(void) {
-  printf("usage: nic_figures [FIGURE...] [options]\n"
-         "figures (all): requests, modes, limits, faults\n");
-  number_options_print(options, OPTIONS);
-  printf("  --level NAME         flow, packet or loggp (flow)\n"
-         "  --platform FILE      machine, as pm_platform_read reads it (two BXI-like nodes); "
-         "limits takes its\n"
-         "                       constants, not its topology\n"
-         "  --output FILE        the page (nic_figures.html beside this program)\n"
-         "  --csv FILE           figure,series,x,y per line\n");
-  exit(0);
-}
-static void set_level(const char *name) {
-  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-    if (strcmp(name, levels[i].name) == 0) {
-      link_model = levels[i].link;
-      set.level = name;
-      return;
-    }
-  fprintf(stderr, "nic_figures: --level: no level '%s' (see --help)\n", name);
-  exit(2);
-}
 static void read_options(int argc, char **argv, bool *wanted) {
-  bool some = false;
-  for (int i = 1; i < argc; i++) {
-    const char *name = argv[i];
-    if (strcmp(name, "--help") == 0) usage();
-    if (strncmp(name, "--", 2) != 0) {
-      int k = 0;
-      while (k < FIGURES && strcmp(name, names[k]) != 0) k++;
-      if (k == FIGURES)
-        fprintf(stderr, "nic_figures: no figure '%s' (see --help)\n", name), exit(2);
-      some = wanted[k] = true;
-      continue;
-    }
-    const char *value = argv[++i];
-    if (!value) fprintf(stderr, "nic_figures: %s: its value is missing\n", name), exit(2);
-    if (strcmp(name, "--output") == 0)
-      set.output = value;
-    else if (strcmp(name, "--csv") == 0)
-      set.csv = value;
-    else if (strcmp(name, "--platform") == 0)
-      set.platform = value;
-    else if (strcmp(name, "--level") == 0)
-      set_level(value);
-    else
-      number_options_set("nic_figures", options, OPTIONS, name, value);
+  const int count = options_read(&line, argc, argv);
+  for (int k = 0; k < FIGURES && !count; k++) wanted[k] = true;
+  for (int i = 1; i <= count; i++) {
+    int k = 0;
+    while (k < FIGURES && strcmp(argv[i], names[k]) != 0) k++;
+    if (k == FIGURES) options_refuse(argv[i], "no such figure (--help)");
+    wanted[k] = true;
   }
-  for (int k = 0; k < FIGURES && !some; k++) wanted[k] = true;
 }
 
 static figure figures[7] = {{"requests_time",

@@ -15,6 +15,7 @@
              it computes as long as the transfer takes, and its time in wait falls to 0. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <math.h>
 #include <pthread.h>
@@ -30,8 +31,8 @@ enum { MAX_TESTS = 200, BLOCKING = 3 };
 enum { PATIENCE = 4, PATIENCE_S = 20, HASTY = 2 };
 
 typedef struct settings {
-  double eager_bytes, large_bytes, fragment_bytes, link_mb_per_s, latency_us;
-  double points, repetitions, tests;
+  uint64_t eager_bytes, large_bytes, fragment_bytes, points, repetitions, tests;
+  double link_mb_per_s, latency_us;
   const char *output;
 } settings;
 
@@ -304,21 +305,21 @@ static void run_part(bench *b, int protocol, int tests, part *out) {
   bool eager = protocols[protocol].id == NBC_PROTOCOL_EAGER;
   memset(&desc, 0, sizeof desc);
   desc.protocol = protocols[protocol].id;
-  desc.fragment_bytes = (uint64_t)(eager ? set->eager_bytes : set->fragment_bytes);
+  desc.fragment_bytes = eager ? set->eager_bytes : set->fragment_bytes;
   desc.dma = true;
   desc.link_bytes_per_s = 1e6 * set->link_mb_per_s;
   desc.link_latency_ns = (int64_t)(1e3 * set->latency_us);
   desc.clock = &b->clock;
   out->protocol = protocol;
   out->tests = tests;
-  out->size_bytes = eager ? set->eager_bytes : set->large_bytes;
+  out->size_bytes = (double)(eager ? set->eager_bytes : set->large_bytes);
   b->out = out;
   if ((status = nbc_threads_create(&desc, &b->world))) die("ranks and link", status);
   status = nbc_table_create_linear(1e3 * set->latency_us, desc.link_bytes_per_s, NULL, &b->table);
   if (status) die("table of transfer times", status);
   out->xfer_ns = (double)nbc_table_time_ns(b->table, (uint64_t)out->size_bytes);
   for (int i = 0; i < (int)set->points; i++)
-    out->comp_ns[i] = 2 * out->xfer_ns * i / (set->points - 1);
+    out->comp_ns[i] = 2 * out->xfer_ns * i / (double)(set->points - 1);
   for (int i = 0; i < PAIRINGS; i++) run_pairing(b, &pairings[i]);
   nbc_table_free(b->table);
   nbc_threads_destroy(b->world);
@@ -334,7 +335,7 @@ static int run_all(bench *b, part *parts) {
   pthread_barrier_init(&b->barrier, NULL, 2);
   for (int i = 0; i < 2; i++)
     if (!(b->sides[i].buffer =
-              (unsigned char *)calloc(1, (size_t)(b->set->eager_bytes + b->set->large_bytes))))
+              (unsigned char *)calloc(1, b->set->eager_bytes + b->set->large_bytes)))
       die("buffers", NBC_E_NOMEM);
   for (int i = 0; i < PROTOCOLS; i++) run_part(b, i, 0, &parts[count++]);
   for (int i = 1; i < PROTOCOLS && b->set->tests > 0; i++)
@@ -408,7 +409,7 @@ static void explain(const settings *set, const part *parts, int count, char *tex
   const cell *both = ample(set, &parts[2], 0), *tests = ample(set, &parts[count - 2], 2);
   int disturbed_count = 0, all_count = count * SERIES * (int)set->points;
   char size[32], with_tests[80] = "";
-  size_text(set->large_bytes, size, sizeof size);
+  size_text((double)set->large_bytes, size, sizeof size);
   if (parts[count - 1].tests)
     snprintf(with_tests, sizeof with_tests, " (%.0f %% with %d test calls in the computation)",
              100 * tests->exact / tests->xfer, parts[count - 1].tests);
@@ -581,14 +582,15 @@ static bool write_page(const settings *set, const part *parts, int count, const 
       "exact</title>\n<style>%s</style></head>\n"
       "<body><h1>How much of a transfer does computation hide?</h1>\n<p>%s</p>\n"
       "<p class=\"soft\">Two ranks (threads); the NIC is a thread that moves data at %g MB/s with "
-      "a latency of %g us. Shown is the middle one of the %g least disturbed messages per point. "
+      "a latency of %g us. Shown is the middle one of the %llu least disturbed messages per point. "
       "Overlap in percent of the transfer time: the band lies between the <b class=\"bound\">min "
       "and max</b> that the library's events allow, the <b class=\"exact\">thick line is "
       "exact</b>, "
       "by the NIC's stamps; below it the <b class=\"wait\">time in wait</b> (in the call, when "
       "both "
       "block). Dashed: computation as long as the transfer.</p>\n",
-      style, explanation, set->link_mb_per_s, set->latency_us, set->repetitions);
+      style, explanation, set->link_mb_per_s, set->latency_us,
+      (unsigned long long)set->repetitions);
   for (int i = 0; i < count; i++) draw_part(f, set, &parts[i]);
   fprintf(f, "</body></html>\n");
   return output_close(f, set->output);
@@ -596,83 +598,45 @@ static bool write_page(const settings *set, const part *parts, int count, const 
 
 /* ---- options ----------------------------------------------------------------------------------
  */
-static const struct option {
-  const char *name, *help;
-  double initial, min, max;
-  size_t offset;
-} options[] = {
-    {"--eager-bytes", "size of the eager message", 50000, 1, 1e8, offsetof(settings, eager_bytes)},
-    {"--large-bytes", "size of the other messages", 300000, 1, 1e9,
-     offsetof(settings, large_bytes)},
-    {"--fragment-bytes", "fragment of the pipelined rendezvous", 37500, 1, 1e8,
-     offsetof(settings, fragment_bytes)},
-    {"--link-mb-per-s", "speed of the link, 1e6 bytes per second", 100, 0.001, 1e6,
-     offsetof(settings, link_mb_per_s)},
-    {"--latency-us", "latency of the link", 20, 0, 1e6, offsetof(settings, latency_us)},
-    {"--points", "lengths of computation", 9, 2, MAX_POINTS, offsetof(settings, points)},
-    {"--repetitions", "undisturbed messages per length", 7, 1, MAX_REPETITIONS,
-     offsetof(settings, repetitions)},
-    {"--tests", "test calls inside the computation in the last parts; 0 = leave them out", 16, 0,
-     MAX_TESTS, offsetof(settings, tests)},
-};
-enum { OPTIONS = sizeof options / sizeof *options };
-
-static void usage(void) {
-  printf("usage: overlap_pingpong [options]\n");
-  for (int i = 0; i < OPTIONS; i++)
-    printf("  %-16s N  %s (%g)\n", options[i].name, options[i].help, options[i].initial);
-  printf("  %-16s F  the page (overlap_pingpong.html beside this program)\n", "--output");
-  exit(0);
-}
-
-static void set_option(settings *set, const char *name, const char *value) {
-  for (int i = 0; i < OPTIONS; i++) {
-    const struct option *o = &options[i];
-    char *end = NULL;
-    if (strcmp(name, o->name) != 0) continue;
-    double x = value ? strtod(value, &end) : 0;
-    bool whole = x == floor(x) || o->offset == offsetof(settings, link_mb_per_s) ||
-                 o->offset == offsetof(settings, latency_us);
-    if (value && end != value && !*end && x >= o->min && x <= o->max && whole) {
-      memcpy((char *)set + o->offset, &x, sizeof x);
-      return;
-    }
-    fprintf(stderr, "overlap_pingpong: %s takes a number from %.10g to %.10g, not '%s'\n", name,
-            o->min, o->max, value ? value : "");
-    exit(2);
-  }
-  fprintf(stderr, "overlap_pingpong: unknown or incomplete option '%s' (see --help)\n", name);
-  exit(2);
-}
+static settings set = {50000, 300000, 37500, 9, 7, 16, 100, 20, NULL};
+static const option options[] = {
+    {"--eager-bytes", "N", "size of the eager message (50000)", .whole = &set.eager_bytes,
+     .range = {1, 1e8}},
+    {"--large-bytes", "N", "size of the other messages (300000)", .whole = &set.large_bytes,
+     .range = {1, 1e9}},
+    {"--fragment-bytes", "N", "fragment of the pipelined rendezvous (37500)",
+     .whole = &set.fragment_bytes, .range = {1, 1e8}},
+    {"--link-mb-per-s", "X", "speed of the link, 1e6 bytes per second (100)",
+     .real = &set.link_mb_per_s, .range = {0.001, 1e6}},
+    {"--latency-us", "X", "latency of the link (20)", .real = &set.latency_us, .range = {0, 1e6}},
+    {"--points", "N", "lengths of computation (9)", .whole = &set.points, .range = {2, MAX_POINTS}},
+    {"--repetitions", "N", "undisturbed messages per length (7)", .whole = &set.repetitions,
+     .range = {1, MAX_REPETITIONS}},
+    {"--tests", "N", "test calls inside the computation in the last parts; 0: leave them out (16)",
+     .whole = &set.tests, .range = {0, MAX_TESTS}},
+    {"--output", "FILE", "the page (overlap_pingpong.html beside this program)",
+     .text = &set.output},
+    {0}};
+static const command_line line = {"usage: overlap_pingpong [options]\n", options, NULL};
 
 int main(int argc, char **argv) {
   static bench b; /* large, and zero */
   static part parts[2 * PROTOCOLS];
-  settings set;
   char beside[4096], explanation[1024];
   output_begin("overlap_pingpong");
   output_version(argc, argv, NBC_VERSION_STRING);
   const char *slash = strrchr(argv[0], '/');
-  for (int i = 0; i < OPTIONS; i++)
-    memcpy((char *)&set + options[i].offset, &options[i].initial, sizeof(double));
   snprintf(beside, sizeof beside, "%.*soverlap_pingpong.html",
            slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);
   set.output = beside;
-  for (int i = 1; i < argc; i += 2) {
-    if (strcmp(argv[i], "--help") == 0)
-      usage();
-    else if (strcmp(argv[i], "--output") == 0 && argv[i + 1])
-      set.output = argv[i + 1];
-    else
-      set_option(&set, argv[i], argv[i + 1]);
-  }
+  if (options_read(&line, argc, argv)) options_refuse(argv[1], "no option (--help)");
   b.set = &set;
   if (!output_can_create(set.output)) return 1;
   int count = run_all(&b, parts);
   printf(
-      "Two ranks, a link of %g MB/s and %g us; the middle one of the %g least disturbed messages "
+      "Two ranks, a link of %g MB/s and %g us; the middle one of the %llu least disturbed messages "
       "per length.%s\n",
-      set.link_mb_per_s, set.latency_us, set.repetitions,
+      set.link_mb_per_s, set.latency_us, (unsigned long long)set.repetitions,
       b.pinned ? "" : " One core: the ranks take turns.");
   for (int i = 0; i < count; i++) print_part(&set, &parts[i]);
   explain(&set, parts, count, explanation, sizeof explanation);

@@ -16,7 +16,7 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #define PM_WITH_NBC
 #include "portals_model.h"
-#include "tools/number_options.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <errno.h>
 #include <math.h>
@@ -501,51 +501,38 @@ static bool write_page(const pm_platform *platform) {
 }
 
 /* ---- options ------------------------------------------------------------------------------------------ */
-static const number_option options[] = {
-    {"--eager-bytes", "size of the eager message", &set.eager_bytes, 1025, 1000000},
-    {"--large-bytes", "size of the other messages", &set.large_bytes, 2000, 1000000000},
-    {"--fragment-bytes", "fragment of the pipelined rendezvous", &set.fragment_bytes, 1025,
-     100000000},
-    {"--points", "lengths of computation", &set.points, 2, MAX_POINTS},
-    {"--rounds", "messages per length", &set.rounds, 1, MAX_ROUNDS}};
-enum { OPTIONS = sizeof options / sizeof *options };
-
-static void usage(void) {
-  printf("usage: paper_figures [options]\n");
-  number_options_print(options, OPTIONS);
-  printf("  --level NAME         how messages move; again for a further exact curve (flow):\n");
-  for (int i = 0; i < LEVELS; i++) printf("      %-17s%s\n", levels[i].name, levels[i].text);
-  printf("  --platform FILE      machine, as pm_platform_read reads it (two BXI-like nodes)\n"
-         "  --output FILE        the page (paper_figures.html beside this program)\n");
-  exit(0);
+static int chosen_count;
+static const char *choose_level(const char *name) {
+  int i = 0;
+  while (i < LEVELS && strcmp(levels[i].name, name) != 0) i++;
+  if (i == LEVELS) return "no such level (--help)";
+  if (chosen_count < LEVELS) set.levels[chosen_count++] = i, set.level_count = chosen_count;
+  return NULL;
 }
-static int level_of(const char *name) {
-  for (int i = 0; i < LEVELS; i++)
-    if (strcmp(name, levels[i].name) == 0) return i;
-  fprintf(stderr, "paper_figures: --level: no level '%s' (see --help)\n", name);
-  exit(2);
-}
+static const option options[] = {
+    {"--eager-bytes", "N", "size of the eager message (10000)", .whole = &set.eager_bytes,
+     .range = {1025, 1e6}},
+    {"--large-bytes", "N", "size of the other messages (1000000)", .whole = &set.large_bytes,
+     .range = {2000, 1e9}},
+    {"--fragment-bytes", "N", "fragment of the pipelined rendezvous (125000)",
+     .whole = &set.fragment_bytes, .range = {1025, 1e8}},
+    {"--points", "N", "lengths of computation (13)", .whole = &set.points,
+     .range = {2, MAX_POINTS}},
+    {"--rounds", "N", "messages per length (5)", .whole = &set.rounds, .range = {1, MAX_ROUNDS}},
+    {"--level", "NAME",
+     "how messages move: flow, loggp or, built with Verilator, rtl; again for a further exact "
+     "curve (flow)",
+     .take = choose_level},
+    {"--platform", "FILE", "machine, as pm_platform_read reads it (two BXI-like nodes)",
+     .text = &set.platform},
+    {"--output", "FILE", "the page (paper_figures.html beside this program)", .text = &set.output},
+    {0}};
+static const command_line line = {"usage: paper_figures [options]\n", options, NULL};
 static void read_options(int argc, char **argv) {
-  int chosen = 0;
-  for (int i = 1; i < argc; i += 2) {
-    const char *name = argv[i], *value = argv[i + 1];
-    if (strcmp(name, "--help") == 0) usage();
-    if (!value) fprintf(stderr, "paper_figures: %s: its value is missing\n", name), exit(2);
-    if (strcmp(name, "--output") == 0)
-      set.output = value;
-    else if (strcmp(name, "--platform") == 0)
-      set.platform = value;
-    else if (strcmp(name, "--level") != 0)
-      number_options_set("paper_figures", options, OPTIONS, name, value);
-    else if (chosen < LEVELS)
-      set.levels[chosen++] = level_of(value);
-  }
-  if (chosen) set.level_count = chosen;
+  if (options_read(&line, argc, argv)) options_refuse(argv[1], "no option (--help)");
   if (set.large_bytes <= set.eager_bytes || set.large_bytes / set.fragment_bytes > 60 ||
       set.rounds * (set.large_bytes / set.fragment_bytes + 1) > MAX_STAMPS)
-    fprintf(stderr,
-            "paper_figures: --large-bytes: more than --eager-bytes, at most 60 fragments\n"),
-        exit(2);
+    options_refuse("--large-bytes", "more than --eager-bytes, at most 60 fragments");
 }
 
 int main(int argc, char **argv) {

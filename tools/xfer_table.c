@@ -48,6 +48,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
 #include "tools/table_make.h"
@@ -60,15 +61,6 @@
 static int fail(const char *what, const nbc_error *err) {
   fprintf(stderr, "xfer_table: %s: %s\n", what, err->text);
   return 1;
-}
-
-/* An option instead of a file: none but --help is known. */
-static int usage(const char *option, const char *text) {
-  if (strcmp(option, "--help") != 0)
-    fprintf(stderr, "xfer_table: %s: unknown option, or its value is missing\n", option);
-  fprintf(strcmp(option, "--help") ? stderr : stdout,
-          "usage: %s\nMeasures how long messages take; FILE gets lines \"bytes seconds\".\n", text);
-  return strcmp(option, "--help") ? 2 : 0;
 }
 
 /* A table that nbc has measured stands under this name when it is whole: before, it is NAME.part.NUMBER. */
@@ -105,7 +97,6 @@ static int write_table(const nbc_table *table, const char *path, const char *bet
 
 #ifdef NBC_WITH_MPI
 #  include "tools/table_fastest.h"
-#  include "tools/number_options.h"
 #  include "tools/xfer_table_hosts.h"
 #  include "tools/xfer_table_sockets.h"
 
@@ -722,66 +713,60 @@ static bool nobody_joined(void) {
   return !any;
 }
 
+static uint64_t budget_s = BUDGET_S;
+static bool only_tail, only_hosts;
+static const char *other, *merged;
+static const option options[] = {
+    {"--seconds", "N", "the times of all sizes take no longer, nor does the link (60)",
+     .whole = &budget_s, .range = {1, 86400}},
+    {"--other", "FILE", "between two nodes only", .text = &other},
+    {"--tail", NULL, "eager_bytes and tail_bytes alone, on standard output", .flag = &only_tail},
+    {"--hosts", NULL, "the hosts of the run, on standard output", .flag = &only_hosts},
+    {"--merge", "FILE", "one table of several FILEs, of the fastest times", .text = &merged},
+    {0}};
+static const command_line line = {
+    "usage: mpirun -n N xfer_table_mpi [--seconds N] SAME_NODE_FILE [OTHER_NODE_FILE]\n"
+    "       mpirun -n N xfer_table_mpi [--seconds N] --other OTHER_NODE_FILE\n"
+    "       mpirun -n N xfer_table_mpi [--seconds N] --tail | --hosts\n"
+    "       xfer_table_mpi --merge FILE WHY FILE...\n"
+    "Measures how long messages take; FILE gets lines \"bytes seconds\".\n",
+    options, NULL};
+
 int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
   output_begin("xfer_table");
   output_version(argc, argv, NBC_VERSION_STRING);
-  uint64_t seconds = BUDGET_S;
-  const number_option option = {
-      "--seconds", "the times of all sizes take no longer, nor does the link", &seconds, 1, 86400};
-  if (argc > 2 && strcmp(argv[1], option.name) == 0) {
-    number_options_set("xfer_table", &option, 1, argv[1], argv[2]);
-    budget_ns = (int64_t)seconds * 1000000000;
-    argc -= 2, argv += 2;
-  }
-  const bool only_tail = argc == 2 && strcmp(argv[1], "--tail") == 0;
-  const bool only_hosts = argc == 2 && strcmp(argv[1], "--hosts") == 0;
-  const bool only_other = argc == 3 && strcmp(argv[1], "--other") == 0;
-  if (argc > 4 && strcmp(argv[1], "--merge") == 0)
-    return merge_tables(argv[2], argv[3], argv + 4, argc - 4);
-  if (argc > 1 && argv[1][0] == '-' && !only_tail && !only_hosts && !only_other) {
-    const int asked =
-        usage(argv[1], "mpirun -n N xfer_table_mpi [--seconds N] SAME_NODE_FILE [OTHER_NODE_FILE]\n"
-                       "       mpirun -n N xfer_table_mpi [--seconds N] --other OTHER_NODE_FILE\n"
-                       "       mpirun -n N xfer_table_mpi [--seconds N] --tail | --hosts\n"
-                       "       xfer_table_mpi --merge FILE WHY FILE...");
-    if (asked == 0) {
-      number_options_print(&option, 1);
-      puts("  --other FILE         between two nodes only\n"
-           "  --tail               eager_bytes and tail_bytes alone, on standard output\n"
-           "  --hosts              the hosts of the run, on standard output\n"
-           "  --merge FILE WHY FILE...  one table of several, of the fastest times");
-    }
-    return asked;
-  }
+  const int count = options_read(&line, argc, argv);
+  budget_ns = (int64_t)budget_s * 1000000000;
+  if (merged && count > 1) return merge_tables(merged, argv[1], argv + 2, count - 1);
+  const bool has_no_file = other || only_tail || only_hosts;
+  const char *const paths[] = {count > 0 ? argv[1] : NULL, count > 1 ? argv[2] : other};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (merged || (has_no_file ? count > 0 : count < 1 || count > 2)) {
+    if (rank == 0) fputs(line.usage, stderr);
+    MPI_Finalize();
+    return 2;
+  }
   if (only_hosts) {
     print_hosts(rank, size);
     MPI_Finalize();
     return 0;
   }
-  if (argc < 2 || argc > 3) {
-    if (rank == 0)
-      fprintf(stderr, "usage: mpirun -n N %s SAME_NODE_FILE [OTHER_NODE_FILE]\n", argv[0]);
-    MPI_Finalize();
-    return 2;
-  }
-  int can_write = 1;
-  for (int i = only_other ? 2 : 1; rank == 0 && !only_tail && i < argc; i++)
-    can_write = output_can_create(argv[i]) && can_write;
+  int can_write = rank > 0 || (output_can_create(paths[0]) & output_can_create(paths[1]));
   MPI_Bcast(&can_write, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (!can_write) argc = 0, status = 1;
-  for (int i = only_other ? 2 : 1; i < argc; i++) {
-    world = join(i == 1);
+  if (!can_write) status = 1;
+  for (int i = 0; i < 2 && can_write; i++) {
+    if (!paths[i] && !(only_tail && i == 0)) continue;
+    world = join(i == 0);
     if (only_tail && nobody_joined()) world = join(false);
     if (world != MPI_COMM_NULL) {
-      status |= only_tail ? print_tail() : measure(argv[i], between[i - 1], i == 1 ? 5e-6 : 1e-4);
+      status |= only_tail ? print_tail() : measure(paths[i], between[i], i == 0 ? 5e-6 : 1e-4);
       MPI_Comm_free(&world);
     } else if (rank == 0) {
-      fprintf(stderr, "%s: not written: no %s here\n", argv[i], between[i - 1]);
+      fprintf(stderr, "%s: not written: no %s here\n", paths[i] ? paths[i] : "--tail", between[i]);
       status = 1;
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -792,6 +777,12 @@ int main(int argc, char **argv) {
 
 #else
 static const char *path;
+static const option options[] = {{0}};
+static const command_line line = {
+    "usage: xfer_table FILE (between two threads; between processes: xfer_table_mpi, "
+    "xfer_table_mpich)\n"
+    "Measures how long messages take; FILE gets lines \"bytes seconds\".\n",
+    options, NULL};
 
 static nbc_status rank_of_two(nbc_transport *t, void *user) {
   nbc_table *table = NULL;
@@ -813,13 +804,7 @@ int main(int argc, char **argv) {
   output_begin("xfer_table");
   output_version(argc, argv, NBC_VERSION_STRING);
   memset(&desc, 0, sizeof desc);
-  if (argc > 1 && argv[1][0] == '-')
-    return usage(argv[1], "xfer_table FILE (between two threads; between processes: "
-                          "xfer_table_mpi, xfer_table_mpich)");
-  if (argc != 2) {
-    fprintf(stderr, "usage: %s FILE\n", argv[0]);
-    return 2;
-  }
+  if (options_read(&line, argc, argv) != 1) return fputs(line.usage, stderr), 2;
   path = argv[1];
   if (!output_can_create(path)) return 1;
   if (nbc_threads_create(&desc, &world) != NBC_OK) return 1;

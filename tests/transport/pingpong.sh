@@ -60,12 +60,12 @@ check "the table has every cell, bounds in order" every_cell_is_there
 check "blocking calls hide nothing" blocking_hides_nothing
 check "the page has every panel, needs no network, no script" page_shows_every_panel
 check "table and page say the same" page_explains_as_the_table_does
-check "unknown option is refused" refuses "unknown or incomplete option '--dance'" --dance 3
-check "missing number is refused" refuses "--points takes a number from 2 to 33" --points
+check "unknown option is refused" refuses "--dance: unknown option" --dance 3
+check "missing number is refused" refuses "--points: its value is missing" --points
 check "text for a number is refused" refuses "not '12x'" --tests 12x
-check "too large is refused" refuses "--repetitions takes" --repetitions 1001
-check "fraction is refused where it means nothing" refuses "--large-bytes takes" --large-bytes 1.5
-check "not a number is refused" refuses "--latency-us takes" --latency-us nan
+check "too large is refused" refuses "--repetitions: must be a whole number from 1 to 1000" --repetitions 1001
+check "fraction is refused where it means nothing" refuses "--large-bytes: must be a whole number" --large-bytes 1.5
+check "not a number is refused" refuses "--latency-us: must be a number" --latency-us nan
 check "page in a missing folder is an error before anything is measured" nothing_is_measured_for_no_page "$T/none/page.html"
 check "page on a full disk is an error" page_not_written /dev/full
 check "help" sh -c "'$pingpong' --help | grep -q '^usage'"

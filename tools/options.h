@@ -1,0 +1,106 @@
+/* options.h: the options of a command as one table, from which --help is printed and the arguments are read.
+
+     static const option options[] = {{"--seed", "N", "order of the sizes (1)", .whole = &seed, .range = {0, 1e15}},
+                                      {"--json", NULL, "as JSON", .flag = &json},
+                                      {0}};
+     static const command_line line = {"usage: ...\n", options, "Exit status: ...\n"};
+     const int file_count = options_read(&line, argc, argv); // the files: argv[1] ... argv[file_count]
+
+   A wrong word is refused with its option's name and exit status 2. After output_begin of output.h. For commands, not for
+   the library. */
+#ifndef OPTIONS_H_INCLUDED
+#define OPTIONS_H_INCLUDED
+#include "tools/number.h"
+#include "tools/output.h"
+#include <stdarg.h>
+
+/* One of the pointers says what the option takes and where it goes. */
+typedef struct option {
+  const char *name, *value, *help; /* value: what --help calls it; NULL: it has none */
+  bool *flag;
+  const char **text;
+  uint64_t *whole;
+  double *real;
+  double range[2];          /* least and most of numbers; of whole ones less than 2^53 */
+  const char *const *words; /* whole becomes the index of the one that is given */
+  const char *(*take)(const char *text); /* ret NULL, or what is wrong */
+} option;
+
+typedef struct command_line {
+  const char *usage; /* the lines before the options */
+  const option *options;
+  const char *more; /* and behind them; NULL: none */
+} command_line;
+
+static inline void options_print(const command_line *line) {
+  enum { MOST_WIDTH = 24, COLUMNS = 100 };
+  int begin = 0;
+  fputs(line->usage, stdout);
+  for (const option *o = line->options; o->name; o++) {
+    const int width = (int)(strlen(o->name) + (o->value ? 1 + strlen(o->value) : 0));
+    if (width > begin && width <= MOST_WIDTH) begin = width;
+  }
+  begin += 4;
+  for (const option *o = line->options; o->name; o++) {
+    int at = printf("  %s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+    for (const char *word = o->help; *word;) {
+      const int length = (int)strcspn(word, " ");
+      if (word == o->help ? at > begin - 2 : at + 1 + length > COLUMNS) putchar('\n'), at = 0;
+      at += printf("%*s%.*s", at < begin ? begin - at : 1, "", length, word);
+      word += length + (word[length] == ' ');
+    }
+    putchar('\n');
+  }
+  if (line->more) fputs(line->more, stdout);
+}
+
+/* Ends the program: name is wrong, and why. */
+static inline void options_refuse(const char *name, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "%s: %s: ", output__command, name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  exit(2);
+}
+
+static inline void options__set(const option *o, const char *text) {
+  int64_t whole = 0;
+  if (o->text) *o->text = text;
+  if (o->words) {
+    while (o->words[whole] && strcmp(o->words[whole], text) != 0) whole++;
+    if (!o->words[whole]) options_refuse(o->name, "no '%s' (--help)", text);
+  } else if (o->real ? !number_real(text, o->range[0], o->range[1], o->real)
+                     : o->whole &&
+                           !number_whole(text, (int64_t)o->range[0], (int64_t)o->range[1], &whole))
+    options_refuse(o->name, "must be a %snumber from %.16g to %.16g, not '%s'",
+                   o->real ? "" : "whole ", o->range[0], o->range[1], text);
+  if (o->whole) *o->whole = (uint64_t)whole;
+  const char *const why = o->take ? o->take(text) : NULL;
+  if (why) options_refuse(o->name, "%s", why);
+}
+
+/* ret the place of the first word from `at` on that is no option: of a program to be started, say. */
+static inline int options_before(const command_line *line, int at, int argc, char **argv) {
+  for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
+    const option *o = line->options;
+    while (o->name && strcmp(o->name, argv[at]) != 0) o++;
+    if (strcmp(argv[at], "--help") == 0) options_print(line), exit(0);
+    if (!o->name) options_refuse(argv[at], "unknown option (--help)");
+    if (o->flag) *o->flag = true;
+    if (!o->value) continue;
+    if (++at == argc) options_refuse(o->name, "its value is missing");
+    options__set(o, argv[at]);
+  }
+  return at;
+}
+
+/* Moves what is no option to argv[1], argv[2], ... ret how many */
+static inline int options_read(const command_line *line, int argc, char **argv) {
+  int count = 0;
+  for (int at = 1; (at = options_before(line, at, argc, argv)) < argc; at++)
+    argv[++count] = argv[at];
+  return count;
+}
+#endif /* OPTIONS_H_INCLUDED */
