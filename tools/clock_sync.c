@@ -15,18 +15,18 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-typedef struct options {
-  int ranks;
+typedef struct settings {
+  uint64_t ranks;
   double watch_s, interval_s, wander_ppm_per_s;
   bool doubt;
-} options;
+} settings;
 
 typedef struct line { /* what rank 0 prints of every rank */
   nbc_sync_info now;
@@ -119,7 +119,7 @@ static void print_assumed(const nbc_transport *t, const nbc_sync_desc *desc, con
 }
 
 static nbc_status watch(nbc_transport *transport, void *user) {
-  const options *o = (const options *)user;
+  const settings *o = (const settings *)user;
   nbc_transport t = *transport;
   nbc_sync *sync = NULL;
   nbc_error err = {NBC_OK, 0, ""};
@@ -154,66 +154,30 @@ static nbc_status watch(nbc_transport *transport, void *user) {
   return status != NBC_OK ? status : broken ? NBC_E_CLOCK : NBC_OK;
 }
 
-static bool parse(int argc, char **argv, options *o) {
-  int64_t ranks = o->ranks;
-  for (int i = 1; i < argc; i++) {
-    const char *next = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-d") == 0)
-      o->doubt = true;
-    else if (strcmp(argv[i], "-n") == 0 && number_whole(next, 1, 256, &ranks))
-      i++;
-    else if (strcmp(argv[i], "-t") == 0 && number_real(next, 0, 1e6, &o->watch_s))
-      i++;
-    else if (strcmp(argv[i], "-w") == 0 && number_real(next, 0, 1e4, &o->wander_ppm_per_s))
-      i++;
-    else if (strcmp(argv[i], "-i") == 0 && number_real(next, 1e-3, 1e5, &o->interval_s))
-      i++;
-    else {
-      const bool has_value = strlen(argv[i]) == 2 && strchr("ntwi", argv[i][1]);
-      fprintf(stderr, "clock_sync: %s%s%s: %s\n", argv[i], has_value && *next ? " " : "",
-              has_value ? next : "",
-              !has_value ? "unknown option"
-              : *next    ? "not a number, or out of range"
-                         : "its value is missing");
-      return false;
-    }
-  }
-  o->ranks = (int)ranks;
-  return true;
-}
-
-static int usage(FILE *out) {
-  fputs("usage: clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS] [-w PPM] [-d]\n"
-        "How far apart clocks of ranks are, how fast they drift, and how sure that is.\n"
-        "  -n RANKS    threads, 1 to 256 (2); with an MPI, its processes\n"
-        "  -t SECONDS  how long to watch (3)\n"
-        "  -i SECONDS  between two looks (0.5)\n"
-        "  -w PPM      how much a rate may change per second (1)\n"
-        "  -d          doubt that ranks of one node read one counter\n",
-        out);
-  return out == stderr ? 2 : 0;
-}
+static settings o = {2, 3, 0.5, 1, false};
+static const option options[] = {
+    {"-n", "RANKS", "threads, 1 to 256 (2); with an MPI, its processes", .whole = &o.ranks,
+     .range = {1, 256}},
+    {"-t", "SECONDS", "how long to watch (3)", .real = &o.watch_s, .range = {0, 1e6}},
+    {"-i", "SECONDS", "between two looks (0.5)", .real = &o.interval_s, .range = {1e-3, 1e5}},
+    {"-w", "PPM", "how much a rate may change per second (1)", .real = &o.wander_ppm_per_s,
+     .range = {0, 1e4}},
+    {"-d", NULL, "doubt that ranks of one node read one counter", .flag = &o.doubt},
+    {0}};
+static const command_line command = {
+    "usage: clock_sync [-n RANKS] [-t SECONDS] [-i SECONDS] [-w PPM] [-d]\n"
+    "How far apart clocks of ranks are, how fast they drift, and how sure that is.\n",
+    options, NULL};
 
 int main(int argc, char **argv) {
-  options o = {2, 3, 0.5, 1, false};
   nbc_status status;
   output_begin("clock_sync");
   output_version(argc, argv, NBC_VERSION_STRING);
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--help") == 0) return usage(stdout);
+  if (options_read(&command, argc, argv)) options_refuse(argv[1], "no option (--help)");
 #ifdef NBC_WITH_MPI
   nbc_transport *t;
   nbc_error err;
   MPI_Init(&argc, &argv);
-#endif
-  if (!parse(argc, argv, &o)) {
-    usage(stderr);
-#ifdef NBC_WITH_MPI
-    MPI_Finalize();
-#endif
-    return 2;
-  }
-#ifdef NBC_WITH_MPI
   status = nbc_mpi_create(MPI_COMM_WORLD, NULL, &t, &err);
   if (status == NBC_OK)
     status = watch(t, &o);
@@ -226,7 +190,7 @@ int main(int argc, char **argv) {
   nbc_threads_desc desc;
   nbc_threads *world;
   memset(&desc, 0, sizeof desc);
-  desc.size = o.ranks;
+  desc.size = (int)o.ranks;
   status = nbc_threads_create(&desc, &world);
   if (status == NBC_OK) status = nbc_threads_run(world, watch, &o);
   if (status != NBC_OK)

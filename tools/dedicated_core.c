@@ -20,7 +20,7 @@
              arguments or input. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <math.h>
 #include <sched.h>
@@ -35,9 +35,12 @@ static const char example[] =
     "wait_count 10000\nmin_wait_s 3.2e-5\nblocking_s 11.7\nother_s 0\n";
 
 static nbc_dedicated_input input;
+static const char *svg, *cost_path, *scaling;
+static uint64_t core_count;
+static double alpha_ratio = -1; /* not given */
+static bool is_example;
 static double
     core_wait_ratio; /* of the run's time, that its processes waited for a core; 0: little */
-static bool costs_are_given;                 /* of calls, measured by themselves */
 static int report_count, reports_here_count; /* JSON reports read; of them, from this host */
 
 static int fail(const char *what) {
@@ -232,7 +235,7 @@ static void print_verdict(const nbc_dedicated_result *formula,
 static void print_grounds(const nbc_dedicated_result *refined) {
   const int n = input.core_count;
   const double waits_s = input.wait_count * input.min_wait_s;
-  const bool rests_on_waits = !costs_are_given && waits_s > 0.01 * input.noprog_s;
+  const bool rests_on_waits = !cost_path && waits_s > 0.01 * input.noprog_s;
   if (!input.scaling_size) {
     printf("It rests on N/(N-1)%s: on one core less computation is taken to last %.3f times as "
            "long%s. "
@@ -254,7 +257,7 @@ static void print_grounds(const nbc_dedicated_result *refined) {
       n - 1);
 }
 
-static int report(const char *svg) {
+static int report(void) {
   static const char *const names[] = {"every transfer has enough computation before its wait",
                                       "only the dedicated core progresses communication",
                                       "computation scales linearly"};
@@ -297,67 +300,48 @@ static int report(const char *svg) {
   return svg ? write_svg(svg, (const double(*)[11])total_s) : 0;
 }
 
-static const char usage[] =
+static const option options[] = {
+    {"--cores", "N", "of each process; without it this machine's, divided by the reports from here",
+     .whole = &core_count, .range = {2, 1e6}},
+    {"--scaling", "THREADS:SECONDS,...",
+     "computation measured with so many threads, as in 15:4.3,16:4.1 (else one core less takes "
+     "N/(N-1) times as long)",
+     .text = &scaling},
+    {"--alpha", "A", "share of the blocking calls that are made nonblocking, 0 to 1",
+     .real = &alpha_ratio, .range = {0, 1}},
+    {"--costs", "FILE", "what calls cost here, from fit_model --dedicated", .text = &cost_path},
+    {"--svg", "FILE", "predicted time by alpha, drawn", .text = &svg},
+    {"--example", NULL, "prints the input of a run that the model was made for",
+     .flag = &is_example},
+    {0}};
+static const command_line command = {
     "usage: dedicated_core [--cores N] [--scaling THREADS:SECONDS,...] [--alpha A] [--costs FILE]\n"
     "                      [--svg FILE] [REPORT...]\n"
     "       dedicated_core --example\n"
     "Would a program run faster if one core of each process did nothing but communication?\n"
-    "  REPORT        of the overlap preload (one per process), of mpiP, or lines \"field value\" "
-    "as\n"
-    "                --example prints; without any: that example\n"
-    "  --cores N     of each process; without it this machine's, divided by the reports from here\n"
-    "  --scaling THREADS:SECONDS,...  computation measured with so many threads, as in "
-    "15:4.3,16:4.1\n"
-    "                (else one core less takes N/(N-1) times as long)\n"
-    "  --alpha A     share of the blocking calls that are made nonblocking, 0 to 1\n"
-    "  --costs FILE  what calls cost here, from fit_model --dedicated\n"
-    "  --svg FILE    predicted time by alpha, drawn\n"
-    "  --example     prints the input of a run that the model was made for\n"
-    "Exit status: 2: bad arguments or input.";
+    "REPORT: of the overlap preload (one per process), of mpiP, or lines \"field value\" as\n"
+    "--example prints; without any: that example.\n",
+    options, "Exit status: 2: bad arguments or input.\n"};
 
 int main(int argc, char **argv) {
-  const char *svg = NULL, *cores = NULL, *alpha = NULL, *costs = NULL, *scaling = NULL;
   nbc_error err = {0};
-  char **const paths = argv + 1; /* moved together, from between the options */
-  int path_count = 0;
   output_begin("dedicated_core");
   output_version(argc, argv, NBC_VERSION_STRING);
-  for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "--", 2) != 0) {
-      paths[path_count++] = argv[i];
-      continue;
-    }
-    if (strcmp(argv[i], "--help") == 0) return puts(usage), 0;
-    if (strcmp(argv[i], "--example") == 0) return fputs(example, stdout), 0;
-    const char **value = strcmp(argv[i], "--svg") == 0       ? &svg
-                         : strcmp(argv[i], "--cores") == 0   ? &cores
-                         : strcmp(argv[i], "--alpha") == 0   ? &alpha
-                         : strcmp(argv[i], "--costs") == 0   ? &costs
-                         : strcmp(argv[i], "--scaling") == 0 ? &scaling
-                                                             : NULL;
-    if (!value || i + 1 == argc)
-      return fprintf(stderr, "dedicated_core: %s: %s\n%s\n", argv[i],
-                     value ? "its value is missing" : "unknown option", usage),
-             2;
-    *value = argv[++i];
-  }
+  char **const paths = argv + 1;
+  const int path_count = options_read(&command, argc, argv);
+  if (is_example) return fputs(example, stdout), 0;
   nbc_status status =
       path_count ? read_input(paths, path_count, &err)
                  : nbc_dedicated_parse(example, sizeof example - 1, "example", &input, &err);
   if (!status && !(input.noprog_s > 0) && !(input.comp_s > 0)) /* an empty file, say */
     return fprintf(stderr, "dedicated_core: %s: neither noprog_s nor comp_s in it\n", paths[0]), 2;
-  if (!status && costs) status = read_costs(costs, &err);
-  costs_are_given = costs != NULL;
+  if (!status && cost_path) status = read_costs(cost_path, &err);
   if (status) return fail(err.text);
-  int64_t wanted;
-  if (cores && !number_whole(cores, 2, 1000000, &wanted))
-    return fail("--cores: must be a number from 2 to 1000000");
-  if (cores) input.core_count = (int)wanted;
+  if (core_count) input.core_count = (int)core_count;
   if (scaling && !read_scaling(scaling))
     return fail(
         "--scaling: THREADS:SECONDS at least twice, threads ascending, as in 15:4.3,16:4.1");
-  if (alpha && !number_real(alpha, 0, 1, &input.alpha_ratio))
-    return fail("--alpha: must be in 0..1");
+  if (alpha_ratio >= 0) input.alpha_ratio = alpha_ratio;
   if (input.core_count == 0 && cores_found() >= 2) {
     input.core_count = cores_found();
     printf("%d cores for each of the %d processes: what this machine has, divided (--cores "
@@ -367,5 +351,5 @@ int main(int argc, char **argv) {
   if (input.core_count == 0)
     return fail("--cores: the input does not say on how many cores each process ran, and it was "
                 "not this machine, or there are too few");
-  return report(svg);
+  return report();
 }

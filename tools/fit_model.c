@@ -25,7 +25,7 @@
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
 #include "plot.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
 #include "tools/sample_line.h"
@@ -33,12 +33,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTINE, PICTURE, TABLE, RAW, PLATFORM, MESSAGES, DEDICATED, MAX_BYTES, SEED, OPTIONS };
-static const char *const names[OPTIONS] = {"--routine",   "--picture",   "--table",
-                                           "--raw",       "--platform",  "--messages",
-                                           "--dedicated", "--max-bytes", "--seed"};
+enum { ROUTINE, PICTURE, TABLE, RAW, PLATFORM, MESSAGES, DEDICATED, OPTIONS };
 static const char *value[OPTIONS];
-static int64_t max_bytes, seed = 1; /* max_bytes 0: the default */
+static uint64_t max_bytes, seed = 1; /* max_bytes 0: the default */
 
 static int fail(const char *what, const char *why) {
   fprintf(stderr, "fit_model: %s%s%s\n", what, *why ? ": " : "", why);
@@ -100,8 +97,8 @@ static int read_samples(const char *path, nbc_model_series *s) {
 }
 
 /* ---- what is written ------------------------------------------------------------------------------- */
-static FILE *create(int option) { return output_create(value[option]); }
-static int done(FILE *out, int option) { return output_close(out, value[option]) ? 0 : 1; }
+static FILE *create(int which) { return output_create(value[which]); }
+static int done(FILE *out, int which) { return output_close(out, value[which]) ? 0 : 1; }
 
 static void print_ranges(const nbc_model *m, const nbc_model_loggp *l, FILE *out) {
   fprintf(out, "%10s %10s %12s %12s %9s  %s\n", "from B", "to B", "us at 0 B", "ns per B",
@@ -301,12 +298,12 @@ static int report(const nbc_model *m, const nbc_model_loggp *l, const nbc_model_
   if (value[RAW]) bad = worse(bad, write_raw(s, l ? &l->gap_samples : NULL));
   if (value[PLATFORM] && !l) bad = worse(bad, write_noise(m, s));
   if (value[MESSAGES]) bad = worse(bad, write_messages(m));
-  for (int option = PLATFORM; option <= DEDICATED && l; option++) {
-    FILE *out = value[option] ? create(option) : NULL;
-    if (value[option] && !out) return 2;
-    if (out && option == PLATFORM) nbc_model_write_platform(l, out);
-    if (out && option == DEDICATED) nbc_model_write_dedicated(l, out);
-    if (out) bad = worse(bad, done(out, option));
+  for (int which = PLATFORM; which <= DEDICATED && l; which++) {
+    FILE *out = value[which] ? create(which) : NULL;
+    if (value[which] && !out) return 2;
+    if (out && which == PLATFORM) nbc_model_write_platform(l, out);
+    if (out && which == DEDICATED) nbc_model_write_dedicated(l, out);
+    if (out) bad = worse(bad, done(out, which));
   }
   return bad;
 }
@@ -335,8 +332,8 @@ static nbc_status measure(nbc_transport *t, void *user) {
   nbc_model_loggp l;
   nbc_error err;
   memset(&desc, 0, sizeof desc);
-  desc.max_bytes = (uint64_t)max_bytes;
-  desc.seed = (uint64_t)seed;
+  desc.max_bytes = max_bytes;
+  desc.seed = seed;
   if (t->rank > 0 && t->rank < t->size - 1) return NBC_OK;
   progress_begin(&line, "fit_model", t->rank == 0);
   desc.on_progress = show_progress;
@@ -351,50 +348,40 @@ static nbc_status measure(nbc_transport *t, void *user) {
   return status;
 }
 
-static const char help[] =
+static const option options[] = {
+    {"--routine", "NAME", "of a FILE with several routines, this one", .text = &value[ROUTINE]},
+    {"--picture", "FILE", "a page: samples, lines, residuals, noise", .text = &value[PICTURE]},
+    {"--table", "FILE", "transfer-time table (nbc see --table)", .text = &value[TABLE]},
+    {"--raw", "FILE", "the samples", .text = &value[RAW]},
+    {"--platform", "FILE",
+     "lines for a platform of pm_run: measured, LogGP; of a FILE, which holds the times of a "
+     "computation then, its noise",
+     .text = &value[PLATFORM]},
+    {"--messages", "FILE",
+     "of a FILE with half round trips: LogGP for a platform of pm_run --level loggp",
+     .text = &value[MESSAGES]},
+    {"--dedicated", "FILE", "what calls cost, for dedicated_core (measured only)",
+     .text = &value[DEDICATED]},
+    {"--max-bytes", "N", "largest message that is measured (1048576)", .whole = &max_bytes,
+     .range = {1, 1 << 30}},
+    {"--seed", "N", "order of the sizes that are measured (1)", .whole = &seed, .range = {0, 1e15}},
+    {0}};
+static const command_line command = {
     "usage: fit_model [OPTIONS] FILE    fits times that were measured before\n"
     "       fit_model [OPTIONS]         measures (fit_model between two threads; fit_model_mpi, "
     "fit_model_mpich\n"
     "                                   between the first and the last process) and fits\n"
     "What a message costs: straight lines over ranges of sizes, LogGP, noise.\n"
-    "  FILE              lines \"bytes seconds [routine]\" of at most %d different sizes\n"
-    "  --routine NAME    of a FILE with several routines, this one\n"
-    "  --picture FILE    a page: samples, lines, residuals, noise\n"
-    "  --table FILE      transfer-time table (nbc see --table)\n"
-    "  --raw FILE        the samples\n"
-    "  --platform FILE   lines for a platform of pm_run: measured, LogGP; of a FILE, which holds "
-    "the times of a\n"
-    "                    computation then, its noise\n"
-    "  --messages FILE   of a FILE with half round trips: LogGP for a platform of pm_run --level "
-    "loggp\n"
-    "  --dedicated FILE  what calls cost, for dedicated_core (measured only)\n"
-    "  --max-bytes N     largest message that is measured (1048576)\n"
-    "  --seed N          order of the sizes that are measured (1)\n"
-    "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.\n";
+    "FILE: lines \"bytes seconds [routine]\" of at most 256 different sizes.\n",
+    options, "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.\n"};
 
-/* Exit status, or -1 to go on. */
+/* ret 2, or -1 to go on */
 static int read_arguments(int argc, char **argv, const char **file) {
-  for (int i = 1, k; i < argc; i++) {
-    for (k = 0; k < OPTIONS && strcmp(argv[i], names[k]) != 0;) k++;
-    if (strcmp(argv[i], "--help") == 0) {
-      printf(help, NBC_MODEL_MAX_SIZES);
-      return 0;
-    }
-    if (k < OPTIONS && i + 1 < argc)
-      value[k] = argv[++i];
-    else if (k < OPTIONS)
-      return fail(argv[i], "its value is missing (--help)");
-    else if (argv[i][0] == '-' || *file)
-      return fail(argv[i], "unknown option, or a second file (--help)");
-    else
-      *file = argv[i];
-  }
-  if (value[MAX_BYTES] && !number_whole(value[MAX_BYTES], 1, 1 << 30, &max_bytes))
-    return fail("--max-bytes", "must be 1 ... 1073741824");
-  if (value[SEED] && !number_whole(value[SEED], 0, 1000000000000000, &seed))
-    return fail("--seed", "must be 0 ... 1e15");
-  for (int k = DEDICATED; k < OPTIONS && *file; k++)
-    if (value[k]) return fail(names[k], "needs a measurement, not a file");
+  const int count = options_read(&command, argc, argv);
+  if (count > 1) return fail(argv[2], "a second file (--help)");
+  if (count) *file = argv[1];
+  if (*file && (value[DEDICATED] || max_bytes || seed != 1))
+    return fail("--dedicated, --max-bytes, --seed", "each needs a measurement, not a file");
   if (value[ROUTINE] && !*file) return fail("--routine", "needs a file of samples");
   if (value[MESSAGES] && !*file) return fail("--messages", "needs a file (measured: --platform)");
   if (value[MESSAGES] && value[PLATFORM])
@@ -405,7 +392,7 @@ static int read_arguments(int argc, char **argv, const char **file) {
 static bool can_write_all(void) {
   bool can = true;
   for (int k = 0; k < OPTIONS; k++)
-    if (k != ROUTINE && k != MAX_BYTES && k != SEED) can = output_can_create(value[k]) && can;
+    if (k != ROUTINE) can = output_can_create(value[k]) && can;
   return can;
 }
 

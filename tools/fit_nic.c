@@ -24,7 +24,7 @@
 #define PORTALS_MODEL_IMPLEMENTATION
 #include "portals_model.h"
 #include "plot.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/sample_line.h"
 #include "fit_nic.h"
@@ -41,7 +41,8 @@ typedef struct points { /* of a routine, by size */
 } points;
 static points of[ROUTINES];
 static struct {
-  const char *platform, *keys, *output, *picture, *simulate, *tcp, *serve, *most;
+  const char *platform, *keys, *output, *picture, *simulate, *tcp;
+  uint64_t port;
 } given;
 static uint64_t most_bytes = 1048576;
 
@@ -494,63 +495,44 @@ static int measure_tcp(const char *path) {
   return bad;
 }
 static int serve(void) {
-  int64_t number;
-  if (!number_whole(given.serve, 1, 65535, &number))
-    return fail("--tcp-serve: a port from 1 to 65535", given.serve);
-  uint16_t port = (uint16_t)number;
+  uint16_t port = (uint16_t)given.port;
   const int listening = tcp_listen(&port);
   return listening < 0 ? tcp_fail("--tcp-serve") : tcp_serve(listening, most_bytes);
 }
-static int usage(void) {
-  puts(
-      "usage: fit_nic [--platform FILE] [--keys KEY,...] [--output FILE] [--picture FILE] "
-      "[--max-bytes N] SAMPLES...\n"
-      "       fit_nic --simulate RAW [--platform FILE] [--max-bytes N]\n"
-      "       fit_nic --tcp HOST:PORT|here [--max-bytes N] RAW\n"
-      "       fit_nic --tcp-serve PORT [--max-bytes N]\n"
-      "Fits the constants of a platform's NIC, PCI and wire to measured puts and gets.\n"
-      "SAMPLES hold lines \"bytes seconds routine\", as bench_rma --raw and fit_nic --tcp write "
-      "them.\n"
-      "  --platform FILE  what the fit begins with, and keeps of what is not fitted (a bxi2)\n"
-      "  --keys KEY,...   what is fitted (wire_latency_ns,pci_latency_ns,nic_put_ns,nic_get_ns,\n"
-      "                   nic_response_ns,pio_bytes_per_s,link_bytes_per_s); also cpu_command_ns,\n"
-      "                   pci_flow_bytes_per_s, command_bytes, event_bytes, ack_bytes\n"
-      "  --output FILE    the platform with the fitted constants, for pm_run; residuals as "
-      "comments\n"
-      "  --picture FILE   a page: measured and simulated times, residuals\n"
-      "  --max-bytes N    largest message that is used or made (1048576)\n"
-      "  --simulate RAW   writes what the model takes, as samples\n"
-      "  --tcp HOST:PORT  measures over TCP; here: with a child on this host\n"
-      "  --tcp-serve PORT the other side\n"
-      "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.");
-  return 0;
-}
-/* Exit status, or -1 to go on. Files are moved to the front of argv. */
+static const option options[] = {
+    {"--platform", "FILE", "what the fit begins with, and keeps of what is not fitted (a bxi2)",
+     .text = &given.platform},
+    {"--keys", "KEY,...",
+     "what is fitted (wire_latency_ns,pci_latency_ns,nic_put_ns,nic_get_ns, "
+     "nic_response_ns,pio_bytes_per_s,link_bytes_per_s); also cpu_command_ns, "
+     "pci_flow_bytes_per_s, command_bytes, event_bytes, ack_bytes",
+     .text = &given.keys},
+    {"--output", "FILE",
+     "the platform with the fitted constants, for pm_run; residuals as comments",
+     .text = &given.output},
+    {"--picture", "FILE", "a page: measured and simulated times, residuals",
+     .text = &given.picture},
+    {"--max-bytes", "N", "largest message that is used or made (1048576)", .whole = &most_bytes,
+     .range = {1, 1 << 30}},
+    {"--simulate", "RAW", "writes what the model takes, as samples", .text = &given.simulate},
+    {"--tcp", "HOST:PORT", "measures over TCP; here: with a child on this host",
+     .text = &given.tcp},
+    {"--tcp-serve", "PORT", "the other side", .whole = &given.port, .range = {1, 65535}},
+    {0}};
+static const command_line command = {
+    "usage: fit_nic [--platform FILE] [--keys KEY,...] [--output FILE] [--picture FILE] "
+    "[--max-bytes N] SAMPLES...\n"
+    "       fit_nic --simulate RAW [--platform FILE] [--max-bytes N]\n"
+    "       fit_nic --tcp HOST:PORT|here [--max-bytes N] RAW\n"
+    "       fit_nic --tcp-serve PORT [--max-bytes N]\n"
+    "Fits the constants of a platform's NIC, PCI and wire to measured puts and gets.\n"
+    "SAMPLES hold lines \"bytes seconds routine\", as bench_rma --raw and fit_nic --tcp write "
+    "them.\n",
+    options, "Exit status: 0 done; 1 something was not written; 2 bad arguments or input.\n"};
+/* ret 2, or -1 to go on; files: how many, from argv[1] on */
 static int read_arguments(int argc, char **argv, int *files) {
-  static const struct {
-    const char *name;
-    const char **to;
-  } options[] = {{"--platform", &given.platform}, {"--keys", &given.keys},
-                 {"--output", &given.output},     {"--picture", &given.picture},
-                 {"--simulate", &given.simulate}, {"--tcp", &given.tcp},
-                 {"--tcp-serve", &given.serve},   {"--max-bytes", &given.most}};
-  enum { COUNT = sizeof options / sizeof *options };
-  for (int i = 1, k; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0) return usage();
-    for (k = 0; k < COUNT && strcmp(argv[i], options[k].name) != 0;) k++;
-    if (k < COUNT && i + 1 == argc) return fail(argv[i], "its value is missing (--help)");
-    if (k < COUNT)
-      *options[k].to = argv[++i];
-    else if (argv[i][0] == '-')
-      return fail(argv[i], "unknown option (--help)");
-    else
-      argv[(*files)++] = argv[i];
-  }
-  int64_t most = (int64_t)most_bytes;
-  if (given.most && !number_whole(given.most, 1, 1 << 30, &most))
-    return fail("--max-bytes", "must be 1 ... 1073741824");
-  most_bytes = (uint64_t)most;
-  const int ways = !!given.simulate + !!given.tcp + !!given.serve;
+  *files = options_read(&command, argc, argv);
+  const int ways = !!given.simulate + !!given.tcp + !!given.port;
   if (ways > 1) return fail("--simulate, --tcp, --tcp-serve", "one of them");
   if (*files != (given.tcp ? 1 : 0) && (given.tcp || ways))
     return fail(given.tcp ? "--tcp" : "this",
@@ -565,8 +547,8 @@ int main(int argc, char **argv) {
   output_version(argc, argv, PM_VERSION_STRING);
   int bad = read_arguments(argc, argv, &files);
   if (bad >= 0) return bad;
-  if (given.tcp) return measure_tcp(argv[0]);
-  if (given.serve) return serve();
+  if (given.tcp) return measure_tcp(argv[1]);
+  if (given.port) return serve();
   fitted = pm_platform_bxi2(2);
   if (given.platform && pm_platform_load(given.platform, &fitted, error, sizeof error))
     return fail(error, "");
@@ -576,7 +558,7 @@ int main(int argc, char **argv) {
   bad = !memory[0] || !memory[1] ? fail("no memory", "") : 0;
   if (!bad && given.simulate)
     bad = write_simulated();
-  else if (!bad && !(bad = read_samples(argv, files)))
+  else if (!bad && !(bad = read_samples(argv + 1, files)))
     bad = fit() ? 0 : 1;
   if (!bad && !given.simulate) {
     print_fit(stdout, "");

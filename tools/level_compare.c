@@ -21,7 +21,7 @@
 #define PM_WITH_NBC
 #include "portals_model.h"
 #include "rtl/pm_rtl.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
@@ -504,22 +504,6 @@ static void sizes(uint64_t most) {
   for (uint64_t bytes = 32768; bytes <= most; bytes *= 2)
     run.r.size_bytes[run.r.size_count++] = bytes;
 }
-static int usage(FILE *out) {
-  fputs(
-      "usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "
-      "[--calibrate FILE]\n"
-      "Time of requests and collectives on NICs in RTL, and how far flow, LogGP and packet are "
-      "from it.\n"
-      "  --platform FILE   constants of the levels; with rtl/nic.platform, which is fitted to this "
-      "NIC, flow is within 5 %;\n"
-      "                    without: those of a BXI, which miss it by far\n"
-      "  --max BYTES       largest message, 64 to 16777216 (1048576)\n"
-      "  --nodes N         of the collectives, 2 to 16 (4)\n"
-      "  --html FILE       a page with drawings\n"
-      "  --calibrate FILE  fits the constants to RTL first and writes them\n",
-      out);
-  return out == stderr ? 2 : 0;
-}
 static int compare(pm_platform *p, const char *html, const char *fitted) {
   int ok = measure(RTL, p, 0) && measure(RTL, p, 1);
   if (ok && fitted) ok = calibrate(p);
@@ -533,29 +517,33 @@ static int compare(pm_platform *p, const char *html, const char *fitted) {
   return 0;
 }
 int main(int argc, char **argv) {
-  const char *platform = NULL, *html = NULL, *fitted = NULL, *most = "1048576", *nodes = "4";
+  const char *platform = NULL, *html = NULL, *fitted = NULL;
   char error[256];
-  int64_t bytes, node_count;
+  uint64_t bytes = 1048576, node_count = 4;
+  const option options[] = {
+      {"--platform", "FILE",
+       "constants of the levels; with rtl/nic.platform, which is fitted to this NIC, flow is "
+       "within 5 %; without: those of a BXI, which miss it by far",
+       .text = &platform},
+      {"--max", "BYTES", "largest message (1048576)", .whole = &bytes, .range = {64, 16777216}},
+      {"--nodes", "N", "of the collectives (4)", .whole = &node_count, .range = {2, 16}},
+      {"--html", "FILE", "a page with drawings", .text = &html},
+      {"--calibrate", "FILE", "fits the constants to RTL first and writes them", .text = &fitted},
+      {0}};
+  const command_line command = {
+      "usage: level_compare [--platform FILE] [--max BYTES] [--nodes N] [--html FILE] "
+      "[--calibrate FILE]\n"
+      "Time of requests and collectives on NICs in RTL, and how far flow, LogGP and packet are "
+      "from it.\n",
+      options, NULL};
   pm_platform p = pm_platform_bxi2(2);
   output_begin("level_compare");
-  for (int i = 1; i < argc; i++) {
-    const char **value = strcmp(argv[i], "--platform") == 0    ? &platform
-                         : strcmp(argv[i], "--html") == 0      ? &html
-                         : strcmp(argv[i], "--calibrate") == 0 ? &fitted
-                         : strcmp(argv[i], "--max") == 0       ? &most
-                         : strcmp(argv[i], "--nodes") == 0     ? &nodes
-                                                               : NULL;
-    if (strcmp(argv[i], "--help") == 0) return usage(stdout);
-    if (!value || i + 1 == argc) return fail(value ? "needs a value" : "unknown option", argv[i]);
-    *value = argv[++i];
-  }
-  if (!number_whole(most, 64, 16777216, &bytes)) return fail("--max: 64 to 16777216", most);
-  if (!number_whole(nodes, 2, 16, &node_count)) return fail("--nodes: 2 to 16", nodes);
+  if (options_read(&command, argc, argv)) return fail("no option", argv[1]);
   run.nodes = (int)node_count;
   if (platform && pm_platform_load(platform, &p, error, sizeof error))
     return fail(error, "--platform");
   if (!output_can_create(html) || !output_can_create(fitted)) return 1;
-  sizes((uint64_t)bytes);
+  sizes(bytes);
   run.rtl = pm_rtl_create();
   for (int i = 0; i < 4; i++) run.memory[i / 2][i % 2] = (unsigned char *)calloc(1, (size_t)bytes);
   const int status = compare(&p, html, fitted);

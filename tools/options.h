@@ -65,20 +65,30 @@ static inline void options_refuse(const char *name, const char *format, ...) {
   exit(2);
 }
 
-static inline void options__set(const option *o, const char *text) {
+static inline void options__set_number(const option *o, const char *text) {
+  const double least = o->range[0], most = o->range[1];
   int64_t whole = 0;
-  if (o->text) *o->text = text;
-  if (o->words) {
-    while (o->words[whole] && strcmp(o->words[whole], text) != 0) whole++;
-    if (!o->words[whole]) options_refuse(o->name, "no '%s' (--help)", text);
-  } else if (o->real ? !number_real(text, o->range[0], o->range[1], o->real)
-                     : o->whole &&
-                           !number_whole(text, (int64_t)o->range[0], (int64_t)o->range[1], &whole))
+  if (o->real ? !number_real(text, least, most, o->real)
+              : !number_whole(text, (int64_t)least, (int64_t)most, &whole))
     options_refuse(o->name, "must be a %snumber from %.16g to %.16g, not '%s'",
-                   o->real ? "" : "whole ", o->range[0], o->range[1], text);
+                   o->real ? "" : "whole ", least, most, text);
   if (o->whole) *o->whole = (uint64_t)whole;
-  const char *const why = o->take ? o->take(text) : NULL;
-  if (why) options_refuse(o->name, "%s", why);
+}
+
+static inline void options__set(const option *o, const char *text) {
+  if (o->text) {
+    *o->text = text;
+  } else if (o->take) {
+    const char *const why = o->take(text);
+    if (why) options_refuse(o->name, "%s", why);
+  } else if (o->words) {
+    uint64_t i = 0;
+    while (o->words[i] && strcmp(o->words[i], text) != 0) i++;
+    if (!o->words[i]) options_refuse(o->name, "no '%s' (--help)", text);
+    *o->whole = i;
+  } else {
+    options__set_number(o, text);
+  }
 }
 
 /* ret the place of the first word from `at` on that is no option: of a program to be started, say. */

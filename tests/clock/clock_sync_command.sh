@@ -15,7 +15,7 @@ is_one() { # RANKS COMMAND...: ranks that read one counter, which is said, and a
   timeout -k 5 300 "$@" -t 0.1 -i 0.05 >"$T/out" && cat "$T/out" && grep -q "^$((ranks - 1)) ranks* reads* rank 0's counter" "$T/out" &&
     test "$(grep -c 'had grown to 0 ns, now 0 ns' "$T/out")" = $((2 * (ranks - 1))) && ! grep -q assumed "$T/out"
 }
-refused() { timeout 60 "$B/clock_sync" "$@" >"$T/out" 2>&1; test $? = 2 && grep -q usage "$T/out" && grep -q -- "^clock_sync: $*: " "$T/out"; }
+refused() { timeout 60 "$B/clock_sync" "$@" >"$T/out" 2>&1; test $? = 2 && grep -q -- "^clock_sync: $1: " "$T/out"; }
 
 helps() { timeout 60 "$@" --help >"$T/out" 2>"$T/err" && grep -q '^usage: .*-w PPM' "$T/out" && test ! -s "$T/err"; }
 

@@ -12,7 +12,7 @@ check "the built-in example is the thesis's case" says 'pays: 147 s now, 123.8 s
 "$D" --example >"$T/kripke"
 check "a parameter file gives the same" says '123.8 s predicted' 0 "$D" "$T/kripke"
 check "cores and alpha are taken" says '0.50' 0 "$D" --cores 8 --alpha 0.5 "$T/kripke"
-check "an empty word is no alpha" says '--alpha: must be in 0..1' 2 "$D" --alpha '' "$T/kripke"
+check "an empty word is no alpha" says "--alpha: must be a number from 0 to 1, not ''" 2 "$D" --alpha '' "$T/kripke"
 check "an SVG is drawn" sh -c "'$D' --svg '$T/a.svg' && grep -c '<polyline' '$T/a.svg' | grep -qx 2 && tail -1 '$T/a.svg' | grep -qx '</svg>'"
 check "a report of this library is read" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json
 check "reports are averaged" says 'Verdict' 0 "$D" --cores 4 tests/fuzz/seeds/fuzz_report/full.json tests/fuzz/seeds/fuzz_report/full.json
