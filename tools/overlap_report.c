@@ -33,6 +33,7 @@
    Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to report. */
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/progress_line.h"
 #include "tools/shell_word.h"
@@ -1310,25 +1311,33 @@ static bool write_page(const run *r, const char *path) {
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
-static const char usage_text[] = "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--csv "
-                                 "DIR] [--reference REF] FILE|FOLDER...\n"
-                                 "       overlap_report --diff BEFORE AFTER\n";
-static const char help_text[] =
-    "  FILE, FOLDER  reports of the processes of one run: nbc_overlap.PROGRAM.RUN.RANK.json, as "
-    "the preload writes\n"
-    "                them; of a folder, the newest run\n"
-    "  -o FILE       where the page goes (overlap_report.html in the folder of the first report)\n"
-    "  --no-html     no page\n"
-    "  --json        the sum of all reports as JSON instead of the summary\n"
-    "  --reference REF  a run of the same program in which nothing overlaps (each transfer waited "
-    "for at once): a\n"
-    "                diagnosis of each section against it\n"
-    "  --csv DIR     every table as a file in that folder: transfers, calls, places, endings, "
-    "pairs, "
-    "communicators,\n"
-    "                ranks, bounds, offenders, unmoved, counters, sections, spread\n"
-    "  --diff        what changed between two runs (each a file or a folder), biggest change "
-    "first\n"
+static const char *page, *csv, *reference_path;
+static bool json, has_no_page, is_diff;
+static const option options[] = {
+    {"-o", "FILE", "where the page goes (overlap_report.html in the folder of the first report)",
+     .text = &page},
+    {"--no-html", NULL, "no page", .flag = &has_no_page},
+    {"--json", NULL, "the sum of all reports as JSON instead of the summary", .flag = &json},
+    {"--reference", "REF",
+     "a run of the same program in which nothing overlaps (each transfer waited for at once): a "
+     "diagnosis of each section against it",
+     .text = &reference_path},
+    {"--csv", "DIR",
+     "every table as a file in that folder: transfers, calls, places, endings, pairs, "
+     "communicators, ranks, bounds, offenders, unmoved, counters, sections, spread",
+     .text = &csv},
+    {"--diff", NULL,
+     "what changed between two runs (each a file or a folder), biggest change first",
+     .flag = &is_diff},
+    {0}};
+static const command_line command = {
+    "usage: overlap_report [-o PAGE.html | --no-html] [--json] [--csv DIR] [--reference REF] "
+    "FILE|FOLDER...\n"
+    "       overlap_report --diff BEFORE AFTER\n"
+    "FILE, FOLDER: reports of the processes of one run, nbc_overlap.PROGRAM.RUN.RANK.json, as the "
+    "preload\n"
+    "writes them; of a folder, the newest run.\n",
+    options,
     "Better reports come from the preload's environment: NBC_TABLE=FILE with transfer times "
     "measured by xfer_table_mpi\n"
     "(else they are guessed), MPI_Pcontrol(2, \"name\") and MPI_Pcontrol(-2) for sections, "
@@ -1337,11 +1346,7 @@ static const char help_text[] =
     "within a node, as Open\n"
     "MPI does with --mca pml ob1 --mca btl self,tcp).\n"
     "Exit status: 0 all was read and written; 1 something was not; 2 wrong usage or nothing to "
-    "report.\n";
-static int usage(void) {
-  fputs(usage_text, stderr);
-  return 2;
-}
+    "report.\n"};
 
 static int compare(char **paths) {
   run before, after;
@@ -1370,50 +1375,26 @@ static int compare(char **paths) {
 
 /* Where the page goes when nobody says where: into the folder of the reports, as `nbc see` does it. */
 static const char *page_beside(const char *path) {
-  static char page[PATH_MAX];
+  static char beside[PATH_MAX];
   struct stat st;
   const bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
   const char *slash = strrchr(path, '/');
   int length = is_folder ? (int)strlen(path) : slash ? (int)(slash - path) : 0;
   while (length > 1 && path[length - 1] == '/') length--;
-  snprintf(page, sizeof page, "%.*s%soverlap_report.html", length, path,
+  snprintf(beside, sizeof beside, "%.*s%soverlap_report.html", length, path,
            length || slash ? "/" : "");
-  return page;
+  return beside;
 }
 
 int main(int argc, char **argv) {
-  const char *page = NULL, *csv = NULL;
-  char *reference_path = NULL;
-  bool json = false, wants_page = true;
-  char **const paths = argv + 1; /* moved together, from between the options */
-  int path_count = 0;
   run r, reference;
   output_begin("overlap_report");
   output_version(argc, argv, NBC_VERSION_STRING);
-  for (int i = 1; i < argc; i++) {
-    if (argv[i][0] != '-' || !argv[i][1])
-      paths[path_count++] = argv[i];
-    else if (strcmp(argv[i], "--diff") == 0)
-      return argc - i == 3 && !path_count ? compare(argv + i + 1) : usage();
-    else if (strcmp(argv[i], "--help") == 0)
-      return printf("%s%s", usage_text, help_text) < 0;
-    else if (strcmp(argv[i], "--json") == 0)
-      json = true;
-    else if (strcmp(argv[i], "--no-html") == 0)
-      wants_page = false, page = NULL;
-    else if (strcmp(argv[i], "--reference") == 0 && i + 1 < argc)
-      reference_path = argv[++i];
-    else if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
-      csv = argv[++i];
-    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-      page = argv[++i];
-    else {
-      fprintf(stderr, "overlap_report: %s: no option, or its value is missing\n", argv[i]);
-      return usage();
-    }
-  }
-  if (!path_count) return usage();
-  if (!page && wants_page && !json) page = page_beside(paths[0]);
+  char **const paths = argv + 1;
+  const int path_count = options_read(&command, argc, argv);
+  if (is_diff ? path_count != 2 : !path_count) return fputs(command.usage, stderr), 2;
+  if (is_diff) return compare(paths);
+  if (!page && !has_no_page && !json) page = page_beside(paths[0]);
   read_run(&r, paths, path_count);
   if (!r.process_count) {
     fputs("overlap_report: nothing to report\n", stderr);
@@ -1426,7 +1407,7 @@ int main(int argc, char **argv) {
   take_cores(&r);
   take_stamps(&r);
   if (reference_path) {
-    read_run(&reference, &reference_path, 1);
+    read_run(&reference, (char **)&reference_path, 1);
     if (reference.process_count) take_reference(&r, &reference);
     r.failed = r.failed || reference.failed;
     free_run(&reference);

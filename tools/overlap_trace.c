@@ -19,17 +19,22 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/section_name.h"
 
-static const char usage_text[] =
+static const char *json, *otf2;
+static const option options[] = {
+    {"-o", "FILE",
+     "where the JSON goes (overlap_trace.json, in the FOLDER if it is one; none with --otf2 alone)",
+     .text = &json},
+    {"--otf2", "ARCHIVE", "a folder, made for it, for Vampir", .text = &otf2},
+    {0}};
+static const command_line command = {
     "usage: overlap_trace [-o FILE] [--otf2 ARCHIVE] FOLDER | FILE...\n"
-    "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n"
-    "  -o FILE         where the JSON goes (overlap_trace.json, in the FOLDER if it is one; none "
-    "with "
-    "--otf2 alone)\n"
-    "  --otf2 ARCHIVE  a folder, made for it, for Vampir\n"
-    "Exit status: 0 done; 1 something was not read or written; 2 wrong usage or no timeline.\n";
+    "Makes Chrome's JSON (for ui.perfetto.dev) and OTF2 of timelines, nbc_overlap.*.trace.\n",
+    options,
+    "Exit status: 0 done; 1 something was not read or written; 2 wrong usage or no timeline.\n"};
 
 static void no_memory(void) {
   fputs("overlap_trace: out of memory\n", stderr);
@@ -388,26 +393,12 @@ static bool write_otf2(const char *path) {
 #endif
 
 int main(int argc, char **argv) {
-  const char *json = NULL, *otf2 = NULL;
   bool bad = false;
-  char **const paths = argv + 1; /* moved together, from between the options */
-  int path_count = 0;
   output_begin("overlap_trace");
   output_version(argc, argv, NBC_VERSION_STRING);
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0) return fputs(usage_text, stdout) < 0;
-    if (argv[i][0] != '-' || !argv[i][1])
-      paths[path_count++] = argv[i];
-    else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-      json = argv[++i];
-    else if (strcmp(argv[i], "--otf2") == 0 && i + 1 < argc)
-      otf2 = argv[++i];
-    else
-      return fprintf(stderr, "overlap_trace: %s: unknown option, or its value is missing\n%s",
-                     argv[i], usage_text),
-             2;
-  }
-  if (!path_count) return fputs(usage_text, stderr), 2;
+  char **const paths = argv + 1;
+  const int path_count = options_read(&command, argc, argv);
+  if (!path_count) return fputs(command.usage, stderr), 2;
   char beside[PATH_MAX];
   struct stat st;
   const bool one_folder = path_count == 1 && stat(paths[0], &st) == 0 && S_ISDIR(st.st_mode);

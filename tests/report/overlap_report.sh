@@ -342,7 +342,7 @@ tables() {
 csv_full() { mkdir -p "$T/full" && for one in offenders unmoved counters sections spread; do
     ln -sf /dev/full "$T/full/$one.csv" && status 1 "$report" --no-html --csv "$T/full" "$run" && said "the tables were not all written" && rm "$T/full/$one.csv" || return 1
   done; }
-wrong_usage() { status 2 "$report" && status 2 "$report" --nonsense "$run" && status 2 "$report" -o && said "usage:" && status 0 "$report" --help && printed NBC_NIC_COUNTERS; }
+wrong_usage() { status 2 "$report" && said "usage:" && status 2 "$report" --nonsense "$run" && said "nonsense: unknown option" && status 2 "$report" -o && said "o: its value is missing" && status 0 "$report" --help && printed NBC_NIC_COUNTERS; }
 
 check "page and sum hold the same numbers; page is well-formed" numbers
 check "files and their folder give the same" files_like_folder
