@@ -25,6 +25,15 @@ static int ends_with(const char *text, const char *end) {
   return n >= k && strcmp(text + n - k, end) == 0;
 }
 
+static int status_pid(const char *path) {
+  char line[256];
+  int pid = 0;
+  FILE *file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file) && sscanf(line, "Pid: %d", &pid) != 1) (void)0;
+  if (file) fclose(file);
+  return pid;
+}
+
 /* ---- its program ---------------------------------------------------------------------------------------------- */
 static void program(const char *name) {
   char path[PATH_MAX], other[PATH_MAX], magic[5] = "", text[PATH_MAX];
@@ -41,6 +50,8 @@ static void program(const char *name) {
   MUST(fd >= 0 && pread(fd, magic, 4, 0) == 4 && strcmp(magic, "\177ELF") == 0 && close(fd) == 0);
   MUST(file && fread(text, 1, sizeof text, file) >= strlen(name) + 5 && strcmp(text, name) == 0 && strcmp(text + strlen(name) + 1, "one") == 0);
   MUST(fclose(file) == 0 && readlink("/proc/self/none", other, 9) == -1 && errno == ENOENT);
+  snprintf(text, sizeof text, "/proc/%d/status", (int)getpid());
+  MUST(status_pid(text) > 0 && status_pid(text) == status_pid("/proc/self/status"));
 }
 
 /* ---- its functions -------------------------------------------------------------------------------------------- */
