@@ -6643,17 +6643,22 @@ typedef struct pm__list_op {
 } pm__list_op;
 /* A message that came before its entry. */
 typedef struct pm__header {
-  struct pm__header *next;
-  pm__me *me;           /* in the overflow list */
-  pm__message *message; /* while its data is still being written */
-  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  bool is_claimed;      /* found by an append while message was set: told when the data is in */
-  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
-  pm__me *claimer;      /* that entry, in use until then; NULL: a search's */
+  struct pm__header *next, *prev; /* in the order of arrival */
+  struct pm__header *next_alike;  /* on its shelf */
+  pm__me *me;                     /* in the overflow list */
+  pm__message *message;           /* while its data is still being written */
+  ptl_event_t event; /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  bool is_claimed;   /* found by an append while message was set: told when the data is in */
+  int unlink_after;  /* then the claiming entry's AUTO_UNLINK follows */
+  pm__me *claimer;   /* that entry, in use until then; NULL: a search's */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;
 } pm__header;
+/* Headers by bits and sender, in the order of arrival: see pm__shelf_of. */
+typedef struct pm__shelf {
+  pm__header *first, *last;
+} pm__shelf;
 typedef struct pm__pt {
   bool allocated, enabled, disabling;
   unsigned int options;
@@ -6681,6 +6686,8 @@ struct pm__ni {
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
   int header_count, trigger_count;
+  pm__shelf *shelves; /* NULL: few headers wait */
+  int shelf_count;    /* a power of two */
   pm__map *map;
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   ptl_ni_limits_t limits;
@@ -8221,7 +8228,10 @@ PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
 static inline pm__pt *pm__pt_of(const pm__ni *ni, ptl_pt_index_t index) {
   return &ni->pt[index / PM__PTS][index % PM__PTS];
 }
+PM__PRIVATE void pm__header_add(pm__ni *ni, pm__pt *pt, pm__header *h);
+PM__PRIVATE void pm__header_unlink(pm__ni *ni, pm__pt *pt, pm__header *h);
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
+PM__PRIVATE void pm__shelves_free(pm__ni *ni);
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
                               unsigned char list, void *user_ptr, int type);
@@ -8232,7 +8242,6 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
                             uint64_t bits);
 PM__PRIVATE int pm__overflow_kind(int kind);
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
-PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
 PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes);
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list);
@@ -8306,6 +8315,77 @@ static pm__list_op **pm__list_op_of(const pm__ni *ni, const pm__pt *pt) {
   while (*at && ((*at)->ni != ni || (pt && pm__pt_of(ni, (*at)->pt) != pt))) at = &(*at)->next;
   return at;
 }
+/* Who receives very many messages that wait, backwards say, must not walk over all the others each time. So where many
+   wait they stand on shelves, too: all with the same bits and sender on one, and few others there. */
+enum { PM__SHELVES_LEAST = 64 };
+static pm__shelf *pm__shelf_of(const pm__ni *ni, uint64_t bits, ptl_process_t id) {
+  const uint64_t from = pm__is_logical(ni) ? id.rank : (uint64_t)id.phys.nid << 16 ^ id.phys.pid;
+  const uint64_t mixed = (bits ^ from * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u;
+  return &ni->shelves[mixed >> 32 & (uint64_t)(ni->shelf_count - 1)];
+}
+static pm__shelf *pm__shelf_of_header(const pm__ni *ni, const pm__header *h) {
+  return pm__shelf_of(ni, h->event.match_bits, h->event.initiator);
+}
+static void pm__shelve(const pm__ni *ni, pm__header *h) {
+  pm__shelf *const s = pm__shelf_of_header(ni, h);
+  h->next_alike = NULL;
+  if (s->last)
+    s->last->next_alike = h;
+  else
+    s->first = h;
+  s->last = h;
+}
+static void pm__unshelve(const pm__ni *ni, pm__header *h) {
+  pm__shelf *const s = pm__shelf_of_header(ni, h);
+  pm__header *before = NULL, **at = &s->first;
+  for (; *at != h; at = &before->next_alike) before = *at;
+  *at = h->next_alike;
+  if (s->last == h) s->last = before;
+}
+PM__PRIVATE void pm__shelves_free(pm__ni *ni) {
+  PM_FREE(ni->shelves);
+  ni->shelves = NULL;
+  ni->shelf_count = 0;
+}
+/* Without memory for more those that there are become fuller. */
+PM__APART static void pm__shelves_grow(pm__ni *ni) {
+  const int count = ni->shelf_count ? 4 * ni->shelf_count : 4 * PM__SHELVES_LEAST;
+  pm__shelf *const more = (pm__shelf *)pm__zalloc((size_t)count * sizeof *more);
+  int i;
+  if (!more) return;
+  pm__shelves_free(ni);
+  ni->shelves = more;
+  ni->shelf_count = count;
+  for (i = 0; i <= ni->limits.max_pt_index; i++) {
+    const pm__pt *pt = pm__pt_at(ni, (ptl_pt_index_t)i);
+    pm__header *h = pt ? pt->headers : NULL;
+    for (; h; h = h->next) pm__shelve(ni, h);
+  }
+}
+PM__PRIVATE void pm__header_add(pm__ni *ni, pm__pt *pt, pm__header *h) {
+  h->prev = pt->headers_tail;
+  if (h->prev)
+    h->prev->next = h;
+  else
+    pt->headers = h;
+  pt->headers_tail = h;
+  h->me->headers++;
+  ni->header_count++;
+  if (ni->shelves) pm__shelve(ni, h);
+  if (ni->header_count > (ni->shelves ? ni->shelf_count : PM__SHELVES_LEAST) && pm__is_matching(ni))
+    pm__shelves_grow(ni);
+}
+PM__PRIVATE void pm__header_unlink(pm__ni *ni, pm__pt *pt, pm__header *h) {
+  if (ni->shelves) pm__unshelve(ni, h);
+  if (h->prev)
+    h->prev->next = h->next;
+  else
+    pt->headers = h->next;
+  if (h->next)
+    h->next->prev = h->prev;
+  else
+    pt->headers_tail = h->prev;
+}
 /* A message whose data are still on the way forgets the header, and tells nobody when they are
    in. */
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h) {
@@ -8322,11 +8402,10 @@ static void pm__pt_purge(pm__ni *ni, pm__pt *pt) {
   while (pt->headers) {
     pm__header *h = pt->headers;
     pm__me *me = h->me;
-    pt->headers = h->next;
+    pm__header_unlink(ni, pt, h);
     pm__header_drop(ni, h);
     if (!me->linked && !me->headers && !me->in_flight) pm__pool_free(ni, &me->o);
   }
-  pt->headers_tail = NULL;
   for (list = 0; list < 2; list++)
     while (pt->head[list]) {
       pm__me *me = pt->head[list];
@@ -8526,14 +8605,6 @@ PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h) {
     pm__eq_post(ni, h->eq_handle, &h->event);
   if (h->options & PTL_ME_EVENT_CT_OVERFLOW) pm__ct_count(ni, h->ct_handle, 0, bytes);
 }
-/* Removes a header from its list; previous NULL: it is the first. */
-PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h) {
-  if (previous)
-    previous->next = h->next;
-  else
-    pt->headers = h->next;
-  if (pt->headers_tail == h) pt->headers_tail = previous;
-}
 /* A claimed header is told to somebody else as soon as its data are in. NO_TRUNCATE is judged by
    the room in the new entry, although the data stay in the overflow buffer: had the message come
    later, it would have passed this entry over. local_offset: of an entry that manages its own. */
@@ -8546,23 +8617,20 @@ static int pm__header_matches(const pm__ni *ni, const ptl_me_t *me, uint64_t loc
                       h->event.rlength);
 }
 /* A header with what its finder is to be told. While the header's data is still on the way into the
-   buffer it is claimed, and told when the data is in: 0. Else it goes: 1.
+   buffer it is claimed, and told when the data is in. Else it goes.
    The order is that of Portals: the overflow event, AUTO_FREE of the overflow entry with its last
    header, then (by the callers) AUTO_UNLINK of the entry that was appended. */
-static int pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *previous, pm__header *h,
-                           pm__header *told) {
+static void pm__take_header(pm__ni *ni, pm__pt *pt, pm__header *h, pm__header *told) {
   pm__me *overflow = h->me;
   if (h->message) {
-    told->next = h->next;
     told->is_claimed = 1;
     *h = *told;
-    return 0;
+    return;
   }
-  pm__header_unlink(pt, previous, h);
+  pm__header_unlink(ni, pt, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, told);
   pm__me_free_if_empty(ni, overflow);
-  return 1;
 }
 /* Locally managed, and too little is left when so many bytes more are taken.
    Strictly less than min_free: with exactly so much the entry stays. 0 means no such limit, and
@@ -8574,6 +8642,12 @@ PM__INLINE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
   offset = me->offset + more_bytes;
   return offset > room || room - offset < me->me.min_free;
 }
+/* All of one shelf, where an entry takes what has one sender and these bits. */
+static bool pm__is_of_one_shelf(const pm__ni *ni, const ptl_me_t *me) {
+  if (!ni->shelves || me->ignore_bits || !pm__is_matching(ni)) return 0;
+  if (pm__is_logical(ni)) return me->match_id.rank != PTL_RANK_ANY;
+  return me->match_id.phys.nid != PTL_NID_ANY && me->match_id.phys.pid != PTL_PID_ANY;
+}
 /* Searches the unexpected headers for an entry that is being appended (op < 0) or searched for.
    Returns how many were found; stops when the entry is used up. An append takes the header out and
    is told as a message would be (PUT_OVERFLOW); a search that deletes does the same for nobody's
@@ -8583,19 +8657,21 @@ PM__INLINE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes) {
 static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, void *user_ptr, int op,
                              pm__me *appended) {
   pm__pt *pt = pm__pt_of(ni, index);
-  pm__header *h = pt->headers, *previous = NULL, *next;
+  const bool is_of_one = pm__is_of_one_shelf(ni, me);
+  pm__header *h = is_of_one ? pm__shelf_of(ni, me->match_bits, me->match_id)->first : pt->headers,
+             *next;
   const int counts_lengths = appended && (me->options & PTL_ME_LOCAL_INC_UH_RLENGTH) &&
                              (me->options & PTL_ME_MANAGE_LOCAL);
   int found = 0;
   bool is_last = false;
   for (; h && !is_last; h = next) {
-    pm__header told = *h; /* what a search tells leaves the header as it is */
-    next = h->next;
-    if (!pm__header_matches(ni, me, appended ? appended->offset : 0, h)) {
-      previous = h;
+    pm__header told; /* what a search tells leaves the header as it is */
+    next = is_of_one ? h->next_alike : h->next;
+    if (h->event.pt_index != index ||
+        !pm__header_matches(ni, me, appended ? appended->offset : 0, h))
       continue;
-    }
     found++;
+    told = *h;
     told.event.user_ptr = user_ptr;
     told.event.ptl_list = PTL_OVERFLOW_LIST;
     told.eq_handle = pt->eq_handle;
@@ -8606,7 +8682,6 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
     if (op == PTL_SEARCH_ONLY) {
       told.event.type = PTL_EVENT_SEARCH;
       pm__tell_overflow(ni, &told);
-      previous = h;
       continue;
     }
     if (h->message && appended) {
@@ -8615,7 +8690,7 @@ static int pm__match_headers(pm__ni *ni, ptl_pt_index_t index, ptl_me_t *me, voi
       if (is_last && !(me->options & PTL_ME_EVENT_UNLINK_DISABLE))
         told.unlink_after = appended->auto_unlinked = 1; /* after the event that is to come */
     }
-    if (!pm__take_header(ni, pt, previous, h, &told)) previous = h;
+    pm__take_header(ni, pt, h, &told);
   }
   return found;
 }
@@ -9120,13 +9195,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.header = h;
   pm__fill_target_event(m, &h->event);
   h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
-  if (pt->headers_tail)
-    pt->headers_tail->next = h;
-  else
-    pt->headers = h;
-  pt->headers_tail = h;
-  m->what.me->headers++;
-  ni->header_count++;
+  pm__header_add(ni, pt, h);
 }
 /* An entry may name memory that is not there (PTL_TARGET_BIND_INACCESSIBLE): who meets it is told, and nothing moves.
    Asked where a crash would be caught too, unless the entry promises that its memory is there. */
@@ -9352,9 +9421,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
    find nothing twice and the order is kept. */
 PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm__header *h) {
   const pm__header told = *h;
-  pm__header *previous = NULL, *i;
-  for (i = pt->headers; i != h; i = i->next) previous = i;
-  pm__header_unlink(pt, previous, h);
+  pm__header_unlink(ni, pt, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
   pm__me_free_if_empty(ni, m->what.me);
@@ -10377,6 +10444,7 @@ static void pm__ni_close(pm__ni *ni) {
   if (!ni->refs) return;
   pm__keep_all(ni);
   pm__list_ops_drop(ni);
+  pm__shelves_free(ni);
   for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
     pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
     if (!pt) continue;

@@ -501,17 +501,22 @@ typedef struct pm__list_op {
 } pm__list_op;
 /* A message that came before its entry. */
 typedef struct pm__header {
-  struct pm__header *next;
-  pm__me *me;           /* in the overflow list */
-  pm__message *message; /* while its data is still being written */
-  ptl_event_t event;    /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
-  bool is_claimed;      /* found by an append while message was set: told when the data is in */
-  int unlink_after;     /* then the claiming entry's AUTO_UNLINK follows */
-  pm__me *claimer;      /* that entry, in use until then; NULL: a search's */
+  struct pm__header *next, *prev; /* in the order of arrival */
+  struct pm__header *next_alike;  /* on its shelf */
+  pm__me *me;                     /* in the overflow list */
+  pm__message *message;           /* while its data is still being written */
+  ptl_event_t event; /* as a *_OVERFLOW event will tell it; user_ptr is filled in then */
+  bool is_claimed;   /* found by an append while message was set: told when the data is in */
+  int unlink_after;  /* then the claiming entry's AUTO_UNLINK follows */
+  pm__me *claimer;   /* that entry, in use until then; NULL: a search's */
   ptl_handle_eq_t eq_handle; /* of the claiming portal table entry */
   ptl_handle_ct_t ct_handle; /* of the claiming entry */
   unsigned int options;
 } pm__header;
+/* Headers by bits and sender, in the order of arrival: see pm__shelf_of. */
+typedef struct pm__shelf {
+  pm__header *first, *last;
+} pm__shelf;
 typedef struct pm__pt {
   bool allocated, enabled, disabling;
   unsigned int options;
@@ -539,6 +544,8 @@ struct pm__ni {
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
   int header_count, trigger_count;
+  pm__shelf *shelves; /* NULL: few headers wait */
+  int shelf_count;    /* a power of two */
   pm__map *map;
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   ptl_ni_limits_t limits;

@@ -143,6 +143,7 @@ static void pm__ni_close(pm__ni *ni) {
   if (!ni->refs) return;
   pm__keep_all(ni);
   pm__list_ops_drop(ni);
+  pm__shelves_free(ni);
   for (i = 0; i < PM__PTS * PM__PT_GROUPS; i++) {
     pm__pt *pt = ni->pt[i / PM__PTS] ? &ni->pt[i / PM__PTS][i % PM__PTS] : NULL;
     if (!pt) continue;

@@ -9,7 +9,10 @@ PM__PRIVATE pm__pt *pm__pt_at(const pm__ni *ni, ptl_pt_index_t index);
 static inline pm__pt *pm__pt_of(const pm__ni *ni, ptl_pt_index_t index) {
   return &ni->pt[index / PM__PTS][index % PM__PTS];
 }
+PM__PRIVATE void pm__header_add(pm__ni *ni, pm__pt *pt, pm__header *h);
+PM__PRIVATE void pm__header_unlink(pm__ni *ni, pm__pt *pt, pm__header *h);
 PM__PRIVATE void pm__header_drop(pm__ni *ni, pm__header *h);
+PM__PRIVATE void pm__shelves_free(pm__ni *ni);
 PM__PRIVATE void pm__me_unlink(pm__ni *ni, pm__me *me);
 PM__PRIVATE void pm__me_event(pm__ni *ni, ptl_handle_eq_t eq_handle, ptl_pt_index_t pt,
                               unsigned char list, void *user_ptr, int type);
@@ -20,7 +23,6 @@ PM__PRIVATE int pm__matches(const pm__ni *ni, const ptl_me_t *me, ptl_process_t 
                             uint64_t bits);
 PM__PRIVATE int pm__overflow_kind(int kind);
 PM__PRIVATE void pm__tell_overflow(pm__ni *ni, const pm__header *h);
-PM__PRIVATE void pm__header_unlink(pm__pt *pt, pm__header *previous, pm__header *h);
 PM__PRIVATE bool pm__is_used_up(const pm__me *me, uint64_t more_bytes);
 PM__PRIVATE bool pm__append_is_bad(const pm__ni *ni, ptl_pt_index_t index, const ptl_me_t *me,
                                    ptl_list_t list);

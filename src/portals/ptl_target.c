@@ -166,13 +166,7 @@ static void pm__leave_header(pm__ni *ni, pm__pt *pt, pm__message *m) {
   m->what.header = h;
   pm__fill_target_event(m, &h->event);
   h->event.type = (ptl_event_kind_t)pm__overflow_kind(h->event.type);
-  if (pt->headers_tail)
-    pt->headers_tail->next = h;
-  else
-    pt->headers = h;
-  pt->headers_tail = h;
-  m->what.me->headers++;
-  ni->header_count++;
+  pm__header_add(ni, pt, h);
 }
 /* An entry may name memory that is not there (PTL_TARGET_BIND_INACCESSIBLE): who meets it is told, and nothing moves.
    Asked where a crash would be caught too, unless the entry promises that its memory is there. */
@@ -398,9 +392,7 @@ PM__PRIVATE void pm__target_finish(pm_world *w, pm__message *m) {
    find nothing twice and the order is kept. */
 PM__APART static void pm__claim_done(pm__ni *ni, pm__pt *pt, pm__message *m, pm__header *h) {
   const pm__header told = *h;
-  pm__header *previous = NULL, *i;
-  for (i = pt->headers; i != h; i = i->next) previous = i;
-  pm__header_unlink(pt, previous, h);
+  pm__header_unlink(ni, pt, h);
   pm__header_drop(ni, h);
   pm__tell_overflow(ni, &told);
   pm__me_free_if_empty(ni, m->what.me);
