@@ -100,9 +100,10 @@ pictures() {
     "$1" --merge "$T/ranks2" "$T/ranks4" | grep -Eq '^lock taken .* 4 one run'
 }
 # shellcheck disable=SC2086 # words
-for mpi in openmpi mpich; do # MPICH's ranks sleep where they would spin
-  program=$B/bench_rma_mpi start=mpirun.openmpi
-  [ $mpi = openmpi ] || program=$B/bench_rma_mpich start="mpirun.mpich -genv LD_PRELOAD $B/tests/mpi/patient.so"
+patient=$(cd "$B" && pwd)/tests/mpi/patient.so # ranks sleep where they would spin
+for mpi in openmpi mpich; do
+  program=$B/bench_rma_mpi start="mpirun.openmpi -x LD_PRELOAD=$patient"
+  [ $mpi = openmpi ] || program=$B/bench_rma_mpich start="mpirun.mpich -genv LD_PRELOAD $patient"
   if ! command -v mpirun.$mpi >/dev/null || [ ! -x "$program" ]; then
     skip "one-sided operations, $mpi" "no mpirun.$mpi or mpicc.$mpi"
     continue
@@ -123,11 +124,11 @@ for mpi in openmpi mpich; do # MPICH's ranks sleep where they would spin
 done
 if ! command -v oshrun >/dev/null || [ ! -x "$B/bench_rma_shmem" ]; then
   skip "one-sided operations, OpenSHMEM" "no oshrun or oshcc (Debian: openmpi-bin, libopenmpi-dev)"
-elif ! timeout -k 5 300 oshrun -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
+elif ! timeout -k 5 300 oshrun -x LD_PRELOAD="$patient" -n 1 "$B/bench_rma_shmem" -s 1 -t 0.001 >/dev/null 2>&1; then
   skip "one-sided operations, OpenSHMEM" "Open MPI's OpenSHMEM does not start on this machine"
 else
   program=$B/bench_rma_shmem
-  check "OpenSHMEM, no flags" cures_itself oshrun -n 2 "$program"
-  for n in $(some '' '2 4'); do check "OpenSHMEM, $n elements" measures oshrun -n $n "$B/bench_rma_shmem"; done
+  check "OpenSHMEM, no flags" cures_itself oshrun -x LD_PRELOAD="$patient" -n 2 "$program"
+  for n in $(some '' '2 4'); do check "OpenSHMEM, $n elements" measures oshrun -x LD_PRELOAD="$patient" -n $n "$B/bench_rma_shmem"; done
 fi
 finish

@@ -9,12 +9,13 @@ $(eval $(call tool,clock_sync))
 $(eval $(call bench,clock_sync))
 $(eval $(call script,clock/clock_sync_command))
 $(eval $(call script,clock/bench_rma_command))
-ifneq ($(MPICC_mpich),)
+ifneq ($(MPICC_mpich)$(MPICC_openmpi),)
 NEEDS_clock += $(B)/tests/mpi/patient.so
+NEEDS_mpi   += $(B)/tests/mpi/patient.so
 $(B)/tests/mpi/patient.so: tests/mpi/patient.h $(B)/.flags
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -include $< -x c /dev/null -o $@ $(LDFLAGS) -ldl
+	$(Q)$(CC) $(STD) $(CFLAGS) $(WARN) -shared -fPIC -DPATIENT_YIELD -include $< -x c /dev/null -o $@ $(LDFLAGS) -ldl
 endif
 # Models of what was measured
 $(eval $(call tool,fit_model))
