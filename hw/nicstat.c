@@ -21,7 +21,7 @@
 #define NIC_WITH_NBC
 #include "hw/nic_hw.h"
 #include "tools/among.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 
 #include <netdb.h>
@@ -30,7 +30,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-typedef struct options {
+typedef struct settings {
   const char *command, *nic;
   nic_find_desc find;
   const char *record_path;
@@ -40,7 +40,7 @@ typedef struct options {
   int64_t size_bytes;
   double interval_s;
   int64_t count;
-} options;
+} settings;
 
 static volatile sig_atomic_t stop_asked;
 static void on_signal(int number) { (void)number, stop_asked = 1; }
@@ -50,48 +50,6 @@ static void on_bus(int number) {
   (void)number;
   if (write(2, text, sizeof text - 1) < 0) _exit(3);
   _exit(1);
-}
-
-static int usage(FILE *out) {
-  fputs(
-      "usage: nicstat [list] [NIC]      what each NIC offers, what is missing, how to get it\n"
-      "       nicstat watch NIC         counters: value, change, rate per second\n"
-      "       nicstat top [NIC]         the same, live, with sparklines; keys in the last line\n"
-      "       nicstat health [NIC]      what is wrong here, and the command that shows more "
-      "(exit 1)\n"
-      "       nicstat clock NIC         its clock against host time (realtime: the kernel's)\n"
-      "       nicstat stamps            per transfer over loopback: scheduled, sent, received, "
-      "acked\n"
-      "       nicstat stamps --listen [HOST:]PORT | --connect HOST:PORT   the same to another "
-      "host\n"
-      "                                 (Linux stamps what comes a moment after it is asked to: "
-      "the first ones may be missing)\n"
-      "       nicstat --record FILE     writes a recording of this machine (-: standard output)\n"
-      "       nicstat --prometheus FILE   all counters once, as Prometheus reads them (-: standard "
-      "output)\n"
-      "       nicstat --prometheus http:[HOST:]PORT | unix:PATH   serves that page (HOST: "
-      "loopback)\n"
-      "       nicstat --explain WORD    a counter, register, offset (0x...) or register list\n"
-      "options:\n"
-      "  --csv          watch: lines of comma-separated values\n"
-      "  --json         list, health: one JSON object; watch, clock, stamps: one per line\n"
-      "  --interval S   watch, top, clock: seconds between lines (1; clock: 0.2); health: of its "
-      "look\n"
-      "  --count N      watch, top, clock: stop after N lines (at Ctrl-C); stamps: transfers "
-      "(10); pages served\n"
-      "  --registers    watch, clock: from the device itself (root)\n"
-      "  --size N       stamps: bytes per transfer (64)\n"
-      "  --udp          stamps: datagrams instead of a stream\n"
-      "  --nic NIC      stamps: also when this NIC put the first bit on the wire, by its own "
-      "clock\n"
-      "  --all          list, --record: all PCI devices; watch, top: also counters that stand "
-      "still\n"
-      "  --dump FILE    a machine recorded with --record or `lspci -xxxx` instead of this one\n"
-      "  --sysfs DIR    another folder than /sys (a recorded tree)\n"
-      "Exit status: 0 done; 1 it could not be, or health found something; 2 wrong usage, or no "
-      "NIC to look at.\n",
-      out);
-  return out == stderr ? 2 : 0;
 }
 
 static void print_json_string(const char *text) {
@@ -170,7 +128,7 @@ static void list_text(const nic_info *n) {
 }
 
 /* What was named is not there, or nothing was named that had to be: `wanted`. */
-static int no_such_nic(const options *o, const char *wanted) {
+static int no_such_nic(const settings *o, const char *wanted) {
   const char *named = o->nic ? o->nic : o->stamping_nic;
   if (named)
     fprintf(stderr, "nicstat: %s: %s: no such NIC; `nicstat list` names them\n", o->command, named);
@@ -179,7 +137,7 @@ static int no_such_nic(const options *o, const char *wanted) {
   return 2;
 }
 
-static int run_list(const options *o, const nic_machine *m) {
+static int run_list(const settings *o, const nic_machine *m) {
   size_t shown = 0;
   if (o->json) printf("{\"schema\":\"nicstat/1\",\"nics\":[");
   for (size_t i = 0; i < nic_count(m); i++) {
@@ -257,7 +215,7 @@ static bool terminal_clears(void) {
   return isatty(1) && kind && *kind && strcmp(kind, "dumb") != 0;
 }
 
-static void watch_text(const options *o, const nic_info *n, const source *c,
+static void watch_text(const settings *o, const nic_info *n, const source *c,
                        const nic_value *before, const nic_value *now, bool live) {
   char rate[16];
   size_t shown = 0;
@@ -290,7 +248,7 @@ static int fail(const nic_error *error) { return fprintf(stderr, "nicstat: %s\n"
 #include "hw/nicstat_health.h"
 #include "hw/nicstat_view.h"
 
-static int run_watch(const options *o, const nic_machine *m) {
+static int run_watch(const settings *o, const nic_machine *m) {
   nic_error error;
   source open = {NULL, NULL}, *c = &open;
   const nic_registers_desc registers = {NULL, NULL, true};
@@ -330,7 +288,7 @@ static int run_watch(const options *o, const nic_machine *m) {
 
 /* ---- clock ------------------------------------------------------------------------------------ */
 typedef struct clock_view {
-  const options *o;
+  const settings *o;
   nic_clock_info info;
   nbc_relation relation;
   nic_reading first;
@@ -446,7 +404,7 @@ static int clock_live(clock_view *v, nic_clock *c) {
   return clock_verdict(v, &r);
 }
 
-static int run_clock(const options *o, const nic_machine *m) {
+static int run_clock(const settings *o, const nic_machine *m) {
   nic_error error;
   nic_clock *c = NULL;
   nic_registers *registers = NULL;
@@ -496,7 +454,7 @@ typedef struct transfer {
 } transfer;
 
 typedef struct stamps_link {
-  const options *o;
+  const settings *o;
   int fd;
   bool udp;
   nic_datagrams *datagrams;
@@ -681,7 +639,7 @@ static void *stamps_serve(void *arg) {
   return NULL;
 }
 
-static int run_listen(const options *o) {
+static int run_listen(const settings *o) {
   stamps_server server;
   memset(&server, 0, sizeof server);
   server.sockets[0] = stamps_socket(o->listen, SOCK_STREAM, true);
@@ -844,7 +802,7 @@ static bool one_transfer(stamps_link *l, transfer *t) {
 }
 
 static bool stamps_open(stamps_link *l, const nic_machine *m, nic_error *err) {
-  const options *o = l->o;
+  const settings *o = l->o;
   const bool by_nic = o->stamping_nic != NULL;
   if (by_nic) {
     if (nic_clock_open(m, nic_by_name(m, o->stamping_nic), NULL, NULL, &l->clock, err) != NIC_OK)
@@ -871,7 +829,7 @@ static bool stamps_open(stamps_link *l, const nic_machine *m, nic_error *err) {
 static int stamps_client(stamps_link *l, const nic_machine *m, const char *where) {
   nic_error error;
   transfer t;
-  const options *o = l->o;
+  const settings *o = l->o;
   bool ok = true;
   long lost = 0;
   if (!stamps_open(l, m, &error)) return fail(&error);
@@ -910,7 +868,7 @@ static int stamps_client(stamps_link *l, const nic_machine *m, const char *where
 
 #include "hw/nicstat_serve.h"
 
-static int run_stamps(const options *o, const nic_machine *m) {
+static int run_stamps(const settings *o, const nic_machine *m) {
   stamps_link l;
   stamps_server server;
   pthread_t thread;
@@ -961,7 +919,7 @@ static int run_stamps(const options *o, const nic_machine *m) {
   return code;
 }
 
-static int run_record(const options *o, const nic_machine *m) {
+static int run_record(const settings *o, const nic_machine *m) {
   nic_error error;
   const bool to_stdout = strcmp(o->record_path, "-") == 0;
   FILE *out = to_stdout ? stdout : output_create(o->record_path);
@@ -992,7 +950,7 @@ static const struct {
 };
 /* 0, or the exit status of a wrong call: a word that serves nobody, or that this command does not know. `nicstat eth0`
    is short for `nicstat list eth0`. */
-static int check_words(int argc, char **argv, options *o) {
+static int check_words(int argc, char **argv, settings *o) {
   const bool is_alone = o->record_path || o->prometheus || o->explain;
   const char *mode = o->record_path  ? "--record"
                      : o->prometheus ? "--prometheus"
@@ -1018,78 +976,61 @@ static int check_words(int argc, char **argv, options *o) {
   return 0;
 }
 
-/* name: one of the table's. false, with a line on stderr: it is no such number. */
-static bool take_number(const char *name, const char *text, options *o) {
-  const struct {
-    const char *name;
-    int64_t *whole;
-    double *real, least, most;
-  } numbers[] = {{"--size", &o->size_bytes, NULL, 1, 1e6},
-                 {"--count", &o->count, NULL, 1, 1e9},
-                 {"--interval", NULL, &o->interval_s, 0.001, 86400}};
-  int k = 0;
-  while (strcmp(numbers[k].name, name) != 0) k++;
-  const double least = numbers[k].least, most = numbers[k].most;
-  o->interval_given |= numbers[k].real != NULL;
-  if (numbers[k].real ? number_real(text, least, most, numbers[k].real)
-                      : number_whole(text, (int64_t)least, (int64_t)most, numbers[k].whole))
-    return true;
-  fprintf(stderr, "nicstat: %s: %s: must be a %snumber from %.10g to %.10g\n", name, text,
-          numbers[k].real ? "" : "whole ", least, most);
-  return false;
-}
-
-/* 0, or the exit status of a wrong call */
-static int parse(int argc, char **argv, options *o) {
-  static const char with_value[] =
-      " --prometheus --explain --dump --sysfs --record --listen --connect --nic "
-      "--size --interval --count ";
-  for (int i = 1; i < argc; i++) {
-    const char *a = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL;
-    if (!next && is_among(with_value, a))
-      return fprintf(stderr, "nicstat: %s: its value is missing\n", a), 2;
-    if (strcmp(a, "--json") == 0)
-      o->json = true;
-    else if (strcmp(a, "--csv") == 0)
-      o->csv = true;
-    else if (strcmp(a, "--prometheus") == 0)
-      o->prometheus = argv[++i];
-    else if (strcmp(a, "--explain") == 0)
-      o->explain = argv[++i];
-    else if (strcmp(a, "--all") == 0)
-      o->all = o->find.all_pci = true;
-    else if (strcmp(a, "--dump") == 0)
-      o->find.dump_path = argv[++i];
-    else if (strcmp(a, "--sysfs") == 0)
-      o->find.sysfs_root = argv[++i];
-    else if (strcmp(a, "--record") == 0)
-      o->record_path = argv[++i];
-    else if (strcmp(a, "--registers") == 0)
-      o->registers = true;
-    else if (strcmp(a, "--udp") == 0)
-      o->udp = true;
-    else if (strcmp(a, "--listen") == 0)
-      o->listen = argv[++i];
-    else if (strcmp(a, "--connect") == 0)
-      o->connect = argv[++i];
-    else if (strcmp(a, "--nic") == 0)
-      o->stamping_nic = argv[++i];
-    else if (is_among(with_value, a)) {
-      if (!take_number(a, argv[++i], o)) return 2;
-    } else if (a[0] == '-')
-      return fprintf(stderr, "nicstat: %s: unknown option (nicstat --help)\n", a), 2;
-    else if (!o->command)
-      o->command = a;
-    else if (!o->nic)
-      o->nic = a;
-    else
-      return fprintf(stderr, "nicstat: %s: one NIC at a time\n", a), 2;
-  }
-  return check_words(argc, argv, o);
-}
+static settings given;
+static uint64_t size_bytes = 64, line_count;
+static const option options[] = {
+    {"--csv", NULL, "watch: lines of comma-separated values", .flag = &given.csv},
+    {"--json", NULL, "list, health: one JSON object; watch, clock, stamps: one per line",
+     .flag = &given.json},
+    {"--interval", "S",
+     "watch, top, clock: seconds between lines (1; clock: 0.2); health: of its look",
+     .real = &given.interval_s, .range = {0.001, 86400}},
+    {"--count", "N",
+     "watch, top, clock: stop after N lines (at Ctrl-C); stamps: transfers (10); pages served",
+     .whole = &line_count, .range = {1, 1e9}},
+    {"--registers", NULL, "watch, clock: from the device itself (root)", .flag = &given.registers},
+    {"--size", "N", "stamps: bytes per transfer (64)", .whole = &size_bytes, .range = {1, 1e6}},
+    {"--udp", NULL, "stamps: datagrams instead of a stream", .flag = &given.udp},
+    {"--nic", "NIC", "stamps: also when this NIC put the first bit on the wire, by its own clock",
+     .text = &given.stamping_nic},
+    {"--listen", "[HOST:]PORT",
+     "stamps: of what another host sends; Linux stamps what comes a moment after it is asked to: "
+     "the first ones may be missing",
+     .text = &given.listen},
+    {"--connect", "HOST:PORT", "stamps: of what goes to that host", .text = &given.connect},
+    {"--all", NULL, "list, --record: all PCI devices; watch, top: also counters that stand still",
+     .flag = &given.all},
+    {"--record", "FILE", "writes a recording of this machine (-: standard output)",
+     .text = &given.record_path},
+    {"--prometheus", "WHERE",
+     "FILE: all counters once, as Prometheus reads them (-: standard output); http:[HOST:]PORT or "
+     "unix:PATH: serves that page (HOST: loopback)",
+     .text = &given.prometheus},
+    {"--explain", "WORD", "a counter, register, offset (0x...) or register list",
+     .text = &given.explain},
+    {"--dump", "FILE", "a machine recorded with --record or `lspci -xxxx` instead of this one",
+     .text = &given.find.dump_path},
+    {"--sysfs", "DIR", "another folder than /sys (a recorded tree)",
+     .text = &given.find.sysfs_root},
+    {0}};
+static const command_line command = {
+    "usage: nicstat [list] [NIC]      what each NIC offers, what is missing, how to get it\n"
+    "       nicstat watch NIC         counters: value, change, rate per second\n"
+    "       nicstat top [NIC]         the same, live, with sparklines; keys in the last line\n"
+    "       nicstat health [NIC]      what is wrong here, and the command that shows more "
+    "(exit 1)\n"
+    "       nicstat clock NIC         its clock against host time (realtime: the kernel's)\n"
+    "       nicstat stamps            per transfer over loopback: scheduled, sent, received, "
+    "acked\n"
+    "       nicstat stamps --listen [HOST:]PORT | --connect HOST:PORT   the same to another "
+    "host\n"
+    "       nicstat --record FILE | --prometheus WHERE | --explain WORD\n",
+    options,
+    "Exit status: 0 done; 1 it could not be, or health found something; 2 wrong usage, or no "
+    "NIC to look at.\n"};
 
 /* An empty folder, as where a container has no sysfs, is no machine without NICs. */
-static bool lacks_sysfs(const options *o) {
+static bool lacks_sysfs(const settings *o) {
   const char *sysfs = o->find.sysfs_root ? o->find.sysfs_root : "/sys";
   char path[4096];
   if (o->find.dump_path || is_among(" stamps clock ", o->command)) return false;
@@ -1105,44 +1046,48 @@ static bool lacks_sysfs(const options *o) {
 }
 
 int main(int argc, char **argv) {
-  options o = {.interval_s = 1, .size_bytes = 64};
+  settings *const o = &given;
   nic_machine *m;
   nic_error error;
   output_begin("nicstat");
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return usage(stdout);
-  if (argc == 2 && strcmp(argv[1], "--version") == 0)
-    return puts("nicstat of nbc_overlap " NBC_VERSION_STRING) < 0;
-  int code = parse(argc, argv, &o);
+  output_version(argc, argv, NBC_VERSION_STRING);
+  const int count = options_read(&command, argc, argv);
+  o->command = count > 0 ? argv[1] : NULL, o->nic = count > 1 ? argv[2] : NULL;
+  if (count > 2) options_refuse(argv[3], "one NIC at a time");
+  o->find.all_pci = o->all;
+  o->count = (int64_t)line_count, o->size_bytes = (int64_t)size_bytes;
+  o->interval_given = o->interval_s > 0;
+  if (!o->interval_given) o->interval_s = 1;
+  int code = check_words(argc, argv, o);
   if (code) return code;
-  if (o.explain) return run_explain(o.explain);
+  if (o->explain) return run_explain(o->explain);
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   signal(SIGBUS, on_bus);
-  if (nic_find(&o.find, &m, &error) != NIC_OK) return fail(&error);
-  if (nic_count(m) == 0 && lacks_sysfs(&o))
+  if (nic_find(&o->find, &m, &error) != NIC_OK) return fail(&error);
+  if (nic_count(m) == 0 && lacks_sysfs(o))
     code = 1;
-  else if (o.record_path)
-    code = run_record(&o, m);
-  else if (o.prometheus &&
-           (strncmp(o.prometheus, "http:", 5) == 0 || strncmp(o.prometheus, "unix:", 5) == 0))
-    code = run_serve(&o, o.prometheus);
-  else if (o.prometheus)
-    code = run_prometheus(&o, m, o.prometheus);
-  else if (strcmp(o.command, "list") == 0)
-    code = run_list(&o, m);
-  else if (strcmp(o.command, "watch") == 0)
-    code = run_watch(&o, m);
-  else if (strcmp(o.command, "top") == 0)
-    code = run_top(&o, m);
-  else if (strcmp(o.command, "health") == 0)
-    code = run_health(&o, m);
-  else if (strcmp(o.command, "clock") == 0)
-    code = run_clock(&o, m);
-  else if (strcmp(o.command, "stamps") == 0)
-    code = run_stamps(&o, m);
+  else if (o->record_path)
+    code = run_record(o, m);
+  else if (o->prometheus &&
+           (strncmp(o->prometheus, "http:", 5) == 0 || strncmp(o->prometheus, "unix:", 5) == 0))
+    code = run_serve(o, o->prometheus);
+  else if (o->prometheus)
+    code = run_prometheus(o, m, o->prometheus);
+  else if (strcmp(o->command, "list") == 0)
+    code = run_list(o, m);
+  else if (strcmp(o->command, "watch") == 0)
+    code = run_watch(o, m);
+  else if (strcmp(o->command, "top") == 0)
+    code = run_top(o, m);
+  else if (strcmp(o->command, "health") == 0)
+    code = run_health(o, m);
+  else if (strcmp(o->command, "clock") == 0)
+    code = run_clock(o, m);
+  else if (strcmp(o->command, "stamps") == 0)
+    code = run_stamps(o, m);
   else
-    code = (fprintf(stderr, "nicstat: %s: unknown command (nicstat --help)\n", o.command), 2);
+    code = (fprintf(stderr, "nicstat: %s: unknown command (nicstat --help)\n", o->command), 2);
   nic_machine_free(m);
   return code;
 }

@@ -56,7 +56,7 @@ static const health_rule health_rules[] = {
     {"tx_dropped", "tx_packets", 100, "packets were dropped before sending",
      "tc -s qdisc show dev %s"}};
 
-static void health_say(const options *o, const nic_info *n, const char *what, const char *means,
+static void health_say(const settings *o, const nic_info *n, const char *what, const char *means,
                        const char *look, int *count) {
   char command[160];
   snprintf(command, sizeof command, look, n->name);
@@ -77,7 +77,8 @@ static bool name_ends(const char *name, const char *end) {
   return a >= b && strcmp(name + a - b, end) == 0;
 }
 
-static void health_counters(const options *o, const nic_machine *m, const nic_info *n, int *count) {
+static void health_counters(const settings *o, const nic_machine *m, const nic_info *n,
+                            int *count) {
   nic_counters *c;
   if (nic_counters_open(m, n, NULL, &c, NULL) != NIC_OK) return;
   const size_t size = nic_counters_count(c);
@@ -115,7 +116,8 @@ static void health_counters(const options *o, const nic_machine *m, const nic_in
 }
 
 /* First line of a file of the NIC's PCI device. */
-static bool pci_line(const options *o, const nic_info *n, const char *file, char *text, int bytes) {
+static bool pci_line(const settings *o, const nic_info *n, const char *file, char *text,
+                     int bytes) {
   char path[512];
   if (o->find.dump_path) return false;
   snprintf(path, sizeof path, "%s/bus/pci/devices/%s/%s",
@@ -127,7 +129,7 @@ static bool pci_line(const options *o, const nic_info *n, const char *file, char
   return ok;
 }
 
-static void health_link(const options *o, const nic_info *n, int *count) {
+static void health_link(const settings *o, const nic_info *n, int *count) {
   static const char look[] = "lspci -vv | grep -A40 -i net | grep -i LnkSta";
   char now[64], most[64], what[240];
   double now_gt_per_s = n->pcie.link_gt_per_s, most_gt_per_s = n->pcie.most_gt_per_s;
@@ -150,7 +152,7 @@ static void health_link(const options *o, const nic_info *n, int *count) {
     health_say(o, n, what, "a narrower slot, or lanes that failed in training", look, count);
   }
 }
-static void health_state(const options *o, const nic_info *n, int *count) {
+static void health_state(const settings *o, const nic_info *n, int *count) {
   char what[240];
   for (int i = 0; nic_link_finding(n, i, what, sizeof what); i++)
     health_say(o, n, what,
@@ -159,7 +161,7 @@ static void health_state(const options *o, const nic_info *n, int *count) {
                n->link.has_link ? "ethtool %s | grep SQI" : "ethtool %s", count);
 }
 /* Bits of AER in the device itself: for kernels that do not count these errors, and for dumps. */
-static void health_aer_bits(const options *o, const nic_info *n, int *count) {
+static void health_aer_bits(const settings *o, const nic_info *n, int *count) {
   for (int kind = 0; kind < 2; kind++) {
     const uint32_t bits = kind == 0 ? n->pcie.correctable : n->pcie.uncorrectable;
     for (int i = 0; i < 32; i++) {
@@ -177,7 +179,7 @@ static void health_aer_bits(const options *o, const nic_info *n, int *count) {
 }
 
 /* The link runs below what both ends can, or errors were counted on it (AER). */
-static void health_pcie(const options *o, const nic_info *n, int *count) {
+static void health_pcie(const settings *o, const nic_info *n, int *count) {
   static const char *const files[3] = {"aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal"};
   char what[240], path[512], line[128];
   bool counted = false;
@@ -207,7 +209,7 @@ static void health_pcie(const options *o, const nic_info *n, int *count) {
 }
 
 /* exit status: 0 nothing wrong, 1 something is */
-static int run_health(const options *o, const nic_machine *m) {
+static int run_health(const settings *o, const nic_machine *m) {
   int count = 0, looked = 0;
   if (nic_count(m) == 0) return fprintf(stderr, "nicstat: health: no NIC found\n"), 2;
   if (o->nic && !nic_by_name(m, o->nic)) return no_such_nic(o, NULL);

@@ -40,7 +40,7 @@ static bool serve_write(int fd, const char *data, size_t bytes, int64_t end_ns) 
 }
 
 /* The page of this moment: NICs come and go. NULL: no memory, or they cannot be listed. */
-static char *serve_page(const options *o, size_t *bytes) {
+static char *serve_page(const settings *o, size_t *bytes) {
   char *page = NULL;
   nic_machine *m = NULL;
   bool short_of_memory = false;
@@ -56,7 +56,7 @@ static char *serve_page(const options *o, size_t *bytes) {
 }
 
 /* ret whether a page was sent */
-static bool serve_one(const options *o, int fd) {
+static bool serve_one(const settings *o, int fd) {
   char request[SERVE_REQUEST], head[200];
   size_t bytes = 0;
   char *page = NULL;
@@ -98,7 +98,7 @@ static int serve_unix(const char *path) {
 }
 
 /* where: "http:PORT" (loopback), "http:HOST:PORT", "unix:PATH" */
-static int run_serve(const options *o, const char *where) {
+static int run_serve(const settings *o, const char *where) {
   char address[256];
   const bool is_unix = strncmp(where, "unix:", 5) == 0;
   const char *at = where + 5;

@@ -69,7 +69,7 @@ static void prometheus_nic(const nic_machine *m, const nic_info *n, FILE *out,
   nic_counters_close(c);
 }
 /* The page: all NICs' counters once. */
-static void prometheus_page(const options *o, const nic_machine *m, FILE *out,
+static void prometheus_page(const settings *o, const nic_machine *m, FILE *out,
                             bool *short_of_memory) {
   fputs("# HELP nicstat_counter_total A counter of a network card, its driver or the host's TCP "
         "and UDP.\n"
@@ -88,7 +88,7 @@ static void prometheus_page(const options *o, const nic_machine *m, FILE *out,
     }
 }
 /* "-": standard output. A file appears whole or not at all (textfile collector). */
-static int run_prometheus(const options *o, const nic_machine *m, const char *path) {
+static int run_prometheus(const settings *o, const nic_machine *m, const char *path) {
   char beside[4096];
   const bool to_stdout = strcmp(path, "-") == 0;
   bool short_of_memory = false;
@@ -118,7 +118,7 @@ typedef struct top_row {
   size_t index;
 } top_row;
 typedef struct top_view {
-  const options *o;
+  const settings *o;
   const nic_info *n;
   source *c;
   top_row *rows, **order;
@@ -186,7 +186,7 @@ static void top_draw(top_view *v) {
 }
 
 /* Waits for the next look, and for keys meanwhile. */
-static void top_keys(top_view *v, options *o) {
+static void top_keys(top_view *v, settings *o) {
   const int64_t end_ns = nic_host_now_ns(NULL) + (int64_t)(o->interval_s * 1e9);
   for (int64_t left_ns;
        !stop_asked && !v->quit && (left_ns = end_ns - nic_host_now_ns(NULL)) > 0;) {
@@ -203,7 +203,7 @@ static void top_keys(top_view *v, options *o) {
   }
 }
 
-static int top_loop(top_view *v, options *o, nic_value *before, nic_value *now) {
+static int top_loop(top_view *v, settings *o, nic_value *before, nic_value *now) {
   nic_error error;
   if (source_read(v->c, before, &error) != NIC_OK) return fail(&error);
   for (long i = 0; !stop_asked && !v->quit && (o->count == 0 || i < o->count); i++) {
@@ -221,7 +221,7 @@ static int top_loop(top_view *v, options *o, nic_value *before, nic_value *now) 
 }
 
 /* Without a terminal: one table after the other, as many as --count says. */
-static int run_top(options *o, const nic_machine *m) {
+static int run_top(settings *o, const nic_machine *m) {
   nic_error error;
   source open = {NULL, NULL};
   struct termios usual, raw;

@@ -53,10 +53,10 @@
 #  define NBC_WITH_MPI
 #endif
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/progress_line.h"
 #include "output.h"
 #include "plot.h"
-#include "number.h"
 #include <stdlib.h>
 #include <string.h>
 #include "bench_rma_merge.h"
@@ -583,51 +583,45 @@ static void measure_figure(bench *b, const int *order, int count, FILE *out) {
   plot_end(out);
 }
 
-static const char usage[] =
+typedef struct settings {
+  double limit_s, least_s; /* least -1: not given */
+  uint64_t seed;
+  const char *raw, *figure, *pictures;
+  bool is_each, is_merge;
+} settings;
+static settings given = {.limit_s = 0.5, .least_s = -1, .seed = 1};
+static const char *take_timing(const char *text) {
+  given.is_each = strcmp(text, "each") == 0;
+  return given.is_each ? NULL : "must be each";
+}
+static const option options[] = {
+    {"-s", "BYTES", "largest message (1048576)", .whole = &largest_bytes, .range = {1, 1 << 28}},
+    {"-t", "SECONDS", "limit per line (0.5)", .real = &given.limit_s, .range = {1e-3, 1e4}},
+    {"-l", "SECONDS", "least time per line (0.05, or half the limit)", .real = &given.least_s,
+     .range = {0, 1e4}},
+    {"-m", "each", "reads the clock around every call", .take = take_timing},
+    {"-r", "SEED", "order of the sizes (1)", .whole = &given.seed, .range = {0, 1e9}},
+    {"--raw", "FILE", "every sample: lines \"bytes seconds routine\", for fit_nic and fit_model",
+     .text = &given.raw},
+    {"--figure", "FILE",
+     "instead: parts of a nonblocking put and its overlap, timed in three ways; a page",
+     .text = &given.figure},
+    {"--merge", NULL, "raw files of several runs: what they say together, three runs or more",
+     .flag = &given.is_merge},
+    {"--pictures", "FILE",
+     "of raw files a page: parts of puts and gets, overlap, broadcasts, locks",
+     .text = &given.pictures},
+    {0}};
+static const command_line command = {
     "usage: mpirun -n N bench_rma_mpi [-s BYTES] [-t SECONDS] [-l SECONDS] [-m each] [-r SEED]\n"
     "                                 [--raw FILE] [--figure FILE]\n"
     "       oshrun -n N bench_rma_shmem ...\n"
     "       bench_rma_mpi --merge RAW...\n"
     "       bench_rma_mpi --pictures FILE RAW...\n"
     "What one-sided operations and collectives cost between rank 0 and the last rank: a line "
-    "each.\n"
-    "  -s BYTES       largest message (1048576)\n"
-    "  -t SECONDS     limit per line (0.5)\n"
-    "  -l SECONDS     least time per line (0.05, or half the limit)\n"
-    "  -m each        reads the clock around every call\n"
-    "  -r SEED        order of the sizes (1)\n"
-    "  --raw FILE     every sample: lines \"bytes seconds routine\", for fit_nic and fit_model\n"
-    "  --figure FILE  instead: parts of a nonblocking put and its overlap, timed in three ways; a "
-    "page\n"
-    "  --merge        raw files of several runs: what they say together, three runs or more\n"
-    "  --pictures FILE  of raw files a page: parts of puts and gets, overlap, broadcasts, locks";
-typedef struct options {
-  double seconds, least_seconds;
-  int64_t bytes, seed;
-  const char *raw, *figure;
-} options;
+    "each.\n",
+    options, NULL};
 
-static void read_arguments(int argc, char **argv, options *o, bench *b) {
-  for (int i = 1; i < argc; i += 2) {
-    const char *value = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "-s") == 0 && number_whole(value, 1, 1 << 28, &o->bytes)) continue;
-    if (strcmp(argv[i], "-t") == 0 && number_real(value, 1e-3, 1e4, &o->seconds)) continue;
-    if (strcmp(argv[i], "-l") == 0 && number_real(value, 0, 1e4, &o->least_seconds)) continue;
-    if (strcmp(argv[i], "-r") == 0 && number_whole(value, 0, 1000000000, &o->seed)) continue;
-    if (strcmp(argv[i], "--raw") == 0 && *value)
-      o->raw = value;
-    else if (strcmp(argv[i], "--figure") == 0 && *value)
-      o->figure = value;
-    else if (strcmp(argv[i], "-m") == 0 && strcmp(value, "each") == 0)
-      b->timing = NBC_TIMING_EACH;
-    else {
-      char text[160];
-      snprintf(text, sizeof text, "%.40s %.40s: wrong; usage: bench_rma_mpi --help", argv[i],
-               value);
-      fail(text);
-    }
-  }
-}
 static FILE *create(const char *path) {
   FILE *file = rank == 0 && path ? output_create(path) : NULL;
   if (rank == 0 && path && !file) give_up();
@@ -637,28 +631,27 @@ static FILE *create(const char *path) {
 int main(int argc, char **argv) {
   bench b;
   nbc_transport *t = NULL;
-  options o = {0.5, -1, (int64_t)largest_bytes, 1, NULL, NULL};
+  const settings *const o = &given;
   memset(&b, 0, sizeof b);
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) return puts(usage) < 0;
   output_begin("bench_rma");
   output_version(argc, argv, NBC_VERSION_STRING);
-  if (argc > 2 && strcmp(argv[1], "--merge") == 0) return merge(argc - 2, argv + 2);
-  if (argc > 3 && strcmp(argv[1], "--pictures") == 0)
-    return merge_pictures(argv[2], argc - 3, argv + 3);
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return probe_body();
+  const int raw_count = options_read(&command, argc, argv);
+  if (raw_count && !o->is_merge && !o->pictures) options_refuse(argv[1], "no option (--help)");
+  if (!raw_count && (o->is_merge || o->pictures)) options_refuse("RAW", "no file (--help)");
+  if (o->is_merge) return merge(raw_count, argv + 1);
+  if (o->pictures) return merge_pictures(o->pictures, raw_count, argv + 1);
   probe_and_cure();
   if (open_all(&t, &b.err) != NBC_OK) fail(b.err.text);
   nbi_target = size - 1;
   rma_barrier();
   probe_done();
-  read_arguments(argc, argv, &o, &b);
-  largest_bytes = (uint64_t)o.bytes;
-  b.repeat.time_limit_ns = (int64_t)(o.seconds * 1e9);
-  if (o.least_seconds >= 0)
-    b.repeat.min_time_ns = o.least_seconds > 0 ? (int64_t)(o.least_seconds * 1e9) : -1;
-  b.repeat.keep_samples = o.raw != NULL;
-  b.raw = create(o.raw);
-  FILE *page = create(o.figure);
+  if (o->is_each) b.timing = NBC_TIMING_EACH;
+  b.repeat.time_limit_ns = (int64_t)(o->limit_s * 1e9);
+  if (o->least_s >= 0) b.repeat.min_time_ns = o->least_s > 0 ? (int64_t)(o->least_s * 1e9) : -1;
+  b.repeat.keep_samples = o->raw != NULL;
+  b.raw = create(o->raw);
+  FILE *page = create(o->figure);
   nbc_comm_desc comm;
   memset(&comm, 0, sizeof comm);
   comm.transport = t;
@@ -671,27 +664,27 @@ int main(int argc, char **argv) {
   int order[MOST_SIZES], count = 0;
   while (count < MOST_SIZES && (uint64_t)1 << 2 * count <= largest_bytes)
     count++; /* 1, 4, 16, ... */
-  nbc_shuffle(order, count, (uint64_t)o.seed);
+  nbc_shuffle(order, count, o->seed);
   if (rank == 0 && probe_said[0]) puts(probe_said);
-  if (rank == 0 && !o.figure)
+  if (rank == 0 && !o->figure)
     printf("# first 3 samples of each line (warm-up) not counted; sizes in the order of seed %lld\n"
            "%-24s %9s %12s %9s %7s %5s %8s %7s %9s\n",
-           (long long)o.seed, "# routine", "bytes", "median us", "+- us", "samples", "stop",
+           (long long)o->seed, "# routine", "bytes", "median us", "+- us", "samples", "stop",
            "outliers", "missed", "skew us");
   if (rank == 0 && b.raw) fprintf(b.raw, "# bytes seconds routine\n# ranks %d\n", size);
-  if (o.figure) measure_figure(&b, order, count, page);
+  if (o->figure) measure_figure(&b, order, count, page);
   progress_line line; /* its rows are progress enough where they can be seen */
   progress_begin(&line, "bench_rma", rank == 0 && !isatty(1));
-  if (!o.figure) measure_fixed(&b), measure_locks(&b), measure_more(&b, false);
-  for (int i = 0; i < count && !o.figure; i++) {
+  if (!o->figure) measure_fixed(&b), measure_locks(&b), measure_more(&b, false);
+  for (int i = 0; i < count && !o->figure; i++) {
     b.bytes = (uint64_t)1 << 2 * order[i];
     progress_show(&line, "sizes", i + 1, count + 1);
     measure_size(&b);
     measure_more(&b, true);
   }
   progress_end(&line);
-  bool kept = !b.raw || output_close(b.raw, o.raw);
-  if (page && !output_close(page, o.figure)) kept = false;
+  bool kept = !b.raw || output_close(b.raw, o->raw);
+  if (page && !output_close(page, o->figure)) kept = false;
   rma_barrier();
   nbc_comm_destroy(b.comm);
   nbc_sync_destroy(b.sync);

@@ -23,6 +23,7 @@
 #define COSIM_WITH_NBC
 #include "rtl/nic_cosim.h"
 #include "rtl/pm_rtl.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <math.h>
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static void call(run *r, nbc_kind kind) { /* a library call of 50 ns that looks 
   if (kind != NBC_KIND_WAIT) nbc_call_exit_at(r->me, now_ns(r));
 }
 
-static int by_ptm;
+static bool by_ptm;
 static int64_t sim_now(void *user) { return now_ns((run *)user); }
 /* Two NICs whose entries take everything. ret NULL after saying that no wave can be written */
 static run *run_new(int protocol, uint32_t bytes) {
@@ -396,59 +397,41 @@ static nbc_status measure_on_level(const char *name, int protocol, double late, 
 }
 
 static nbc_status (*run_it)(const char *, int, double, uint32_t) = measure;
-static int usage(FILE *out) {
-  fputs(
-      "usage: exact_overlap [--wave FILE.vcd[,nic=N][,from=US][,until=US]] [--ptm | --level "
-      "flow|loggp|rtl] [BYTES]\n"
-      "What a library's bounds say of a message of BYTES (4096 to 1048576; 65536), what the stamps "
-      "of NICs in RTL say, and the truth.\n"
-      "  --wave FILE   saves what goes on inside of a NIC, a file for each row (.fst: much "
-      "smaller)\n"
-      "  --ptm         clocks are compared by PTM, not by reading registers\n"
-      "  --level L     by the layer of messages of the Portals model instead of registers\n",
-      out);
-  return out == stderr ? 2 : 0;
-}
-/* ret the exit status, -1: go on */
-static int read_options(int argc, char **argv, uint32_t *bytes) {
-  static const char *const levels[] = {"flow", "loggp", "rtl"};
-  char *end;
-  if (argc > 1 && strcmp(argv[1], "--help") == 0) return usage(stdout);
-  if (argc > 2 && strcmp(argv[1], "--wave") == 0) {
-    const char *why = pm_rtl_wave_read(&wave, argv[2]);
-    if (why) return fprintf(stderr, "exact_overlap: --wave: %s\n", why), 2;
-    argc -= 2, argv += 2;
-  }
-  if (argc > 1 && strcmp(argv[1], "--ptm") == 0) by_ptm = 1, argc--, argv++;
-  if (!by_ptm && argc > 2 && strcmp(argv[1], "--level") == 0) {
-    int k = 0;
-    while (k < 3 && strcmp(argv[2], levels[k]) != 0) k++;
-    if (k == 3) return fprintf(stderr, "exact_overlap: --level: flow, loggp or rtl\n"), 2;
-    level = (pm_link_model)k, run_it = measure_on_level;
-    if (wave.nics && level != PM_LINK_CARRIER)
-      return fprintf(stderr, "exact_overlap: --wave: only rtl has NICs to look into\n"), 2;
-    argc -= 2, argv += 2;
-  }
-  if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
-    const char *word = argv[1][0] == '-' ? argv[1] : argv[2];
-    fprintf(stderr, "exact_overlap: %s: unknown, in a wrong place, or its value is missing\n",
-            word);
-    return usage(stderr);
-  }
-  if (argc > 1) {
-    const unsigned long n = strtoul(argv[1], &end, 0);
-    if (*end || n < 4096 || n > 1 << 20)
-      return fprintf(stderr, "exact_overlap: BYTES: %s: 4096 to 1048576\n", argv[1]), 2;
-    *bytes = (uint32_t)n / FRAGMENTS * FRAGMENTS;
-  }
-  return -1;
+enum { LEVELS = 3 }; /* as pm_link_model has them */
+static uint64_t chosen = LEVELS;
+static const char *const level_names[] = {"flow", "loggp", "rtl", NULL};
+static const char *take_wave(const char *text) { return pm_rtl_wave_read(&wave, text); }
+static const option options[] = {
+    {"--wave", "FILE.vcd[,nic=N][,from=US][,until=US]",
+     "saves what goes on inside of a NIC, a file for each row (.fst: much smaller)",
+     .take = take_wave},
+    {"--ptm", NULL, "clocks are compared by PTM, not by reading registers", .flag = &by_ptm},
+    {"--level", "L",
+     "flow, loggp or rtl: by the layer of messages of the Portals model instead of registers",
+     .whole = &chosen, .words = level_names},
+    {0}};
+static const command_line command = {
+    "usage: exact_overlap [--wave FILE.vcd[,nic=N][,from=US][,until=US]] [--ptm | --level "
+    "flow|loggp|rtl] [BYTES]\n"
+    "What a library's bounds say of a message of BYTES (4096 to 1048576; 65536), what the stamps "
+    "of NICs in RTL say, and the truth.\n",
+    options, NULL};
+/* ret BYTES */
+static uint32_t read_options(int argc, char **argv) {
+  int64_t bytes = 65536;
+  const int count = options_read(&command, argc, argv);
+  if (chosen < LEVELS) level = (pm_link_model)chosen, run_it = measure_on_level;
+  if (by_ptm && chosen < LEVELS) options_refuse("--ptm", "not with --level");
+  if (wave.nics && chosen < LEVELS && level != PM_LINK_CARRIER)
+    options_refuse("--wave", "only rtl has NICs to look into");
+  if (count > 1 || (count && !number_whole(argv[1], 4096, 1 << 20, &bytes)))
+    options_refuse(argv[count], "one BYTES, 4096 to 1048576, wanted");
+  return (uint32_t)bytes / FRAGMENTS * FRAGMENTS;
 }
 
 int main(int argc, char **argv) {
-  uint32_t bytes = 65536;
   output_begin("exact_overlap");
-  const int ended = read_options(argc, argv, &bytes);
-  if (ended >= 0) return ended;
+  const uint32_t bytes = read_options(argc, argv);
   printf("%u bytes; rank 0 computes 1.6 times as long as they take on the wire\n", (unsigned)bytes);
   printf(
       "protocol                       min..max      exact            truth     width     error\n");

@@ -14,6 +14,7 @@
    no command line, and ends its ranks when that input ends: nothing outlives a job whose nic_run was
    killed. Exit status: 0, or that of the first rank that failed; the others are ended then. */
 #include "nbc_overlap.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -48,19 +49,6 @@ static int fail(const char *what, const char *why) {
   fprintf(stderr, "nic_run: %s: %s\n", what, why);
   return 1;
 }
-static int usage(FILE *out) {
-  fputs("usage: nic_run [-n RANKS] [--hosts FILE] [--interface NAME] [--rsh COMMAND] [--remote "
-        "PATH]\n"
-        "               PROGRAM [ARGUMENTS...]\n"
-        "  -n RANKS          so many, over the hosts' slots in order (default: all slots; 1)\n"
-        "  --hosts FILE      one host a line: NAME [slots=N]; without it: this host\n"
-        "  --interface NAME  whose addresses the ranks use on each host\n"
-        "  --rsh COMMAND     starts a command on a host: COMMAND HOST ... (ssh -o BatchMode=yes)\n"
-        "  --remote PATH     nic_run on the hosts (as this one was called)\n",
-        out);
-  return out == stderr ? 2 : 0;
-}
-
 /* A whole number in lo ... hi, and nothing else. */
 static bool read_number(const char *text, long lo, long hi, int *value) {
   char *end;
@@ -461,32 +449,31 @@ static int run(char **words, const char *interface, const char *rsh, const char 
 }
 
 int main(int argc, char **argv) {
+  int slots = 0;
   const char *file = NULL, *interface = NULL, *rsh = "ssh -o BatchMode=yes", *remote = argv[0];
-  int at = 1, wanted = 0, slots = 0;
+  uint64_t wanted = 0;
+  const option options[] = {
+      {"-n", "RANKS", "so many, over the hosts' slots in order (default: all slots; 1)",
+       .whole = &wanted, .range = {1, RANKS}},
+      {"--hosts", "FILE", "one host a line: NAME [slots=N]; without it: this host", .text = &file},
+      {"--interface", "NAME", "whose addresses the ranks use on each host", .text = &interface},
+      {"--rsh", "COMMAND", "starts a command on a host: COMMAND HOST ... (ssh -o BatchMode=yes)",
+       .text = &rsh},
+      {"--remote", "PATH", "nic_run on the hosts (as this one was called)", .text = &remote},
+      {0}};
+  const command_line command = {
+      "usage: nic_run [-n RANKS] [--hosts FILE] [--interface NAME] [--rsh COMMAND] [--remote "
+      "PATH]\n"
+      "               PROGRAM [ARGUMENTS...]\n",
+      options, NULL};
   output_begin("nic_run");
   output_version(argc, argv, NBC_VERSION_STRING);
   const struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   if (argc == 2 && strcmp(argv[1], "--serve") == 0) return serve();
-  for (; at < argc && argv[at][0] == '-'; at++) {
-    if (strcmp(argv[at], "--help") == 0) return usage(stdout);
-    const char **value = strcmp(argv[at], "--hosts") == 0       ? &file
-                         : strcmp(argv[at], "--interface") == 0 ? &interface
-                         : strcmp(argv[at], "--rsh") == 0       ? &rsh
-                         : strcmp(argv[at], "--remote") == 0    ? &remote
-                                                                : NULL;
-    const bool is_count = strcmp(argv[at], "-n") == 0;
-    if ((!value && !is_count) || at + 1 == argc) {
-      fail(argv[at], value || is_count ? "its value is missing" : "unknown option");
-      return usage(stderr);
-    }
-    at++;
-    if (value) *value = argv[at];
-    if (is_count && !read_number(argv[at], 1, RANKS, &wanted))
-      return fail("-n", "must be from 1 to 4096"), 2;
-  }
-  if (at == argc) return usage(stderr);
+  const int at = options_before(&command, 1, argc, argv);
+  if (at == argc) return fputs(command.usage, stderr), 2;
   hosts = (host *)calloc(HOSTS, sizeof *hosts);
   if (!hosts) return fail("memory", "out of memory");
   if (file) {
@@ -494,11 +481,11 @@ int main(int argc, char **argv) {
     if (bad) return bad;
   } else {
     host_count = 1;
-    hosts[0].slots = wanted ? wanted : 1;
+    hosts[0].slots = wanted ? (int)wanted : 1;
     if (!interface) interface = "lo";
   }
   for (int i = 0; i < host_count; i++) slots += hosts[i].slots;
-  rank_count = wanted ? wanted : slots;
+  rank_count = wanted ? (int)wanted : slots;
   if (rank_count > slots || rank_count > RANKS)
     return fail("-n", "more ranks than the hosts have slots"), 2;
   for (int i = 0, rank = 0; i < host_count; i++) {

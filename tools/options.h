@@ -96,7 +96,8 @@ static inline int options_before(const command_line *line, int at, int argc, cha
   for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
     const option *o = line->options;
     while (o->name && strcmp(o->name, argv[at]) != 0) o++;
-    if (strcmp(argv[at], "--help") == 0) options_print(line), exit(0);
+    if (strcmp(argv[at], "--help") == 0 || (!o->name && strcmp(argv[at], "-h") == 0))
+      options_print(line), exit(0);
     if (!o->name) options_refuse(argv[at], "unknown option (--help)");
     if (o->flag) *o->flag = true;
     if (!o->value) continue;
@@ -106,11 +107,14 @@ static inline int options_before(const command_line *line, int at, int argc, cha
   return at;
 }
 
-/* Moves what is no option to argv[1], argv[2], ... ret how many */
+/* Moves what is no option before what is one: argv[1], argv[2], ... ret how many */
 static inline int options_read(const command_line *line, int argc, char **argv) {
   int count = 0;
-  for (int at = 1; (at = options_before(line, at, argc, argv)) < argc; at++)
-    argv[++count] = argv[at];
+  for (int at = 1; (at = options_before(line, at, argc, argv)) < argc; at++) {
+    char *const word = argv[at];
+    for (int i = at; i > count + 1; i--) argv[i] = argv[i - 1];
+    argv[++count] = word;
+  }
   return count;
 }
 #endif /* OPTIONS_H_INCLUDED */

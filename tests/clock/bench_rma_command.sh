@@ -69,7 +69,7 @@ cures_itself() { # COMMAND...: no flag is set; if a line says that it was needed
 heeds_the_user() { # COMMAND...: what the user has set is not tried
   OMPI_MCA_btl_vader_single_copy_mechanism=none measures "$@" && ! grep -q '^# this' "$T/out"
 }
-refuses() { ! timeout -k 5 300 "$@" >"$T/out" 2>&1 && grep -q usage "$T/out"; }
+refuses() { ! timeout -k 5 300 "$@" >"$T/out" 2>&1 && grep -q -- "-s: must be a whole number from 1 to" "$T/out"; }
 explains() { # COMMAND OPTION...: its --help has a line for each
   timeout -k 5 60 "$1" --help >"$T/out" && shift || return 1
   for option in "$@"; do grep -q -- "^  $option  *[a-zA-Z]" "$T/out" || { echo "no line of $option" && return 1; }; done

@@ -30,10 +30,11 @@ check nic_alone_is_listed 0 '^eth9' out eth9 --sysfs "$dir/sys"
 check unknown_command 2 'dance: unknown command' err dance
 check unknown_command_of_a_nic 2 'dance: unknown command' err dance eth9 --sysfs "$dir/sys"
 check unknown_option 2 '--dance: unknown option' err --dance
-check bad_number 2 '--interval: nan: must be a number from 0.001 to 86400$' err watch lo --interval nan
+check bad_number 2 "--interval: must be a number from 0.001 to 86400, not 'nan'$" err watch lo --interval nan
 check missing_value 2 '--count: its value is missing' err watch lo --count
 check missing_file 2 '--record: its value is missing' err --record
 check option_of_others 2 '--csv: not of health, but of: watch$' err health --csv --sysfs "$dir/sys"
+check option_of_others_before 2 '--csv: not of health, but of: watch$' err --csv --sysfs "$dir/sys" health
 check option_of_other_modes 2 '--registers: not of --record' err --record - --registers --sysfs "$dir/sys"
 check word_too_many 2 'eth9: --prometheus takes no other word' err --prometheus - eth9 --sysfs "$dir/sys"
 check stamps_of_a_word 2 'stamps: eth9: a NIC is named by --nic' err stamps eth9 --sysfs "$dir/sys"
