@@ -14,17 +14,17 @@
    Computation takes the time that the trace says, times --compute.
    Exit status: 0; 1 output was lost; 2 bad call or trace; 100 deadlock or time limit, with the lines of the trace where ranks are. */
 #include "replay.h"
-#include <errno.h>
-#include "../../tools/output.h"
+#include "tools/options.h"
+#include "tools/output.h"
 
 enum { FROM_CALLS, FROM_TI, FROM_GOAL };
 static struct {
-  int form, per_node;
+  int form;
   const char *platform, *map, *goal_out;
   double flops_per_s;
   pm_world_desc desc;
   rp_options run;
-} s = {FROM_CALLS, 1, NULL, NULL, NULL, 1e9, {0}, {1, 0}};
+} s = {FROM_CALLS, NULL, NULL, NULL, 1e9, {0}, {1, 0}};
 static pm_platform platform;
 
 /* What record.c of MPI asks of pm_run. */
@@ -43,117 +43,69 @@ const pm_platform *guest_platform(void) { return &platform; }
 void guest_on_stamp(pm_world *world, void (*fn)(void *unused, const pm_stamp *stamp)) {
   pm_on_stamp(world, fn, NULL);
 }
-static int64_t number(const char *option, const char *text, int64_t least, int64_t most) {
-  char *end;
-  errno = 0;
-  const long long n = strtoll(text, &end, 10);
-  if (!*text || *end || errno || n < least || n > most)
-    rp_refuse("%s: a number of %lld ... %lld expected", option, (long long)least, (long long)most);
-  return n;
-}
-static double real(const char *option, const char *text, double least, double most) {
-  char *end;
-  const double x = strtod(text, &end);
-  if (!*text || *end || !(x >= least && x <= most))
-    rp_refuse("%s: a number of %g ... %g expected", option, least, most);
-  return x;
-}
-static int one_of(const char *option, const char *text, const char *const *names) {
-  for (int i = 0; names[i]; i++)
-    if (strcmp(names[i], text) == 0) return i;
-  rp_refuse("%s: \"%s\" is not known; --help lists what is", option, text);
-}
-static void usage(void) {
-  puts(
-      "usage: pm_replay [options] TRACE...\n"
-      "       pm_replay --version\n"
-      "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
-      "that the overlap\n"
-      "preload wrote with NBC_TRACE=calls.\n"
-      "  --ti               TRACE is one of SimGrid's time-independent traces\n"
-      "  --goal             TRACE is a schedule in GOAL\n"
-      "  --goal-out FILE    writes the trace as GOAL, collectives as their messages, and does not "
-      "run it\n"
-      "  --platform FILE    the machine (a bxi2 with as many nodes as needed)\n"
-      "  --per-node N       ranks per node, one node after the other (1)\n"
-      "  --map FILE         the node of each rank, a number per line\n"
-      "  --level L          how messages move: flow, loggp or packet (flow)\n"
-      "  --progress HOW     who goes on with messages while a rank computes: calls (nobody), "
-      "dedicated, timer\n"
-      "  --progress-period US   how often a timer looks (2000)\n"
-      "  --eager BYTES      messages up to this size are sent at once (4096; at most 1048576)\n"
-      "  --compute RATIO    computations take so many times as long as in the trace (1)\n"
-      "  --flops F          of --ti: floating-point operations per second (1e9)\n"
-      "  --seed N           of noise and faults (0)\n"
-      "  --threads N        with --level loggp: over so many threads of the host; the same for any "
-      "number from 1 on, and by\n"
-      "                     up to some latencies of the wire another time than without (0)\n"
-      "  --time-limit S     simulated seconds, 1e-9 ... 1e6");
-}
-/* ret 0: no such option */
-static int set(const char *o, const char *v) {
-  static const char *const levels[] = {"flow", "loggp", "packet", NULL}, *const progress[] = {
-                                                                             "calls", "dedicated",
-                                                                             "timer", NULL};
-  static const pm_link_model links[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
-  if (strcmp(o, "--goal-out") == 0)
-    s.goal_out = v;
-  else if (strcmp(o, "--platform") == 0)
-    s.platform = v;
-  else if (strcmp(o, "--per-node") == 0)
-    s.per_node = (int)number(o, v, 1, 65535);
-  else if (strcmp(o, "--map") == 0)
-    s.map = v;
-  else if (strcmp(o, "--level") == 0)
-    s.desc.link = links[one_of(o, v, levels)];
-  else if (strcmp(o, "--progress") == 0)
-    gm_set.progress = (gm_progress)one_of(o, v, progress);
-  else if (strcmp(o, "--progress-period") == 0)
-    gm_set.period_ns = number(o, v, 1, 1000000) * 1000;
-  else if (strcmp(o, "--eager") == 0)
-    gm_set.eager_bytes = (uint64_t)number(o, v, 0, 1 << 20);
-  else if (strcmp(o, "--compute") == 0)
-    s.run.compute_ratio = real(o, v, 0, 1e18);
-  else if (strcmp(o, "--flops") == 0)
-    s.flops_per_s = real(o, v, 1e-9, 1e18);
-  else if (strcmp(o, "--seed") == 0)
-    s.desc.seed = (uint64_t)number(o, v, 0, INT64_MAX);
-  else if (strcmp(o, "--threads") == 0)
-    s.desc.threads = s.run.threads = (int)number(o, v, 0, 1024);
-  else if (strcmp(o, "--time-limit") == 0)
-    s.desc.d_limit_ns = (int64_t)(real(o, v, 1e-9, 1e6) * 1e9 + 0.5);
-  else
-    return 0;
-  return 1;
-}
-/* ret index of the first file */
-static int options(int argc, char **argv) {
-  int i;
-  for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-    const char *o = argv[i];
-    if (strcmp(o, "--help") == 0) {
-      usage();
-      exit(0);
-    }
-    if (strcmp(o, "--version") == 0) {
-      puts("pm_replay of nbc_overlap " NBC_VERSION_STRING);
-      exit(0);
-    }
-    if (strcmp(o, "--ti") == 0 || strcmp(o, "--goal") == 0)
-      s.form = o[2] == 't' ? FROM_TI : FROM_GOAL;
-    else if (i + 1 == argc)
-      rp_refuse("%s: no option, or its value and the trace are missing; --help lists them", o);
-    else if (!set(o, argv[++i]))
-      rp_refuse("%s: unknown option; --help lists them", o);
-  }
-  if (i == argc) rp_refuse("no trace; --help lists the options");
-  for (int k = i; k < argc; k++)
-    if (argv[k][0] == '-') rp_refuse("%s: options come before the traces", argv[k]);
-  if (s.desc.threads && s.desc.link != PM_LINK_LOGGP)
+
+static const char *const level_names[] = {"flow", "loggp", "packet", NULL};
+static const pm_link_model links[] = {PM_LINK_FLOW, PM_LINK_LOGGP, PM_LINK_PACKET};
+static const char *const progress_names[] = {"calls", "dedicated", "timer", NULL};
+static struct {
+  bool is_ti, is_goal;
+  uint64_t per_node, level, progress, period_us, eager_bytes, threads;
+  double limit_s;
+} given = {.per_node = 1, .period_us = 2000, .eager_bytes = 4096};
+static const option options[] = {
+    {"--ti", NULL, "TRACE is one of SimGrid's time-independent traces", .flag = &given.is_ti},
+    {"--goal", NULL, "TRACE is a schedule in GOAL", .flag = &given.is_goal},
+    {"--goal-out", "FILE",
+     "writes the trace as GOAL, collectives as their messages, and does not run it",
+     .text = &s.goal_out},
+    {"--platform", "FILE", "the machine (a bxi2 with as many nodes as needed)",
+     .text = &s.platform},
+    {"--per-node", "N", "ranks per node, one node after the other (1)", .whole = &given.per_node,
+     .range = {1, 65535}},
+    {"--map", "FILE", "the node of each rank, a number per line", .text = &s.map},
+    {"--level", "L", "how messages move: flow, loggp or packet (flow)", .whole = &given.level,
+     .words = level_names},
+    {"--progress", "HOW",
+     "who goes on with messages while a rank computes: calls (nobody), dedicated, timer",
+     .whole = &given.progress, .words = progress_names},
+    {"--progress-period", "US", "how often a timer looks (2000)", .whole = &given.period_us,
+     .range = {1, 1e6}},
+    {"--eager", "BYTES", "messages up to this size are sent at once (4096; at most 1048576)",
+     .whole = &given.eager_bytes, .range = {0, 1 << 20}},
+    {"--compute", "RATIO", "computations take so many times as long as in the trace (1)",
+     .real = &s.run.compute_ratio, .range = {0, 1e18}},
+    {"--flops", "F", "of --ti: floating-point operations per second (1e9)", .real = &s.flops_per_s,
+     .range = {1e-9, 1e18}},
+    {"--seed", "N", "of noise and faults (0)", .whole = &s.desc.seed, .range = {0, 9e15}},
+    {"--threads", "N",
+     "with --level loggp: over so many threads of the host; the same for any number from 1 on, and "
+     "by up to some latencies of the wire another time than without (0)",
+     .whole = &given.threads, .range = {0, 1024}},
+    {"--time-limit", "S", "simulated seconds, 1e-9 ... 1e6", .real = &given.limit_s,
+     .range = {1e-9, 1e6}},
+    {0}};
+static const command_line command = {
+    "usage: pm_replay [options] TRACE...\n"
+    "       pm_replay --version\n"
+    "Runs a trace of an MPI program on a simulated machine. TRACE: the files of all processes "
+    "that the overlap\n"
+    "preload wrote with NBC_TRACE=calls.\n",
+    options, NULL};
+/* ret how many traces, from argv[1] on */
+static int read_options(int argc, char **argv) {
+  const int count = options_read(&command, argc, argv);
+  s.form = given.is_ti ? FROM_TI : given.is_goal ? FROM_GOAL : FROM_CALLS;
+  s.desc.link = links[given.level];
+  s.desc.threads = s.run.threads = (int)given.threads;
+  s.desc.d_limit_ns = (int64_t)(given.limit_s * 1e9 + 0.5);
+  gm_set.progress = (gm_progress)given.progress;
+  gm_set.period_ns = (int64_t)given.period_us * 1000;
+  gm_set.eager_bytes = given.eager_bytes;
+  if (!count) rp_refuse("no trace; --help lists the options");
+  if (given.threads && s.desc.link != PM_LINK_LOGGP)
     rp_refuse("--threads: only with --level loggp");
-  if (s.form != FROM_CALLS && argc - i > 1)
-    rp_refuse("%s: one trace, not %d", argv[i + 1], argc - i);
-  return i;
+  if (s.form != FROM_CALLS && count > 1) rp_refuse("%s: one trace, not %d", argv[2], count);
+  return count;
 }
 static void read_traces(int count, char **paths) {
   if (s.form == FROM_TI)
@@ -172,7 +124,7 @@ static int *places(int most, int *node_count) {
   if (s.map) rp_open(&t, s.map);
   for (int i = 0; i < rp_size; i++) {
     if (!s.map)
-      node[i] = i / s.per_node;
+      node[i] = i / (int)given.per_node;
     else if (!rp_line(&t))
       rp_refuse("%s: the node of rank %d is missing", s.map, i);
     else {
@@ -226,10 +178,11 @@ static pm_world *make_world(void) {
 }
 int main(int argc, char **argv) {
   output_begin("pm_replay");
-  const int first = options(argc, argv);
+  output_version(argc, argv, NBC_VERSION_STRING);
+  const int count = read_options(argc, argv);
   gm_nowhere_open();
   gm_set.first_pt = 0; /* nobody else uses Portals here */
-  read_traces(argc - first, argv + first);
+  read_traces(count, argv + 1);
   if (s.goal_out) {
     FILE *out = output_create(s.goal_out);
     if (out) rp_goal_write(out);
