@@ -28,7 +28,7 @@
 #endif
 #define NBC_OVERLAP_IMPLEMENTATION
 #include "nbc_overlap.h"
-#include "tools/number.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #ifdef BENCH_WITH_SIM
 #  define PORTALS_MODEL_IMPLEMENTATION
@@ -780,55 +780,11 @@ enum { BACKENDS = sizeof backends / sizeof *backends };
 #include "bench_nbc_report.h"
 
 /* ---- command line ---------------------------------------------------------------------------- */
-static const char usage[] =
-    "usage: bench_nbc [--coll LIST] [--impl LIST] [--policy LIST] [--ranks N] [--mpi "
-    "mpich|openmpi]\n"
-    "                 [--min-us T] [--max-us T] [--reps N] [--point COLL COMM_US COMP_US]\n"
-    "                 [--layout COMPUTE/WORKER] [--link-mb-s X] [--latency-us X] [--spread R]\n"
-    "                 [--max-mib N] [--oversample K] [--budget-s T] [--realtime] [--json FILE]\n"
-    "                 [--html FILE] [--resume FILE] [--show] [--mpirun COMMAND]\n"
-    "       bench_nbc --sim nodes=N,cores=N,KEY=VALUE...  simulated; with the options above\n"
-    "       bench_nbc --tune FILE [--ranks N] [--reps N] [--max-mib N] [--budget-s T]\n"
-    "  lists have commas; collectives: bcast reduce allreduce reduce_scatter(_block) gather(v) "
-    "scatter(v)\n"
-    "  allgather(v) alltoall(v) scan exscan; policies: none dedicated timer idle\n"
-    "  --mpi mpich: columns measured by mpirun.mpich -n RANKS and bench_nbc.mpich beside this "
-    "program\n"
-    "  --mpirun COMMAND: the same with another command, as in \"srun -n 2 ./bench_nbc.mpich\"\n"
-    "  --sim nodes=64,cores=16: on a simulated machine, a process per node; seed=N, "
-    "level=flow|loggp|packet,\n"
-    "    noise=RATIO (of the computation), period-us=T (policy timer), platform=FILE, or any key "
-    "of it\n"
-    "  --layout 0-2/3: ranks compute on cores 0 to 2, engine and DMA thread have core 3\n"
-    "  --link-mb-s X, --latency-us X: ranks are threads: a DMA thread moves messages at this pace\n"
-    "  --spread 0.5: lengths of v-collectives lie within +-50 % of their mean\n"
-    "  --oversample K: measures K times as often and keeps the shortest, on a machine with other "
-    "work\n"
-    "  --budget-s T: leaves points out rather than to take much longer than that\n"
-    "  --realtime: other programs wait meanwhile (SCHED_FIFO; needs the right to; not with MPI)\n"
-    "  --resume FILE: keeps finished points there and continues an interrupted sweep\n"
-    "  --show: progress on stderr also where that is not a terminal\n"
-    "  --tune FILE: measures which algorithm is fastest for this number of ranks (at most 1 MiB "
-    "and\n"
-    "    20 s without --max-mib, --budget-s) and writes the choice table; NBC_CHOICE=FILE makes "
-    "programs\n"
-    "    follow it. For an MPI: mpirun.mpich -n N bench_nbc.mpich --tune FILE\n"
-    "  --impl, with this program's default:\n";
-
 static double number(const char *name, const char *text, double low, double high) {
-  double v;
-  if (!number_real(text ? text : "", low, high, &v)) {
-    fprintf(stderr, "bench_nbc: %s: must be a number in %g..%g, got \"%s\"\n", name, low, high,
-            text ? text : "");
-    exit(2);
-  }
+  double v = low;
+  if (!number_real(text, low, high, &v))
+    options_refuse(name, "must be a number from %.16g to %.16g, not '%s'", low, high, text);
   return v;
-}
-
-static int whole(const char *name, const char *text, double low, double high) {
-  const double v = number(name, text, low, high);
-  if (v > floor(v)) fail("a whole number is wanted", name);
-  return (int)v;
 }
 
 static const backend *impl_of(const char *name) {
@@ -886,8 +842,10 @@ static void parse_layout(const char *text) {
     }
     at = *end == ',' ? end + 1 : end;
   }
-  if (*at != '/' || !CPU_COUNT(&set.compute)) fail("--layout: cores wanted, as in 0-2/3", text);
-  set.worker_core = whole("--layout: worker core", at + 1, 0, CPU_SETSIZE - 1);
+  int64_t worker;
+  if (*at != '/' || !CPU_COUNT(&set.compute) || !number_whole(at + 1, 0, CPU_SETSIZE - 1, &worker))
+    fail("--layout: cores wanted, as in 0-2/3", text);
+  set.worker_core = (int)worker;
   if (!CPU_ISSET((size_t)set.worker_core, &own_cores))
     fail("--layout: a core that this process may not use", text);
 }
@@ -939,56 +897,6 @@ static void check_columns(void) {
   }
 }
 
-static void parse_value(const char *name, const char *value, const char **layout) {
-  const struct {
-    const char *name;
-    double *real;
-    int *whole;
-    double low, high;
-  } numbers[] = {{"--ranks", NULL, &set.rank_count, 2, MAX_THREADS},
-                 {"--reps", NULL, &set.reps, 1, MAX_REPS},
-                 {"--oversample", NULL, &set.oversample, 1, 20},
-                 {"--part", NULL, &set.part, 0, MAX_COLUMNS - 1},
-                 {"--budget-s", &set.budget_s, NULL, 1, 1e6},
-                 {"--min-us", &set.min_us, NULL, 10, 1e7},
-                 {"--max-us", &set.max_us, NULL, 10, 1e7},
-                 {"--link-mb-s", &set.link_mb_per_s, NULL, 0, 1e6},
-                 {"--latency-us", &set.latency_us, NULL, 0, 1e5},
-                 {"--max-mib", &set.max_mib, NULL, 1, 1 << 16},
-                 {"--spread", &set.spread_ratio, NULL, 0, 1}};
-  const struct {
-    const char *name, **text;
-  } texts[] = {{"--layout", layout},      {"--json", &set.json},     {"--html", &set.html},
-               {"--resume", &set.resume}, {"--mpirun", &set.mpirun}, {"--tune", &set.tune},
-               {"--sim", &set.sim}};
-  if (strcmp(name, "--coll") == 0) {
-    parse_list(value, COLLS);
-    return;
-  }
-  if (strcmp(name, "--policy") == 0) {
-    parse_list(value, POLICIES);
-    return;
-  }
-  if (strcmp(name, "--impl") == 0) {
-    parse_list(value, IMPLS);
-    return;
-  }
-  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
-    if (strcmp(name, numbers[k].name) == 0) {
-      if (numbers[k].whole)
-        *numbers[k].whole = whole(name, value, numbers[k].low, numbers[k].high);
-      else
-        *numbers[k].real = number(name, value, numbers[k].low, numbers[k].high);
-      return;
-    }
-  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-    if (strcmp(name, texts[k].name) == 0) {
-      *texts[k].text = value;
-      return;
-    }
-  fail("unknown option, or without its value", name);
-}
-
 /* --mpi mpich: the program of that name beside this one. */
 static void parse_mpi(const char *mpi, char command[640]) {
   char folder[512];
@@ -1005,41 +913,106 @@ static void parse_mpi(const char *mpi, char command[640]) {
   set.mpirun = command;
 }
 
+static uint64_t rank_count, reps, oversample = 1, part = MAX_COLUMNS;
+static const char *layout, *mpi;
+static bool has_policies;
+static const char *take_colls(const char *text) { return parse_list(text, COLLS), NULL; }
+static const char *take_impls(const char *text) { return parse_list(text, IMPLS), NULL; }
+static const char *take_policies(const char *text) {
+  has_policies = true;
+  return parse_list(text, POLICIES), NULL;
+}
+static const char *take_point(const char *text) {
+  set.point = true;
+  return take_colls(text);
+}
+static const option options[] = {
+    {"--coll", "LIST",
+     "collectives, with commas: bcast reduce allreduce reduce_scatter(_block) gather(v) scatter(v) "
+     "allgather(v) alltoall(v) scan exscan (allreduce)",
+     .take = take_colls},
+    {"--impl", "LIST", "implementations, with commas: those below", .take = take_impls},
+    {"--policy", "LIST",
+     "of progress, with commas: none dedicated timer idle (none,dedicated; --sim: "
+     "none,timer,dedicated)",
+     .take = take_policies},
+    {"--ranks", "N", "processes or threads (2)", .whole = &rank_count, .range = {2, MAX_THREADS}},
+    {"--mpi", "mpich|openmpi",
+     "columns measured by mpirun.mpich -n RANKS and bench_nbc.mpich beside this program",
+     .text = &mpi},
+    {"--mpirun", "COMMAND", "the same with another command, as in \"srun -n 2 ./bench_nbc.mpich\"",
+     .text = &set.mpirun},
+    {"--sim", "KEY=VALUE,...",
+     "nodes=64,cores=16: on a simulated machine, a process per node; seed=N, "
+     "level=flow|loggp|packet, noise=RATIO (of the computation), period-us=T (policy timer), "
+     "platform=FILE, or any key of it",
+     .text = &set.sim},
+    {"--min-us", "T", "shortest computation (500)", .real = &set.min_us, .range = {10, 1e7}},
+    {"--max-us", "T", "longest computation (1e6)", .real = &set.max_us, .range = {10, 1e7}},
+    {"--max-mib", "N", "largest message (64; --sim: 8192; --tune: 1)", .real = &set.max_mib,
+     .range = {1, 1 << 16}},
+    {"--reps", "N", "repetitions (7; --sim: 1)", .whole = &reps, .range = {1, MAX_REPS}},
+    {"--oversample", "K",
+     "measures K times as often and keeps the shortest, on a machine with other work (1)",
+     .whole = &oversample, .range = {1, 20}},
+    {"--point", "COLL COMM_US COMP_US", "one case, in full", .take = take_point},
+    {"--part", "N", "this column alone", .whole = &part, .range = {0, MAX_COLUMNS - 1}},
+    {"--layout", "COMPUTE/WORKER",
+     "0-2/3: ranks compute on cores 0 to 2, engine and DMA thread have core 3", .text = &layout},
+    {"--link-mb-s", "X", "ranks are threads: a DMA thread moves messages at this pace",
+     .real = &set.link_mb_per_s, .range = {0, 1e6}},
+    {"--latency-us", "X", "of that thread (10)", .real = &set.latency_us, .range = {0, 1e5}},
+    {"--spread", "R", "0.5: lengths of v-collectives lie within +-50 % of their mean",
+     .real = &set.spread_ratio, .range = {0, 1}},
+    {"--budget-s", "T", "leaves points out rather than to take much longer than that",
+     .real = &set.budget_s, .range = {1, 1e6}},
+    {"--realtime", NULL,
+     "other programs wait meanwhile (SCHED_FIFO; needs the right to; not with MPI)",
+     .flag = &set.realtime},
+    {"--json", "FILE", "the results", .text = &set.json},
+    {"--html", "FILE", "heat maps, a page", .text = &set.html},
+    {"--resume", "FILE", "keeps finished points there and continues an interrupted sweep",
+     .text = &set.resume},
+    {"--show", NULL, "progress on stderr also where that is not a terminal", .flag = &set.show},
+    {"--tune", "FILE",
+     "measures which algorithm is fastest for this number of ranks (at most 1 MiB and 20 s without "
+     "--max-mib, --budget-s) and writes the choice table; NBC_CHOICE=FILE makes programs follow "
+     "it. For an MPI: mpirun.mpich -n N bench_nbc.mpich --tune FILE",
+     .text = &set.tune},
+    {0}};
+
+static void read_options(int argc, char **argv) {
+  static char implementations[2048];
+  int n = snprintf(implementations, sizeof implementations,
+                   "Implementations, with this program's default:\n");
+  for (size_t k = 0; k < BACKENDS; k++)
+    n += snprintf(implementations + n, sizeof implementations - (size_t)n, "  %-14s %s\n",
+                  backends[k].name, backends[k].what);
+  const command_line command = {
+      "usage: bench_nbc [options]\n"
+      "       bench_nbc --sim nodes=N,cores=N,KEY=VALUE... [options]   simulated\n"
+      "       bench_nbc --tune FILE [--ranks N] [--reps N] [--max-mib N] [--budget-s T]\n",
+      options, implementations};
+  const int count = options_read(&command, argc, argv);
+  if (set.point && count == 2) {
+    set.point_comm_us = number("--point: COMM_US", argv[1], 10, 1e7);
+    set.point_comp_us = number("--point: COMP_US", argv[2], 10, 1e7);
+  } else if (set.point || count)
+    fail(set.point ? "--point: COLL COMM_US COMP_US wanted" : "no option (--help)",
+         count ? argv[1] : NULL);
+  if (set.sim && !has_policies) parse_list("none,timer,dedicated", POLICIES); /* all that it can */
+  if (rank_count) set.rank_count = (int)rank_count;
+  set.reps = (int)reps, set.oversample = (int)oversample;
+  set.part = part < MAX_COLUMNS ? (int)part : -1;
+}
+
 static void parse_args(int argc, char **argv) {
   static char command[640];
-  const char *layout = NULL, *mpi = NULL;
   const int process_count = set.rank_count; /* of the MPI */
   if (!set.mpi) set.rank_count = 2;
-  set.oversample = 1, set.min_us = 500, set.max_us = 1e6, set.latency_us = 10, set.part = -1,
-  set.show = isatty(2);
+  set.min_us = 500, set.max_us = 1e6, set.latency_us = 10, set.show = isatty(2);
   parse_list("allreduce", COLLS), parse_list("none,dedicated", POLICIES);
-  for (int i = 1; i < argc; i++) /* a default of its own: all that it can */
-    if (strcmp(argv[i], "--sim") == 0) parse_list("none,timer,dedicated", POLICIES);
-  for (int i = 1; i < argc; i++) {
-    char *const name = argv[i], *const value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(name, "--help") == 0) {
-      fputs(usage, stdout);
-      for (size_t k = 0; k < BACKENDS; k++)
-        printf("    %-14s %s\n", backends[k].name, backends[k].what);
-      exit(0);
-    }
-    if (strcmp(name, "--realtime") == 0)
-      set.realtime = true;
-    else if (strcmp(name, "--show") == 0)
-      set.show = true;
-    else if (!value)
-      fail("unknown option, or without its value", name);
-    else if (strcmp(name, "--mpi") == 0)
-      mpi = value, i++;
-    else if (strcmp(name, "--point") == 0 && i + 3 < argc) {
-      set.point = true;
-      parse_list(value, COLLS);
-      set.point_comm_us = number("--point: COMM_US", argv[i + 2], 10, 1e7),
-      set.point_comp_us = number("--point: COMP_US", argv[i + 3], 10, 1e7);
-      i += 3;
-    } else
-      parse_value(name, value, &layout), i++;
-  }
+  read_options(argc, argv);
   if (mpi) parse_mpi(mpi, command);
   if (set.mpi && set.rank_count != process_count)
     fail("--ranks: mpirun started another number", NULL);

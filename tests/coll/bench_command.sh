@@ -56,8 +56,8 @@ check "a launcher must exist" says '--mpirun: no-such-mpirun' 1 "$D" --mpirun "n
 check "--tune writes a table" says 'rules for 3 ranks' 0 "$D" --tune "$T/choice" --ranks 3 --reps 1 --budget-s 10
 check "the library follows it" env NBC_CHOICE="$T/choice" "$D" --point bcast 200 200 --reps 1 --max-mib 1
 check "--tune says where it cannot write" says 'bench_nbc: /nowhere/x: No such file or directory' 1 "$D" --tune /nowhere/x --reps 1 --budget-s 1
-check "numbers are checked" says '--reps: must be a number in 1..99' 2 "$D" --reps 0
-check "halves of repetitions are refused" says 'a whole number is wanted: --reps' 2 "$D" --reps 2.5
+check "numbers are checked" says "--reps: must be a whole number from 1 to 99, not '0'" 2 "$D" --reps 0
+check "halves of repetitions are refused" says "--reps: must be a whole number from 1 to 99, not '2.5'" 2 "$D" --reps 2.5
 check "unknown options are refused" says 'unknown option' 2 "$D" --fast 1
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
