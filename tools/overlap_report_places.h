@@ -28,13 +28,33 @@ static const char *file_of(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+/* The name that the source has: of gfortran's __module_MOD_procedure, and without what compilers add to copies of a
+   function (f.constprop.0.isra.0, f(int) [clone .part.0]): of two copies a line is one place, and so it is of two builds
+   of which one has copies. */
+static void name_as_in_source(char *name) {
+  static const char *const copies[] = {" [clone ", ".constprop.", ".isra.",
+                                       ".part.",   ".cold",       ".lto_priv."};
+  for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+    char *const copy = strstr(name, copies[i]);
+    if (copy && copy > name) *copy = 0;
+  }
+  char *const between = strstr(name, "_MOD_");
+  if (strncmp(name, "__", 2) != 0 || !between || between == name + 2) return;
+  memcpy(between, "::", 2);
+  memmove(between + 2, between + 5, strlen(between + 5) + 1);
+  memmove(name, name + 2, strlen(name + 2) + 1);
+}
+
 /* What is known without the module's debugging information. */
 static void name_roughly(place *p) {
   const nbc_site *s = p->site;
+  char symbol[121];
+  snprintf(symbol, sizeof symbol, "%s", s->symbol ? s->symbol : "");
+  name_as_in_source(symbol);
   if (s->where) /* somebody has looked before */
     snprintf(p->where, sizeof p->where, "%s", s->where);
   else if (s->symbol)
-    snprintf(p->where, sizeof p->where, "%.120s in %.60s", s->symbol,
+    snprintf(p->where, sizeof p->where, "%s in %.60s", symbol,
              s->module ? file_of(s->module) : "?");
   else
     snprintf(p->where, sizeof p->where, "%.120s+0x%llx", s->module ? file_of(s->module) : "unknown",
@@ -130,6 +150,7 @@ static void ask_addr2line(place *const *of, size_t count) {
     /* The loader found the name of C++ at this address, which addr2line only reads out. */
     const bool is_mangled = of[i]->site->symbol && strncmp(of[i]->site->symbol, "_Z", 2) == 0;
     if (strncmp(function, "??", 2) == 0 || !(knows_line || knows_all || is_mangled)) continue;
+    name_as_in_source(function);
     shorten_name(function);
     snprintf(of[i]->where, sizeof of[i]->where,
              knows_line || knows_all ? "%.*s (%.90s)" : "%.*s in %.60s", NAME_ROOM, function,

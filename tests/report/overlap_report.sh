@@ -136,6 +136,14 @@ names_of_cplusplus() {
   status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() (names.cc:1)\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) (names.cc:2)$' "$T/out" &&
     strip "$T/names.so" && status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() in names.so\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) in names.so$' "$T/out"
 }
+# Of Fortran's modules and of copies that compilers make of functions, the names that the source has: two copies are one place.
+names_of_the_source() {
+  printf 'int __bound_MOD_halo(int x) { return x + 1; }\nint step(int x) __asm__("step.constprop.0.isra.0");\nint step(int x) { return x + 2; }\n' >"$T/copies.c" &&
+    $CC -g -fPIC -shared -O1 -o "$T/copies.so" "$T/copies.c" && halo=$((0x$(nm "$T/copies.so" | sed -n 's/ T __bound_MOD_halo$//p') + 1)) && step=$((0x$(nm "$T/copies.so" | sed -n 's/ T step\..*$//p') + 1)) &&
+    "$tool" waits send "$T/copies.json" && sites "$T/copies.json" '{"call":"MPI_Wait","module":"'"$T"'/copies.so","offset":'$halo',"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Send","module":"'"$T"'/copies.so","offset":'$step',"count":1,"total_ns":9,"max_ns":9}' \
+    '{"call":"MPI_Recv","module":"/gone.so","symbol":"__bound_MOD_swap.part.0","offset":9,"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Recv","module":"/gone.so","symbol":"__bound_MOD_swap","offset":99,"count":1,"total_ns":9,"max_ns":9}' &&
+    status 0 "$report" --no-html "$T/copies.json" && grep 'MPI_Wait .* bound::halo (copies.c:1)$' "$T/out" && grep 'MPI_Send .* step (copies.c:3)$' "$T/out" && [ "$(grep -c 'MPI_Recv .* bound::swap in gone.so$' "$T/out")" = 1 ]
+}
 more_communicators() {
   for n in 15 17; do
     "$tool" waits send "$T/comms.json" && comms=$(seq 1 $n | sed 's|.*|{"name":"c&","size":2,"count":1,"size_bytes":8,"waited_ns":9}|' | paste -sd, -) &&
@@ -360,6 +368,7 @@ check "a file without symbols is named, and its debug symbols name its places" s
 check "a wait that timelines show in part: how much they do not" rest_of_a_wait
 check "where all calls stand in one library, what tells its callers" one_layer
 check "names of C++ are read out, too long ones without parameters" names_of_cplusplus
+check "Fortran's modules and copies of functions have the names of the source" names_of_the_source
 check "communicators that are left out are counted" more_communicators
 check "what is known of places is in the JSON" places_in_json
 check "one more place is one" one_more_place
