@@ -1050,7 +1050,6 @@ int main(int argc, char **argv) {
   nic_machine *m;
   nic_error error;
   output_begin("nicstat");
-  output_version(argc, argv, NBC_VERSION_STRING);
   const int count = options_read(&command, argc, argv);
   o->command = count > 0 ? argv[1] : NULL, o->nic = count > 1 ? argv[2] : NULL;
   if (count > 2) options_refuse(argv[3], "one NIC at a time");

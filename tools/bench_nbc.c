@@ -1216,7 +1216,7 @@ int main(int argc, char **argv) {
   bool speaks = true; /* rank 0 does */
   own_args = argv;
   output_begin("bench_nbc");
-  output_version(argc, argv, NBC_VERSION_STRING);
+  output_version(argc, argv, NBC_VERSION_STRING); /* before MPI_Init */
   if (sched_getaffinity(0, sizeof own_cores, &own_cores))
     fail("sched_getaffinity", strerror(errno));
 #ifdef NBC_WITH_MPI

@@ -634,7 +634,6 @@ int main(int argc, char **argv) {
   const settings *const o = &given;
   memset(&b, 0, sizeof b);
   output_begin("bench_rma");
-  output_version(argc, argv, NBC_VERSION_STRING);
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return probe_body();
   const int raw_count = options_read(&command, argc, argv);
   if (raw_count && !o->is_merge && !o->pictures) options_refuse(argv[1], "no option (--help)");

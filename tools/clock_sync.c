@@ -172,7 +172,6 @@ static const command_line command = {
 int main(int argc, char **argv) {
   nbc_status status;
   output_begin("clock_sync");
-  output_version(argc, argv, NBC_VERSION_STRING);
   if (options_read(&command, argc, argv)) options_refuse(argv[1], "no option (--help)");
 #ifdef NBC_WITH_MPI
   nbc_transport *t;

@@ -326,7 +326,6 @@ static const command_line command = {
 int main(int argc, char **argv) {
   nbc_error err = {0};
   output_begin("dedicated_core");
-  output_version(argc, argv, NBC_VERSION_STRING);
   char **const paths = argv + 1;
   const int path_count = options_read(&command, argc, argv);
   if (is_example) return fputs(example, stdout), 0;

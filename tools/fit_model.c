@@ -403,9 +403,8 @@ int main(int argc, char **argv) {
   nbc_error err;
   const nbc_mpi_desc desc = {.messages_only = true}; /* it is the MPI that is measured */
   output_begin("fit_model");
-  output_version(argc, argv, NBC_VERSION_STRING);
-  MPI_Init(&argc, &argv);
   int bad = read_arguments(argc, argv, &file);
+  MPI_Init(&argc, &argv);
   if (bad < 0 && file) {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -428,7 +427,6 @@ int main(int argc, char **argv) {
   const char *file = NULL;
   nbc_threads *world;
   output_begin("fit_model");
-  output_version(argc, argv, NBC_VERSION_STRING);
   int bad = read_arguments(argc, argv, &file);
   if (bad >= 0) return bad;
   if (file) return fit_file(file);

@@ -544,7 +544,6 @@ int main(int argc, char **argv) {
   char error[256];
   int files = 0;
   output_begin("fit_nic");
-  output_version(argc, argv, PM_VERSION_STRING);
   int bad = read_arguments(argc, argv, &files);
   if (bad >= 0) return bad;
   if (given.tcp) return measure_tcp(argv[1]);

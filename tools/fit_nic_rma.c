@@ -6,6 +6,7 @@
    Expected: RAW holds lines "bytes seconds routine" for build/fit_nic: put_nbi full and get_nbi full are one
              request until it is done at the other side, post is what one more of a batch of 16 takes. */
 #include "nbc_overlap.h" /* its version */
+#include "tools/options.h"
 #include "tools/output.h"
 #include <stdint.h>
 #include <string.h>
@@ -93,23 +94,24 @@ static void measure(FILE *out, size_t most, double limit_s) {
     }
 }
 int main(int argc, char **argv) {
-  char *rest = NULL;
-  const double most = argc > 2 ? strtod(argv[2], &rest) : 1048576,
-               limit_s = (!rest || !*rest) && argc > 3 ? strtod(argv[3], &rest) : 0.1;
-  const bool is_good = argc >= 2 && argc <= 4 && (!rest || !*rest) && most >= 1 &&
-                       most <= 1 << 30 && limit_s >= 0 && limit_s < 1e6 && argv[1][0] != '-';
+  const option options[] = {{0}};
+  const command_line command = {
+      "usage: mpirun -n 2 fit_nic_mpi RAW [BYTES [SECONDS]]\n"
+      "Measures puts and gets between the first and the last process; RAW gets lines \"bytes "
+      "seconds routine\" for fit_nic.\n"
+      "  BYTES    the largest message (1048576)\n"
+      "  SECONDS  limit per size and direction (0.1)\n",
+      options, NULL};
+  double limit_s = 0.1;
+  int64_t most = 1048576;
   FILE *out = NULL;
   int bad = 0;
   output_begin("fit_nic_rma");
-  output_version(argc, argv, NBC_VERSION_STRING);
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-    puts("usage: mpirun -n 2 fit_nic_mpi RAW [BYTES [SECONDS]]\n"
-         "Measures puts and gets between the first and the last process; RAW gets lines \"bytes "
-         "seconds routine\" for fit_nic.\n"
-         "  BYTES    the largest message (1048576)\n"
-         "  SECONDS  limit per size and direction (0.1)");
-    return 0;
-  }
+  const int count = options_read(&command, argc, argv);
+  const bool is_good = count >= 1 && count <= 3 &&
+                       (count < 2 || number_whole(argv[2], 1, 1 << 30, &most)) &&
+                       (count < 3 || number_real(argv[3], 0, 1e6, &limit_s));
+  const char *const raw = argv[1];
   begin(&argc, &argv, 0);
   if (!is_good || size < 2) {
     if (rank == 0)
@@ -119,16 +121,16 @@ int main(int argc, char **argv) {
     return 2;
   }
   local = (char *)calloc(1, (size_t)most);
-  if (rank == 0 && !(out = output_create(argv[1]))) give_up(1);
+  if (rank == 0 && !(out = output_create(raw))) give_up(1);
   if (!begin(&argc, &argv, (size_t)most) || !local) {
-    fprintf(stderr, "fit_nic_rma: no memory of %.0f bytes\n", most);
+    fprintf(stderr, "fit_nic_rma: no memory of %lld bytes\n", (long long)most);
     give_up(1);
   }
   barrier();
   if (out) {
     fprintf(out, "# bytes seconds routine\n");
     measure(out, (size_t)most, limit_s);
-    bad = !output_close(out, argv[1]);
+    bad = !output_close(out, raw);
   }
   barrier();
   end();

@@ -467,7 +467,6 @@ int main(int argc, char **argv) {
       "               PROGRAM [ARGUMENTS...]\n",
       options, NULL};
   output_begin("nic_run");
-  output_version(argc, argv, NBC_VERSION_STRING);
   const struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);

@@ -1,4 +1,5 @@
-/* options.h: the options of a command as one table, from which --help is printed and the arguments are read.
+/* options.h: the options of a command as one table, from which --help is printed and the arguments are read; --version is
+   answered, too.
 
      static const option options[] = {{"--seed", "N", "order of the sizes (1)", .whole = &seed, .range = {0, 1e15}},
                                       {"--json", NULL, "as JSON", .flag = &json},
@@ -6,8 +7,8 @@
      static const command_line line = {"usage: ...\n", options, "Exit status: ...\n"};
      const int file_count = options_read(&line, argc, argv); // the files: argv[1] ... argv[file_count]
 
-   A wrong word is refused with its option's name and exit status 2. After output_begin of output.h. For commands, not for
-   the library. */
+   A wrong word is refused with its option's name and exit status 2. After output_begin of output.h; included after
+   nbc_overlap.h or portals_model.h, whose version it says. For commands, not for the library. */
 #ifndef OPTIONS_H_INCLUDED
 #define OPTIONS_H_INCLUDED
 #include "tools/number.h"
@@ -93,6 +94,11 @@ static inline void options__set(const option *o, const char *text) {
 
 /* ret the place of the first word from `at` on that is no option: of a program to be started, say. */
 static inline int options_before(const command_line *line, int at, int argc, char **argv) {
+#ifdef NBC_VERSION_STRING
+  output_version(argc, argv, NBC_VERSION_STRING);
+#else
+  output_version(argc, argv, PM_VERSION_STRING);
+#endif
   for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
     const option *o = line->options;
     while (o->name && strcmp(o->name, argv[at]) != 0) o++;

@@ -624,7 +624,6 @@ int main(int argc, char **argv) {
   static part parts[2 * PROTOCOLS];
   char beside[4096], explanation[1024];
   output_begin("overlap_pingpong");
-  output_version(argc, argv, NBC_VERSION_STRING);
   const char *slash = strrchr(argv[0], '/');
   snprintf(beside, sizeof beside, "%.*soverlap_pingpong.html",
            slash ? (int)(slash + 1 - argv[0]) : 0, argv[0]);

@@ -1389,7 +1389,6 @@ static const char *page_beside(const char *path) {
 int main(int argc, char **argv) {
   run r, reference;
   output_begin("overlap_report");
-  output_version(argc, argv, NBC_VERSION_STRING);
   char **const paths = argv + 1;
   const int path_count = options_read(&command, argc, argv);
   if (is_diff ? path_count != 2 : !path_count) return fputs(command.usage, stderr), 2;

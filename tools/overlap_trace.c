@@ -395,7 +395,6 @@ static bool write_otf2(const char *path) {
 int main(int argc, char **argv) {
   bool bad = false;
   output_begin("overlap_trace");
-  output_version(argc, argv, NBC_VERSION_STRING);
   char **const paths = argv + 1;
   const int path_count = options_read(&command, argc, argv);
   if (!path_count) return fputs(command.usage, stderr), 2;

@@ -736,7 +736,6 @@ int main(int argc, char **argv) {
   static const char *const between[] = {"two processes of one node", "two nodes"};
   int rank, size, status = 0;
   output_begin("xfer_table");
-  output_version(argc, argv, NBC_VERSION_STRING);
   const int count = options_read(&line, argc, argv);
   budget_ns = (int64_t)budget_s * 1000000000;
   if (merged && count > 1) return merge_tables(merged, argv[1], argv + 2, count - 1);
@@ -802,7 +801,6 @@ int main(int argc, char **argv) {
   nbc_threads *world;
   int status = 1;
   output_begin("xfer_table");
-  output_version(argc, argv, NBC_VERSION_STRING);
   memset(&desc, 0, sizeof desc);
   if (options_read(&line, argc, argv) != 1) return fputs(line.usage, stderr), 2;
   path = argv[1];

@@ -32,6 +32,21 @@ every_command_has_a_version() {
     said=$(timeout 60 "$c" --version) && echo "$said" | grep -qx '\([a-z_0-9]* of \)*nbc_overlap [0-9]*\.[0-9]*\.[0-9]*' || { echo "${c##*/}: $said"; return 1; }
   done
 }
+# What --help names is taken: a flag, before a word that is not; an option with a value, which then is missing.
+every_option_of_help_is_taken() {
+  for c in "$root"/usr/bin/*; do
+    [ "${c##*/}" != nbc ] || continue # whose options stand behind its commands: report/nbc
+    timeout 60 "$c" --help | sed -nE 's/^  (--?[a-zA-Z][a-z0-9-]*)( ?[^ ]*)( .*)?$/\1\2/p' >"$T/options"
+    echo --no-such-option >>"$T/options"
+    while read -r option value; do
+      wrong="$option"
+      [ -n "$value" ] || [ "$option" = --no-such-option ] || wrong=--no-such-option
+      # shellcheck disable=SC2046 # no word for none
+      timeout 60 "$c" "$option" $([ "$wrong" = "$option" ] || echo $wrong) </dev/null >"$T/out" 2>"$T/err"
+      [ $? = 2 ] && grep -q -- "${value:+$option: its value is missing}" "$T/err" && grep -q -- "$wrong" "$T/err" || { echo "${c##*/} $option $value:"; cat "$T/err"; return 1; }
+    done <"$T/options"
+  done
+}
 stacks_stay_data() { # one library that does not say so, and every stack of its program can be executed
   for f in "$root"/usr/lib/*.so "$root"/usr/lib/portals_model/*.so; do
     [ ! -e "$f" ] || readelf -lW "$f" | grep -q 'GNU_STACK.* RW ' || { echo "$f"; return 1; }
@@ -95,6 +110,7 @@ for mpi in openmpi:mpi mpich:mpich; do
   else skip "linked preloads" "no mpicc.${mpi%:*} (Debian: libopenmpi-dev libmpich-dev)"; fi
 done
 check "every command says its version" every_command_has_a_version
+check "every command takes the options that its help names" every_option_of_help_is_taken
 if command -v help2man >/dev/null; then check "every command has a man page" every_command_has_a_page
 else skip "man pages" "no help2man (Debian: help2man)"; fi
 if command -v pkg-config >/dev/null; then

@@ -178,7 +178,6 @@ static pm_world *make_world(void) {
 }
 int main(int argc, char **argv) {
   output_begin("pm_replay");
-  output_version(argc, argv, NBC_VERSION_STRING);
   const int count = read_options(argc, argv);
   gm_nowhere_open();
   gm_set.first_pt = 0; /* nobody else uses Portals here */
