@@ -18,7 +18,7 @@
                  and "comm_ref_ns"; a program that knows them may write these itself.
      --csv DIR   every table as a file there: transfers, calls, places, endings, pairs, communicators, ranks,
                  bounds (joint, and by both sides of messages), offenders (worst first), unmoved (calls without
-                 messages), counters, sections, spread over the ranks
+                 messages), why (time in calls was needed), counters, sections, spread over the ranks
      --diff      print what changed between two runs, biggest change first
      --help      all this, briefly
    Transfers are told of by the place where they began, too: a line that is hidden and one that is not are two rows.
@@ -755,6 +755,7 @@ static void text_offenders(const nbc_report *r, FILE *out, size_t more) {
 #include "overlap_report_endings.h"
 static void put_offenders(FILE *out, const nbc_report *r, size_t more);
 #include "overlap_report_unmoved.h"
+#include "tools/overlap_report_why.h"
 
 static void text_ranks(const run *r, FILE *out) {
   words a, b, c;
@@ -821,6 +822,7 @@ static bool write_text(const run *r, FILE *out) {
   text_pairs(r->sum, out);
   text_last(r->sum, out);
   text_files(r->sum, out);
+  text_why(r->sum, out);
   text_advice(r->sum, out);
   for (size_t i = 0; i < r->trouble_count; i++)
     fprintf(out, "%sCaution: %s\n", i ? "" : "\n", r->troubles[i]);
@@ -1286,6 +1288,7 @@ static bool write_page(const run *r, const char *path) {
   FILE *out = fopen(path, "w");
   if (!out) return false;
   put_head(out, r);
+  put_why(out, r->sum);
   put_advice(out, r->sum);
   if (r->sum->total.count) {
     put_diagnoses(out, r->sum);
@@ -1324,7 +1327,7 @@ static const option options[] = {
      .text = &reference_path},
     {"--csv", "DIR",
      "every table as a file in that folder: transfers, calls, places, endings, pairs, "
-     "communicators, ranks, bounds, offenders, unmoved, counters, sections, spread",
+     "communicators, ranks, bounds, offenders, unmoved, why, counters, sections, spread",
      .text = &csv},
     {"--diff", NULL,
      "what changed between two runs (each a file or a folder), biggest change first",
@@ -1402,6 +1405,7 @@ int main(int argc, char **argv) {
   }
   take_partners(&r);
   if (traces.count >= 2) take_last(r.sum);
+  take_why(r.sum);
   take_endings(r.sum);
   take_cores(&r);
   take_stamps(&r);

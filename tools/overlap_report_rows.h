@@ -183,6 +183,12 @@ static const char *section_text(const nbc_report *r, int index) {
   return r->sections[index].path[0] ? r->sections[index].path : "(outside sections)";
 }
 /* What a row of this table is called; where there are no sections, none is named. */
+/* The call of the program that a message within it belongs to; empty: the message is what the program asked for. */
+static const char *call_of_messages(const nbc_report *r, const row *x) {
+  if (!x->site_plus1 || (x->kind != NBC_KIND_ISEND && x->kind != NBC_KIND_IRECV)) return "";
+  const char *const call = r->sites[x->site_plus1 - 1].call;
+  return strstr(call, "send") || strstr(call, "recv") || strncmp(call, "MPI_", 4) != 0 ? "" : call;
+}
 static const char *row_text(const nbc_report *r, grouping by, const row *x, words *w) {
   switch (by) {
   case BY_SECTION: return section_text(r, x->section_index);
@@ -199,9 +205,11 @@ static const char *row_text(const nbc_report *r, grouping by, const row *x, word
   }
   words sizes;
   const bool has_sections = r->section_count > 1;
-  snprintf(w->text, sizeof w->text, "%s%s%.190s, %.70s, %s%s%.80s", nbc_kind_name(x->kind),
-           x->site_plus1 ? " at " : "", x->site_plus1 ? place_text(r, x->site_plus1) : "",
-           class_text(r, x->class_index, &sizes), peer_text(x->peer), has_sections ? ", " : "",
+  const char *const call = call_of_messages(r, x);
+  snprintf(w->text, sizeof w->text, "%s%s%.60s%s%.190s, %.70s, %s%s%.80s", nbc_kind_name(x->kind),
+           *call ? " of " : "", call, x->site_plus1 ? " at " : "",
+           x->site_plus1 ? place_text(r, x->site_plus1) : "", class_text(r, x->class_index, &sizes),
+           peer_text(x->peer), has_sections ? ", " : "",
            has_sections ? section_text(r, x->section_index) : "");
   return w->text;
 }

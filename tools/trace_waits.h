@@ -24,6 +24,32 @@ typedef struct wait_sums {
   int64_t known_ns, late_ns, moving_ns, computing_ns;
 } wait_sums;
 
+/* For certain a process waited until another had called: for a message, or as the last at a collective. */
+typedef struct wait_span {
+  int rank, partner;
+  bool is_last;
+  int64_t since_ns, until_ns;
+} wait_span;
+/* Of all calls, each once: what trace_why.h sums. */
+static struct {
+  wait_span *spans;
+  size_t count, room;
+  int64_t moving_ns, computing_ns;
+} wait_list;
+static void wait_note(wait_span span) {
+  if (span.until_ns <= span.since_ns) return;
+  if (wait_list.count == wait_list.room) {
+    wait_list.room = wait_list.room ? 2 * wait_list.room : 1024;
+    wait_list.spans =
+        (wait_span *)must(realloc(wait_list.spans, wait_list.room * sizeof *wait_list.spans));
+  }
+  wait_list.spans[wait_list.count++] = span;
+}
+static void wait_list_free(void) {
+  free(wait_list.spans);
+  memset(&wait_list, 0, sizeof wait_list);
+}
+
 static int wait_by_end(const void *a, const void *b) {
   const match_call *x = (const match_call *)a, *y = (const match_call *)b;
   return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
@@ -158,9 +184,10 @@ static int64_t wait_since_ns(const wait_side *x) {
 }
 
 /* What one partner's messages of a call say together: its time passes once, however many there are. `all`: how many
-   transfers ended in it; is_whole: all of them are known; tells: one of them waits for its partner. */
+   transfers ended in it; is_whole: all of them are known; tells: one of them waits for its partner; *late: when it waited
+   until the partner had called. */
 static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t all, bool is_whole,
-                                 bool tells, int64_t last_ns) {
+                                 bool tells, int64_t last_ns, wait_span *late) {
   wait_sums most;
   memset(&most, 0, sizeof most);
   for (size_t i = 0; i < count; i++) {
@@ -176,7 +203,10 @@ static wait_sums wait_of_partner(const wait_side *sides, size_t count, size_t al
     if (moving_ns && x->receives && x->is_large)
       computing_ns = wait_computed_ns(x, last_ns, c->end_ns);
     if (tells) most.known_ns += length_ns / (int64_t)(all ? all : 1) + before_ns;
-    if (late_ns > most.late_ns) most.late_ns = late_ns;
+    if (late_ns > most.late_ns) {
+      most.late_ns = late_ns;
+      late->since_ns = since_ns, late->until_ns = since_ns + late_ns;
+    }
     if (moving_ns > most.moving_ns) most.moving_ns = moving_ns;
     if (computing_ns > most.computing_ns) most.computing_ns = computing_ns;
   }
@@ -189,6 +219,8 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
   const match_call *c = sides->call;
   int64_t last_ns = c->begin_ns, own_ns = 0;
   bool tells = false, has_others = false;
+  wait_sums of_call;
+  memset(&of_call, 0, sizeof of_call);
   for (size_t i = 0; i < count; i++) {
     tells = tells || !sides[i].is_free;
     if (sides[i].partner == sides[i].timeline)
@@ -203,14 +235,21 @@ static void wait_add_call(const wait_side *sides, size_t count, size_t all,
     for (end = i + 1; end < count && sides[end].partner == sides[i].partner;) end++;
     wait_sums *s = sums_of(user, sides[i].timeline, sides[i].partner);
     if (!s) continue;
-    wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns);
+    wait_span late = {traces.of[sides[i].timeline].rank, traces.of[sides[i].partner].rank, false, 0,
+                      0};
+    wait_sums one = wait_of_partner(&sides[i], end - i, all, count >= all, tells, last_ns, &late);
     if (has_others && sides[i].partner == sides[i].timeline && one.moving_ns > own_ns)
       one.moving_ns = own_ns;
+    wait_note(late);
+    if (one.moving_ns > of_call.moving_ns) of_call.moving_ns = one.moving_ns;
+    if (one.computing_ns > of_call.computing_ns) of_call.computing_ns = one.computing_ns;
     plus(&s->known_ns, one.known_ns);
     plus(&s->late_ns, one.late_ns);
     plus(&s->moving_ns, one.moving_ns);
     plus(&s->computing_ns, one.computing_ns);
   }
+  plus(&wait_list.moving_ns, of_call.moving_ns);
+  plus(&wait_list.computing_ns, of_call.computing_ns);
 }
 
 /* After match_messages. */

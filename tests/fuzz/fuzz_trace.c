@@ -20,6 +20,7 @@ static const char trace_reader[] = "fuzz_trace";
 #include "tools/trace_match.h"
 #include "tools/trace_waits.h"
 #include "tools/trace_last.h"
+#include "tools/trace_why.h"
 #include "tools/trace_ends.h"
 
 static void forget(timeline *t) {
@@ -94,6 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (nbc_report_create(&report) != NBC_OK) abort();
     wait_add_all(sums_of, &sums);
     last_add_all(add_last, NULL);
+    const why_sums why = why_add_all();
+    if (why.held_ns < 0 || why.late_ns < 0 || why.last_ns < 0) abort();
+    free(why.late), free(why.last);
     end_add_all(report);
     for (size_t i = 0; i < report->ending_count; i++)
       if (!report->endings[i].count || report->endings[i].waited_ns < 0) abort();

@@ -96,6 +96,15 @@ transfers_have_places() {
     done
   done
 }
+# What the table of the run says: all of the time in calls; each who was waited for no more than in the pairs, where one
+# moment may stand with several; and LATE or LAST of these as much as there.
+went_where() { # COLUMN: of the pairs; WHAT: late, last, all: no more
+  awk -F, -v at="$1" -v what="$2" 'FILENAME ~ /calls/ { if (FNR > 1) calls += $4; next } FILENAME ~ /pairs/ { if (FNR > 1) { of[$2] += $at; pairs += $at } next }
+    FNR > 1 && $2 == "" { all += $3; if ($1 == what) one = $3; next } $1 == what { told += $3; if ($3 > of[$2] + 1000) bad = "more than in the pairs" }
+    END { if (all < 0.99 * calls || all > 1.01 * calls) bad = "calls " calls " but " all
+          if (what != "all" && (told != one || told < 0.9 * pairs || !told)) bad = bad " told " told " of " pairs
+          if (bad != "") { print bad; exit 1 } }' "$T/csv/calls.csv" "$T/csv/pairs.csv" "$T/csv/why.csv" || { cat "$T/csv/calls.csv" "$T/csv/pairs.csv" "$T/csv/why.csv"; return 1; }
+}
 # Why a process waited, by the model and by the preload's timelines inside: late only who had not called yet; nobody is
 # to blame for computing where the data comes without him.
 waits_have_reasons() {
@@ -105,13 +114,14 @@ waits_have_reasons() {
       rm -rf "$T/why" && mkdir "$T/why" && case $how in
         report) timeout 300 "$B/pm_run" -n 2 --report "$T/why" "$B/tests/mpi/preload_truth.mpich" $scene ;;
         *) NBC_TRACE=1 NBC_REPORT_DIR=$T/why timeout 300 "$B/pm_run" -n 2 --per-node $per_node --preload "$B/libnbc_overlap_mpich.so" "$B/tests/mpi/preload_truth.mpich" $scene ;;
-      esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/why" >"$T/text" && sed -n '/^Who waits/,/^$/p' "$T/text" || { cat "$T/err"; return 1; }
+      esac >"$T/out" 2>"$T/err" && "$B/overlap_report" -o "$T/page" --csv "$T/csv" "$T/why" >"$T/text" && sed -n '/^Who waits/,/^$/p' "$T/text" || { cat "$T/err"; return 1; }
       case $scene in
-        looks) [ $how != report ] || # of whom a look takes time there; 0 waits in MPI_Ssend
-          awk -F, 'NR > 1 { off = $11 - ($1 ? 103e6 : 50e6); if ($1 + $2 != 1 || off < -1e6 || off > 1e6) bad++ } END { exit NR != 3 || bad }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
+        looks) went_where 11 all && { [ $how != report ] || { # of whom a look takes time there; 0 waits in MPI_Ssend
+          awk -F, 'NR > 1 { off = $11 - ($1 ? 103e6 : 50e6); if ($1 + $2 != 1 || off < -1e6 || off > 1e6) bad++ } END { exit NR != 3 || bad }' "$T/csv/pairs.csv" && went_where 11 late; }; } || { cat "$T/csv/pairs.csv"; return 1; } ;;
         progress) ! grep 'progress at the partner\|was late' "$T/text" && awk -F, '$1 == 1 { exit !($11 <= 0.05 * $12 && $12 > 0 && $13 == 0) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
         *) [ $scene = slow ] && late=1 || late=0
-          grep "rank $late was late: " "$T/text" && ! grep "rank $((1 - late)) was late" "$T/text" && awk -F, -v late=$late '$2 == late { exit !($11 >= 0.95 * $7 && $11 <= 1.05 * $7 && $12 <= 0.05 * $7 && $7 > 1e8) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; } ;;
+          grep "rank $late was late: " "$T/text" && ! grep "rank $((1 - late)) was late" "$T/text" && awk -F, -v late=$late '$2 == late { exit !($11 >= 0.95 * $7 && $11 <= 1.05 * $7 && $12 <= 0.05 * $7 && $7 > 1e8) }' "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv"; return 1; }
+          grep '^Where .* in calls went' "$T/text" && grep "before partners had called: rank $late" "$T/text" && grep '<td>[0-9.]* [mu]*s</td>.*before partners had called: rank '$late "$T/page" && went_where 11 late || return 1 ;;
       esac
       [ $scene = nulls ] || continue # all of its calls but barriers waited for the other one
       awk -F, 'FNR == NR { if ($2 ~ /^(waitall|probe|sendrecv)$/) calls += $4; next } $1 == 1 { exit !($7 >= 0.9 * calls) }' "$T/csv/calls.csv" "$T/csv/pairs.csv" || { cat "$T/csv/pairs.csv" "$T/csv/calls.csv"; return 1; }
@@ -135,7 +145,7 @@ last_is_told() {
       esac >"$T/out" 2>"$T/err" && "$B/overlap_report" --no-html --csv "$T/csv" "$T/last" >"$T/text" || { echo "$scene, $how: status $?" && cat "$T/err"; return 1; }
       echo "$scene, $how" && grep -A3 'Who comes last' "$T/text" && cat "$T/csv/pairs.csv"
       awk -F, -v truth="$truth" 'BEGIN { wanted = split(truth, x, " ") / 2; for (i = 1; i < 2 * wanted; i += 2) want[x[i]] = x[i + 1] * 5e7 }
-        NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == wanted && !bad) }' "$T/csv/pairs.csv" || return 1
+        NR > 1 { off = $15 - want[$1 "," $2]; n += want[$1 "," $2] > 0; if (off < -1e6 || off > 1e6) bad++ } END { exit !(n == wanted && !bad) }' "$T/csv/pairs.csv" && went_where 15 last || return 1
     done
   done
 }

@@ -238,6 +238,7 @@ static void read_all(int64_t err_ns) {
   last_add_all(add, NULL);
 }
 static void release(void) {
+  wait_list_free();
   for (int i = 0; i < RANKS; i++) {
     free(matches.bounds[i]);
     free(matches.transfers[i]);

@@ -1,0 +1,158 @@
+/* overlap_report_why.h: where the time in calls went, as text, on the page and as CSV, and what to look at first. Part of
+   overlap_report, after overlap_report_last.h. */
+#include "tools/trace_why.h"
+
+static why_sums why_told;       /* all 0: nobody knows */
+static const char *why_caption; /* what they rest on */
+/* pm_run notes it (src/guest/mpi/record.c), whose reports have no timelines: it knows by itself. */
+static bool is_simulated(const nbc_report *r) {
+  for (size_t i = 0; i < r->note_count; i++)
+    if (strncmp(r->notes[i], "simulated machine:", 18) == 0) return true;
+  return false;
+}
+static void take_simulated_why(const nbc_report *r) {
+  for (size_t i = 0; i < r->pair_count; i++) {
+    const nbc_pair *p = &r->pairs[i];
+    wait_note((wait_span){p->rank, p->partner, false, 0, p->late_ns});
+    wait_note((wait_span){p->rank, p->partner, true, 0, p->last_ns});
+    plus(&wait_list.moving_ns, p->moving_ns);
+    plus(&wait_list.computing_ns, p->computing_ns);
+  }
+  why_told = why_of_spans();
+  why_told.held_ns = r->call_ns;
+  why_caption = "by the simulation";
+}
+/* After take_last. */
+static void take_why(const nbc_report *r) {
+  if (traces.count >= 2) {
+    why_told = why_add_all();
+    why_caption = "each moment once, by timelines of both sides";
+  } else if (is_simulated(r)) {
+    take_simulated_why(r);
+  }
+}
+
+enum { WHY_LATE, WHY_LAST, WHY_COMPUTING, WHY_MOVING, WHY_REST, WHY_COUNT };
+static const char *const why_names[WHY_COUNT] = {"late", "last", "computing", "moving", "rest"};
+static const char *const why_texts[WHY_COUNT] = {
+    "before partners had called", "before the last at a collective had called",
+    "all had called, a partner computed with a large send posted: progress",
+    "all had called: transfers, the library's work, or a core that was not free",
+    "waits for nobody that is known: work in calls, messages within collectives"};
+static int64_t why_less(int64_t from_ns, int64_t ns) { return ns < from_ns ? from_ns - ns : 0; }
+static void why_values(int64_t values[WHY_COUNT]) {
+  values[WHY_LATE] = why_told.late_ns, values[WHY_LAST] = why_told.last_ns;
+  values[WHY_COMPUTING] = why_told.computing_ns;
+  values[WHY_MOVING] = why_less(why_told.moving_ns, why_told.computing_ns);
+  values[WHY_REST] = why_told.held_ns; /* looks in vain also wait between calls */
+  for (int i = 0; i < WHY_REST; i++) values[WHY_REST] = why_less(values[WHY_REST], values[i]);
+}
+/* The first three, ", others" when there are more. */
+static const char *why_partner_names(const why_one *ones, size_t count, char *text, size_t size) {
+  words w;
+  size_t used = 0;
+  *text = 0;
+  for (size_t i = 0; i < count && i < 3 && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%srank %d %.20s", i ? ", " : ": ",
+                             ones[i].partner, time_text(ones[i].waited_ns, &w));
+  if (count > 3 && used < size) snprintf(text + used, size - used, ", others");
+  return text;
+}
+static const char *why_partners_text(int i, char *text, size_t size) {
+  if (i == WHY_LATE) return why_partner_names(why_told.late, why_told.late_count, text, size);
+  if (i == WHY_LAST) return why_partner_names(why_told.last, why_told.last_count, text, size);
+  *text = 0;
+  return text;
+}
+static bool why_is_told(void) {
+  int64_t known_ns = why_told.late_ns;
+  plus(&known_ns, why_told.last_ns);
+  plus(&known_ns, why_told.moving_ns);
+  return why_told.held_ns > 0 && share(known_ns, why_told.held_ns) >= 0.01;
+}
+/* By the kernel, where it told the preload. */
+static double without_core_ns(const nbc_report *r) {
+  double sum_ns = 0;
+  for (size_t i = 0; i < r->counter_count; i++)
+    if (strcmp(r->counters[i].name, "waited_for_a_core_ns") == 0) sum_ns += r->counters[i].value;
+  return sum_ns;
+}
+/* What to look at first; empty: nothing stands out. */
+static const char *why_first(const nbc_report *r, char *text, size_t size) {
+  int64_t values[WHY_COUNT];
+  words w;
+  why_values(values);
+  const double no_core_ns = without_core_ns(r);
+  int64_t balance_ns = values[WHY_LATE];
+  const int64_t moving_ns = values[WHY_MOVING], computing_ns = values[WHY_COMPUTING],
+                least_ns = why_told.held_ns / 10;
+  plus(&balance_ns, values[WHY_LAST]);
+  *text = 0;
+  if (no_core_ns >= 0.2 * (double)r->wall_ns && no_core_ns < 9e18)
+    snprintf(text, size,
+             "First a core for each process: they were ready to run for %.20s without one, and "
+             "whatever is waited for here may be that.",
+             time_text((int64_t)no_core_ns, &w));
+  else if (balance_ns >= least_ns && balance_ns >= moving_ns && balance_ns >= computing_ns)
+    snprintf(text, size,
+             "Most is won when those named call sooner: less work for them, or for those whom they "
+             "wait for. No overlap of the transfers themselves gains that.");
+  else if (computing_ns >= least_ns && computing_ns >= moving_ns)
+    snprintf(
+        text, size,
+        "Most is won by progress while the partners compute (nbc get): the data was announced, "
+        "and nobody moved it.");
+  else if (moving_ns >= least_ns)
+    snprintf(text, size,
+             "Most is won by computation between post and wait, or by less data: everybody was "
+             "there.");
+  return text;
+}
+static void text_why(const nbc_report *r, FILE *out) {
+  int64_t values[WHY_COUNT];
+  char text[400];
+  words w;
+  if (!why_is_told()) return;
+  why_values(values);
+  fprintf(out, "\nWhere %s in calls went (%s)\n", time_text(why_told.held_ns, &w), why_caption);
+  for (int i = 0; i < WHY_COUNT; i++)
+    if (values[i] > 0)
+      fprintf(out, "  %9s %5.1f %%  %s%s\n", time_text(values[i], &w),
+              100 * share(values[i], why_told.held_ns), why_texts[i],
+              why_partners_text(i, text, sizeof text));
+  put_wrapped(out, "  ", why_first(r, text, sizeof text));
+}
+static void put_why(FILE *out, const nbc_report *r) {
+  int64_t values[WHY_COUNT];
+  char text[400];
+  words w;
+  if (!why_is_told()) return;
+  why_values(values);
+  fprintf(out,
+          "<h2>Where %s in calls went</h2>\n<p class=\"soft\">%s</p>\n<div "
+          "class=\"scroll\"><table><tbody>\n",
+          time_text(why_told.held_ns, &w), why_caption);
+  for (int i = 0; i < WHY_COUNT; i++)
+    fprintf(out,
+            "<tr data-table=\"why\" data-ns=\"%lld\"><td>%s</td><td>%.1f %%</td><td "
+            "class=\"why\">%s%s</td></tr>\n",
+            (long long)values[i], time_text(values[i], &w),
+            100 * share(values[i], why_told.held_ns), why_texts[i],
+            why_partners_text(i, text, sizeof text));
+  fprintf(out, "</tbody></table></div>\n<p>%s</p>\n", why_first(r, text, sizeof text));
+}
+static bool csv_why(const char *folder) {
+  char path[4096];
+  int64_t values[WHY_COUNT];
+  FILE *out = csv_open(folder, "why", path, sizeof path);
+  if (!out) return false;
+  why_values(values);
+  fputs("why,partner,waited_ns\n", out);
+  for (int i = 0; i < WHY_COUNT; i++)
+    fprintf(out, "%s,,%lld\n", why_names[i], (long long)values[i]);
+  for (size_t i = 0; i < why_told.late_count; i++)
+    fprintf(out, "late,%d,%lld\n", why_told.late[i].partner, (long long)why_told.late[i].waited_ns);
+  for (size_t i = 0; i < why_told.last_count; i++)
+    fprintf(out, "last,%d,%lld\n", why_told.last[i].partner, (long long)why_told.last[i].waited_ns);
+  return output_close(out, path);
+}
