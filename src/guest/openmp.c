@@ -28,24 +28,25 @@ static const char *variable(const char *name) {
     if (strncmp(*e, name, n) == 0 && (*e)[n] == '=') return *e + n + 1;
   return NULL;
 }
-static int number_of(const char *name, int otherwise) {
+int omp_variable(const char *name, int otherwise) {
   const char *text = variable(name);
   const long n = text ? strtol(text, NULL, 10) : 0;
   return n >= 1 && n <= 65536 ? (int)n : otherwise;
 }
-static omp_controls first_controls(void) {
+omp_controls omp_first_controls(void) {
   static const char *const kinds[] = {"", "static", "dynamic", "guided", "auto"};
   const char *schedule = variable("OMP_SCHEDULE"), *nested = variable("OMP_NESTED"),
              *cancel = variable("OMP_CANCELLATION");
-  omp_controls c = {.threads = number_of("OMP_NUM_THREADS", omp_cores()),
-                    .active_levels_max = number_of("OMP_MAX_ACTIVE_LEVELS", 1),
+  omp_controls c = {.threads = omp_variable("OMP_NUM_THREADS", omp_cores()),
+                    .active_levels_max = omp_variable("OMP_MAX_ACTIVE_LEVELS", 1),
                     .can_cancel = cancel && strncasecmp(cancel, "true", 4) == 0,
+                    .thread_limit = omp_variable("OMP_THREAD_LIMIT", INT_MAX),
+                    .team_count = 1,
                     .schedule = OMP_DYNAMIC,
                     .chunk = 1};
-  const int limit = number_of("OMP_THREAD_LIMIT", INT_MAX);
   if (nested && strncasecmp(nested, "true", 4) == 0 && !variable("OMP_MAX_ACTIVE_LEVELS"))
     c.active_levels_max = INT_MAX;
-  if (c.threads > limit) c.threads = limit;
+  if (c.threads > c.thread_limit) c.threads = c.thread_limit;
   if (schedule && strchr(schedule, ':')) schedule = strchr(schedule, ':') + 1;
   for (int k = OMP_STATIC; schedule && k <= OMP_AUTO; k++) {
     const size_t n = strlen(kinds[k]);
@@ -76,6 +77,7 @@ void omp_wake_team(omp_team *team) {
 /* ---- teams ---------------------------------------------------------------------------------------------- */
 static void share_free(omp_share *s) {
   free(s->memory);
+  free(s->doacross);
   free(s);
 }
 void omp_team_leave(omp_team *team) {
@@ -118,6 +120,7 @@ static void enter(omp_thread *t, const omp_work *work) {
   t->at.team = work->team;
   t->at.number = work->number;
   t->at.task = omp_task_new(work->team, work->parent);
+  t->at.task->group = work->group;
   t->at.share = work->share;
   t->at.shares_entered = work->share != NULL;
 }
@@ -151,13 +154,12 @@ static omp_thread *thread_new(const omp_controls *controls) {
   t->first_task.refs = 1;
   t->first_task.controls = *controls;
   t->at.task = &t->first_task;
-  t->team_count = 1;
   return t;
 }
 omp_thread *omp_self(void) {
   guest_context *c = guest_context_now();
   if (!c->openmp) {
-    const omp_controls controls = first_controls();
+    const omp_controls controls = omp_first_controls();
     c->openmp = thread_new(&controls);
     c->openmp->thread = pm_thread_self();
   }
@@ -190,8 +192,9 @@ static int hire(omp_thread *me, int more_count) {
 static int team_size(const omp_thread *me, unsigned asked) {
   const omp_controls *c = &me->at.task->controls;
   const int active = me->at.team ? me->at.team->active_level : 0;
+  const int count = asked ? (int)asked : c->threads;
   if (active >= c->active_levels_max) return 1;
-  return asked ? (int)asked : c->threads;
+  return count < c->thread_limit ? count : c->thread_limit;
 }
 static omp_share *share_new(omp_team *team) {
   omp_share *s = (omp_share *)omp_alloc_zeroed(sizeof *s);
@@ -201,13 +204,13 @@ static omp_share *share_new(omp_team *team) {
   s->next = team->shares;
   return team->shares = s;
 }
-/* like: a loop or sections that all threads are in from the beginning; may be NULL. */
+/* like: a loop or sections that all threads are in from the beginning; group: one that all are in; may be NULL. */
 static void team_begin(omp_thread *me, void (*fn)(void *), void *data, unsigned asked,
-                       const omp_share *like) {
+                       const omp_share *like, omp_group *group) {
   pm_compute_measured();
   const int wanted = team_size(me, asked), workers = wanted > 1 ? hire(me, wanted - 1) : 0;
   omp_team *team = (omp_team *)omp_alloc_zeroed(sizeof *team);
-  omp_work work = {fn, data, team, 0, me->at.task, NULL};
+  omp_work work = {fn, data, team, 0, me->at.task, NULL, group};
   team->refs = team->thread_count = workers + 1;
   team->outer = me->at;
   team->level = me->at.team ? me->at.team->level + 1 : 1;
@@ -237,7 +240,7 @@ static void team_end(omp_thread *me) {
 }
 static void parallel(void (*fn)(void *), void *data, unsigned asked, const omp_share *like) {
   omp_thread *me = omp_self();
-  team_begin(me, fn, data, asked, like);
+  team_begin(me, fn, data, asked, like, NULL);
   fn(data);
   team_end(me);
 }
@@ -259,27 +262,29 @@ void GOMP_parallel(region *fn, void *data, unsigned threads, unsigned flags) {
   (void)flags;
   parallel(fn, data, threads, NULL);
 }
+/* ret how many threads there were, whose copies the caller adds */
+PUBLIC unsigned GOMP_parallel_reductions(region *fn, void *data, unsigned threads, unsigned flags);
+unsigned GOMP_parallel_reductions(region *fn, void *data, unsigned threads, unsigned flags) {
+  omp_thread *me = omp_self();
+  omp_group group = {.outer = NULL};
+  (void)flags;
+  omp_reductions_begin(&group, *(uintptr_t **)data, NULL, team_size(me, threads));
+  team_begin(me, fn, data, threads, NULL, &group);
+  const unsigned count = (unsigned)me->at.team->thread_count;
+  fn(data);
+  team_end(me);
+  return count;
+}
 /* As older compilers call it: the caller runs the region between the two. */
 PUBLIC void GOMP_parallel_start(region *fn, void *data, unsigned threads);
 void GOMP_parallel_start(region *fn, void *data, unsigned threads) {
-  team_begin(omp_self(), fn, data, threads, NULL);
+  team_begin(omp_self(), fn, data, threads, NULL, NULL);
 }
 PUBLIC void GOMP_parallel_end(void);
 void GOMP_parallel_end(void) { team_end(omp_self()); }
-PUBLIC void GOMP_barrier(void);
 void GOMP_barrier(void) { barrier(omp_self(), ON_THE_WAY); }
 PUBLIC bool GOMP_barrier_cancel(void);
 bool GOMP_barrier_cancel(void) { return barrier(omp_self(), ON_THE_WAY); }
-/* Teams of the host run one after the other. */
-PUBLIC void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags);
-void GOMP_teams_reg(region *fn, void *data, unsigned teams, unsigned limit, unsigned flags) {
-  omp_thread *me = omp_self();
-  (void)limit, (void)flags;
-  me->team_count = teams ? (int)teams : 1;
-  for (me->team_number = 0; me->team_number < me->team_count; me->team_number++) fn(data);
-  me->team_number = 0;
-  me->team_count = 1;
-}
 /* ---- cancellation: where OMP_CANCELLATION allows it ------------------------------------------------------------ */
 enum { CANCEL_PARALLEL = 1, CANCEL_LOOP = 2, CANCEL_SECTIONS = 4, CANCEL_GROUP = 8 };
 PUBLIC bool GOMP_cancellation_point(int what);
@@ -391,9 +396,8 @@ static uint64_t iterations(bool is_up, uint64_t start, uint64_t end, uint64_t st
   if (is_up) return a < b ? (b - a - 1) / step + 1 : 0;
   return b < a ? (a - b - 1) / (0 - step) + 1 : 0;
 }
-/* schedule: OMP_RUNTIME asks the task's controls. */
-static omp_share loop_like(int schedule, bool is_up, uint64_t start, uint64_t end, uint64_t step,
-                           bool is_signed, uint64_t chunk) {
+omp_share omp_loop_like(int schedule, bool is_up, uint64_t start, uint64_t end, uint64_t step,
+                        bool is_signed, uint64_t chunk) {
   omp_share s;
   memset(&s, 0, sizeof s);
   schedule &= 7;
@@ -409,7 +413,7 @@ static omp_share loop_like(int schedule, bool is_up, uint64_t start, uint64_t en
   s.count = iterations(is_up, start, end, step, is_signed);
   return s;
 }
-static bool loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_t *last) {
+bool omp_loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_t *last) {
   omp_thread *t = omp_self();
   bool is_first;
   omp_share *s = share_enter(t, &is_first);
@@ -429,9 +433,9 @@ static bool loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_
                                        long *to);                                                  \
   bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, long *from,           \
                                 long *to) {                                                        \
-    return loop_start(loop_like(kind, step > 0, (uint64_t)start, (uint64_t)end, (uint64_t)step,    \
-                                true, (uint64_t)chunk),                                            \
-                      is_ordered, (uint64_t *)from, (uint64_t *)to);                               \
+    return omp_loop_start(omp_loop_like(kind, step > 0, (uint64_t)start, (uint64_t)end,            \
+                                        (uint64_t)step, true, (uint64_t)chunk),                    \
+                          is_ordered, (uint64_t *)from, (uint64_t *)to);                           \
   }                                                                                                \
   PUBLIC bool GOMP_loop_ull_##name##_start(                                                        \
       bool up, unsigned long long start, unsigned long long end, unsigned long long step,          \
@@ -439,8 +443,8 @@ static bool loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_
   bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start, unsigned long long end,     \
                                     unsigned long long step, unsigned long long chunk,             \
                                     unsigned long long *from, unsigned long long *to) {            \
-    return loop_start(loop_like(kind, up, start, end, step, false, chunk), is_ordered,             \
-                      (uint64_t *)from, (uint64_t *)to);                                           \
+    return omp_loop_start(omp_loop_like(kind, up, start, end, step, false, chunk), is_ordered,     \
+                          (uint64_t *)from, (uint64_t *)to);                                       \
   }                                                                                                \
   LOOP_NEXT(name)
 #define LOOP_NEXT(name)                                                                            \
@@ -456,9 +460,9 @@ static bool loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_
 #define LOOP_RUNTIME(name, is_ordered)                                                             \
   PUBLIC bool GOMP_loop_##name##_start(long start, long end, long step, long *from, long *to);     \
   bool GOMP_loop_##name##_start(long start, long end, long step, long *from, long *to) {           \
-    return loop_start(                                                                             \
-        loop_like(OMP_RUNTIME, step > 0, (uint64_t)start, (uint64_t)end, (uint64_t)step, true, 0), \
-        is_ordered, (uint64_t *)from, (uint64_t *)to);                                             \
+    return omp_loop_start(omp_loop_like(OMP_RUNTIME, step > 0, (uint64_t)start, (uint64_t)end,     \
+                                        (uint64_t)step, true, 0),                                  \
+                          is_ordered, (uint64_t *)from, (uint64_t *)to);                           \
   }                                                                                                \
   PUBLIC bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start,                      \
                                            unsigned long long end, unsigned long long step,        \
@@ -466,8 +470,8 @@ static bool loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_
   bool GOMP_loop_ull_##name##_start(bool up, unsigned long long start, unsigned long long end,     \
                                     unsigned long long step, unsigned long long *from,             \
                                     unsigned long long *to) {                                      \
-    return loop_start(loop_like(OMP_RUNTIME, up, start, end, step, false, 0), is_ordered,          \
-                      (uint64_t *)from, (uint64_t *)to);                                           \
+    return omp_loop_start(omp_loop_like(OMP_RUNTIME, up, start, end, step, false, 0), is_ordered,  \
+                          (uint64_t *)from, (uint64_t *)to);                                       \
   }                                                                                                \
   LOOP_NEXT(name)
 LOOP(static, OMP_STATIC, false)
@@ -484,12 +488,27 @@ LOOP_RUNTIME(maybe_nonmonotonic_runtime, false)
 LOOP_RUNTIME(ordered_runtime, true)
 /* The general forms: with reductions over tasks, or with memory that the threads of the loop share until its end
    (conditional lastprivate, scans): its size when they come, its address when they go on. */
-static void general(const void *reductions, void **memory) {
-  omp_share *s = omp_self()->at.share;
-  if (reductions) omp_missing("reductions over tasks");
+void omp_loop_more(uintptr_t *reductions, void **memory) {
+  const omp_thread *t = omp_self();
+  omp_share *s = t->at.share;
+  if (reductions) {
+    GOMP_taskgroup_start();
+    omp_reductions_begin(t->at.task->group, reductions, s->reductions,
+                         t->at.team ? t->at.team->thread_count : 1);
+    if (!s->reductions) s->reductions = reductions;
+  }
   if (!memory) return;
   if (!s->memory) s->memory = omp_alloc_zeroed((size_t)(uintptr_t)*memory);
   *memory = s->memory;
+}
+/* A scope with such reductions is entered as a single is, which all do. */
+PUBLIC void GOMP_scope_start(uintptr_t *reductions);
+void GOMP_scope_start(uintptr_t *reductions) {
+  omp_thread *t = omp_self();
+  bool is_first;
+  share_enter(t, &is_first);
+  omp_loop_more(reductions, NULL);
+  share_leave(t);
 }
 #define LOOP_GENERAL(name, is_ordered)                                                             \
   PUBLIC bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,  \
@@ -497,10 +516,10 @@ static void general(const void *reductions, void **memory) {
   bool GOMP_loop_##name##start(long start, long end, long step, long schedule, long chunk,         \
                                long *from, long *to, uintptr_t *reductions, void **memory) {       \
     const bool is_more =                                                                           \
-        loop_start(loop_like((int)schedule, step > 0, (uint64_t)start, (uint64_t)end,              \
-                             (uint64_t)step, true, (uint64_t)chunk),                               \
-                   is_ordered, (uint64_t *)from, (uint64_t *)to);                                  \
-    general(reductions, memory);                                                                   \
+        omp_loop_start(omp_loop_like((int)schedule, step > 0, (uint64_t)start, (uint64_t)end,      \
+                                     (uint64_t)step, true, (uint64_t)chunk),                       \
+                       is_ordered, (uint64_t *)from, (uint64_t *)to);                              \
+    omp_loop_more(reductions, memory);                                                             \
     return is_more;                                                                                \
   }                                                                                                \
   PUBLIC bool GOMP_loop_ull_##name##start(                                                         \
@@ -511,9 +530,10 @@ static void general(const void *reductions, void **memory) {
                                    unsigned long long step, long schedule,                         \
                                    unsigned long long chunk, unsigned long long *from,             \
                                    unsigned long long *to, uintptr_t *reductions, void **memory) { \
-    const bool is_more = loop_start(loop_like((int)schedule, up, start, end, step, false, chunk),  \
-                                    is_ordered, (uint64_t *)from, (uint64_t *)to);                 \
-    general(reductions, memory);                                                                   \
+    const bool is_more =                                                                           \
+        omp_loop_start(omp_loop_like((int)schedule, up, start, end, step, false, chunk),           \
+                       is_ordered, (uint64_t *)from, (uint64_t *)to);                              \
+    omp_loop_more(reductions, memory);                                                             \
     return is_more;                                                                                \
   }
 LOOP_GENERAL(, false)
@@ -545,8 +565,8 @@ void GOMP_ordered_end(void) {}
                                         long end, long step, long chunk, unsigned flags);          \
   void GOMP_parallel_loop_##name(region *fn, void *data, unsigned threads, long start, long end,   \
                                  long step, long chunk, unsigned flags) {                          \
-    const omp_share s = loop_like(kind, step > 0, (uint64_t)start, (uint64_t)end, (uint64_t)step,  \
-                                  true, (uint64_t)chunk);                                          \
+    const omp_share s = omp_loop_like(kind, step > 0, (uint64_t)start, (uint64_t)end,              \
+                                      (uint64_t)step, true, (uint64_t)chunk);                      \
     (void)flags;                                                                                   \
     parallel(fn, data, threads, &s);                                                               \
   }
@@ -555,8 +575,8 @@ void GOMP_ordered_end(void) {}
                                         long end, long step, unsigned flags);                      \
   void GOMP_parallel_loop_##name(region *fn, void *data, unsigned threads, long start, long end,   \
                                  long step, unsigned flags) {                                      \
-    const omp_share s =                                                                            \
-        loop_like(OMP_RUNTIME, step > 0, (uint64_t)start, (uint64_t)end, (uint64_t)step, true, 0); \
+    const omp_share s = omp_loop_like(OMP_RUNTIME, step > 0, (uint64_t)start, (uint64_t)end,       \
+                                      (uint64_t)step, true, 0);                                    \
     (void)flags;                                                                                   \
     parallel(fn, data, threads, &s);                                                               \
   }
@@ -571,7 +591,7 @@ PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 
 /* Sections are a loop over their numbers, from 1; 0: no more. */
 static omp_share sections_like(unsigned count) {
-  return loop_like(OMP_DYNAMIC, true, 1, (uint64_t)count + 1, 1, false, 1);
+  return omp_loop_like(OMP_DYNAMIC, true, 1, (uint64_t)count + 1, 1, false, 1);
 }
 PUBLIC unsigned GOMP_sections_next(void);
 unsigned GOMP_sections_next(void) {
@@ -580,13 +600,13 @@ unsigned GOMP_sections_next(void) {
 }
 PUBLIC unsigned GOMP_sections_start(unsigned count);
 unsigned GOMP_sections_start(unsigned count) {
-  loop_start(sections_like(count), false, NULL, NULL);
+  omp_loop_start(sections_like(count), false, NULL, NULL);
   return GOMP_sections_next();
 }
 PUBLIC unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory);
 unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory) {
-  loop_start(sections_like(count), false, NULL, NULL);
-  general(reductions, memory);
+  omp_loop_start(sections_like(count), false, NULL, NULL);
+  omp_loop_more(reductions, memory);
   return GOMP_sections_next();
 }
 PUBLIC void GOMP_parallel_sections(region *fn, void *data, unsigned threads, unsigned count,

@@ -3,9 +3,12 @@
    where they wait, so none of this needs an atomic operation. Starting a team, barriers and locks take no
    simulated time by themselves.
 
-     openmp.c        teams, barriers, loops, sections, single, critical, locks
-     openmp_tasks.c  tasks, their dependences, groups, loops of tasks
-     openmp_api.c    what programs call by name: omp_get_thread_num ... */
+     openmp.c           teams, barriers, loops, sections, single, critical, locks
+     openmp_doacross.c  loops whose iterations wait for others
+     openmp_tasks.c     tasks, their dependences, groups, loops of tasks
+     openmp_reduce.c    reductions over tasks
+     openmp_target.c    teams of the host, and regions for a device, which run here
+     openmp_api.c       what programs call by name: omp_get_thread_num ... */
 #ifndef GUEST_OPENMP_H_INCLUDED
 #define GUEST_OPENMP_H_INCLUDED
 #include "guest.h"
@@ -22,7 +25,8 @@ enum { OMP_RUNTIME = 0, OMP_STATIC = 1, OMP_DYNAMIC = 2, OMP_GUIDED = 3, OMP_AUT
 /* The internal control variables that a task has for itself and hands down. */
 typedef struct omp_controls {
   int threads; /* of the next team */
-  int active_levels_max;
+  int active_levels_max, thread_limit;
+  int team_number, team_count; /* of teams, on the host */
   bool is_dynamic, can_cancel;
   int schedule;
   uint64_t chunk;
@@ -32,6 +36,7 @@ typedef struct omp_group { /* taskgroup */
   struct omp_group *outer;
   int task_count;
   bool is_cancelled;
+  uintptr_t *reductions; /* the innermost list, openmp_reduce.c */
 } omp_group;
 struct omp_task {
   void (*fn)(void *data);
@@ -60,6 +65,8 @@ typedef struct omp_share {
   uint64_t first, step, count, chunk, at; /* at: the next that nobody has */
   uint64_t given, done;                   /* pieces, in order */
   void *copied, *memory;                  /* memory: the compiler's, for all threads */
+  uintptr_t *reductions;                  /* of the thread that came first */
+  struct omp_doacross *doacross;
 } omp_share;
 
 /* Where a thread is: in which team, in which task. */
@@ -90,6 +97,7 @@ typedef struct omp_work {
   int number;
   omp_task *parent;
   omp_share *share;
+  omp_group *group; /* of its first task */
 } omp_work;
 struct omp_thread {
   pm_thread *thread;
@@ -99,7 +107,6 @@ struct omp_thread {
   omp_work work;
   omp_thread **workers; /* teams that this thread makes have them, always in the same order; */
   int worker_count, workers_max, busy_count; /* the first are in its outer teams */
-  int team_number, team_count;               /* of teams, on the host */
 };
 omp_thread *omp_self(void);
 /* Waits until somebody wakes it; loops around it look again. */
@@ -108,13 +115,36 @@ void omp_wake(omp_thread *t);
 void omp_wake_team(omp_team *team);
 void omp_team_leave(omp_team *team);
 int omp_cores(void); /* of a process */
+omp_controls omp_first_controls(void);
+int omp_variable(const char *name, int otherwise); /* of the environment, 1 to 65536 */
 __attribute__((noreturn)) void omp_missing(const char *what);
 void *omp_alloc_zeroed(size_t bytes);
+/* A loop as the compiler tells of it. schedule: OMP_RUNTIME asks the task's controls. */
+omp_share omp_loop_like(int schedule, bool is_up, uint64_t start, uint64_t end, uint64_t step,
+                        bool is_signed, uint64_t chunk);
+/* first NULL: takes no piece yet. ret false: there is none */
+bool omp_loop_start(omp_share like, bool is_ordered, uint64_t *first, uint64_t *last);
+/* Of the loop that was started: reductions over tasks, and memory that its threads share; each may be NULL. */
+void omp_loop_more(uintptr_t *reductions, void **memory);
 
 /* openmp_tasks.c */
 omp_task *omp_task_new(omp_team *team, omp_task *parent);
 void omp_task_drop(omp_task *task);
 /* Runs one that is ready: of the team; children of parent alone; of the group alone. ret false: none is */
 bool omp_task_run(omp_thread *t, const omp_task *parent, const omp_group *group);
+
+/* openmp_reduce.c: list: the compiler's. first: that of another thread, whose copies are taken; NULL: copies are made for
+   so many threads */
+void omp_reductions_begin(omp_group *group, uintptr_t *list, const uintptr_t *first,
+                          int thread_count);
+void omp_reductions_none(uintptr_t *list); /* nothing is run that would have copies */
+#pragma GCC visibility pop
+
+/* Of the compiler's calls those that several files need. */
+#pragma GCC visibility push(default)
+void GOMP_barrier(void);
+void GOMP_taskgroup_start(void);
+void GOMP_taskgroup_end(void);
+void GOMP_taskwait_depend(void **depends);
 #pragma GCC visibility pop
 #endif

@@ -40,11 +40,11 @@ ASK(int, omp_get_supported_active_levels, INT_MAX)
 ASK(int, omp_get_level, me->at.team ? me->at.team->level : 0)
 ASK(int, omp_get_active_level, me->at.team ? me->at.team->active_level : 0)
 ASK(int, omp_in_final, me->at.task->is_final)
-ASK(int, omp_get_thread_limit, INT_MAX)
+ASK(int, omp_get_thread_limit, me->at.task->controls.thread_limit)
 ASK(int, omp_get_cancellation, me->at.task->controls.can_cancel)
 ASK(int, omp_get_max_task_priority, 0)
-ASK(int, omp_get_num_teams, me->team_count)
-ASK(int, omp_get_team_num, me->team_number)
+ASK(int, omp_get_num_teams, me->at.task->controls.team_count)
+ASK(int, omp_get_team_num, me->at.task->controls.team_number)
 ASK(int, omp_get_proc_bind, 0)
 SET(omp_set_num_threads, c->threads = to > 0 ? to : 1)
 SET(omp_set_dynamic, c->is_dynamic = to != 0)
@@ -75,6 +75,12 @@ void omp_get_schedule(int *kind, int *chunk) {
 }
 PUBLIC void omp_get_schedule_(int *kind, int *chunk);
 void omp_get_schedule_(int *kind, int *chunk) { omp_get_schedule(kind, chunk); }
+PUBLIC void omp_get_schedule_8_(int *kind, int64_t *chunk);
+void omp_get_schedule_8_(int *kind, int64_t *chunk) {
+  int short_chunk;
+  omp_get_schedule(kind, &short_chunk);
+  *chunk = short_chunk;
+}
 
 /* ---- the teams around a thread ------------------------------------------------------------------------------- */
 /* ret false: there is no such level; of level 0, where nobody has made a team: team NULL, number 0 */
@@ -94,6 +100,10 @@ int omp_get_ancestor_thread_num(int level) {
 }
 PUBLIC int omp_get_ancestor_thread_num_(const int *level);
 int omp_get_ancestor_thread_num_(const int *level) { return omp_get_ancestor_thread_num(*level); }
+PUBLIC int omp_get_ancestor_thread_num_8_(const int64_t *level);
+int omp_get_ancestor_thread_num_8_(const int64_t *level) {
+  return omp_get_ancestor_thread_num((int)*level);
+}
 PUBLIC int omp_get_team_size(int level);
 int omp_get_team_size(int level) {
   omp_team *team;
@@ -102,3 +112,5 @@ int omp_get_team_size(int level) {
 }
 PUBLIC int omp_get_team_size_(const int *level);
 int omp_get_team_size_(const int *level) { return omp_get_team_size(*level); }
+PUBLIC int omp_get_team_size_8_(const int64_t *level);
+int omp_get_team_size_8_(const int64_t *level) { return omp_get_team_size((int)*level); }

@@ -14,7 +14,8 @@ enum {
   FLAG_IF = 1024,
   FLAG_NOGROUP = 2048,
   FLAG_REDUCTION = 4096,
-  FLAG_DETACH = 8192
+  FLAG_DETACH = 8192,
+  FLAG_STRICT = 16384
 };
 enum { BUCKETS = 64 };
 typedef struct omp_edge { /* who is blocked by a task */
@@ -251,7 +252,6 @@ void GOMP_taskwait(void) {
   while (me->at.task->child_count)
     if (!omp_task_run(me, me->at.task, NULL)) omp_wait(me, "OpenMP tasks (taskwait)");
 }
-PUBLIC void GOMP_taskwait_depend(void **depends);
 void GOMP_taskwait_depend(void **depends) {
   omp_thread *me = omp_self();
   pm_compute_measured();
@@ -265,14 +265,13 @@ PUBLIC void GOMP_taskwait_depend_nowait(void **depends);
 void GOMP_taskwait_depend_nowait(void **depends) { GOMP_taskwait_depend(depends); }
 PUBLIC void GOMP_taskyield(void);
 void GOMP_taskyield(void) { pm_yield(); }
-PUBLIC void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_start(void) {
   omp_task *task = omp_self()->at.task;
   omp_group *g = (omp_group *)omp_alloc_zeroed(sizeof *g);
   g->outer = task->group;
+  g->reductions = g->outer ? g->outer->reductions : NULL;
   task->group = g;
 }
-PUBLIC void GOMP_taskgroup_end(void);
 void GOMP_taskgroup_end(void) {
   omp_thread *me = omp_self();
   omp_group *g = me->at.task->group;
@@ -282,22 +281,40 @@ void GOMP_taskgroup_end(void) {
   me->at.task->group = g->outer;
   free(g);
 }
-/* The first two words of what a task of a loop is given are its range. */
+/* How many tasks a loop has; *each: iterations of all but the last, 0: as many in each, the first ones have one more */
+static uint64_t loop_tasks(const omp_team *team, unsigned flags, uint64_t asked, uint64_t count,
+                           uint64_t *each) {
+  const uint64_t threads = team ? (uint64_t)team->thread_count : 1;
+  uint64_t tasks = asked ? asked : threads;
+  *each = 0;
+  if (flags & FLAG_GRAINSIZE && flags & FLAG_STRICT && asked)
+    return *each = asked, (count - 1) / asked + 1;
+  if (flags & FLAG_GRAINSIZE) tasks = asked ? count / asked : 1;
+  if (!tasks) tasks = 1;
+  return tasks < count ? tasks : count;
+}
+/* What a task of a loop is given begins with its range and, where the loop reduces, the list of that. */
 static void taskloop(region *fn, void *data, copier *copy, long bytes, long align, unsigned flags,
-                     uint64_t tasks, uint64_t first, uint64_t count, uint64_t step) {
+                     uint64_t asked, uint64_t first, uint64_t count, uint64_t step) {
   omp_thread *me = omp_self();
-  if (flags & FLAG_REDUCTION) omp_missing("reductions over tasks");
-  if (is_cancelled(me->at.team, flags & FLAG_NOGROUP ? me->at.task->group : NULL)) return;
-  if (!(flags & FLAG_NOGROUP)) GOMP_taskgroup_start();
-  if (flags & FLAG_GRAINSIZE) tasks = tasks ? count / tasks : 1;
-  if (!tasks)
-    tasks = flags & FLAG_GRAINSIZE || !me->at.team ? 1 : (uint64_t)me->at.team->thread_count;
-  if (tasks > count) tasks = count;
+  const bool has_group = !(flags & FLAG_NOGROUP);
+  uintptr_t *list = has_group && flags & FLAG_REDUCTION ? ((uintptr_t **)data)[2] : NULL;
+  if (!count || is_cancelled(me->at.team, has_group ? NULL : me->at.task->group)) {
+    if (list) omp_reductions_none(list);
+    return;
+  }
+  if (has_group) GOMP_taskgroup_start();
+  if (list)
+    omp_reductions_begin(me->at.task->group, list, NULL,
+                         me->at.team ? me->at.team->thread_count : 1);
+  uint64_t each;
+  const uint64_t tasks = loop_tasks(me->at.team, flags, asked, count, &each);
   pm_compute_measured();
   const bool is_deferred =
       flags & FLAG_IF && me->at.team && me->at.team->thread_count > 1 && !me->at.task->is_final;
   for (uint64_t i = 0, at = 0; i < tasks; i++) {
-    const uint64_t n = count / tasks + (i < count % tasks);
+    const uint64_t even = count / tasks + (i < count % tasks), left = count - at;
+    const uint64_t n = !each ? even : each < left ? each : left;
     const uint64_t range[2] = {first + at * step, first + (at + n) * step};
     void *own = copy_of(data, copy, bytes, align);
     memcpy(own, range, sizeof range);
@@ -313,7 +330,7 @@ static void taskloop(region *fn, void *data, copier *copy, long bytes, long alig
     }
     at += n;
   }
-  if (!(flags & FLAG_NOGROUP)) GOMP_taskgroup_end();
+  if (has_group) GOMP_taskgroup_end();
 }
 PUBLIC void GOMP_taskloop(region *fn, void *data, copier *copy, long bytes, long align,
                           unsigned flags, unsigned long tasks, int priority, long first, long end,
@@ -324,9 +341,8 @@ void GOMP_taskloop(region *fn, void *data, copier *copy, long bytes, long align,
       step > 0 ? (uint64_t)end - (uint64_t)first : (uint64_t)first - (uint64_t)end;
   const uint64_t each = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
   (void)priority;
-  if (step > 0 ? first < end : first > end)
-    taskloop(fn, data, copy, bytes, align, flags, tasks, (uint64_t)first, (distance - 1) / each + 1,
-             (uint64_t)step);
+  const uint64_t count = (step > 0 ? first < end : first > end) ? (distance - 1) / each + 1 : 0;
+  taskloop(fn, data, copy, bytes, align, flags, tasks, (uint64_t)first, count, (uint64_t)step);
 }
 PUBLIC void GOMP_taskloop_ull(region *fn, void *data, copier *copy, long bytes, long align,
                               unsigned flags, unsigned long tasks, int priority,
@@ -337,34 +353,7 @@ void GOMP_taskloop_ull(region *fn, void *data, copier *copy, long bytes, long al
                        unsigned long long end, unsigned long long step) {
   const bool is_up = flags & FLAG_UP;
   (void)priority;
-  if (is_up ? first < end : first > end)
-    taskloop(fn, data, copy, bytes, align, flags, tasks, first,
-             ((is_up ? end - first : first - end) - 1) / (is_up ? step : 0 - step) + 1, step);
+  const uint64_t distance = is_up ? end - first : first - end, each = is_up ? step : 0 - step;
+  const uint64_t count = (is_up ? first < end : first > end) ? (distance - 1) / each + 1 : 0;
+  taskloop(fn, data, copy, bytes, align, flags, tasks, first, count, step);
 }
-
-/* ---- what is not here: said when it is called ---------------------------------------------------------------- */
-#define MISSING(name, what)                                                                        \
-  PUBLIC void name(void);                                                                          \
-  void name(void) { omp_missing(what); }
-MISSING(GOMP_parallel_reductions, "reductions over tasks")
-MISSING(GOMP_taskgroup_reduction_register, "reductions over tasks")
-MISSING(GOMP_taskgroup_reduction_unregister, "reductions over tasks")
-MISSING(GOMP_task_reduction_remap, "reductions over tasks")
-MISSING(GOMP_workshare_task_reduction_unregister, "reductions over tasks")
-MISSING(GOMP_scope_start, "reductions over tasks")
-#define DOACROSS(name)                                                                             \
-  MISSING(GOMP_##name, "loops with dependences between iterations (ordered(n))")
-DOACROSS(doacross_post)
-DOACROSS(doacross_wait)
-DOACROSS(doacross_ull_post)
-DOACROSS(doacross_ull_wait)
-DOACROSS(loop_doacross_start)
-DOACROSS(loop_doacross_static_start)
-DOACROSS(loop_doacross_dynamic_start)
-DOACROSS(loop_doacross_guided_start)
-DOACROSS(loop_doacross_runtime_start)
-DOACROSS(loop_ull_doacross_start)
-DOACROSS(loop_ull_doacross_static_start)
-DOACROSS(loop_ull_doacross_dynamic_start)
-DOACROSS(loop_ull_doacross_guided_start)
-DOACROSS(loop_ull_doacross_runtime_start)

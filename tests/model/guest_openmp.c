@@ -185,6 +185,185 @@ static void tasks(void) {
   }
   printf("fibonacci %ld, depend %d %d %d %d %d %d, group %ld, loops %ld, event %d\n", f, d[0], d[1], d[2], d[3], d[4], d[5], in_group, sum, events);
 }
+/* Reductions over tasks: each adds to what its thread has, an outer construct's copy, too. */
+typedef struct pair {
+  double low, high;
+} pair;
+#pragma omp declare reduction(both : pair : omp_out.low += omp_in.low, omp_out.high += omp_in.high) initializer(omp_priv = (pair){0, 0})
+static int reduced_tasks(void) {
+  int sum = 0, inner = 0, parts[5] = {0}, wrong = 0;
+  pair p = {0, 0};
+  double product = 1;
+#pragma omp taskgroup task_reduction(+ : sum, parts[1 : 3]) task_reduction(* : product)
+  {
+    for (int i = 0; i < 40; i++)
+#pragma omp task in_reduction(+ : sum, parts[1 : 3]) in_reduction(* : product)
+    {
+      sum += i;
+      parts[1 + i % 3]++;
+      if (i % 10 == 0) product *= 2;
+      if (i % 2) {
+#pragma omp task in_reduction(+ : sum)
+        sum += 1000;
+      }
+    }
+#pragma omp taskgroup task_reduction(both : p) task_reduction(+ : inner)
+    for (int i = 0; i < 8; i++)
+#pragma omp task in_reduction(both : p) in_reduction(+ : inner, sum)
+      p.low += i, p.high += 2 * i, inner++, sum += 100000;
+  }
+  wrong += sum != 780 + 20000 + 800000 || parts[0] || parts[1] != 14 || parts[2] != 13 || parts[3] != 13 || product != 16;
+  return wrong + (p.low != 28 || p.high != 56 || inner != 8);
+}
+static int reduced_loops(int many) {
+  int sum = 0, least = 1000, nothing = 7;
+  long big = 0;
+#pragma omp taskloop reduction(+ : sum) reduction(min : least) grainsize(3)
+  for (int i = 0; i < many; i++) {
+    sum += i;
+    if (500 - i < least) least = 500 - i;
+  }
+#pragma omp taskloop reduction(+ : nothing)
+  for (int i = many; i < 0; i++) nothing++;
+#pragma omp taskgroup task_reduction(+ : big)
+  {
+#pragma omp taskloop in_reduction(+ : big) num_tasks(7)
+    for (unsigned long long i = 0; i < 100; i++) big += (long)i;
+#pragma omp task in_reduction(+ : big)
+    big += 50;
+  }
+  return (sum != many * (many - 1) / 2) + (least != 501 - many) + (nothing != 7) + (big != 5000);
+}
+static int at_all, of_loop, of_sections, of_scope;
+static void reduced_teams(void) {
+#pragma omp parallel reduction(task, + : at_all)
+  {
+    at_all++;
+#pragma omp task in_reduction(+ : at_all)
+    at_all += 10;
+  }
+#pragma omp parallel
+  {
+#pragma omp for reduction(task, + : of_loop) schedule(dynamic, 2)
+    for (int i = 0; i < 30; i++) {
+      of_loop++;
+#pragma omp task in_reduction(+ : of_loop)
+      of_loop += 100;
+    }
+#pragma omp sections reduction(task, + : of_sections)
+    {
+#pragma omp section
+      of_sections++;
+#pragma omp section
+      {
+#pragma omp task in_reduction(+ : of_sections)
+        of_sections += 10;
+      }
+    }
+  }
+}
+static void reductions(void) {
+  const int threads = omp_get_max_threads();
+  int wrong = 0;
+#pragma omp parallel
+#pragma omp single
+  wrong = reduced_tasks() + reduced_loops(60);
+  reduced_teams();
+  printf("reductions over tasks: %d wrong, alone %d, teams %d, loop %d, sections %d\n", wrong, reduced_tasks() + reduced_loops(20),
+         at_all - 11 * threads, of_loop, of_sections);
+}
+/* At these GCC's library (12) may wait for ever. ret 0: right */
+static int scopes_and_limits(void) {
+  int wrong = 0;
+#ifndef __clang__
+#pragma omp parallel
+  for (int i = 0; i < 3; i++) {
+#pragma omp scope reduction(task, + : of_scope)
+#pragma omp task in_reduction(+ : of_scope)
+    of_scope += 5;
+  }
+  wrong += of_scope != 15 * omp_get_max_threads();
+#pragma omp teams num_teams(3) thread_limit(2) reduction(+ : wrong)
+#pragma omp parallel reduction(+ : wrong)
+  wrong += omp_get_num_threads() > 2 || omp_get_thread_limit() != 2 || omp_get_num_teams() != 3;
+#endif
+  return wrong;
+}
+/* Iterations that wait for others, where GCC's library keeps all cores busy: numbers of paths in a grid, forward and backward. */
+enum { GRID = 12 };
+static long grid[GRID][GRID];
+static long paths(int kind) {
+  memset(grid, 0, sizeof grid);
+  omp_set_schedule(omp_sched_dynamic, 2);
+#pragma omp parallel
+  if (kind == 0) {
+#pragma omp for ordered(2) schedule(static, 1)
+    for (int i = 0; i < GRID; i++)
+      for (int k = 0; k < GRID; k++) {
+#pragma omp ordered depend(sink : i - 1, k) depend(sink : i, k - 1)
+        grid[i][k] = !i || !k ? 1 : grid[i - 1][k] + grid[i][k - 1];
+#pragma omp ordered depend(source)
+      }
+  } else if (kind == 1) {
+#pragma omp for ordered(2) schedule(dynamic, 1)
+    for (int i = GRID - 1; i >= 0; i--)
+      for (int k = GRID - 1; k >= 0; k--) {
+#pragma omp ordered depend(sink : i + 1, k)
+        grid[i][k] = i == GRID - 1 || k == GRID - 1 ? 1 : grid[i + 1][k] + grid[i][k + 1];
+#pragma omp ordered depend(source)
+      }
+  } else if (kind == 2) {
+#pragma omp for ordered(1) schedule(runtime)
+    for (unsigned long long i = 1; i < GRID; i++) {
+#pragma omp ordered depend(sink : i - 1)
+      grid[0][i] = grid[0][i - 1] + (long)i;
+#pragma omp ordered depend(source)
+    }
+  } else {
+#pragma omp for ordered(1) schedule(guided, 2)
+    for (long i = 2; i < GRID; i++) {
+      usleep(i % 2 ? 100 : 0);
+#pragma omp ordered depend(sink : i - 2)
+      grid[0][i] = grid[0][i - 2] + i;
+#pragma omp ordered depend(source)
+    }
+  }
+  return kind == 0 ? grid[GRID - 1][GRID - 1] : kind == 1 ? grid[0][0] : grid[0][GRID - 1];
+}
+/* At these GCC's library (12) may wait for ever, too. Teams of the host, and regions for a device that is not there: they run here, after the tasks that they wait for. */
+static void regions(void) {
+#ifndef __clang__
+  int teams = 0, x = 0, seen = 0, inside = 0, size = 0, strict[4] = {0};
+#pragma omp teams num_teams(3) reduction(+ : teams)
+  teams += omp_get_num_teams() * 10 + omp_get_team_num();
+#pragma omp target teams num_teams(4) map(tofrom : inside) reduction(+ : inside)
+  inside += omp_get_num_teams() * 10 + omp_get_team_num();
+#pragma omp parallel
+#pragma omp single
+  {
+#pragma omp task depend(out : x)
+    usleep(1000), x = 1;
+#pragma omp target map(tofrom : x, size) depend(inout : x) nowait
+    {
+      x = x * 10 + omp_in_parallel() + omp_get_level();
+#pragma omp parallel
+#pragma omp single
+      size = omp_get_num_threads() == omp_get_max_threads();
+    }
+#pragma omp target update to(x) depend(in : x) nowait
+#pragma omp task depend(in : x)
+    seen = x;
+  }
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskloop grainsize(strict : 6)
+  for (int i = 0; i < 20; i++)
+    if (i % 6 == 0) strict[i / 6] = i;
+  printf("teams %d, in a region %d, after tasks %d, its team %d, strict %d %d %d\n", teams, inside, seen, size, strict[1], strict[2], strict[3]);
+  omp_set_num_teams(5);
+  printf("teams at most %d, threads of theirs %d\n", omp_get_max_teams(), omp_get_teams_thread_limit());
+#endif
+}
 static void locks(void) {
   omp_lock_t lock;
   omp_nest_lock_t nest;
@@ -451,6 +630,7 @@ static void times(void) { /* four threads, milliseconds */
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "times") == 0) return times(), 0;
   if (argc > 1 && strcmp(argv[1], "copies") == 0) return printf("copies %d\n", copied()) < 0;
+  if (argc > 1 && strcmp(argv[1], "iterations") == 0) return regions(), printf("iterations wait: %ld %ld %ld %ld, scopes and limits %d\n", paths(0), paths(1), paths(2), paths(3), scopes_and_limits()) < 0;
   if (argc > 1) return printf("%d threads of %d\n", omp_get_max_threads(), omp_get_num_procs()), 0;
   teams();
   loops();
@@ -461,5 +641,6 @@ int main(int argc, char **argv) {
   nested();
   conditionals();
   cancels();
+  reductions(); /* the last: teams of other sizes behind them may not end with the library of GCC 12 */
   return 0;
 }
