@@ -401,6 +401,8 @@ void guest__files_of_all_refuse(void); /* when an option names one to be written
 bool guest_counter_keep(bool is_wanted);                          /* ret how it was */
 bool guest_counter_faulted(const siginfo_t *info, ucontext_t *c); /* ret 0: it is another fault */
 bool guest_counter_stopped(ucontext_t *c);                        /* ... trap */
+bool guest_fault_stopped(ucontext_t *c); /* ... of a fault that the program handles */
+void guest_steps_end(ucontext_t *c);    /* of a search or proof of spin.c */
 void guest_catch_faults(int number);
 void guest_spin_begin(int spin_ms);
 void guest_spin_end(void);

@@ -138,8 +138,8 @@ __attribute__((noinline)) static void call(void (*handler)(int, siginfo_t *, voi
   here.uc_sigmask = *before;
   handler(info->si_signo, info, &here);
 }
-/* By the running thread. */
-static int handle(siginfo_t *info) {
+/* By the running thread; at: where a fault interrupted it, NULL: in a call. */
+static int handle(siginfo_t *info, ucontext_t *at) {
   const int number = info->si_signo;
   struct guest_signals *s = mine();
   struct sigaction *a = &state()->actions[number];
@@ -151,10 +151,12 @@ static int handle(siginfo_t *info) {
   if (!s->handler_count++) s->before_handlers = before;
   sigorset(&s->blocked, &s->blocked, &now.sa_mask);
   if (!(now.sa_flags & SA_NODEFER)) sigaddset(&s->blocked, number);
-  if (now.sa_flags & SA_SIGINFO)
-    call(now.sa_sigaction, info, &before);
-  else
+  if (!(now.sa_flags & SA_SIGINFO))
     now.sa_handler(number);
+  else if (at)
+    now.sa_sigaction(number, info, at);
+  else
+    call(now.sa_sigaction, info, &before);
   s->handler_count--;
   s->blocked = before;
   return now.sa_flags & SA_RESTART ? GUEST_RESTARTS : GUEST_INTERRUPTS;
@@ -169,7 +171,7 @@ static int handle_pending(void) {
     if (!take(&s->pending, NULL, &unwanted, &info) &&
         !take(&state()->pending, NULL, &unwanted, &info))
       return came;
-    const int one = handle(&info);
+    const int one = handle(&info, NULL);
     if (one > came) came = one;
   }
 }
@@ -220,7 +222,7 @@ static int give(guest_context *c, siginfo_t *info) {
   const bool is_handled = is_to_take(c, number, false) && !is_to_take(c, number, true);
   if (is_handled && is_ignored(number)) return GUEST_NO_SIGNAL;
   if (is_handled && c == guest_context_now()) {
-    const int came = handle(info);
+    const int came = handle(info, NULL);
     handle_pending(); /* what the handler raised again comes when it has returned */
     return came;
   }
@@ -442,31 +444,70 @@ bool guest_signal_file_read(int fd, void *to, size_t bytes, ssize_t *n) {
   return true;
 }
 
-/* ---- faults: the host sends them, and the program's handler is called, on the stack of the model's handler; it may
-   return, jump or end the process. What crashes there, or has no handler, ends the run as the model says. ------- */
+/* ---- faults: the host sends them, and the program's handler is called. It may return, jump, wait or end the process. What
+   crashes there, or has no handler, ends the run as the model says. All threads have one stack of the model's for signals of
+   the host, where nobody may wait: others would come, and write over it. So it sends the program to a breakpoint of ours, as
+   counter.c does, whose signal comes on the thread's own stack. Where there is no room for that, and not on x86-64, the
+   handler is called at once. ------- */
 static struct sigaction models[65];
-static const char *handling_at; /* a frame of the handler that runs, or has jumped away */
+static const char *handling_at; /* a frame of the handler that runs at once, or has jumped away */
+#if defined(__x86_64__)
+enum { ROOM_BYTES = 32768 }; /* for the host's frame and a handler */
+static struct {
+  siginfo_t info;
+  greg_t at, error, trap, address;
+} sent; /* to the breakpoint: nobody else runs before it comes */
+__asm__(".text\nguest__fault_stop: int3\n");
+extern const unsigned char guest__fault_stop[];
+static bool send_to_own_stack(const siginfo_t *info, ucontext_t *c) {
+  greg_t *is = c->uc_mcontext.gregs;
+  size_t bytes;
+  const uintptr_t low = (uintptr_t)guest_stack(&bytes), at = (uintptr_t)is[REG_RSP];
+  guest_steps_end(c);
+  if (at < low + ROOM_BYTES || at >= low + bytes) return false;
+  sent.info = *info;
+  sent.at = is[REG_RIP];
+  sent.error = is[REG_ERR], sent.trap = is[REG_TRAPNO], sent.address = is[REG_CR2];
+  is[REG_RIP] = (greg_t)(uintptr_t)guest__fault_stop;
+  return true;
+}
+/* A trap: ret 0: it was another one */
+bool guest_fault_stopped(ucontext_t *c) {
+  greg_t *is = c->uc_mcontext.gregs;
+  if (is[REG_RIP] != (greg_t)(uintptr_t)guest__fault_stop + 1) return false;
+  siginfo_t info = sent.info;
+  is[REG_RIP] = sent.at;
+  is[REG_ERR] = sent.error, is[REG_TRAPNO] = sent.trap, is[REG_CR2] = sent.address;
+  handle(&info, c);
+  return true;
+}
+#else
+static bool send_to_own_stack(const siginfo_t *info, ucontext_t *c) {
+  return (void)info, (void)c, false;
+}
+#endif
+/* Of the handler itself: it is blocked there, or lies deeper on the model's stack; after a jump from that one the next one
+   lies where the last one lay. */
+static bool is_nested(int number, const char *here) {
+  const guest_context *c = guest_context_now();
+  const bool is_blocked = c->signals && sigismember(&c->signals->blocked, number) == 1;
+  return is_blocked || (handling_at && (uintptr_t)here < (uintptr_t)handling_at);
+}
 static void faulted(int number, siginfo_t *info, void *context) {
   const char here = 0;
   if (number == SIGSEGV && guest_counter_faulted(info, (ucontext_t *)context)) return;
   process_signals **s = guest_now() ? (process_signals **)guest_state(&part) : NULL;
   struct sigaction *a = s && *s ? &(*s)->actions[number] : NULL;
-  /* A fault of the handler itself lies deeper; after a jump the next one lies where the last one lay. */
-  const bool is_nested = handling_at && (uintptr_t)&here < (uintptr_t)handling_at;
-  if (!a || a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN || is_nested) {
+  if (!a || a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN || is_nested(number, &here)) {
     if (models[number].sa_flags & SA_SIGINFO)
       models[number].sa_sigaction(number, info, context);
     else
       sigaction(number, &models[number], NULL); /* and it comes again */
     return;
   }
-  const struct sigaction now = *a;
-  if (now.sa_flags & (int)SA_RESETHAND) a->sa_handler = SIG_DFL;
+  if (send_to_own_stack(info, (ucontext_t *)context)) return;
   handling_at = &here;
-  if (now.sa_flags & SA_SIGINFO)
-    now.sa_sigaction(number, info, context);
-  else
-    now.sa_handler(number);
+  handle(info, (ucontext_t *)context);
   handling_at = NULL;
 }
 void guest_catch_faults(int number) {

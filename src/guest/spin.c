@@ -314,7 +314,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
   ucontext_t *c = (ucontext_t *)context;
   const int error = errno;
   unsigned char *const at = (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP] - 1;
-  if (guest_counter_stopped(c)) {
+  if (guest_counter_stopped(c) || guest_fault_stopped(c)) {
     errno = error;
     return;
   }
@@ -363,6 +363,12 @@ static void traps_begin(void) {
   sigaction(SIGTRAP, &act, NULL);
 }
 static bool is_trapped(void) { return searching || proof.of; }
+/* A handler of the program runs next, whose steps are not the round's. */
+void guest_steps_end(ucontext_t *c) {
+  if (proof.of) stop_proof(c, 1);
+  searching = 0;
+  c->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
+}
 static unsigned char *code_at(const ucontext_t *c) {
   return (unsigned char *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }

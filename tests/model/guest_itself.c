@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static int size;
@@ -160,6 +161,29 @@ static void mends(int number, siginfo_t *info, void *context) {
   caught = number * 100 + rank;
   if (context && info->si_addr == page + 8) mprotect((void *)(uintptr_t)page, 4096, PROT_READ | PROT_WRITE);
 }
+/* Others come meanwhile, whose handlers wait, too: each is on its own thread's stack. */
+static void waits_and_mends(int number, siginfo_t *info, void *context) {
+  volatile int own[256];
+  for (int i = 0; i < 256; i++) own[i] = 256 * rank + i;
+  usleep(1000u * (unsigned)(size - rank));
+  PMI_Barrier();
+#if defined(__x86_64__)
+  const greg_t *is = ((ucontext_t *)context)->uc_mcontext.gregs;
+  MUST(is[REG_CR2] == (greg_t)(uintptr_t)(page + 8) && is[REG_ERR] & 2); /* a write */
+#endif
+  for (int i = 0; i < 256; i++) MUST(own[i] == 256 * rank + i);
+  mends(number, info, context);
+}
+static void handlers_wait(void) {
+  struct sigaction a;
+  memset(&a, 0, sizeof a);
+  a.sa_sigaction = waits_and_mends;
+  a.sa_flags = SA_SIGINFO;
+  MUST(mprotect((void *)(uintptr_t)page, 4096, PROT_READ) == 0 && sigaction(SIGSEGV, &a, NULL) == 0);
+  caught = 0;
+  page[8] = 'y';
+  MUST(caught == SIGSEGV * 100 + rank && page[8] == 'y');
+}
 static void crashes(void) {
   struct sigaction a;
   memset(&a, 0, sizeof a);
@@ -183,8 +207,11 @@ static void crashes(void) {
   MUST(page != (volatile char *)MAP_FAILED && sigaction(SIGSEGV, &a, NULL) == 0);
   page[8] = 'x';
   MUST(caught == SIGSEGV * 100 + rank && page[8] == 'x' && zero < hundred);
+  handlers_wait();
 }
-static void crashes_again(int number) { nowhere[32 + number] = 1; }
+static void crashes_again(int number) {
+  nowhere[32 + number] = (char)(puts("again") + fflush(stdout));
+}
 static void ends_well(int number) { _exit(number == SIGSEGV ? 7 : 8); }
 
 /* ---- its threads ---------------------------------------------------------------------------------------------- */

@@ -259,7 +259,7 @@ libraries_are_opened_as_on_the_host() {
 what_a_process_asks_about_itself_is_its_own() { run -n 3 --per-node 3 --stack 128 "$B/tests/model/guest_itself" one && test "$(grep -cx '[012] knows itself' "$T/out")" = 3; }
 handlers_of_crashes_are_called() {
   run -n 2 "$B/tests/model/guest_itself" handled
-  test $? = 7 && ! run -n 2 "$B/tests/model/guest_itself" twice && grep 'process . (node .): SIGSEGV at address 0x2b' "$T/err"
+  test $? = 7 && ! run -n 2 "$B/tests/model/guest_itself" twice && grep 'process . (node .): SIGSEGV at address 0x2b' "$T/err" && test "$(grep -cx again "$T/out")" = 1
 }
 stacks_of_handlers_hide_no_overflow() {
   run -n 2 "$B/tests/model/guest_state" overflow
