@@ -301,7 +301,7 @@ deps: ## install the Debian packages that are missing (needs root or sudo withou
 examples: $(EXAMPLES) $(if $(wildcard hw/hw.mk),$(B)/nicstat) $(B)/include/portals4.h ## build every example and command as build/NAME
 
 single: ## assemble the single headers from the pieces that src/*.list name
-	@for list in src/*.list; do h=$$(sed -n 's|^// into ||p' $$list); sh src/assemble.sh $$list >$$h.new && mv $$h.new $$h || exit 1; done
+	@for list in src/*.list; do h=$$(sed -n 's|^// into ||p' $$list); sh src/assemble.sh $$list >$$h.new && { cmp -s $$h.new $$h || mv $$h.new $$h; } && rm -f $$h.new || exit 1; done
 
 run: ## the main job: how much of a transfer, of a collective is hidden? No MPI, under a minute
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) run-now
