@@ -70,11 +70,22 @@ static void count_report(const nbc_report *one) {
 }
 
 /* Cores of each process, when all reports are from this machine and share its cores evenly; else 0. */
-static int cores_found(void) {
+static bool all_are_here(void) { return report_count && reports_here_count == report_count; }
+static int cores_here(void) {
   cpu_set_t cores;
-  if (!report_count || reports_here_count != report_count) return 0;
-  if (sched_getaffinity(0, sizeof cores, &cores)) return 0;
-  return CPU_COUNT(&cores) / report_count;
+  return sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
+}
+static int cores_found(void) { return all_are_here() ? cores_here() / report_count : 0; }
+static int fail_without_cores(void) {
+  if (!all_are_here())
+    return fail("--cores: the input does not say on how many cores each process ran, and not all "
+                "ran on this machine");
+  fprintf(stderr,
+          "dedicated_core: %d processes shared the %d cores of this machine: none has a core to "
+          "give away. --cores N says what each would have; measured times stay those of shared "
+          "cores\n",
+          report_count, cores_here());
+  return 2;
 }
 
 /* "15:4.3,16:4.1" */
@@ -347,8 +358,6 @@ int main(int argc, char **argv) {
            "corrects)\n",
            input.core_count, report_count);
   }
-  if (input.core_count == 0)
-    return fail("--cores: the input does not say on how many cores each process ran, and it was "
-                "not this machine, or there are too few");
+  if (input.core_count == 0) return fail_without_cores();
   return report();
 }

@@ -49,6 +49,12 @@ check "a short mpiP report is named" says 'not a report of mpiP' 2 "$D" "$T/bad"
 check "a missing file is named" says '/nonexistent: No such file or directory' 2 "$D" /nonexistent
 check "a folder is named" says '/: Is a directory' 2 "$D" /
 check "bad options are refused" says 'dedicated_core: --fast: unknown option' 2 "$D" --fast
+none_to_spare() { # this host's cores, with a process for each
+  sed "s/\"host\": *\"[^\"]*\"/\"host\": \"$(uname -n)\"/" tests/fuzz/seeds/fuzz_report/full.json >"$T/one.json"
+  set -- && for _ in $(seq "$(nproc)"); do set -- "$@" "$T/one.json"; done
+  says "dedicated_core: $# processes shared the $# cores of this machine: none has a core to give away" 2 "$D" "$@"
+}
+check "who has no core to give away is told so" none_to_spare
 check "a value that is missing is named" says 'dedicated_core: --cores: its value is missing' 2 "$D" --cores
 : >"$T/nothing"
 check "of an empty file nothing is predicted" says 'nothing: neither noprog_s nor comp_s in it' 2 "$D" --cores 4 "$T/nothing"
