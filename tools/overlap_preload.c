@@ -76,6 +76,9 @@
        end subroutine
      end interface
      call section(2, "halo" // char(0))        ! ... and section(-2, char(0))
+   Nor does mpi4py's, which takes levels 0 to 2 only; the library's does, where it is loaded:
+     section = getattr(ctypes.CDLL(None), "MPI_Pcontrol", lambda level, *name: 0)
+     section(2, b"halo")                       # ... and section(-2)
    Regions marked for Caliper (cali_begin_region, ...) or NVTX 2 are sections too
    (overlap_preload_regions.h).
 

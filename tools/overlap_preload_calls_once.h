@@ -34,7 +34,7 @@ static batch batch_of(const call *c, int count, const MPI_Request *requests, MPI
     if (statuses == MPI_STATUSES_IGNORE) b.statuses = own;
     if (run.multiple) {
       b.claims = (uint32_t *)(void *)(b.before + me.request_count);
-      for (int i = 0; i < count; i++) b.claims[i] = claim(requests[i]);
+      claim_all(count, requests, b.claims);
     }
   }
   busy_end();
@@ -47,9 +47,8 @@ static uint32_t claim_in(const batch *b, int i) {
   if (b->claims) b->claims[i] = 0;
   return claimed;
 }
-/* The last first: so those with one handle stand in its queue again as they did. */
 static void unclaim_rest(int count, const batch *b) {
-  for (int i = count; b->claims && i-- > 0;) unclaim(b->claims[i]);
+  if (b->claims) unclaim_all(count, b->claims);
 }
 
 /* After an error in one call: what has become null is over, without a transfer. */
@@ -102,8 +101,9 @@ static bool known_each(int rc) { return rc == MPI_SUCCESS || rc == MPI_ERR_IN_ST
 /* One request: what is to be claimed before, and what became of it. */
 static uint32_t claim_one(const call *c, MPI_Request request) {
   if (!run.multiple || !c->active) return 0;
+  uint32_t claimed;
   busy_begin();
-  const uint32_t claimed = claim(request);
+  claim_all(1, &request, &claimed);
   busy_end();
   return claimed;
 }
@@ -115,7 +115,7 @@ static void one_done(call *c, int rc, bool done, MPI_Request before, uint32_t cl
   else if (rc != MPI_SUCCESS && now && *now == MPI_REQUEST_NULL)
     failed(before, claimed);
   else
-    unclaim(claimed);
+    unclaim_all(1, &claimed);
 }
 
 BODY(Wait, WAIT, (MPI_Request * request, MPI_Status *status), (request, status)) {
@@ -263,7 +263,7 @@ BODY(Request_free, OTHER, (MPI_Request * request), (request)) {
   if (c->active && rc == MPI_SUCCESS)
     freed(c, before, claimed);
   else if (c->active)
-    unclaim(claimed);
+    unclaim_all(1, &claimed);
   return rc;
 }
 

@@ -194,21 +194,24 @@ static uint32_t find_oldest(uint32_t slot, uint32_t *before) {
   return oldest;
 }
 
-/* Before the MPI's wait or test, where several threads call MPI. 0: nothing to claim. */
-static uint32_t claim(MPI_Request request) {
-  uint32_t before, index = 0;
-  if (!run.multiple || request == MPI_REQUEST_NULL) return 0;
+/* Before the MPI's wait or test, where several threads call MPI, for all of its requests under one lock. 0: nothing to
+   claim. */
+static void claim_all(int count, const MPI_Request requests[], uint32_t claims[]) {
+  uint32_t before;
   lock();
-  const uint32_t slot = pool ? slot_of(KEY(request)) : 0;
-  if (pool) index = find_oldest(slot, &before);
-  if (index) unlink_from(slot, before, index);
+  for (int i = 0; i < count; i++) {
+    const bool is_one = pool && requests[i] != MPI_REQUEST_NULL;
+    const uint32_t slot = is_one ? slot_of(KEY(requests[i])) : 0;
+    claims[i] = is_one ? find_oldest(slot, &before) : 0;
+    if (claims[i]) unlink_from(slot, before, claims[i]);
+  }
   unlock();
-  return index;
 }
-static void unclaim(uint32_t index) { /* the MPI said: not complete */
-  if (!index) return;
+/* The MPI said: not complete. The last first: so those with one handle stand in its queue again as they did. */
+static void unclaim_all(int count, const uint32_t claims[]) {
   lock();
-  put_back(index);
+  while (count-- > 0)
+    if (claims[count]) put_back(claims[count]);
   unlock();
 }
 
