@@ -721,10 +721,15 @@ static void take_environment(wishes *o) {
   if (!o->folder && folder && *folder) o->folder = folder;
   if (!o->table && !o->no_table && table && *table) check_table("NBC_TABLE", o->table = table);
 }
-static char *new_folder(const char *program) {
+static void no_folder(const char *folder) {
+  fail(1, "%s: %s (-o DIR: another folder)", folder, strerror(errno));
+}
+/* Of two that are started at once each makes its own. */
+static char *new_folder(const char *program, bool is_only_printed) {
   for (int i = 1; i < 100000; i++) {
     char *folder = text("nbc-%.100s-%d", base_of(program), i);
-    if (access(folder, F_OK) != 0) return folder;
+    if (is_only_printed ? access(folder, F_OK) != 0 : mkdir(folder, 0777) == 0) return folder;
+    if (!is_only_printed && errno != EEXIST) no_folder(folder);
     free(folder);
   }
   fail(1, "no name left for a folder here");
@@ -796,7 +801,7 @@ static words with_settings(char **argv, int at, launcher l, mpi m, const words *
 static void make_folder(const char *folder) {
   struct stat st;
   if (mkdir(folder, 0777) == 0) return;
-  if (errno != EEXIST) fail(1, "%s: %s (-o DIR: another folder)", folder, strerror(errno));
+  if (errno != EEXIST) no_folder(folder);
   if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) fail(1, "%s: not a folder", folder);
 }
 /* ret the program's exit status; 1: it is 0, and not all was reported or drawn */
@@ -833,7 +838,7 @@ static int see(char **argv, int argc, bool gets) {
   if (o.with_progress) preload = text("%s:%s", preload, need_preload("progress", m));
   preload = behind_sanitizer(program, preload);
   if (!gets) take_environment(&o);
-  const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program);
+  const char *folder = gets ? NULL : o.folder ? o.folder : new_folder(program, o.print);
   if (folder && !o.print) make_folder(folder); /* before minutes of measuring */
   const words settings = transport_settings(m, argv, at);
   const char *file = settings_file(m, argv, at);

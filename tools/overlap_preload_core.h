@@ -33,12 +33,15 @@ static void core_begin(void) {
   run.core_wait_ns = core_wait_now_ns();
   run.others_ran_ns = others_ran_now_ns();
 }
+/* How long the thread of MPI_Init waited for a core in the time since then; 0: not known, or not worth telling. */
+static int64_t core_waited_ns(int64_t d_ns) {
+  const int64_t now_ns = run.core_wait_ns < 0 ? -1 : core_wait_now_ns();
+  return now_ns - run.core_wait_ns > d_ns / CORE_LEAST ? now_ns - run.core_wait_ns : 0;
+}
 static void report_core(nbc_report *report) {
-  const int64_t least_ns = (nbc_clock_now_ns(run.clock) - run.start_ns) / CORE_LEAST;
-  const int64_t now_ns = run.core_wait_ns < 0 ? -1 : core_wait_now_ns(),
-                waited_ns = now_ns - run.core_wait_ns;
-  if (now_ns >= 0 && waited_ns > least_ns)
-    nbc_report_counter(report, 0, "waited_for_a_core_ns", (double)waited_ns);
+  const int64_t d_ns = nbc_clock_now_ns(run.clock) - run.start_ns, least_ns = d_ns / CORE_LEAST,
+                waited_ns = core_waited_ns(d_ns);
+  if (waited_ns) nbc_report_counter(report, 0, "waited_for_a_core_ns", (double)waited_ns);
   /* Of several threads that call MPI the report says anyway that what others compute does not count. */
   const int64_t ran_ns = others_ran_now_ns() - run.others_ran_ns;
   if (run.others_ran_ns >= 0 && report->thread_count == 1 && ran_ns > least_ns)

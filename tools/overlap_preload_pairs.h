@@ -53,18 +53,14 @@ static uint32_t pair_of_world_rank(int partner) {
 
 static int world_rank(const peers *p, int rank) {
   const MPI_Comm comm = (MPI_Comm)p->key;
-  MPI_Group group;
+  MPI_Group group = (MPI_Group)p->key; /* of one that is gone */
   int partner = -1;
-  if (p->gone) {
-    PMPI_Group_translate_ranks((MPI_Group)p->key, 1, &rank, run.world_group, &partner);
-    return partner >= 0 ? partner : -1;
-  }
-  if (!p->key || !run.same_node ||
-      (p->inter ? PMPI_Comm_remote_group(comm, &group) : PMPI_Comm_group(comm, &group)) !=
-          MPI_SUCCESS)
+  if (!p->key || !run.same_node) return -1;
+  if (!p->gone && (p->inter ? PMPI_Comm_remote_group(comm, &group)
+                            : PMPI_Comm_group(comm, &group)) != MPI_SUCCESS)
     return -1;
   PMPI_Group_translate_ranks(group, 1, &rank, run.world_group, &partner);
-  PMPI_Group_free(&group);
+  if (!p->gone) PMPI_Group_free(&group);
   return partner >= 0 ? partner : -1;
 }
 

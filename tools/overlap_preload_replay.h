@@ -267,6 +267,11 @@ static void calls_say_what_is_missing(void) {
                            (unsigned long long)calls.missing_count[i], calls.missing[i]);
   if (at) say("rank %d: the trace of calls lacks %s", run.rank, text);
 }
+/* What is computed without a core seems to take longer, and counts so. */
+static void calls_tell_of_core(void) {
+  const int64_t d_ns = nbc_clock_now_ns(run.clock) - run.start_ns, waited_ns = core_waited_ns(d_ns);
+  if (waited_ns) fprintf(calls.out, "core %lld of %lld\n", (long long)waited_ns, (long long)d_ns);
+}
 /* In MPI_Finalize, which waits for all in most MPIs. */
 static void calls_end(void) {
   size_signal beyond;
@@ -276,6 +281,7 @@ static void calls_end(void) {
   if (!calls.on) return;
   write_all();
   size_signal_off(&beyond);
+  calls_tell_of_core();
   fputs("end\n", calls.out);
   const bool good = !ferror(calls.out);
   errno = 0;

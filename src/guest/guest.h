@@ -396,6 +396,7 @@ const guest_option *guest__option_named(const char *name); /* NULL: unknown */
    when there is no sweep. Then the child's keys of the platform. */
 void guest__sweep(int argc, char **argv, int at);
 void guest__sweep_platform(pm_platform *p);
+bool guest_is_sweep(void); /* also in a run of one */
 void guest__files_of_all_refuse(void); /* when an option names one to be written */
 /* The time-stamp counter, see counter.c: when pm_run lets go of it (false) and keeps it again */
 bool guest_counter_keep(bool is_wanted);                          /* ret how it was */

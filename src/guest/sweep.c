@@ -39,6 +39,7 @@ static const char *table; /* a file; NULL: standard output */
 static int row;           /* of this run, in a child */
 static FILE *to_parent;
 
+bool guest_is_sweep(void) { return key_count > 0; }
 static void add_key(const char *option, const char *text) {
   char *copy = strdup(text), *at = copy ? strchr(copy, '=') : NULL;
   if (!at || at == copy || !at[1]) guest_refuse("%s: KEY=VALUE,VALUE... expected", option);

@@ -187,6 +187,8 @@ static void begin_run(pm_world *world) {
   act.sa_handler = end_is_late;
   sigaction(SIGALRM, &act, NULL);
   act.sa_handler = end_asked;
+  sigaddset(&act.sa_mask, SIGINT); /* one after the other */
+  sigaddset(&act.sa_mask, SIGTERM);
   running = world;
   end_on(SIGINT, &act);
   end_on(SIGTERM, &act);

@@ -184,6 +184,12 @@ requests_are_whole() { # MPI
     ! grep 'the trace of calls lacks' "$T/real" || return 1
   done
 }
+waits_for_a_core_are_told() { # four processes on one core
+  [ -r /proc/self/schedstat ] || return 0
+  rm -rf "$T/traces" && mkdir "$T/traces" && NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" timeout 300 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" mpiexec.mpich -bind-to none -n 4 -genv LD_PRELOAD "$(cd "$B" && pwd)/libnbc_overlap_mpich.so:$B/tests/mpi/patient.so" "$B/tests/guest_mpi/replay_app" 2000 >"$T/real" 2>&1 &&
+    cat "$T/real" && replay "$T"/traces/*.calls && cat "$T/err" && grep 'of 4 processes waited for a core, rank [0-3] for [1-9][0-9]* % of its time' "$T/err" &&
+    sed -i '/^core/d' "$T"/traces/*.calls && replay "$T"/traces/*.calls && ! grep 'a core' "$T/err"
+}
 lost_traces_are_told() { # a file that may not grow beyond a kilobyte: one process alone, whose MPI needs no files
   rm -rf "$T/traces" && mkdir "$T/traces" && (trap '' XFSZ && ulimit -f 1 && UCX_TLS=self,tcp NBC_TRACE=calls NBC_REPORT_DIR="$T/traces" LD_PRELOAD="$(cd "$B" && pwd)/libnbc_overlap_mpich.so" timeout 300 "$B/tests/guest_mpi/replay_calls" 2>&1) |
     grep 'no trace of calls: File too large' && ! ls "$T"/traces/*.calls
@@ -194,7 +200,7 @@ if [ -x "$app" ]; then
     check "a trace takes the time of its program $o" as_its_program $o
   done
   if command -v mpiexec.mpich >/dev/null; then
-    for t in real_runs_take_their_time loops_are_folded lost_traces_are_told; do check "$(echo $t | tr _ ' ')" $t; done
+    for t in real_runs_take_their_time loops_are_folded waits_for_a_core_are_told lost_traces_are_told; do check "$(echo $t | tr _ ' ')" $t; done
   else
     skip "traces of real runs" "no mpiexec.mpich (Debian: mpich)"
   fi

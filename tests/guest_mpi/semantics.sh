@@ -59,6 +59,9 @@ bad_options_are_refused() {
     "$B/pm_run" $o -n 1 "$set" 2>"$T/err"
     test $? = 2 && grep "^pm_run: ${o% *}: " "$T/err" || { echo "taken: $o"; return 1; }
   done
+  # a period is of the timer, which may be one of what a sweep tries
+  ! "$B/pm_run" --progress-period 9 "$set" 2>"$T/err" && grep '^pm_run: --progress-period: only with --progress timer' "$T/err" && ! "$B/pm_replay" --progress-period 9 none 2>"$T/err" && grep 'progress-period: only' "$T/err" &&
+    "$B/pm_run" --progress-period 9 --sweep progress=calls,timer "$set" messages >"$T/out" && awk '$2 == 0 { n++ } END { exit n != 2 }' "$T/out"
 }
 # The wire's truth lies between the bounds of what the library saw, and watching takes no time (but for a
 # look at the clock at the beginning).

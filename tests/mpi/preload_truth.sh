@@ -467,6 +467,10 @@ freed() { # mpi
   if [ "$got" = "0,1,20,20000,20,20000 1,0,20,20000,20,20000 " ] && [ "$peers" = 'begin same_node ' ] && [ "$names" = 'over 80 80000 ' ]; then
     ok "$1: messages in communicators that are freed before they end: where, with whom"
   else bad "$1: messages in communicators that are freed: by pair: $got where: $peers names: $names $(cat "$reports/err")"; fi
+  # also where nobody knows who is who, nor that two reports are of one run
+  NBC_PEERS=0 scene "$1" freed _alone
+  if grep -q '^"over",2,[48]0,[48]0000,' "$reports/csv/communicators.csv"; then ok "$1: the same with NBC_PEERS=0"
+  else bad "$1: communicators that are freed with NBC_PEERS=0: $(cat "$reports/err" "$reports/csv/communicators.csv")"; fi
 }
 # Nonblocking file operations, which no table knows, are told by call: what was under way, computed, waited for.
 files() { # mpi

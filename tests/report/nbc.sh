@@ -39,6 +39,11 @@ file_for_folder() {
   mkdir -p "$T/fake" && printf '#!/bin/sh\n[ "$1" = --version ] && echo HYDRA 4 && exit\n: >"%s"\n' "$(cd "$T" && pwd)/ran" >"$T/fake/mpirun.mpich" && chmod +x "$T/fake/mpirun.mpich" && : >"$T/bin/xfer_table_mpich" &&
     status 1 env PATH="$T/fake:$PATH" XDG_CACHE_HOME="$T/cache_of_none" "$T/bin/nbc" see --mpi mpich -o "$T/file" "$T/program" && grep -q "file: not a folder" "$T/err" && [ ! -e "$T/ran" ] && rm "$T/bin/xfer_table_mpich"
 }
+# Runs that are started at once do not write into one folder.
+at_once() {
+  cp "$B/nbc" "$B/overlap_report" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && rm -rf "$T/at_once" && mkdir "$T/at_once" && printf '#!/bin/sh\n' >"$T/at_once/program" && chmod +x "$T/at_once/program" &&
+    (nbc=$(cd "$T/bin" && pwd)/nbc && cd "$T/at_once" && for i in $(seq 16); do "$nbc" see --mpi mpich --no-table ./program >out.$i 2>&1 & done && wait) && [ "$(ls -d "$T"/at_once/nbc-program-* | wc -l)" = 16 ]
+}
 # What the preload's own variables say holds, where no option says otherwise.
 variables() {
   cp "$B/nbc" "$T/bin" && : >"$T/bin/libnbc_overlap_mpich.so" && cp "$B/overlap_report" "$T/bin" && printf '1 1e-6\n' >"$T/own_table" && printf '1 1e-6\n' >"$T/other_table" || return 1
@@ -259,6 +264,7 @@ check "what root may do, measuring may do" as_root
 check "more processes than cores" few_cores
 check "a disturbed table" disturbed_table
 check "nbc see -o FILE runs nothing" file_for_folder
+check "runs that are started at once have a folder each" at_once
 check "nbc see takes the folder and the table that variables name" variables
 check "nbc see --table of no file runs nothing" table_that_is_none
 check "timelines of two runs are not joined" two_runs

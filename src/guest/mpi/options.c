@@ -12,7 +12,9 @@ static void set_progress(const char *option, const char *value) {
     }
   guest_refuse("%s: calls, dedicated or timer expected", option);
 }
+static const char *period; /* the option, when it was given */
 static void set_period(const char *option, const char *value) {
+  period = option;
   gm_set.period_ns = guest_number(option, value, 1, 1000000) * 1000;
 }
 static void set_eager(const char *option, const char *value) {
@@ -67,6 +69,8 @@ static void settings(pm_world_desc *desc, pm_platform *platform) {
   gm_set.computes = desc->compute_ratio > 0;
   gm_set.is_fixed = guest_has_fixed();
   gm_set.is_traced = desc->trace != 0;
+  if (period && gm_set.progress != GM_TIMER && !guest_is_sweep())
+    guest_refuse("%s: only with --progress timer", period);
   if (gm_set.progress != GM_DEDICATED) return;
   if (cores < 2)
     guest_refuse("--progress dedicated: a process has %lld core here, it needs two",

@@ -9,6 +9,7 @@
      w SLOT                         waits;    k SLOT  cancels a receive;    f SLOT  will never wait for it
      coll NAME COUNT ELEM ROOT COMM SLOT|- i|- [NUMBERS]   i: in place; NUMBERS: one per rank, alltoallv: two
      x N ... e                      what is between is done N times
+     core NS of NS                  so long of the whole time it waited for a core of the host, which may stand in c
      end                            last line: a file without it was cut */
 #include "replay.h"
 
@@ -100,6 +101,18 @@ static void communicator(rp_rank *r, rp_text *t) {
   if (!is_in) rp_bad(t, "rank %d is not a member", (int)(r - rp_ranks));
   rp_comm(r, count, ranks);
 }
+/* Of those that waited for a core, who did for the largest part of its time. */
+static struct {
+  int rank, count;
+  double part;
+} waited;
+static void core(const rp_rank *r, rp_text *t) {
+  const double ns = (double)rp_number(t, "nanoseconds", 0, INT64_MAX);
+  if (strcmp(rp_word_needed(t, "of"), "of") != 0) rp_bad(t, "of is missing");
+  const double part = ns / (double)rp_number(t, "nanoseconds", 1, INT64_MAX);
+  waited.count++;
+  if (part > waited.part) waited.part = part, waited.rank = (int)(r - rp_ranks);
+}
 typedef struct nest {
   uint32_t first[RP_DEPTH];
   int depth;
@@ -137,7 +150,9 @@ static int operation(rp_rank *r, rp_text *t, nest *n) {
     const uint32_t first = n->first[--n->depth];
     if (r->count == first + 1) rp_bad(t, "an empty loop");
     rp_add(r, RP_END, t)->slot = first;
-  } else if (strcmp(word, "end") == 0)
+  } else if (strcmp(word, "core") == 0)
+    core(r, t);
+  else if (strcmp(word, "end") == 0)
     return 0;
   else
     rp_bad(t, "\"%.40s\" is not an operation", word);
@@ -178,4 +193,10 @@ void rp_calls_read(int count, char **paths) {
     read_file(&t, count);
     rp_close(&t);
   }
+  if (waited.count)
+    fprintf(
+        stderr,
+        "pm_replay: where it was traced, %d of %d processes waited for a core, rank %d for %.0f "
+        "%% of its time: what of that was not in calls counts as computation\n",
+        waited.count, rp_size, waited.rank, 100 * waited.part);
 }

@@ -51,7 +51,7 @@ static struct {
   bool is_ti, is_goal;
   uint64_t per_node, level, progress, period_us, eager_bytes, threads;
   double limit_s;
-} given = {.per_node = 1, .period_us = 2000, .eager_bytes = 4096};
+} given = {.per_node = 1, .eager_bytes = 4096}; /* period_us: 0, not given */
 static const option options[] = {
     {"--ti", NULL, "TRACE is one of SimGrid's time-independent traces", .flag = &given.is_ti},
     {"--goal", NULL, "TRACE is a schedule in GOAL", .flag = &given.is_goal},
@@ -99,11 +99,13 @@ static int read_options(int argc, char **argv) {
   s.desc.threads = s.run.threads = (int)given.threads;
   s.desc.d_limit_ns = (int64_t)(given.limit_s * 1e9 + 0.5);
   gm_set.progress = (gm_progress)given.progress;
-  gm_set.period_ns = (int64_t)given.period_us * 1000;
+  if (given.period_us) gm_set.period_ns = (int64_t)given.period_us * 1000;
   gm_set.eager_bytes = given.eager_bytes;
   if (!count) rp_refuse("no trace; --help lists the options");
   if (given.threads && s.desc.link != PM_LINK_LOGGP)
     rp_refuse("--threads: only with --level loggp");
+  if (given.period_us && gm_set.progress != GM_TIMER)
+    rp_refuse("--progress-period: only with --progress timer");
   if (s.form != FROM_CALLS && count > 1) rp_refuse("%s: one trace, not %d", argv[2], count);
   return count;
 }
