@@ -3303,8 +3303,9 @@ struct pm_world {
   struct pm__graph *graph; /* of a platform with links from a file */
   pm_status status;
   int running, stopped;
-  bool is_plain; /* nothing fails, no carrier: events alone let time pass */
-  bool is_large; /* see pm__ask_for */
+  bool is_plain;   /* nothing fails, no carrier: events alone let time pass */
+  bool is_large;   /* see pm__ask_for */
+  bool is_unusual; /* see pm__is_unusual */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;
@@ -3771,6 +3772,28 @@ PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
 /* Steps up to the limit, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
    there was one */
 PM__PRIVATE bool pm__steps(pm_world *w);
+/* When nothing else happens until then, time just passes: a thread that computes alone goes on
+   without an event and two switches of stacks.
+   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
+   carrier has events that the future does not know. At the end of time the loop must say why the
+   run ends. ret whether it did */
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
+  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
+  w->now_ps = t_ps;
+  return true;
+}
+/* The last thing that an event does: this one follows. Where it is the next one of all it happens at once, and stands
+   nowhere meanwhile. */
+static inline void pm__goes_on(pm_world *w, pm__event *event, int64_t t_ps) {
+  if (!pm__time_passes(w, t_ps)) {
+    pm__schedule(w, event, t_ps);
+    return;
+  }
+  w->order++;
+  w->stats.event_count++;
+  event->fn(w, event);
+}
 #ifdef NBC_LINES
 #line 1 "src/portals/future.c"
 #endif
@@ -4924,17 +4947,6 @@ PM__INLINE void pm__block(int64_t t_ps, const char *what) {
   pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
   pm__leave(pm__current);
 }
-/* When nothing else happens until then, time just passes: a thread that computes alone goes on
-   without an event and two switches of stacks.
-   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
-   carrier has events that the future does not know. At the end of time the loop must say why the
-   run ends. ret whether it did */
-static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
-  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
-  w->now_ps = t_ps;
-  return true;
-}
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);
@@ -5705,6 +5717,15 @@ static void pm__rails_check(pm_world *w) {
     if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
   }
 }
+/* It has some of what few worlds have. So most messages ask for all of that at once, in each of their steps. */
+static bool pm__is_unusual(const pm_world *w) {
+  const pm_platform *p = &w->plat;
+  return w->is_faulty || w->has_lives || w->net || w->graph || w->uses || w->stamp || w->whole ||
+         w->desc.trace || w->desc.faults.slow_node || p->nic_count > 1 || p->nic_match_ns ||
+         p->nic_search_ns || p->quick_ack || p->ack_after_write || p->no_pci ||
+         p->no_pci_commands || !w->d_switch_ps || p->inflight_per_node_count ||
+         p->inflight_per_process_count;
+}
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
@@ -5713,6 +5734,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
   world->is_large = world->plat.node_count + world->proc_count > PM__LARGE;
+  world->is_unusual = pm__is_unusual(world);
   if (world->desc.threads) {
     pm__windows_run(world);
     world->running = 0;
@@ -11831,6 +11853,7 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
   if (fn && (world->whole || world->parts))
     pm_world_fail(world, PM_E_STATE, "pm_on_stamp: not in a world over threads");
   world->stamp = fn;
+  world->is_unusual = true;
   world->stamp_arg = arg;
 }
 
@@ -11945,7 +11968,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
    as ever. */
 PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
+  return w->is_unusual && f->slow_node == pm__nic_node(w, nic) + 1
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
              : d_ns * PM__PS;
 }
@@ -12171,8 +12194,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
    Lanes are numbered so that requests have even numbers and responses odd ones. */
-PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+PM__APART static int pm__travel_any(pm_world *w, pm__message *m, int from, int to, int lane,
+                                    int64_t t_ps, int64_t latency_ps,
+                                    void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps;
   if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
     m->way.event.fn = pm__back_event; /* it had not left */
@@ -12197,6 +12221,13 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
   else
     pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
+}
+PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+  if (w->is_unusual) return pm__travel_any(w, m, from, to, lane, t_ps, latency_ps, there);
+  m->way.event.fn = there;
+  pm__schedule(w, &m->way.event, pm__later(t_ps, latency_ps) - m->way.d_rest_ps);
+  return 1;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);
@@ -12431,9 +12462,10 @@ PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
 PM__INLINE_HERE int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
-  const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
-                       : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
-                                                                     : w->plat.nic_put_ns;
+  const int64_t d_ns = !pm__brings_data(m)       ? w->plat.nic_put_ns
+                       : m->way.is_reply         ? w->plat.nic_response_ns
+                       : m->what.kind == PM__GET ? w->plat.nic_get_ns
+                                                 : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
 /* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
@@ -12629,7 +12661,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
   int h = m->way.hop;
   int64_t t_ps = w->now_ps - m->way.d_lag_ps - (h ? (count - h) * w->d_switch_ps : way->latency_ps);
   /* Where switches take no time, all links are due at once: those are no usual cases. */
-  if (w->graph || w->uses || !w->d_switch_ps || count != m->way.link_count)
+  if (w->is_unusual && (w->graph || w->uses || !w->d_switch_ps || count != m->way.link_count))
     return pm__cross_any(w, m, way);
   if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
   for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
@@ -12656,9 +12688,12 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
     if (w->is_large) pm__ask_for_target(w, m, m->way.known);
   }
-  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
+  if (w->is_unusual && m->way.is_flow && !w->is_faulty)
+    pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  if (pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx)) {
+  const bool travels = pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
+  if (!w->is_unusual) return;
+  if (travels) {
     if (w->is_faulty && !m->way.has_crossed)
       m->way.number = pm__stream_of(w, from, to, m->way.lane)->sent_count++;
   } else if (!m->way.is_flow || w->is_faulty)
@@ -12879,10 +12914,10 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* A link of its way is due. ret whether it comes again */
 PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
   const int64_t wait_ps = pm__cross(w, m);
-  if (w->is_faulty && m->way.has_crossed)
+  if (w->is_unusual && w->is_faulty && m->way.has_crossed)
     pm__in_order(w, m, pm__max_ps(wait_ps, 0));
   else if (wait_ps >= 0)
-    pm__schedule(w, &m->way.event, pm__later(w->now_ps, wait_ps));
+    pm__goes_on(w, &m->way.event, pm__later(w->now_ps, wait_ps));
   else
     return false;
   return true;
@@ -12890,7 +12925,8 @@ PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
 /* With ack_after_write nothing is told of payload, to the host or the other side, before the NIC knows that it
    is in memory: what tells of it crosses PCI behind it, not with it. */
 static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
-  return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
+  return w->is_unusual && w->plat.ack_after_write && bytes && !pm__is_inside(w, m) &&
+         !w->plat.no_pci;
 }
 /* One that is free now is as good as any other. Not with faults: copies of messages take the first one. */
 static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
@@ -12916,8 +12952,9 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   int64_t t_ps = w->now_ps;
   if (w->is_large) pm__ask_for_end(m);
   if (!m->way.has_crossed && pm__is_under_way(w, m)) return;
-  if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
-  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
+  if (w->is_unusual && (!m->way.is_flow || w->is_faulty)) pm__job_told(w, m, w->now_ps);
+  if (!pm__is_inside(w, m) &&
+      !(w->is_unusual && w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     int64_t *const engine_ps = pm__first_free_engine(w, n);
     t_ps = pm__later(pm__max_ps(t_ps, *engine_ps), pm__occupancy_ps(w, to, m));
     *engine_ps = t_ps;
@@ -12942,7 +12979,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
     if (m->what.kind == PM__GET && m->what.me)
       pm__fetched(w, m, w->plat.ack_after_write ? t_ps : w->now_ps);
   }
-  pm__schedule(w, &m->way.event, t_ps);
+  pm__goes_on(w, &m->way.event, t_ps);
 }
 /* Lists are searched for one message after the other, in the order of their arrival. Of those
    that wait only the first has an event: a search that begins puts it where that search ends
@@ -12975,7 +13012,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = m->what.target_nic;
   const bool inside = pm__is_inside(w, m),
-             searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
+             searches = w->is_unusual && !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
   int taken;
   uint64_t bytes;
   int64_t t_ps;
@@ -13207,8 +13244,8 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
-         (!node_max || n->in_flight < node_max) &&
-         (!process_max || m->what.from->proc->in_flight < process_max);
+         (!w->is_unusual || ((!node_max || n->in_flight < node_max) &&
+                             (!process_max || m->what.from->proc->in_flight < process_max)));
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = m->what.initiator_nic;
@@ -14901,6 +14938,7 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   memcpy(p, w, sizeof *p);
   memset(&p->stats, 0, sizeof p->stats);
   p->whole = w;
+  p->is_unusual = true;
   p->part = number;
   p->heap = NULL;
   p->heap_count = p->heap_max = 0;

@@ -16,3 +16,25 @@ PM__PRIVATE bool pm__step(pm_world *w, int64_t t_last_ps);
 /* Steps up to the limit, until a thread may run or all that is to come are pauses of threads that look in vain. ret whether
    there was one */
 PM__PRIVATE bool pm__steps(pm_world *w);
+/* When nothing else happens until then, time just passes: a thread that computes alone goes on
+   without an event and two switches of stacks.
+   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
+   carrier has events that the future does not know. At the end of time the loop must say why the
+   run ends. ret whether it did */
+static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
+  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
+  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
+  w->now_ps = t_ps;
+  return true;
+}
+/* The last thing that an event does: this one follows. Where it is the next one of all it happens at once, and stands
+   nowhere meanwhile. */
+static inline void pm__goes_on(pm_world *w, pm__event *event, int64_t t_ps) {
+  if (!pm__time_passes(w, t_ps)) {
+    pm__schedule(w, event, t_ps);
+    return;
+  }
+  w->order++;
+  w->stats.event_count++;
+  event->fn(w, event);
+}

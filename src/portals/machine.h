@@ -217,8 +217,9 @@ struct pm_world {
   struct pm__graph *graph; /* of a platform with links from a file */
   pm_status status;
   int running, stopped;
-  bool is_plain; /* nothing fails, no carrier: events alone let time pass */
-  bool is_large; /* see pm__ask_for */
+  bool is_plain;   /* nothing fails, no carrier: events alone let time pass */
+  bool is_large;   /* see pm__ask_for */
+  bool is_unusual; /* see pm__is_unusual */
   char error[4096];
   /* present and future */
   int64_t now_ps, t_idle_since_ps, t_limit_ps;

@@ -26,9 +26,10 @@ PM__PRIVATE bool pm__is_pio(const pm_world *w, const pm__message *m) {
          (!w->plat.pio_needs_volatile || (m->what.md->md.options & PTL_MD_VOLATILE));
 }
 PM__INLINE_HERE int64_t pm__occupancy_ps(const pm_world *w, int node, const pm__message *m) {
-  const int64_t d_ns = m->way.is_reply && pm__brings_data(m)         ? w->plat.nic_response_ns
-                       : m->what.kind == PM__GET && !m->way.is_reply ? w->plat.nic_get_ns
-                                                                     : w->plat.nic_put_ns;
+  const int64_t d_ns = !pm__brings_data(m)       ? w->plat.nic_put_ns
+                       : m->way.is_reply         ? w->plat.nic_response_ns
+                       : m->what.kind == PM__GET ? w->plat.nic_get_ns
+                                                 : w->plat.nic_put_ns;
   return pm__slow_ps(w, node, d_ns);
 }
 /* From the NIC's decision to send until the first byte may leave: one PCI packet must be there,
@@ -224,7 +225,7 @@ PM__INLINE_HERE int64_t pm__cross(pm_world *w, pm__message *m) {
   int h = m->way.hop;
   int64_t t_ps = w->now_ps - m->way.d_lag_ps - (h ? (count - h) * w->d_switch_ps : way->latency_ps);
   /* Where switches take no time, all links are due at once: those are no usual cases. */
-  if (w->graph || w->uses || !w->d_switch_ps || count != m->way.link_count)
+  if (w->is_unusual && (w->graph || w->uses || !w->d_switch_ps || count != m->way.link_count))
     return pm__cross_any(w, m, way);
   if (count - h > most) return pm__cross_one(w, m, way, count - h, most);
   for (; h < count; t_ps += h++ ? w->d_switch_ps : w->d_first_ps) {
@@ -251,9 +252,12 @@ PM__INLINE_HERE void pm__job_left(pm_world *w, pm__message *m, int64_t t_begin_p
     if (!m->way.has_crossed) pm__sets_out(w, m, m->way.known);
     if (w->is_large) pm__ask_for_target(w, m, m->way.known);
   }
-  if (m->way.is_flow && !w->is_faulty) pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
+  if (w->is_unusual && m->way.is_flow && !w->is_faulty)
+    pm__job_told(w, m, pm__later(t_end_ps, latency_ps));
   if (!m->way.is_reply) pm__send_early(w, m, pm__later(t_begin_ps, pm__event_ps(w)));
-  if (pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx)) {
+  const bool travels = pm__travel(w, m, from, to, m->way.lane, t_end_ps, latency_ps, pm__rx);
+  if (!w->is_unusual) return;
+  if (travels) {
     if (w->is_faulty && !m->way.has_crossed)
       m->way.number = pm__stream_of(w, from, to, m->way.lane)->sent_count++;
   } else if (!m->way.is_flow || w->is_faulty)
@@ -474,10 +478,10 @@ PM__INLINE_HERE void pm__lane_push(pm_world *w, pm__message *m, int64_t t_ps) {
 /* A link of its way is due. ret whether it comes again */
 PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
   const int64_t wait_ps = pm__cross(w, m);
-  if (w->is_faulty && m->way.has_crossed)
+  if (w->is_unusual && w->is_faulty && m->way.has_crossed)
     pm__in_order(w, m, pm__max_ps(wait_ps, 0));
   else if (wait_ps >= 0)
-    pm__schedule(w, &m->way.event, pm__later(w->now_ps, wait_ps));
+    pm__goes_on(w, &m->way.event, pm__later(w->now_ps, wait_ps));
   else
     return false;
   return true;
@@ -485,7 +489,8 @@ PM__INLINE_HERE bool pm__is_under_way(pm_world *w, pm__message *m) {
 /* With ack_after_write nothing is told of payload, to the host or the other side, before the NIC knows that it
    is in memory: what tells of it crosses PCI behind it, not with it. */
 static bool pm__waits_for_write(const pm_world *w, const pm__message *m, uint64_t bytes) {
-  return w->plat.ack_after_write && bytes && !pm__is_inside(w, m) && !w->plat.no_pci;
+  return w->is_unusual && w->plat.ack_after_write && bytes && !pm__is_inside(w, m) &&
+         !w->plat.no_pci;
 }
 /* One that is free now is as good as any other. Not with faults: copies of messages take the first one. */
 static inline int64_t *pm__first_free_engine(const pm_world *w, pm__node *n) {
@@ -511,8 +516,9 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
   int64_t t_ps = w->now_ps;
   if (w->is_large) pm__ask_for_end(m);
   if (!m->way.has_crossed && pm__is_under_way(w, m)) return;
-  if (!m->way.is_flow || w->is_faulty) pm__job_told(w, m, w->now_ps);
-  if (!pm__is_inside(w, m) && !(w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
+  if (w->is_unusual && (!m->way.is_flow || w->is_faulty)) pm__job_told(w, m, w->now_ps);
+  if (!pm__is_inside(w, m) &&
+      !(w->is_unusual && w->plat.quick_ack && m->way.is_reply && !pm__brings_data(m))) {
     int64_t *const engine_ps = pm__first_free_engine(w, n);
     t_ps = pm__later(pm__max_ps(t_ps, *engine_ps), pm__occupancy_ps(w, to, m));
     *engine_ps = t_ps;
@@ -537,7 +543,7 @@ PM__PRIVATE void pm__rx(pm_world *w, pm__event *event) {
     if (m->what.kind == PM__GET && m->what.me)
       pm__fetched(w, m, w->plat.ack_after_write ? t_ps : w->now_ps);
   }
-  pm__schedule(w, &m->way.event, t_ps);
+  pm__goes_on(w, &m->way.event, t_ps);
 }
 /* Lists are searched for one message after the other, in the order of their arrival. Of those
    that wait only the first has an event: a search that begins puts it where that search ends
@@ -570,7 +576,7 @@ static void pm__match_event(pm_world *w, pm__event *event) {
   pm__message *m = (pm__message *)event;
   pm__node *n = m->what.target_nic;
   const bool inside = pm__is_inside(w, m),
-             searches = !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
+             searches = w->is_unusual && !inside && (w->plat.nic_match_ns || w->plat.nic_search_ns);
   int taken;
   uint64_t bytes;
   int64_t t_ps;
@@ -802,8 +808,8 @@ static int pm__may_fly(const pm_world *w, const pm__message *m) {
   return (!n->in_flight || n->link == m->way.link) &&
          (n->in_flight < w->plat.e2e_entry_count ||
           m->way.link == PM_LINK_CARRIER) && /* which has entries of its own */
-         (!node_max || n->in_flight < node_max) &&
-         (!process_max || m->what.from->proc->in_flight < process_max);
+         (!w->is_unusual || ((!node_max || n->in_flight < node_max) &&
+                             (!process_max || m->what.from->proc->in_flight < process_max)));
 }
 PM__PRIVATE void pm__nic_send(pm_world *w, pm__message *m) {
   pm__node *n = m->what.initiator_nic;

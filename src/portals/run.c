@@ -409,6 +409,15 @@ static void pm__rails_check(pm_world *w) {
     if (link == PM_LINK_CARRIER) pm_world_fail(w, PM_E_PLATFORM, PM__ONE_NIC);
   }
 }
+/* It has some of what few worlds have. So most messages ask for all of that at once, in each of their steps. */
+static bool pm__is_unusual(const pm_world *w) {
+  const pm_platform *p = &w->plat;
+  return w->is_faulty || w->has_lives || w->net || w->graph || w->uses || w->stamp || w->whole ||
+         w->desc.trace || w->desc.faults.slow_node || p->nic_count > 1 || p->nic_match_ns ||
+         p->nic_search_ns || p->quick_ack || p->ack_after_write || p->no_pci ||
+         p->no_pci_commands || !w->d_switch_ps || p->inflight_per_node_count ||
+         p->inflight_per_process_count;
+}
 PM_API pm_status pm_world_run(pm_world *world) {
   if (!world) return PM_E_INVAL;
   if (pm__running || world->status) return PM_E_STATE;
@@ -417,6 +426,7 @@ PM_API pm_status pm_world_run(pm_world *world) {
   world->t_idle_since_ps = -1;
   world->is_plain = !world->net && !world->has_lives && !world->is_carrying;
   world->is_large = world->plat.node_count + world->proc_count > PM__LARGE;
+  world->is_unusual = pm__is_unusual(world);
   if (world->desc.threads) {
     pm__windows_run(world);
     world->running = 0;

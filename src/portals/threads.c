@@ -284,17 +284,6 @@ PM__INLINE void pm__block(int64_t t_ps, const char *what) {
   pm__sleeps(pm__current->proc->world, pm__current, t_ps, what);
   pm__leave(pm__current);
 }
-/* When nothing else happens until then, time just passes: a thread that computes alone goes on
-   without an event and two switches of stacks.
-   Strictly before the next event: one at the same time was scheduled earlier, so it comes first. A
-   carrier has events that the future does not know. At the end of time the loop must say why the
-   run ends. ret whether it did */
-static inline bool pm__time_passes(pm_world *w, int64_t t_ps) {
-  if (w->ready_head || pm__next_ps(w) <= t_ps) return false;
-  if (w->stopped || t_ps >= w->t_limit_ps || pm__is_carrying(w)) return false;
-  w->now_ps = t_ps;
-  return true;
-}
 /* A thread is busy for so long. ret whether it sleeps now; else that time has passed */
 PM__INLINE bool pm__is_put_off(pm_world *w, pm_thread *t, int64_t d_ps, const char *what) {
   const int64_t t_ps = pm__later(w->now_ps, d_ps);

@@ -285,6 +285,7 @@ static pm_world *pm__part_make(pm_world *w, int number, int count) {
   memcpy(p, w, sizeof *p);
   memset(&p->stats, 0, sizeof p->stats);
   p->whole = w;
+  p->is_unusual = true;
   p->part = number;
   p->heap = NULL;
   p->heap_count = p->heap_max = 0;

@@ -52,6 +52,7 @@ PM_API void pm_on_stamp(pm_world *world, void (*fn)(void *arg, const pm_stamp *s
   if (fn && (world->whole || world->parts))
     pm_world_fail(world, PM_E_STATE, "pm_on_stamp: not in a world over threads");
   world->stamp = fn;
+  world->is_unusual = true;
   world->stamp_arg = arg;
 }
 
@@ -166,7 +167,7 @@ PM__PRIVATE void pm__send_early(pm_world *w, pm__message *m, int64_t t_ps) {
    as ever. */
 PM__INLINE int64_t pm__slow_ps(const pm_world *w, int nic, int64_t d_ns) {
   const pm_faults *f = &w->desc.faults;
-  return f->slow_node && f->slow_node == pm__nic_node(w, nic) + 1
+  return w->is_unusual && f->slow_node == pm__nic_node(w, nic) + 1
              ? pm__whole_ps((double)d_ns * f->slow_ratio * PM__PS)
              : d_ns * PM__PS;
 }
@@ -392,8 +393,9 @@ PM__PRIVATE void pm__fetched(pm_world *w, pm__message *m, int64_t t_there_ps) {
 }
 /* Sends the message on its travel; one that never arrives comes back to its sender as such: ret 0.
    Lanes are numbered so that requests have even numbers and responses odd ones. */
-PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
-                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+PM__APART static int pm__travel_any(pm_world *w, pm__message *m, int from, int to, int lane,
+                                    int64_t t_ps, int64_t latency_ps,
+                                    void (*there)(pm_world *world, pm__event *event)) {
   int64_t t_there_ps;
   if (w->has_lives && pm__died_between(w, from, m->what.t_issue_ps, t_ps)) {
     m->way.event.fn = pm__back_event; /* it had not left */
@@ -418,6 +420,13 @@ PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lan
   else
     pm__schedule(w, &m->way.event, t_there_ps);
   return m->way.event.fn == there;
+}
+PM__INLINE int pm__travel(pm_world *w, pm__message *m, int from, int to, int lane, int64_t t_ps,
+                          int64_t latency_ps, void (*there)(pm_world *world, pm__event *event)) {
+  if (w->is_unusual) return pm__travel_any(w, m, from, to, lane, t_ps, latency_ps, there);
+  m->way.event.fn = there;
+  pm__schedule(w, &m->way.event, pm__later(t_ps, latency_ps) - m->way.d_rest_ps);
+  return 1;
 }
 PM__PRIVATE void pm__back_event(pm_world *w, pm__event *event) {
   pm__come_back(w, (pm__message *)event);

@@ -153,6 +153,53 @@ static void events_happen_in_their_order(void) {
   }
 }
 
+/* An event that goes on with another one: as if that had been put there, behind what stands at the same time. */
+enum { HOPPERS = 6, HOPS = 400 };
+static struct {
+  pm__event event[HOPPERS];
+  bool goes_on;
+  int count, who[HOPS];
+  int64_t t_ps[HOPS];
+  uint64_t random;
+} hops;
+static void hop(pm_world *w, pm__event *e) {
+  if (hops.count == HOPS) return;
+  hops.who[hops.count] = (int)(e - hops.event);
+  hops.t_ps[hops.count++] = w->now_ps;
+  const int64_t t_ps = w->now_ps + (int64_t)(nbc__random(&hops.random) % 5);
+  if (hops.goes_on)
+    pm__goes_on(w, e, t_ps);
+  else
+    pm__schedule(w, e, t_ps);
+}
+static void what_goes_on_comes_in_its_turn(void) {
+  for (int round = 0; round < 20; round++) {
+    const uint64_t seed = test_below(1 << 30);
+    const int hoppers = 1 + (int)test_below(HOPPERS);
+    int who[HOPS];
+    int64_t t_ps[HOPS];
+    uint64_t event_count = 0;
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+      pm_world *w = world_of(1, NULL);
+      hops.goes_on = goes_on;
+      hops.count = 0;
+      hops.random = seed;
+      for (int i = 0; i < hoppers; i++) {
+        hops.event[i] = (pm__event){.fn = hop};
+        pm__schedule(w, &hops.event[i], i % 3);
+      }
+      CHECK(pm_world_run(w) == PM_OK && hops.count == HOPS);
+      if (goes_on)
+        CHECK(!memcmp(who, hops.who, sizeof who) && !memcmp(t_ps, hops.t_ps, sizeof t_ps) &&
+              event_count == pm_world_stats(w).event_count);
+      memcpy(who, hops.who, sizeof who);
+      memcpy(t_ps, hops.t_ps, sizeof t_ps);
+      event_count = pm_world_stats(w).event_count;
+      pm_world_destroy(w);
+    }
+  }
+}
+
 /* ---- processes -------------------------------------------------------------------------------- */
 static double *sums;
 static void sleeper(void *unused) {
@@ -726,6 +773,7 @@ int main(int argc, char **argv) {
   RUN(events_come_in_order_of_time_then_of_scheduling);
   RUN(moved_and_removed_events_keep_the_order);
   RUN(events_happen_in_their_order);
+  RUN(what_goes_on_comes_in_its_turn);
   RUN(registers_and_time_survive_switches);
   RUN(barrier_waits_for_the_last_of_thousands);
   RUN(threads_run_side_by_side);
