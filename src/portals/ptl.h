@@ -29,9 +29,9 @@ typedef unsigned char ptl_list_t, ptl_search_op_t, ptl_ni_fail_t, ptl_ack_req_t,
   X(PTL_IN_USE, 7)                                                                                 \
   X(PTL_INTERRUPTED, 8)                                                                            \
   X(PTL_LIST_TOO_LONG, 9)                                                                          \
-  X(PTL_NO_INIT, 10) X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13)                  \
-      X(PTL_PT_EQ_NEEDED, 14) X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17)         \
-          X(PTL_SIZE_INVALID, 18)
+  X(PTL_NO_INIT, 10)                                                                               \
+  X(PTL_NO_SPACE, 11) X(PTL_PID_IN_USE, 12) X(PTL_PT_FULL, 13) X(PTL_PT_EQ_NEEDED, 14)             \
+      X(PTL_PT_IN_USE, 15) X(PTL_ABORTED, 16) X(PTL_TRY_AGAIN, 17) X(PTL_SIZE_INVALID, 18)
 enum {
 #define PM__X(name, value) name = value,
   PTL_STATUS_LIST(PM__X)
@@ -544,8 +544,6 @@ struct pm__ni {
   uint32_t uncopied_count; /* messages under way whose payload is in the memory of the process */
   pm__message *writes, *writes_last; /* that wait for their memory, in the order of their matches */
   int header_count, trigger_count;
-  pm__shelf *shelves; /* NULL: few headers wait */
-  int shelf_count;    /* a power of two */
   pm__map *map;
   pm__pt *pt[PM__PT_GROUPS]; /* made when one of a group is: few are used, of any index */
   ptl_ni_limits_t limits;
@@ -560,6 +558,8 @@ struct pm__ni {
   pm__ct first_ct;
   pm__md first_md;
   pm__eq first_eq;
+  pm__shelf *shelves; /* NULL: few headers wait */
+  int shelf_count;    /* a power of two */
 };
 
 enum { PM__H_NI = 1, PM__H_EQ, PM__H_CT, PM__H_MD, PM__H_ME };
