@@ -618,11 +618,12 @@ static bool is_of_openmp(const char *name) {
   return starts(name, names);
 }
 void *elf_replaced(const char *name) {
-  /* None of C++ is meant: tables of classes that the launcher has are copies of its own libstdc++'s. */
-  static const char *const of_cxx[] = {"_Z", NULL};
+  /* None of C++ is meant: tables of classes that the launcher has are copies of its own libstdc++'s. Nor is its main: a
+     program's may lie in one of its libraries. */
+  static const char *const own[] = {"_Z", "main", NULL};
   void *found = guest__replacement(name);
   if (!found && abi) found = abi->find(name);
-  return found || starts(name, of_cxx) || elf_is_nowhere(name) ||
+  return found || starts(name, own) || elf_is_nowhere(name) ||
                  (has_own_openmp && is_of_openmp(name))
              ? found
              : launchers(dlsym(RTLD_DEFAULT, name));
