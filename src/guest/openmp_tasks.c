@@ -243,8 +243,8 @@ void omp_fulfill_event(uintptr_t event) {
   task->waits_for_event = false;
   if (task->has_run) complete(task);
 }
-PUBLIC void omp_fulfill_event_(const uintptr_t *event);
-void omp_fulfill_event_(const uintptr_t *event) { omp_fulfill_event(*event); }
+PUBLIC void omp_fulfill_event_(uintptr_t event); /* Fortran's has it by value, too */
+void omp_fulfill_event_(uintptr_t event) { omp_fulfill_event(event); }
 PUBLIC void GOMP_taskwait(void);
 void GOMP_taskwait(void) {
   omp_thread *me = omp_self();

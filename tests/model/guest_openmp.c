@@ -126,6 +126,7 @@ static long fibonacci(int n) {
 #pragma omp taskwait
   return a + b;
 }
+void omp_fulfill_event_(omp_event_handle_t event); /* Fortran's, by value */
 static void tasks(void) {
   long f = 0, sum = 0, in_group = 0;
   int d[6] = {0}, events = 0;
@@ -182,6 +183,12 @@ static void tasks(void) {
     omp_fulfill_event(event);
 #pragma omp taskwait
     events++;
+#ifndef __clang__
+#pragma omp task detach(event)
+    events++;
+    omp_fulfill_event_(event);
+#pragma omp taskwait
+#endif
   }
   printf("fibonacci %ld, depend %d %d %d %d %d %d, group %ld, loops %ld, event %d\n", f, d[0], d[1], d[2], d[3], d[4], d[5], in_group, sum, events);
 }
