@@ -49,16 +49,6 @@ static int fail(const char *what, const char *why) {
   fprintf(stderr, "nic_run: %s: %s\n", what, why);
   return 1;
 }
-/* A whole number in lo ... hi, and nothing else. */
-static bool read_number(const char *text, long lo, long hi, int *value) {
-  char *end;
-  errno = 0;
-  const long number = strtol(text, &end, 10);
-  if (errno || end == text || *end || number < lo || number > hi) return false;
-  *value = (int)number;
-  return true;
-}
-
 /* ---- on each host ------------------------------------------------------------------------------- */
 /* An address of this host for others; ret false with a line on stderr. */
 static bool own_address(const char *interface, char text[ADDRESS]) {
@@ -239,10 +229,13 @@ static bool take_host(char *line, host *h) {
   char *end = more + strcspn(more, blanks);
   if (end[strspn(end, blanks)] || name_bytes >= sizeof h->name || *name == '-') return false;
   *end = 0;
-  h->slots = 1;
   memcpy(h->name, name, name_bytes);
   h->name[name_bytes] = 0;
-  return !*more || (strncmp(more, "slots=", 6) == 0 && read_number(more + 6, 1, RANKS, &h->slots));
+  int64_t slots = 1;
+  const bool is_good =
+      !*more || (strncmp(more, "slots=", 6) == 0 && number_whole(more + 6, 1, RANKS, &slots));
+  h->slots = (int)slots;
+  return is_good;
 }
 static int read_hosts(const char *path) {
   char *line = NULL;

@@ -17,6 +17,7 @@
 #include "portals_model.h"
 #define NBC_PIECES
 #include "src/base/text.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include <expat.h>
 #include <math.h>
@@ -554,23 +555,43 @@ static void settle_loggp(pm_platform *p) {
   p->loggp_latency_ns = sum_ns / pairs;
   p->loggp_bytes_per_s = fmax(round((double)pairs * 1e9 / ns_per_byte), 1);
 }
+/* A cluster has a topology of ours; another network is what its cables say, with room for them in list. */
+static void take_links(pm_platform *p, pm_link *list) {
+  if (native.node_count && cluster_count == 1 && !other_count) {
+    p->topology = native.topology;
+    memcpy(p->topo, native.topo, sizeof p->topo);
+    p->link_bytes_per_s = native.link_bytes_per_s;
+    p->wire_latency_ns = native.wire_latency_ns;
+    p->switch_latency_ns = native.switch_latency_ns;
+  } else if (!cable_count) {
+    refuse("%d host%s and no link: nothing says how wide the network is", host_count,
+           host_count == 1 ? "" : "s");
+  } else {
+    p->topology = PM_TOPO_FILE;
+    p->links = list;
+    p->link_count = cable_count;
+    p->link_bytes_per_s = 0;
+    for (int i = 0; i < cable_count; i++) {
+      end_name(cables[i].from, list[i].from, sizeof list[i].from);
+      end_name(cables[i].to, list[i].to, sizeof list[i].to);
+      list[i].bytes_per_s = cables[i].bytes_per_s;
+      list[i].latency_ns = cables[i].latency_ns;
+      if (p->link_bytes_per_s < cables[i].bytes_per_s) p->link_bytes_per_s = cables[i].bytes_per_s;
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   pm_platform p = pm_platform_bxi2(2);
   char error[256] = "";
   output_begin("simgrid_platform");
-  output_version(argc, argv, PM_VERSION_STRING);
-  if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-    puts("usage: simgrid_platform FILE.xml >FILE\nWrites a SimGrid platform as one of "
-         "portals_model.h and pm_run.");
-    return 0;
-  }
-  if (argc != 2 || argv[1][0] == '-') {
-    if (argc > 1)
-      fprintf(stderr, "simgrid_platform: %s: not one file\n",
-              argv[argv[1][0] == '-' ? 1 : argc - 1]);
-    fprintf(stderr, "usage: simgrid_platform FILE.xml >FILE\n");
-    return 2;
-  }
+  const option options[] = {{0}};
+  const command_line command = {"usage: simgrid_platform FILE.xml >FILE\n"
+                                "Writes a SimGrid platform as one of portals_model.h and pm_run.\n",
+                                options, NULL};
+  const int count = options_read(&command, argc, argv);
+  if (count > 1) options_refuse(argv[2], "not one file");
+  if (!count) return fputs(command.usage, stderr), 2;
   path = argv[1];
   read_file();
   if (host_count < 1) refuse("no hosts");
@@ -580,28 +601,7 @@ int main(int argc, char **argv) {
   if (core_count > 0) p.cores_per_node_count = core_count;
   pm_link *list = (pm_link *)calloc((size_t)cable_count + 1, sizeof *list);
   if (!list) refuse("out of memory");
-  if (native.node_count && cluster_count == 1 && !other_count) {
-    p.topology = native.topology;
-    memcpy(p.topo, native.topo, sizeof p.topo);
-    p.link_bytes_per_s = native.link_bytes_per_s;
-    p.wire_latency_ns = native.wire_latency_ns;
-    p.switch_latency_ns = native.switch_latency_ns;
-  } else if (!cable_count) {
-    refuse("%d host%s and no link: nothing says how wide the network is", host_count,
-           host_count == 1 ? "" : "s");
-  } else {
-    p.topology = PM_TOPO_FILE;
-    p.links = list;
-    p.link_count = cable_count;
-    p.link_bytes_per_s = 0;
-    for (int i = 0; i < cable_count; i++) {
-      end_name(cables[i].from, list[i].from, sizeof list[i].from);
-      end_name(cables[i].to, list[i].to, sizeof list[i].to);
-      list[i].bytes_per_s = cables[i].bytes_per_s;
-      list[i].latency_ns = cables[i].latency_ns;
-      if (p.link_bytes_per_s < cables[i].bytes_per_s) p.link_bytes_per_s = cables[i].bytes_per_s;
-    }
-  }
+  take_links(&p, list);
   if (p.link_bytes_per_s > p.pci_flow_bytes_per_s || p.link_bytes_per_s > p.pci_bytes_per_s) {
     p.pci_bytes_per_s = p.pci_flow_bytes_per_s = p.pio_bytes_per_s = p.link_bytes_per_s;
     fprintf(stderr,

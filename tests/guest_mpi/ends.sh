@@ -49,8 +49,8 @@ often=1 # a word for each time
 stopped() { # SIGNAL STATUS HOW [PROCESSES [OPTIONS]]: by it, when the program says how far it is
   rm -rf "$T/report" "$T/never.$3$1" && mkfifo "$T/never.$3$1" && : >"$T/out" && : >"$T/err"
   # a shell has children in the background ignore SIGINT; timeout passes signals on
-  env --default-signal=INT timeout --preserve-status -k 10 30 "$B/pm_run" -n "${4:-2}" ${5---report "$T/report"} "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
-  for _ in $(seq 300); do grep -q "^$3" "$T/out" && break || sleep 0.1; done
+  env --default-signal=INT timeout --preserve-status -k 10 300 "$B/pm_run" -n "${4:-2}" ${5---report "$T/report"} "$set/ends" "$3" "$T/never.$3$1" >"$T/out" 2>"$T/err" & stopped=$!
+  until grep -q "^$3" "$T/out" || ! kill -0 $stopped 2>/dev/null; do sleep 0.1; done
   for _ in $often; do kill -"$1" $stopped 2>/dev/null || :; done
   wait $stopped
   test $? = "$2" || { cat "$T/out" "$T/err"; return 1; }
@@ -69,10 +69,11 @@ alone_without() { stopped INT 130 turns 1 "" && grep '^pm_run: ended by SIGINT a
 check "one process alone without a report is, too" alone_without
 # Who starts programs under an alarm of his own wants them to end.
 rung() {
+  : >"$T/out" # what the last one said is not meant
   "$B/pm_run" -n 2 "$set/ends" turns >"$T/out" 2>"$T/err" & rung=$!
-  for _ in $(seq 300); do grep -q '^turns' "$T/out" && break || sleep 0.1; done
+  until grep -q '^turns' "$T/out" || ! kill -0 $rung 2>/dev/null; do sleep 0.1; done
   kill -ALRM $rung
-  for _ in $(seq 100); do kill -0 $rung 2>/dev/null || break; sleep 0.1; done
+  for _ in $(seq 600); do kill -0 $rung 2>/dev/null || break; sleep 0.1; done
   kill -KILL $rung 2>/dev/null
   wait $rung
   test $? = 142

@@ -21,7 +21,7 @@ outlives() { # PIDs of ranks, after nic_run was killed
   killed=$!
   until [ "$(wc -l <"$T/pids" 2>/dev/null)" = 2 ]; do sleep 0.05; done
   kill -9 $killed
-  for _ in $(seq 100); do
+  for _ in $(seq 600); do
     alive=0
     while read -r pid; do kill -0 "$pid" 2>/dev/null && alive=1; done <"$T/pids"
     [ $alive = 0 ] && return 0

@@ -181,9 +181,9 @@ kill $server && wait $server 2>/dev/null
 [ ! -e "$dir/socket" ] && ok prometheus_removes_its_socket || bad prometheus_removes_its_socket
 web=$((20000 + $$ % 10000)) # below what the system gives to clients
 serve "http:$web"
-bash -c 'exec 3<>/dev/tcp/127.0.0.1/'$web' 4<>/dev/tcp/127.0.0.1/'$web'; exec sleep 8' &
+bash -c 'exec 3<>/dev/tcp/127.0.0.1/'$web' 4<>/dev/tcp/127.0.0.1/'$web' && : >"$0" && exec sleep 8' "$dir/idle" &
 idle=$!
-sleep 0.3
+until [ -e "$dir/idle" ] || ! kill -0 $idle 2>/dev/null; do sleep 0.05; done
 fetch $web 'GET / HTTP/1.0' >"$dir/out" 2>"$dir/err"
 grep -qF "$page" "$dir/out" && ok prometheus_serves_on_behind_idle_clients || bad prometheus_serves_on_behind_idle_clients
 kill $idle $server && wait $idle $server 2>/dev/null

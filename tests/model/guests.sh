@@ -132,7 +132,7 @@ waiting_threads_end_with_their_process() { run -n 4 "$waits" left && test "$(gre
 sockets_wait_in_simulated_time() {
   for which in received filled connections; do run -n 8 "$B/tests/model/guest_sockets" $which && test "$(grep -cx "$which: right" "$T/out")" = 8 || return 1; done
 }
-looks_without_waiting_let_others_come() { timeout 20 "$B/pm_run" -n 2 "$B/tests/model/guest_sockets" looked >"$T/out" && test "$(grep -cx 'looked: right' "$T/out")" = 2; }
+looks_without_waiting_let_others_come() { timeout 300 "$B/pm_run" -n 2 "$B/tests/model/guest_sockets" looked >"$T/out" && test "$(grep -cx 'looked: right' "$T/out")" = 2; }
 streams_wait_in_simulated_time() { run -n 2 "$B/tests/model/guest_sockets" streams && test "$(grep -cx 'streams: right' "$T/out")" = 2; }
 fifos_open_in_simulated_time() { run -n 2 "$B/tests/model/guest_sockets" fifos "$T" && test "$(grep -cx 'fifos: right' "$T/out")" = 2; }
 fifos_open_in_simulated_time_however() { run -n 2 "$B/tests/model/guest_sockets" fifos_otherwise "$T" </dev/null && test "$(grep -cx 'fifos_otherwise: right' "$T/err")" = 2; }
@@ -453,7 +453,7 @@ who_waits_is_told_when_asked() {
   : >"$T/out" && : >"$T/err" # they are looked at before the other process may have made them
   "$B/pm_run" -n 3 "$T/asked" >"$T/out" 2>"$T/err" &
   pid=$! asked=0
-  while [ "$(grep -c 'runs in compute_on+0x' "$T/err")" -lt 3 ] && [ $asked -lt 300 ]; do
+  while [ "$(grep -c 'runs in compute_on+0x' "$T/err")" -lt 3 ] && [ $asked -lt 1200 ] && kill -0 $pid 2>/dev/null; do
     grep -q begun "$T/out" && kill -QUIT $pid
     sleep 0.1
     asked=$((asked + 1))

@@ -28,7 +28,7 @@ numbers_of_others_are_refused() { mkdir "$T/number" && run -n 3 "$B/tests/model/
 check "files are closed by the process that opened them, or by its end" files_are_closed_by_their_process
 check "locks of files keep other processes out" locks_of_files_keep_others_out
 waits_for_locks_of_others() { # whose program holds it until its input ends
-  mkdir "$T/held" && : >"$T/held/outside" && { sleep 2 | "$B/tests/model/guest_owns" asks "$T/held" >"$T/holder" & } && for _ in $(seq 100); do if [ -s "$T/holder" ]; then break; fi; sleep 0.02; done
+  mkdir "$T/held" && : >"$T/held/outside" && { sleep 2 | "$B/tests/model/guest_owns" asks "$T/held" >"$T/holder" & } && for _ in $(seq 1500); do if [ -s "$T/holder" ]; then break; fi; sleep 0.02; done
   run -n 1 "$B/tests/model/guest_owns" held "$T/held" && cat "$T/out" "$T/holder" && grep -x '0 outside: done' "$T/holder" && grep -x '0 held: done, soon 1' "$T/out"
 }
 check "locks of programs outside are waited for in no simulated time" waits_for_locks_of_others

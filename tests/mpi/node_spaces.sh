@@ -13,7 +13,7 @@ nodes_begin() {
   for n in a b; do
     on_node $n ip addr add "$(awk -v n=node-$n '$2 == n { print $1 }' "$1/hosts")/24" dev nbc0 && on_node $n ip link set nbc0 up || return 1
   done
-  for _ in $(seq 100); do # no launcher finds a network before the link is there
+  for _ in $(seq 600); do # no launcher finds a network before the link is there
     [ "$(for n in a b; do on_node $n cat /sys/class/net/nbc0/operstate; done | sort -u)" = up ] && return 0
     sleep 0.1
   done
@@ -24,7 +24,7 @@ node_space() { # NAME SECONDS
   unshare -n -u -m -i -T --monotonic "$2" -f sh -c 'mount --make-rprivate / && mount -t sysfs none /sys && mount -t tmpfs none /dev/shm &&
     mount --bind "$1/hosts" /etc/hosts && hostname "node-$2" && ip link set lo up && echo $$ >"$1/$2.part" && mv "$1/$2.part" "$1/$2.pid" &&
     exec sleep 1000' sh "$node_folder" "$1" &
-  for _ in $(seq 50); do
+  for _ in $(seq 600); do
     [ -s "$node_folder/$1.pid" ] && return 0
     kill -0 $! 2>/dev/null || return 1
     sleep 0.1

@@ -18,7 +18,7 @@ begin() {
 }
 both() { # WHAT: the launcher may be gone before what it has launched
   i=0
-  while [ "$(reports_of "$reports")" != 2 ] && [ $i -lt 30 ]; do sleep 0.1; i=$((i + 1)); done
+  while [ "$(reports_of "$reports")" != 2 ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
   if [ "$(reports_of "$reports")" = 2 ]; then ok "$1: both processes left a report"
   else bad "$1: $(reports_of "$reports") of 2 reports: $(ls "$reports" | tr '\n' ' '; cat "$reports/err")"; fi
 }
