@@ -3462,11 +3462,11 @@ static inline void pm__clear(void *object, size_t bytes) {
   __asm__("" : "+r"(bytes)); /* not known to the compiler */
   memset(object, 0, bytes);
 }
-/* Of a world with thousands of processes nothing is in a cache any more when a message comes to its next step. So each
-   step asks for what the next one will look at, while others take theirs: some seventy lines for a put, one after the
-   other otherwise. Where something hangs on something else one step asks for the first, the next one for what
-   that leads to. Nothing is said of values: what is asked for may be anything by then. */
-enum { PM__LARGE = 512 }; /* nodes and processes */
+/* Of a world with hundreds of processes nothing is in the first cache any more when a message comes to its next step, of
+   one with thousands in none. So each step asks for what the next one will look at, while others take theirs: some
+   seventy lines for a put, one after the other otherwise. Where something hangs on something else one step asks for the
+   first, the next one for what that leads to. Nothing is said of values: what is asked for may be anything by then. */
+enum { PM__LARGE = 256 }; /* nodes and processes */
 static inline void pm__ask_for(const void *object, int lines) {
   uintptr_t line = (uintptr_t)object; /* perhaps NULL */
   for (; lines > 0; lines--, line += PM__LINE) __builtin_prefetch((const void *)line);
