@@ -156,14 +156,32 @@ static struct {
   trace_comm *of; /* open addressing, at most half full */
   uint32_t mask, count;
 } trace_comms;
-enum { TRACE_COMMS = 4096 };
+enum { TRACE_COMMS = 256 }; /* at first */
 
 static trace_comm *trace_comm_at(uintptr_t key) { /* it, or the free place for it */
   uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & trace_comms.mask;
   while (trace_comms.of[i].key && trace_comms.of[i].key != key) i = (i + 1) & trace_comms.mask;
   return &trace_comms.of[i];
 }
+/* Room for those that are there now, without those that are gone, and for as many again. Several threads, of which one may
+   be looking something up, are not compared with anybody (trace_last.h): theirs stay as they are. */
+static void trace_comms_grow(void) {
+  trace_comm *const old = trace_comms.of;
+  const uint32_t old_room = trace_comms.mask + 1;
+  uint32_t alive = 0, room = TRACE_COMMS;
+  for (uint32_t i = 0; i < old_room; i++) alive += old[i].number != 0;
+  while (room < 4 * alive) room *= 2;
+  trace_comm *const more = run.multiple ? NULL : map_memory(room * sizeof *more);
+  if (!more) return;
+  trace_comms.of = more;
+  trace_comms.mask = room - 1;
+  trace_comms.count = alive;
+  for (uint32_t i = 0; i < old_room; i++)
+    if (old[i].number) *trace_comm_at(old[i].key) = old[i];
+  unmap_memory(old);
+}
 static void trace_comm_add(uintptr_t key, uint64_t number) {
+  if (2 * trace_comms.count > trace_comms.mask) trace_comms_grow();
   trace_comm *c = trace_comm_at(key);
   if (!c->key && 2 * trace_comms.count > trace_comms.mask) return; /* not known */
   if (!c->key) trace_comms.count++;

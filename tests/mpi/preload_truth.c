@@ -263,13 +263,15 @@ static void looks(void) {
     MPI_Test(&both[0], &there, MPI_STATUS_IGNORE);
   }
 }
-/* Four processes; who is last, and by how much, in the world and in two communicators that are split at once. A broadcast
-   waits for its root alone, a collective with counts perhaps for nobody. */
+/* Four processes; who is last, and by how much, in the world and in two communicators that are split at once, after many
+   others. A broadcast waits for its root alone, a collective with counts perhaps for nobody. */
 static void last(void) {
   static char large[8 << 20];
   const int64_t part_ns = MUCH_NS / 4;
   int all[4] = {0}, one = rank, counts[4] = {0}, at[4] = {0};
-  MPI_Comm part;
+  MPI_Comm alone, copies[300], part;
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &alone);
+  for (int i = 0; i < 300; i++) MPI_Comm_dup(alone, &copies[i]);
   MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &part);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < 2; i++) {
@@ -286,6 +288,8 @@ static void last(void) {
   MPI_Bcast(large, (int)sizeof large, MPI_CHAR, 0, MPI_COMM_WORLD);
   if (rank == 3) compute(part_ns);
   MPI_Allgatherv(&one, 0, MPI_INT, all, counts, at, MPI_INT, MPI_COMM_WORLD);
+  for (int i = 0; i < 300; i++) MPI_Comm_free(&copies[i]);
+  MPI_Comm_free(&alone);
   MPI_Comm_free(&part);
 }
 enum { MUCH = 8 << 20 };
