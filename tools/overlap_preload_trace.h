@@ -156,15 +156,15 @@ static struct {
   trace_comm *of; /* open addressing, at most half full */
   uint32_t mask, count;
 } trace_comms;
-enum { TRACE_COMMS = 256 }; /* at first */
+enum { TRACE_COMMS = 256, TRACE_COMMS_MULTIPLE = 4096 }; /* at first; with MPI_THREAD_MULTIPLE */
 
 static trace_comm *trace_comm_at(uintptr_t key) { /* it, or the free place for it */
   uint32_t i = (uint32_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & trace_comms.mask;
   while (trace_comms.of[i].key && trace_comms.of[i].key != key) i = (i + 1) & trace_comms.mask;
   return &trace_comms.of[i];
 }
-/* Room for those that are there now, without those that are gone, and for as many again. Several threads, of which one may
-   be looking something up, are not compared with anybody (trace_last.h): theirs stay as they are. */
+/* Room for those that are there now, without those that are gone, and for as many again. Not where another thread may be
+   looking something up, which takes no lock. */
 static void trace_comms_grow(void) {
   trace_comm *const old = trace_comms.of;
   const uint32_t old_room = trace_comms.mask + 1;
@@ -188,8 +188,8 @@ static void trace_comm_add(uintptr_t key, uint64_t number) {
   *c = (trace_comm){.key = key, .number = number};
 }
 static void trace_comms_begin(void) {
-  trace_comms.of = map_memory(TRACE_COMMS * sizeof *trace_comms.of);
-  trace_comms.mask = TRACE_COMMS - 1;
+  trace_comms.mask = (run.multiple ? TRACE_COMMS_MULTIPLE : TRACE_COMMS) - 1;
+  trace_comms.of = map_memory((trace_comms.mask + 1) * sizeof *trace_comms.of);
   if (trace_comms.of) trace_comm_add((uintptr_t)MPI_COMM_WORLD, 1);
 }
 static int64_t trace_wide(uintptr_t key) {

@@ -116,11 +116,10 @@ static bool read_whole_line(FILE *in, char *text, size_t room) {
 }
 
 /* A name of C++ that would be cut off: without its parameters, the brackets after it, but not those of a template, of
-   operator() or of (anonymous namespace). */
+   operator() or of (anonymous namespace); and if that is not enough, without what its templates are given. */
 enum { NAME_ROOM = 100 };
-static void shorten_name(char *name) {
+static void drop_parameters(char *name) {
   int depth = 0;
-  if (strlen(name) <= NAME_ROOM) return;
   for (char *c = name; *c; c++) {
     depth += *c == '<' ? 1 : *c == '>' ? -1 : 0;
     if (*c != '(' || depth > 0 || c == name || strncmp(c, "(anonymous", 10) == 0 ||
@@ -129,6 +128,27 @@ static void shorten_name(char *name) {
     *c = 0;
     return;
   }
+}
+static void empty_templates(char *name) { /* a<int>::operator<< <b<c> >: a<>::operator<< <> */
+  int depth = 0;
+  char *to = name;
+  for (const char *c = name; *c; c++) {
+    const bool is_operator =
+        !depth && strncmp(c, "operator", 8) == 0 && (c == name || c[-1] == ':' || c[-1] == ' ');
+    const size_t whole = is_operator ? 8 + strspn(c + 8, "<>=-") : 0;
+    memmove(to, c, whole);
+    to += whole;
+    c += whole;
+    depth -= *c == '>';
+    if (!depth) *to++ = *c;
+    depth += *c == '<';
+    if (!*c) return;
+  }
+  *to = 0;
+}
+static void shorten_name(char *name) {
+  if (strlen(name) > NAME_ROOM) drop_parameters(name);
+  if (strlen(name) > NAME_ROOM) empty_templates(name);
 }
 
 /* Two lines per address: function; file:line. "??" where there is no debugging information. Names of C++ with all

@@ -128,12 +128,14 @@ one_layer() {
   set -- && for i in $(seq 1 20); do set -- "$@" "$(place liblayer.so.3 "$i" 9)"; done
   layered "$@" && printed "$line" && layered "$@" "$(place liblayer.so.3 21 9)" && ! printed "$hint" && layered "$(place "lib<b>.so" 1 50)" && ! printed "$hint"
 }
-# Names of C++ that a stripped library exports are read out, long ones without their parameters.
+# Names of C++ that a stripped library exports are read out, long ones without their parameters, and without what templates are given.
 names_of_cplusplus() {
   long=a_name_of_thirty_characters_xx && printf 'namespace %s { struct box { int operator()(int, struct other *); }; __attribute__((noinline)) int box::operator()(int x, struct other *) { return x + 1; } }\nint halo(int x, struct other *) { return x + 1; }\n' "$long::$long" >"$T/names.cc" &&
-    g++ -std=c++17 -g -fPIC -shared -O1 -o "$T/names.so" "$T/names.cc" && first=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _ZN.*$//p') + 1)) && second=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _Z4halo.*$//p') + 1)) &&
-    "$tool" waits send "$T/names.json" && sites "$T/names.json" '{"call":"MPI_Wait","module":"'"$T"'/names.so","symbol":"_ZN1a","offset":'$first',"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Send","module":"'"$T"'/names.so","symbol":"_Z4halo","offset":'$second',"count":1,"total_ns":9,"max_ns":9}' || return 1
-  status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() (names.cc:1)\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) (names.cc:2)$' "$T/out" &&
+    printf 'template <class A, class B> struct both { template <class C> int operator<<(C x) { return (int)x + 2; } };\ntemplate int both<%s, %s>::operator<< <long>(long);\n' "$long::$long::box" "$long::$long::box" >>"$T/names.cc" &&
+    g++ -std=c++17 -g -fPIC -shared -O1 -o "$T/names.so" "$T/names.cc" && first=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _ZN.*$//p') + 1)) && second=$((0x$(nm -D "$T/names.so" | sed -n 's/ T _Z4halo.*$//p') + 1)) && third=$((0x$(nm -D "$T/names.so" | sed -n 's/ W _ZN4both.*$//p') + 1)) &&
+    "$tool" waits send "$T/names.json" && sites "$T/names.json" '{"call":"MPI_Wait","module":"'"$T"'/names.so","symbol":"_ZN1a","offset":'$first',"count":1,"total_ns":9,"max_ns":9}' '{"call":"MPI_Send","module":"'"$T"'/names.so","symbol":"_Z4halo","offset":'$second',"count":1,"total_ns":9,"max_ns":9}' \
+    '{"call":"MPI_Recv","module":"'"$T"'/names.so","symbol":"_ZN4both","offset":'$third',"count":1,"total_ns":9,"max_ns":9}' || return 1
+  status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() (names.cc:1)\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) (names.cc:2)$' "$T/out" && grep 'MPI_Recv .* int both<>::operator<< <>(long) (names.cc:3)$' "$T/out" &&
     strip "$T/names.so" && status 0 "$report" --no-html "$T/names.json" && grep "MPI_Wait .* $long::$long::box::operator() in names.so\$" "$T/out" && grep 'MPI_Send .* halo(int, .*) in names.so$' "$T/out"
 }
 # Of Fortran's modules and of copies that compilers make of functions, the names that the source has: two copies are one place.
