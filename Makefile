@@ -255,7 +255,7 @@ cross_of     = $(if $(HAVE_CROSS),$(addprefix $(B)/aarch64/,$(filter-out $(NO_CR
 skip_cross   = $(if $(HAVE_CROSS),,'skip:aarch64: no cross compiler or qemu-user (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)')
 CHECK_BUILDS = $(call asan_of,$(SOME_ASAN)) $(call tsan_of,$(SOME_TSAN)) $(call cross_of,$(SOME_CROSS))
 # Of the examples, those that are commands; rooms may add to the lists.
-INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h rtl/pm_rtl_net.h)
+INSTALL_HEADERS  += nbc_overlap.h portals_model.h $(wildcard hw/nic_*.h rtl/nic_cosim.h rtl/pm_rtl.h rtl/pm_rtl_net.h rtl/pm_rtl_wave.h)
 INSTALL_COMMANDS += $(filter $(addprefix $(B)/,nbc pm_run pm_replay simgrid_platform overlap_report overlap_trace overlap_pingpong xfer_table% dedicated_core fit_model% fit_nic% bench_% clock_sync nicstat),$(EXAMPLES) $(NEEDS_hw))
 INSTALL_LIBS     += $(filter %.so,$(EXAMPLES))
 .PHONY: $(ROOMS:%=needs-%)

@@ -1389,6 +1389,7 @@ typedef struct pm_cargo {
   unsigned char compare[16]; /* of a conditional swap: element_bytes of them count */
   uint64_t size_bytes;       /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
+  int behind;  /* 1 + number of the initiator's counter: what is due there leaves first; 0: none */
 } pm_cargo;
 
 /* An entry of a list, as far as it says which messages it takes. */
@@ -6615,6 +6616,7 @@ typedef struct pm__trigger {
   struct pm__me *entry; /* to be appended */
   struct pm__ct *ct;    /* which it waits for */
   int carried;          /* 1 + number that the carrier gave it; 0: not there */
+  bool is_held;         /* it counts in ct's held_count: the carrier has not got it */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -6626,6 +6628,10 @@ typedef struct pm__ct {
   struct pm__ct *next_to_fire;
   int to_fire;
   int carried; /* 1 + number that the carrier gave it; 0: not there */
+  /* Of those that wait: how many the carrier has and has not, no more than the greatest threshold of these and no less
+     than the least of those is known. Until none is left the bounds stay. */
+  uint32_t carried_count, held_count;
+  uint64_t carried_most, held_least;
 } pm__ct;
 typedef struct pm__md {
   pm__object o;
@@ -6836,6 +6842,7 @@ typedef struct pm__carried {
   bool is_computed;     /* the carrier does the arithmetic */
   bool is_triggered;    /* it was given to the carrier before it was due */
   pm__trigger *trigger; /* that it waits for there; NULL: it has started */
+  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {
@@ -7616,6 +7623,8 @@ PM__PRIVATE void pm__fires_go(pm_world *w, bool was_firing);
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t);
 PM__PRIVATE void pm__ct_drop_triggers(pm__ct *ct);
 PM__PRIVATE void pm__trigger_put(pm__ct *ct, pm__trigger *t);
+/* The carrier has let all go that waited for the counter: they are the model's again. */
+PM__PRIVATE void pm__triggers_take_back(pm__ct *ct);
 /* Does what a trigger is for, and frees it: in ptl_moves. */
 PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t);
 #ifdef NBC_LINES
@@ -8044,6 +8053,26 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
+PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
+  pm__trigger *all = NULL;
+  while (ct->triggers) {
+    pm__trigger *t = pm__trigger_take(ct);
+    t->next = all;
+    all = t;
+  }
+  while (all) {
+    pm__trigger *t = all;
+    all = t->next;
+    t->next = t->child = NULL;
+    if (t->carried && t->message)
+      t->message->cargo.is_triggered = 0, t->message->cargo.trigger = NULL;
+    if (t->carried) t->carried = 0, t->is_held = 1, ct->held_count++;
+    if (t->is_held && t->threshold < ct->held_least) ct->held_least = t->threshold;
+    ct->triggers = pm__trigger_meld(ct->triggers, t);
+  }
+  ct->carried_count = 0;
+}
+
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
    of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
    and is looked at until nothing of it is due; the value is read anew each time, because what fired
@@ -8108,6 +8137,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
    that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
+  t->ct->held_count -= t->is_held;
+  t->ct->carried_count -= t->carried != 0;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);
@@ -9792,6 +9823,7 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     if (t->carried) pm__carrier_due(t);
     if (t->message) { /* a carrier may have sent it already */
       t->message->cargo.trigger = NULL;
+      t->message->cargo.behind = t->carried ? 0 : t->ct->carried;
       pm__message_start(w, t->message);
     }
     t->message = NULL;
@@ -9948,6 +9980,7 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
   t->kind = PM__TRIG_APPEND;
   t->entry = entry;
   *me_handle = entry->o.handle;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct_handle);
 }
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
@@ -9960,6 +9993,7 @@ PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
   if (code) return code;
   t->kind = PM__TRIG_UNLINK;
   t->handle = me_handle;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct_handle);
 }
 #ifdef NBC_LINES
@@ -11735,7 +11769,7 @@ PM__PRIVATE void pm__flows_free(pm_world *w) {
   PM_FREE(w->flow);
 }
 #ifdef NBC_LINES
-#line 169 "src/portals/wire.h"
+#line 170 "src/portals/wire.h"
 #endif
 /* Valid until another stream is asked for. */
 PM__PRIVATE pm__stream *pm__stream_of(pm_world *w, int from, int to, int lane);
@@ -13420,6 +13454,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.tells_sent = m->what.is_early_send;
   c.size_bytes = m->what.length;
   c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
+  c.behind = m->cargo.behind;
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
     c.element_bytes = (int)pm__type_bytes(m->what.type);
@@ -13442,7 +13477,8 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
   status = carrier->submit(carrier->ctx, w->now_ps, &c);
   if (status) pm_world_fail(w, status, "the carrier does not take a message");
 }
-PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+/* The carrier gets it, if it takes it. */
+static void pm__carrier_post(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;
   pm__message *m = t->message;
   pm_carrier_trigger x;
@@ -13467,6 +13503,23 @@ PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
   if (!m) return;
   m->cargo.is_triggered = t->carried != 0;
   m->cargo.trigger = t->carried ? t : NULL;
+}
+/* Those of one counter go in the order of thresholds, and the carrier's go before the model hears of what released them:
+   so it gets none that is to go behind one of the model's, and where the model has one that is to go before some of the
+   carrier's, it takes these back. */
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+  pm__ct *ct = t->ct;
+  if (t->kind <= PM__TRIG_SET && !(ct->held_count && t->threshold >= ct->held_least))
+    pm__carrier_post(t);
+  if (t->carried) {
+    if (!ct->carried_count++ || t->threshold > ct->carried_most) ct->carried_most = t->threshold;
+    return;
+  }
+  t->is_held = 1;
+  if (!ct->held_count++ || t->threshold < ct->held_least) ct->held_least = t->threshold;
+  if (!ct->carried_count || t->threshold >= ct->carried_most) return;
+  pm__carrier_cancel(ct);
+  pm__triggers_take_back(ct);
 }
 PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;

@@ -40,7 +40,7 @@
    or belong to a portal with flow control, acknowledgements once an entry gives none, and those of the entry that takes
    all, answers of atomics that travel twice. What comes to a portal that is off counts nothing, but for messages that are under way when it is switched
    off: what waits for such a count may go. Beyond 16 and 256, for triggered appends and unlinks, for messages above 4 MiB, and where triggers count successes
-   alone, the model releases as its events come. A released message reads its payload, and an atomic its
+   alone, the model releases as its events come, and so what is to go behind it on its counter. A released message reads its payload, and an atomic its
    operands, when it leaves, by DMA. The NIC never truncates:
    a get that is cut short or matches nothing moves as many bytes as it asked for. Atomics on long doubles, and conditional swaps that
    a counter releases, travel as puts and are computed by the model; what a fetching one brings
@@ -200,6 +200,8 @@ typedef struct pm_rtl__lists {
 /* told: the NIC's value once it has done all that was written, as far as its events have come */
 typedef struct pm_rtl__counter {
   bool is_used;
+  bool is_unsure;             /* the NIC may have done a CTInc or CTSet of it that was cancelled */
+  int due_count;              /* messages of its triggers that are is_due */
   uint64_t told[2], model[2]; /* success, failure */
 } pm_rtl__counter;
 typedef struct pm_rtl__trigger {
@@ -240,7 +242,10 @@ struct pm_rtl {
   pm_faults faults;
   int nic_count, part_count, event_count; /* event_count: written, not told */
   bool has_told;
-  int change_count; /* of all NICs' lists, not told yet */
+  int change_count;   /* of all NICs' lists, not told yet */
+  bool is_free_to_go; /* a counter has no due messages any more: what waits behind them goes */
+  int unsure_count;   /* counters that are unsure */
+  int queued_count;   /* parts that wait for a command slot, or behind due messages */
   int waiting_count, due_count,
       forgotten_count; /* loads of triggers: is_waiting, is_due, is_forgotten */
   uint64_t strayed;    /* entries that the NIC took and the model did not: for the tests */
@@ -391,10 +396,16 @@ static void pm_rtl__begins(pm_rtl *r, pm_rtl__load *l) {
   r->waiting_count -= l->is_waiting;
   l->is_waiting = 0;
 }
+static pm_rtl__counter *pm_rtl__counter_of(pm_rtl *r, const pm_rtl__load *l) {
+  pm_rtl__triggers *s = &r->nics[l->cargo.from_node].triggers;
+  return &s->counter[s->trigger[l->trigger - 1].counter];
+}
 static void pm_rtl__left_nic(pm_rtl *r, pm_rtl__load *l) {
   pm_rtl__begins(r, l);
-  r->due_count -= l->is_due;
+  if (!l->is_due) return;
+  r->due_count--;
   l->is_due = 0;
+  if (!--pm_rtl__counter_of(r, l)->due_count) r->is_free_to_go = 1;
 }
 
 /* ---- at the pins: true times, faults ------------------------------------------------------------- */
@@ -830,11 +841,18 @@ static bool pm_rtl__has_slot(pm_rtl *r, int nic, int klass) {
   }
   return 0;
 }
+/* What its counter releases in the NIC leaves first. */
+static bool pm_rtl__is_behind(const pm_rtl__nic *n, const pm_rtl__part *p) {
+  const int behind = p->is_back ? 0 : p->load->cargo.behind;
+  return behind && n->triggers.counter[behind - 1].due_count > 0;
+}
 /* The commands that wait, as far as there are slots. */
 static void pm_rtl__pump(pm_rtl *r, int nic, int klass) {
   pm_rtl__nic *n = &r->nics[nic];
-  while (n->head[klass] && pm_rtl__has_slot(r, nic, klass)) {
+  while (n->head[klass] && !pm_rtl__is_behind(n, n->head[klass]) &&
+         pm_rtl__has_slot(r, nic, klass)) {
     pm_rtl__part *p = n->head[klass];
+    r->queued_count--;
     n->head[klass] = p->next;
     p->next = NULL;
     p->slot = (int)(n->submitted[klass]++ % COSIM_SLOTS);
@@ -864,7 +882,13 @@ static void pm_rtl__part_go(pm_rtl *r, pm_rtl__part *p) {
   else
     n->head[p->klass] = p;
   n->tail[p->klass] = p;
+  r->queued_count++;
   pm_rtl__pump(r, p->nic, p->klass);
+}
+static void pm_rtl__go_on(pm_rtl *r) {
+  int i;
+  r->is_free_to_go = 0;
+  for (i = 0; i < 2 * r->nic_count; i++) pm_rtl__pump(r, i / 2, i % 2);
 }
 static void pm_rtl__load_free(pm_rtl__load *l) {
   if (!l) return;
@@ -878,10 +902,12 @@ static bool pm_rtl__is_busy(const void *ctx) {
          !cosim_idle(r->sim);
 }
 static void pm_rtl__forgotten_go(pm_rtl *r);
+static void pm_rtl__be_sure(pm_rtl *r);
 /* The NICs stood still until now. */
 static void pm_rtl__wake(pm_rtl *r, int64_t t_ps) {
   if (pm_rtl__is_busy(r)) return;
   if (r->forgotten_count) pm_rtl__forgotten_go(r);
+  if (r->unsure_count) pm_rtl__be_sure(r);
   r->base_ps += t_ps - pm_rtl__now_ps(r);
   cosim_trace_offset(r->sim, r->base_ps);
 }
@@ -1060,6 +1086,7 @@ static void pm_rtl__trigger_due(void *ctx, int64_t t_ps, int node, int number) {
     pm_rtl__begins(r, l);
     l->is_due = 1;
     r->due_count++;
+    pm_rtl__counter_of(r, l)->due_count++;
   }
   for (half = 0; half < 2 && !l; half++) { /* of a message that is over nothing is added */
     uint64_t *told = &r->nics[node].triggers.counter[g->target].told[half];
@@ -1069,14 +1096,17 @@ static void pm_rtl__trigger_due(void *ctx, int64_t t_ps, int node, int number) {
 }
 static void pm_rtl__triggers_cancelled(void *ctx, int64_t t_ps, int node, int counter) {
   pm_rtl *r = (pm_rtl *)ctx;
+  pm_rtl__triggers *s = &r->nics[node].triggers;
   int i;
   pm_rtl__wake(r, t_ps);
   cosim_write(r->sim, node, COSIM_TRIGGER + COSIM_TRIGGER_CANCEL, (uint32_t)counter);
   for (i = 0; i < COSIM_TRIGGERS; i++) {
-    pm_rtl__trigger *g = &r->nics[node].triggers.trigger[i];
+    pm_rtl__trigger *g = &s->trigger[i];
     pm_rtl__load *l = g->load;
     if (!g->is_used || g->counter != counter || g->is_due) continue;
     g->is_due = 1;
+    if (!l && !s->counter[g->target].is_unsure)
+      s->counter[g->target].is_unsure = 1, r->unsure_count++;
     if (l && !l->is_open) { /* the NIC may have sent it: then nobody is told of it */
       l->is_told = l->is_sent = l->is_matched = 1;
       l->is_forgotten = 1;
@@ -1107,6 +1137,22 @@ static void pm_rtl__forgotten_go(pm_rtl *r) {
       pm_rtl__begins(r, l);
       pm_rtl__part_free(r, l->first, 0);
       pm_rtl__load_over(r, l);
+    }
+}
+
+/* Nothing is under way: counters whose CTInc or CTSet was cancelled get the model's values. */
+static void pm_rtl__be_sure(pm_rtl *r) {
+  int nic, i, k;
+  r->unsure_count = 0;
+  for (nic = 0; nic < r->nic_count; nic++)
+    for (i = 0; i < COSIM_COUNTERS_MAX; i++) {
+      pm_rtl__counter *c = &r->nics[nic].triggers.counter[i];
+      if (!c->is_unsure) continue;
+      c->is_unsure = 0;
+      for (k = 3; k >= 0; k--) /* high halves first: what is too much goes at once */
+        cosim_write(r->sim, nic, COSIM_CT + 32 * (uint32_t)i + 4 * (uint32_t)k,
+                    (uint32_t)(c->model[k / 2] >> 32 * (k % 2)));
+      c->told[0] = c->model[0], c->told[1] = c->model[1];
     }
 }
 
@@ -1265,8 +1311,9 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
     cosim_cycles(r->sim, 1);
     if (r->event_count) pm_rtl__events(r);
     if (r->asked_count) pm_rtl__answers(r);
-    if (r->due_count && r->part_count - r->waiting_count == r->due_count && !r->event_count &&
-        cosim_idle(r->sim)) {
+    if (r->is_free_to_go) pm_rtl__go_on(r);
+    if (r->due_count && r->part_count - r->waiting_count - r->queued_count == r->due_count &&
+        !r->event_count && cosim_idle(r->sim)) {
       pm_world_fail(r->world, PM_E_STATE, "pm_rtl.h: a NIC's counter is not what the model's is");
       return 1;
     }
@@ -1274,57 +1321,11 @@ static int pm_rtl__advance(void *ctx, int64_t until_ps) {
   return r->has_told;
 }
 
-/* ---- waveforms -------------------------------------------------------------------------------------------- */
-PM_RTL__API const char *pm_rtl_wave_read(pm_rtl_wave *wave, const char *text) {
-  const size_t bytes = strcspn(text, ",");
-  memset(wave, 0, sizeof *wave);
-  wave->until_us = 1e12;
-  if (bytes < 5 || bytes >= sizeof wave->path ||
-      (memcmp(text + bytes - 4, ".vcd", 4) != 0 && memcmp(text + bytes - 4, ".fst", 4) != 0))
-    return "a name that ends in .vcd or .fst expected";
-  memcpy(wave->path, text, bytes);
-  for (text += bytes; *text == ',';) {
-    const char *key = ++text;
-    char *end = (char *)(uintptr_t)(key + strcspn(key, "=,"));
-    const size_t key_bytes = (size_t)(end - key);
-    const double x = *end == '=' ? strtod(end + 1, &end) : -1;
-    if (*end && *end != ',') return "numbers end at a comma";
-    if (!(x >= 0 && x <= 1e12)) return "nic=N, from=US or until=US expected";
-    if (key_bytes == 3 && memcmp(key, "nic", 3) == 0) {
-      if (!(x < 64) || x != (int)x) return "nic=N: 0 to 63";
-      wave->nics |= (uint64_t)1 << (int)x;
-    } else if (key_bytes == 4 && memcmp(key, "from", 4) == 0)
-      wave->from_us = x;
-    else if (key_bytes == 5 && memcmp(key, "until", 5) == 0)
-      wave->until_us = x;
-    else
-      return "nic=N, from=US or until=US expected";
-    text = end;
-  }
-  if (!wave->nics) wave->nics = 1;
-  return wave->from_us < wave->until_us ? NULL : "until= must be later than from=";
-}
-PM_RTL__API int pm_rtl_wave_start(const pm_rtl_wave *wave, cosim *sim, int nic_count) {
-  int nic;
-  for (nic = 0; nic < 64; nic++) {
-    char path[sizeof wave->path + 16];
-    const int stem = (int)strlen(wave->path) - 4;
-    if (!(wave->nics >> nic & 1)) continue;
-    if (nic >= nic_count) return 0;
-    if (wave->nics & (wave->nics - 1))
-      snprintf(path, sizeof path, "%.*s.%d%s", stem, wave->path, nic, wave->path + stem);
-    else
-      snprintf(path, sizeof path, "%s", wave->path);
-    if (cosim_trace(sim, nic, path, (int64_t)(wave->from_us * 1e6),
-                    (int64_t)(wave->until_us * 1e6)))
-      return 0;
-  }
-  return 1;
-}
 PM_RTL__API void pm_rtl_set_wave(pm_rtl *rtl, const pm_rtl_wave *wave) { rtl->wave = *wave; }
 PM_RTL__API int pm_rtl_wave_is_saved(const pm_rtl *rtl) { return !rtl->wave_is_lost; }
 
 #include "pm_rtl_net.h"
+#include "pm_rtl_wave.h"
 
 /* ---- a world begins and ends ------------------------------------------------------------------------ */
 static pm_status pm_rtl__refuse(pm_rtl *r, const char *why) {
@@ -1432,7 +1433,8 @@ static pm_status pm_rtl__open(void *ctx, pm_world *world) {
   r->has_told = false;
   r->asked_count = 0;
   r->timeout_ps = of.platform->e2e_retry_ns * 1000;
-  r->waiting_count = r->due_count = r->forgotten_count = 0;
+  r->waiting_count = r->due_count = r->forgotten_count = r->queued_count = r->unsure_count = 0;
+  r->is_free_to_go = 0;
   r->strayed = 0;
   r->matching = NULL;
   r->nics = (pm_rtl__nic *)calloc((size_t)r->nic_count, sizeof *r->nics);

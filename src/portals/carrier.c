@@ -103,6 +103,7 @@ static pm_cargo pm__cargo_of(pm_world *w, pm__message *m) {
   c.tells_sent = m->what.is_early_send;
   c.size_bytes = m->what.length;
   c.counter = c.kind == PM_CARGO_EXCHANGE ? 0 : pm__counter_of_answer(m);
+  c.behind = m->cargo.behind;
   if (m->cargo.is_computed) {
     c.operation = m->what.op;
     c.element_bytes = (int)pm__type_bytes(m->what.type);
@@ -125,7 +126,8 @@ PM__PRIVATE void pm__carrier_send(pm_world *w, pm__message *m) {
   status = carrier->submit(carrier->ctx, w->now_ps, &c);
   if (status) pm_world_fail(w, status, "the carrier does not take a message");
 }
-PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+/* The carrier gets it, if it takes it. */
+static void pm__carrier_post(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;
   pm__message *m = t->message;
   pm_carrier_trigger x;
@@ -150,6 +152,23 @@ PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
   if (!m) return;
   m->cargo.is_triggered = t->carried != 0;
   m->cargo.trigger = t->carried ? t : NULL;
+}
+/* Those of one counter go in the order of thresholds, and the carrier's go before the model hears of what released them:
+   so it gets none that is to go behind one of the model's, and where the model has one that is to go before some of the
+   carrier's, it takes these back. */
+PM__PRIVATE void pm__carrier_trigger(pm__trigger *t) {
+  pm__ct *ct = t->ct;
+  if (t->kind <= PM__TRIG_SET && !(ct->held_count && t->threshold >= ct->held_least))
+    pm__carrier_post(t);
+  if (t->carried) {
+    if (!ct->carried_count++ || t->threshold > ct->carried_most) ct->carried_most = t->threshold;
+    return;
+  }
+  t->is_held = 1;
+  if (!ct->held_count++ || t->threshold < ct->held_least) ct->held_least = t->threshold;
+  if (!ct->carried_count || t->threshold >= ct->carried_most) return;
+  pm__carrier_cancel(ct);
+  pm__triggers_take_back(ct);
 }
 PM__PRIVATE void pm__carrier_due(pm__trigger *t) {
   pm_world *w = t->ni->proc->world;

@@ -93,6 +93,7 @@ typedef struct pm__carried {
   bool is_computed;     /* the carrier does the arithmetic */
   bool is_triggered;    /* it was given to the carrier before it was due */
   pm__trigger *trigger; /* that it waits for there; NULL: it has started */
+  int behind;           /* 1 + the carrier's counter that released it here; 0: none */
 } pm__carried;
 /* One operation from its call to its last event. */
 struct pm__message {

@@ -451,6 +451,7 @@ typedef struct pm__trigger {
   struct pm__me *entry; /* to be appended */
   struct pm__ct *ct;    /* which it waits for */
   int carried;          /* 1 + number that the carrier gave it; 0: not there */
+  bool is_held;         /* it counts in ct's held_count: the carrier has not got it */
 } pm__trigger;
 enum { PM__TRIG_MOVE, PM__TRIG_INC, PM__TRIG_SET, PM__TRIG_APPEND, PM__TRIG_UNLINK };
 typedef struct pm__ct {
@@ -462,6 +463,10 @@ typedef struct pm__ct {
   struct pm__ct *next_to_fire;
   int to_fire;
   int carried; /* 1 + number that the carrier gave it; 0: not there */
+  /* Of those that wait: how many the carrier has and has not, no more than the greatest threshold of these and no less
+     than the least of those is known. Until none is left the bounds stay. */
+  uint32_t carried_count, held_count;
+  uint64_t carried_most, held_least;
 } pm__ct;
 typedef struct pm__md {
   pm__object o;

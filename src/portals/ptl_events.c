@@ -421,6 +421,26 @@ static pm__trigger *pm__trigger_take(pm__ct *ct) {
   return first;
 }
 
+PM__PRIVATE void pm__triggers_take_back(pm__ct *ct) {
+  pm__trigger *all = NULL;
+  while (ct->triggers) {
+    pm__trigger *t = pm__trigger_take(ct);
+    t->next = all;
+    all = t;
+  }
+  while (all) {
+    pm__trigger *t = all;
+    all = t->next;
+    t->next = t->child = NULL;
+    if (t->carried && t->message)
+      t->message->cargo.is_triggered = 0, t->message->cargo.trigger = NULL;
+    if (t->carried) t->carried = 0, t->is_held = 1, ct->held_count++;
+    if (t->is_held && t->threshold < ct->held_least) ct->held_least = t->threshold;
+    ct->triggers = pm__trigger_meld(ct->triggers, t);
+  }
+  ct->carried_count = 0;
+}
+
 /* A list of counters instead of recursion: what fires may raise counters, its own too, and a chain
    of triggers may be as long as a collective has steps. A counter stands in the list once (to_fire)
    and is looked at until nothing of it is due; the value is read anew each time, because what fired
@@ -485,6 +505,8 @@ PM__PRIVATE void pm__ct_count(const pm__ni *ni, ptl_handle_ct_t h, bool is_failu
    that were held for it since it was posted are free again, and PtlMDRelease may have them. */
 PM__PRIVATE void pm__trigger_free(pm_world *w, pm__trigger *t) {
   t->ni->trigger_count--;
+  t->ct->held_count -= t->is_held;
+  t->ct->carried_count -= t->carried != 0;
   if (t->message) {
     pm__message *m = t->message;
     if (m->what.get_md) m->what.get_md->unsent--, pm__let_go(t->ni, m->what.get_md);

@@ -316,6 +316,7 @@ PM__PRIVATE void pm__fire(pm_world *w, pm__trigger *t) {
     if (t->carried) pm__carrier_due(t);
     if (t->message) { /* a carrier may have sent it already */
       t->message->cargo.trigger = NULL;
+      t->message->cargo.behind = t->carried ? 0 : t->ct->carried;
       pm__message_start(w, t->message);
     }
     t->message = NULL;
@@ -472,6 +473,7 @@ PM_API int PtlTriggeredMEAppend(ptl_handle_ni_t ni_handle, ptl_pt_index_t index,
   t->kind = PM__TRIG_APPEND;
   t->entry = entry;
   *me_handle = entry->o.handle;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct_handle);
 }
 PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
@@ -484,5 +486,6 @@ PM_API int PtlTriggeredMEUnlink(ptl_handle_me_t me_handle, PM__PTL_TRIG_ARGS) {
   if (code) return code;
   t->kind = PM__TRIG_UNLINK;
   t->handle = me_handle;
+  pm__carrier_trigger(t);
   return pm__trigger_arm(p, trig_ct_handle);
 }

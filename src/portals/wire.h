@@ -59,6 +59,7 @@ typedef struct pm_cargo {
   unsigned char compare[16]; /* of a conditional swap: element_bytes of them count */
   uint64_t size_bytes;       /* to the target, or asked back by a GET */
   int counter; /* 1 + number of the initiator's counter that grows by one with the answer; 0: none */
+  int behind;  /* 1 + number of the initiator's counter: what is due there leaves first; 0: none */
 } pm_cargo;
 
 /* An entry of a list, as far as it says which messages it takes. */

@@ -5,7 +5,7 @@
 #include "tests/model/ptl.h"
 #include "rtl/pm_rtl.h"
 
-enum { NODES = 4, ROUNDS = 6, TOKEN = 200, COUNTERS = 4, PLAN = 40, SLOT = 16, NOTES = 512 };
+enum { NODES = 4, ROUNDS = 6, TOKEN = 200, COUNTERS = 4, PLAN = 40, SLOT = 16, NOTES = 1024 };
 typedef enum { FLOW, RTL, RTL_BY_HOST } how;
 typedef struct {
   int type, fail;
@@ -312,6 +312,140 @@ static void beyond_the_table_the_model_releases(void) {
   W.seed = test_rand();
   run_on(FLOW, 2, many_body, NULL);
   run_on(RTL, 2, many_body, NULL);
+}
+
+/* More counters than a NIC keeps, more triggers than it holds, and some that it cannot: what one counter releases leaves in
+   the order of thresholds, and of posting where they are equal, whoever releases it. */
+enum { SPLIT_COUNTERS = 20, SPLIT_POSTS = 800, SPLIT_HALF = 12, SPLIT_APPENDED = 90 };
+static void split_post(side *s, const ptl_handle_ct_t *ct, ptl_handle_ct_t sums, ptl_handle_md_t md, unsigned i) {
+  const uint64_t x = mix(W.seed + i);
+  /* few counters get most of them */
+  const unsigned c = (unsigned)(x >> 8 & 1 ? x % 3 : x % SPLIT_COUNTERS), half = i < SPLIT_POSTS / 2 ? 0 : SPLIT_HALF;
+  const uint64_t threshold = half + 1 + (x >> 16) % SPLIT_HALF, hdr = (uint64_t)c << 32 | threshold << 16 | i;
+  const ptl_ct_event_t one = {1, 0};
+  ptl_handle_me_t handle;
+  ptl_me_t m = entry(W.memory[0], 64, SPLIT_APPENDED, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE);
+  if ((x >> 24) % 16 == 0)
+    CHECK(PtlTriggeredCTInc(sums, one, ct[c], threshold) == PTL_OK);
+  else if ((x >> 24) % 16 == 1)
+    CHECK(PtlTriggeredMEAppend(s->ni, 3, &m, PTL_PRIORITY_LIST, NULL, &handle, ct[c], threshold) == PTL_OK);
+  else
+    CHECK(PtlTriggeredPut(md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(1), 4, 5, 0, NULL, hdr, ct[c], threshold) == PTL_OK);
+}
+/* Both nodes raise node 0's counters, by one or more, up to what the first or the second half waits for */
+static void split_raise(side *s, const ptl_handle_ct_t *ct, ptl_handle_md_t md, unsigned from) {
+  const int me = pm_rank();
+  (void)s;
+  for (unsigned k = 0; k < SPLIT_COUNTERS; k++) {
+    const uint64_t x = mix(W.seed + 1000 + k + from);
+    const uint64_t by_host = x % (SPLIT_HALF + 1);
+    const ptl_ct_event_t by = {by_host, 0};
+    if (me == 0 && by_host) CHECK(PtlCTInc(ct[k], by) == PTL_OK);
+    for (uint64_t i = by_host; me == 1 && i < SPLIT_HALF; i++)
+      CHECK(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(0), 3, 100 + k, 0, NULL, 0) == PTL_OK);
+    if (x >> 40 & 1) pm_sleep_ns((int64_t)(x >> 48) % 2000);
+  }
+}
+static void split_body(void *unused) {
+  const int me = pm_rank();
+  ptl_handle_ct_t ct[SPLIT_COUNTERS], sums;
+  ptl_ct_event_t value;
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  for (int c = 0; c < SPLIT_COUNTERS; c++) {
+    ct[c] = counter_of(&s);
+    counted_entry(&s, W.memory[me], 64, 100 + (uint64_t)c, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, ct[c]);
+  }
+  sums = counter_of(&s);
+  CHECK(PtlEQAlloc(s.ni, NOTES, &s.eq) == PTL_OK && PtlPTAlloc(s.ni, 0, s.eq, 4, &s.pt) == PTL_OK);
+  append(&s, entry(W.memory[me] + 64, 64, 5, PTL_ME_OP_PUT | PTL_ME_EVENT_LINK_DISABLE), PTL_PRIORITY_LIST, NULL);
+  const ptl_handle_md_t md = descriptor(&s, W.memory[me] + 128, 64, 0, PTL_EQ_NONE, PTL_CT_NONE);
+  for (unsigned half = 0; half < 2; half++) {
+    pm_barrier();
+    for (unsigned i = 0; me == 0 && i < SPLIT_POSTS / 2; i++) split_post(&s, ct, sums, md, half * (SPLIT_POSTS / 2) + i);
+    if (me == 0) pm_sleep_ns(20000);
+    pm_barrier();
+    split_raise(&s, ct, md, 500 * half);
+    for (int c = 0; me == 0 && c < SPLIT_COUNTERS; c++) CHECK(PtlCTWait(ct[c], SPLIT_HALF * (half + 1), &value) == PTL_OK);
+    pm_sleep_ns(200000);
+    note_events(&s);
+  }
+  if (me == 0) W.sent = (int)count_of(sums).success;
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void thresholds_keep_their_order_across_the_split(void) {
+  for (int round = 0; round < 3; round++) {
+    uint64_t last[SPLIT_COUNTERS] = {0};
+    bool seen[SPLIT_POSTS] = {0};
+    int wanted = 0, sums = 0, disorder = 0, count = 0;
+    W.seed = test_rand();
+    run_on(RTL, 2, split_body, NULL);
+    for (unsigned i = 0; i < SPLIT_POSTS; i++) {
+      const uint64_t kind = (mix(W.seed + i) >> 24) % 16;
+      wanted += kind > 1, sums += kind == 0;
+    }
+    for (int i = 0; i < W.note_count[1]; i++) {
+      const uint64_t hdr = W.notes[1][i].hdr, at = hdr & 0xFFFFFFFF;
+      if (W.notes[1][i].type != PTL_EVENT_PUT || W.notes[1][i].bits != 5) continue;
+      CHECK(!seen[hdr & 0xFFFF]);
+      seen[hdr & 0xFFFF] = 1, count++;
+      disorder += at < last[hdr >> 32];
+      last[hdr >> 32] = at;
+    }
+    CHECK(count == wanted && W.sent == sums && disorder == 0);
+    printf("  %d puts and %d counts released, %d out of order\n", count, W.sent, disorder);
+  }
+}
+
+/* Node 1 raises a counter of node 0 that counts another one on, while node 0 cancels that: what the NIC had counted before it
+   heard of it does not count, and releases nothing later. */
+enum { LATE_ROUNDS = 12, LATE_STEPS = 8 };
+static void late_body(void *unused) {
+  const int me = pm_rank();
+  const ptl_ct_event_t one = {1, 0};
+  side s;
+  (void)unused;
+  side_open(&s, PTL_NI_MATCHING, 0, 0);
+  const ptl_handle_ct_t raised = counter_of(&s), counts = counter_of(&s), came = counter_of(&s);
+  counted_entry(&s, W.memory[me], 64, 6, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, raised);
+  counted_entry(&s, W.memory[me], 64, 5, PTL_ME_OP_PUT | PTL_ME_EVENT_COMM_DISABLE, came);
+  const ptl_handle_md_t md = descriptor(&s, W.memory[me], 64, 0, PTL_EQ_NONE, PTL_CT_NONE);
+  for (unsigned r = 0; r < LATE_ROUNDS; r++) {
+    const ptl_ct_event_t none = {0, 0};
+    pm_barrier();
+    for (uint64_t i = 1; me == 0 && i <= LATE_STEPS; i++) CHECK(PtlTriggeredCTInc(counts, one, raised, i) == PTL_OK);
+    pm_sleep_ns(10000);
+    pm_barrier();
+    for (int i = 0; me == 1 && i < LATE_STEPS; i++)
+      CHECK(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(0), 3, 6, 0, NULL, 0) == PTL_OK);
+    if (me == 0) {
+      pm_sleep_ns(400 + (int64_t)(mix(W.seed + r) % 1600));
+      CHECK(PtlCTCancelTriggered(raised) == PTL_OK);
+    }
+    pm_sleep_ns(20000);
+    if (me == 0) {
+      const uint64_t is = count_of(counts).success;
+      W.sent += is % LATE_STEPS != 0;
+      CHECK(PtlTriggeredPut(md, 0, 8, PTL_NO_ACK_REQ, pm_process_id(1), 3, 5, 0, NULL, 0, counts, is + 1) == PTL_OK);
+    }
+    pm_sleep_ns(20000);
+    CHECK(count_of(came).success == (me ? r : 0)); /* it waits */
+    pm_barrier();
+    if (me == 0) CHECK(PtlCTInc(counts, one) == PTL_OK && PtlCTSet(raised, none) == PTL_OK);
+    pm_sleep_ns(20000);
+    CHECK(count_of(came).success == (me ? r + 1 : 0));
+  }
+  pm_barrier();
+  W.ends++;
+  side_close(&s);
+}
+static void what_is_cancelled_does_not_count(void) {
+  W.seed = test_rand();
+  run_on(RTL, 2, late_body, NULL);
+  printf("  %d of %d were cancelled on their way\n", W.sent, LATE_ROUNDS);
 }
 
 /* Node 1 counts at node 0, whose counter releases puts back; node 0 cancels at any time. What it knows to be sent
@@ -650,6 +784,8 @@ int main(int argc, char **argv) {
   RUN(what_is_sent_on_is_what_came);
   RUN(a_plan_ends_as_at_the_flow_level);
   RUN(beyond_the_table_the_model_releases);
+  RUN(thresholds_keep_their_order_across_the_split);
+  RUN(what_is_cancelled_does_not_count);
   RUN(what_is_cancelled_does_not_arrive);
   RUN(setting_a_counter_releases_nothing_on_its_way);
   RUN(what_is_not_acknowledged_releases_nothing);
